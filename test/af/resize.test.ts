@@ -33,6 +33,21 @@ describe('resizing', () => {
     await expect(past.array('x').resize([6])).rejects.toMatchObject({ tag: 'ReadOnlyError' })
   })
 
+  test('what was cut off and came back in steps stays fill when others are looked for', async () => {
+    const where = place()
+    await using file = await create(where, { blockBytes: 1 })
+    const x = file.define('x', { ...OPTIONS, shape: [1] })
+    await x.set(null, [7])
+    await file.flush()
+    for (const length of [0, 1, 2]) await x.resize([length])
+    for (const look of [() => file.refresh(), () => file.flush()]) {
+      await look()
+      expect((await x.get()).data).toEqual(ints(-1, -1))
+    }
+    await using reader = await open(where)
+    expect((await reader.array('x').get()).data).toEqual(ints(-1, -1))
+  })
+
   test('what was cut off comes back as fill, pending or flushed', async () => {
     for (const flushes of [false, true]) {
       const where = place()

@@ -74,7 +74,9 @@ export async function rebase(
     const array = live.get(state.definition.name)
     // What layers have under the name of an array that is new is another one.
     if (state.committed === undefined || array === undefined) continue
-    const [before, now] = [new Contents(state, state.committed, state.stored), Contents.of(state, array)]
+    const { committed: definition, entries } = state
+    // The index of the state itself may lack what was cut off here and came back.
+    const [before, now] = [new Contents(state, { definition, entries }), new Contents(state, array)]
     const numbers = new Set(state.written.keys())
     // What others have put into chunks that end elsewhere here.
     if (state.resized && !sameShape(array.definition.shape, state.grid.shape))
@@ -95,19 +97,10 @@ class Contents {
   readonly #grid: ChunkGrid
   readonly #stored: readonly LayerChunks[]
 
-  /** @param stored the chunks of the layers, numbered as here */
-  constructor(state: ArrayState, definition: Definition, stored: readonly LayerChunks[]) {
+  constructor(state: ArrayState, { definition, entries }: LiveArray) {
     this.#state = state
     this.#grid = gridFor(definition)
-    this.#stored = stored
-  }
-
-  static of(state: ArrayState, { definition, entries }: LiveArray): Contents {
-    return new Contents(
-      state,
-      definition,
-      entries.map((entry) => indexOf(entry, state.grid)),
-    )
+    this.#stored = entries.map((entry) => indexOf(entry, state.grid))
   }
 
   /** Chunks outside their grid are not theirs. */
