@@ -118,7 +118,7 @@ function hint(given: string, names: readonly unknown[]): string {
     const count = name.toLowerCase().startsWith(word) ? 0 : edits(word, name.toLowerCase())
     if (count < fewest) [nearest, fewest] = [name, count]
   }
-  return nearest ? `; did you mean '${nearest}'?` : `: there are ${names.join(', ')}`
+  return nearest ? `; did you mean '${nearest}'?` : `: there ${names.length > 0 ? `are ${names.join(', ')}` : 'is none'}`
 }
 
 /** How many letters have to be changed, added or left out to make one word of another. */

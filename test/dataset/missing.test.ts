@@ -47,16 +47,24 @@ describe.each([
     expect(await list(t.coarsen({ x: 2 }).mean())).toEqual([4, 7, Number.NaN])
   })
 
-  test('are missing in weights', async () => {
+  test('are refused as weights, as by xarray', async () => {
     const ds = await dataset(dtype, [4, -1, 6, 8], attrs)
     const t = ds.get('t')
-    expect(await t.weighted(t).sum().get()).toBe(16 + 36 + 64)
+    for (const kind of ['sum', 'mean'] as const)
+      await expect(t.weighted(t)[kind]().get()).rejects.toThrow("array 't': weights cannot be missing, as that at position 1 is")
+    expect(
+      await t
+        .isel({ x: [0, 2, 3] })
+        .weighted(t.isel({ x: [0, 2, 3] }))
+        .sum()
+        .get(),
+    ).toBe(16 + 36 + 64)
   })
 
   test('windows say by their own option how many values they need', async () => {
     const t = (await dataset(dtype, [4, -1, 6, 8], attrs)).get('t')
     expect(await list(t.rolling({ x: 2 }).count())).toEqual([Number.NaN, Number.NaN, Number.NaN, 2])
-    expect(() => t.rolling({ x: 2 }).mean({ skipMissing: false })).toThrow(/no option 'skipMissing'/)
+    expect(() => t.rolling({ x: 2 }).mean({ skipMissing: false })).toThrow(/no option 'skipMissing': there is none$/)
   })
 
   test('are passed over by reductions, and are what is left of nothing', async () => {
