@@ -2,7 +2,6 @@ import { HyperslabError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import { combineArrays } from './arithmetic.ts'
-import { asFloats } from './as-floats.ts'
 import { computedOnce } from './computed.ts'
 import { coordsAlong, type Labelled } from './coords.ts'
 import type { Wrap } from './parted.ts'
@@ -23,24 +22,24 @@ export class Weighted<A> {
       throw new HyperslabError('InvalidArgumentError', text, { array: array.variable.name, actual: dims })
     }
     this.#array = array
-    this.#weights = weights
+    this.#weights = complete(weights)
     this.#wrap = wrap
   }
 
-  /** The weighted mean along some dimensions, as float64; of nothing, or where weights add up to 0, NaN. */
+  /**
+   * The weighted mean along some dimensions, as float64; of nothing, or where weights add up to 0, NaN.
+   * Weights that are missing are refused when they are read, with an InvalidArgumentError, as by {@link sum}.
+   */
   mean(options: ReduceDimsOptions = {}): A {
     const { variable, coordinates } = this.#array
-    const { array, dims, name } = variable
+    const { array, name } = variable
     checkOptions('mean', options, REDUCE_CHECKS, { array: name })
     // Labels and lengths are compared as arithmetic does.
     combineArrays(this.#array, this.#weights, 'times')
     const { axis, kept, shape } = axesOf(variable, options.axis)
-    const weights = this.#weights.variable
-    const compute = async (signal: Signal) => {
-      const { data } = await asFloats(weights.array).toTensor({ signal })
-      const along = { [dims.indexOf(weights.dims[0]!)]: data as ArrayLike<number> }
-      return array.weightedMean(along, { axis, ...skipping(array, options.skipMissing), signal })
-    }
+    const how = { axis, ...skipping(array, options.skipMissing) }
+    const compute = async (signal: Signal) =>
+      (await import('./weights.ts')).meanByWeights(variable, this.#weights.variable, { ...how, signal })
     const means = reducedTo(variable, computedOnce('float64', shape, compute), kept)
     return this.#wrap({ variable: means, coordinates: coordsAlong(coordinates, kept) }, 'mean', options)
   }
@@ -49,4 +48,11 @@ export class Weighted<A> {
   sum(options: ReduceDimsOptions = {}): A {
     return this.#wrap(reduceAlong(combineArrays(this.#array, this.#weights, 'times'), 'sum', options), 'sum', options)
   }
+}
+
+function complete(weights: Labelled): Labelled {
+  const { variable } = weights
+  const { array } = variable
+  const compute = async (signal: Signal) => (await import('./weights.ts')).completeWeights(variable, signal)
+  return { ...weights, variable: variable.with({ array: computedOnce(array.dtype, array.shape, compute) }) }
 }
