@@ -162,9 +162,10 @@ const DATA_ARRAY_METHODS: Record<string, Call> = {
     (['plus', 'minus', 'times', 'dividedBy'] as const).map((name) => [name, (o: never) => labelled().get('t')[name](2, o)]),
   ),
 }
-const GROUP_METHODS: Record<string, Call> = Object.fromEntries(
-  REDUCTIONS.map((name) => [name, (o) => labelled().get('t').groupBy('x')[name](o)]),
-)
+const GROUP_METHODS: Record<string, Call> = {
+  ...Object.fromEntries(REDUCTIONS.map((name): [string, Call] => [name, (o) => labelled().get('t').groupBy('x')[name](o)])),
+  quantile: (o) => labelled().get('t').groupBy('x').quantile(0.5, o),
+}
 
 /** What takes no options. Whoever adds a function puts it here, or above. */
 const WITHOUT = {

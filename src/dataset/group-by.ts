@@ -1,4 +1,3 @@
-import type { FoldKind } from '../array/reductions/fold-kinds.ts'
 import type { DType } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
@@ -8,7 +7,7 @@ import { type Coords, coordsAlong, type Labelled, labelledDims } from './coords.
 import { groupLabels } from './group-labels.ts'
 import { type Label, LabelIndex } from './label-index.ts'
 import { Parted, type Wrap } from './parted.ts'
-import { REDUCE_CHECKS, type ReduceDimsOptions, reducedDims, reducedKind, reducedTo } from './reductions.ts'
+import { type GroupKind, REDUCE_CHECKS, type ReduceDimsOptions, reducedDims, reducedKind, reducedTo } from './reductions.ts'
 import { NO_COMPONENT } from './time/components.ts'
 import { NAT } from './time/instant.ts'
 import { arrayOfLabels, Variable } from './variable.ts'
@@ -54,8 +53,18 @@ export class GroupBy<A> extends Parted<A> {
     return this.reduce('median', options)
   }
 
+  /**
+   * The value that a share of the values of each group is not above, between values in proportion, as
+   * float64. Chunks are read as for {@link median}.
+   * @throws InvalidArgumentError for a share outside 0 to 1
+   */
+  quantile(q: number, options?: ReduceDimsOptions): A {
+    if (typeof q !== 'number' || !(q >= 0 && q <= 1)) invalidArgument('a quantile of groups is a share from 0 to 1', q)
+    return this.reduce('quantile', options, q)
+  }
+
   /** @internal */
-  protected override reduce(kind: FoldKind | 'median', options: ReduceDimsOptions = {}): A {
+  protected override reduce(kind: GroupKind, options: ReduceDimsOptions = {}, q = 0.5): A {
     const { variable, coordinates } = this.#array
     const { array, dims: all } = variable
     checkOptions(kind, options, REDUCE_CHECKS, { array: variable.name })
@@ -69,14 +78,14 @@ export class GroupBy<A> extends Parted<A> {
     const compute = async (signal: Signal) => {
       const { reduceGroups } = await import('./group-reduce.ts')
       const { skipMissing = true } = options
-      return reduceGroups(array, { dims: all, dim, of, count: coord.array.size, reduced }, kind, skipMissing, signal)
+      return reduceGroups(array, { dims: all, dim, of, count: coord.array.size, reduced }, kind, skipMissing, signal, q)
     }
     // What else lies along the dimension has as many values as positions.
     const others = [...coordinates].filter(([, other]) => !other.dims.includes(dim))
     const values = computedOnce<DType>(dtype, shape, compute as never, missing)
     const reducedVariable = reducedTo(variable, values, dims, kind)
     const known = new Map(others).set(coord.name, coord)
-    return this.#wrap({ variable: reducedVariable, coordinates: coordsAlong(known, dims) }, kind, options)
+    return this.#wrap({ variable: reducedVariable, coordinates: coordsAlong(known, dims) }, kind, options, q)
   }
 }
 

@@ -8,7 +8,7 @@ import type { Signal } from '../core/signal.ts'
 import { copyTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../core/tensor.ts'
 import { presence } from './as-floats.ts'
 import { meanOfTimes } from './mean-of-times.ts'
-import { skipping } from './reductions.ts'
+import { type GroupKind, skipping } from './reductions.ts'
 
 /** What is grouped, and reduced beside. */
 export interface GroupedAxes {
@@ -23,15 +23,17 @@ export interface GroupedAxes {
 
 /**
  * Groups of positions along a dimension, each reduced along it and maybe others, with the groups in its
- * place. Each chunk is read once; for medians, and for variances along several dimensions, once for each
+ * place. Each chunk is read once; for quantiles, and for variances along several dimensions, once for each
  * group that lies in it.
+ * @param q the share of quantiles
  */
 export async function reduceGroups(
   array: DiskArray,
   grouped: GroupedAxes,
-  kind: FoldKind | 'median',
+  kind: GroupKind,
   skipMissing: boolean,
   signal: Signal,
+  q?: number,
 ): Promise<Tensor> {
   if (kind === 'mean' && array.dtype === 'timestamp_ns')
     return meanOfTimes(array, skipMissing, (part) => reduceGroups(part, grouped, 'sum', true, signal))
@@ -44,7 +46,8 @@ export async function reduceGroups(
     const groups = await folded.groupBy(axis, of, fold, { ...skipping(folded, skipMissing), signal })
     return inGroupOrder(groups, foldedDType(array.dtype, fold), axis, count, fold)
   }
-  if (others.length === 0 && kind !== 'median') return alone(kind)
+  const isRanked = kind === 'median' || kind === 'quantile'
+  if (others.length === 0 && !isRanked) return alone(kind)
   const over = async (fold: FoldKind, by: 'sum' | 'min' | 'max' | 'prod'): Promise<Tensor> => {
     const isExtreme = by === 'min' || by === 'max'
     // The extreme of nothing is what is missing in the array; a sum of nothing is one.
@@ -58,7 +61,11 @@ export async function reduceGroups(
     const data = Float64Array.from(sums.data as ArrayLike<number | bigint>, (sum, i) => Number(sum) / Number(counts.data[i]))
     return { ...sums, data }
   }
-  return groupByGroup(array, { axis, of, count, others }, kind, skip)
+  const reduce = (part: DiskArray, axis: number[]) => {
+    const options = { ...skip, axis, keepDims: true }
+    return isRanked ? part.quantile(q!, options) : part[kind](options)
+  }
+  return groupByGroup(array, { axis, of, count, others }, reduce)
 }
 
 /** One group after another. */
@@ -70,8 +77,7 @@ async function groupByGroup(
     count,
     others,
   }: { readonly axis: number; readonly of: Int32Array; readonly count: number; readonly others: readonly number[] },
-  kind: FoldKind | 'median',
-  options: object,
+  reduce: (part: DiskArray, axis: number[]) => Promise<Tensor<'float64'>>,
 ): Promise<Tensor> {
   let result: Tensor<'float64'> | undefined
   const place = axis - others.filter((other) => other < axis).length
@@ -80,8 +86,7 @@ async function groupByGroup(
   for (const [group, positions] of members.entries()) {
     if (positions.length === 0) continue
     const part = array.view(array.shape.map((_, each) => (each === axis ? positions : null)))
-    const reduced = await part[kind as 'median']({ ...options, axis: [axis, ...others], keepDims: true } as never)
-    const tensor = reduced as unknown as Tensor<'float64'>
+    const tensor = await reduce(part, [axis, ...others])
     const shape = tensor.shape.flatMap((length, each) => (each === axis ? [count] : others.includes(each) ? [] : [length]))
     if (result === undefined) {
       result = tensorOf('float64', shape)

@@ -3,7 +3,7 @@ import type { Labelled } from './coords.ts'
 import type { ReduceDimsOptions } from './reductions.ts'
 
 /** Makes an array of what parts were reduced to, knowing how they were. */
-export type Wrap<A> = (result: Labelled, kind: string, options?: unknown) => A
+export type Wrap<A> = (result: Labelled, kind: string, ...options: readonly unknown[]) => A
 
 /** An array in parts, groups or windows, each of which is reduced to one value; reductions are lazy. */
 export abstract class Parted<A> {

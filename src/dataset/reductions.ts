@@ -24,6 +24,9 @@ export interface ReduceDimsOptions {
 /** Reductions that give one value for many. */
 export type ReduceKind = 'sum' | 'mean' | 'min' | 'max' | 'count' | 'prod' | 'variance' | 'std' | 'median'
 
+/** What groups are reduced by. */
+export type GroupKind = ReduceKind | 'quantile'
+
 export const REDUCE_CHECKS: Checks<ReduceDimsOptions> = { axis: 'string or list', skipMissing: 'boolean' }
 
 /** How an array is reduced: by the method of its own, or by others who give the same. */
@@ -67,20 +70,21 @@ export function reduceAlong(
 
 /**
  * The type of what values are reduced to, and what stands for no value there. Times have ends, a mean and, as
- * numbers, a median, which are times; but sums of them mean nothing, and spreads are no times.
+ * numbers, quantiles, which are times; but sums of them mean nothing, and spreads are no times.
  * @throws UnsupportedError for those
  */
 export function reducedKind(
   { name, array, times }: Variable,
-  kind: ReduceKind,
+  kind: GroupKind,
 ): { readonly dtype: DType; readonly missing: Missing | undefined } {
   const { dtype, missing } = array
   const isDecoded = dtype === 'timestamp_ns'
   if (kind === 'min' || kind === 'max') return { dtype, missing }
   if (kind === 'mean' && isDecoded) return { dtype, missing: { values: [NAT], nan: false } }
-  if (kind !== 'count' && (isDecoded || (times !== undefined && kind !== 'mean' && kind !== 'median')))
+  const isRanked = kind === 'median' || kind === 'quantile'
+  if (kind !== 'count' && (isDecoded || (times !== undefined && kind !== 'mean' && !isRanked)))
     throw new HyperslabError('UnsupportedError', `there is no ${kind} of times`, { array: name, actual: kind })
-  return { dtype: kind === 'median' ? 'float64' : foldedDType(dtype, kind), missing: undefined }
+  return { dtype: isRanked ? 'float64' : foldedDType(dtype, kind), missing: undefined }
 }
 
 /**
@@ -100,7 +104,7 @@ export function quantileAlong(
     invalidArgument('a quantile is a share from 0 to 1, or a list of some', q)
   const { array } = variable
   const { axis, kept, shape } = axesOf(variable, options.axis)
-  reducedKind(variable, 'median')
+  reducedKind(variable, 'quantile')
   const skip = skipping(array, options.skipMissing)
   const compute = (signal: Signal) => reduce({ axis, ...skip, signal }) as Promise<Tensor<'float64'>>
   const labels = coordsAlong(coordinates, kept)
@@ -137,7 +141,12 @@ export const skipping = ({ dtype }: DiskArray, skipMissing = true): { skipMissin
 })
 
 /** A variable with what it was reduced to in place of its values: a number of times is no time. */
-export function reducedTo(variable: Variable, array: DiskArray, dims: readonly string[], kind?: ReduceKind): Variable {
+export function reducedTo(
+  variable: Variable,
+  array: DiskArray,
+  dims: readonly string[],
+  kind?: ReduceKind | 'quantile',
+): Variable {
   const reduced = variable.with({ array, dims, index: undefined, stored: undefined, encoding: {} })
   return kind === 'count' ? asNumbers(reduced) : reduced
 }

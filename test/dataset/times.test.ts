@@ -56,7 +56,7 @@ test('what is no time is not called one', async () => {
   const { ds } = timesOf([1n, 2n, 3n, 4n], 2)
   for (const kind of ['sum', 'prod', 'variance', 'std', 'median'] as const)
     expect(() => ds.get('t')[kind]()).toThrow(`there is no ${kind} of times`)
-  expect(() => ds.get('t').quantile(0.5)).toThrow('there is no median of times')
+  expect(() => ds.get('t').quantile(0.5)).toThrow('there is no quantile of times')
   const attrs = { units: 'days since 2000-01-01', calendar: 'noleap' }
   const days = new DiskArray(
     new CountingSource(

@@ -5,6 +5,7 @@ import type { Tensor } from '../../src/core/tensor.ts'
 import { between } from '../../src/dataset/between.ts'
 import { cos, type DataArray } from '../../src/dataset/data-array.ts'
 import type { Dataset } from '../../src/dataset/dataset.ts'
+import type { GroupBy } from '../../src/dataset/group-by.ts'
 import type { LabelSelector } from '../../src/dataset/label-selectors.ts'
 import { CFTime, NAT } from '../../src/dataset/time/instant.ts'
 import { parseTimeLabel } from '../../src/dataset/time/labels.ts'
@@ -40,6 +41,7 @@ function apply(array: DataArray, [name, options]: Step): DataArray {
     method: 'nearest'
     key: string
     kind: Kind
+    q: number
     axis?: string[]
     operation: 'plus'
     value: number
@@ -62,11 +64,11 @@ function apply(array: DataArray, [name, options]: Step): DataArray {
     case 'quantile':
       return array.quantile(o.value, { axis: o.axis! })
     case 'groupBy':
-      return array.groupBy(o.key)[o.kind as Kind | 'median'](o.axis ? { axis: o.axis } : {})
+      return reducedGroups(array.groupBy(o.key), o)
     case 'anomaly':
       return array.minus(array.groupBy(o.key).mean())
     case 'resample':
-      return array.resample({ time: o.frequency })[o.kind as Kind | 'median']()
+      return reducedGroups(array.resample({ time: o.frequency }), o)
     case 'rolling':
       return array
         .rolling(o.windows, { ...(o.center && { center: true }), ...(o.minPeriods && { minPeriods: o.minPeriods }) })
@@ -80,6 +82,14 @@ function apply(array: DataArray, [name, options]: Step): DataArray {
     default:
       throw new Error(`no step ${name}`)
   }
+}
+
+const reducedGroups = (
+  groups: GroupBy<DataArray>,
+  { kind, q, axis }: { kind: string; q: number; axis?: string[] },
+): DataArray => {
+  const options = axis ? { axis } : {}
+  return kind === 'quantile' ? groups.quantile(q, options) : groups[kind as Kind | 'median'](options)
 }
 
 async function run(
@@ -129,7 +139,8 @@ function chain(ds: Dataset, random: () => number): { variable: string; steps: St
     if (special < 0.1 && dims.includes('time'))
       add('resample', {
         frequency: pick(['MS', 'ME', 'QS-DEC', 'YS', '7D', '2MS']),
-        kind: pick(['mean', 'max', 'count', 'std', 'median']),
+        kind: pick(['mean', 'max', 'count', 'std', 'median', 'quantile']),
+        q: 0.9,
       })
     else if (special < 0.2 && dims.length > 0)
       add('rolling', {
@@ -152,7 +163,12 @@ function chain(ds: Dataset, random: () => number): { variable: string; steps: St
   if (dims.includes('time') && way < 0.35) {
     const more = dims.filter((dim) => dim !== 'time' && random() < 0.4)
     const key = pick(['time.month', 'time.season', 'time.year'])
-    add('groupBy', { key, kind: pick(['mean', 'sum', 'min', 'max', 'count', 'std', 'median']), axis: ['time', ...more] })
+    add('groupBy', {
+      key,
+      kind: pick(['mean', 'sum', 'min', 'max', 'count', 'std', 'median', 'quantile']),
+      q: 0.9,
+      axis: ['time', ...more],
+    })
   } else if (dims.includes('time') && way < 0.5) add('anomaly', { key: pick(['time.month', 'time.year']) })
   else if (dims.length > 0 && way < 0.58) {
     const q = pick([0.25, [0.1, 0.9]])

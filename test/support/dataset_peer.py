@@ -163,7 +163,8 @@ def reduce(array, options):
     kind = options["kind"]
     method = getattr(array, NAMES.get(kind, kind))
     axis = options.get("axis")
-    return method(dim=axis) if axis is not None else method()
+    share = [options["q"]] if kind == "quantile" else []
+    return method(*share, dim=axis) if axis is not None else method(*share)
 
 
 def plain(values):

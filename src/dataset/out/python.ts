@@ -61,12 +61,12 @@ class Script {
         // There what is missing in a condition is true.
         return call('where', `${this.expression(args[0] as Recorded)}.fillna(0) != 0`)
       case 'groupBy': {
-        const [key, kind, options] = args
+        const [key, kind, options, q] = args
         const groups = typeof key === 'string' ? ['groupby', text(key)] : ['groupby_bins', ...bins(key)]
-        return this.#reduced(`${call(groups[0]!, ...groups.slice(1))}`, kind, options)
+        return this.#reduced(call(groups[0]!, ...groups.slice(1)), kind, options, q)
       }
       case 'resample':
-        return this.#reduced(call('resample', pairs(entries(args[0], text))), args[1], args[2])
+        return this.#reduced(call('resample', pairs(entries(args[0], text))), args[1], args[2], args[3])
       case 'rolling': {
         const { center, minPeriods } = args[1] as RollingOptions
         const given = [center ? 'center=True' : '', minPeriods === undefined ? '' : `min_periods=${minPeriods}`]
@@ -114,12 +114,12 @@ class Script {
     return line.slice(0, line.indexOf(' '))
   }
 
-  #reduced(groups: string, kind: unknown, options: unknown): string {
+  /** @param q the share of a quantile */
+  #reduced(groups: string, kind: unknown, options: unknown, q?: unknown): string {
     if (kind === 'count' && (options as ReduceDimsOptions | undefined)?.skipMissing === false)
       refuse('count with { skipMissing: false }', options)
-    return `${groups}.${methodOf(kind)}(${reduction(options)
-      .filter((each) => each !== '')
-      .join(', ')})`
+    const given = [kind === 'quantile' ? number(q as number) : '', ...reduction(options)]
+    return `${groups}.${methodOf(kind)}(${given.filter((each) => each !== '').join(', ')})`
   }
 
   #arithmetic(left: Recorded, operation: string, right: unknown): string {
@@ -251,7 +251,7 @@ const RESERVED =
   /^(and|as|assert|async|await|break|class|continue|def|del|elif|else|except|False|finally|for|from|global|if|import|in|is|lambda|None|nonlocal|not|or|pass|raise|return|True|try|while|with|yield|method|tolerance|drop|indexers|missing_dims|dim|center|min_periods|boundary|side|indexer)$/
 
 const METHODS: Readonly<Record<string, string>> = { variance: 'var' }
-const REDUCTIONS = /^(sum|mean|min|max|prod|count|variance|std|median)$/
+const REDUCTIONS = /^(sum|mean|min|max|prod|count|variance|std|median|quantile)$/
 
 function methodOf(kind: unknown): string {
   const name = String(kind)
