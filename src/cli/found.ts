@@ -1,12 +1,23 @@
+import type { HyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Location, resolveLocation } from '../runtime/location.ts'
-import { formatIn, type PlaceFormat, zarrIn } from '../runtime/place-format.ts'
+import { formatIn, type PlaceFormat, unknownPlace, zarrIn } from '../runtime/place-format.ts'
 
 /** The format of what is at a place. */
 export async function formatAt(location: string, signal?: Signal): Promise<PlaceFormat> {
   const place = await resolveLocation(location)
   try {
     return await formatIn(place, signal)
+  } finally {
+    await place.store.close?.()
+  }
+}
+
+/** What is said of a place where no format was found that could be opened. */
+export async function unknownAt(location: string, kinds: string, cause: unknown): Promise<HyperslabError> {
+  const place = await resolveLocation(location)
+  try {
+    return await unknownPlace(place, kinds, cause)
   } finally {
     await place.store.close?.()
   }

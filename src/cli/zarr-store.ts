@@ -12,7 +12,7 @@ import { openZarr } from '../runtime/zarr.ts'
 import { codecWords, storedTypeWords } from './codec-words.ts'
 import { type ArrayDescription, type Description, describeJson, type PyramidDescription } from './description.ts'
 import { UsageError } from './failure.ts'
-import { zarrLocation } from './found.ts'
+import { unknownAt, zarrLocation } from './found.ts'
 import { textAttribute } from './labelled.ts'
 import { importFirst } from './netcdf-file.ts'
 import type { PlaceOptions, ReadingOptions } from './options.ts'
@@ -239,7 +239,7 @@ export async function zarrErrors<T>(file: string, other: string, work: () => Pro
     return await work()
   } catch (error) {
     if (isHyperslabError(error, 'NotFoundError'))
-      throw new HyperslabError(error.tag, `there is no ${other}, and no Zarr array or group`, { file })
+      throw await unknownAt(file, `neither a ${other} nor a Zarr array or group`, error)
     throw isUntold(error) ? untold(file) : error
   }
 }

@@ -6,7 +6,7 @@ import type { WorkerPool } from '../pool/task.ts'
 import { variablesOfGroup } from './group-variables.ts'
 import { type Location, resolveLocation } from './location.ts'
 import type { OpenStoredOptions } from './open-netcdf.ts'
-import { type PlaceFormat, recognise, type StoredAt, zarrIn } from './place-format.ts'
+import { type PlaceFormat, recognise, type StoredAt, unknownPlace, zarrIn } from './place-format.ts'
 import { variableOf } from './raw-variable.ts'
 
 /** Options of opening the arrays of a dataset. */
@@ -49,12 +49,14 @@ export async function openDatasetFile(
       opened,
     }
   } catch (error) {
+    const isUnknown = isHyperslabError(error, 'NotFoundError') && format === 'zarr' && group === undefined
+    const reason = isUnknown ? await unknownPlace(place, KINDS, error) : error
     await place.store.close?.()
-    if (!isHyperslabError(error, 'NotFoundError') || format !== 'zarr' || group !== undefined) throw error
-    const text = 'there is neither a container (.af), nor classic NetCDF, nor a Zarr group'
-    throw new HyperslabError(error.tag, text, { file: place.store.describe(place.path), cause: error })
+    throw reason
   }
 }
+
+const KINDS = 'neither a container (.af), nor classic NetCDF, nor a Zarr group'
 
 const openFromContainer = async ({ store, path }: StoredAt, options: object): Promise<DatasetFile> =>
   (await import('./container-dataset.ts')).containerDataset(store, path, options)

@@ -1,4 +1,5 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import { counted } from '../core/inspect.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Store, Tail } from '../store/store.ts'
 
@@ -128,6 +129,19 @@ function formatOf(head: string, file: string): PlaceFormat | undefined {
   if (name !== undefined)
     throw new HyperslabError('UnsupportedError', `this is ${name}, which is not read here; ${advice}`, { file })
   return STARTS.find(begins)?.[1] ?? (REFERENCES.test(head) ? 'references' : undefined)
+}
+
+/**
+ * What is said of a place where no format was found that could be opened: whether there is a file at all.
+ * @param kinds what it is not, as `neither … nor …`
+ */
+export async function unknownPlace({ store, path }: StoredAt, kinds: string, cause: unknown): Promise<HyperslabError> {
+  // What cannot be looked at was looked for in vain.
+  const info = await store.stat(path).catch(() => undefined)
+  const file = store.describe(path)
+  return info === undefined
+    ? new HyperslabError('NotFoundError', `there is ${kinds}`, { file, cause })
+    : new HyperslabError('FormatError', `this file of ${counted(info.size, 'byte')} is ${kinds}`, { file, cause })
 }
 
 /**

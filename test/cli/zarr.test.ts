@@ -485,9 +485,13 @@ describe('refusals', () => {
       /^hyperslab: era5\.zarr\/time: array 'nope': there is no such array, but one in all: 'time'\n$/,
     ],
     [['get', 'era5.zarr', 'time', '4'], 1, /^hyperslab: era5\.zarr: array 'time': index 4 is out of bounds/],
-    [['info', 'none.zarr'], 1, /^hyperslab: none\.zarr: there is no container \(\.af\), and no Zarr array or group\n$/],
-    [['info', 'make.py'], 1, /^hyperslab: make\.py: there is no container \(\.af\), and no Zarr array or group\n$/],
-    [['info', '.'], 1, /^hyperslab: \.: there is no container \(\.af\), and no Zarr array or group\n$/],
+    [['info', 'none.zarr'], 1, /^hyperslab: none\.zarr: there is neither a container \(\.af\) nor a Zarr array or group\n$/],
+    [
+      ['info', 'make.py'],
+      1,
+      /^hyperslab: make\.py: this file of \d+ bytes is neither a container \(\.af\) nor a Zarr array or group\n$/,
+    ],
+    [['info', '.'], 1, /^hyperslab: \.: there is neither a container \(\.af\) nor a Zarr array or group\n$/],
     [
       ['verify', NETCDF],
       1,

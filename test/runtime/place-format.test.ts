@@ -139,12 +139,21 @@ describe('openDataset finds what there is', () => {
   })
 
   test('or says that there is nothing of the kind', async () => {
-    const { store } = remote({ 'x.dat': 'time,lat,lon,tas' })
-    for (const path of ['x.dat', 'nothing'])
-      await expect(openDataset({ store, path })).rejects.toMatchObject({
-        tag: 'NotFoundError',
-        message: `${path}: there is neither a container (.af), nor classic NetCDF, nor a Zarr group`,
-      })
+    const store = new MemoryStore()
+    await store.put('x.dat', new TextEncoder().encode('time,lat,lon,tas'))
+    const kinds = 'neither a container (.af), nor classic NetCDF, nor a Zarr group'
+    await expect(openDataset({ store, path: 'x.dat' })).rejects.toMatchObject({
+      tag: 'FormatError',
+      message: `memory:x.dat: this file of 16 bytes is ${kinds}`,
+    })
+    await expect(openDataset({ store, path: 'nothing' })).rejects.toMatchObject({
+      tag: 'NotFoundError',
+      message: `memory:nothing: there is ${kinds}`,
+    })
+    const folder = await temporaryFolder()
+    await writeFile(join(folder, 'empty.nc'), '')
+    await expect(openDataset(join(folder, 'empty.nc'))).rejects.toThrow(`empty.nc: this file of 0 bytes is ${kinds}`)
+    await expect(openDataset(folder)).rejects.toThrow(`there is ${kinds}`)
   })
 
   test('in files that users have picked', async () => {
