@@ -19,7 +19,8 @@ export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
  * Opens what it finds as a dataset: a container (`.af`), classic NetCDF, a Zarr group (a folder, URL, `.zip`
  * or kerchunk's references). Attributes are read, and the labels of dimensions; values when they are
  * asked for, decoded by the CF conventions.
- * @throws NotFoundError; UnsupportedError for formats that are known and not read here, with what to do
+ * @throws NotFoundError; FormatError for a file of no known format; UnsupportedError for formats that are
+ *   known and not read here, with what to do
  */
 export async function openDataset(location: Location, options: OpenDatasetOptions = {}): Promise<Dataset> {
   checkOptions('openDataset', options, OPEN_DATASET_CHECKS)
