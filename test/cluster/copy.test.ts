@@ -263,6 +263,32 @@ describe('a copy by tasks', () => {
     expect(readdirSync(target)).not.toContain('.hyperslab-scratch')
   })
 
+  test('that another worker has ended meanwhile is left as it is, whatever became of the source', async () => {
+    const changing = join(folder, 'ended.af')
+    copyFileSync(location, changing)
+    const target = newTarget()
+    const source = { arrays: { tas: { location: changing, array: 'tas' } } }
+    await using job = await openJob(await planJob({ method: 'copy', source, target }))
+    await using late = await openJob(job.plan)
+    const parts: PartialResult[] = []
+    for (let i = 0; i < nodeCounts(job.plan)[0]!; i++) parts.push(await job.runTask(i))
+    await job.merge(1, 0, parts)
+    const before = objectsOf(target)
+    appendFileSync(changing, ' ')
+    await late.merge(1, 0, parts)
+    expect(objectsOf(target)).toEqual(before)
+  })
+
+  test('of which a task comes late leaves no intermediate array behind', async () => {
+    const target = newTarget()
+    const plan = await toSeries(target)
+    await using late = await openJob(plan)
+    await late.runTask(0)
+    await local().run(plan)
+    await late.runTask(0)
+    expect(readdirSync(target).sort()).toEqual(['.hyperslab-plan.json', 'large', 'zarr.json'])
+  })
+
   test('of many tasks shows nothing before the last merge', async () => {
     const target = newTarget()
     const source = { arrays: { '': { location, array: 'n' } } }

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -214,6 +214,30 @@ describe('a job', () => {
     await job.clean()
     expect(readdirSync(scratch)).toEqual([])
     await job.close()
+  })
+
+  test('keeps a large partial result of who was first, whoever else writes it at the same time', async () => {
+    const scratch = join(folder, 'first')
+    const location = join(folder, 'tall.af')
+    const file = await create(location)
+    const x = file.define('x', { dtype: 'float64', shape: [16, 2000], chunkShape: [1, 2000] })
+    await x.set(
+      null,
+      Float64Array.from({ length: 32_000 }, (_, i) => i / 7),
+    )
+    await file.flush()
+    await file.close()
+    const plan = await planJob({ method: 'mean', source: { location, array: 'x' }, options: { axis: 0 } }, { ...tiny, scratch })
+    await using one = await openJob(plan)
+    await using other = await openJob(plan)
+    for (let i = 0; i < 16; i++) {
+      const written = (): number => statSync(join(scratch, plan.id, `0-${i}`)).ino
+      const both = [one, other].map((job) => job.runTask(i))
+      const first = await Promise.race(both.map((run) => run.then(written)))
+      const [a, b] = await Promise.all(both)
+      expect(a).toEqual(b)
+      expect(written()).toBe(first)
+    }
   })
 
   test('hands around what is small, and takes what somebody has left for done', async () => {
