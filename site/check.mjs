@@ -56,6 +56,8 @@ async function checkCalculator(page) {
 }
 
 async function checkSearch(page) {
+  // It is made when the browser has nothing else to do, which it always has once the dialog is drawn.
+  await page.waitForSelector('dialog input', { state: 'attached' })
   await page.keyboard.press('Control+k')
   await page.fill('dialog input', 'climatology')
   await page.waitForSelector('dialog .pagefind-ui__result-link')
