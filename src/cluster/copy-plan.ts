@@ -8,9 +8,11 @@ import {
   type RechunkTraffic,
   rechunkDocument,
 } from '../grid/rechunk-plan.ts'
+import { ContainerParts } from '../runtime/container-parts.ts'
+import type { ZarrExport } from '../runtime/export-zarr.ts'
 import { ZarrParts } from '../runtime/zarr-parts.ts'
 import { openCopySource } from './copy-source.ts'
-import type { CopyOperation } from './job-operation.ts'
+import { type CopyOperation, isContainerCopy } from './job-operation.ts'
 import type { Pins } from './pins.ts'
 import { type AnyPlan, checkParts, type PlannedSource, SOURCE_CHECKS, sourceFacts } from './plan-parts.ts'
 import type { OpenRecipeOptions } from './recipe.ts'
@@ -46,10 +48,11 @@ export async function planCopies(
 ): Promise<Facts> {
   const { source, leftOut, close } = await openCopySource(operation.source, pins, options)
   try {
-    await using parts = await ZarrParts.open(operation.target, source, operation.options ?? {})
+    await using parts = await openTarget(operation, source)
+    const plans = divided(parts, taskBytes)
     const arrays: Record<string, PlannedCopy> = {}
     for (const { name, array } of parts.arrays) {
-      const plan = parts.plan(name, taskBytes)
+      const plan = plans.get(name)!
       arrays[name] = {
         ...(await sourceFacts(array)),
         regions: rechunkDocument(plan),
@@ -60,6 +63,26 @@ export async function planCopies(
     return { arrays, metadata: await parts.metadataHash(), leftOut }
   } finally {
     await close()
+  }
+}
+
+/** What a copy writes, in the format that the name of its target tells. */
+const openTarget = (operation: CopyOperation, source: ZarrExport): Promise<ZarrParts | ContainerParts> =>
+  (isContainerCopy(operation) ? ContainerParts : ZarrParts).open(operation.target, source, operation.options ?? {})
+
+/**
+ * Plans for all arrays, of as few regions as the target takes.
+ * @throws TooLargeError where even one for each array would be too many
+ */
+function divided(parts: ZarrParts | ContainerParts, taskBytes: number): ReadonlyMap<string, RechunkPlan> {
+  const most = parts instanceof ContainerParts ? parts.mostRegions : undefined
+  for (let maxBytes = taskBytes; ; maxBytes *= 2) {
+    const plans = new Map(parts.arrays.map(({ name }) => [name, parts.plan(name, maxBytes)]))
+    const count = [...plans.values()].reduce((sum, { write }) => sum + write.count, 0)
+    if (most === undefined || count <= most) return plans
+    if (count > plans.size) continue
+    const text = `a container of ${count} arrays cannot be written in parts, of which the store takes ${most} for one object`
+    throw new HyperslabError('TooLargeError', text, { actual: count, expected: most })
   }
 }
 

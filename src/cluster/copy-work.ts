@@ -1,10 +1,8 @@
-import { HyperslabError } from '../core/errors.ts'
 import { ZarrParts } from '../runtime/zarr-parts.ts'
 import { type CopyPlan, CopyTasks } from './copy-plan.ts'
-import { openCopySource } from './copy-source.ts'
 import type { Collector, JobWork, NodeOptions } from './job-work.ts'
-import { Pins } from './pins.ts'
-import { checkSource } from './plan-parts.ts'
+import type { Pins } from './pins.ts'
+import { type OpenedCopy, openPlannedCopy } from './planned-copy.ts'
 import type { OpenRecipeOptions } from './recipe.ts'
 
 /** Copies regions of whole objects, and writes the metadata when all are there. */
@@ -13,41 +11,20 @@ export class CopyWork implements JobWork {
   readonly #tasks: CopyTasks
   readonly #parts: ZarrParts
   readonly #pins: Pins
-  readonly #closeSource: () => Promise<void>
+  readonly #close: () => Promise<void>
   #claimed: Promise<boolean> | undefined
 
-  private constructor(plan: CopyPlan, parts: ZarrParts, pins: Pins, closeSource: () => Promise<void>) {
+  private constructor(plan: CopyPlan, { parts, pins, close }: OpenedCopy<ZarrParts>) {
     this.#plan = plan
     this.#tasks = new CopyTasks(plan)
     this.#parts = parts
     this.#pins = pins
-    this.#closeSource = closeSource
+    this.#close = close
   }
 
   /** @throws ConflictError where the source is not what was planned for; what opening it throws */
   static async open(plan: CopyPlan, options: OpenRecipeOptions): Promise<CopyWork> {
-    const { operation, pins: versions, arrays, metadata } = plan
-    const pins = new Pins(versions)
-    const { source, close } = await openCopySource(operation.source, pins, options)
-    let parts: ZarrParts | undefined
-    try {
-      pins.seen()
-      parts = await ZarrParts.open(operation.target, source, operation.options ?? {})
-      for (const { name, array } of parts.arrays) if (Object.hasOwn(arrays, name)) await checkSource(array, arrays[name]!)
-      const found = await parts.metadataHash()
-      const names = parts.arrays.map(({ name }) => name)
-      if (found !== metadata || names.some((name) => !Object.hasOwn(arrays, name)) || names.length !== Object.keys(arrays).length)
-        throw new HyperslabError('ConflictError', 'the target would get other metadata than were planned; plan the job again', {
-          file: operation.target,
-          actual: found,
-          expected: metadata,
-        })
-      return new CopyWork(plan, parts, pins, close)
-    } catch (error) {
-      await parts?.[Symbol.asyncDispose]()
-      await close()
-      throw error
-    }
+    return new CopyWork(plan, await openPlannedCopy(plan, options, ZarrParts.open))
   }
 
   async task(index: number, { signal }: NodeOptions): Promise<undefined> {
@@ -63,8 +40,8 @@ export class CopyWork implements JobWork {
     return { add: () => undefined, finish: () => undefined }
   }
 
-  async complete(): Promise<void> {
-    if (await this.#claim()) return
+  async settle(_: unknown, isLast: boolean): Promise<undefined> {
+    if (!isLast || (await this.#claim())) return
     await this.#pins.check()
     await this.#parts.publish(this.#plan.id)
   }
@@ -73,9 +50,8 @@ export class CopyWork implements JobWork {
     return { target: this.#plan.operation.target, arrays: Object.keys(this.#plan.arrays) }
   }
 
-  async close(): Promise<void> {
-    await this.#closeSource()
-    await this.#parts[Symbol.asyncDispose]()
+  close(): Promise<void> {
+    return this.#close()
   }
 
   /** Whether all is there already. A place that could not be asked is asked another time. */

@@ -48,34 +48,44 @@ export interface CopiedDataset extends DatasetRecipe {
 /** The arrays of a copy: some by their recipes, or those of a dataset. */
 export type CopySource = CopiedArrays | CopiedDataset
 
-/** The chunks, shards and compression of the target of a copy. */
+/** The chunks, shards and compression of the target of a copy; shards and levels are of Zarr alone. */
 export interface CopySettings {
   /** Lengths of chunks along dimensions, by name; as the source has them when left out. */
   readonly chunks?: { readonly [dimension: string]: number }
   /** Lengths of shards along dimensions; along others a shard is a chunk long. */
   readonly shards?: { readonly [dimension: string]: number }
-  /** The codec that chunks are compressed by: `zstd` when left out. */
+  /** The codec that chunks are compressed by: `zstd` when left out, in a container `lz4`. */
   readonly codec?: string
   /** The level of the codec. */
   readonly level?: number
+  /** Containers alone: size of blocks before compression; 256 KiB when left out. */
+  readonly blockBytes?: number
   /** Makes a pyramid of so many levels, each half as fine as the one before: see `write` of `Dataset`. */
   readonly levels?: number
 }
 
 /**
- * A copy (`method`) of a `source` to a new Zarr store, with the chunks or shards that `options` tell: each
- * task writes whole objects.
+ * A copy (`method`) of a `source` to a new Zarr store or, where the name of the target ends in `.af`, a new
+ * container, with the chunks or shards that `options` tell. Each task writes whole objects of Zarr; of a
+ * container it packs whole chunks, and the last merge publishes all of it.
  */
 export interface CopyOperation {
   readonly method: 'copy'
   readonly source: CopySource
-  /** The location of the Zarr store to write. */
+  /** The location of the Zarr store or container to write. */
   readonly target: string
   readonly options?: CopySettings
 }
 
 /** The operation of a job. */
 export type JobOperation = ReduceOperation | CopyOperation
+
+/** Whether a copy makes a container, which the name of its target tells. */
+export const isContainerCopy = ({ target }: CopyOperation): boolean => /\.af$/.test(target)
+
+/** The scratch folder of a job that needs one and was planned without. */
+export const defaultScratch = (operation: JobOperation): string | undefined =>
+  isCopy(operation) && isContainerCopy(operation) ? `${operation.target}.parts` : undefined
 
 export const isCopy = (operation: JobOperation): operation is CopyOperation => operation.method === 'copy'
 
@@ -96,8 +106,13 @@ const COPY_OPTIONS: Checks<CopySettings> = {
   shards: 'plain object',
   codec: 'string',
   level: 'integer',
+  blockBytes: 'integer from 1 to 1073741824',
   levels: 'integer from 1 to 32',
 }
+/** Options of one of the two formats that a copy may make. */
+const OF_ZARR = ['shards', 'levels'] as const
+const OF_CONTAINERS = ['blockBytes'] as const
+const CONTAINER_CODECS = ['lz4', 'zstd', 'none']
 const ARRAYS: Checks<CopiedArrays> = { arrays: 'plain object', groups: 'plain object' }
 const DATASET: Checks<CopiedDataset> = { ...DATASET_RECIPE, variables: 'list of strings' }
 
@@ -150,6 +165,13 @@ function checkCopyOperation(call: string, operation: CopyOperation): void {
   checkValue(call, 'target', target, 'string')
   checkNoSecret(call, target)
   checkOptions('copy', options, COPY_OPTIONS)
+  const isContainer = isContainerCopy(operation)
+  for (const name of isContainer ? OF_ZARR : OF_CONTAINERS)
+    if (options[name] !== undefined) {
+      const [own, other] = isContainer ? ['a container', 'Zarr'] : ['Zarr', 'a container']
+      invalidArgument(`copy: ${name} is for ${other}, and ${target} is to be ${own}`, options[name])
+    }
+  if (isContainer) checkValue('copy', 'codec', options.codec ?? 'lz4', CONTAINER_CODECS)
   const { chunks = {}, shards = {} } = options
   for (const [option, lengths] of Object.entries({ chunks, shards }))
     for (const [name, length] of Object.entries(lengths)) checkValue('copy', `${option} along ${name}`, length, 'integer from 1')
@@ -162,6 +184,8 @@ function checkCopyOperation(call: string, operation: CopyOperation): void {
   checkOptions(`${call}: source`, source, ARRAYS)
   const { arrays, groups = {} } = source
   checkValue(`${call}: source`, 'arrays', arrays, 'plain object')
+  if (isContainer && (Object.hasOwn(arrays, '') || Object.keys(groups).some((path) => path !== '')))
+    invalidArgument(`${call}: source: arrays of a container have names, and there are no groups in it`, source)
   if (Object.keys(arrays).length === 0) invalidArgument(`${call}: source: there are no arrays to copy`, arrays)
   for (const recipe of Object.values(arrays)) checkRecipe(call, recipe)
   for (const [path, attributes] of Object.entries(groups))

@@ -10,6 +10,8 @@ import {
   type CopyOperation,
   checkOperation,
   checkPlain,
+  defaultScratch,
+  isContainerCopy,
   isCopy,
   type JobOperation,
   type ReduceOperation,
@@ -34,7 +36,10 @@ export interface PlanJobOptions {
    * arrays give the same bits. For tests, mostly.
    */
   readonly unitBytes?: number
-  /** The location of a folder, which workers share, for partial results that are too large for a queue. */
+  /**
+   * The location of a folder, which workers share, for partial results that are too large for a queue. Copies
+   * to a container need one: `x.af.parts` beside a target `x.af` when left out.
+   */
   readonly scratch?: string
   readonly pool?: WorkerPool
   readonly signal?: Signal | undefined
@@ -74,6 +79,7 @@ export async function planJob(operation: JobOperation, options: PlanJobOptions =
   const { taskBytes = TASK_BYTES, unitBytes = UNIT_BYTES, scratch, pool, signal } = options
   if (scratch !== undefined) checkNoSecret('planJob', scratch)
   const settled = relocatedOperation(operation, absolutePath)
+  const folder = scratch ?? defaultScratch(settled)
   const pins = new Pins()
   const parts = isCopy(settled)
     ? await planCopies(settled, taskBytes, pins, { pool, signal })
@@ -84,7 +90,7 @@ export async function planJob(operation: JobOperation, options: PlanJobOptions =
     operation: settled,
     pins: pins.seen(),
     ...parts,
-    ...(scratch !== undefined && { scratch: absolutePath(scratch) }),
+    ...(folder !== undefined && { scratch: absolutePath(folder) }),
   } as const
   return { ...facts, id: await hashOf(facts) } as JobPlan
 }
@@ -132,6 +138,7 @@ function checkPlan(plan: JobPlan): void {
   checkParts('a plan', { scratch: '', ...plan }, { ...PLAN_CHECKS, ...own })
   for (const [file, version] of Object.entries(pins)) checkValue('a plan: pins', file, version, 'string')
   checkOperation('a plan', operation)
+  if (defaultScratch(operation) !== undefined) checkValue('a plan', 'scratch', scratch, 'string')
   if (scratch !== undefined) checkNoSecret('a plan', scratch)
   if (isCopyPlan(plan)) checkCopyPlan(plan)
   else checkReducePlan(plan)
@@ -139,7 +146,10 @@ function checkPlan(plan: JobPlan): void {
 
 /** A job as the tree of its tasks and merges, as a queue has it. */
 export function treeOfJob(plan: JobPlan): TaskTree {
-  if (isCopyPlan(plan)) return treeOfPhases(plan.id, new CopyTasks(plan).counts, MERGE_FAN_IN)
+  if (isCopyPlan(plan)) {
+    const tree = treeOfPhases(plan.id, new CopyTasks(plan).counts, MERGE_FAN_IN)
+    return isContainerCopy(plan.operation) ? { ...tree, restarts: true } : tree
+  }
   const counts = [plan.tasks.count]
   while (counts.at(-1)! > 1) counts.push(Math.ceil(counts.at(-1)! / MERGE_FAN_IN))
   return { id: plan.id, counts, fanIn: MERGE_FAN_IN }

@@ -16,8 +16,12 @@ export interface JobWork {
   /** Does a task: what it comes to is made of numbers, texts and typed arrays. */
   task(index: number, options: NodeOptions): Promise<unknown>
   collect(): Collector
-  /** Does what is left once all tasks are done, on whichever machine that is. */
-  complete(): Promise<void>
+  /**
+   * Does what is left to do with what a merge came to; with that of the last one, what there is left of the
+   * job, on whichever machine that is.
+   * @returns what goes on to the merge above
+   */
+  settle(all: unknown, isLast: boolean, options: NodeOptions): Promise<unknown>
   /** What the job gives, on the machine that waits for it. */
   result(all: unknown): Promise<unknown>
   close(): Promise<void>

@@ -1,16 +1,17 @@
 import { decodeBase64, encodeBase64 } from '../core/base64.ts'
-import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import { HyperslabError, messageOf } from '../core/errors.ts'
 import { inOrder } from '../core/in-order.ts'
 import { numbersFrom } from '../core/numbers.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { WorkerPool } from '../pool/task.ts'
-import { resolveLocation } from '../runtime/location.ts'
-import { readWhole, type Store } from '../store/store.ts'
+import { abandonUpload, ContainerWork } from './container-work.ts'
 import { CopyWork } from './copy-work.ts'
+import { isContainerCopy } from './job-operation.ts'
 import { isCopyPlan, type JobPlan, readPlan, treeOfJob } from './job-plan.ts'
 import type { JobWork, NodeOptions } from './job-work.ts'
 import { ReduceWork } from './reduce-work.ts'
+import { type ScratchFolder, scratchOf } from './scratch-folder.ts'
 import { decodeState, encodeState, type StateValue } from './state-codec.ts'
 import { childrenOf, phaseEnds, type TaskTree } from './task-tree.ts'
 
@@ -46,7 +47,20 @@ const READ_AT_A_TIME = 16
 export async function openJob(plan: JobPlan, options: OpenJobOptions = {}): Promise<Job> {
   checkOptions('openJob', options, OPEN_JOB_CHECKS)
   const read = await readPlan(plan)
-  return new Job(read, await (isCopyPlan(read) ? CopyWork.open(read, options) : ReduceWork.open(read, options)))
+  return new Job(read, await openWork(read, options))
+}
+
+function openWork(plan: JobPlan, options: OpenJobOptions): Promise<JobWork> {
+  if (!isCopyPlan(plan)) return ReduceWork.open(plan, options)
+  return isContainerCopy(plan.operation) ? ContainerWork.open(plan, options) : CopyWork.open(plan, options)
+}
+
+/**
+ * Drops what tasks have handed over of a job that has failed or was cancelled, and that is of no use to
+ * another try.
+ */
+export async function abandonJob(plan: JobPlan): Promise<void> {
+  if (isCopyPlan(plan) && isContainerCopy(plan.operation)) await abandonUpload(plan)
 }
 
 /**
@@ -57,12 +71,13 @@ export class Job implements AsyncDisposable {
   readonly plan: JobPlan
   readonly #work: JobWork
   readonly #tree: TaskTree
-  #scratch: Promise<{ readonly store: Store; readonly path: string }> | undefined
+  readonly #scratch: ScratchFolder | undefined
 
   constructor(plan: JobPlan, work: JobWork) {
     this.plan = plan
     this.#work = work
     this.#tree = treeOfJob(plan)
+    this.#scratch = scratchOf(plan)
   }
 
   /**
@@ -109,8 +124,7 @@ export class Job implements AsyncDisposable {
       const some = children.slice(from, from + READ_AT_A_TIME)
       for (const part of await Promise.all(some.map((child) => this.#load(child, options)))) collector.add(part)
     }
-    const all = collector.finish()
-    if (level === this.#tree.counts.length - 1) await this.#work.complete()
+    const all = await this.#work.settle(collector.finish(), level === this.#tree.counts.length - 1, options)
     return this.#store(level, index, all, options)
   }
 
@@ -129,6 +143,18 @@ export class Job implements AsyncDisposable {
    * @param onTask told of each task that is done, in their order
    */
   async runHere(limit: number, onTask: () => void, options: NodeOptions): Promise<unknown> {
+    try {
+      return await this.#runHere(limit, onTask, options)
+    } catch (error) {
+      await abandonJob(this.plan).catch((left: unknown) => {
+        const text = `${messageOf(error)}; what was written could not be removed: ${messageOf(left)}`
+        throw new HyperslabError('StoreError', text, { cause: new AggregateError([error, left]) })
+      })
+      throw error
+    }
+  }
+
+  async #runHere(limit: number, onTask: () => void, options: NodeOptions): Promise<unknown> {
     const collector = this.#work.collect()
     const { counts, phases } = this.#tree
     let start = 0
@@ -140,8 +166,7 @@ export class Job implements AsyncDisposable {
       })
       start = end
     }
-    await this.#work.complete()
-    return this.#work.result(collector.finish())
+    return this.#work.result(await this.#work.settle(collector.finish(), true, options))
   }
 
   /**
@@ -149,18 +174,13 @@ export class Job implements AsyncDisposable {
    * @param kept what somebody may still ask for
    */
   async clean(options: NodeOptions = {}, kept?: PartialResult): Promise<void> {
-    if (this.plan.scratch === undefined) return
-    const { store, path } = await this.#place()
-    const folder = `${path}/${this.plan.id}/`
-    const keep = kept !== undefined && 'key' in kept ? kept.key : undefined
-    const keys = ((await store.list?.(folder, options)) ?? []).filter((key) => key !== keep)
-    for (const key of keys) await store.delete?.(key, options)
-    if (keep === undefined) await store.removeFolder?.(folder)
+    const isKept = (name: string): boolean => kept !== undefined && 'key' in kept && kept.key.endsWith(`/${name}`)
+    await this.#scratch?.clean(options, isKept)
   }
 
   async close(): Promise<void> {
     await this.#work.close()
-    await (await this.#scratch)?.store.close?.()
+    await this.#scratch?.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -173,51 +193,24 @@ export class Job implements AsyncDisposable {
   }
 
   /** What somebody has done already. */
-  async #known(level: number, index: number, { signal }: NodeOptions): Promise<PartialResult | undefined> {
-    if (this.plan.scratch === undefined) return undefined
-    const { store } = await this.#place()
-    const key = await this.#keyOf(level, index)
-    const info = await store.stat(key, { signal })
-    return info && { key, bytes: info.size }
+  async #known(level: number, index: number, options: NodeOptions): Promise<PartialResult | undefined> {
+    if (this.#scratch === undefined) return undefined
+    const key = await this.#scratch.key(`${level}-${index}`)
+    const bytes = await this.#scratch.size(key, options)
+    return bytes === undefined ? undefined : { key, bytes }
   }
 
-  async #store(level: number, index: number, part: unknown, { signal }: NodeOptions): Promise<PartialResult> {
+  async #store(level: number, index: number, part: unknown, options: NodeOptions): Promise<PartialResult> {
     const bytes = encodeState(part as StateValue)
-    if (bytes.length <= INLINE_BYTES || this.plan.scratch === undefined) return { state: encodeBase64(bytes) }
-    signal?.throwIfAborted()
-    const { store } = await this.#place()
-    const key = await this.#keyOf(level, index)
-    if (store.stage === undefined)
-      throw new HyperslabError('ReadOnlyError', 'partial results cannot be written to the scratch folder', {
-        file: store.describe(key),
-      })
-    await store.makeFolder?.(key)
-    const stage = await store.stage(key)
-    try {
-      await stage.publish(key, bytes, { ifAbsent: true, durable: false })
-    } catch (error) {
-      // Whoever was faster has written the same.
-      if (!isHyperslabError(error, 'ConflictError')) throw error
-    } finally {
-      await stage.discard()
-    }
+    if (bytes.length <= INLINE_BYTES || this.#scratch === undefined) return { state: encodeBase64(bytes) }
+    const key = await this.#scratch.key(`${level}-${index}`)
+    // Whoever was faster has written the same.
+    await this.#scratch.put(key, bytes, options)
     return { key, bytes: bytes.length }
   }
 
-  async #load(part: PartialResult, { signal }: NodeOptions): Promise<unknown> {
+  async #load(part: PartialResult, options: NodeOptions): Promise<unknown> {
     if ('state' in part) return decodeState(decodeBase64(part.state) ?? new Uint8Array())
-    const { store } = await this.#place()
-    const found = await readWhole(store, part.key, { signal })
-    if (found !== undefined) return decodeState(found.bytes)
-    throw new HyperslabError('NotFoundError', 'a partial result is gone', { file: store.describe(part.key) })
-  }
-
-  #place(): Promise<{ readonly store: Store; readonly path: string }> {
-    this.#scratch ??= resolveLocation(this.plan.scratch!)
-    return this.#scratch
-  }
-
-  async #keyOf(level: number, index: number): Promise<string> {
-    return `${(await this.#place()).path.replace(/\/$/, '')}/${this.plan.id}/${level}-${index}`
+    return decodeState(await this.#scratch!.read(part.key, options))
   }
 }

@@ -46,7 +46,9 @@ export class ReduceWork implements JobWork {
     return new MergeTree(this.#divided)
   }
 
-  async complete(): Promise<void> {}
+  async settle(all: unknown): Promise<unknown> {
+    return all
+  }
 
   result(all: unknown): Promise<unknown> {
     return this.#within(async () => this.#divided.finish(all))

@@ -14,6 +14,11 @@ export interface TaskTree {
    * the one before is over, so that its tasks may read what those before have written.
    */
   readonly phases?: readonly (readonly number[])[] | undefined
+  /**
+   * What nodes came to is of no use once the run has failed: another try begins anew. Otherwise it goes on
+   * with what was merged.
+   */
+  readonly restarts?: boolean | undefined
 }
 
 /** A tree of phases of so many tasks each, of which none is empty. */

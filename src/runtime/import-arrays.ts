@@ -1,5 +1,6 @@
 import { ArrayFile } from '../af/file.ts'
 import type { FileArray } from '../af/file-array.ts'
+import type { ArrayOptions } from '../af/format/definition.ts'
 import type { Attributes } from '../af/layers/attributes.ts'
 import { type CreateOptions, FILE_CHECKS } from '../af/layers/file-options.ts'
 import { listSidecars } from '../af/layers/listed.ts'
@@ -21,6 +22,8 @@ import type { Signal } from '../core/signal.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import { draftName } from '../store/fs/names.ts'
 import type { Store } from '../store/store.ts'
+import type { ZarrExport } from './export-zarr.ts'
+import { attributeOfJson } from './json-attributes.ts'
 import { type Location, resolveLocation } from './location.ts'
 
 export const IMPORT_CHUNK_BYTES = 128 * 1024
@@ -168,15 +171,11 @@ async function copy(source: ImportSource, store: Store, path: string, options: I
     ...(level !== undefined && { level }),
     ...(codecs !== undefined && { codecs }),
   })
-  for (const [name, value] of source.attributes) file.attrs.set(name, value)
-  const warnings: string[] = []
-  const copies = source.arrays.map((each) => {
-    const { from, fill = each.fill } = withOneMissing(each, warnings)
-    return { from, to: defineLike(file, each, fill, options), ...(each.maxBytes !== undefined && { maxBytes: each.maxBytes }) }
-  })
+  const { copies, warnings } = defineCopies(file, source, options)
   const total = copies.reduce((sum, { to }) => sum + to.chunks.count, 0)
   let before = 0
-  for (const { from, to, ...held } of copies) {
+  for (const { from, to, maxBytes } of copies) {
+    const held = maxBytes === undefined ? {} : { maxBytes }
     await from.rechunkTo(to, { ...held, signal, onProgress: ({ done }) => onProgress?.({ done: before + done, total }) })
     before += to.chunks.count
   }
@@ -187,7 +186,38 @@ async function copy(source: ImportSource, store: Store, path: string, options: I
   return { arrays, bytes, warnings: [...source.warnings, ...warnings, ...file.warnings()] }
 }
 
-function checkChunks(call: string, { dimensions }: ImportSource, { chunks = {} }: ImportOptions): void {
+/** An array that is copied into the one that was defined for it. */
+export interface ArrayCopy {
+  readonly from: DiskArray
+  readonly to: FileArray
+  readonly defined: ArrayOptions
+  readonly maxBytes?: number
+}
+
+/** Gives a container the attributes and the arrays, still without elements, of what is copied into it. */
+export function defineCopies(
+  file: ArrayFile,
+  source: Pick<ImportSource, 'attributes' | 'arrays'>,
+  options: Pick<ImportOptions, 'chunks' | 'chunkBytes'>,
+): { readonly copies: readonly ArrayCopy[]; readonly warnings: readonly string[] } {
+  for (const [name, value] of source.attributes) file.attrs.set(name, value)
+  const warnings: string[] = []
+  const copies = source.arrays.map((each) => {
+    const { from, fill = each.fill } = withOneMissing(each, warnings)
+    const defined = definitionLike(each, fill, options)
+    const to = file.define(each.name, defined)
+    for (const [key, value] of each.attributes(fill)) to.attrs.set(key, value)
+    return { from, to, defined, ...(each.maxBytes !== undefined && { maxBytes: each.maxBytes }) }
+  })
+  return { copies, warnings }
+}
+
+/** @throws InvalidArgumentError for lengths along dimensions that there are not, or that are none */
+export function checkChunks(
+  call: string,
+  { dimensions }: Pick<ImportSource, 'dimensions'>,
+  { chunks = {} }: ImportOptions,
+): void {
   for (const [name, length] of Object.entries(chunks)) {
     if (!dimensions.includes(name)) {
       const text = `chunks: there is no dimension '${name}'; there are ${dimensions.join(', ') || 'none'}`
@@ -195,6 +225,23 @@ function checkChunks(call: string, { dimensions }: ImportSource, { chunks = {} }
     }
     checkValue(call, `the length of chunks along ${name}`, length, 'integer from 1')
   }
+}
+
+/** What is to be written to Zarr, as it is copied into a container. */
+export const importOf = ({ attributes, arrays }: ZarrExport): Pick<ImportSource, 'attributes' | 'arrays' | 'dimensions'> => ({
+  attributes: typedAttributes(attributes),
+  arrays: arrays.map((each) => ({ ...each, attributes: () => typedAttributes(each.attributes) })),
+  dimensions: [...new Set(arrays.flatMap(({ dimensionNames }) => dimensionNames))],
+})
+
+/** JSON that no attribute type has is kept as text, as copies of Zarr have it. */
+function typedAttributes(attributes: Iterable<readonly [string, unknown]>): TypedAttributes {
+  const isJson = (value: unknown): boolean =>
+    value === null ||
+    (Array.isArray(value) && !value.every((each) => each instanceof Uint8Array)) ||
+    (typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype && !('type' in value && 'value' in value))
+  const kept = (value: unknown): unknown => (isJson(value) ? (attributeOfJson(value) ?? JSON.stringify(value)) : value)
+  return Array.from(attributes, ([name, value]) => [name, kept(value) as string])
 }
 
 /**
@@ -221,12 +268,11 @@ function withOneMissing(
 }
 
 /** @param fill what stands for missing elements */
-function defineLike(
-  file: ArrayFile,
-  { name, array, dimensionNames, chunkShape, attributes }: SourceArray,
+function definitionLike(
+  { array, dimensionNames, chunkShape }: SourceArray,
   fill: Element | undefined,
-  { chunks = {}, chunkBytes = IMPORT_CHUNK_BYTES }: ImportOptions,
-): FileArray {
+  { chunks = {}, chunkBytes = IMPORT_CHUNK_BYTES }: Pick<ImportOptions, 'chunks' | 'chunkBytes'>,
+): ArrayOptions {
   const { dtype, shape } = array
   const given = shape.map((length, axis) => {
     const wanted = chunks[dimensionNames[axis]!]
@@ -236,15 +282,13 @@ function defineLike(
   const rest = shape.map((length, axis) => (given[axis] === undefined ? length : 1))
   const elementBytes = bytesOf(dtype) * sizeOf(given.map((length) => length ?? 1))
   const estimated = chunkShape ?? ChunkGrid.estimate(rest, elementBytes, chunkBytes).chunkShape
-  const copy = file.define(name, {
+  return {
     dtype,
     shape,
     chunkShape: estimated.map((length, axis) => given[axis] ?? length),
     dimensionNames,
     ...(fill !== undefined && { fillValue: readElement(dtype, [fill] as never, 0) }),
-  })
-  for (const [key, value] of attributes(fill)) copy.attrs.set(key, value)
-  return copy
+  }
 }
 
 /** An error that speaks of the place, not of the name that is written under. */

@@ -9,6 +9,43 @@ export interface StoreOptions {
 
 export const STORE_CHECKS: Checks<StoreOptions> = { signal: 'AbortSignal' }
 
+/**
+ * Uploads that several processes share: each hands over parts of one object, by their numbers from 1, and
+ * nobody sees any of it before one of them has all put together in the order of the numbers.
+ */
+export interface SharedUploads {
+  /** Bytes that each part has at least, but for the one of the highest number. */
+  readonly minPartBytes: number
+  /** The highest number of a part. */
+  readonly maxParts: number
+  /** @throws UnsupportedError where completing an upload could overwrite the object of another writer */
+  check(near: string): Promise<void>
+  /**
+   * Begins an upload.
+   * @param mark tells the object from those of other writers
+   * @returns the id by which others take part
+   */
+  begin(key: string, mark: string, options?: StoreOptions): Promise<string>
+  /**
+   * Hands over a part, in place of another one of its number.
+   * @returns the tag of its bytes
+   */
+  put(key: string, id: string, number: number, bytes: Uint8Array, options?: StoreOptions): Promise<string>
+  /** @throws ConflictError where there is such an object */
+  complete(key: string, mark: string, upload: SharedUpload, options?: StoreOptions): Promise<ObjectInfo>
+  /** Drops an upload with its parts; it is no error when there is none. */
+  abort(key: string, id: string): Promise<void>
+}
+
+/** An upload all parts of which were handed over. */
+export interface SharedUpload {
+  readonly id: string
+  /** Tags of its parts, by their numbers. */
+  readonly tags: ReadonlyMap<number, string>
+  /** Bytes of all of them. */
+  readonly size: number
+}
+
 /** Facts of an object. `etag` names one version of its bytes: it changes whenever they do. */
 export interface ObjectInfo {
   /** Size in bytes. */
@@ -178,6 +215,8 @@ export interface Store {
    * can do neither.
    */
   conditionalWrites?(near: string): Promise<ConditionalWrites>
+  /** For stores that have an object put together of what several processes upload. */
+  readonly sharedUploads?: SharedUploads
   /** Temporary objects in the place where those for `near` are, whoever uses or has left them. */
   leftovers?(near: string): Promise<Leftover[]>
   /**

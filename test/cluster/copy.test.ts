@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { treeOfJob } from '../../src/cluster/job-plan.ts'
 import { hashOf } from '../../src/cluster/plan-parts.ts'
-import { childrenOf, missingChildren } from '../../src/cluster/task-tree.ts'
 import {
   type CopyOperation,
   type CopyPlan,
@@ -21,7 +20,7 @@ import { create, open } from '../../src/runtime/index.ts'
 import { arrayAsStored } from '../../src/runtime/stored-arrays.ts'
 import { openZarr } from '../../src/runtime/zarr.ts'
 import { folderInMemory } from '../support/folder.ts'
-import { objectsOf, writeMonths } from './support.ts'
+import { inTurn, objectsOf, runNodes, writeMonths } from './support.ts'
 
 let folder: string
 let location: string
@@ -77,33 +76,6 @@ async function writtenHere(names: Record<string, string>, options: CopyOperation
 }
 
 const phasesOf = (plan: CopyPlan): unknown => treeOfJob(plan).phases?.map((levels) => levels[0])
-
-const inTurn = (nodes: number[]): number[] => nodes
-
-/** Does the nodes of a job phase by phase, those of each in some order, each by a process of its own. */
-async function runNodes(
-  plan: CopyPlan,
-  order: (nodes: number[]) => number[],
-  each = (_: number): void => undefined,
-): Promise<void> {
-  const tree = treeOfJob(plan)
-  const results = new Map<string, PartialResult>()
-  const run = async (level: number, index: number): Promise<void> => {
-    const isDone = (child: number): boolean => results.has(`${level - 1}-${child}`)
-    for (
-      let next = missingChildren(tree, level, index, isDone);
-      next.length > 0;
-      next = missingChildren(tree, level, index, isDone)
-    )
-      for (const child of order(next)) await run(level - 1, child)
-    const [from, to] = childrenOf(tree, level, index)
-    const children = Array.from({ length: to - from }, (_, i) => results.get(`${level - 1}-${from + i}`)!)
-    if (level === 0) each(index)
-    await using job = await openJob(JSON.parse(JSON.stringify(plan)))
-    results.set(`${level}-${index}`, JSON.parse(JSON.stringify(await job.runNode(level, index, children))))
-  }
-  await run(tree.counts.length - 1, 0)
-}
 
 const SHARDED = { chunks: { time: 3, lat: 5, lon: 3 }, shards: { time: 6, lat: 5, lon: 9 }, codec: 'gzip', level: 2 }
 

@@ -1,11 +1,14 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
+import { treeOfJob } from '../../src/cluster/job-plan.ts'
 import { encodeState, type StateValue } from '../../src/cluster/state-codec.ts'
+import { childrenOf, missingChildren } from '../../src/cluster/task-tree.ts'
 import { type DataOf, type FixedDType, isBigInt, isFloat } from '../../src/core/dtype.ts'
 import { sizeOf } from '../../src/core/shape.ts'
 import {
   type ArrayRecipe,
+  type CopyPlan,
   type JobPlan,
   nodeCounts,
   openJob,
@@ -168,4 +171,31 @@ export function objectsOf(place: string): Map<string, string> {
   const names = readdirSync(place, { recursive: true, encoding: 'utf8' }).sort()
   const files = names.filter((name) => name !== '.hyperslab-plan.json' && statSync(join(place, name)).isFile())
   return new Map(files.map((name) => [name, readFileSync(join(place, name)).toString('latin1')]))
+}
+
+export const inTurn = (nodes: number[]): number[] => nodes
+
+/** Does the nodes of a job phase by phase, those of each in some order, each by a process of its own. */
+export async function runNodes(
+  plan: CopyPlan,
+  order: (nodes: number[]) => number[],
+  each = (_: number): void => undefined,
+): Promise<void> {
+  const tree = treeOfJob(plan)
+  const results = new Map<string, PartialResult>()
+  const run = async (level: number, index: number): Promise<void> => {
+    const isDone = (child: number): boolean => results.has(`${level - 1}-${child}`)
+    for (
+      let next = missingChildren(tree, level, index, isDone);
+      next.length > 0;
+      next = missingChildren(tree, level, index, isDone)
+    )
+      for (const child of order(next)) await run(level - 1, child)
+    const [from, to] = childrenOf(tree, level, index)
+    const children = Array.from({ length: to - from }, (_, i) => results.get(`${level - 1}-${from + i}`)!)
+    if (level === 0) each(index)
+    await using job = await openJob(JSON.parse(JSON.stringify(plan)))
+    results.set(`${level}-${index}`, JSON.parse(JSON.stringify(await job.runNode(level, index, children))))
+  }
+  await run(tree.counts.length - 1, 0)
 }

@@ -1,6 +1,6 @@
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import { sameShape } from '../../core/shape.ts'
-import type { ObjectInfo, PublishCondition, Store } from '../../store/store.ts'
+import type { ObjectInfo, PublishCondition, Stage, Store } from '../../store/store.ts'
 import { type ChunkStatsTable, chunkStatsTable } from '../format/chunk-stats-table.ts'
 import type { Definition } from '../format/definition.ts'
 import { chunkTable, encodeIdentity, randomId } from '../format/encode.ts'
@@ -13,7 +13,7 @@ import type { ArrayState, PendingChunk } from '../layers/array-state.ts'
 import { Dictionary } from '../layers/dictionary.ts'
 import { Layer } from '../layers/layer.ts'
 import { Stack } from '../layers/stack.ts'
-import type { BlockPacker } from './packer.ts'
+import type { BlockPacker, PackedBlocks } from './packer.ts'
 import { seal } from './seal.ts'
 
 /** The chunks of one array that go into a layer, by number. */
@@ -44,6 +44,11 @@ export interface PublishOptions {
   readonly besides?: number
 }
 
+/** What has blocks and the stage that they lie in. */
+export interface Packed {
+  finish(): Promise<Omit<PackedBlocks, 'stage'> & { readonly stage: Pick<Stage, 'publish' | 'prepare'> }>
+}
+
 /**
  * Publishes a file of a container: the blocks that `packer` holds, then the footer.
  * @returns the layer as it is now in the store, known without reading it back
@@ -54,7 +59,7 @@ export async function publishLayer(
   store: Store,
   key: string,
   contents: LayerContents,
-  packer: BlockPacker,
+  packer: Packed,
   { condition, extras, limits, before, besides = 0 }: PublishOptions,
 ): Promise<Layer> {
   const { stage, blocks, ...packed } = await packer.finish()

@@ -122,7 +122,8 @@ const publishBase = (
   return publishEmpty(store, paths.base, place, { kind, merged }, newPacker(files), { ...options, condition })
 }
 
-async function orAlreadyThere(publish: () => Promise<unknown>): Promise<void> {
+/** @throws AlreadyExistsError where another writer was faster */
+export async function orAlreadyThere(publish: () => Promise<unknown>): Promise<void> {
   try {
     await publish()
   } catch (error) {

@@ -18,6 +18,7 @@ export interface RunData extends NodeData {
   readonly counts: readonly number[]
   readonly fanIn: number
   readonly phases?: readonly (readonly number[])[] | undefined
+  readonly restarts?: boolean | undefined
   readonly added: number
   /** Why it failed. */
   readonly failure?: StoredFailure

@@ -8,6 +8,8 @@ import { contentOf, type NodeRunner, runId } from './nodes.ts'
 export interface Plans {
   /** Makes what works on the nodes of one, or refuses it. */
   open(content: unknown): Promise<NodeRunner>
+  /** Drops what nodes have handed over of a run that failed, where the next try begins anew. */
+  abandon?(content: unknown): Promise<void>
   /** What messages say of a node: the file, the array and which part of it. Opens nothing. */
   describe(content: unknown, level: number, index: number): ErrorDetails & { readonly text: string }
 }

@@ -76,7 +76,7 @@ async function start(engine: Engine, tree: TaskTree, content: unknown): Promise<
 }
 
 /** Adding what is there already changes nothing. */
-async function add({ tasks }: Engine, { id, counts, fanIn, phases }: TaskTree, content: unknown): Promise<void> {
+async function add({ tasks }: Engine, { id, counts, fanIn, phases, restarts }: TaskTree, content: unknown): Promise<void> {
   const data: RunData = {
     plan: id,
     level: counts.length - 1,
@@ -85,15 +85,21 @@ async function add({ tasks }: Engine, { id, counts, fanIn, phases }: TaskTree, c
     counts,
     fanIn,
     phases,
+    restarts,
     added: Date.now(),
   }
   await tasks.add(RUN, data, runSettings(id))
 }
 
-/** Starts a run again that failed: what its groups came to is kept. */
-async function takeUp({ tasks, stops }: Engine, job: NodeJob): Promise<void> {
+/** Starts a run again that failed: what its groups came to is kept, unless it is of no use any more. */
+async function takeUp(engine: Engine, job: NodeJob): Promise<void> {
+  const { tasks, stops } = engine
   const { failure: _, ...data } = job.data as RunData
   await stops.remove(data.plan)
+  if (data.restarts) {
+    await job.remove({ removeChildren: true })
+    return add(engine, { ...data, id: data.plan }, contentOf(job))
+  }
   await job.updateData(data)
   // Another one may have been first.
   await job.retry('failed', { resetAttemptsMade: true }).catch(async (error: unknown) => {

@@ -2,7 +2,7 @@ import { type ErrorDetails, HyperslabError } from '../../core/errors.ts'
 import type { Checks } from '../../core/options.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import { CopyTasks } from '../copy-plan.ts'
-import { type Job, openJob, type PartialResult } from '../job.ts'
+import { abandonJob, type Job, openJob, type PartialResult } from '../job.ts'
 import { isCopyPlan, type JobPlan, readPlan, treeOfJob } from '../job-plan.ts'
 import { unitsOfTask } from '../reduce-plan.ts'
 import { type Allowed, checkAllowed } from './allow.ts'
@@ -41,12 +41,18 @@ const WORK_CHECKS: Checks<WorkOptions> = { ...WORKER_CHECKS, pool: 'WorkerPool',
 export async function work(options: WorkOptions): Promise<WorkReport> {
   checkQueueOptions('work', options, WORK_CHECKS)
   const { pool, allow, ...settings } = options
-  const open = async (content: unknown): Promise<NodeRunner> => {
+  const allowed = async (content: unknown): Promise<JobPlan> => {
     const plan = await readPlan(content)
     if (allow !== undefined) await checkAllowed(plan, allow)
-    return runnerOf(await openJob(plan, { pool }))
+    return plan
   }
-  return workOn({ open, describe }, settings)
+  const open = async (content: unknown): Promise<NodeRunner> => runnerOf(await openJob(await allowed(content), { pool }))
+  const abandon = async (content: unknown): Promise<void> => {
+    // Of what is refused here nothing was written here.
+    const plan = await allowed(content).catch(() => undefined)
+    if (plan !== undefined) await abandonJob(plan)
+  }
+  return workOn({ open, abandon, describe }, settings)
 }
 
 const runnerOf = (job: Job): NodeRunner => ({

@@ -131,9 +131,20 @@ class NodeWork {
     return this.#stop(job, failure)
   }
 
+  /** Why a run fails, and that something of it is left where that could not be removed. */
+  async #abandoned(job: NodeJob, failure: StoredFailure): Promise<StoredFailure> {
+    try {
+      await this.#plans.abandon?.(contentOf(job))
+      return failure
+    } catch (error) {
+      return { ...failure, text: `${failure.text}; what was written could not be removed: ${messageOf(error)}` }
+    }
+  }
+
   /** Ends a node of a run that is stopped: the job of the whole run fails, with the reason. */
-  async #stop(job: NodeJob, failure: StoredFailure): Promise<NodeValue> {
+  async #stop(job: NodeJob, reason: StoredFailure): Promise<NodeValue> {
     if (job.name !== RUN) return STOPPED
+    const failure = await this.#abandoned(job, reason)
     await job.updateData({ ...job.data, failure } as RunData)
     await this.#engine.stops.remove(job.data.plan)
     throw new this.#engine.bullmq.UnrecoverableError(failure.text)

@@ -9,9 +9,8 @@ import {
   type ImportOptions,
   type ImportSource,
   importArrays,
-  type TypedAttributes,
+  importOf,
 } from '../../runtime/import-arrays.ts'
-import { attributeOfJson } from '../../runtime/json-attributes.ts'
 import type { Location } from '../../runtime/location.ts'
 import { labelOf } from '../../runtime/place-names.ts'
 import { type Attrs, attributeText, typedAttribute } from '../attributes.ts'
@@ -114,13 +113,7 @@ export async function writeDataset(parts: WrittenParts, location: Location, opti
   }
   for (const [name, value] of Object.entries({ shards, levels, maxBytes, resume }))
     if (value !== undefined) throw refused(`${name} is for Zarr, and this is a container`, value)
-  const source: ImportSource = {
-    attributes: stored(attributes),
-    arrays: arrays.map((each) => ({ ...each, attributes: () => stored(each.attributes) })),
-    dimensions: [...new Set(arrays.flatMap(({ dimensionNames }) => dimensionNames))],
-    warnings,
-    async [Symbol.asyncDispose]() {},
-  }
+  const source: ImportSource = { ...importOf({ attributes, arrays }), warnings, async [Symbol.asyncDispose]() {} }
   return importArrays('write', async () => source, location, rest)
 }
 
@@ -172,16 +165,6 @@ function unknown(name: string, all: readonly Variable[]): HyperslabError {
 }
 
 const attributeOf = (name: string, text: string | undefined): [string, unknown][] => (text === undefined ? [] : [[name, text]])
-
-/** JSON that no attribute type has is kept as text, as copies of Zarr have it. */
-function stored(attributes: Iterable<readonly [string, unknown]>): TypedAttributes {
-  const isJson = (value: unknown): boolean =>
-    value === null ||
-    (Array.isArray(value) && !value.every((each) => each instanceof Uint8Array)) ||
-    (typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype && !('type' in value && 'value' in value))
-  const kept = (value: unknown): unknown => (isJson(value) ? (attributeOfJson(value) ?? JSON.stringify(value)) : value)
-  return Array.from(attributes, ([name, value]) => [name, kept(value) as string])
-}
 
 /** Chunks as they were, unless they are too large to be read one by one; what is asked for is done. */
 function chunksOf({ array, chunks }: EncodedVariable, given: VariableEncoding | undefined): readonly number[] | undefined {

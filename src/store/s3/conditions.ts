@@ -46,6 +46,18 @@ export class S3Conditions {
     throw new HyperslabError('UnsupportedError', text, { file: this.#address.describe(near) })
   }
 
+  /** @throws UnsupportedError when completing an upload in parts overwrites what is there */
+  async checkParts(near: string): Promise<void> {
+    const looks = await this.#withTemporary(near, async (key) => {
+      await this.#writer.put(key, Uint8Array.of(0))
+      return this.ofParts({ key, size: 1 }, 'ifAbsent')
+    })
+    if (looks) return
+    const text =
+      'the server ignores If-None-Match when it puts the parts of an upload together, so that one writer could overwrite the object of another'
+    throw new HyperslabError('UnsupportedError', text, { file: this.#address.describe(near) })
+  }
+
   async all(near: string): Promise<ConditionalWrites> {
     const { put, remove } = await this.#honoured(near)
     const reasons = [put ? '' : NO_REPLACING, remove ? '' : NO_REMOVING].filter(Boolean)

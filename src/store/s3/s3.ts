@@ -5,11 +5,12 @@ import { isCrossOrigin } from '../http/fetch.ts'
 import { HttpReader } from '../http/reader.ts'
 import { listPages } from '../listing.ts'
 import { REQUEST_CHECKS, type RequestOptions } from '../requester.ts'
-import type { ConditionalWrites, DeleteOptions, ListOptions, Stage, Store, StoreOptions } from '../store.ts'
+import type { ConditionalWrites, DeleteOptions, ListOptions, SharedUploads, Stage, Store, StoreOptions } from '../store.ts'
 import { ADDRESS_CHECKS, S3Address, type S3AddressOptions } from './address.ts'
 import { bodyOf, pageOf } from './answers.ts'
 import { S3Client } from './client.ts'
 import { S3Conditions } from './conditions.ts'
+import { sharedUploads } from './shared-uploads.ts'
 import { type S3CredentialsSource, signing } from './sign.ts'
 import { partsOf, S3Stage } from './stage.ts'
 import { S3Writer } from './writer.ts'
@@ -63,6 +64,7 @@ const CHECKS: Checks<S3StoreOptions> = {
  * console.log(await file.array('tas').get([0, 0, 0])) // 280
  */
 export class S3Store extends HttpReader implements Store {
+  readonly sharedUploads: SharedUploads
   /** All keys that start with `prefix`, in other folders as well; left out with `listing: false`. */
   readonly list?: (prefix: string, options?: ListOptions) => Promise<string[]>
   readonly #address: S3Address
@@ -83,6 +85,7 @@ export class S3Store extends HttpReader implements Store {
     this.#s3 = new S3Client(address, this.client, this.requester)
     this.#writer = new S3Writer(this.#s3)
     this.#conditions = new S3Conditions(this.#writer, address)
+    this.sharedUploads = sharedUploads(this.#writer, this.#conditions)
     this.#missing = options.notFound ?? (listing ? [404, 410] : [403, 404, 410])
     this.#partBytes = partBytes
     if (listing) this.list = (prefix, options = {}) => this.#list(prefix, options)

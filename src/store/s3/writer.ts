@@ -5,7 +5,7 @@ import type { HttpAnswer } from '../http/client.ts'
 import { contentLength, headerInfo } from '../http/headers.ts'
 import { allOrNone } from '../requester.ts'
 import { Transient } from '../retry.ts'
-import type { ObjectInfo } from '../store.ts'
+import type { ObjectInfo, SharedUpload } from '../store.ts'
 import { changed } from '../store.ts'
 import { bodyOf, checkComplete, escaped, textOf } from './answers.ts'
 import type { S3Client } from './client.ts'
@@ -26,7 +26,7 @@ export interface WriteOptions {
 }
 
 /** S3 takes no more parts of one object. */
-const MAX_PARTS = 10_000
+export const MAX_PARTS = 10_000
 
 /** A header that stays with the object: who finds it there knows whose writing made it. */
 const MARK = 'x-amz-meta-hyperslab-write'
@@ -75,25 +75,51 @@ export class S3Writer {
       throw new HyperslabError('UnsupportedError', text, { file, actual: parts.length, expected: MAX_PARTS })
     }
     return this.#settled(key, options, async (mark, attempt) => {
-      const uploadId = await this.#begin(key, mark, signal)
+      const uploadId = await this.beginUpload(key, mark, signal)
       try {
-        const etags: string[] = []
+        const tags = new Map<number, string>()
         const upload = async ([i, part]: [number, UploadedPart], shared: Signal): Promise<void> => {
-          etags[i] = await this.#part(key, { partNumber: String(i + 1), uploadId }, part, shared)
+          tags.set(i + 1, await this.uploadPart(key, uploadId, i + 1, part, shared))
         }
         await allOrNone([...parts.entries()], upload, signal)
         const size = parts.reduce((sum, part) => sum + (part instanceof Uint8Array ? part.length : part.size), 0)
-        const etag = await this.#complete(key, { uploadId, etags, size }, options, attempt)
-        if (etag !== '') return { size, etag: `"${etag}"` }
-        const found = await this.#found(key, signal)
-        if (found?.mark !== mark) throw changed(file)
-        return { size, etag: found.etag }
+        return await this.#completed(key, mark, { id: uploadId, tags, size }, options, attempt)
       } catch (error) {
         // What is left behind when this fails, too, nobody sees; the first error says more.
-        await this.#client.send({ method: 'DELETE', key, query: { uploadId } }, [204, 404], bodyOf).catch(() => undefined)
+        await this.abortUpload(key, uploadId).catch(() => undefined)
         throw error
       }
     })
+  }
+
+  /**
+   * Has the server put together what was uploaded to an upload that {@link beginUpload} began.
+   * @param mark the one that it was begun with
+   * @throws ConflictError when the condition does not hold, on servers that look
+   */
+  completeUpload(key: string, mark: string, upload: SharedUpload, options: WriteOptions = {}): Promise<ObjectInfo> {
+    const work = (_: string, attempt: (attempts: number) => void) => this.#completed(key, mark, upload, options, attempt)
+    return this.#settled(key, options, work, mark)
+  }
+
+  /** Drops what was uploaded in parts; nothing happens where there is no such upload. */
+  async abortUpload(key: string, uploadId: string, signal?: Signal): Promise<void> {
+    await this.#client.send({ method: 'DELETE', key, query: { uploadId } }, [204, 404], bodyOf, signal)
+  }
+
+  async #completed(
+    key: string,
+    mark: string,
+    upload: SharedUpload,
+    options: WriteOptions,
+    attempt: (attempts: number) => void,
+  ): Promise<ObjectInfo> {
+    const { size } = upload
+    const etag = await this.#complete(key, upload, options, attempt)
+    if (etag !== '') return { size, etag: `"${etag}"` }
+    const found = await this.#found(key, options.signal)
+    if (found?.mark !== mark) throw changed(this.#file(key))
+    return { size, etag: found.etag }
   }
 
   /** @throws ConflictError with `ifMatch` when there is another version, on servers that look */
@@ -134,8 +160,8 @@ export class S3Writer {
     key: string,
     { ifAbsent, ifMatch, signal }: WriteOptions,
     work: (mark: string, attempt: (attempts: number) => void) => Promise<ObjectInfo>,
+    mark = randomName(),
   ): Promise<ObjectInfo> {
-    const mark = randomName()
     let attempts = 0
     try {
       return await work(mark, (count) => {
@@ -165,13 +191,18 @@ export class S3Writer {
     return this.#client.send({ method: 'HEAD', key }, [404], receive, signal)
   }
 
-  async #begin(key: string, mark: string, signal: Signal | undefined): Promise<string> {
+  /**
+   * Begins an upload in parts, which anybody who knows its id may take part in.
+   * @param mark tells the object from those of other writers
+   */
+  async beginUpload(key: string, mark: string, signal: Signal | undefined): Promise<string> {
     const request = { method: 'POST', key, query: { uploads: '' }, headers: { [MARK]: mark } } as const
     return this.#client.send(request, [], async (answer) => this.#field(await bodyOf(answer), 'UploadId', key), signal)
   }
 
-  #part(key: string, query: Record<string, string>, part: UploadedPart, signal: Signal): Promise<string> {
-    const request = { method: 'PUT', key, query } as const
+  /** Uploads a part, in place of another one of its number; returns its tag. */
+  uploadPart(key: string, uploadId: string, number: number, part: UploadedPart, signal: Signal | undefined): Promise<string> {
+    const request = { method: 'PUT', key, query: { partNumber: String(number), uploadId } } as const
     if (part instanceof Uint8Array) {
       const receive = async (answer: HttpAnswer): Promise<string> => {
         await bodyOf(answer)
@@ -191,11 +222,13 @@ export class S3Writer {
   /** The tag without quotes; empty where the server does not tell it, as some do of large objects. */
   #complete(
     key: string,
-    { uploadId, etags, size }: { readonly uploadId: string; readonly etags: readonly string[]; readonly size: number },
+    { id: uploadId, tags, size }: SharedUpload,
     options: WriteOptions,
     attempt: (attempts: number) => void,
   ): Promise<string> {
-    const parts = etags.map((tag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${escaped(tag)}</ETag></Part>`)
+    const parts = [...tags]
+      .sort(([a], [b]) => a - b)
+      .map(([number, tag]) => `<Part><PartNumber>${number}</PartNumber><ETag>${escaped(tag)}</ETag></Part>`)
     const body = new TextEncoder().encode(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`)
     const receive = async (answer: HttpAnswer, attempts: number): Promise<string> => {
       attempt(attempts)

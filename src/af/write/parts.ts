@@ -1,0 +1,171 @@
+import type { Segment } from '../../codec/lz4-segments.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import type { BlockRef } from '../../engine/block.ts'
+import type { CheckedSegment, SegmentChecksums } from '../../engine/segment-checksums.ts'
+import type { BlockSegments } from '../../engine/segments.ts'
+import type { Stage } from '../../store/store.ts'
+import { type ChunkStatsTable, chunkStatsTable, rowOf } from '../format/chunk-stats-table.ts'
+import type { ArrayMeta, BlockMeta } from '../format/footer.ts'
+import { type ArrayState, PendingChunk } from '../layers/array-state.ts'
+import { Dictionary } from '../layers/dictionary.ts'
+import { Layer } from '../layers/layer.ts'
+import { publishLayer } from './commit.ts'
+import type { ContainerFiles } from './container-files.ts'
+
+/**
+ * Blocks that one process has packed, for a container that another one publishes: where chunks of one array
+ * lie in bytes that are handed over apart. Numbers are in columns, so that a part can be sent as it is.
+ */
+export interface ContainerPart {
+  readonly array: string
+  /** Bytes of its blocks, which lie one after another. */
+  readonly bytes: number
+  /** Of each block its stored bytes, decoded bytes and CRC-32C. */
+  readonly blocks: Float64Array
+  /** Of each chunk its number in the grid, its block, its offset there and its decoded bytes. */
+  readonly chunks: Float64Array
+  /** Of each chunk, in the same order; undefined for arrays that have none. */
+  readonly stats: ChunkStatsTable | undefined
+  /** Of each segment of LZ4 its block, stored bytes, decoded bytes, head, match, tail and CRC-32C. */
+  readonly segments: Float64Array
+  /** Of each segment of what is not compressed its block, bytes and CRC-32C. */
+  readonly checkedSegments: Float64Array
+}
+
+const BLOCK_FIELDS = 3
+const CHUNK_FIELDS = 4
+const SEGMENT_NUMBERS = 7
+const CHECKED_NUMBERS = 3
+
+/** What the only layer of a container holds of an array. */
+export async function partOf(state: ArrayState): Promise<ContainerPart> {
+  const numbers = [...state.numbers()].sort((a, b) => a - b)
+  const places = new Map<BlockRef, number>()
+  const chunks: number[] = []
+  for (const { block } of numbers.map((number) => state.find(number)!)) if (!places.has(block)) places.set(block, 0)
+  const refs = [...places.keys()].sort((a, b) => a.fileOffset - b.fileOffset)
+  for (const [i, block] of refs.entries()) places.set(block, i)
+  for (const number of numbers) {
+    const { block, offset, size } = state.find(number)!
+    chunks.push(number, places.get(block)!, offset, size)
+  }
+  const segments: number[] = []
+  const checkedSegments: number[] = []
+  for (const [i, block] of refs.entries()) {
+    const { segmentsOf, checksumsOf } = block.origin
+    for (const each of ((await segmentsOf?.(block)) as BlockSegments | undefined)?.refs ?? []) {
+      const { compressedBytes, uncompressedBytes, head, match, tail, crc } = each
+      segments.push(i, compressedBytes, uncompressedBytes, head, match, tail, crc)
+    }
+    const checked = (await checksumsOf?.(block)) as SegmentChecksums | undefined
+    for (let part = 0; part < (checked?.count ?? 0); part++) {
+      const { range, crc } = checked!.at(part)
+      checkedSegments.push(i, range.length, crc)
+    }
+  }
+  const { name, dtype } = state.definition
+  return {
+    array: name,
+    bytes: refs.reduce((sum, { compressedBytes }) => sum + compressedBytes, 0),
+    blocks: Float64Array.from(
+      refs.flatMap(({ compressedBytes, uncompressedBytes, crc }) => [compressedBytes, uncompressedBytes, crc!]),
+    ),
+    chunks: Float64Array.from(chunks),
+    stats: chunkStatsTable({ dtype } as ArrayMeta, numbers.map((number) => state.chunkStats.get(number))), // biome-ignore format: one line
+    segments: Float64Array.from(segments),
+    checkedSegments: Float64Array.from(checkedSegments),
+  }
+}
+
+/** The parts of a container whose bytes lie in a stage, one after another, and the identity that it gets. */
+export interface PartedContainer {
+  /** All arrays, with their attributes, none of which has a chunk yet. */
+  readonly states: readonly ArrayState[]
+  /** In the order of their bytes. */
+  readonly parts: readonly ContainerPart[]
+  readonly stage: Pick<Stage, 'publish'>
+  /** 128 bits in hexadecimal, by which the container is known again. */
+  readonly id: string
+}
+
+/**
+ * Publishes a container of what several processes have packed, as a single file.
+ * @throws ConflictError where there is one; FormatError for parts that do not go with its arrays
+ */
+export async function publishParts(
+  { store, paths, options }: ContainerFiles,
+  { states, parts, stage, id }: PartedContainer,
+): Promise<void> {
+  const blocks: BlockMeta[] = []
+  const crcs: number[] = []
+  const segments = new Map<number, Segment[]>()
+  const checkedSegments = new Map<number, CheckedSegment[]>()
+  const pending = new Map(states.map((state) => [state.definition.name, { state, chunks: new Map<number, PendingChunk>() }]))
+  const codec = options.codec === 'none' ? null : options.codec
+  const origin = { file: store.describe(paths.base) } as BlockRef['origin']
+  let fileOffset = 0
+  for (const part of parts) {
+    const own = pending.get(part.array)
+    if (own === undefined) throw mismatch(`is of '${part.array}', which there is not`, part)
+    const first = blocks.length
+    for (const [compressedBytes, uncompressedBytes, crc] of rowsOf(part.blocks, BLOCK_FIELDS)) {
+      blocks.push({
+        id: blocks.length,
+        fileOffset,
+        compressedBytes: compressedBytes!,
+        uncompressedBytes: uncompressedBytes!,
+        codec,
+      })
+      crcs.push(crc!)
+      fileOffset += compressedBytes!
+    }
+    for (const [i, [number, at, offset, size]] of rowsOf(part.chunks, CHUNK_FIELDS).entries()) {
+      const block = blocks[first + at!]
+      if (block === undefined || offset! + size! > block.uncompressedBytes)
+        throw mismatch(`has chunk ${number} beyond its blocks`, part)
+      if (own.chunks.has(number!) || number! >= own.state.grid.count)
+        throw mismatch(`has chunk ${number}, which is none or another's`, part)
+      const chunk = new PendingChunk()
+      chunk.address = { block: { ...block, codec: options.codec, crc: crcs[first + at!], origin }, offset: offset!, size: size! }
+      own.chunks.set(number!, chunk)
+      if (part.stats !== undefined) own.state.measured(number!, rowOf(part.stats, own.state.definition.dtype.kind, i))
+    }
+    for (const [at, compressedBytes, uncompressedBytes, head, match, tail, crc] of rowsOf(part.segments, SEGMENT_NUMBERS)) {
+      const segment = { compressedBytes, uncompressedBytes, head, match, tail, crc } as Segment
+      append(segments, first + at!, segment)
+    }
+    for (const [at, bytes, crc] of rowsOf(part.checkedSegments, CHECKED_NUMBERS))
+      append(checkedSegments, first + at!, { bytes: bytes!, crc: crc! })
+  }
+  const contents = {
+    number: 0,
+    base: paths.base,
+    arrays: [...pending.values()],
+    deleted: [],
+    dictionary: new Dictionary(),
+    identity: { id, kind: 'base' as const },
+  }
+  const packed = { stage, blocks, crcs, segments, checkedSegments }
+  await publishLayer(store, paths.base, contents, { finish: async () => packed }, { ...options, condition: { ifAbsent: true } })
+}
+
+/**
+ * Whether the container that is there is the one of an identity; undefined where there is none.
+ * @throws FormatError where a file is there that is no container
+ */
+export async function isPublishedAs({ store, paths, options }: ContainerFiles, id: string): Promise<boolean | undefined> {
+  const layer = await Layer.open(store, paths.base, 0, options.limits)
+  return layer && layer.identity.id === id
+}
+
+const rowsOf = (numbers: Float64Array, width: number): Float64Array[] =>
+  Array.from({ length: numbers.length / width }, (_, i) => numbers.subarray(i * width, (i + 1) * width))
+
+function append<T>(lists: Map<number, T[]>, key: number, value: T): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [value])
+  else list.push(value)
+}
+
+const mismatch = (text: string, { array }: ContainerPart): HyperslabError =>
+  new HyperslabError('FormatError', `a part of the container ${text}`, { array })

@@ -1,0 +1,108 @@
+import { HyperslabError } from '../core/errors.ts'
+import { ContainerParts } from '../runtime/container-parts.ts'
+import { resolveLocation } from '../runtime/location.ts'
+import { type CopyPlan, CopyTasks } from './copy-plan.ts'
+import type { Collector, JobWork, NodeOptions } from './job-work.ts'
+import { type PackedBytes, PackedParts } from './packed-parts.ts'
+import type { Pins } from './pins.ts'
+import { type OpenedCopy, openPlannedCopy } from './planned-copy.ts'
+import type { OpenRecipeOptions } from './recipe.ts'
+import { type ScratchFolder, scratchOf } from './scratch-folder.ts'
+
+/** Packs regions of whole chunks, and publishes the container when all are handed over. */
+export class ContainerWork implements JobWork {
+  readonly #plan: CopyPlan
+  readonly #tasks: CopyTasks
+  readonly #parts: ContainerParts
+  readonly #handedOver: PackedParts
+  readonly #pins: Pins
+  readonly #scratch: ScratchFolder
+  readonly #close: () => Promise<void>
+  #published: Promise<boolean> | undefined
+
+  private constructor(plan: CopyPlan, { parts, pins, close }: OpenedCopy<ContainerParts>) {
+    this.#plan = plan
+    this.#tasks = new CopyTasks(plan)
+    this.#parts = parts
+    this.#pins = pins
+    this.#scratch = scratchOf(plan)!
+    this.#handedOver = new PackedParts({ store: parts.store, key: parts.path, mark: plan.id }, this.#scratch)
+    this.#close = close
+  }
+
+  /** @throws ConflictError where the source is not what was planned for; what opening it throws */
+  static async open(plan: CopyPlan, options: OpenRecipeOptions): Promise<ContainerWork> {
+    return new ContainerWork(plan, await openPlannedCopy(plan, options, ContainerParts.open))
+  }
+
+  async task(index: number, options: NodeOptions): Promise<readonly PackedBytes[]> {
+    if (await this.#isPublished()) return []
+    const { name, regions, number } = this.#tasks.task(index)
+    const { part, bytes } = await this.#parts.pack(name, regions, number, options.signal)
+    // Nothing is numbered 0.
+    return [await this.#handedOver.add([part], bytes, index + 1, options)]
+  }
+
+  collect(): Collector {
+    const packed: PackedBytes[] = []
+    return { add: (part) => void packed.push(...(part as PackedBytes[])), finish: () => packed }
+  }
+
+  async settle(all: unknown, isLast: boolean, options: NodeOptions): Promise<readonly PackedBytes[] | undefined> {
+    if (isLast && (await this.#parts.isPublished(this.#plan.id))) {
+      await this.#handedOver.clean(options)
+      return undefined
+    }
+    const packed = await this.#handedOver.combine(all as PackedBytes[], options)
+    if (!isLast) return packed
+    await this.#publish(packed, options)
+    await this.#handedOver.clean(options)
+    return undefined
+  }
+
+  async result(): Promise<{ readonly target: string; readonly arrays: readonly string[] }> {
+    return { target: this.#plan.operation.target, arrays: Object.keys(this.#plan.arrays) }
+  }
+
+  async close(): Promise<void> {
+    await this.#scratch.close()
+    await this.#close()
+  }
+
+  async #publish(packed: readonly PackedBytes[], options: NodeOptions): Promise<void> {
+    const [count] = this.#tasks.counts
+    const found = packed.reduce((sum, { parts }) => sum + parts.length, 0)
+    if (found !== (count ?? 0)) {
+      const text = `the container is to be put together of ${count} parts, and there are ${found}`
+      throw new HyperslabError('FormatError', text, { file: this.#plan.operation.target, actual: found, expected: count })
+    }
+    await this.#pins.check()
+    const { parts, stage } = await this.#handedOver.assembled(packed, options)
+    try {
+      await this.#parts.publish(this.#plan.id, parts, stage)
+    } finally {
+      await stage.discard()
+    }
+  }
+
+  /** Whether all is there already. A place that could not be asked is asked another time. */
+  #isPublished(): Promise<boolean> {
+    this.#published ??= this.#parts.isPublished(this.#plan.id).catch((error: unknown) => {
+      this.#published = undefined
+      throw error
+    })
+    return this.#published
+  }
+}
+
+/** Drops what tasks have handed over, of a source that may be gone by now. */
+export async function abandonUpload(plan: CopyPlan): Promise<void> {
+  const { store, path } = await resolveLocation(plan.operation.target)
+  const folder = scratchOf(plan)!
+  try {
+    await new PackedParts({ store, key: path, mark: plan.id }, folder).abandon()
+  } finally {
+    await folder.close()
+    await store.close?.()
+  }
+}

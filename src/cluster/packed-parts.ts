@@ -1,0 +1,184 @@
+import type { ContainerPart } from '../af/write/parts.ts'
+import { joinBytes } from '../core/bytes.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { sha256 } from '../core/sha256.ts'
+import type { ObjectInfo, Stage, Store } from '../store/store.ts'
+import type { NodeOptions } from './job-work.ts'
+import type { ScratchFolder } from './scratch-folder.ts'
+
+/** Bytes of some parts of a container, one after another, that were handed over at once. */
+export interface PackedBytes {
+  readonly parts: readonly ContainerPart[]
+  readonly bytes: number
+  /** Tells it from others: by it, uploaded ones are put in order. */
+  readonly number: number
+  /** As a part of an upload, with its tag; or as an object of the scratch folder, by its key. */
+  readonly at: { readonly upload: string; readonly tag: string } | { readonly key: string }
+}
+
+/** The name of the object that tells the id of the upload that all workers share. */
+const UPLOAD = 'upload'
+const PART = 'part-'
+
+/** The object that packed become. */
+export interface PackedTarget {
+  readonly store: Store
+  readonly key: string
+  /** Marks the object as that of this job. */
+  readonly mark: string
+}
+
+/**
+ * Hands over what an object is to be put together of. Where the store has uploads that many share, packed are
+ * parts of one, but for those that are too short for that: they wait in the scratch folder until there are
+ * enough of them. Elsewhere all wait there.
+ */
+export class PackedParts {
+  readonly #target: PackedTarget
+  readonly #scratch: ScratchFolder
+
+  constructor(target: PackedTarget, scratch: ScratchFolder) {
+    this.#target = target
+    this.#scratch = scratch
+  }
+
+  async add(parts: readonly ContainerPart[], bytes: Uint8Array, number: number, options: NodeOptions): Promise<PackedBytes> {
+    const packed = { parts, bytes: bytes.length, number }
+    const { store, key: target } = this.#target
+    const uploads = store.sharedUploads
+    if (uploads !== undefined && bytes.length >= uploads.minPartBytes) {
+      const upload = await this.#upload(options)
+      return { ...packed, at: { upload, tag: await uploads.put(target, upload, number, bytes, options) } }
+    }
+    // Whoever packs the same anew may come to other bytes, with another release: these have another name.
+    const key = await this.#scratch.key(`${PART}${number}-${(await sha256(bytes)).slice(0, 16)}`)
+    await this.#scratch.put(key, bytes, options)
+    return { ...packed, at: { key } }
+  }
+
+  /** Uploads together what is long enough together; what is left stays where it is. */
+  async combine(packed: readonly PackedBytes[], options: NodeOptions): Promise<PackedBytes[]> {
+    const least = this.#target.store.sharedUploads?.minPartBytes
+    if (least === undefined) return [...packed]
+    const done = packed.filter(isUploaded)
+    let open: PackedBytes[] = []
+    let size = 0
+    for (const each of packed) {
+      if (isUploaded(each)) continue
+      open.push(each)
+      size += each.bytes
+      if (size < least) continue
+      const parts = open.flatMap((each) => each.parts)
+      done.push(await this.add(parts, joinBytes(await this.#read(open, options)), open[0]!.number, options))
+      open = []
+      size = 0
+    }
+    return [...done, ...open]
+  }
+
+  /**
+   * The parts in the order in which their bytes come to lie, and what publishes these.
+   * @throws ConflictError for parts of another upload, which was dropped
+   */
+  async assembled(
+    packed: readonly PackedBytes[],
+    options: NodeOptions,
+  ): Promise<{ readonly parts: ContainerPart[]; readonly stage: Pick<Stage, 'publish' | 'discard'> }> {
+    const sorted = [...packed].sort((a, b) => Number(isUploaded(b)) - Number(isUploaded(a)) || a.number - b.number)
+    const parts = sorted.flatMap((each) => each.parts)
+    return {
+      parts,
+      stage: await (this.#target.store.sharedUploads ? this.#uploaded(sorted, options) : this.#staged(sorted, options)),
+    }
+  }
+
+  /** Removes what waited, once the object is published: whoever does a merge anew may want it before. */
+  clean(options: NodeOptions): Promise<void> {
+    return this.#scratch.clean(options, (name) => name !== UPLOAD && !name.startsWith(PART))
+  }
+
+  /** Drops all that was handed over. */
+  async abandon(): Promise<void> {
+    const { store, key } = this.#target
+    const id = await this.#known({})
+    if (id !== undefined) await store.sharedUploads?.abort(key, id)
+    await this.#scratch.clean()
+  }
+
+  async #uploaded(packed: readonly PackedBytes[], options: NodeOptions): Promise<Pick<Stage, 'publish' | 'discard'>> {
+    const { store, key: target, mark } = this.#target
+    const uploads = store.sharedUploads!
+    const id = await this.#upload(options)
+    const tags = new Map<number, string>()
+    let size = 0
+    for (const { at, number, bytes } of packed) {
+      if (!('upload' in at)) continue
+      if (at.upload !== id) {
+        const text = `part ${number} was uploaded for another try, which has ended; run the job again`
+        throw new HyperslabError('ConflictError', text, { file: store.describe(target), actual: at.upload, expected: id })
+      }
+      tags.set(number, at.tag)
+      size += bytes
+    }
+    const left = await this.#read(packed, options)
+    return {
+      publish: async (_, tail): Promise<ObjectInfo> => {
+        const last = joinBytes([...left, tail])
+        const number = Math.max(0, ...tags.keys()) + 1
+        tags.set(number, await uploads.put(target, id, number, last, options))
+        return uploads.complete(target, mark, { id, tags, size: size + last.length }, options)
+      },
+      async discard() {},
+    }
+  }
+
+  async #staged(packed: readonly PackedBytes[], options: NodeOptions): Promise<Stage> {
+    const { store, key: target } = this.#target
+    const stage = await store.stage!(target)
+    try {
+      for (const each of packed) for (const bytes of await this.#read([each], options)) await stage.append(bytes)
+      return stage
+    } catch (error) {
+      await stage.discard()
+      throw error
+    }
+  }
+
+  /**
+   * Those that wait in the scratch folder.
+   * @throws NotFoundError; FormatError for other bytes than were put there
+   */
+  async #read(packed: readonly PackedBytes[], options: NodeOptions): Promise<Uint8Array[]> {
+    const all: Uint8Array[] = []
+    for (const { at, bytes } of packed) {
+      if (!('key' in at)) continue
+      const found = await this.#scratch.read(at.key, options)
+      if (found.length !== bytes)
+        throw new HyperslabError('FormatError', `a part of the container has ${found.length} bytes, not ${bytes}`, {
+          file: at.key,
+          actual: found.length,
+          expected: bytes,
+        })
+      all.push(found)
+    }
+    return all
+  }
+
+  /** The id of the upload that all share: whoever is first begins it. */
+  async #upload(options: NodeOptions): Promise<string> {
+    const known = await this.#known(options)
+    if (known !== undefined) return known
+    const { store, key: target, mark } = this.#target
+    const own = await store.sharedUploads!.begin(target, mark, options)
+    if (await this.#scratch.put(await this.#scratch.key(UPLOAD), new TextEncoder().encode(own), options)) return own
+    await store.sharedUploads!.abort(target, own)
+    return (await this.#known(options)) ?? this.#upload(options)
+  }
+
+  async #known(options: NodeOptions): Promise<string | undefined> {
+    const bytes = await this.#scratch.find(await this.#scratch.key(UPLOAD), options)
+    return bytes && new TextDecoder().decode(bytes)
+  }
+}
+
+const isUploaded = ({ at }: PackedBytes): boolean => 'upload' in at

@@ -1,0 +1,108 @@
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import { resolveLocation } from '../runtime/location.ts'
+import { readWhole, type Store } from '../store/store.ts'
+import { defaultScratch, type JobOperation } from './job-operation.ts'
+import type { NodeOptions } from './job-work.ts'
+import type { AnyPlan } from './plan-parts.ts'
+
+/** That of a plan; undefined for one that has none. */
+export function scratchOf({
+  id,
+  scratch,
+  operation,
+}: Pick<AnyPlan, 'id' | 'scratch'> & { readonly operation: JobOperation }): ScratchFolder | undefined {
+  return scratch === undefined ? undefined : new ScratchFolder(scratch, id, scratch === defaultScratch(operation))
+}
+
+/** The folder of a job in the place that its workers share: what one of them has put there all others see. */
+export class ScratchFolder {
+  readonly #location: string
+  readonly #id: string
+  readonly #isOwn: boolean
+  #place: Promise<{ readonly store: Store; readonly folder: string }> | undefined
+
+  /**
+   * @param location the scratch folder of a plan
+   * @param id that of the plan
+   * @param isOwn nobody but this job has made the scratch folder, which goes with it
+   */
+  constructor(location: string, id: string, isOwn: boolean) {
+    this.#location = location
+    this.#id = id
+    this.#isOwn = isOwn
+  }
+
+  /** The key of what has a name there. */
+  async key(name: string): Promise<string> {
+    return `${(await this.#opened()).folder}${name}`
+  }
+
+  /** Size of an object; undefined where there is none. */
+  async size(key: string, { signal }: NodeOptions): Promise<number | undefined> {
+    const { store } = await this.#opened()
+    return (await store.stat(key, { signal }))?.size
+  }
+
+  /**
+   * Puts an object there, unless somebody has.
+   * @returns false where there is one
+   * @throws ReadOnlyError
+   */
+  async put(key: string, bytes: Uint8Array, { signal }: NodeOptions): Promise<boolean> {
+    signal?.throwIfAborted()
+    const { store } = await this.#opened()
+    if (store.stage === undefined)
+      throw new HyperslabError('ReadOnlyError', 'nothing can be written to the scratch folder', { file: store.describe(key) })
+    await store.makeFolder?.(key)
+    const stage = await store.stage(key)
+    try {
+      await stage.publish(key, bytes, { ifAbsent: true, durable: false })
+      return true
+    } catch (error) {
+      if (isHyperslabError(error, 'ConflictError')) return false
+      throw error
+    } finally {
+      await stage.discard()
+    }
+  }
+
+  async find(key: string, { signal }: NodeOptions = {}): Promise<Uint8Array | undefined> {
+    const { store } = await this.#opened()
+    return (await readWhole(store, key, { signal }))?.bytes
+  }
+
+  /** @throws NotFoundError */
+  async read(key: string, options: NodeOptions): Promise<Uint8Array> {
+    const bytes = await this.find(key, options)
+    if (bytes !== undefined) return bytes
+    const { store } = await this.#opened()
+    throw new HyperslabError('NotFoundError', 'a partial result is gone', { file: store.describe(key) })
+  }
+
+  /**
+   * Removes what is there.
+   * @param isKept told the names of objects
+   */
+  async clean({ signal }: NodeOptions = {}, isKept: (name: string) => boolean = () => false): Promise<void> {
+    const { store, folder } = await this.#opened()
+    let isEmpty = true
+    for (const key of (await store.list?.(folder, { signal })) ?? []) {
+      if (isKept(key.slice(folder.length))) isEmpty = false
+      else await store.delete?.(key, { signal })
+    }
+    if (!isEmpty) return
+    await store.removeFolder?.(folder)
+    if (this.#isOwn) await store.removeFolder?.(folder.slice(0, -this.#id.length - 1))
+  }
+
+  async close(): Promise<void> {
+    await (await this.#place)?.store.close?.()
+  }
+
+  #opened(): Promise<{ readonly store: Store; readonly folder: string }> {
+    this.#place ??= resolveLocation(this.#location).then(({ store, path }) => {
+      return { store, folder: `${path.replace(/\/$/, '')}/${this.#id}/` }
+    })
+    return this.#place
+  }
+}

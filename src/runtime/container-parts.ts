@@ -1,0 +1,183 @@
+import { ArrayFile } from '../af/file.ts'
+import type { CreateOptions } from '../af/layers/file-options.ts'
+import { Paths } from '../af/layers/paths.ts'
+import { withDefaults } from '../af/settings.ts'
+import type { ContainerFiles } from '../af/write/container-files.ts'
+import { checkFree, checkName, orAlreadyThere } from '../af/write/create.ts'
+import { type ContainerPart, isPublishedAs, partOf, publishParts } from '../af/write/parts.ts'
+import { checkCopy } from '../array/iteration.ts'
+import { copyRegion } from '../array/lazy/rechunk-to.ts'
+import { bytesOf } from '../array/source.ts'
+import { within } from '../core/errors.ts'
+import { sha256 } from '../core/sha256.ts'
+import type { Signal } from '../core/signal.ts'
+import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic, trafficOf } from '../grid/rechunk-plan.ts'
+import { MemoryStore } from '../store/memory.ts'
+import { readWhole, type Stage, type Store } from '../store/store.ts'
+import type { ZarrExport } from './export-zarr.ts'
+import { type ArrayCopy, checkChunks, DEFAULT_BLOCK_BYTES, defineCopies, type ImportOptions, importOf } from './import-arrays.ts'
+import { resolveLocation } from './location.ts'
+
+/** Chunks, blocks and codec of a container that is written in parts. */
+export interface ContainerPartsOptions extends Pick<ImportOptions, 'codec' | 'level' | 'chunks' | 'blockBytes'> {}
+
+/** Digits of the identity of a container. */
+const ID_LENGTH = 32
+const DRAFT = 'draft.af'
+
+/** One of the arrays that are written, by its name. */
+interface WrittenArray extends ArrayCopy {
+  readonly name: string
+  /** As it is read: `from`, by the name that parts of both formats have for it. */
+  readonly array: ArrayCopy['from']
+  readonly heldTimes: number
+}
+
+/**
+ * A container whose blocks are packed region by region, by processes that know nothing of each other, and
+ * that one of them publishes when all are there: before there is no file.
+ */
+export class ContainerParts implements AsyncDisposable {
+  readonly arrays: readonly WrittenArray[]
+  readonly store: Store
+  /** The key of the container in its store. */
+  readonly path: string
+  readonly #settings: CreateOptions
+  readonly #draft: ArrayFile
+  readonly #files: ContainerFiles
+
+  private constructor(arrays: readonly WrittenArray[], draft: ArrayFile, files: ContainerFiles, settings: CreateOptions) {
+    this.arrays = arrays
+    this.store = files.store
+    this.path = files.paths.base
+    this.#draft = draft
+    this.#files = files
+    this.#settings = settings
+  }
+
+  /**
+   * @param given what is written: the same in all processes
+   * @throws InvalidArgumentError for options and names that do not fit
+   */
+  static async open(target: string, given: ZarrExport, options: ContainerPartsOptions): Promise<ContainerParts> {
+    const { store, path } = await resolveLocation(target)
+    return within({ file: store.describe(path) }, async () => {
+      const paths = new Paths(path)
+      checkName(paths)
+      const source = importOf(given)
+      checkChunks('copy', source, options)
+      const { codec, level, blockBytes = DEFAULT_BLOCK_BYTES, chunks } = options
+      const settings: CreateOptions = { blockBytes, ...(codec !== undefined && { codec }), ...(level !== undefined && { level }) }
+      const draft = await ArrayFile.create(new MemoryStore(), DRAFT, settings)
+      const { copies } = defineCopies(draft, source, chunks === undefined ? {} : { chunks })
+      const arrays = copies.map((copy, i) => {
+        const { name, heldTimes = 1 } = given.arrays[i]!
+        return { ...copy, name, array: copy.from, heldTimes }
+      })
+      return new ContainerParts(arrays, draft, { store, paths, options: await withDefaults(settings) }, settings)
+    })
+  }
+
+  /** The most regions that all arrays together may have; undefined where it does not matter. */
+  get mostRegions(): number | undefined {
+    // The highest number is that of the footer.
+    return this.store.sharedUploads && this.store.sharedUploads.maxParts - 1
+  }
+
+  /** Tells these definitions and attributes from others. */
+  metadataHash(): Promise<string> {
+    const plain = (_: string, value: unknown): unknown =>
+      ArrayBuffer.isView(value)
+        ? [value.constructor.name, ...Array.from(value as Float64Array, String)]
+        : typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))
+          ? `${typeof value} ${value}`
+          : value
+    const own = this.arrays.map(({ name, defined, to }) => [name, defined, [...to.attrs]])
+    return sha256(JSON.stringify([this.#settings, [...this.#draft.attrs], own], plain))
+  }
+
+  /**
+   * The regions that an array is copied by, each once.
+   * @param maxBytes of elements of a region that are held while it is copied
+   */
+  plan(name: string, maxBytes: number): RechunkPlan {
+    return planRechunk({ ...this.#copied(name), maxBytes: maxBytes / this.#array(name).heldTimes, mostPasses: 1 })
+  }
+
+  /** No array is made of another one. */
+  depth(): number {
+    return 0
+  }
+
+  /** What it takes to copy an array by these regions. */
+  traffic(name: string, plan: RechunkPlan): RechunkTraffic {
+    return trafficOf(plan, this.#copied(name))
+  }
+
+  /**
+   * Whether the container is there.
+   * @param id of whoever writes it
+   * @throws AlreadyExistsError for another one, or sidecars of one; UnsupportedError for a server on which
+   *   publishing could overwrite what another writer has made meanwhile
+   */
+  async isPublished(id: string): Promise<boolean> {
+    return within({ file: this.store.describe(this.path) }, async () => {
+      if (await isPublishedAs(this.#files, identityOf(id))) return true
+      await checkFree(this.store, this.#files.paths)
+      await this.store.sharedUploads?.check(this.path)
+      return false
+    })
+  }
+
+  /** Packs a region of an array. */
+  async pack(
+    name: string,
+    { write }: RechunkPlan,
+    number: number,
+    signal: Signal | undefined,
+  ): Promise<{ readonly part: ContainerPart; readonly bytes: Uint8Array }> {
+    const { from, defined } = this.#array(name)
+    const store = new MemoryStore()
+    await using file = await ArrayFile.create(store, DRAFT, this.#settings)
+    const to = file.define(name, defined)
+    checkCopy(from.source, to.source)
+    await within(from.source.label ?? {}, () => copyRegion(from.source, to.source, write, number, signal))
+    await file.flush()
+    const part = await partOf(to.state)
+    const { bytes } = (await readWhole(store, DRAFT))!
+    return { part, bytes: bytes.subarray(0, part.bytes) }
+  }
+
+  /**
+   * Publishes the container, whose parts lie in a stage in this order.
+   * @throws AlreadyExistsError where somebody else was faster
+   */
+  async publish(id: string, parts: readonly ContainerPart[], stage: Pick<Stage, 'publish'>): Promise<void> {
+    const { store, paths } = this.#files
+    await within({ file: store.describe(paths.base) }, async () => {
+      await checkFree(store, paths)
+      // What an earlier container of this name has left.
+      await store.delete!(paths.stats)
+      const states = [...(this.#draft.attrs.size > 0 ? ['__file__'] : []), ...this.#draft.arrays()].map(
+        (name) => this.#draft.array(name).state,
+      )
+      await orAlreadyThere(() => publishParts(this.#files, { states, parts, stage, id: identityOf(id) }))
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#draft.close()
+    await this.store.close?.()
+  }
+
+  #copied(name: string): Pick<RechunkRequest, 'from' | 'to' | 'elementBytes'> {
+    const { from, to } = this.#array(name)
+    return { from: from.chunks, to: to.chunks, elementBytes: bytesOf(from.dtype) }
+  }
+
+  #array(name: string): WrittenArray {
+    return this.arrays.find((each) => each.name === name)!
+  }
+}
+
+const identityOf = (id: string): string => id.slice(0, ID_LENGTH)

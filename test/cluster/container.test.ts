@@ -1,0 +1,284 @@
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { treeOfJob } from '../../src/cluster/job-plan.ts'
+import { type CopyOperation, local, nodeCounts, openJob, type PartialResult, planJob } from '../../src/runtime/cluster.ts'
+import { openDataset, openDatasets } from '../../src/runtime/dataset.ts'
+import { create, open } from '../../src/runtime/index.ts'
+import { FILL, inTurn, runNodes, SHAPE, sourcesInMemory, valuesOf, writeMonths } from './support.ts'
+
+const sources = sourcesInMemory('container')
+const DTYPES = ['float32', 'float64', 'int16', 'int32', 'int64', 'uint8'] as const
+const NAMES = ['time', 'lat', 'lon']
+
+let folder: string
+/** An array of texts, one of nothing and one that nobody wrote to. */
+let mixed: string
+beforeAll(async () => {
+  folder = join(sources.folder, 'out')
+  mkdirSync(folder)
+  mixed = join(sources.folder, 'mixed.af')
+  await using file = await create(mixed)
+  const words = Array.from({ length: 30 }, (_, i) => 'ä'.repeat(i % 7) + i)
+  await file.define('words', { dtype: 'string', shape: [5, 6], chunkShape: [2, 6], fillValue: '' }).set(null, words)
+  file.define('nothing', { dtype: 'int16', shape: [0, 4] })
+  file.define('unwritten', { dtype: 'float32', shape: [9], chunkShape: [2], fillValue: Number.NaN })
+  await file.flush()
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+let targets = 0
+const newTarget = (): string => join(folder, `out-${++targets}.af`)
+
+const copyOf = (target: string, names: readonly string[], options: CopyOperation['options'] = {}): CopyOperation => ({
+  method: 'copy',
+  source: {
+    arrays: Object.fromEntries(names.map((name) => [name, sources.recipes.get(`container ${name}`)!])),
+    groups: { '': { title: 'copied', levels: [1, 2.5] } },
+  },
+  target,
+  options,
+})
+
+/** What is beside a container in its folder. */
+const besides = (target: string): string[] =>
+  readdirSync(folder).filter((name) => join(folder, name).startsWith(target.slice(0, -3)) && join(folder, name) !== target)
+
+describe('a container by tasks', () => {
+  test('has the elements, whoever packs them, in whatever chunks, order and number of times', async () => {
+    const length = fc.integer({ min: 1, max: 50 })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          chunks: fc.tuple(length, length, length),
+          taskBytes: fc.integer({ min: 1, max: 20_000 }),
+          codec: fc.constantFrom('lz4', 'zstd', 'none'),
+          blockBytes: fc.integer({ min: 1, max: 4000 }),
+          names: fc.subarray([...DTYPES], { minLength: 1, maxLength: 2 }),
+          twice: fc.boolean(),
+          seed: fc.integer(),
+        }),
+        async ({ chunks, taskBytes, codec, blockBytes, names, twice, seed }) => {
+          const target = newTarget()
+          const lengths = chunks.map((each, axis) => Math.min(each, SHAPE[axis]!))
+          const options = { codec, blockBytes, chunks: Object.fromEntries(NAMES.map((name, axis) => [name, lengths[axis]!])) }
+          const plan = await planJob(copyOf(target, names, options), { taskBytes })
+          fc.pre(nodeCounts(plan)[0]! <= 300)
+          const shuffled = (nodes: number[]): number[] =>
+            [...nodes, ...(twice ? nodes : [])].sort((a, b) => Math.sin(a + seed) - Math.sin(b + seed))
+          await runNodes(plan, shuffled)
+          await using job = await openJob(plan)
+          await job.clean()
+          const bytes = readFileSync(target)
+          const file = await open(target)
+          expect(file.arrays()).toEqual(names)
+          expect(file.attrs.get('title')).toBe('copied')
+          for (const name of names) {
+            const array = file.array(name)
+            expect(array.chunks.chunkShape).toEqual(lengths)
+            expect(array.dimensionNames).toEqual(NAMES)
+            const fill = name === 'int64' ? BigInt(FILL) * 2_000_003n : FILL
+            expect(array.fillValue).toBe(fill)
+            expect((await array.get(null)).data).toEqual(valuesOf(name, FILL))
+          }
+          expect(await file.verify({ deep: true })).toMatchObject({ ok: true, checked: { blocksWithoutChecksum: 0 } })
+          expect(file.layers()).toHaveLength(1)
+          await file.close()
+          // The same plan gives the same bytes wherever it is run.
+          rmSync(target)
+          await local({ concurrency: 3 }).run(plan)
+          expect(readFileSync(target).equals(bytes)).toBe(true)
+          expect(besides(target)).toEqual([])
+          rmSync(target)
+        },
+      ),
+      { numRuns: 12 },
+    )
+  })
+
+  test('reads no block of another chunk than is asked for, and knows statistics of its chunks', async () => {
+    const target = newTarget()
+    const options = { chunks: { time: 1, lat: 3, lon: 11 }, blockBytes: 1 }
+    await local().run(await planJob(copyOf(target, ['float64'], options), { taskBytes: 47 * 33 * 2 }))
+    await using file = await open(target)
+    const array = file.array('float64')
+    expect((await array.get([5, 0, null])).data).toEqual(valuesOf('float64', FILL).subarray(5 * 33, 5 * 33 + 11))
+    expect(file.readCost.blocks).toBe(1)
+    const numbers = [...valuesOf('float64', FILL)].filter((value) => value !== FILL)
+    expect(await array.max({ skipMissing: true })).toBe(Math.max(...numbers))
+    expect(file.readCost.blocks).toBe(1)
+  })
+
+  test('takes texts, arrays of nothing, and those that nobody wrote to', async () => {
+    const target = newTarget()
+    const arrays = Object.fromEntries(['words', 'nothing', 'unwritten'].map((array) => [array, { location: mixed, array }]))
+    const plan = await planJob({ method: 'copy', source: { arrays }, target }, { taskBytes: 1 })
+    await runNodes(plan, inTurn)
+    await using file = await open(target)
+    await using from = await open(mixed)
+    for (const name of from.arrays()) {
+      expect((await file.array(name).get(null)).data).toEqual((await from.array(name).get(null)).data)
+      expect(file.array(name).fillValue).toEqual(from.array(name).fillValue)
+    }
+    expect((await file.verify({ deep: true })).ok).toBe(true)
+    const none = newTarget()
+    await local().run(await planJob({ method: 'copy', source: { arrays: { nothing: arrays['nothing']! } }, target: none }))
+    expect((await open(none)).array('nothing').shape).toEqual([0, 4])
+  })
+
+  test('of many files is what they are together, packed as they were', async () => {
+    const own = join(folder, 'months')
+    mkdirSync(own)
+    const { files } = writeMonths(own, 4)
+    const [target, alone] = [newTarget(), newTarget()]
+    const plan = await planJob(
+      { method: 'copy', source: { dataset: files }, target, options: { chunks: { time: 3 } } },
+      { taskBytes: 200 },
+    )
+    expect(nodeCounts(plan)[0]).toBeGreaterThan(4)
+    await runNodes(plan, inTurn)
+    await using joined = await openDatasets(files)
+    await joined.write(alone, { chunks: { time: 3 } })
+    await using written = await openDataset(target)
+    await using expected = await openDataset(alone)
+    expect((await written.get('tas').array.get(null)).data).toEqual((await expected.get('tas').array.get(null)).data)
+    expect(written.get('tas').attrs).toEqual(expected.get('tas').attrs)
+    expect(written.attrs).toEqual(expected.attrs)
+    await using a = await open(target)
+    await using b = await open(alone)
+    for (const name of ['tas', 'time', 'lat'])
+      expect((await a.array(name).get(null)).data).toEqual((await b.array(name).get(null)).data)
+  })
+
+  test('is not there before the last merge, of hundreds of tasks in three levels', async () => {
+    const target = newTarget()
+    const options = { chunks: { time: 1, lat: 1, lon: 3 } }
+    const plan = await planJob(copyOf(target, ['uint8'], options), { taskBytes: 3 })
+    expect(treeOfJob(plan).counts).toEqual([564, 3, 1])
+    await using job = await openJob(plan)
+    const parts: PartialResult[] = []
+    for (let i = 0; i < 564; i++) parts.push(await job.runTask(i))
+    const merged = [0, 1, 2].map((i) => job.merge(1, i, parts.slice(i * 256, (i + 1) * 256)))
+    const children = await Promise.all(merged)
+    expect(existsSync(target)).toBe(false)
+    await job.merge(2, 0, children)
+    expect((await (await open(target)).array('uint8').get(null)).data).toEqual(valuesOf('uint8', FILL))
+    // A worker that was thought dead does the same once more.
+    const { mtimeMs } = statSync(target)
+    await job.merge(2, 0, children)
+    await job.runTask(3)
+    expect(statSync(target).mtimeMs).toBe(mtimeMs)
+    await job.clean()
+    expect(besides(target)).toEqual([])
+  })
+
+  test('of a source that changes ends with an error, publishes nothing and leaves nothing', async () => {
+    const location = join(folder, 'changing.af')
+    copyFileSync(join(sources.folder, 'x.af'), location)
+    const target = newTarget()
+    const source = { arrays: { x: { location, array: 'int32' } } }
+    const plan = await planJob({ method: 'copy', source, target, options: { chunks: { time: 4 } } }, { taskBytes: 600 })
+    let done = 0
+    const onProgress = (): void => {
+      if (++done === 2) appendFileSync(location, ' ')
+    }
+    await expect(local({ concurrency: 1 }).run(plan, { onProgress })).rejects.toMatchObject({
+      tag: 'ConflictError',
+      details: { file: location },
+    })
+    expect(done).toBeGreaterThan(2)
+    expect([existsSync(target), ...besides(target)]).toEqual([false])
+  })
+
+  test('that is aborted leaves nothing', async () => {
+    const target = newTarget()
+    const controller = new AbortController()
+    const plan = await planJob(copyOf(target, ['float32'], { chunks: { time: 4 } }), { taskBytes: 600 })
+    const run = local().run(plan, { signal: controller.signal, onProgress: () => controller.abort(new Error('enough')) })
+    await expect(run).rejects.toThrow('enough')
+    expect([existsSync(target), ...besides(target)]).toEqual([false])
+  })
+
+  test('takes the place of nothing: neither a file, nor sidecars, nor what another job has made', async () => {
+    const target = newTarget()
+    const plan = await planJob(copyOf(target, ['int16']))
+    for (const [name, bytes] of [
+      [target, 'no container'],
+      [target.replace('.af', '.3.af'), 'x'],
+    ] as const) {
+      writeFileSync(name, bytes)
+      await expect(local().run(plan)).rejects.toMatchObject({ tag: expect.stringMatching(/AlreadyExists|Format/) })
+      expect(readFileSync(name, 'utf8')).toBe(bytes)
+      rmSync(name)
+    }
+    await local().run(plan)
+    const { mtimeMs } = statSync(target)
+    // The same job is done.
+    await local().run(plan)
+    expect(statSync(target).mtimeMs).toBe(mtimeMs)
+    await expect(local().run(await planJob(copyOf(target, ['int32'])))).rejects.toMatchObject({ tag: 'AlreadyExistsError' })
+    expect((await open(target)).arrays()).toEqual(['int16'])
+    expect(besides(target)).toEqual([])
+  })
+
+  test('is made by the first of two jobs that publish at once, and the other one is told', async () => {
+    const target = newTarget()
+    const jobs = await Promise.all(['int16', 'int32'].map(async (name) => openJob(await planJob(copyOf(target, [name])))))
+    const parts = await Promise.all(jobs.map((job) => job.runTask(0)))
+    const ends = await Promise.allSettled(jobs.map((job, i) => job.merge(1, 0, [parts[i]!])))
+    expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    const winner = ends[0]!.status === 'fulfilled' ? 'int16' : 'int32'
+    expect(ends.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { tag: 'AlreadyExistsError' } })
+    expect((await open(target)).arrays()).toEqual([winner])
+    expect((await (await open(target)).array(winner).get(null)).data).toEqual(valuesOf(winner, FILL))
+    await Promise.all(jobs.map((job) => job.close()))
+  })
+
+  test('of parts that are not those of the plan is refused', async () => {
+    const target = newTarget()
+    const plan = await planJob(copyOf(target, ['float32'], { chunks: { time: 4 } }), { taskBytes: 600 })
+    await using job = await openJob(plan)
+    const count = nodeCounts(plan)[0]!
+    const parts = await Promise.all(Array.from({ length: count }, (_, i) => job.runTask(i)))
+    await expect(job.merge(1, 0, [parts[1]!, ...parts.slice(1)])).rejects.toMatchObject({ tag: 'FormatError' })
+    await expect(job.merge(1, 0, parts.slice(1))).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+    // A file of the scratch folder that was cut short.
+    const scratch = join(plan.scratch!, plan.id)
+    const cut = readdirSync(scratch).find((name) => name.startsWith('part-'))!
+    const bytes = readFileSync(join(scratch, cut))
+    writeFileSync(join(scratch, cut), bytes.subarray(1))
+    await expect(job.merge(1, 0, parts)).rejects.toMatchObject({ tag: 'FormatError' })
+    expect(existsSync(target)).toBe(false)
+    writeFileSync(join(scratch, cut), bytes)
+    await job.merge(1, 0, parts)
+    expect(existsSync(target)).toBe(true)
+  })
+
+  test('has no shards, levels, groups, nor codecs of Zarr, and Zarr has no blocks', async () => {
+    const refused = (operation: CopyOperation) => expect(planJob(operation)).rejects
+    for (const options of [{ shards: { time: 2 } }, { levels: 2 }, { codec: 'gzip' }, { blockBytes: 0 }, { chunkz: {} }])
+      await refused(copyOf('x.af', ['int16'], options as never)).toMatchObject({ tag: 'InvalidArgumentError' })
+    await refused(copyOf('x.zarr', ['int16'], { blockBytes: 4096 })).toMatchObject({ tag: 'InvalidArgumentError' })
+    await refused(copyOf('x.af', ['int16'], { chunks: { depth: 3 } })).toMatchObject({ tag: 'InvalidArgumentError' })
+    await refused(copyOf('x.7.af', ['int16'])).toMatchObject({ tag: 'InvalidArgumentError' })
+    const { arrays } = copyOf('x.af', ['int16']).source as { arrays: object }
+    const groups = { sub: { a: 1 } }
+    await refused({ method: 'copy', source: { arrays, groups } as never, target: 'x.af' }).toMatchObject({
+      tag: 'InvalidArgumentError',
+    })
+    const unnamed = { arrays: { '': Object.values(arrays)[0] } }
+    await refused({ method: 'copy', source: unnamed as never, target: 'x.af' }).toMatchObject({ tag: 'InvalidArgumentError' })
+    expect((await planJob(copyOf('/tmp/x.af', ['int16']))).scratch).toBe('/tmp/x.af.parts')
+  })
+})
