@@ -44,9 +44,9 @@ Examples
     .action(async (input: string, output: string, options: Options) => {
       const format = (Object.keys(FORMATS) as (keyof typeof FORMATS)[]).find((name) => FORMATS[name].test(output))
       if (format === undefined) throw new UsageError(`the name of the output ends in .zarr, .af or .csv, '${output}' does not`)
-      const { variables, group, memory, queue, prefix, taskBytes, dryRun, progress, ...writing } = options
+      const { variables, group, memory, queue, prefix, taskBytes, scratch, dryRun, progress, ...writing } = options
       if (isQueued(options)) {
-        if (format !== 'zarr') throw new UsageError(`--queue is for Zarr, and ${output} is another format`)
+        if (format === 'csv') throw new UsageError(`--queue is for Zarr and containers, and ${output} is a table`)
         const source = { dataset: input, ...(group !== undefined && { group }), ...(variables !== undefined && { variables }) }
         return copyByQueue(source, output, options)
       }

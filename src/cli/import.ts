@@ -8,7 +8,7 @@ import { importDataset, type JoinOptions } from './import-dataset.ts'
 import { addWritingOptions, bytesBetween, checkCodecOptions, namesOption, type WritingOptions } from './options.ts'
 import { count, printError, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
-import { addQueuedOptions, type QueuedOptions } from './queued-job.ts'
+import { addQueuedOptions, isQueued, type QueuedOptions } from './queued-job.ts'
 import { storeAt, zarrErrors } from './zarr-store.ts'
 
 interface Options extends WritingOptions, QueuedOptions, JoinOptions {
@@ -67,7 +67,9 @@ Example: small chunks, for reading single points
   $ hyperslab import tas.nc climate.af --chunk-bytes 16KiB
 
 Example: many files as one Zarr store, by many machines, on each of which hyperslab work runs
-  $ hyperslab import tas_*.nc -o s3://bucket/tas.zarr --chunks time=100,lat=90,lon=90 --queue redis://host`,
+  $ hyperslab import tas_*.nc -o s3://bucket/tas.zarr --chunks time=100,lat=90,lon=90 --queue redis://host
+
+With --queue, a container is written as hyperslab export writes it.`,
     )
     .action(async (places: string[], { output: given, ...options }: Options) => {
       const output = given ?? places.at(-1)!
@@ -78,7 +80,7 @@ Example: many files as one Zarr store, by many machines, on each of which hypers
       if (!isZarr && !/[^/\\]\.af$/.test(output))
         throw new UsageError(`the name of the output ends in .af or .zarr, '${output}' does not`)
       checkOptionsOf(isZarr ? 'Zarr' : 'a container', inputs, options)
-      if (isZarr || inputs.length > 1) return importDataset(inputs, output, isZarr, options)
+      if (isZarr || inputs.length > 1 || isQueued(options)) return importDataset(inputs, output, isZarr, options)
       const { codec = 'lz4', level, chunks, variables, overwrite = false, chunkBytes, blockBytes, names } = options
       const line = progressLine('importing', 'chunks')
       const { arrays, sourceBytes, bytes, warnings } = await interruptible((signal) =>
@@ -95,21 +97,7 @@ Example: many files as one Zarr store, by many machines, on each of which hypers
 
 /** @throws UsageError for options that are for something else */
 function checkOptionsOf(kind: 'Zarr' | 'a container', inputs: readonly string[], options: Options): void {
-  const {
-    codec = 'lz4',
-    level,
-    shards,
-    memory,
-    chunkBytes,
-    blockBytes,
-    names,
-    dim,
-    overlap,
-    gaps,
-    compat,
-    queue,
-    dryRun,
-  } = options
+  const { codec = 'lz4', level, shards, memory, chunkBytes, blockBytes, names, dim, overlap, gaps, compat } = options
   const refuse = (given: Readonly<Record<string, unknown>>, text: string): void => {
     for (const [option, value] of Object.entries(given))
       if (value !== undefined) throw new UsageError(`--${option} is for ${text}`)
@@ -117,7 +105,6 @@ function checkOptionsOf(kind: 'Zarr' | 'a container', inputs: readonly string[],
   if (kind === 'Zarr') refuse({ 'block-bytes': blockBytes }, 'containers, and the output is Zarr')
   else {
     refuse({ shards, memory }, 'Zarr, and the output is a container')
-    refuse({ queue, 'dry-run': dryRun }, `Zarr outputs: ${WHY_NOT_CONTAINERS}`)
     if (!OF_CONTAINERS.includes(codec))
       throw new UsageError(`--codec ${codec} is for Zarr; containers have ${OF_CONTAINERS.join(', ')}`)
     checkCodecOptions({ codec, ...(level !== undefined && { level }) })
@@ -125,9 +112,6 @@ function checkOptionsOf(kind: 'Zarr' | 'a container', inputs: readonly string[],
   if (kind === 'Zarr' || inputs.length > 1) refuse({ 'chunk-bytes': chunkBytes, names }, 'one input that becomes a container')
   if (inputs.length === 1) refuse({ dim, overlap, gaps, compat }, 'several inputs, which are joined')
 }
-
-/** Why workers of a queue write no container. */
-const WHY_NOT_CONTAINERS = 'a container is one object, which workers of a queue do not write by parts'
 
 type ImportedAs = ImportOptions & { readonly names?: readonly string[]; readonly signal: AbortSignal }
 

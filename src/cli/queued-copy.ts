@@ -1,27 +1,54 @@
 import { sizeOf } from '../core/shape.ts'
 import { parseRechunk } from '../grid/rechunk-plan.ts'
 import type { CopyPlan, CopySettings, CopySource } from '../runtime/cluster.ts'
-import { interruptible, oneLine } from './failure.ts'
+import { interruptible, oneLine, UsageError } from './failure.ts'
 import type { WritingOptions } from './options.ts'
 import { count, printError, printLines, showBytes } from './output.ts'
 import { loadCluster, queueOf } from './queue.ts'
 import { priceLines, type QueuedOptions, refuseOwn, runByQueue } from './queued-job.ts'
 
-/** Has arrays copied to Zarr by the workers of a queue; a dry run prints what they would do. */
+/** Options of making containers. */
+interface ContainerOptions {
+  readonly blockBytes?: number
+  readonly chunkBytes?: number
+  readonly names?: readonly string[]
+}
+
+/**
+ * Has arrays copied to Zarr, or into a container, by the workers of a queue; a dry run prints what they would
+ * do.
+ */
 export async function copyByQueue(
   source: CopySource,
   target: string,
-  options: WritingOptions & QueuedOptions & { readonly levels?: number },
+  options: WritingOptions & QueuedOptions & ContainerOptions & { readonly levels?: number },
 ): Promise<void> {
-  const { chunks, shards, codec, level, levels, memory, overwrite, taskBytes, dryRun = false } = options
-  refuseOwn({ memory, overwrite })
+  const { chunks, shards, codec, level, levels, memory, overwrite, taskBytes, scratch, dryRun = false } = options
+  const { blockBytes, chunkBytes, names } = options
+  refuseOwn({ memory, overwrite, names, 'chunk-bytes': chunkBytes })
+  const isContainer = /\.af$/.test(target)
+  const others = isContainer ? { shards, levels } : { scratch }
+  for (const [option, value] of Object.entries(others))
+    if (value !== undefined)
+      throw new UsageError(
+        `--${option} is for ${isContainer ? 'Zarr' : 'containers and reductions'}, and ${target} is another format`,
+      )
   if (!dryRun) queueOf(options)
   const given: CopySettings = { ...(chunks && { chunks }), ...(shards && { shards }), ...(codec && { codec }) }
-  const settings = { ...given, ...(level !== undefined && { level }), ...(levels !== undefined && { levels }) }
+  const settings: CopySettings = {
+    ...given,
+    ...(blockBytes && { blockBytes }),
+    ...(level !== undefined && { level }),
+    ...(levels !== undefined && { levels }),
+  }
   await interruptible(async (signal) => {
     const { planJob } = await loadCluster()
     const operation = { method: 'copy', source, target, options: settings } as const
-    const plan = await planJob(operation, { signal, ...(taskBytes !== undefined && { taskBytes }) })
+    const plan = await planJob(operation, {
+      signal,
+      ...(taskBytes !== undefined && { taskBytes }),
+      ...(scratch !== undefined && { scratch }),
+    })
     for (const each of plan.leftOut) printError(`warning: ${oneLine(each)}`)
     if (dryRun) return printLines(dryRunLines(plan, options))
     await runByQueue(plan, options, signal)

@@ -9,6 +9,7 @@ import { loadCluster, prefixOption, type QueueUrlOptions, queueOf, queueOption }
 /** For commands whose work may be done by a queue. */
 export interface QueuedOptions extends QueueUrlOptions {
   readonly taskBytes?: number
+  readonly scratch?: string
   readonly dryRun?: boolean
   readonly progress: ProgressKind
   readonly requestPrice?: number
@@ -20,6 +21,10 @@ export const addQueuedOptions = (command: Command): Command =>
     .addOption(queueOption())
     .addOption(prefixOption())
     .option('--task-bytes <bytes>', 'with --queue: about how many bytes a task reads (default: 256MiB)', bytesBetween(1, 2 ** 40))
+    .option(
+      '--scratch <folder>',
+      'with --queue: where workers put partial results that are too large for the queue, e.g. s3://bucket/scratch (default: OUTPUT.parts for a container)',
+    )
     .option('--dry-run', 'print the tasks that a queue would have, and do nothing')
     .option('--request-price <price>', 'with --dry-run: what 1000 requests cost, in any currency', numberFrom(0))
     .option('--gb-price <price>', 'with --dry-run: what a gigabyte read or written costs', numberFrom(0))
@@ -27,7 +32,17 @@ export const addQueuedOptions = (command: Command): Command =>
       new Option('--progress <kind>', 'with --queue: what to show meanwhile, on stderr').choices(PROGRESS).default('bar'),
     )
 
-export const isQueued = ({ queue, dryRun = false }: QueuedOptions): boolean => queue !== undefined || dryRun
+/**
+ * Whether a command is to be done by a queue, or to tell what that would do.
+ * @throws UsageError for options of a queue without one
+ */
+export function isQueued({ queue, dryRun = false, taskBytes, scratch, requestPrice, gbPrice }: QueuedOptions): boolean {
+  if (queue !== undefined || dryRun) return true
+  const own = { 'task-bytes': taskBytes, scratch, 'request-price': requestPrice, 'gb-price': gbPrice }
+  for (const [option, value] of Object.entries(own))
+    if (value !== undefined) throw new UsageError(`--${option} is for --queue and --dry-run`)
+  return false
+}
 
 /** @throws UsageError for options that only this machine can follow */
 export function refuseOwn(options: Readonly<Record<string, unknown>>): void {

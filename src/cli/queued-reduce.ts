@@ -10,17 +10,12 @@ import { loadCluster, queueOf } from './queue.ts'
 import { priceLines, type QueuedOptions, refuseOwn, runByQueue } from './queued-job.ts'
 import type { MethodCall, Op, Perform } from './reductions.ts'
 
-/** For a reduction that may be done by a queue. */
-export interface QueuedReduceOptions extends QueuedOptions {
-  readonly scratch?: string
-}
-
 /** What a command does by a queue, to what. */
 export interface Queued {
   readonly location: string
   readonly placed: PlacedArray
   readonly part: SelectedPart
-  readonly options: QueuedReduceOptions & PlaceOptions & { readonly raw?: boolean }
+  readonly options: QueuedOptions & PlaceOptions & { readonly raw?: boolean }
 }
 
 /**
@@ -85,7 +80,7 @@ function recipeOf(
 }
 
 /** Requests of a whole are at most one for each chunk; of what is stored only its decoded size is known. */
-function dryRunLines({ id, array, tasks, units }: ReducePlan, options: QueuedReduceOptions): string[] {
+function dryRunLines({ id, array, tasks, units }: ReducePlan, options: QueuedOptions): string[] {
   const unitBytes = Math.ceil(array.bytes / Math.max(1, units.count))
   const unitsHeld = Math.min(FAN_IN ** tasks.level, unitsUnderWay(unitBytes))
   const perTask = Math.ceil(array.bytes / Math.max(1, tasks.count))

@@ -18,8 +18,8 @@ import {
   parseNumbers,
   parseRange,
 } from './options.ts'
-import { addQueuedOptions, isQueued } from './queued-job.ts'
-import { performByQueue, printDryRun, type QueuedReduceOptions } from './queued-reduce.ts'
+import { addQueuedOptions, isQueued, type QueuedOptions } from './queued-job.ts'
+import { performByQueue, printDryRun } from './queued-reduce.ts'
 import {
   callOf,
   checkReductionOptions,
@@ -33,7 +33,7 @@ import {
 } from './reductions.ts'
 import { parseAxes } from './selection.ts'
 
-interface Options extends PlaceOptions, LabelOptions, RawOption, QueuedReduceOptions, ReductionOptions, JsonOption {
+interface Options extends PlaceOptions, LabelOptions, RawOption, QueuedOptions, ReductionOptions, JsonOption {
   readonly op: Op
   readonly axis?: string
   readonly keepMissing?: boolean
@@ -61,10 +61,6 @@ export function addReduce(program: Command): void {
     .addOption(jsonOption())
     .option('--full', 'print everything as text, also of more than 1000 elements')
     .addOption(rawOption())
-    .option(
-      '--scratch <folder>',
-      'with --queue: where workers put results that are too large for the queue, e.g. s3://bucket/scratch',
-    )
   addPlaceOptions(addQueuedOptions(command))
     .addHelpText(
       'after',

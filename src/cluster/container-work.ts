@@ -87,11 +87,17 @@ export class ContainerWork implements JobWork {
 
   /** Whether all is there already. A place that could not be asked is asked another time. */
   #isPublished(): Promise<boolean> {
-    this.#published ??= this.#parts.isPublished(this.#plan.id).catch((error: unknown) => {
+    this.#published ??= this.#look().catch((error: unknown) => {
       this.#published = undefined
       throw error
     })
     return this.#published
+  }
+
+  async #look(): Promise<boolean> {
+    if (await this.#parts.isPublished(this.#plan.id)) return true
+    await this.#handedOver.check()
+    return false
   }
 }
 

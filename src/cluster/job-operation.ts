@@ -83,9 +83,12 @@ export type JobOperation = ReduceOperation | CopyOperation
 /** Whether a copy makes a container, which the name of its target tells. */
 export const isContainerCopy = ({ target }: CopyOperation): boolean => /\.af$/.test(target)
 
+/** Where parts of a container wait that was planned without a scratch folder. */
+export const defaultScratchOf = (target: string): string => `${target}.parts`
+
 /** The scratch folder of a job that needs one and was planned without. */
 export const defaultScratch = (operation: JobOperation): string | undefined =>
-  isCopy(operation) && isContainerCopy(operation) ? `${operation.target}.parts` : undefined
+  isCopy(operation) && isContainerCopy(operation) ? defaultScratchOf(operation.target) : undefined
 
 export const isCopy = (operation: JobOperation): operation is CopyOperation => operation.method === 'copy'
 

@@ -3,6 +3,7 @@ import { joinBytes } from '../core/bytes.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { sha256 } from '../core/sha256.ts'
 import type { ObjectInfo, Stage, Store } from '../store/store.ts'
+import { defaultScratchOf } from './job-operation.ts'
 import type { NodeOptions } from './job-work.ts'
 import type { ScratchFolder } from './scratch-folder.ts'
 
@@ -40,6 +41,14 @@ export class PackedParts {
   constructor(target: PackedTarget, scratch: ScratchFolder) {
     this.#target = target
     this.#scratch = scratch
+  }
+
+  /**
+   * @throws UnsupportedError for a server on which putting the object together could overwrite what another
+   *   writer has made meanwhile
+   */
+  async check(): Promise<void> {
+    await this.#target.store.sharedUploads?.check(this.#probe)
   }
 
   async add(parts: readonly ContainerPart[], bytes: Uint8Array, number: number, options: NodeOptions): Promise<PackedBytes> {
@@ -93,8 +102,9 @@ export class PackedParts {
   }
 
   /** Removes what waited, once the object is published: whoever does a merge anew may want it before. */
-  clean(options: NodeOptions): Promise<void> {
-    return this.#scratch.clean(options, (name) => name !== UPLOAD && !name.startsWith(PART))
+  async clean(options: NodeOptions): Promise<void> {
+    await this.#sweep(options)
+    await this.#scratch.clean(options, (name) => name !== UPLOAD && !name.startsWith(PART))
   }
 
   /** Drops all that was handed over. */
@@ -102,7 +112,21 @@ export class PackedParts {
     const { store, key } = this.#target
     const id = await this.#known({})
     if (id !== undefined) await store.sharedUploads?.abort(key, id)
+    await this.#sweep({})
     await this.#scratch.clean()
+  }
+
+  /** What temporary objects begin with by which the server is tried. */
+  get #probe(): string {
+    return `${defaultScratchOf(this.#target.key)}/${this.#target.mark}/probe`
+  }
+
+  /** Removes what workers have left that died while they tried the server. */
+  async #sweep(options: NodeOptions): Promise<void> {
+    const { store } = this.#target
+    if (store.sharedUploads === undefined) return
+    for (const { key, id } of await store.sharedUploads.open(this.#probe, options)) await store.sharedUploads.abort(key, id)
+    for (const key of (await store.list?.(this.#probe, options)) ?? []) await store.delete?.(key, options)
   }
 
   async #uploaded(packed: readonly PackedBytes[], options: NodeOptions): Promise<Pick<Stage, 'publish' | 'discard'>> {
@@ -126,7 +150,12 @@ export class PackedParts {
         const last = joinBytes([...left, tail])
         const number = Math.max(0, ...tags.keys()) + 1
         tags.set(number, await uploads.put(target, id, number, last, options))
-        return uploads.complete(target, mark, { id, tags, size: size + last.length }, options)
+        // None of them can be completed after this one: there was no such object when they began. They are
+        // left where the answer to their beginning was lost, or a worker died before it could tell of it.
+        const others = (await uploads.open(target, options)).filter((each) => each.key === target && each.id !== id)
+        const info = await uploads.complete(target, mark, { id, tags, size: size + last.length }, options)
+        for (const other of others) await uploads.abort(target, other.id)
+        return info
       },
       async discard() {},
     }

@@ -117,14 +117,12 @@ export class ContainerParts implements AsyncDisposable {
   /**
    * Whether the container is there.
    * @param id of whoever writes it
-   * @throws AlreadyExistsError for another one, or sidecars of one; UnsupportedError for a server on which
-   *   publishing could overwrite what another writer has made meanwhile
+   * @throws AlreadyExistsError for another one, or sidecars of one
    */
   async isPublished(id: string): Promise<boolean> {
     return within({ file: this.store.describe(this.path) }, async () => {
       if (await isPublishedAs(this.#files, identityOf(id))) return true
       await checkFree(this.store, this.#files.paths)
-      await this.store.sharedUploads?.check(this.path)
       return false
     })
   }

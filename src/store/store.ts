@@ -18,7 +18,10 @@ export interface SharedUploads {
   readonly minPartBytes: number
   /** The highest number of a part. */
   readonly maxParts: number
-  /** @throws UnsupportedError where completing an upload could overwrite the object of another writer */
+  /**
+   * @param near the beginning of the names of temporary objects
+   * @throws UnsupportedError where completing an upload could overwrite the object of another writer
+   */
   check(near: string): Promise<void>
   /**
    * Begins an upload.
@@ -31,10 +34,18 @@ export interface SharedUploads {
    * @returns the tag of its bytes
    */
   put(key: string, id: string, number: number, bytes: Uint8Array, options?: StoreOptions): Promise<string>
+  /** Open uploads of objects whose keys start with `prefix`, whoever began them; some, where there are very many. */
+  open(prefix: string, options?: StoreOptions): Promise<OpenUpload[]>
   /** @throws ConflictError where there is such an object */
   complete(key: string, mark: string, upload: SharedUpload, options?: StoreOptions): Promise<ObjectInfo>
   /** Drops an upload with its parts; it is no error when there is none. */
   abort(key: string, id: string): Promise<void>
+}
+
+/** An upload that was begun, and neither completed nor dropped. */
+export interface OpenUpload {
+  readonly key: string
+  readonly id: string
 }
 
 /** An upload all parts of which were handed over. */

@@ -176,6 +176,22 @@ if (KILLS > 0) {
       expect(await keysBelow('scratch')).toEqual([expect.stringMatching(/1-0$/)])
     }, 120_000)
 
+    test('no container is put together there, since another writer could overwrite it or be overwritten', async () => {
+      const queue = queueOn(server.url)
+      proxy.reset()
+      workerOn(queue, env)
+      const target = 's3://cluster/out.af'
+      const plan = await planJob({ method: 'copy', source: { arrays: { tas } }, target }, { taskBytes: 24_000 })
+      await expect(bullmq(queue).run(plan)).rejects.toMatchObject({
+        tag: 'UnsupportedError',
+        message: expect.stringMatching(
+          /s3:\/\/cluster\/out\.af.*ignores If-None-Match when it puts the parts of an upload together/,
+        ),
+      })
+      expect(await keysBelow('out.af')).toEqual([])
+      expect(await ceph.openUploads('cluster')).toBe(0)
+    }, 120_000)
+
     test('copies to a bucket that is busy are the objects that one process writes', async () => {
       const queue = queueOn(server.url)
       const copyTo = (target: string): CopyOperation => ({

@@ -11,6 +11,7 @@ export const sharedUploads = (writer: S3Writer, conditions: S3Conditions): Share
   check: (near) => conditions.checkParts(near),
   begin: (key, mark, { signal } = {}) => writer.beginUpload(key, mark, signal),
   put: (key, id, number, bytes, { signal } = {}) => writer.uploadPart(key, id, number, bytes, signal),
+  open: (prefix, { signal } = {}) => writer.openUploads(prefix, signal),
   complete: (key, mark, upload, { signal } = {}) => writer.completeUpload(key, mark, upload, { ifAbsent: true, signal }),
   abort: (key, id) => writer.abortUpload(key, id),
 })

@@ -5,7 +5,7 @@ import type { HttpAnswer } from '../http/client.ts'
 import { contentLength, headerInfo } from '../http/headers.ts'
 import { allOrNone } from '../requester.ts'
 import { Transient } from '../retry.ts'
-import type { ObjectInfo, SharedUpload } from '../store.ts'
+import type { ObjectInfo, OpenUpload, SharedUpload } from '../store.ts'
 import { changed } from '../store.ts'
 import { bodyOf, checkComplete, escaped, textOf } from './answers.ts'
 import type { S3Client } from './client.ts'
@@ -100,6 +100,18 @@ export class S3Writer {
   completeUpload(key: string, mark: string, upload: SharedUpload, options: WriteOptions = {}): Promise<ObjectInfo> {
     const work = (_: string, attempt: (attempts: number) => void) => this.#completed(key, mark, upload, options, attempt)
     return this.#settled(key, options, work, mark)
+  }
+
+  /** Uploads to keys that start with a prefix that were neither completed nor dropped; a thousand of them at most. */
+  openUploads(prefix: string, signal: Signal | undefined): Promise<OpenUpload[]> {
+    const request = { method: 'GET', key: '', about: prefix, query: { uploads: '', prefix } } as const
+    const receive = async (answer: HttpAnswer): Promise<OpenUpload[]> => {
+      const xml = await bodyOf(answer)
+      checkComplete(xml, 'ListMultipartUploadsResult', this.#file(prefix))
+      const uploads = xml.split('<Upload>').slice(1)
+      return uploads.map((each) => ({ key: this.#field(each, 'Key', prefix), id: this.#field(each, 'UploadId', prefix) }))
+    }
+    return this.#client.send(request, [], receive, signal)
   }
 
   /** Drops what was uploaded in parts; nothing happens where there is no such upload. */
