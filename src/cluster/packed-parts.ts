@@ -104,7 +104,7 @@ export class PackedParts {
   /** Removes what waited, once the object is published: whoever does a merge anew may want it before. */
   async clean(options: NodeOptions): Promise<void> {
     await this.#sweep(options)
-    await this.#scratch.clean(options, (name) => name !== UPLOAD && !name.startsWith(PART))
+    await this.#scratch.clean(options, (name) => !name.startsWith(UPLOAD) && !name.startsWith(PART))
   }
 
   /** Drops all that was handed over. */
@@ -163,9 +163,12 @@ export class PackedParts {
 
   async #staged(packed: readonly PackedBytes[], options: NodeOptions): Promise<Stage> {
     const { store, key: target } = this.#target
+    // Workers have left them that died here: there is no such object yet that anybody could be changing.
+    const left = ((await store.leftovers?.(target)) ?? []).filter(({ key }) => key.startsWith(`${target}.`))
     const stage = await store.stage!(target)
     try {
       for (const each of packed) for (const bytes of await this.#read([each], options)) await stage.append(bytes)
+      for (const { key } of left) await store.delete!(key)
       return stage
     } catch (error) {
       await stage.discard()

@@ -67,7 +67,7 @@ export class Scratch {
     const store = this.#store
     this.#objects.isSealed = false
     const keys = new Set(await store.list!(this.#folder, { deep: true }))
-    for (const { key } of (await store.leftovers?.(this.#folder)) ?? []) keys.add(key)
+    for (const { key } of (await store.leftovers?.(this.#folder, { deep: true })) ?? []) keys.add(key)
     await forEachLimited(keys, AT_ONCE, (key) => store.delete!(key))
     await store.removeFolder?.(this.#folder)
   }

@@ -135,6 +135,9 @@ export class ZarrParts implements AsyncDisposable {
         throw new HyperslabError('StoreError', error.text, { ...error.details, cause: error })
       })
       await this.removeScratch()
+      // Whoever is still writing does what has been done already.
+      for (const { key } of (await this.#store.leftovers?.(this.#folder(''), { deep: true })) ?? [])
+        await this.#store.delete!(key)
       await completeRecord(this.#store, this.#root, id)
     })
   }

@@ -229,7 +229,7 @@ export interface Store {
   /** For stores that have an object put together of what several processes upload. */
   readonly sharedUploads?: SharedUploads
   /** Temporary objects in the place where those for `near` are, whoever uses or has left them. */
-  leftovers?(near: string): Promise<Leftover[]>
+  leftovers?(near: string, options?: Pick<ListOptions, 'deep'>): Promise<Leftover[]>
   /**
    * True when two names get the very same answer, byte for byte. For stores that cannot list, where a server
    * may answer with a page for what it does not have: a name that nothing has tells.

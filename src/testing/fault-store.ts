@@ -134,7 +134,7 @@ class Faults implements Store, FaultControls {
     // What folders there are is of no consequence.
     if (inner.makeFolder) this.makeFolder = (near) => inner.makeFolder!(near)
     if (inner.removeFolder) this.removeFolder = (folder) => inner.removeFolder!(folder)
-    if (inner.leftovers) this.leftovers = (near) => inner.leftovers!(near)
+    if (inner.leftovers) this.leftovers = (near, options) => inner.leftovers!(near, options)
     if (inner.stage) this.stage = async (near) => this.#wrap(await this.#step('stage', near, () => inner.stage!(near)), near)
   }
 

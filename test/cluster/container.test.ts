@@ -201,6 +201,21 @@ describe('a container by tasks', () => {
     expect([existsSync(target), ...besides(target)]).toEqual([false])
   })
 
+  test('removes what workers have left that died in the middle of a write, and nothing of others', async () => {
+    const target = newTarget()
+    const plan = await planJob(copyOf(target, ['float32'], { chunks: { time: 4 } }), { taskBytes: 600 })
+    await using job = await openJob(plan)
+    await job.runTask(0)
+    const temporary = `.4711-${'0123456789ab'.repeat(2)}.tmp`
+    const other = join(folder, `another.af${temporary}`)
+    const left = [target, join(plan.scratch!, plan.id, 'part-2-ab'), join(plan.scratch!, plan.id, 'upload')]
+    for (const name of [...left.map((name) => name + temporary), other]) writeFileSync(name, 'half')
+    await local().run(plan)
+    expect(besides(target)).toEqual([])
+    expect(existsSync(other)).toBe(true)
+    rmSync(other)
+  })
+
   test('that is aborted leaves nothing', async () => {
     const target = newTarget()
     const controller = new AbortController()

@@ -1,5 +1,5 @@
-import { appendFileSync, copyFileSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
-import { join } from 'node:path'
+import { appendFileSync, copyFileSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { treeOfJob } from '../../src/cluster/job-plan.ts'
@@ -249,6 +249,24 @@ describe('a copy by tasks', () => {
     appendFileSync(changing, ' ')
     await late.merge(1, 0, parts)
     expect(objectsOf(target)).toEqual(before)
+  })
+
+  test('removes what workers have left that died in the middle of a write', async () => {
+    const target = newTarget()
+    const plan = await toSeries(target)
+    await using job = await openJob(plan)
+    await job.runTask(0)
+    const temporary = `.4711-${'0123456789ab'.repeat(2)}.tmp`
+    const left = ['.hyperslab-scratch/0/c.0.0.0', 'large/c/0/3/zarr', 'large/zarr.json'].map((name) =>
+      join(target, name + temporary),
+    )
+    for (const name of left) {
+      mkdirSync(dirname(name), { recursive: true })
+      writeFileSync(name, 'half')
+    }
+    await local().run(plan)
+    expect(readdirSync(target).sort()).toEqual(['.hyperslab-plan.json', 'large', 'zarr.json'])
+    expect(readdirSync(target, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.tmp'))).toEqual([])
   })
 
   test('of which a task comes late leaves no intermediate array behind', async () => {

@@ -194,9 +194,13 @@ export class FileStore implements Store {
     return { replace: true, remove: true }
   }
 
-  async leftovers(near: string): Promise<Leftover[]> {
+  async leftovers(near: string, { deep = false }: Pick<ListOptions, 'deep'> = {}): Promise<Leftover[]> {
     const found: Leftover[] = []
-    for (const key of await this.list(folderOf(near))) {
+    const folder = folderOf(near)
+    if (deep)
+      for (const { name } of await this.#entries(folder, (entry) => entry.isDirectory()))
+        for (const each of await this.leftovers(`${folder}${name}/`, { deep })) found.push(each)
+    for (const key of await this.list(folder)) {
       if (!isTemporary(key.slice(folderOf(key).length))) continue
       const stats = await orMissing(key, 'read', () => this.#fs.promises.lstat(key))
       if (stats?.isFile()) found.push({ key, size: stats.size, modified: stats.mtimeMs })
