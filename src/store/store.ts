@@ -19,7 +19,8 @@ export interface SharedUploads {
   /** The highest number of a part. */
   readonly maxParts: number
   /**
-   * @param near the beginning of the names of temporary objects
+   * Tries the server, with temporary objects, unless it is known.
+   * @param near the beginning of the names of these
    * @throws UnsupportedError where completing an upload could overwrite the object of another writer
    */
   check(near: string): Promise<void>
@@ -34,15 +35,21 @@ export interface SharedUploads {
    * @returns the tag of its bytes
    */
   put(key: string, id: string, number: number, bytes: Uint8Array, options?: StoreOptions): Promise<string>
-  /** Open uploads of objects whose keys start with `prefix`, whoever began them; some, where there are very many. */
+  /**
+   * Open uploads of objects whose keys start with `prefix`, whoever began them; some, where there are very
+   * many.
+   */
   open(prefix: string, options?: StoreOptions): Promise<OpenUpload[]>
-  /** @throws ConflictError where there is such an object */
+  /**
+   * Has the parts put together as the object.
+   * @throws ConflictError where there is one
+   */
   complete(key: string, mark: string, upload: SharedUpload, options?: StoreOptions): Promise<ObjectInfo>
   /** Drops an upload with its parts; it is no error when there is none. */
   abort(key: string, id: string): Promise<void>
 }
 
-/** An upload that was begun, and neither completed nor dropped. */
+/** An upload to `key` that was begun under an `id`, and neither completed nor dropped. */
 export interface OpenUpload {
   readonly key: string
   readonly id: string
@@ -50,6 +57,7 @@ export interface OpenUpload {
 
 /** An upload all parts of which were handed over. */
 export interface SharedUpload {
+  /** The id that it was begun under. */
   readonly id: string
   /** Tags of its parts, by their numbers. */
   readonly tags: ReadonlyMap<number, string>
@@ -226,7 +234,7 @@ export interface Store {
    * can do neither.
    */
   conditionalWrites?(near: string): Promise<ConditionalWrites>
-  /** For stores that have an object put together of what several processes upload. */
+  /** Uploads in parts that several processes take part in, for stores that have them. */
   readonly sharedUploads?: SharedUploads
   /** Temporary objects in the place where those for `near` are, whoever uses or has left them. */
   leftovers?(near: string, options?: Pick<ListOptions, 'deep'>): Promise<Leftover[]>

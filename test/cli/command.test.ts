@@ -354,9 +354,9 @@ describe('import', () => {
     ],
     [['import', 'a.nc', 'c.af', '--shards', 'x=9'], 2, 'hyperslab: --shards is for Zarr, and the output is a container\n'],
     [
-      ['import', 'a.nc', 'b.nc', '-o', 'c.af', '--dry-run'],
+      ['import', 'a.nc', 'b.nc', '-o', 'c.af', '--task-bytes', '9'],
       2,
-      'hyperslab: --dry-run is for Zarr outputs: a container is one object, which workers of a queue do not write by parts\n',
+      'hyperslab: --task-bytes is for --queue and --dry-run\n',
     ],
     [['import', 'in.nc', 'c.af', '--level', '3'], 2, 'hyperslab: --level is for --codec zstd, not lz4\n'],
     [

@@ -102,7 +102,7 @@ export class S3Writer {
     return this.#settled(key, options, work, mark)
   }
 
-  /** Uploads to keys that start with a prefix that were neither completed nor dropped; a thousand of them at most. */
+  /** Uploads to keys that start with a prefix, neither completed nor dropped; a thousand of them at most. */
   openUploads(prefix: string, signal: Signal | undefined): Promise<OpenUpload[]> {
     const request = { method: 'GET', key: '', about: prefix, query: { uploads: '', prefix } } as const
     const receive = async (answer: HttpAnswer): Promise<OpenUpload[]> => {
