@@ -26,12 +26,12 @@ export async function copyByQueue(
   const { chunks, shards, codec, level, levels, memory, overwrite, taskBytes, scratch, dryRun = false } = options
   const { blockBytes, chunkBytes, names } = options
   refuseOwn({ memory, overwrite, names, 'chunk-bytes': chunkBytes })
-  const isContainer = /\.af$/.test(target)
-  const others = isContainer ? { shards, levels } : { scratch }
+  const toContainer = isContainer(target)
+  const others = toContainer ? { shards, levels } : { scratch }
   for (const [option, value] of Object.entries(others))
     if (value !== undefined)
       throw new UsageError(
-        `--${option} is for ${isContainer ? 'Zarr' : 'containers and reductions'}, and ${target} is another format`,
+        `--${option} is for ${toContainer ? 'Zarr' : 'containers and reductions'}, and ${target} is another format`,
       )
   if (!dryRun) queueOf(options)
   const given: CopySettings = { ...(chunks && { chunks }), ...(shards && { shards }), ...(codec && { codec }) }
@@ -56,14 +56,18 @@ export async function copyByQueue(
   })
 }
 
+const isContainer = (target: string): boolean => /\.af$/.test(target)
+
 function dryRunLines({ id, arrays, operation }: CopyPlan, options: QueuedOptions): string[] {
   const copies = Object.entries(arrays)
+  // What is packed is held as well, and copied once on its way, where nothing of it can be compressed.
+  const held = isContainer(operation.target) ? 3 : 1
   let memory = 0
   const lines = copies.map(([name, { dtype, shape, bytes, regions }]) => {
     const { write, first } = parseRechunk(regions)
     for (const grid of first === undefined ? [write] : [write, first.read]) {
       const longest = grid.axes.map(({ chunkLength, length }) => Math.min(chunkLength, length))
-      memory = Math.max(memory, (bytes / Math.max(1, sizeOf(shape))) * sizeOf(longest))
+      memory = Math.max(memory, held * (bytes / Math.max(1, sizeOf(shape))) * sizeOf(longest))
     }
     const passes = first === undefined ? '' : `, after ${count(first.read.count, 'task')} into an intermediate array`
     return `${name === '' ? '' : `${name}: `}${dtype} [${shape.join(', ')}], ${count(write.count, 'task')}${passes}`

@@ -3,7 +3,7 @@ import { deviations, Moments } from '../aggregate/moments.ts'
 import { missingElements } from '../array/missing.ts'
 import { missingTest } from '../array/missing-test.ts'
 import { checkFoldable } from '../array/reductions/fold-kinds.ts'
-import { type DType, isFixed } from '../core/dtype.ts'
+import { type DType, isFixed, isFloat } from '../core/dtype.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import { skipping } from '../dataset/reductions.ts'
 import type { Variable } from '../dataset/variable.ts'
@@ -17,8 +17,11 @@ import { addLabelOptions, type LabelOptions } from './labels.ts'
 import { openPlace } from './open-place.ts'
 import { addPlaceOptions, type JsonOption, jsonOption, PLACE, type PlaceOptions } from './options.ts'
 import { print, printError, printLines, table } from './output.ts'
+import { addQueuedOptions, isQueued, type QueuedOptions } from './queued-job.ts'
+import { performByQueue, printDryRun } from './queued-reduce.ts'
+import type { MethodCall, Perform } from './reductions.ts'
 
-interface Options extends PlaceOptions, LabelOptions, RawOption, JsonOption {
+interface Options extends PlaceOptions, LabelOptions, RawOption, JsonOption, QueuedOptions {
   readonly quick?: boolean
 }
 
@@ -33,10 +36,20 @@ export function addStats(program: Command): void {
       'leave out the standard deviation, so that statistics that a container stores can be used instead of reading',
     )
   addLabelOptions(command).addOption(jsonOption()).addOption(rawOption())
-  addPlaceOptions(command)
-    .addHelpText('after', '\nExample:\n  $ hyperslab stats climate.af tas --sel lat=35:70 lon=-10:30')
+  addPlaceOptions(addQueuedOptions(command))
+    .addHelpText(
+      'after',
+      `
+Example
+  $ hyperslab stats climate.af tas --sel lat=35:70 lon=-10:30
+
+Example: by many machines, on each of which hyperslab work runs
+  $ hyperslab stats s3://bucket/x.zarr tas --queue redis://host`,
+    )
     .action(async (path: string, names: string[], { json = false, quick = false, ...options }: Options) => {
       await using place = await openPlace(path, options)
+      const byQueue = isQueued(options)
+      if (quick && byQueue) throw new UsageError('--quick is for statistics that are stored, and workers of a queue read all')
       if (quick && options.sel !== undefined) throw new UsageError('--quick is for whole arrays, of which statistics are stored')
       const stored = quick ? (await place.describe(options)).arrays : []
       const rows: string[][] = []
@@ -44,9 +57,18 @@ export function addStats(program: Command): void {
       for (const placed of await arraysOf(place, names)) {
         if (names.length === 0 && !isFixed(placed.array.dtype)) continue
         try {
-          const { variable } = await selectArray(place, placed, '', options)
+          const part = await selectArray(place, placed, '', options)
+          const { variable } = part
+          if (options.dryRun) {
+            await printDryRun({ location: path, placed, part, options }, 'std', callsOf(variable, options).std)
+            await printLines([`${JOBS} jobs like this one for '${placed.name}'`])
+            continue
+          }
+          const perform = byQueue ? performByQueue({ location: path, placed, part, options }) : undefined
           const known = stored.find(({ name }) => name === placed.name)
-          const { std, ...summary } = (known && (await storedSummary(variable, known))) ?? (await summaryOf(variable, options))
+          const { std, ...summary } =
+            (known && (await storedSummary(variable, known))) ??
+            (await (perform === undefined ? summaryOf(variable, options) : summaryBy(perform, variable, options)))
           const cells = cellsOf({ ...summary, ...(!quick && { std }) }, variable, shownAs(variable, options))
           const members = Object.entries(cells).map(([name, { json }]) => `"${name}":${json}`)
           if (json) objects.push(`${JSON.stringify(placed.name)}:{${members.join(',')}}`)
@@ -58,6 +80,7 @@ export function addStats(program: Command): void {
           process.exitCode = EXIT.failed
         }
       }
+      if (options.dryRun) return
       const titles = COLUMNS.map((title) => ({ title, align: 'right' as const }))
       if (json) await print([`{${objects.join(',\n')}}\n`])
       else await printLines(table([{ title: 'name' }, ...titles], rows, ''))
@@ -110,6 +133,35 @@ async function storedSummary({ array }: Variable, { statistics }: ArrayDescripti
   const missing = nullCount + nanCount
   const hasMean = missing < rowCount && array.dtype !== 'timestamp_ns'
   return { min, max, ...(hasMean && { mean: await array.mean(skipping(array)) }), count: rowCount - missing, missing }
+}
+
+type Calls = Readonly<Record<'count' | 'extrema' | 'mean' | 'std', MethodCall>>
+
+/** Jobs that it takes to know all of an array. */
+const JOBS = 4
+
+/** The reductions that statistics are made of: of what is neither missing nor NaN. */
+function callsOf({ array }: Variable, { raw = false }: RawOption): Calls {
+  const skip = { ...skipping(array, !raw), ...(isFloat(array.dtype) && { skipNaN: true }) }
+  const call = (method: keyof Calls, options: MethodCall['options'] = skip): MethodCall => ({ method, args: [], options })
+  return { count: call('count', { ...skip, zeros: true }), extrema: call('extrema'), mean: call('mean'), std: call('std') }
+}
+
+/**
+ * The same by reductions that are done elsewhere: a job each.
+ * @throws UnsupportedError for texts and bytes
+ */
+async function summaryBy(perform: Perform, variable: Variable, options: RawOption): Promise<Summary> {
+  const { dtype, size } = variable.array
+  checkFoldable('mean', dtype === 'timestamp_ns' ? 'int64' : dtype)
+  const calls = callsOf(variable, options)
+  const count = Number(await perform(calls.count))
+  const missing = size - count
+  if (count === 0) return { count, missing }
+  const { min, max } = (await perform(calls.extrema)) as { min: unknown; max: unknown }
+  if (dtype === 'timestamp_ns') return { min, max, count, missing }
+  const [mean, std] = [await perform(calls.mean), await perform(calls.std)]
+  return { min, max, mean: mean as number, std: std as number, count, missing }
 }
 
 /**

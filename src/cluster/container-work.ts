@@ -39,7 +39,7 @@ export class ContainerWork implements JobWork {
     if (await this.#isPublished()) return []
     const { name, regions, number } = this.#tasks.task(index)
     const { part, bytes } = await this.#parts.pack(name, regions, number, options.signal)
-    // Nothing is numbered 0.
+    // Parts of uploads are numbered from 1.
     return [await this.#handedOver.add([part], bytes, index + 1, options)]
   }
 

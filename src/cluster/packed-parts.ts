@@ -7,21 +7,23 @@ import { defaultScratchOf } from './job-operation.ts'
 import type { NodeOptions } from './job-work.ts'
 import type { ScratchFolder } from './scratch-folder.ts'
 
-/** Bytes of some parts of a container, one after another, that were handed over at once. */
+/** The bytes of some parts of a container, one after another, that were handed over at once. */
 export interface PackedBytes {
   readonly parts: readonly ContainerPart[]
+  /** How many bytes these are. */
   readonly bytes: number
-  /** Tells it from others: by it, uploaded ones are put in order. */
+  /** The number of a part of the upload, which no other of the job has. */
   readonly number: number
-  /** As a part of an upload, with its tag; or as an object of the scratch folder, by its key. */
+  /** Where they are: a part of an upload, with its tag; or an object of the scratch folder, by its key. */
   readonly at: { readonly upload: string; readonly tag: string } | { readonly key: string }
 }
 
-/** The name of the object that tells the id of the upload that all workers share. */
+/** The object of the scratch folder that has the id of the upload that all workers share. */
 const UPLOAD = 'upload'
+/** What objects with packed bytes begin with. */
 const PART = 'part-'
 
-/** The object that packed become. */
+/** The object that parts are put together as. */
 export interface PackedTarget {
   readonly store: Store
   readonly key: string
@@ -30,9 +32,9 @@ export interface PackedTarget {
 }
 
 /**
- * Hands over what an object is to be put together of. Where the store has uploads that many share, packed are
- * parts of one, but for those that are too short for that: they wait in the scratch folder until there are
- * enough of them. Elsewhere all wait there.
+ * Hands over what a container is to be put together of. Where the store has uploads that many share, what is
+ * packed becomes a part of one, unless it is too short: then it waits in the scratch folder until there is
+ * enough of it. In other stores all of it waits there.
  */
 export class PackedParts {
   readonly #target: PackedTarget
@@ -51,6 +53,10 @@ export class PackedParts {
     await this.#target.store.sharedUploads?.check(this.#probe)
   }
 
+  /**
+   * Hands over the bytes of some parts.
+   * @param number from 1, for these bytes alone
+   */
   async add(parts: readonly ContainerPart[], bytes: Uint8Array, number: number, options: NodeOptions): Promise<PackedBytes> {
     const packed = { parts, bytes: bytes.length, number }
     const { store, key: target } = this.#target
@@ -77,7 +83,7 @@ export class PackedParts {
       open.push(each)
       size += each.bytes
       if (size < least) continue
-      const parts = open.flatMap((each) => each.parts)
+      const parts = open.flatMap((waiting) => waiting.parts)
       done.push(await this.add(parts, joinBytes(await this.#read(open, options)), open[0]!.number, options))
       open = []
       size = 0
@@ -163,7 +169,7 @@ export class PackedParts {
 
   async #staged(packed: readonly PackedBytes[], options: NodeOptions): Promise<Stage> {
     const { store, key: target } = this.#target
-    // Workers have left them that died here: there is no such object yet that anybody could be changing.
+    // Left by workers that died here: there is no object yet that anybody else could be replacing.
     const left = ((await store.leftovers?.(target)) ?? []).filter(({ key }) => key.startsWith(`${target}.`))
     const stage = await store.stage!(target)
     try {

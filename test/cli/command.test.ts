@@ -353,11 +353,7 @@ describe('import', () => {
       'hyperslab: --block-bytes is for containers, and the output is Zarr\n',
     ],
     [['import', 'a.nc', 'c.af', '--shards', 'x=9'], 2, 'hyperslab: --shards is for Zarr, and the output is a container\n'],
-    [
-      ['import', 'a.nc', 'b.nc', '-o', 'c.af', '--task-bytes', '9'],
-      2,
-      'hyperslab: --task-bytes is for --queue and --dry-run\n',
-    ],
+    [['import', 'a.nc', 'b.nc', '-o', 'c.af', '--task-bytes', '9'], 2, 'hyperslab: --task-bytes is for --queue and --dry-run\n'],
     [['import', 'in.nc', 'c.af', '--level', '3'], 2, 'hyperslab: --level is for --codec zstd, not lz4\n'],
     [
       ['import', 'in.nc', 'c.af', '--codec', 'zstd', '--level', '23'],
