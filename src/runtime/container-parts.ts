@@ -147,13 +147,12 @@ export class ContainerParts implements AsyncDisposable {
   }
 
   /**
-   * Publishes the container, whose parts lie in a stage in this order.
+   * Publishes the container, which is not there, and whose parts lie in a stage in this order.
    * @throws AlreadyExistsError where somebody else was faster
    */
   async publish(id: string, parts: readonly ContainerPart[], stage: Pick<Stage, 'publish'>): Promise<void> {
     const { store, paths } = this.#files
     await within({ file: store.describe(paths.base) }, async () => {
-      await checkFree(store, paths)
       // What an earlier container of this name has left.
       await store.delete!(paths.stats)
       const states = [...(this.#draft.attrs.size > 0 ? ['__file__'] : []), ...this.#draft.arrays()].map(

@@ -120,6 +120,64 @@ describe('a container by tasks', () => {
     expect(file.readCost.blocks).toBe(1)
   })
 
+  test.each(['lz4', 'none'])('has blocks of segments, of which those are read that are wanted: %s', async (codec) => {
+    const location = join(folder, `wide-${codec}.af`)
+    // So that LZ4 leaves most of it.
+    const data = Float64Array.from({ length: 32 * 16_384 }, (_, i) => Math.sin(i))
+    const file = await create(location)
+    const dimensionNames = ['y', 'x']
+    await file.define('wide', { dtype: 'float64', shape: [32, 16_384], chunkShape: [1, 16_384], dimensionNames }).set(null, data)
+    await file.flush()
+    await file.close()
+    const target = newTarget()
+    const options = { codec, chunks: { y: 1, x: 16_384 }, blockBytes: 2 ** 20 }
+    const operation: CopyOperation = {
+      method: 'copy',
+      source: { arrays: { wide: { location, array: 'wide' } } },
+      target,
+      options,
+    }
+    const plan = await planJob(operation, { taskBytes: 2 ** 20 })
+    expect(nodeCounts(plan)[0]).toBe(4)
+    await runNodes(plan, inTurn)
+    const copy = await open(target)
+    for (const row of [3, 12, 31]) {
+      const before = copy.readCost.bytes
+      expect((await copy.array('wide').get([row, null])).data).toEqual(data.subarray(row * 16_384, (row + 1) * 16_384))
+      expect(copy.readCost.bytes - before).toBeLessThan(2 ** 19)
+    }
+    await copy.close()
+    await using again = await open(target)
+    expect(await again.verify({ deep: true })).toMatchObject({ ok: true, checked: { blocks: expect.any(Number) } })
+  })
+
+  test('has the statistics of its own elements, whatever an earlier container of its name has left', async () => {
+    const target = newTarget()
+    copyFileSync(join(sources.folder, 'x.stats'), target.replace('.af', '.stats'))
+    const plan = await planJob(copyOf(target, ['float32'], { chunks: { time: 4 } }), { taskBytes: 600 })
+    await local().run(plan)
+    expect(besides(target)).toEqual([])
+    await using file = await open(target)
+    const { min, nullCount } = await file.stats('float32')
+    const numbers = [...valuesOf('float32', FILL)]
+    expect(min).toBe(Math.min(...numbers.filter((value) => value !== FILL)))
+    expect(nullCount).toBe(numbers.filter((value) => value === FILL).length)
+  })
+
+  test('that is removed while a task finds it complete is not made anew without that part', async () => {
+    const target = newTarget()
+    const plan = await planJob(copyOf(target, ['float32'], { chunks: { time: 4 } }), { taskBytes: 600 })
+    await local().run(plan)
+    await using late = await openJob(plan)
+    const parts = [await late.runTask(0)]
+    rmSync(target)
+    await using job = await openJob(plan)
+    for (let i = 1; i < nodeCounts(plan)[0]!; i++) parts.push(await job.runTask(i))
+    await expect(job.merge(1, 0, parts)).rejects.toMatchObject({ tag: 'FormatError', message: expect.stringContaining('parts') })
+    expect(existsSync(target)).toBe(false)
+    await job.clean()
+  })
+
   test('takes texts, arrays of nothing, and those that nobody wrote to', async () => {
     const target = newTarget()
     const arrays = Object.fromEntries(['words', 'nothing', 'unwritten'].map((array) => [array, { location: mixed, array }]))
