@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { Engine } from '../../src/cluster/bullmq/engine.ts'
 import { bullmq, type CopyOperation, local, planJob } from '../../src/runtime/cluster.ts'
@@ -174,6 +175,17 @@ if (KILLS > 0) {
       proxy.reset()
       // The last one stays, for whoever asks again.
       expect(await keysBelow('scratch')).toEqual([expect.stringMatching(/1-0$/)])
+    }, 120_000)
+
+    test('the example has three workers compute the mean of an array in the bucket', async () => {
+      proxy.reset()
+      const script = new URL('../../examples/cluster/three-workers.mjs', import.meta.url).pathname
+      const run = promisify(execFile)(process.execPath, [script, server.url, 's3://cluster/example'], {
+        env: { ...process.env, ...env },
+      })
+      const { stdout } = await run
+      expect(stdout).toContain('mean of 31 tasks by three workers: [36,72], the bits of one process\n')
+      expect((await keysBelow('example/scratch')).length).toBeLessThan(2)
     }, 120_000)
 
     test('no container is put together there, since another writer could overwrite it or be overwritten', async () => {
