@@ -1,7 +1,7 @@
 import { HyperslabError } from '../core/errors.ts'
 import { ContainerParts } from '../runtime/container-parts.ts'
 import { resolveLocation } from '../runtime/location.ts'
-import { type CopyPlan, CopyTasks } from './copy-plan.ts'
+import { type CopyPlan, type CopyResult, CopyTasks, resultOfCopy } from './copy-plan.ts'
 import type { Collector, JobWork, NodeOptions } from './job-work.ts'
 import { type PackedBytes, PackedParts } from './packed-parts.ts'
 import type { Pins } from './pins.ts'
@@ -48,20 +48,14 @@ export class ContainerWork implements JobWork {
     return { add: (part) => void packed.push(...(part as PackedBytes[])), finish: () => packed }
   }
 
-  async settle(all: unknown, isLast: boolean, options: NodeOptions): Promise<readonly PackedBytes[] | undefined> {
-    if (isLast && (await this.#parts.isPublished(this.#plan.id))) {
-      await this.#handedOver.clean(options)
-      return undefined
-    }
-    const packed = await this.#handedOver.combine(all as PackedBytes[], options)
-    if (!isLast) return packed
-    await this.#publish(packed, options)
-    await this.#handedOver.clean(options)
-    return undefined
+  settle(merged: unknown, options: NodeOptions): Promise<readonly PackedBytes[]> {
+    return this.#handedOver.combine(merged as PackedBytes[], options)
   }
 
-  async result(): Promise<{ readonly target: string; readonly arrays: readonly string[] }> {
-    return { target: this.#plan.operation.target, arrays: Object.keys(this.#plan.arrays) }
+  async finish(all: unknown, options: NodeOptions): Promise<CopyResult> {
+    if (!(await this.#parts.isPublished(this.#plan.id))) await this.#publish(await this.settle(all, options), options)
+    await this.#handedOver.clean(options)
+    return resultOfCopy(this.#plan)
   }
 
   async close(): Promise<void> {

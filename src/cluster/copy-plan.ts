@@ -37,6 +37,17 @@ export interface CopyPlan extends AnyPlan {
   readonly leftOut: readonly string[]
 }
 
+/** The result of a copy: where it is, and which arrays are there. */
+export interface CopyResult {
+  readonly target: string
+  readonly arrays: readonly string[]
+}
+
+export const resultOfCopy = ({ operation, arrays }: CopyPlan): CopyResult => ({
+  target: operation.target,
+  arrays: Object.keys(arrays),
+})
+
 type Facts = Pick<CopyPlan, 'arrays' | 'metadata' | 'leftOut'>
 
 /** Divides a copy into regions of whole objects of the target. */

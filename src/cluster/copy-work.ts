@@ -1,5 +1,5 @@
 import { ZarrParts } from '../runtime/zarr-parts.ts'
-import { type CopyPlan, CopyTasks } from './copy-plan.ts'
+import { type CopyPlan, type CopyResult, CopyTasks, resultOfCopy } from './copy-plan.ts'
 import type { Collector, JobWork, NodeOptions } from './job-work.ts'
 import type { Pins } from './pins.ts'
 import { type OpenedCopy, openPlannedCopy } from './planned-copy.ts'
@@ -40,14 +40,14 @@ export class CopyWork implements JobWork {
     return { add: () => undefined, finish: () => undefined }
   }
 
-  async settle(_: unknown, isLast: boolean): Promise<undefined> {
-    if (!isLast || (await this.#claim())) return
-    await this.#pins.check()
-    await this.#parts.publish(this.#plan.id)
-  }
+  async settle(): Promise<undefined> {}
 
-  async result(): Promise<{ readonly target: string; readonly arrays: readonly string[] }> {
-    return { target: this.#plan.operation.target, arrays: Object.keys(this.#plan.arrays) }
+  async finish(): Promise<CopyResult> {
+    if (!(await this.#claim())) {
+      await this.#pins.check()
+      await this.#parts.publish(this.#plan.id)
+    }
+    return resultOfCopy(this.#plan)
   }
 
   close(): Promise<void> {

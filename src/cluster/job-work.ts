@@ -17,12 +17,15 @@ export interface JobWork {
   task(index: number, options: NodeOptions): Promise<unknown>
   collect(): Collector
   /**
-   * Does what is left to do with what a merge came to; with that of the last one, what there is left of the
-   * job, on whichever machine that is.
+   * Does what is left to do with what a merge came to.
    * @returns what goes on to the merge above
    */
-  settle(all: unknown, isLast: boolean, options: NodeOptions): Promise<unknown>
-  /** What the job gives, on the machine that waits for it. */
-  result(all: unknown): Promise<unknown>
+  settle(merged: unknown, options: NodeOptions): Promise<unknown>
+  /**
+   * Does what is left to do of the job, on the machine that has the last node.
+   * @param all what everything came to
+   * @returns the result of the job
+   */
+  finish(all: unknown, options: NodeOptions): Promise<unknown>
   close(): Promise<void>
 }

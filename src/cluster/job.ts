@@ -1,4 +1,3 @@
-import { decodeBase64, encodeBase64 } from '../core/base64.ts'
 import { HyperslabError, messageOf } from '../core/errors.ts'
 import { inOrder } from '../core/in-order.ts'
 import { numbersFrom } from '../core/numbers.ts'
@@ -10,9 +9,8 @@ import { CopyWork } from './copy-work.ts'
 import { isContainerCopy } from './job-operation.ts'
 import { isCopyPlan, type JobPlan, readPlan, treeOfJob } from './job-plan.ts'
 import type { JobWork, NodeOptions } from './job-work.ts'
+import { type PartialResult, PartialResults } from './partial-results.ts'
 import { ReduceWork } from './reduce-work.ts'
-import { type ScratchFolder, scratchOf } from './scratch-folder.ts'
-import { decodeState, encodeState, type StateValue } from './state-codec.ts'
 import { childrenOf, phaseEnds, type TaskTree } from './task-tree.ts'
 
 /** Options of `openJob`: what the worker has, not the job. */
@@ -23,17 +21,8 @@ export interface OpenJobOptions {
   readonly signal?: Signal | undefined
 }
 
-/**
- * The partial result of a task or a merge, as JSON: at hand, in base64; or in the scratch folder of the job,
- * where it is too large to be handed around.
- */
-export type PartialResult = { readonly state: string } | { readonly key: string; readonly bytes: number }
-
 const OPEN_JOB_CHECKS: Checks<OpenJobOptions> = { pool: 'WorkerPool', signal: 'AbortSignal' }
 const NODE_CHECKS: Checks<NodeOptions> = { signal: 'AbortSignal' }
-
-/** Larger ones go to the scratch folder, where there is one. */
-const INLINE_BYTES = 4096
 
 /** Merges that read partial results at the same time. */
 const READ_AT_A_TIME = 16
@@ -71,13 +60,13 @@ export class Job implements AsyncDisposable {
   readonly plan: JobPlan
   readonly #work: JobWork
   readonly #tree: TaskTree
-  readonly #scratch: ScratchFolder | undefined
+  readonly #partials: PartialResults
 
   constructor(plan: JobPlan, work: JobWork) {
     this.plan = plan
     this.#work = work
     this.#tree = treeOfJob(plan)
-    this.#scratch = scratchOf(plan)
+    this.#partials = new PartialResults(plan)
   }
 
   /**
@@ -89,19 +78,25 @@ export class Job implements AsyncDisposable {
   }
 
   /**
-   * Reads and reduces the units of a task. Done twice, it comes to the same.
+   * Does a task: of a reduction, its units are read and reduced. Done twice, it comes to the same.
    * @throws InvalidArgumentError for a task that there is not; what reading throws
    */
   async runTask(index: number, options: NodeOptions = {}): Promise<PartialResult> {
     checkOptions('runTask', options, NODE_CHECKS)
     this.#checkNode('runTask', 0, index)
-    return (await this.#known(0, index, options)) ?? this.#store(0, index, await this.#work.task(index, options), options)
+    const known = await this.#partials.known(0, index, options)
+    if (known !== undefined) return known
+    const part = await this.#work.task(index, options)
+    // What is one task has no merge.
+    return this.#isLast(0) ? this.#finished(0, index, part, options) : this.#partials.store(0, index, part, options)
   }
 
   /**
-   * Merges what up to 256 neighbours of the level below came to.
+   * Merges what up to 256 neighbours of the level below came to; the last one also does what is left of the
+   * job, and gives its result.
    * @throws InvalidArgumentError for a merge that there is not, and another number of children than it has;
-   *   NotFoundError where one of theirs is gone
+   *   NotFoundError where one of theirs is gone; the last one what the method of the array throws for such
+   *   elements: EmptyReductionError, OverflowError
    */
   async merge(
     level: number,
@@ -117,23 +112,25 @@ export class Job implements AsyncDisposable {
       const text = `merge ${index} of level ${level} has ${expected} children, not ${children.length}`
       throw new HyperslabError('InvalidArgumentError', text, { actual: children.length, expected })
     }
-    const known = await this.#known(level, index, options)
+    const known = await this.#partials.known(level, index, options)
     if (known !== undefined) return known
     const collector = this.#work.collect()
     for (let from = 0; from < children.length; from += READ_AT_A_TIME) {
       const some = children.slice(from, from + READ_AT_A_TIME)
-      for (const part of await Promise.all(some.map((child) => this.#load(child, options)))) collector.add(part)
+      for (const part of await Promise.all(some.map((child) => this.#partials.load(child, options)))) collector.add(part)
     }
-    const all = await this.#work.settle(collector.finish(), level === this.#tree.counts.length - 1, options)
-    return this.#store(level, index, all, options)
+    const merged = collector.finish()
+    if (this.#isLast(level)) return this.#finished(level, index, merged, options)
+    return this.#partials.store(level, index, await this.#work.settle(merged, options), options)
   }
 
   /**
-   * The result that the method of the array gives, of what the last merge came to.
-   * @throws what the method throws for such elements: EmptyReductionError, OverflowError
+   * The result of the job, which the last node came to.
+   * @throws FormatError for what another node came to; NotFoundError where it is gone
    */
   async result(last: PartialResult, options: NodeOptions = {}): Promise<unknown> {
-    return this.#work.result(await this.#load(last, options))
+    checkOptions('result', options, NODE_CHECKS)
+    return this.#partials.loadResult(last, options)
   }
 
   /**
@@ -166,7 +163,7 @@ export class Job implements AsyncDisposable {
       })
       start = end
     }
-    return this.#work.result(await this.#work.settle(collector.finish(), true, options))
+    return this.#work.finish(collector.finish(), options)
   }
 
   /**
@@ -174,13 +171,12 @@ export class Job implements AsyncDisposable {
    * @param kept what somebody may still ask for
    */
   async clean(options: NodeOptions = {}, kept?: PartialResult): Promise<void> {
-    const isKept = (name: string): boolean => kept !== undefined && 'key' in kept && kept.key.endsWith(`/${name}`)
-    await this.#scratch?.clean(options, isKept)
+    await this.#partials.clean(options, kept)
   }
 
   async close(): Promise<void> {
     await this.#work.close()
-    await this.#scratch?.close()
+    await this.#partials[Symbol.asyncDispose]()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -192,25 +188,11 @@ export class Job implements AsyncDisposable {
     checkValue(call, 'index', index, `integer from 0 to ${this.#tree.counts[level]! - 1}`)
   }
 
-  /** What somebody has done already. */
-  async #known(level: number, index: number, options: NodeOptions): Promise<PartialResult | undefined> {
-    if (this.#scratch === undefined) return undefined
-    const key = await this.#scratch.key(`${level}-${index}`)
-    const bytes = await this.#scratch.size(key, options)
-    return bytes === undefined ? undefined : { key, bytes }
+  #isLast(level: number): boolean {
+    return level === this.#tree.counts.length - 1
   }
 
-  async #store(level: number, index: number, part: unknown, options: NodeOptions): Promise<PartialResult> {
-    const bytes = encodeState(part as StateValue)
-    if (bytes.length <= INLINE_BYTES || this.#scratch === undefined) return { state: encodeBase64(bytes) }
-    const key = await this.#scratch.key(`${level}-${index}`)
-    // Whoever was faster has written the same.
-    await this.#scratch.put(key, bytes, options)
-    return { key, bytes: bytes.length }
-  }
-
-  async #load(part: PartialResult, options: NodeOptions): Promise<unknown> {
-    if ('state' in part) return decodeState(decodeBase64(part.state) ?? new Uint8Array())
-    return decodeState(await this.#scratch!.read(part.key, options))
+  async #finished(level: number, index: number, all: unknown, options: NodeOptions): Promise<PartialResult> {
+    return this.#partials.storeResult(level, index, await this.#work.finish(all, options), options)
   }
 }

@@ -46,11 +46,11 @@ export class ReduceWork implements JobWork {
     return new MergeTree(this.#divided)
   }
 
-  async settle(all: unknown): Promise<unknown> {
-    return all
+  async settle(merged: unknown): Promise<unknown> {
+    return merged
   }
 
-  result(all: unknown): Promise<unknown> {
+  finish(all: unknown): Promise<unknown> {
     return this.#within(async () => this.#divided.finish(all))
   }
 

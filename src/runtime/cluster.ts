@@ -8,9 +8,9 @@ export { type BullmqOptions, bullmq } from '../cluster/bullmq/bullmq.ts'
 export { type JobQueue, openJobQueue } from '../cluster/bullmq/job-queue.ts'
 export type { JobState, JobStatus, QueueOptions, WorkerSettings, WorkReport } from '../cluster/bullmq/options.ts'
 export { type WorkOptions, work } from '../cluster/bullmq/work.ts'
-export type { CopyPlan, PlannedCopy } from '../cluster/copy-plan.ts'
+export type { CopyPlan, CopyResult, PlannedCopy } from '../cluster/copy-plan.ts'
 export type { Executor, JobProgress, RunJobOptions } from '../cluster/executor.ts'
-export { Job, type OpenJobOptions, openJob, type PartialResult } from '../cluster/job.ts'
+export { Job, type OpenJobOptions, openJob } from '../cluster/job.ts'
 export type {
   CopiedArrays,
   CopiedDataset,
@@ -30,6 +30,7 @@ export {
   readPlan,
 } from '../cluster/job-plan.ts'
 export { type LocalOptions, local } from '../cluster/local.ts'
+export type { PartialResult } from '../cluster/partial-results.ts'
 export type { PinnedVersions } from '../cluster/pins.ts'
 export type { AnyPlan, PlannedSource } from '../cluster/plan-parts.ts'
 export type {

@@ -1,12 +1,13 @@
-import { rmSync } from 'node:fs'
+import { copyFileSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isFloat } from '../../src/core/dtype.ts'
 import { type ArrayRecipe, bullmq, type Executor, local, planJob, type ReduceOperation, work } from '../../src/runtime/cluster.ts'
+import { create } from '../../src/runtime/index.ts'
 import { openZarr } from '../../src/runtime/zarr.ts'
 import { haveQueue, type QueueKind, QueueServer } from '../support/queue-server.ts'
-import { FILL, SHAPE, sourcesInMemory, valuesOf } from './support.ts'
+import { bitsOf, FILL, SHAPE, sourcesInMemory, valuesOf } from './support.ts'
 
 const KINDS = process.env['HYPERSLAB_QUEUES']!.split(',') as QueueKind[]
 const RUNS = Number(process.env['HYPERSLAB_EXECUTOR_RUNS'] ?? 8)
@@ -178,6 +179,30 @@ function conformance(executor: () => Executor): void {
     await expect(executor().run({ ...plan, version: 99 })).rejects.toMatchObject({ tag: 'UnsupportedError' })
     await expect(executor().run(plan, { onprogress: () => undefined } as never)).rejects.toThrow("did you mean 'onProgress'?")
   })
+
+  test('throws what the array throws where there is nothing to reduce, each time', async () => {
+    const source: ArrayRecipe = { ...sources.recipes.get('container int32')!, views: [{ select: [{ start: 0, stop: 0 }] }] }
+    expect(await executor().run(await planJob({ method: 'sum', source }))).toBe(0)
+    const plan = await planJob({ method: 'max', source })
+    expect(plan).toMatchObject({ tasks: { count: 1 } })
+    for (let i = 0; i < 2; i++)
+      await expect(executor().run(plan)).rejects.toMatchObject({ tag: 'EmptyReductionError', details: { array: 'int32' } })
+    const missing = join(sources.folder, 'missing.af')
+    if (!existsSync(missing)) await writeMissing(missing)
+    const parts = await planJob({ method: 'min', source: { location: missing, array: 'x' } }, { unitBytes: 1, taskBytes: 1 })
+    expect(parts).toMatchObject({ tasks: { count: 300 } })
+    for (let i = 0; i < 2; i++)
+      await expect(executor().run(parts)).rejects.toMatchObject({ tag: 'EmptyReductionError', details: { array: 'x' } })
+  })
+}
+
+/** Three hundred chunks of nothing but missing values. */
+async function writeMissing(location: string): Promise<void> {
+  const file = await create(location)
+  const x = file.define('x', { dtype: 'float32', shape: [600], chunkShape: [2], fillValue: FILL })
+  await x.set(null, new Float32Array(600).fill(FILL))
+  await file.flush()
+  await file.close()
 }
 
 describe('local', () => conformance(() => local({ concurrency: 3 })))
@@ -197,4 +222,15 @@ describe.each(KINDS)('bullmq on %s', (kind) => {
     await server.stop()
   })
   conformance(() => bullmq({ url: server.url }))
+
+  test('answers again what is done without a source', async () => {
+    const location = join(sources.folder, `${kind}.af`)
+    copyFileSync(join(sources.folder, 'x.af'), location)
+    const plan = await planJob({ method: 'std', source: { location, array: 'float32' } }, { unitBytes: 1, taskBytes: 48 })
+    const result = await bullmq({ url: server.url }).run(plan)
+    expect(bitsOf(result)).toBe(bitsOf(await local().run(plan)))
+    rmSync(location)
+    await expect(local().run(plan)).rejects.toMatchObject({ tag: 'NotFoundError' })
+    expect(bitsOf(await bullmq({ url: server.url }).run(plan))).toBe(bitsOf(result))
+  })
 })

@@ -1,8 +1,7 @@
 import { type Checks, checkOptions } from '../../core/options.ts'
-import type { WorkerPool } from '../../pool/task.ts'
 import { type Executor, RUN_CHECKS, type RunJobOptions } from '../executor.ts'
-import { openJob, type PartialResult } from '../job.ts'
 import { bytesOfPlan, type JobPlan, readPlan, treeOfJob } from '../job-plan.ts'
+import { type PartialResult, PartialResults } from '../partial-results.ts'
 import { Engine } from './engine.ts'
 import { checkQueueOptions, type JobStatus, QUEUE_CHECKS, type QueueOptions } from './options.ts'
 import { runTree } from './runs.ts'
@@ -11,11 +10,9 @@ import { runTree } from './runs.ts'
 export interface BullmqOptions extends QueueOptions {
   /** A function that is called each second with the state of the job, besides `onProgress`. */
   readonly onStatus?: (status: JobStatus) => void
-  /** Threads for what the last step reads. */
-  readonly pool?: WorkerPool
 }
 
-const BULLMQ_CHECKS: Checks<BullmqOptions> = { ...QUEUE_CHECKS, onStatus: 'function', pool: 'WorkerPool' }
+const BULLMQ_CHECKS: Checks<BullmqOptions> = { ...QUEUE_CHECKS, onStatus: 'function' }
 
 /**
  * Runs jobs by the workers of a queue, on as many machines as there are: `work` on each of them, or the
@@ -29,7 +26,7 @@ const BULLMQ_CHECKS: Checks<BullmqOptions> = { ...QUEUE_CHECKS, onStatus: 'funct
  */
 export function bullmq(options: BullmqOptions): Executor {
   checkQueueOptions('bullmq', options, BULLMQ_CHECKS)
-  const { onStatus, pool, ...queue } = options
+  const { onStatus, ...queue } = options
   return {
     async run(plan: JobPlan, run: RunJobOptions = {}): Promise<unknown> {
       checkOptions('run', run, RUN_CHECKS)
@@ -47,10 +44,10 @@ export function bullmq(options: BullmqOptions): Executor {
         ...(signal && { signal }),
         ...(watch && { onProgress: tell }),
       })) as PartialResult
-      await using job = await openJob(plan, { pool, signal })
-      const result = await job.result(last, { signal })
+      await using partials = new PartialResults(plan)
+      const result = await partials.loadResult(last, { signal })
       // The last one stays, for whoever asks again.
-      await job.clean({ signal }, last)
+      await partials.clean({ signal }, last)
       return result
     },
   }
