@@ -11,8 +11,9 @@ import type { JobStatus } from './options.ts'
 /** How often the progress of a run is told, in milliseconds; that of short runs more often. */
 const POLL_MS = 1_000
 const FIRST_POLL_MS = 20
-/** The longest that an end goes unnoticed. */
-const NOTICE_MS = 100
+/** An end is noticed within this part of the time that it was waited for, but not sooner than that. */
+const NOTICED = 1 / 200
+const FIRST_NOTICE_MS = 10
 /** Questions to the server at once. */
 const QUESTIONS = 16
 /** A server that is started again is waited for. */
@@ -33,8 +34,9 @@ export async function runTree(
   { signal, onProgress }: { readonly signal?: Signal; readonly onProgress?: (status: JobStatus) => void } = {},
 ): Promise<unknown> {
   await onServer(engine.server, () => start(engine, tree, content))
+  const begun = Date.now()
   let waited = FIRST_POLL_MS
-  for (let answered = Date.now(); ; waited = Math.min(waited * 1.5, POLL_MS)) {
+  for (let answered = begun; ; waited = Math.min(waited * 1.5, POLL_MS)) {
     signal?.throwIfAborted()
     try {
       const end = await look(engine, tree, content, onProgress)
@@ -44,15 +46,21 @@ export async function runTree(
       if (error instanceof Ended) throw error.failure
       if (Date.now() - answered > PATIENCE_MS) await onServer(engine.server, () => Promise.reject(error))
     }
-    await pauseUntilOver(engine, tree.id, waited, signal)
+    await pauseUntilOver(engine, tree.id, waited, begun, signal)
   }
 }
 
 /** Waits, but no longer than a run takes to end. */
-async function pauseUntilOver({ tasks }: Engine, id: string, ms: number, signal: Signal | undefined): Promise<void> {
+async function pauseUntilOver(
+  { tasks }: Engine,
+  id: string,
+  ms: number,
+  begun: number,
+  signal: Signal | undefined,
+): Promise<void> {
   const until = Date.now() + ms
   for (let left = ms; left > 0; left = until - Date.now()) {
-    await pause(Math.min(left, NOTICE_MS), signal)
+    await pause(Math.min(left, Math.max(FIRST_NOTICE_MS, (Date.now() - begun) * NOTICED)), signal)
     // What the server cannot answer is told where the run is looked at.
     const state = await tasks.getJobState(runId(id)).catch(() => undefined)
     if (state === 'completed' || state === 'failed') return
