@@ -3,10 +3,10 @@ import { ContainerParts } from '../runtime/container-parts.ts'
 import { resolveLocation } from '../runtime/location.ts'
 import { type CopyPlan, type CopyResult, CopyTasks, resultOfCopy } from './copy-plan.ts'
 import type { Collector, JobWork, NodeOptions } from './job-work.ts'
+import type { OpenRecipeOptions } from './open-recipe.ts'
 import { type PackedBytes, PackedParts } from './packed-parts.ts'
 import type { Pins } from './pins.ts'
 import { type OpenedCopy, openPlannedCopy } from './planned-copy.ts'
-import type { OpenRecipeOptions } from './recipe.ts'
 import { type ScratchFolder, scratchOf } from './scratch-folder.ts'
 
 /** Packs regions of whole chunks, and publishes the container when all are handed over. */

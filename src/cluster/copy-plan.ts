@@ -13,9 +13,9 @@ import type { ZarrExport } from '../runtime/export-zarr.ts'
 import { ZarrParts } from '../runtime/zarr-parts.ts'
 import { openCopySource } from './copy-source.ts'
 import { type CopyOperation, isContainerCopy } from './job-operation.ts'
+import type { OpenRecipeOptions } from './open-recipe.ts'
 import type { Pins } from './pins.ts'
 import { type AnyPlan, checkParts, type PlannedSource, SOURCE_CHECKS, sourceFacts } from './plan-parts.ts'
-import type { OpenRecipeOptions } from './recipe.ts'
 
 /** An array of a copy: the source, and the `regions` that it is copied by, each of them a task. */
 export interface PlannedCopy extends PlannedSource {

@@ -1,8 +1,8 @@
-import type { ZarrExport } from '../runtime/export-zarr.ts'
+import type { ExportedArray, ZarrExport } from '../runtime/export-zarr.ts'
 import { arrayAsStored } from '../runtime/stored-arrays.ts'
-import type { CopySource } from './job-operation.ts'
+import type { CopiedArrays, CopiedDataset, CopySource } from './job-operation.ts'
+import { type OpenRecipeOptions, RecipeOpener } from './open-recipe.ts'
 import type { Pins } from './pins.ts'
-import { type OpenedRecipe, type OpenRecipeOptions, openPinnedDataset, openRecipe } from './recipe.ts'
 
 /** What a copy writes, with what it takes to close it. */
 export interface OpenedCopySource {
@@ -17,34 +17,33 @@ export interface OpenedCopySource {
  * @throws what opening throws
  */
 export async function openCopySource(given: CopySource, pins: Pins, options: OpenRecipeOptions): Promise<OpenedCopySource> {
-  if ('dataset' in given) {
-    const { datasetExport } = await import('../runtime/dataset-export.ts')
-    const { variables, ...recipe } = given
-    const ds = await openPinnedDataset(recipe, pins, options)
-    try {
-      const leftOut = [...ds.parts.problems].map(([name, { message }]) => `'${name}' is left out: ${message}`)
-      return { source: datasetExport(ds, variables), leftOut, close: () => ds.close() }
-    } catch (error) {
-      await ds.close()
-      throw error
-    }
-  }
-  const { arrays, groups = {} } = given
-  const opened: OpenedRecipe[] = []
-  const close = async (): Promise<void> => {
-    await Promise.all(opened.map((each) => each.close()))
-  }
+  const opener = new RecipeOpener(pins, options)
+  const close = (): Promise<void> => opener[Symbol.asyncDispose]()
   try {
-    for (const recipe of Object.values(arrays)) opened.push(await openRecipe(recipe, pins, options))
-    const { '': attributes = {}, ...below } = groups
-    const source: ZarrExport = {
-      attributes: new Map(Object.entries(attributes)),
-      groups: new Map(Object.entries(below).map(([path, each]) => [path, new Map(Object.entries(each))])),
-      arrays: Object.keys(arrays).map((name, i) => arrayAsStored(name, opened[i]!.array)),
-    }
-    return { source, leftOut: [], close }
+    return { ...(await ('dataset' in given ? openWhole(given, opener) : openArrays(given, opener))), close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+type Opened = Omit<OpenedCopySource, 'close'>
+
+async function openWhole({ variables, ...recipe }: CopiedDataset, opener: RecipeOpener): Promise<Opened> {
+  const { datasetExport } = await import('../runtime/dataset-export.ts')
+  const ds = await opener.openDataset(recipe)
+  const leftOut = [...ds.parts.problems].map(([name, { message }]) => `'${name}' is left out: ${message}`)
+  return { source: datasetExport(ds, variables), leftOut }
+}
+
+async function openArrays({ arrays, groups = {} }: CopiedArrays, opener: RecipeOpener): Promise<Opened> {
+  const opened: ExportedArray[] = []
+  for (const [name, recipe] of Object.entries(arrays)) opened.push(arrayAsStored(name, await opener.open(recipe)))
+  const { '': attributes = {}, ...below } = groups
+  const source: ZarrExport = {
+    attributes: new Map(Object.entries(attributes)),
+    groups: new Map(Object.entries(below).map(([path, each]) => [path, new Map(Object.entries(each))])),
+    arrays: opened,
+  }
+  return { source, leftOut: [] }
 }

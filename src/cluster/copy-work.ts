@@ -1,9 +1,9 @@
 import { ZarrParts } from '../runtime/zarr-parts.ts'
 import { type CopyPlan, type CopyResult, CopyTasks, resultOfCopy } from './copy-plan.ts'
 import type { Collector, JobWork, NodeOptions } from './job-work.ts'
+import type { OpenRecipeOptions } from './open-recipe.ts'
 import type { Pins } from './pins.ts'
 import { type OpenedCopy, openPlannedCopy } from './planned-copy.ts'
-import type { OpenRecipeOptions } from './recipe.ts'
 
 /** Copies regions of whole objects, and writes the metadata when all are there. */
 export class CopyWork implements JobWork {

@@ -5,9 +5,9 @@ import type { ZarrParts } from '../runtime/zarr-parts.ts'
 import type { CopyPlan } from './copy-plan.ts'
 import { openCopySource } from './copy-source.ts'
 import type { CopySettings } from './job-operation.ts'
+import type { OpenRecipeOptions } from './open-recipe.ts'
 import { Pins } from './pins.ts'
 import { checkSource } from './plan-parts.ts'
-import type { OpenRecipeOptions } from './recipe.ts'
 
 /** A copy whose source and target are open as they were planned. */
 export interface OpenedCopy<P> {

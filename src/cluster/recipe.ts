@@ -1,18 +1,9 @@
-import { ArrayFile } from '../af/file.ts'
 import type { Axis } from '../array/axes.ts'
-import { DiskArray } from '../array/disk-array.ts'
-import { concatSource } from '../array/lazy/concat.ts'
 import { FOLD_KINDS, type FoldKind, type WindowOptions } from '../array/reductions/fold-kinds.ts'
-import { coarsen, type Lengths, WINDOW_CHECKS } from '../array/reductions/windows.ts'
+import { type Lengths, WINDOW_CHECKS } from '../array/reductions/windows.ts'
 import { invalidArgument } from '../core/errors.ts'
-import { forEachLimited } from '../core/limiter.ts'
 import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
-import type { Signal } from '../core/signal.ts'
-import type { Selection } from '../grid/selection.ts'
-import type { WorkerPool } from '../pool/task.ts'
-import type { ConcatDatasetsOptions, Dataset } from '../runtime/dataset.ts'
-import { formatIn, zarrIn } from '../runtime/place-format.ts'
-import type { Pins } from './pins.ts'
+import type { ConcatDatasetsOptions } from '../runtime/dataset.ts'
 
 /** The positions that are taken of an axis: one, some, or all of them. */
 export type AxisRecipe =
@@ -84,18 +75,6 @@ export interface JoinedRecipe {
 /** An array as data: where it is, and what is made of it before it is read. */
 export type ArrayRecipe = StoredArrayRecipe | VariableRecipe | JoinedRecipe
 
-/** What opening takes beside the recipe, of whoever opens it. */
-export interface OpenRecipeOptions {
-  readonly pool?: WorkerPool | undefined
-  readonly signal?: Signal | undefined
-}
-
-/** An array that was opened by its recipe, with what it takes to close it. */
-export interface OpenedRecipe {
-  readonly array: DiskArray
-  close(): Promise<void>
-}
-
 const STORED: Checks<StoredArrayRecipe> = { location: 'string', array: 'string', views: 'list' }
 /** Written here once more, as modules of datasets that this one imported would be larger for pages. */
 const JOIN_RULES: Checks<JoinRules> = {
@@ -115,9 +94,6 @@ const JOINED: Checks<JoinedRecipe> = { concat: 'list', axis: 'number or string',
 
 /** Names of what grants access, in queries of URLs. */
 const SECRET = /sig|token|key|secret|passw|credential|auth/i
-
-/** Arrays to be put together that are opened at the same time. */
-const OPENED_AT_A_TIME = 8
 
 const VIEWS: { readonly [view: string]: Readonly<Record<string, Check>> } = {
   select: { select: 'list or plain object' } satisfies Checks<SelectRecipe>,
@@ -209,116 +185,3 @@ export const relocatedDataset = <R extends DatasetRecipe>(recipe: R, to: (locati
   ...recipe,
   dataset: typeof recipe.dataset === 'string' ? to(recipe.dataset) : recipe.dataset.map(to),
 })
-
-/**
- * Opens what a recipe says, by stores that see which versions are read.
- * @throws what opening throws; ConflictError for another version than is pinned
- */
-export async function openRecipe(recipe: ArrayRecipe, pins: Pins, options: OpenRecipeOptions): Promise<OpenedRecipe> {
-  const opened = await openBase(recipe, pins, options)
-  try {
-    return { ...opened, array: (recipe.views ?? []).reduce(viewed, opened.array) }
-  } catch (error) {
-    await opened.close()
-    throw error
-  }
-}
-
-function viewed(array: DiskArray, view: ViewRecipe): DiskArray {
-  if ('select' in view) return array.view(selectionOf(view.select))
-  if ('transpose' in view) return array.transpose(view.transpose)
-  return coarsen(array, view.coarsen, view.kind, view.options) as DiskArray
-}
-
-function selectionOf(select: SelectRecipe['select']): Selection {
-  const selector = (axis: AxisRecipe): unknown =>
-    typeof axis === 'object' && axis !== null && !Array.isArray(axis) ? { start: null, stop: null, step: null, ...axis } : axis
-  if (Array.isArray(select)) return (select as readonly AxisRecipe[]).map(selector) as Selection
-  return Object.fromEntries(Object.entries(select).map(([name, axis]) => [name, selector(axis as AxisRecipe)])) as Selection
-}
-
-async function openBase(recipe: ArrayRecipe, pins: Pins, options: OpenRecipeOptions): Promise<OpenedRecipe> {
-  if ('concat' in recipe) return openJoined(recipe, pins, options)
-  return 'dataset' in recipe ? openVariable(recipe, pins, options) : openStored(recipe, pins, options)
-}
-
-async function openJoined(
-  { concat: parts, axis = 0 }: JoinedRecipe,
-  pins: Pins,
-  options: OpenRecipeOptions,
-): Promise<OpenedRecipe> {
-  const opened: OpenedRecipe[] = []
-  const close = async (): Promise<void> => {
-    await Promise.all(opened.map((each) => each?.close()))
-  }
-  try {
-    await forEachLimited(parts.entries(), OPENED_AT_A_TIME, async ([at, part]) => {
-      opened[at] = await openRecipe(part, pins, options)
-    })
-    const sources = opened.map(({ array }) => array.source)
-    return { array: new DiskArray(concatSource(sources, { axis })), close }
-  } catch (error) {
-    await close()
-    throw error
-  }
-}
-
-async function openVariable(recipe: VariableRecipe, pins: Pins, options: OpenRecipeOptions): Promise<OpenedRecipe> {
-  const { variable, decode, views: _, ...given } = recipe
-  const dataset = await openPinnedDataset(given, pins, { ...options, ...(decode !== undefined && { decode }) })
-  try {
-    return { array: dataset.get(variable).array, close: () => dataset.close() }
-  } catch (error) {
-    await dataset.close()
-    throw error
-  }
-}
-
-/**
- * Opens a dataset by stores that see which versions are read.
- * @throws what opening throws; ConflictError for another version than is pinned
- */
-export async function openPinnedDataset(
-  { dataset, ...rules }: DatasetRecipe,
-  pins: Pins,
-  options: OpenRecipeOptions & { readonly decode?: boolean },
-): Promise<Dataset> {
-  const { openDatasets } = await import('../runtime/open-datasets.ts')
-  const { openDataset } = await import('../runtime/open-dataset.ts')
-  const how = { ...options, ...rules } as object
-  if (typeof dataset === 'string') return openDataset(await pins.place(dataset), how)
-  return openDatasets(await Promise.all(dataset.map((location) => pins.place(location))), how)
-}
-
-async function openStored({ location, array }: StoredArrayRecipe, pins: Pins, options: OpenRecipeOptions): Promise<OpenedRecipe> {
-  const place = await pins.place(location)
-  const label = place.store.describe(place.path)
-  const named = (): string => {
-    if (array === undefined) invalidArgument(`planJob: source: ${label} has several arrays; name one as \`array\``, location)
-    return array
-  }
-  const format = await formatIn(place, options.signal)
-  const lasting = options.pool === undefined ? {} : { pool: options.pool }
-  if (format === 'container') {
-    const file = await ArrayFile.open(place.store, place.path, lasting)
-    return opened(() => file.array(named()) as unknown as DiskArray, file)
-  }
-  if (format === 'netcdf') {
-    const { openNetcdf } = await import('../runtime/open-netcdf.ts')
-    const file = await openNetcdf(place, lasting)
-    return opened(() => file.variable(named()) as unknown as DiskArray, file)
-  }
-  const { openZarr } = await import('../runtime/open-zarr.ts')
-  const node = await openZarr(await zarrIn(place, format, options.signal), lasting)
-  if (!('array' in node)) return opened(() => node as unknown as DiskArray, node)
-  return opened(() => node.array(named()) as unknown as Promise<DiskArray>, node)
-}
-
-async function opened(find: () => DiskArray | Promise<DiskArray>, file: { close(): Promise<void> }): Promise<OpenedRecipe> {
-  try {
-    return { array: await find(), close: () => file.close() }
-  } catch (error) {
-    await file.close()
-    throw error
-  }
-}

@@ -5,9 +5,9 @@ import { HyperslabError } from '../core/errors.ts'
 import type { Checks } from '../core/options.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { ReduceOperation } from './job-operation.ts'
+import { type OpenRecipeOptions, RecipeOpener } from './open-recipe.ts'
 import type { Pins } from './pins.ts'
 import { type AnyPlan, checkParts, type PlannedSource, SOURCE_CHECKS, sourceFacts } from './plan-parts.ts'
-import { type OpenRecipeOptions, openRecipe } from './recipe.ts'
 
 /**
  * The plan of a reduction: its `operation`, the `array` that was found, and the `units` that it is divided
@@ -31,19 +31,16 @@ export async function planReduce(
   options: OpenRecipeOptions,
 ): Promise<Facts> {
   const { method, source, args } = operation
-  const { array, close } = await openRecipe(source, pins, options)
-  try {
-    const { units } = divideBy(method, array.source, operation.options, args, unitBytes)
-    const largest = bytesOf(array.dtype) * sizeOf(units.chunkShape.map((length, axis) => Math.min(length, units.shape[axis]!)))
-    let level = 0
-    while (largest * FAN_IN ** (level + 1) <= taskBytes && FAN_IN ** level < units.count) level++
-    return {
-      array: await sourceFacts(array),
-      units: { bytes: unitBytes, count: units.count },
-      tasks: { level, count: taskCount(units.count, level) },
-    }
-  } finally {
-    await close()
+  await using opener = new RecipeOpener(pins, options)
+  const array = await opener.open(source)
+  const { units } = divideBy(method, array.source, operation.options, args, unitBytes)
+  const largest = bytesOf(array.dtype) * sizeOf(units.chunkShape.map((length, axis) => Math.min(length, units.shape[axis]!)))
+  let level = 0
+  while (largest * FAN_IN ** (level + 1) <= taskBytes && FAN_IN ** level < units.count) level++
+  return {
+    array: await sourceFacts(array),
+    units: { bytes: unitBytes, count: units.count },
+    tasks: { level, count: taskCount(units.count, level) },
   }
 }
 

@@ -1,37 +1,41 @@
 import { MergeTree } from '../aggregate/merge-tree.ts'
+import type { DiskArray } from '../array/disk-array.ts'
 import { divideBy } from '../array/reductions/reductions.ts'
 import { type DividedReduction, reduceUnits } from '../array/reductions/units.ts'
 import { within } from '../core/errors.ts'
 import type { JobWork, NodeOptions } from './job-work.ts'
+import { type OpenRecipeOptions, RecipeOpener } from './open-recipe.ts'
 import { Pins } from './pins.ts'
 import { checkSource } from './plan-parts.ts'
-import { type OpenedRecipe, type OpenRecipeOptions, openRecipe } from './recipe.ts'
 import { type ReducePlan, unitsOfTask } from './reduce-plan.ts'
 
 /** Reduces units, and merges what they come to. */
 export class ReduceWork implements JobWork {
   readonly #plan: ReducePlan
-  readonly #opened: OpenedRecipe
+  readonly #array: DiskArray
   readonly #divided: DividedReduction
+  readonly #opener: RecipeOpener
 
-  private constructor(plan: ReducePlan, opened: OpenedRecipe, divided: DividedReduction) {
+  private constructor(plan: ReducePlan, array: DiskArray, divided: DividedReduction, opener: RecipeOpener) {
     this.#plan = plan
-    this.#opened = opened
+    this.#array = array
     this.#divided = divided
+    this.#opener = opener
   }
 
   /** @throws ConflictError where the source is not what was planned for; what opening it throws */
   static async open(plan: ReducePlan, options: OpenRecipeOptions): Promise<ReduceWork> {
-    const { operation, pins: versions, array, units } = plan
+    const { operation, pins: versions, units } = plan
     const pins = new Pins(versions)
-    const opened = await openRecipe(operation.source, pins, options)
+    const opener = new RecipeOpener(pins, options)
     try {
+      const array = await opener.open(operation.source)
       pins.seen()
-      await checkSource(opened.array, array)
-      const divided = divideBy(operation.method, opened.array.source, operation.options, operation.args, units.bytes)
-      return new ReduceWork(plan, opened, divided)
+      await checkSource(array, plan.array)
+      const divided = divideBy(operation.method, array.source, operation.options, operation.args, units.bytes)
+      return new ReduceWork(plan, array, divided, opener)
     } catch (error) {
-      await opened.close()
+      await opener[Symbol.asyncDispose]()
       throw error
     }
   }
@@ -55,10 +59,10 @@ export class ReduceWork implements JobWork {
   }
 
   close(): Promise<void> {
-    return this.#opened.close()
+    return this.#opener[Symbol.asyncDispose]()
   }
 
   #within<T>(work: () => Promise<T>): Promise<T> {
-    return within(this.#opened.array.source.label ?? {}, work)
+    return within(this.#array.source.label ?? {}, work)
   }
 }

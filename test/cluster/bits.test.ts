@@ -1,20 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { DIVIDED_METHODS, divideBy } from '../../src/array/reductions/reductions.ts'
 import { reduceWhole } from '../../src/array/reductions/units.ts'
+import { RecipeOpener } from '../../src/cluster/open-recipe.ts'
 import { Pins } from '../../src/cluster/pins.ts'
-import { openRecipe } from '../../src/cluster/recipe.ts'
 import { local, nodeCounts, planJob, type ReduceOperation } from '../../src/runtime/cluster.ts'
 import { bitsOf, runByNodes, sourcesInMemory, WITHOUT_AXES } from './support.ts'
 
 const sources = sourcesInMemory('cluster')
 
 async function methodBits({ method, source, args, options }: ReduceOperation, unitBytes: number): Promise<string> {
-  const { array, close } = await openRecipe(source, new Pins(), {})
-  try {
-    return bitsOf(await reduceWhole(divideBy(method, array.source, options, args, unitBytes), {}))
-  } finally {
-    await close()
-  }
+  await using opener = new RecipeOpener(new Pins(), {})
+  const array = await opener.open(source)
+  return bitsOf(await reduceWhole(divideBy(method, array.source, options, args, unitBytes), {}))
 }
 
 const AXES = [undefined, 0, [0, 1], 2, [1, 2]] as const

@@ -1,7 +1,8 @@
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { ArrayFile } from '../../src/af/file.ts'
 import { hashOf } from '../../src/cluster/plan-parts.ts'
 import { local, nodeCounts, openJob, planJob, type ReduceOperation, readPlan } from '../../src/runtime/cluster.ts'
 import { coarsen, create, open } from '../../src/runtime/index.ts'
@@ -182,6 +183,30 @@ describe('a recipe', () => {
     const { location } = mean.source as { location: string }
     const plan = await planJob({ method: 'max', source: { dataset: location, variable: 'x' } })
     expect(await local().run(plan)).toBe(59)
+  })
+
+  test('opens once what several of its arrays lie in, and closes it once', async () => {
+    const opened = vi.spyOn(ArrayFile, 'open')
+    const closed = vi.spyOn(ArrayFile.prototype, 'close')
+    onTestFinished(() => void vi.restoreAllMocks())
+    const { location } = mean.source as { location: string }
+    const stored = { location, array: 'x' }
+    const nested = { concat: [stored, { ...stored, views: [{ select: [{ start: 5 }] }] }] }
+    const plan = await planJob({ method: 'sum', source: { concat: [stored, nested, ...new Array(30).fill(stored)] } })
+    expect([opened, closed].map(({ mock }) => mock.calls.length)).toEqual([1, 1])
+    expect(await local().run(plan)).toBe(33 * 1770 - 105)
+    expect([opened, closed].map(({ mock }) => mock.calls.length)).toEqual([2, 2])
+    const variable = { dataset: location, variable: 'x' }
+    const operation = { method: 'sum', source: { concat: [variable, variable, { ...variable, decode: false }] } } as const
+    expect(await local().run(await planJob(operation))).toBe(3 * 1770)
+    // With and without decoding, when it is planned and when it is done.
+    expect([opened, closed].map(({ mock }) => mock.calls.length)).toEqual([6, 6])
+    const target = join(folder, 'once.zarr')
+    await local().run(await planJob({ method: 'copy', source: { arrays: { a: stored, 'b/c': stored } }, target }))
+    expect([opened, closed].map(({ mock }) => mock.calls.length)).toEqual([8, 8])
+    const missing = { method: 'sum', source: { concat: [stored, { location, array: 'y' }] } } as const
+    await expect(planJob(missing)).rejects.toMatchObject({ tag: 'UnknownArrayError', details: { array: 'y' } })
+    expect([opened, closed].map(({ mock }) => mock.calls.length)).toEqual([9, 9])
   })
 })
 

@@ -1,0 +1,149 @@
+import { ArrayFile } from '../af/file.ts'
+import { DiskArray } from '../array/disk-array.ts'
+import { concatSource } from '../array/lazy/concat.ts'
+import { coarsen } from '../array/reductions/windows.ts'
+import { invalidArgument } from '../core/errors.ts'
+import { forEachLimited } from '../core/limiter.ts'
+import type { Signal } from '../core/signal.ts'
+import type { Selection } from '../grid/selection.ts'
+import type { WorkerPool } from '../pool/task.ts'
+import type { Dataset } from '../runtime/dataset.ts'
+import { formatIn, zarrIn } from '../runtime/place-format.ts'
+import type { Pins } from './pins.ts'
+import type {
+  ArrayRecipe,
+  AxisRecipe,
+  DatasetRecipe,
+  JoinedRecipe,
+  SelectRecipe,
+  StoredArrayRecipe,
+  VariableRecipe,
+  ViewRecipe,
+} from './recipe.ts'
+
+/** What opening takes beside the recipe, of whoever opens it. */
+export interface OpenRecipeOptions {
+  readonly pool?: WorkerPool | undefined
+  readonly signal?: Signal | undefined
+}
+
+/** Arrays to be put together that are opened at the same time. */
+const OPENED_AT_A_TIME = 8
+
+/** What lies at a place: arrays by their names, or the one that it is. */
+interface OpenedFile {
+  array(name: string | undefined): DiskArray | Promise<DiskArray>
+  close(): Promise<void>
+}
+
+/**
+ * Opens arrays by their recipes, by stores that see which versions are read: what several of them lie in is
+ * opened once. Closing it closes them all.
+ */
+export class RecipeOpener implements AsyncDisposable {
+  readonly #pins: Pins
+  readonly #options: OpenRecipeOptions
+  readonly #files = new Map<string, Promise<OpenedFile>>()
+  readonly #datasets = new Map<string, Promise<Dataset>>()
+
+  constructor(pins: Pins, options: OpenRecipeOptions) {
+    this.#pins = pins
+    this.#options = options
+  }
+
+  /** @throws what opening throws; ConflictError for another version than is pinned */
+  async open(recipe: ArrayRecipe): Promise<DiskArray> {
+    return (recipe.views ?? []).reduce(viewed, await this.#openBase(recipe))
+  }
+
+  /** @throws what opening throws; ConflictError for another version than is pinned */
+  openDataset({ dataset, ...rules }: DatasetRecipe & { readonly decode?: boolean }): Promise<Dataset> {
+    return once(this.#datasets, JSON.stringify([dataset, rules]), async () => {
+      const { openDatasets } = await import('../runtime/open-datasets.ts')
+      const { openDataset } = await import('../runtime/open-dataset.ts')
+      const how = { ...this.#options, ...rules } as object
+      if (typeof dataset === 'string') return openDataset(await this.#pins.place(dataset), how)
+      return openDatasets(await Promise.all(dataset.map((location) => this.#pins.place(location))), how)
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const opened = await Promise.allSettled([...this.#files.values(), ...this.#datasets.values()])
+    await Promise.all(opened.map((each) => (each.status === 'fulfilled' ? each.value.close() : undefined)))
+  }
+
+  #openBase(recipe: ArrayRecipe): Promise<DiskArray> {
+    if ('concat' in recipe) return this.#openJoined(recipe)
+    return 'dataset' in recipe ? this.#openVariable(recipe) : this.#openStored(recipe)
+  }
+
+  async #openJoined({ concat: parts, axis = 0 }: JoinedRecipe): Promise<DiskArray> {
+    const opened: DiskArray[] = []
+    await forEachLimited(parts.entries(), OPENED_AT_A_TIME, async ([at, part]) => {
+      opened[at] = await this.open(part)
+    })
+    return new DiskArray(
+      concatSource(
+        opened.map(({ source }) => source),
+        { axis },
+      ),
+    )
+  }
+
+  async #openVariable({ variable, views: _, ...recipe }: VariableRecipe): Promise<DiskArray> {
+    return (await this.openDataset(recipe)).get(variable).array
+  }
+
+  async #openStored({ location, array }: StoredArrayRecipe): Promise<DiskArray> {
+    const file = await once(this.#files, location, () => this.#openFile(location))
+    return file.array(array)
+  }
+
+  async #openFile(location: string): Promise<OpenedFile> {
+    const { pool, signal } = this.#options
+    const place = await this.#pins.place(location)
+    const named = (array: string | undefined): string => {
+      const label = place.store.describe(place.path)
+      if (array === undefined) invalidArgument(`planJob: source: ${label} has several arrays; name one as \`array\``, location)
+      return array
+    }
+    const format = await formatIn(place, signal)
+    const lasting = pool === undefined ? {} : { pool }
+    const close = (file: { close(): Promise<void> }) => () => file.close()
+    if (format === 'container') {
+      const file = await ArrayFile.open(place.store, place.path, lasting)
+      return { array: (name) => file.array(named(name)) as unknown as DiskArray, close: close(file) }
+    }
+    if (format === 'netcdf') {
+      const { openNetcdf } = await import('../runtime/open-netcdf.ts')
+      const file = await openNetcdf(place, lasting)
+      return { array: (name) => file.variable(named(name)) as unknown as DiskArray, close: close(file) }
+    }
+    const { openZarr } = await import('../runtime/open-zarr.ts')
+    const node = await openZarr(await zarrIn(place, format, signal), lasting)
+    if (!('array' in node)) return { array: () => node as unknown as DiskArray, close: close(node) }
+    return { array: (name) => node.array(named(name)) as unknown as Promise<DiskArray>, close: close(node) }
+  }
+}
+
+/** What has been opened under a name, or is being opened. */
+function once<T>(opened: Map<string, Promise<T>>, name: string, open: () => Promise<T>): Promise<T> {
+  const known = opened.get(name)
+  if (known !== undefined) return known
+  const opening = open()
+  opened.set(name, opening)
+  return opening
+}
+
+function viewed(array: DiskArray, view: ViewRecipe): DiskArray {
+  if ('select' in view) return array.view(selectionOf(view.select))
+  if ('transpose' in view) return array.transpose(view.transpose)
+  return coarsen(array, view.coarsen, view.kind, view.options) as DiskArray
+}
+
+function selectionOf(select: SelectRecipe['select']): Selection {
+  const selector = (axis: AxisRecipe): unknown =>
+    typeof axis === 'object' && axis !== null && !Array.isArray(axis) ? { start: null, stop: null, step: null, ...axis } : axis
+  if (Array.isArray(select)) return (select as readonly AxisRecipe[]).map(selector) as Selection
+  return Object.fromEntries(Object.entries(select).map(([name, axis]) => [name, selector(axis as AxisRecipe)])) as Selection
+}
