@@ -33,6 +33,32 @@ describe('file store', () => {
     await store.close()
   })
 
+  test('what comes back is read into again, by ranges of about its length', async () => {
+    const store = new FileStore()
+    const key = join(await folder(), 'x')
+    const all = Uint8Array.from({ length: 2_000_000 }, (_, i) => (i * i) >> 5)
+    await store.put(key, all)
+    const read = async (offset: number, length: number): Promise<Uint8Array> => (await store.getRange(key, offset, length))!
+    // Compressed blocks differ in length by some thousandths.
+    for (const [first, then] of [
+      [1_000_000, 1_003_000],
+      [1_003_000, 1_000_000],
+      [40_000, 40_000],
+      [524_288, 524_288],
+    ] as const) {
+      const bytes = await read(0, first)
+      const { buffer } = bytes
+      expect(buffer.byteLength).toBeLessThan(first * 1.07)
+      store.recycle(bytes)
+      const again = await read(7, then)
+      expect(again.buffer === buffer).toBe(true)
+      expect(Buffer.compare(again, all.subarray(7, 7 + then))).toBe(0)
+      // Nobody has given this one back.
+      expect((await read(9, then)).buffer === buffer).toBe(false)
+    }
+    await store.close()
+  })
+
   test('a stage that was prepared for one folder is published in another from a file beside its place', async () => {
     const renamed: string[] = []
     const renameSync = (from: string, to: string): void => {

@@ -135,11 +135,17 @@ export function keepRoom(bytes: Uint8Array): void {
 function roomFor(length: number): Uint8Array {
   if (length < LEAST_ROOM) return newRoom(length)
   const at = spare.findLastIndex(({ byteLength }) => byteLength >= length && byteLength <= 2 * length)
-  const [buffer = newRoom(length).buffer] = at < 0 ? [] : spare.splice(at, 1)
+  const [buffer = newRoom(roundedUp(length)).buffer] = at < 0 ? [] : spare.splice(at, 1)
   if (at >= 0) spareBytes -= buffer.byteLength
   const bytes = new Uint8Array(buffer, 0, length)
   lent.add(bytes)
   return bytes
+}
+
+/** To a sixteenth of the power of two below: blocks that are compressed come in all sizes about the same. */
+function roundedUp(length: number): number {
+  const step = 2 ** (Math.floor(Math.log2(length)) - 4)
+  return Math.ceil(length / step) * step
 }
 
 function newRoom(length: number): Uint8Array {
