@@ -11,9 +11,6 @@ import type { JobStatus } from './options.ts'
 /** How often the progress of a run is told, in milliseconds; that of short runs more often. */
 const POLL_MS = 1_000
 const FIRST_POLL_MS = 20
-/** An end is noticed within this part of the time that it was waited for, but not sooner than that. */
-const NOTICED = 1 / 200
-const FIRST_NOTICE_MS = 10
 /** Questions to the server at once. */
 const QUESTIONS = 16
 /** A server that is started again is waited for. */
@@ -50,6 +47,12 @@ export async function runTree(
   }
 }
 
+/**
+ * How long the end of a run may go unnoticed that has been waited for so long, both in milliseconds. Asking
+ * takes about a millisecond of the machines: as often as this, that costs no more than noticing late.
+ */
+const noticedWithin = (waitedMs: number): number => Math.max(10, Math.sqrt(waitedMs))
+
 /** Waits, but no longer than a run takes to end. */
 async function pauseUntilOver(
   { tasks }: Engine,
@@ -60,7 +63,7 @@ async function pauseUntilOver(
 ): Promise<void> {
   const until = Date.now() + ms
   for (let left = ms; left > 0; left = until - Date.now()) {
-    await pause(Math.min(left, Math.max(FIRST_NOTICE_MS, (Date.now() - begun) * NOTICED)), signal)
+    await pause(Math.min(left, noticedWithin(Date.now() - begun)), signal)
     // What the server cannot answer is told where the run is looked at.
     const state = await tasks.getJobState(runId(id)).catch(() => undefined)
     if (state === 'completed' || state === 'failed') return
