@@ -2,7 +2,7 @@
 // other. Both read 1 GiB a task. By turns, as other work on the machine comes and goes; the median of the ratios counts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { linkSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bullmq, planJob } from '../../dist/cluster.js'
@@ -70,7 +70,10 @@ try {
   await file.define('x', { dtype: 'float32', shape, chunkShape: [1, 512, 512] }).set(null, climate(ROWS * 512 * 512, 1))
   await file.flush()
   await file.close()
-  const source = { concat: new Array(TASKS * UNITS).fill(one) }
+  // Of one file under several names, so that units that are read at the same time have no block in common.
+  const parts = Array.from({ length: UNITS }, (_, i) => ({ ...one, location: join(folder, `x-${i}.af`) }))
+  for (const { location } of parts) linkSync(one.location, location)
+  const source = { concat: Array.from({ length: TASKS * UNITS }, (_, i) => parts[i % UNITS]) }
   // Another folder makes another job of it, which nobody has done.
   const planOf = (round) =>
     planJob(
