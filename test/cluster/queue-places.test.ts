@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { DIVIDED_METHODS } from '../../src/array/reductions/reductions.ts'
 import { Engine } from '../../src/cluster/bullmq/engine.ts'
+import { relocated } from '../../src/cluster/recipe.ts'
 import { bullmq, type CopyOperation, local, planJob } from '../../src/runtime/cluster.ts'
 import { createZarr } from '../../src/runtime/zarr.ts'
 import { S3Store } from '../../src/store/s3/s3.ts'
@@ -13,7 +15,7 @@ import { FaultProxy } from '../support/fault-proxy.ts'
 import { freePort } from '../support/nginx.ts'
 import { haveQueue, QueueServer } from '../support/queue-server.ts'
 import { QueueWorker } from '../support/queue-workers.ts'
-import { bitsOf, objectsOf, sourcesInMemory } from './support.ts'
+import { bitsOf, objectsOf, planOf, sourceFor, sourcesInMemory } from './support.ts'
 
 const here = haveQueue('redis')
 const KILLS = Number(process.env['HYPERSLAB_QUEUE_KILLS'] ?? 0)
@@ -129,6 +131,8 @@ if (KILLS > 0) {
         Float64Array.from({ length: 40 * 600 }, (_, i) => Math.sin(i) * 10 ** (i % 9)),
       )
       await group.close()
+      const store = new S3Store({ bucket: 'cluster', endpoint: ceph.endpoint, credentials: ceph.credentials })
+      for (const [key, bytes] of objectsOf(sources.folder)) await store.put(`sources/${key}`, Buffer.from(bytes, 'latin1'))
     }, 180_000)
     afterAll(async () => {
       for (const name of Object.keys(env ?? {})) delete process.env[name]
@@ -177,6 +181,24 @@ if (KILLS > 0) {
       expect(await keysBelow('scratch')).toEqual([expect.stringMatching(/1-0$/)])
     }, 120_000)
 
+    test.each([1, 2, 5])(
+      '%i reduce what lies in a bucket, and give the same bits as one process',
+      async (count) => {
+        proxy.reset()
+        const queue = queueOn(server.url)
+        for (let i = 0; i < count; i++) workerOn(queue, env)
+        const scratch = `s3://cluster/scratch-${count}`
+        for (const [i, method] of DIVIDED_METHODS.entries()) {
+          const name = sourceFor(sources.recipes, method, i + count)
+          const here = sources.recipes.get(name)!
+          const there = relocated(here, (location) => location.replace(sources.folder, 's3://cluster/sources'))
+          const found = await bullmq(queue).run(await planOf(method, there, scratch))
+          expect(bitsOf(found), `${method} of ${name}`).toBe(bitsOf(await local().run(await planOf(method, here))))
+        }
+      },
+      180_000,
+    )
+
     test('the example has three workers compute the mean of an array in the bucket', async () => {
       proxy.reset()
       const script = new URL('../../examples/cluster/three-workers.mjs', import.meta.url).pathname
@@ -204,34 +226,38 @@ if (KILLS > 0) {
       expect(await ceph.openUploads('cluster')).toBe(0)
     }, 120_000)
 
-    test('copies to a bucket that is busy are the objects that one process writes', async () => {
-      const queue = queueOn(server.url)
-      const copyTo = (target: string): CopyOperation => ({
-        method: 'copy',
-        source: { arrays: { tas } },
-        target,
-        options: { chunks: { t: 10, y: 5, x: 5 }, shards: { t: 20, y: 5, x: 30 } },
-      })
-      const alone = join(sources.folder, 's3-alone.zarr')
-      await local().run(await planJob(copyTo(alone), { taskBytes: 24_000 }))
-      const given = spoil()
-      workerOn(queue, env)
-      workerOn(queue, env)
-      await bullmq(queue).run(await planJob(copyTo('s3://cluster/out.zarr'), { taskBytes: 24_000 }))
-      console.log(`S3: copy right with ${given().busy} answers of 503 and ${given().conflicts} of 409`)
-      expect(given().busy + given().conflicts).toBeGreaterThan(10)
-      proxy.reset()
-      const objects = objectsOf(alone)
-      const keys = (await keysBelow('out.zarr/')).map((key) => key.slice('out.zarr/'.length))
-      expect(keys.sort()).toEqual([...objects.keys(), '.hyperslab-plan.json'].sort())
-      const { endpoint, credentials } = ceph
-      const store = new S3Store({ bucket: 'cluster', endpoint, credentials })
-      for (const [key, bytes] of objects) {
-        const { size } = (await store.stat(`out.zarr/${key}`))!
-        const found = await store.getRange(`out.zarr/${key}`, 0, size)
-        expect(Buffer.from(found!).toString('latin1'), key).toBe(bytes)
-      }
-      expect(await ceph.openUploads('cluster')).toBe(0)
-    }, 120_000)
+    test.each([1, 2, 5])(
+      'copies of %i to a bucket that is busy are the objects that one process writes',
+      async (count) => {
+        const queue = queueOn(server.url)
+        const copyTo = (target: string): CopyOperation => ({
+          method: 'copy',
+          source: { arrays: { tas } },
+          target,
+          options: { chunks: { t: 10, y: 5, x: 5 }, shards: { t: 20, y: 5, x: 30 } },
+        })
+        const alone = join(sources.folder, `s3-alone-${count}.zarr`)
+        const out = `out-${count}.zarr`
+        await local().run(await planJob(copyTo(alone), { taskBytes: 24_000 }))
+        const given = spoil()
+        for (let i = 0; i < count; i++) workerOn(queue, env)
+        await bullmq(queue).run(await planJob(copyTo(`s3://cluster/${out}`), { taskBytes: 24_000 }))
+        console.log(`S3: copy right with ${given().busy} answers of 503 and ${given().conflicts} of 409`)
+        expect(given().busy + given().conflicts).toBeGreaterThan(10)
+        proxy.reset()
+        const objects = objectsOf(alone)
+        const keys = (await keysBelow(`${out}/`)).map((key) => key.slice(out.length + 1))
+        expect(keys.sort()).toEqual([...objects.keys(), '.hyperslab-plan.json'].sort())
+        const { endpoint, credentials } = ceph
+        const store = new S3Store({ bucket: 'cluster', endpoint, credentials })
+        for (const [key, bytes] of objects) {
+          const { size } = (await store.stat(`${out}/${key}`))!
+          const found = await store.getRange(`${out}/${key}`, 0, size)
+          expect(Buffer.from(found!).toString('latin1'), key).toBe(bytes)
+        }
+        expect(await ceph.openUploads('cluster')).toBe(0)
+      },
+      120_000,
+    )
   })
 }

@@ -10,11 +10,11 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { DIVIDED_METHODS } from '../../src/array/reductions/reductions.ts'
 import { Engine } from '../../src/cluster/bullmq/engine.ts'
-import { type ArrayRecipe, bullmq, local, nodeCounts, openJobQueue, planJob, type ReducePlan } from '../../src/runtime/cluster.ts'
+import { bullmq, local, openJobQueue, planJob } from '../../src/runtime/cluster.ts'
 import { hyperslab, NETCDF } from '../cli/support.ts'
 import { haveQueue, type QueueKind, QueueServer } from '../support/queue-server.ts'
 import { QueueWorker } from '../support/queue-workers.ts'
-import { bitsOf, objectsOf, sourcesInMemory, WITHOUT_AXES, writeMonths } from './support.ts'
+import { bitsOf, objectsOf, planOf, sourceFor, sourcesInMemory, writeMonths } from './support.ts'
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const KINDS = process.env['HYPERSLAB_QUEUES']!.split(',') as QueueKind[]
@@ -50,30 +50,13 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
     for (const job of await engine.tasks.getJobs(['completed', 'failed'])) expect(job.name).toBe('run')
   }
 
-  let plans = 0
-  /** So many tasks that merges of them are merged once more; each time another plan. */
-  async function planOf(method: ReducePlan['operation']['method'], source: ArrayRecipe, scratch?: string): Promise<ReducePlan> {
-    const axis = method.startsWith('arg') ? 1 : [0, 1]
-    // What is ignored in the units' size makes another job of it.
-    const unitBytes = 1 + ++plans / 1e6
-    const operation = { method, source, options: { axis }, ...WITHOUT_AXES[method] }
-    const plan = await planJob(operation, { unitBytes, taskBytes: 1, ...(scratch && { scratch }) })
-    // Exact medians take columns of chunks.
-    if (method !== 'median') expect(nodeCounts(plan)).toEqual([282, 2, 1])
-    return plan
-  }
-
   const workers = KILLS > 0 ? [1, 2, 5] : [2]
   const methods = KILLS > 0 ? DIVIDED_METHODS : (['mean', 'argMax'] as const)
   test.skipIf(!here).each(workers)('%i give the same bits as one process', async (count) => {
     const { queue } = queueOf(count)
     const scratch = join(sources.folder, `scratch-${kind}-${count}`)
     for (const [i, method] of methods.entries()) {
-      // Beyond int64 there is no product.
-      const names = [...sources.recipes.keys()].filter(
-        (name) => !name.startsWith('netcdf') && !(method === 'prod' && name.endsWith('int64')),
-      )
-      const name = names[i % names.length]!
+      const name = sourceFor(sources.recipes, method, i)
       const plan = await planOf(method, sources.recipes.get(name)!, scratch)
       const expected = bitsOf(await local().run(plan))
       expect(bitsOf(await bullmq(queue).run(plan)), `${method} of ${name}`).toBe(expected)

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { treeOfJob } from '../../src/cluster/job-plan.ts'
 import { encodeState, type StateValue } from '../../src/cluster/state-codec.ts'
 import { childrenOf, missingChildren } from '../../src/cluster/task-tree.ts'
@@ -13,7 +13,9 @@ import {
   nodeCounts,
   openJob,
   type PartialResult,
+  planJob,
   type ReduceOperation,
+  type ReducePlan,
 } from '../../src/runtime/cluster.ts'
 import { create } from '../../src/runtime/index.ts'
 import { createZarr } from '../../src/runtime/zarr.ts'
@@ -143,6 +145,26 @@ export const WITHOUT_AXES: Partial<Record<string, Partial<ReduceOperation>>> = {
   histogram: { options: { bins: 7, range: [-1e9, 2e9] } },
   quantile: { args: [[0, 0.3, 1]], options: { maxBytes: 0 } },
   groupBy: { args: ['time', Array.from({ length: SHAPE[0]! }, (_, t) => (t * 5) % 4), 'mean'], options: {} },
+}
+
+let plans = 0
+/** A reduction of so many tasks that merges of them are merged once more; each time another plan. */
+export async function planOf(method: ReduceOperation['method'], source: ArrayRecipe, scratch?: string): Promise<ReducePlan> {
+  const axis = method.startsWith('arg') ? 1 : [0, 1]
+  // What is ignored in the units' size makes another job of it.
+  const unitBytes = 1 + ++plans / 1e6
+  const operation = { method, source, options: { axis }, ...WITHOUT_AXES[method] }
+  const plan = await planJob(operation, { unitBytes, taskBytes: 1, ...(scratch && { scratch }) })
+  // Exact medians take columns of chunks.
+  if (method !== 'median') expect(nodeCounts(plan)).toEqual([282, 2, 1])
+  return plan
+}
+
+/** The name of a source for a method, another one for each of its neighbours. */
+export function sourceFor(recipes: ReadonlyMap<string, ArrayRecipe>, method: string, i: number): string {
+  // Beyond int64 there is no product.
+  const names = [...recipes.keys()].filter((name) => !name.startsWith('netcdf') && !(method === 'prod' && name.endsWith('int64')))
+  return names[i % names.length]!
 }
 
 /** Does a job as a queue would: every node by itself, what goes between them as JSON, tasks in any order. */
