@@ -37,7 +37,7 @@ export interface CopyPlan extends AnyPlan {
   readonly leftOut: readonly string[]
 }
 
-/** The result of a copy: where it is, and which arrays are there. */
+/** The result of a copy: its `target`, and the paths of the `arrays` that are there. */
 export interface CopyResult {
   readonly target: string
   readonly arrays: readonly string[]
