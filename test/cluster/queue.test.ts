@@ -97,6 +97,37 @@ describe.each(KINDS)('a queue on %s', (kind) => {
     for (const job of await tasks.getJobs(['completed', 'failed'])) expect(job.name).toBe('run')
   }
 
+  test.skipIf(!here)('a run that ends while it is asked for has its result or its reason', async () => {
+    const queue = options()
+    const engine = await engineOf(queue)
+    const { tasks } = engine
+    const [whole, broken] = [toy(2), toy(5)]
+    const done = runTree(engine, treeOf(whole), whole)
+    const failed = runTree(engine, treeOf(broken), broken).catch((error: unknown) => error)
+    let early = await tasks.getJobs(['wait'])
+    for (; early.length < 2; early = await tasks.getJobs(['wait'])) await pause(5)
+    // What was read of a run before it has ended comes when it has.
+    const getJob = tasks.getJob.bind(tasks)
+    tasks.getJob = async (id: string) => {
+      const job = await getJob(id)
+      while (job !== undefined && !/completed|failed/.test(await tasks.getJobState(id))) await pause(5)
+      return job
+    }
+    start(queue, async (_, index) => {
+      if (index === 2) throw new HyperslabError('CodecError', 'this one is broken')
+    })
+    expect(await done).toEqual(everything(whole))
+    const failure = { tag: 'CodecError', message: 'this one is broken' }
+    expect(await failed).toMatchObject(failure)
+    tasks.getJobs = async () => early
+    const statuses = (await listRuns(engine)).sort((a, b) => a.state.localeCompare(b.state))
+    expect(statuses.map(({ id, state }) => [id, state])).toEqual([
+      [whole.id, 'done'],
+      [broken.id, 'failed'],
+    ])
+    expect(statuses[1]).toMatchObject({ failure })
+  })
+
   test.skipIf(!here).each([1, 4, 5, 70])(
     'a tree of %i tasks comes to the values of its children in order, and leaves nothing',
     async (tasks) => {

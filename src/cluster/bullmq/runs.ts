@@ -124,18 +124,23 @@ async function look(
   content: unknown,
   onProgress: ((status: JobStatus) => void) | undefined,
 ): Promise<{ partial: unknown } | undefined> {
-  const job = await engine.tasks.getJob(runId(tree.id))
+  const { tasks } = engine
+  // Asked for before the job: one that was read while it was under way does not say how it has ended since.
+  const state = await tasks.getJobState(runId(tree.id))
+  const job = await tasks.getJob(runId(tree.id))
   // A server that was ended in the middle may have forgotten what it was told last.
   if (job === undefined) return void (await add(engine, tree, content))
-  const state = await job.getState()
   if (state === 'completed') {
     onProgress?.(await statusOf(engine, job))
     return job.returnvalue as Extract<NodeValue, { partial: unknown }>
   }
-  if (state === 'failed') throw new Ended(reasonOf(job))
+  // Without a reason it has been taken up again meanwhile.
+  if (state === 'failed' && hasReason(job)) throw new Ended(reasonOf(job))
   if (onProgress !== undefined) onProgress(await statusOf(engine, job))
   return undefined
 }
+
+const hasReason = ({ data, failedReason }: NodeJob): boolean => (data as RunData).failure !== undefined || Boolean(failedReason)
 
 const reasonOf = ({ data, failedReason }: NodeJob): Error =>
   errorOfFailure((data as RunData).failure ?? { text: failedReason, details: {} })
@@ -149,7 +154,8 @@ async function statusOf(engine: Engine, job: NodeJob): Promise<JobStatus> {
   const done = jobState === 'completed' ? total : await tasksDone(engine, job)
   const state =
     jobState === 'completed' ? 'done' : jobState === 'failed' ? 'failed' : stop ? 'stopping' : done > 0 ? 'running' : 'waiting'
-  const failure = jobState === 'failed' ? reasonOf(job) : stop && !isOver ? errorOfFailure(stop.data) : undefined
+  const ended = jobState === 'failed' && !hasReason(job) ? ((await engine.tasks.getJob(job.id!)) ?? job) : job
+  const failure = jobState === 'failed' ? reasonOf(ended) : stop && !isOver ? errorOfFailure(stop.data) : undefined
   return { id, state, done, total, workers, added: new Date(added), ...(failure && { failure }) }
 }
 
