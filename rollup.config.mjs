@@ -7,7 +7,8 @@ import terser from '@rollup/plugin-terser'
 import { rollup } from 'rollup'
 import { dts } from 'rollup-plugin-dts'
 
-const LICENCE_FILES = ['LICENSE', 'LICENSE.md']
+/** The loader leaves its text to the compiler that it belongs to. */
+const LICENCE_FILES = ['LICENSE', 'LICENSE.md', '../../assemblyscript/LICENSE']
 
 /** Bundled packages keep their licences: each build lists them beside the code. */
 function licences() {
@@ -103,6 +104,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     for (const modules of [atOnce, labelled])
       for (const each of modules) for (const imported of getModuleInfo(each).importedIds) modules.add(imported)
   }
+  // It instantiates the kernels, so it is loaded where they are.
+  if (/\/node_modules\/@assemblyscript\/loader\//.test(id)) return 'kernels'
   const room = /\/build\/js\/(.*)\.js$/.exec(id)?.[1] ?? ''
   // Loaded only by those whose place it is: drivers of their own file can be.
   const driver = /^store\/(fs(?!\/local-file)|opfs(?!\/web-locks)|r2|s3|zip|picked-files)\b/.exec(room)?.[1]

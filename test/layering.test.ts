@@ -66,6 +66,7 @@ const PACKAGES_OF_FILES: Record<string, string[]> = {
   // Their types; they are loaded when a queue is opened.
   'cluster/bullmq/engine.ts': ['bullmq', 'ioredis'],
   'dataset/out/arrow.ts': ['apache-arrow'],
+  'kernels/module.ts': ['@assemblyscript/loader'],
   'store/s3/sign.ts': ['aws4fetch'],
 }
 

@@ -1,9 +1,9 @@
+import { instantiateSync } from '@assemblyscript/loader'
 import { HyperslabError } from '../core/errors.ts'
 
 // What is used of the platform, whose own names for it need the DOM library.
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object
-  Instance: new (module: object, imports?: object) => { readonly exports: object }
 }
 declare const navigator: { readonly userAgent?: string } | undefined
 
@@ -37,10 +37,14 @@ export function embedded(text: string, length: number): () => object {
   return module
 }
 
-/** @param module compiled, or its bytes */
+/**
+ * Instantiates kernels. Returns the exports of the instance: the loader's own wrap each function, which costs
+ * an array a call.
+ * @param module compiled, or its bytes
+ */
 export function instantiate<T>(module: object, imports: object = {}): { readonly compiled: object; readonly exports: T } {
-  const compiled = module instanceof WebAssembly.Module ? module : new WebAssembly.Module(module as Uint8Array)
-  return { compiled, exports: new WebAssembly.Instance(compiled, imports).exports as T }
+  const result = instantiateSync(module as never, imports as never)
+  return { compiled: result.module, exports: result.instance.exports as T }
 }
 
 /** Platforms disagree on what a value of another kind is: some take it for code that does not compile. */

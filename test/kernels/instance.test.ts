@@ -28,6 +28,26 @@ test('the module is not more than 16 KiB, compressed, what encodes zstd not more
   expect(gzipSync(build('reading'), { level: 9 }).length).toBeLessThanOrEqual(4.25 * 1024)
 })
 
+test('the loader instantiates the kernels, which are called without its wrappers', async () => {
+  const loader = await import('@assemblyscript/loader')
+  const spy = vi.fn(loader.instantiateSync)
+  vi.doMock('@assemblyscript/loader', () => ({ ...loader, instantiateSync: spy }))
+  vi.resetModules()
+  try {
+    const { kernels } = await import('../../src/kernels/instance.ts')
+    const { filters } = await import('../../src/kernels/filters.ts')
+    const exports = kernels()
+    const [result] = spy.mock.results.map(({ value }) => value as { readonly instance: { readonly exports: object } })
+    expect(exports).toBe(result!.instance.exports)
+    // The loader's wrappers carry the function that they wrap.
+    expect('original' in exports.crc32c).toBe(false)
+    filters({ kernels: exports })
+    expect(spy).toHaveBeenCalledTimes(2)
+  } finally {
+    vi.doUnmock('@assemblyscript/loader')
+  }
+})
+
 describe('initKernels', () => {
   test('takes a module, and compiles nothing then', async () => {
     const { filters } = await import('../../src/kernels/filters.ts')
