@@ -50,6 +50,43 @@ const TESTS: Record<string, () => Promise<void>> = {
     const flags = { _FillValue: -1, flag_values: Int8Array.of(0, 1), flag_meanings: 'a b' }
     expect((await from(raw('t', 'int8', Int8Array.of(0, -1), flags))).get('t').dtype).toBe('int8')
   },
+  'packed values are float32 where every factor is': async () => {
+    const packed = async (type: 'short' | 'int', factor: 'float' | 'double') => {
+      const attributes = [{ name: 'add_offset', type: factor, value: [0.5] }]
+      const variables = [{ name: 't', type, dimensions: ['x'], attributes, values: [1] }]
+      return (await openDataset(new Blob([writeNetcdf({ dimensions: [['x', 1]], variables }) as never]))).get('t').dtype
+    }
+    expect([await packed('short', 'float'), await packed('int', 'float')]).toEqual(['float32', 'float64'])
+    expect(await packed('short', 'double')).toBe('float64')
+  },
+  'integer factors give floats': async () => {
+    const attrs = { scale_factor: Int16Array.of(1000), _FillValue: -1 }
+    const ds = await from(raw('t', 'int16', Int16Array.of(100, -1), attrs))
+    expect(await ds.get('t').values()).toEqual(Float64Array.of(100_000, Number.NaN))
+  },
+  'durations are numbers of their units': async () => {
+    const ds = await from(raw('t', 'int64', BigInt64Array.of(3n), { units: 'hours', dtype: 'timedelta64[ns]' }))
+    expect(await ds.get('t').values()).toEqual(BigInt64Array.of(3n))
+    expect(ds.get('t').attrs['units']).toBe('hours')
+  },
+  'times of variables that 64 bits do not hold are refused': async () => {
+    const units = { units: 'days since 0001-01-01' }
+    const ds = await from(raw('t', 'int32', Int32Array.of(0), units), raw('x', 'int32', Int32Array.of(0), units))
+    await expect(ds.get('t').values()).rejects.toThrow(/beyond 64 bits of nanoseconds/)
+    expect(String((await ds.get('x').dates())[0])).toBe('0001-01-01T00:00')
+  },
+  'a missing time is missing in every calendar': async () => {
+    const attrs = { units: 'days since 2000-01-01', calendar: 'noleap', _FillValue: -1 }
+    const ds = await from(
+      raw('t', 'int32', Int32Array.of(59, -1), attrs),
+      raw('u', 'float64', Float64Array.of(59, Number.NaN), { ...attrs, _FillValue: -2 }),
+    )
+    for (const name of ['t', 'u']) expect((await ds.get(name).dates()).map(String)).toEqual(['2000-03-01T00:00', 'null'])
+  },
+  'attributes that decoding uses are in the encoding': async () => {
+    const t = (await from(raw('t', 'int16', Int16Array.of(1), { valid_min: 0, units: 'K' }))).get('t')
+    expect([t.attrs, t.encoding['valid_min']]).toEqual([{ units: 'K' }, 0])
+  },
   'bounds are coordinates': async () => {
     const ds = await from(
       raw('x', 'float64', Float64Array.of(1, 2), { bounds: 'b' }),
@@ -86,6 +123,13 @@ const TESTS: Record<string, () => Promise<void>> = {
         .get('t')
         .sel({ lat: between(12, 18) }),
     ).toThrow(/no label along lat is from 12 to 18/)
+  },
+  'ranges over labels in no order are refused': async () => {
+    expect(() =>
+      along([20, 10, 30])
+        .get('t')
+        .sel({ lat: between(10, 30) }),
+    ).toThrow(/neither ascend nor descend/)
   },
   'longitudes begin anew after 360 degrees': async () => {
     const lon = { dims: ['lon'], data: [0, 90, 180, 270], attrs: { units: 'degrees_east' } }
