@@ -4,6 +4,7 @@ import { parseJson, writeJson } from '../adapters/zarr/json.ts'
 import type { TypedAttribute } from '../af/layers/attributes.ts'
 import type { NamedValues } from '../array/source.ts'
 import { HyperslabError, within } from '../core/errors.ts'
+import { withoutNuls } from '../core/text.ts'
 import { open } from '../runtime/index.ts'
 import { openZarr } from '../runtime/zarr.ts'
 import { oneLine, UsageError } from './failure.ts'
@@ -98,7 +99,7 @@ const plain = (value: unknown): unknown => (ArrayBuffer.isView(value) ? Array.fr
 
 /** Padding that some writers leave behind text is not shown. */
 const textOf = (value: unknown): string => {
-  if (typeof value === 'string') return value.replace(/\0+$/, '')
+  if (typeof value === 'string') return withoutNuls(value)
   return Array.isArray(value) && value.every(isNumber) ? value.join(' ') : writeJson(value)
 }
 

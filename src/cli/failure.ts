@@ -26,7 +26,13 @@ export function failureOf(error: unknown): CommandFailure {
   return { line: oneLine(`unexpected ${message}`), exitCode: EXIT.failed }
 }
 
-export const oneLine = (text: string): string => printable(text.trim().replace(/\s*[\r\n]+\s*/g, ' '))
+export const oneLine = (text: string): string =>
+  printable(
+    text
+      .split(/[\r\n]+/)
+      .flatMap((line) => line.trim() || [])
+      .join(' '),
+  )
 
 /** For commands that go on where they were ended. */
 export const RESUMABLE = '; what is written stays, and the same command goes on from there'

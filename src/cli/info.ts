@@ -3,6 +3,7 @@ import { writeJson } from '../adapters/zarr/json.ts'
 import { NOT_A_TIME } from '../adapters/zarr/time-units.ts'
 import type { Missing } from '../array/missing.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
+import { withoutNuls } from '../core/text.ts'
 import type { LayerInfo } from '../runtime/index.ts'
 import type {
   ArrayDescription,
@@ -259,7 +260,7 @@ function showExtreme(dtype: string, value: unknown): string {
 
 function textOf(attributes: DescribedAttributes, name: string): string {
   const attribute = attributes.get(name)
-  return attribute?.type === 'string' ? shorten(oneLine(attribute.value.replace(/\0+$/, '')), 40) : ''
+  return attribute?.type === 'string' ? shorten(oneLine(withoutNuls(attribute.value)), 40) : ''
 }
 
 function attributeLines(table: Table, title: string, attributes: DescribedAttributes): string[] {
@@ -273,7 +274,7 @@ const ATTRIBUTE_LENGTH = 100
 /** One line, cut where it is long; the padding that some writers leave behind text is not shown. */
 function showAttribute({ type, value }: DescribedAttribute): string {
   if (type === 'json') return shorten(oneLine(writeJson(value)), ATTRIBUTE_LENGTH)
-  if (type === 'string') return shorten(oneLine(value.replace(/\0+$/, '')), ATTRIBUTE_LENGTH)
+  if (type === 'string') return shorten(oneLine(withoutNuls(value)), ATTRIBUTE_LENGTH)
   const dtype = type.replace('[]', '') as DType
   const values = type.endsWith('[]') ? Array.from(value as ArrayLike<unknown>) : [value]
   const shown = values

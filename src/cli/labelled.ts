@@ -4,6 +4,7 @@ import { missingElements } from '../array/missing.ts'
 import { missingTest } from '../array/missing-test.ts'
 import type { DType } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError, within } from '../core/errors.ts'
+import { withoutNuls } from '../core/text.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
 import { axisKindOf } from '../dataset/cf/axis-kind.ts'
 import { boundsOf, decodeBounds } from '../dataset/cf/bounds.ts'
@@ -105,7 +106,7 @@ export const decodedVariable = (placed: PlacedArray, bounded?: PlacedArray): Var
 /** An attribute that is text; some writers pad it with NULs. */
 export function textAttribute({ attrs }: Pick<DiskArray, 'attrs'>, name: string): string | undefined {
   const value = attrs?.get(name)
-  const text = typeof value === 'string' ? printable(value.replace(/\0+$/, '').trim()) : ''
+  const text = typeof value === 'string' ? printable(withoutNuls(value).trim()) : ''
   return text === '' ? undefined : text
 }
 

@@ -102,7 +102,7 @@ function listOf(index: LabelIndex, dim: string, text: string): LabelSelector {
   return labels.length === 1 ? labels[0]! : labels
 }
 
-const NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i
+const NUMBER = /^[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?$/i
 /** ISO 8601, as far as colons go: what is wrong with it the labels say. */
 const TIME = /^[-+]?\d+(-\d+(-\d+([T ]\d+(:\d\d(:\d\d([.,]\d+)?)?)?(Z|[-+]\d\d(:?\d\d)?)?)?)?)?$/i
 

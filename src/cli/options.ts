@@ -15,7 +15,7 @@ export function integerBetween(low: number, high: number): (text: string) => num
 /** Parses an option that is a number not below a bound. */
 export function numberFrom(low: number): (text: string) => number {
   return (text) => {
-    const value = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN
+    const value = /^(\d+|\d*\.\d+)$/.test(text) ? Number(text) : Number.NaN
     if (value >= low) return value
     throw new InvalidArgumentError(`It must be a number from ${low}.`)
   }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { parseJson } from '../adapters/zarr/json.ts'
 import type { NamedValues } from '../array/source.ts'
+import { withoutSlashes } from '../core/text.ts'
 import type { CopySource } from '../runtime/cluster.ts'
 import { exportZarr, groupDocuments, type ZarrExport } from '../runtime/export-zarr.ts'
 import { shareMemory } from '../runtime/memory-bound.ts'
@@ -52,7 +53,7 @@ Example: by many machines, on each of which hyperslab work runs
         const writing = { chunks, shards, codec, level, overwrite, ...options }
         return copyByQueue(recipesOf(input, contents, options.group), output, writing as Options)
       }
-      const below = options.group === undefined ? '' : `${options.group.replace(/^\/+|\/+$/g, '')}/`
+      const below = options.group === undefined ? '' : `${withoutSlashes(options.group)}/`
       const nodes = [...arrays.map(({ name }) => name), ...contents.groups.keys()].map((path) =>
         (below + path).replace(/\/$/, ''),
       )
@@ -91,7 +92,7 @@ function asStored({ arrays, groups }: PlaceContents): ZarrExport {
 
 /** Where workers find the arrays. */
 function recipesOf(location: string, contents: PlaceContents, group: string | undefined): CopySource {
-  const below = group === undefined ? '' : `${group.replace(/^\/+|\/+$/g, '')}/`
+  const below = group === undefined ? '' : `${withoutSlashes(group)}/`
   const isGroup = contents.groups.size > 0
   const recipes = contents.arrays.map(({ name }) =>
     isGroup ? [name, { location, array: below + name }] : ['', { location, ...(group !== undefined && { array: group }) }],

@@ -13,6 +13,7 @@ import {
 import type { DiskArray } from '../array/disk-array.ts'
 import { commonDivisor } from '../core/divisors.ts'
 import { HyperslabError, isHyperslabError, within } from '../core/errors.ts'
+import { withoutEndings } from '../core/text.ts'
 import { UsageError } from './failure.ts'
 import { formatAt } from './found.ts'
 import { writeNewFile } from './new-file.ts'
@@ -144,6 +145,6 @@ async function checkAscending(array: string, parts: readonly DiskArray[]): Promi
 
 function urlOf(file: string, base: string | undefined): string {
   if (base !== undefined)
-    return `${base.replace(/\/*$/, '/')}${/^https?:/i.test(base) ? encodeURIComponent(basename(file)) : basename(file)}`
+    return `${withoutEndings(base, '/')}/${/^https?:/i.test(base) ? encodeURIComponent(basename(file)) : basename(file)}`
   return /^[a-z][a-z0-9+.-]+:\/\//i.test(file) ? file : resolve(file)
 }

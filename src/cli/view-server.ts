@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { extname } from 'node:path'
 import { Paths, SIDECAR } from '../af/layers/paths.ts'
+import { withoutEndings } from '../core/text.ts'
 import { METADATA_PATH, type PlaceFormat, type StoredAt } from '../runtime/place-format.ts'
 import { type Answer, createReadServer, rangeAnswer, type ServerOptions, textAnswer } from './http-answers.ts'
 
@@ -49,7 +50,7 @@ export function createViewServer(
   options: Omit<ServerOptions, 'cors'>,
 ): Server {
   const known = new Set(names)
-  const root = path.replace(/\/+$/, '')
+  const root = withoutEndings(path, '/')
   const own = nameOf(root)
   const guarded = (answer: Answer): Answer => ({ ...answer, headers: { ...GUARDS, ...answer.headers } })
   return createReadServer(
@@ -87,7 +88,7 @@ const nameOf = (root: string): string => root.slice(root.lastIndexOf('/') + 1) |
 
 /** The address of the page that shows the place, from the server's root. */
 export const viewerAddress = (path: string): string =>
-  `/viewer/?${new URLSearchParams({ url: `/data/${encodeURIComponent(nameOf(path.replace(/\/+$/, '')))}` })}`
+  `/viewer/?${new URLSearchParams({ url: `/data/${encodeURIComponent(nameOf(withoutEndings(path, '/')))}` })}`
 
 /** The key of what is asked for; undefined for all that does not belong to the place. */
 function keyOf(

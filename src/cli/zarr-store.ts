@@ -5,6 +5,7 @@ import { isUnreadable, treeOf, type ZarrTree } from '../adapters/zarr/tree.ts'
 import { elementBytes, isFixed } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
+import { withoutSlashes } from '../core/text.ts'
 import type { Location } from '../runtime/location.ts'
 import { METADATA_PATH, type PlaceFormat } from '../runtime/place-format.ts'
 import { placeName } from '../runtime/place-names.ts'
@@ -142,7 +143,7 @@ class ZarrPlace implements Place {
 }
 
 /** A path without slashes at its ends. */
-const trimmed = (path: string): string => path.replace(/^\/+|\/+$/g, '')
+const trimmed = (path: string): string => withoutSlashes(path)
 
 /** What an error says, without the file and array that are known. */
 function reasonIn({ message, details: { file, array } }: HyperslabError): string {

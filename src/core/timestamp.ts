@@ -47,7 +47,7 @@ export function dateOf(timestamp: bigint): Date {
 export function isoOf(timestamp: bigint): string {
   const { milliseconds, rest } = split(timestamp)
   const iso = new Date(Number(milliseconds)).toISOString().slice(0, -1)
-  const decimals = `${iso.slice(-3)}${String(rest).padStart(6, '0')}`.replace(/(000)+$/, '')
+  const decimals = `${iso.slice(-3)}${String(rest).padStart(6, '0')}`.replace(/(000){1,3}$/, '')
   return `${iso.slice(0, -4)}${decimals === '' ? '' : `.${decimals}`}Z`
 }
 

@@ -1,4 +1,5 @@
 import type { NamedValues } from '../array/source.ts'
+import { withoutNuls } from '../core/text.ts'
 
 /** Attributes by name: text, numbers, lists of numbers, and whatever JSON holds. */
 export type Attrs = Readonly<Record<string, unknown>>
@@ -39,7 +40,7 @@ export function typedAttribute(attrs: Attrs, name: string): TypedValue | undefin
 /** An attribute that is text, without the NULs that some writers leave behind it. */
 export function attributeText(attrs: Attrs, name: string): string | undefined {
   const value = attrs[name]
-  return typeof value === 'string' ? value.replace(/\0+$/, '') : undefined
+  return typeof value === 'string' ? withoutNuls(value) : undefined
 }
 
 /** The numbers of an attribute, one or a list; undefined where it is none of these. */

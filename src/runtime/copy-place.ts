@@ -5,6 +5,7 @@ import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import { Pace } from '../core/pace.ts'
 import type { Signal } from '../core/signal.ts'
+import { withoutEndings } from '../core/text.ts'
 import { type ObjectInfo, readWhole, type Store } from '../store/store.ts'
 import { open } from './index.ts'
 import { type Location, resolveLocation } from './location.ts'
@@ -221,7 +222,7 @@ async function isHierarchy({ store, path }: StoredAt, signal: Signal | undefined
   return (await Promise.all(METADATA.map((name) => isObject(place, name, signal)))).some(Boolean)
 }
 
-const slashless = (path: string): string => path.replace(/\/+$/, '')
+const slashless = (path: string): string => withoutEndings(path, '/')
 
 /** A target that is a folder takes the name of the source. */
 const named = (to: StoredAt, { path }: StoredAt): StoredAt =>

@@ -8,6 +8,7 @@ import type { NamedValues } from '../array/source.ts'
 import { isNumeric } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
+import { withoutSlashes } from '../core/text.ts'
 import {
   IMPORT_CHECKS,
   type Imported,
@@ -84,7 +85,7 @@ async function chosenOf(root: ZarrGroup | ZarrArray, variables: readonly string[
     const text = `there is no such array, but one in all: '${own}'`
     throw new HyperslabError('UnknownArrayError', text, { array: other, actual: other, expected: [own] })
   }
-  const paths = [...new Set(variables.map((name) => name.replace(/^\/+|\/+$/g, '')))]
+  const paths = [...new Set(variables.map((name) => withoutSlashes(name)))]
   const arrays: ZarrArray[] = []
   for (const path of paths) arrays.push(await root.array(path))
   const above = new Set(
@@ -140,7 +141,7 @@ const UNITS: Readonly<Record<string, string>> = {
 
 /** A unit of numpy in words: `10 milliseconds`. */
 function unitWords(unit: string): string {
-  const [, count = '', name = ''] = /^(\d*)(.*)$/.exec(unit)!
+  const [, count = '', name = ''] = /^(\d*)(.*)$/s.exec(unit)!
   return `${count === '' || count === '1' ? '' : `${count} `}${UNITS[name] ?? name}`
 }
 

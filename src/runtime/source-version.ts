@@ -1,6 +1,7 @@
 import { Paths } from '../af/layers/paths.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import type { Signal } from '../core/signal.ts'
+import { withoutEndings } from '../core/text.ts'
 import { open } from './index.ts'
 import { resolveLocation } from './location.ts'
 import { formatIn, METADATA, METADATA_PATH } from './place-format.ts'
@@ -37,7 +38,7 @@ async function filesOf(location: string, base: string): Promise<string[]> {
 }
 
 function documentsOf(path: string, nodes: Iterable<string>): string[] {
-  const root = path.replace(METADATA_PATH, '').replace(/\/+$/, '')
+  const root = withoutEndings(path.replace(METADATA_PATH, ''), '/')
   const folders = new Set([...nodes, ''])
   return [...folders].flatMap((node) => METADATA.map((name) => [root, node, name].filter((part) => part !== '').join('/')))
 }

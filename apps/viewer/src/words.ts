@@ -1,5 +1,6 @@
 // Values, types and attributes in words.
 import type { DataArray } from 'hyperslab/dataset'
+import { withoutNuls } from '../../../src/core/text.ts'
 
 const TEXT_LENGTH = 200
 
@@ -31,10 +32,7 @@ export function showBytes(bytes: number): string {
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 /** An attribute as text; some writers pad it with NULs. */
-export const attribute = ({ attrs }: DataArray, name: string): string =>
-  String(attrs[name] ?? '')
-    .replace(/\0+$/, '')
-    .trim()
+export const attribute = ({ attrs }: DataArray, name: string): string => withoutNuls(String(attrs[name] ?? '')).trim()
 
 export const unitsOf = (array: DataArray): string => (array.dtype === 'timestamp_ns' ? '' : attribute(array, 'units'))
 

@@ -139,7 +139,7 @@ function objectType(codecs: readonly string[]): StoredType {
 
 /** Datetimes are read as nanoseconds since 1970, differences of times as what they count. */
 function timeType(isDate: boolean, unit: string): StoredType {
-  const [, multiple = '', name = ''] = /^(\d*)(.*)$/.exec(unit)!
+  const [, multiple = '', name = ''] = /^(\d*)(.*)$/s.exec(unit)!
   const isValid = TIME_UNITS.includes(name) && (multiple === '' || (Number(multiple) >= 1 && Number(multiple) < MAX_MULTIPLE))
   if (!isValid) badMetadata(`times have one of the units ${TIME_UNITS.join(', ')} and a multiple of it, got ${unit}`, unit)
   if (!isDate) return { dtype: 'int64', kind: 'timedelta', bytes: 8, unit }

@@ -1,13 +1,14 @@
 import { decodeBase64 } from '../../core/base64.ts'
 import { type DType, isBigInt, type ScalarOf, toElement } from '../../core/dtype.ts'
 import { isHyperslabError } from '../../core/errors.ts'
+import { withoutNuls } from '../../core/text.ts'
 import { badMetadata, showJson } from './document.ts'
 import type { StoredType } from './metadata.ts'
 import { NOT_A_TIME, toNanoseconds } from './time-units.ts'
 
 type Scalar = ScalarOf<DType>
 
-const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
+const DECIMAL = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/
 const WORDS: Readonly<Record<string, number>> = {
   NaN: Number.NaN,
   Infinity: Number.POSITIVE_INFINITY,
@@ -124,7 +125,7 @@ function integerOf(dtype: DType, value: bigint, refuse: () => never): Scalar {
 }
 
 /** Text of a fixed length ends where only NULs follow; numpy cuts off what is too long. */
-const fixedText = (text: string, length: number): string => [...text].slice(0, length).join('').replace(/\0+$/, '')
+const fixedText = (text: string, length: number): string => withoutNuls([...text].slice(0, length).join(''))
 
 function fixedBytes(bytes: Uint8Array, { kind, bytes: length }: StoredType): Uint8Array {
   const element = new Uint8Array(length!)

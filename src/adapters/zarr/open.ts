@@ -4,6 +4,7 @@ import { HyperslabError, within } from '../../core/errors.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import type { Signal } from '../../core/signal.ts'
+import { withoutEndings } from '../../core/text.ts'
 import type { BlockCache } from '../../engine/block-cache.ts'
 import { READ_LIMIT_CHECKS, READ_LIMITS } from '../../engine/limits.ts'
 import type { WorkerPool } from '../../pool/task.ts'
@@ -97,7 +98,7 @@ export function checkOpening({ limits, codecs = [] }: Pick<OpenZarrOptions, 'lim
 }
 
 /** The root of keys of a place, without slashes at its end. */
-export const rootOf = (path: string): string => path.replace(/\/+$/, '')
+export const rootOf = (path: string): string => withoutEndings(path, '/')
 
 /** What reads metadata below a root. */
 export function readerOf(store: Store, root: string, signal: Signal | undefined): MetadataReader {

@@ -33,7 +33,7 @@ export interface TimeScale {
  * @throws UnsupportedError for the unit `generic`, which says nothing of the time
  */
 export function timeScale(unit: string): TimeScale {
-  const [, count = '', name = ''] = /^(\d*)(.*)$/.exec(unit) ?? []
+  const [, count = '', name = ''] = /^(\d*)(.*)$/s.exec(unit) ?? []
   const times = count === '' ? 1n : BigInt(count)
   if (name in MONTHS) return { multiply: 1n, divide: 1n, months: times * MONTHS[name]! }
   if (name in PARTS) return { multiply: times, divide: PARTS[name]!, months: undefined }

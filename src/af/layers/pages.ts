@@ -9,7 +9,7 @@ import type { Store, StoreOptions } from '../../store/store.ts'
 export async function isAnsweredAlike(store: Store, key: string, error: unknown, options: StoreOptions): Promise<boolean> {
   const mayBePage = error === undefined || isHyperslabError(error, 'FormatError', 'UnsupportedError')
   if (!mayBePage || store.answersAlike === undefined) return false
-  const nothing = key.replace(/[^/]*$/, `no-such-${Math.random().toString(36).slice(2)}.af`)
+  const nothing = `${key.slice(0, key.lastIndexOf('/') + 1)}no-such-${Math.random().toString(36).slice(2)}.af`
   try {
     return await store.answersAlike(key, nothing, options)
   } catch {

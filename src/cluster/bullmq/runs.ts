@@ -180,7 +180,7 @@ async function tasksDone({ tasks }: Engine, run: NodeJob): Promise<number> {
       }
       const over = new Set<number>()
       for (const [key, value] of Object.entries(await job.getChildrenValues<NodeValue>()))
-        if ('partial' in value) over.add(Number(/\d+$/.exec(key)))
+        if ('partial' in value) over.add(Number(key.slice(key.lastIndexOf('-') + 1)))
       const [from, to] = childrenOf(tree, level, index)
       for (let i = from; i < to; i++)
         if (over.has(i)) done += tasksBelow(tree, level - 1, i)

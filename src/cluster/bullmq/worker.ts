@@ -91,7 +91,7 @@ class NodeWork {
     while (from < to) {
       const values = new Map<number, unknown>()
       for (const [key, value] of Object.entries(await job.getChildrenValues<NodeValue>()))
-        if ('partial' in value) values.set(Number(/\d+$/.exec(key)), value.partial)
+        if ('partial' in value) values.set(Number(key.slice(key.lastIndexOf('-') + 1)), value.partial)
       const missing = missingChildren(runner, level, index, (child) => values.has(child))
       if (missing.length === 0) return Array.from({ length: to - from }, (_, i) => values.get(from + i))
       // Once its children are there, it goes before others' children.

@@ -114,7 +114,12 @@ export function showInstant(instant: bigint, calendar: Calendar, { midnight = tr
   const date = showDay(year, month, day)
   if (!midnight && hour === 0 && minute === 0 && second === 0 && nanosecond === 0) return date
   const two = (value: number): string => String(value).padStart(2, '0')
-  const decimals = nanosecond === 0 ? '' : `.${String(nanosecond).padStart(9, '0').replace(/0+$/, '')}`
+  const decimals =
+    nanosecond === 0
+      ? ''
+      : `.${String(nanosecond)
+          .padStart(9, '0')
+          .replace(/0{1,9}$/, '')}`
   return `${date}T${two(hour)}:${two(minute)}${second === 0 && decimals === '' ? '' : `:${two(second)}${decimals}`}`
 }
 

@@ -132,7 +132,7 @@ async function isPage(reads: WholeReads, place: RequestContext, bytes: Uint8Arra
   const { pages } = reads
   if (pages.page !== undefined && areEqual(pages.page, bytes)) return true
   const url = new URL(place.url)
-  url.pathname = url.pathname.replace(/[^/]*$/, '')
+  url.pathname = url.pathname.slice(0, url.pathname.lastIndexOf('/') + 1)
   const folder = url.pathname
   if (pages.without?.has(folder)) return false
   url.pathname += randomName()

@@ -28,7 +28,7 @@ export async function bodyOf(answer: HttpAnswer): Promise<string> {
  * would matter.
  */
 function textsOf(xml: string, name: string): string[] {
-  return [...xml.matchAll(new RegExp(`<${name}(?:\\s[^>]*)?>([^<]*)</${name}>`, 'g'))].map(([, text]) => unescaped(text!))
+  return [...xml.matchAll(new RegExp(`<${name}(?:\\s[^<>]*)?>([^<]*)</${name}>`, 'g'))].map(([, text]) => unescaped(text!))
 }
 
 /** The text of the first element of a name. */

@@ -101,7 +101,7 @@ function typeDocument({ kind, bytes, unit }: StoredType): unknown {
       return { name: 'raw_bytes', configuration: { length_bytes: bytes } }
     case 'datetime':
     case 'timedelta': {
-      const [, multiple, name] = /^(\d*)(.*)$/.exec(unit!)!
+      const [, multiple, name] = /^(\d*)(.*)$/s.exec(unit!)!
       const configuration = { unit: name, scale_factor: Number(multiple || 1) }
       return { name: kind === 'datetime' ? 'numpy.datetime64' : 'numpy.timedelta64', configuration }
     }

@@ -166,7 +166,7 @@ function typeName(dtype: DType, bigEndian: boolean): string {
   const order = bytes === 1 ? '|' : bigEndian ? '>' : '<'
   if (dtype === 'bool') return '|b1'
   if (dtype === 'timestamp_ns') return `${order}M8[ns]`
-  return `${order}${LETTERS[dtype.replace(/\d+$/, '')]}${bytes}`
+  return `${order}${LETTERS[dtype.replace(/\d+/, '')]}${bytes}`
 }
 
 const keyOf = (index: readonly number[]): string => (index.length === 0 ? '0' : index.join('.'))
