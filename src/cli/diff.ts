@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { writeJson } from '../adapters/zarr/json.ts'
 import type { NamedValues } from '../array/source.ts'
 import { type DType, isFixed, readElement } from '../core/dtype.ts'
 import { within } from '../core/errors.ts'
+import { parseJson, writeJson } from '../core/json.ts'
 import { sameShape, showShape } from '../core/shape.ts'
 import type { Variable } from '../dataset/variable.ts'
 import { zipBlocks } from '../runtime/index.ts'
@@ -81,8 +81,8 @@ const lineOf = ({ array, what, first, second, values }: Difference): string => {
 const plain = ({ array, what, first, second, values }: Difference) => ({
   ...(array !== undefined && { array }),
   what,
-  first: values ? JSON.parse(values.json[0]) : (first ?? null),
-  second: values ? JSON.parse(values.json[1]) : (second ?? null),
+  first: values ? parseJson(values.json[0], 'a value', { exact: false }) : (first ?? null),
+  second: values ? parseJson(values.json[1], 'a value', { exact: false }) : (second ?? null),
   ...(values && { different: values.different, of: values.of, at: values.at, distance: values.distance ?? null }),
 })
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { writeJson } from '../adapters/zarr/json.ts'
 import { NOT_A_TIME } from '../adapters/zarr/time-units.ts'
 import type { Missing } from '../array/missing.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
+import { parseJson, writeJson } from '../core/json.ts'
 import { withoutNuls } from '../core/text.ts'
 import type { LayerInfo } from '../runtime/index.ts'
 import type {
@@ -333,13 +333,17 @@ const plainValue = (dtype: string, value: unknown): unknown =>
     ? null
     : typeof value === 'boolean' || dtype === 'date'
       ? value
-      : JSON.parse(jsonElement(dtype as DType, value))
+      : parseJson(jsonElement(dtype as DType, value), 'a value', { exact: false })
 
 const plainAttributes = (attributes: DescribedAttributes) =>
   Object.fromEntries([...attributes].map(([name, attribute]) => [name, plainAttribute(attribute)]))
 
 function plainAttribute({ type, value }: DescribedAttribute) {
-  if (type === 'json') return { type, value: JSON.parse(JSON.stringify(value, exactNumber)) }
+  if (type === 'json')
+    return {
+      type,
+      value: parseJson(JSON.stringify(value, exactNumber), 'a value', { maxBytes: Number.POSITIVE_INFINITY, exact: false }),
+    }
   const dtype = type.replace('[]', '')
   const isList = type.endsWith('[]')
   return {

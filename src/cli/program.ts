@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { parseJson } from '../core/json.ts'
 import { addAttr } from './attr.ts'
 import { addCompact } from './compact.ts'
 import { addCompletion } from './completion.ts'
@@ -74,6 +75,6 @@ Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is w
 
 /** The version of the package, from its description beside `dist`. */
 function packageVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+  const { version } = parseJson(readFileSync(new URL('../package.json', import.meta.url)), 'package.json') as { version: string }
   return version
 }

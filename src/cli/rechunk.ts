@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { parseJson } from '../adapters/zarr/json.ts'
 import type { NamedValues } from '../array/source.ts'
+import { parseJson } from '../core/json.ts'
 import { withoutSlashes } from '../core/text.ts'
 import type { CopySource } from '../runtime/cluster.ts'
 import { exportZarr, groupDocuments, type ZarrExport } from '../runtime/export-zarr.ts'

@@ -1,7 +1,6 @@
 import { basename, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { JsonObject } from '../adapters/zarr/document.ts'
-import { writeJson } from '../adapters/zarr/json.ts'
 import { attributesDocument } from '../adapters/zarr/write/document.ts'
 import {
   type IndexedArray,
@@ -13,6 +12,7 @@ import {
 import type { DiskArray } from '../array/disk-array.ts'
 import { commonDivisor } from '../core/divisors.ts'
 import { HyperslabError, isHyperslabError, within } from '../core/errors.ts'
+import { writeJson } from '../core/json.ts'
 import { withoutEndings } from '../core/text.ts'
 import { UsageError } from './failure.ts'
 import { formatAt } from './found.ts'

@@ -1,5 +1,6 @@
 import { allocate, checkDType, type FixedDType, type TypedArray, toBytes } from '../core/dtype.ts'
 import { HyperslabError, messageOf } from '../core/errors.ts'
+import { parseJson } from '../core/json.ts'
 
 /** What data are made of that go from task to task. */
 export type StateValue =
@@ -14,6 +15,8 @@ export type StateValue =
   | { readonly [name: string]: StateValue }
 
 const MAGIC = 'HSS1'
+/** Bytes of the text, in which labels and lists of texts are. */
+const MOST_BYTES = 256 * 2 ** 20
 
 /** Numbers of eight bytes lie on a multiple of that. */
 const ALIGNMENT = 8
@@ -96,7 +99,7 @@ export function decodeState(bytes: Uint8Array): StateValue {
     return data
   }
   try {
-    return value(JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length))))
+    return value(parseJson(bytes.subarray(8, 8 + length), 'its description', { maxBytes: MOST_BYTES, exact: false }))
   } catch (error) {
     throw broken(messageOf(error))
   }

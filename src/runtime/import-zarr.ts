@@ -1,5 +1,4 @@
 import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
-import { writeJson } from '../adapters/zarr/json.ts'
 import { ZARR_CHECKS, ZARR_LIMIT_CHECKS } from '../adapters/zarr/open.ts'
 import { treeOf } from '../adapters/zarr/tree.ts'
 import type { AttributeValue } from '../af/format/footer.ts'
@@ -7,6 +6,7 @@ import type { Element } from '../array/missing.ts'
 import type { NamedValues } from '../array/source.ts'
 import { isNumeric } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
+import { writeJson } from '../core/json.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { withoutSlashes } from '../core/text.ts'
 import {

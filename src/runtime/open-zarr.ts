@@ -1,7 +1,7 @@
 import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
 import { type OpenZarrOptions, openNode, ZARR_CHECKS } from '../adapters/zarr/open.ts'
 import { isReadable, type ReadableStore, storeOfReadable } from '../adapters/zarr/readable.ts'
-import type { ReferenceStore } from '../adapters/zarr/references.ts'
+import type { ReferencePlace, ReferenceStore } from '../adapters/zarr/references.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { HttpStore } from '../store/http/http.ts'
@@ -54,7 +54,7 @@ export async function openZarr(location: ZarrLocation, options: ZarrOptions = {}
   }
 }
 
-/** Bytes of references that are read: of a million, some 100 MB. */
+/** Bytes of references that are read: of a million, some 100 MB. They are kept as they are. */
 const REFERENCES_BYTES = 256 * 2 ** 20
 
 /** What references in an object of a store name, as a store. */
@@ -68,7 +68,7 @@ export async function storeOfReferences(
   const found = await readWhole(store, path, { maxBytes, signal })
   if (found === undefined) throw new HyperslabError('NotFoundError', 'there is no such file', { file })
   const { ReferenceStore } = await import('../adapters/zarr/references.ts')
-  return new ReferenceStore(found.bytes, {
+  const place: ReferencePlace = {
     file,
     home: { store, path },
     url: /^https?:/i.test(path) ? path : undefined,
@@ -78,5 +78,6 @@ export async function storeOfReferences(
       const location = resolve?.(url)
       return location === undefined ? undefined : resolveLocation(location)
     },
-  })
+  }
+  return ReferenceStore.open(found.bytes, place, signal)
 }

@@ -1,5 +1,6 @@
 import type { CopyState } from '../array/lazy/rechunk-to.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import { parseJson } from '../core/json.ts'
 import { readWhole, type Store } from '../store/store.ts'
 
 /** What a target says of the write that is under way, or was finished. */
@@ -34,7 +35,7 @@ export async function readRecord(store: Store, root: string): Promise<WriteRecor
   const found = await readWhole(store, keyOf(root), { maxBytes: MOST_BYTES })
   if (found === undefined) return undefined
   try {
-    const record = JSON.parse(new TextDecoder().decode(found.bytes)) as WriteRecord
+    const record = parseJson(found.bytes, NAME, { maxBytes: MOST_BYTES, exact: false }) as WriteRecord
     if (record.format === FORMAT && typeof record.arrays === 'object') return record
   } catch {
     // Cut off when the machine failed, or of somebody else.

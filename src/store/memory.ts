@@ -1,3 +1,4 @@
+import { KeyIndex } from '../core/keys.ts'
 import { checkCondition, checkMatch } from './conditions.ts'
 import {
   type ConditionalWrites,
@@ -28,6 +29,8 @@ interface Entry {
  */
 export class MemoryStore implements Store {
   readonly #objects = new Map<string, Entry>()
+  /** The keys in order, from a listing to the next change of them. */
+  #keys: KeyIndex | undefined
   #generation = 0
 
   describe(key: string): string {
@@ -56,7 +59,8 @@ export class MemoryStore implements Store {
   }
 
   async list(prefix: string): Promise<string[]> {
-    return [...this.#objects.keys()].filter((key) => key.startsWith(prefix))
+    this.#keys ??= new KeyIndex(this.#objects.keys())
+    return this.#keys.below(prefix)
   }
 
   async put(key: string, bytes: Uint8Array): Promise<void> {
@@ -66,7 +70,7 @@ export class MemoryStore implements Store {
   async delete(key: string, { ifMatch }: DeleteOptions = {}): Promise<void> {
     const found = this.#objects.get(key)
     if (found !== undefined) checkMatch(this.describe(key), ifMatch, found)
-    this.#objects.delete(key)
+    if (this.#objects.delete(key)) this.#keys = undefined
   }
 
   async stage(): Promise<Stage> {
@@ -82,6 +86,7 @@ export class MemoryStore implements Store {
 
   #set(key: string, bytes: Uint8Array): ObjectInfo {
     const etag = String(++this.#generation)
+    if (!this.#objects.has(key)) this.#keys = undefined
     this.#objects.set(key, { bytes, etag })
     return { size: bytes.length, etag }
   }

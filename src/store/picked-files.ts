@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.ts'
+import { KeyIndex } from '../core/keys.ts'
 import { BlobStore, keyFor } from './blob.ts'
 import { type FileHandleLike, isAsyncBuffer, isBlob, isFileHandle } from './handles.ts'
 import { Snapshots } from './snapshots.ts'
@@ -38,6 +39,7 @@ class PickedFiles implements Store {
   /** The name of the base. */
   readonly key: string
   readonly #files: ReadonlyMap<string, PickedFile['store']>
+  #keys: KeyIndex | undefined
 
   /** @throws InvalidArgumentError unless exactly one of the files is a base, and the others belong to it */
   constructor(files: readonly PickedFile[]) {
@@ -69,7 +71,8 @@ class PickedFiles implements Store {
   }
 
   async list(prefix: string): Promise<string[]> {
-    return [...this.#files.keys()].filter((name) => name.startsWith(prefix))
+    this.#keys ??= new KeyIndex(this.#files.keys())
+    return this.#keys.below(prefix)
   }
 }
 

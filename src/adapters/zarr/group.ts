@@ -239,7 +239,8 @@ export class ZarrStore {
     const objects = await this.opened.objects()
     this.#nodes ??= import('./write/nodes.ts').then(({ NodeWriter }) => {
       const { store } = this.opened
-      return new NodeWriter({ store, objects, reader: this.#reader, root: this.#root, file: this.file })
+      const { metadataBytes } = this.#options
+      return new NodeWriter({ store, objects, reader: this.#reader, root: this.#root, file: this.file, metadataBytes })
     })
     return this.#nodes
   }

@@ -1,7 +1,7 @@
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
+import { METADATA_BYTES, parseJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { asObject, badMetadata, isObject, type JsonObject, member, showJson, unsupported } from './document.ts'
-import { parseJson } from './json.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
 import { parseArray } from './parse-array.ts'
 import { checkMembers } from './v3.ts'
@@ -28,7 +28,7 @@ export interface HierarchyOptions {
   readonly names?: readonly string[] | undefined
   /** False to read the metadata of each node, even where they lie together in one object. Default: true. */
   readonly consolidated?: boolean | undefined
-  /** Bytes that one object of metadata may have. Default: 64 MiB. */
+  /** Bytes that one object of metadata may have. Default: 16 MiB. */
   readonly metadataBytes?: number | undefined
 }
 
@@ -63,8 +63,6 @@ interface NodeDocuments {
   attributes?: unknown
 }
 
-/** What parsing takes is some ten times that. */
-export const METADATA_BYTES = 64 * 2 ** 20
 const MAX_PATH_LENGTH = 4096
 const MAX_BARE_GROUPS = 100_000
 /** Nodes that are read at a time; the store may let fewer through. */
@@ -76,10 +74,10 @@ const V2_OBJECTS = { '.zarray': 'array', '.zgroup': 'group', '.zattrs': 'attribu
 export class Hierarchy {
   readonly #reader: MetadataReader
   readonly #options: HierarchyOptions
-  /** Metadata that lay together, by path. */
-  readonly #documents = new Map<string, NodeDocuments>()
-  /** Groups below which all metadata are known. */
-  readonly #complete: string[] = []
+  /** Metadata that lay together. */
+  readonly #known = new Folder()
+  /** The names of the options, once they are asked for. */
+  #named: Folder | undefined
   /** The version of the place, once it is known. */
   #version: 2 | 3 | undefined
 
@@ -97,7 +95,8 @@ export class Hierarchy {
   async node(path: string): Promise<ZarrNode | undefined> {
     return within(this.#label(path), async () => {
       checkPath(path)
-      const documents = this.#isKnown(path) ? this.#documents.get(path) : await this.#read(path)
+      const { documents: kept, isComplete } = this.#known.find(path)
+      const documents = kept ?? (isComplete ? undefined : await this.#read(path))
       return documents && this.#parse(path, documents)
     })
   }
@@ -128,23 +127,23 @@ export class Hierarchy {
 
   /** Whether the metadata of all that is below a group came together. */
   isComplete(path: string): boolean {
-    return this.#complete.some((group) => group === '' || path === group || path.startsWith(`${group}/`))
+    return this.#known.find(path).isComplete
   }
 
   /** Names in a group; where they are sure, there is something of each. */
   async #names(path: string): Promise<{ names: Set<string>; isSure: boolean }> {
-    const prefix = path === '' ? '' : `${path}/`
-    const childrenAmong = (keys: Iterable<string>): Set<string> => {
-      const names = new Set<string>()
-      for (const key of keys) {
-        const name = key.startsWith(prefix) ? key.slice(prefix.length).split('/', 1)[0]! : ''
-        if (name !== '' && name !== 'zarr.json' && !/^\.z(array|group|attrs|metadata)$/.test(name)) names.add(name)
-      }
-      return names
+    if (this.#options.names !== undefined) {
+      this.#named ??= folderOf(this.#options.names)
+      return { names: nodesAmong(this.#named.find(path).names), isSure: true }
     }
-    if (this.#options.names !== undefined) return { names: childrenAmong(this.#options.names), isSure: true }
-    if (this.isComplete(path)) return { names: childrenAmong(this.#documents.keys()), isSure: true }
-    if (this.#reader.list !== undefined) return { names: childrenAmong(await this.#reader.list(prefix)), isSure: false }
+    const known = this.#known.find(path)
+    if (known.isComplete) return { names: nodesAmong(known.names), isSure: true }
+    if (this.#reader.list !== undefined) {
+      const prefix = path === '' ? '' : `${path}/`
+      const keys = await this.#reader.list(prefix)
+      const below = keys.filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length).split('/', 1)[0]!)
+      return { names: nodesAmong(below), isSure: false }
+    }
     const text = 'the place cannot tell what is in a group that has no consolidated metadata; pass the names of its arrays'
     throw new HyperslabError('UnsupportedError', text, { expected: 'names' })
   }
@@ -167,7 +166,7 @@ export class Hierarchy {
     if (isRoot && isTogether && second !== undefined && array === undefined) {
       this.#version = 2
       this.#keepConsolidated(second)
-      return this.#documents.get('')
+      return this.#known.documents
     }
     if (!mayBe(2)) return undefined
     const [attributes, group] = await Promise.all([
@@ -184,7 +183,7 @@ export class Hierarchy {
     const bytes = await this.#reader.get(key, metadataBytes)
     if (bytes === undefined) return undefined
     if (bytes.length > metadataBytes) throw metadataTooLarge(key, bytes.length, metadataBytes)
-    return parseJson(bytes, key)
+    return parseJson(bytes, key, { maxBytes: metadataBytes, limit: 'limits.metadataBytes' })
   }
 
   /** Keeps what `.zmetadata` has: the objects of all nodes by their keys. */
@@ -193,22 +192,38 @@ export class Hierarchy {
     if (member(members, 'record_size') !== undefined)
       unsupported('references in Parquet files cannot be read; write them as JSON')
     const objects = asObject(member(members, 'metadata'), 'metadata of .zmetadata')
+    const byPath = new Map<string, NodeDocuments>()
     for (const [key, content] of Object.entries(objects)) {
       const name = key.slice(key.lastIndexOf('/') + 1)
       if (!Object.hasOwn(V2_OBJECTS, name)) continue
-      const documents = this.#at(parentOf(key))
+      const path = parentOf(key)
+      const documents = byPath.get(path) ?? {}
       documents[V2_OBJECTS[name as keyof typeof V2_OBJECTS]] = content
+      byPath.set(path, documents)
     }
-    const paths = [...this.#documents.keys()]
     // Groups above others may have no object of their own.
-    for (const path of paths.filter(({ length }) => length <= MAX_PATH_LENGTH))
-      for (let above = parentOf(path); above !== '' && !this.#documents.has(above); above = parentOf(above)) {
-        if (this.#documents.size - paths.length === MAX_BARE_GROUPS)
-          badMetadata(`.zmetadata has more than ${MAX_BARE_GROUPS} groups without metadata`)
-        this.#at(above)
-      }
-    this.#at('')
-    this.#complete.push('')
+    this.#keep('', byPath, '.zmetadata', (folder) => {
+      folder.documents ??= {}
+    })
+    this.#known.documents ??= {}
+    this.#known.isComplete = true
+  }
+
+  /**
+   * Keeps the documents of nodes below a path.
+   * @param bare is told of each group that has none of its own
+   */
+  #keep(path: string, byPath: ReadonlyMap<string, NodeDocuments>, what: string, bare: (folder: Folder) => void): void {
+    let most = byPath.size + MAX_BARE_GROUPS
+    const grow = (folder: Folder): void => {
+      if (most-- === 0) badMetadata(`${what} has more than ${MAX_BARE_GROUPS} groups without metadata`)
+      bare(folder)
+    }
+    const root = this.#known.at(path)
+    // A path that is too long is kept by its first name, and refused when that is asked for.
+    for (const [name, documents] of byPath)
+      if (name.length > MAX_PATH_LENGTH) root.at(name.split('/', 1)[0]!)
+      else root.at(name, grow).documents = documents
   }
 
   /** Keeps what the `zarr.json` of a group has of all nodes below. */
@@ -216,20 +231,11 @@ export class Hierarchy {
     const inline = isObject(value) ? member(value, 'consolidated_metadata') : undefined
     if (!isObject(inline) || member(inline, 'kind') !== 'inline' || member(value as JsonObject, 'node_type') !== 'group') return
     const nodes = asObject(member(inline, 'metadata'), 'metadata of consolidated_metadata')
-    const prefix = path === '' ? '' : `${path}/`
-    for (const [name, v3] of Object.entries(nodes)) this.#documents.set(prefix + name, { v3 })
-    this.#documents.set(path, { v3: value })
-    this.#complete.push(path)
-  }
-
-  #at(path: string): NodeDocuments {
-    const documents = this.#documents.get(path) ?? {}
-    this.#documents.set(path, documents)
-    return documents
-  }
-
-  #isKnown(path: string): boolean {
-    return this.#documents.has(path) || this.isComplete(path)
+    const byPath = new Map(Object.entries(nodes).map(([name, v3]) => [name, { v3 }]))
+    this.#keep(path, byPath, 'consolidated_metadata', () => undefined)
+    const folder = this.#known.at(path)
+    folder.documents = { v3: value }
+    folder.isComplete = true
   }
 
   #parse(path: string, { v3, array, group, attributes }: NodeDocuments): ZarrNode {
@@ -256,6 +262,59 @@ export class Hierarchy {
     return path === '' ? { file } : { file, array: path }
   }
 }
+
+/** What is known of a path and of those below it. */
+class Folder {
+  documents: NodeDocuments | undefined
+  /** Whether the documents of all nodes below are known. */
+  isComplete = false
+  #folders: Map<string, Folder> | undefined
+
+  get names(): Iterable<string> {
+    return this.#folders?.keys() ?? []
+  }
+
+  /** The folder at a path below, made where there is none. */
+  at(path: string, grow?: (folder: Folder) => void): Folder {
+    let folder: Folder = this
+    for (const name of namesOf(path)) {
+      folder.#folders ??= new Map()
+      let next = folder.#folders.get(name)
+      if (next === undefined) {
+        next = new Folder()
+        folder.#folders.set(name, next)
+        grow?.(next)
+      }
+      folder = next
+    }
+    return folder
+  }
+
+  /** What is known of a path below; all that is below a complete folder is. */
+  find(path: string): Pick<Folder, 'documents' | 'isComplete' | 'names'> {
+    let folder: Folder = this
+    let { isComplete } = folder
+    for (const name of namesOf(path)) {
+      const next = folder.#folders?.get(name)
+      if (next === undefined) return { documents: undefined, isComplete, names: [] }
+      folder = next
+      isComplete ||= folder.isComplete
+    }
+    return { documents: folder.documents, isComplete, names: folder.names }
+  }
+}
+
+const namesOf = (path: string): string[] => (path === '' ? [] : path.split('/'))
+
+function folderOf(paths: Iterable<string>): Folder {
+  const root = new Folder()
+  for (const path of paths) root.at(path.length > MAX_PATH_LENGTH ? path.split('/', 1)[0]! : path)
+  return root
+}
+
+/** Names of what may be nodes: not empty, and none of the objects that metadata are. */
+const nodesAmong = (names: Iterable<string>): Set<string> =>
+  new Set([...names].filter((name) => name !== '' && name !== 'zarr.json' && !/^\.z(array|group|attrs|metadata)$/.test(name)))
 
 /** The groups that a path lies in, the outermost first, without the root. */
 export const groupsAbove = (path: string): string[] =>

@@ -1,8 +1,12 @@
 import { decodeBase64 } from '../../core/base64.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
+import { JsonMembers } from '../../core/json-members.ts'
+import { KeyIndex } from '../../core/keys.ts'
+import type { Signal } from '../../core/signal.ts'
 import {
   changed,
   endsBefore,
+  type ListOptions,
   type ObjectInfo,
   objectTooLarge,
   type RangeOptions,
@@ -12,8 +16,7 @@ import {
   type Tail,
   type WholeOptions,
 } from '../../store/store.ts'
-import { asLength, asObject, asText, badMetadata, isObject, type JsonObject, member, showJson, unsupported } from './document.ts'
-import { parseJson, writeJson } from './json.ts'
+import { asLength, asObject, asText, badMetadata, type JsonObject, member, showJson, unsupported } from './document.ts'
 
 /** An object of a store. */
 export interface StoredObject {
@@ -54,31 +57,34 @@ interface Target {
  * files have no versions of their own.
  */
 export class ReferenceStore implements Store {
-  readonly #references: JsonObject
+  readonly #references: JsonMembers
   readonly #templates: JsonObject
   readonly #place: ReferencePlace
+  #keys: KeyIndex | undefined
   readonly #targets = new Map<string, Promise<StoredObject>>()
   readonly #http = new Map<string, Promise<Store>>()
 
-  /**
-   * @throws FormatError for what is no JSON of references; UnsupportedError for `gen`, and for versions that
-   *   nobody here knows
-   */
-  constructor(json: Uint8Array, place: ReferencePlace) {
+  private constructor(references: JsonMembers, templates: JsonObject, place: ReferencePlace) {
+    this.#references = references
+    this.#templates = templates
     this.#place = place
-    const members = asObject(parseJson(json, 'the list of references'), 'the list of references')
-    const version = member(members, 'version')
-    if (version === undefined) {
-      this.#references = members
-      this.#templates = {}
-      return
-    }
+  }
+
+  /**
+   * Reads the names of references. What one says is parsed when it is asked for.
+   * @throws FormatError for bytes that are no JSON of references; UnsupportedError for `gen`, and for other
+   *   versions; TooLargeError for more than 2^23 references
+   */
+  static async open(json: Uint8Array, place: ReferencePlace, signal?: Signal): Promise<ReferenceStore> {
+    const members = await JsonMembers.read(json, 'the list of references', { most: MOST_REFERENCES, inner: 'refs', signal })
+    if (!members.has('version')) return new ReferenceStore(members, {}, place)
+    const version = members.get('version')
     if (version !== 1) unsupported(`references of version ${showJson(version)} cannot be read`, version)
-    const generated = member(members, 'gen') ?? []
+    const generated = members.get('gen') ?? []
     if (!Array.isArray(generated) || generated.length > 0)
       unsupported("references that are generated ('gen') cannot be read; write them out")
-    this.#references = asObject(member(members, 'refs'), 'refs')
-    this.#templates = asObject(member(members, 'templates') ?? {}, 'templates')
+    const references = members.inner('refs') ?? badMetadata(`refs must be an object, got ${showJson(members.get('refs'))}`)
+    return new ReferenceStore(references, asObject(members.get('templates') ?? {}, 'templates'), place)
   }
 
   describe(key: string): string {
@@ -131,14 +137,18 @@ export class ReferenceStore implements Store {
     })
   }
 
-  async list(prefix: string): Promise<string[]> {
-    return Object.keys(this.#references).filter((key) => key.startsWith(prefix))
+  async list(prefix: string, { shallow }: ListOptions = {}): Promise<string[]> {
+    this.#keys ??= new KeyIndex(this.#references.names)
+    return this.#keys.below(prefix, shallow)
   }
 
   /** The URLs of all that references name, as they are written, with templates filled in. */
   targets(): Set<string> {
-    const references = Object.values(this.#references).filter((reference) => inlineBytes(reference) === undefined)
-    return new Set(references.map((reference) => this.#targetOf(reference).url))
+    const urls = new Set<string>()
+    for (const key of this.#references.names) {
+      if (this.#inlineBytes(key) === undefined) urls.add(this.#targetOf(this.#references.get(key)).url)
+    }
+    return urls
   }
 
   async close(): Promise<void> {
@@ -152,11 +162,10 @@ export class ReferenceStore implements Store {
   /** @throws NotFoundError when a reference points to nothing: it says that there is an object */
   async #open<T>(key: string, to: Opened<T>): Promise<T | undefined> {
     return within({ file: this.describe(key) }, async () => {
-      const reference = member(this.#references, key)
-      if (reference === undefined) return undefined
-      const inline = inlineBytes(reference)
+      if (!this.#references.has(key)) return undefined
+      const inline = this.#inlineBytes(key)
       if (inline !== undefined) return to.inline(inline)
-      const target = this.#targetOf(reference)
+      const target = this.#targetOf(this.#references.get(key))
       const { store, path } = await this.#locate(target.url)
       const { offset, length } = target
       const result =
@@ -166,6 +175,16 @@ export class ReferenceStore implements Store {
       if (result !== undefined) return result
       throw new HyperslabError('NotFoundError', `the reference points to ${store.describe(path)}, where there is nothing`)
     })
+  }
+
+  /** The object that the JSON itself has: text, base64, or, of metadata, JSON. */
+  #inlineBytes(key: string): Uint8Array | undefined {
+    const bytes = this.#references.bytesOf(key)!
+    if (bytes[0] === OPEN_OBJECT) return bytes.slice()
+    if (bytes[0] !== QUOTE) return undefined
+    const text = asText(this.#references.get(key), 'a reference')
+    if (!text.startsWith('base64:')) return new TextEncoder().encode(text)
+    return decodeBase64(text.slice('base64:'.length)) ?? badMetadata('a reference is not the base64 that it says it is')
   }
 
   #targetOf(reference: unknown): Target {
@@ -239,16 +258,12 @@ interface Opened<T> {
   whole(object: StoredObject): Promise<T | undefined>
 }
 
+const [QUOTE, OPEN_OBJECT] = [34, 123]
+/** References of one list: of each, its name and its place in the JSON are kept. */
+const MOST_REFERENCES = 2 ** 23
+
 const INLINE = 'inline'
 const PART = 'part'
-
-/** What the JSON itself has of an object: text, base64, or, of metadata, JSON. */
-function inlineBytes(reference: unknown): Uint8Array | undefined {
-  if (isObject(reference)) return new TextEncoder().encode(writeJson(reference))
-  if (typeof reference !== 'string') return undefined
-  if (!reference.startsWith('base64:')) return new TextEncoder().encode(reference)
-  return decodeBase64(reference.slice('base64:'.length)) ?? badMetadata('a reference is not the base64 that it says it is')
-}
 
 const isHttp = (url: string): boolean => /^https?:/i.test(url)
 

@@ -1,7 +1,7 @@
 import { isHyperslabError } from '../../core/errors.ts'
+import { writeJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import type { ZarrArray, ZarrGroup } from './group.ts'
-import { writeJson } from './json.ts'
 import { isUnreadable, treeOf, type ZarrTree } from './tree.ts'
 
 type Node = ZarrArray | ZarrGroup

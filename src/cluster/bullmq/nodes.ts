@@ -1,3 +1,4 @@
+import { parseJson } from '../../core/json.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { TaskTree } from '../task-tree.ts'
 import type { JobsOptions, NodeData, NodeJob, RunData } from './engine.ts'
@@ -13,8 +14,12 @@ export interface NodeRunner extends TaskTree {
   close?(): Promise<void>
 }
 
+/** Characters of the plan of a run. */
+const MOST_BYTES = 256 * 2 ** 20
+
 /** The plan of a run. */
-export const contentOf = ({ data }: NodeJob): unknown => JSON.parse((data as RunData).content)
+export const contentOf = ({ data }: NodeJob): unknown =>
+  parseJson((data as RunData).content, 'the plan of a run', { maxBytes: MOST_BYTES, exact: false })
 
 /** The ids of jobs may have no colon and not be numbers. */
 export const runId = (plan: string): string => `${plan}-run`

@@ -1,3 +1,4 @@
+import { parseJson } from '../../core/json.ts'
 import { raceAbort, type Signal } from '../../core/signal.ts'
 import { randomName } from '../conditions.ts'
 import { errorCode, fileError } from './errors.ts'
@@ -169,7 +170,7 @@ const idOf = (text: string, stats: Parameters<typeof etagOf>[0]): string => text
 
 function parsed(text: string): Holder {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseJson(text, 'the lock', { exact: false })
     return typeof value === 'object' && value !== null ? value : {}
   } catch {
     return {}

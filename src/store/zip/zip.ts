@@ -1,4 +1,5 @@
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
+import { KeyIndex } from '../../core/keys.ts'
 import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
 import type { Signal } from '../../core/signal.ts'
 import { SingleFlight } from '../../core/single-flight.ts'
@@ -7,6 +8,7 @@ import {
   changed,
   checkWhole,
   endsBefore,
+  type ListOptions,
   type ObjectInfo,
   type RangeOptions,
   readTail,
@@ -32,6 +34,8 @@ const CHECKS: Checks<ZipOptions> = { store: 'Store', path: 'string', maxDirector
 /** One version of the archive. */
 interface Archive extends ObjectInfo {
   readonly entries: ReadonlyMap<string, ZipEntry>
+  /** Their names in order, once they are listed. */
+  keys?: KeyIndex
   readonly directoryOffset: number
   /** Where the content of those begins that were read. */
   readonly offsets: Map<ZipEntry, number>
@@ -146,9 +150,10 @@ export class ZipStore implements Store {
   /**
    * Also names files that are compressed: they are there, and to read around them could give wrong values.
    */
-  async list(prefix: string, { signal }: StoreOptions = {}): Promise<string[]> {
-    const { entries } = await this.#open(signal)
-    return [...entries.keys()].filter((name) => name.startsWith(prefix))
+  async list(prefix: string, { signal, shallow }: ListOptions = {}): Promise<string[]> {
+    const archive = await this.#open(signal)
+    archive.keys ??= new KeyIndex(archive.entries.keys())
+    return archive.keys.below(prefix, shallow)
   }
 
   /** Closes the store in which the archive lies. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { parseJson } from '../../../src/adapters/zarr/json.ts'
 import type { ZarrArrayMetadata } from '../../../src/adapters/zarr/metadata.ts'
 import { parseArray } from '../../../src/adapters/zarr/parse-array.ts'
+import { parseJson } from '../../../src/core/json.ts'
 
 const WHERE = { file: 'a.zarr', array: 'x' }
 

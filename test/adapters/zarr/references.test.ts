@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { Hierarchy } from '../../../src/adapters/zarr/hierarchy.ts'
-import { parseJson } from '../../../src/adapters/zarr/json.ts'
 import { type ReferencePlace, ReferenceStore } from '../../../src/adapters/zarr/references.ts'
 import { isHyperslabError } from '../../../src/core/errors.ts'
+import { parseJson } from '../../../src/core/json.ts'
 import { openZarr } from '../../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 
@@ -19,9 +19,9 @@ const NEVER: ReferencePlace['openHttp'] = async () => {
   throw new Error('no other place is opened')
 }
 
-function open(references: unknown, place: Partial<ReferencePlace> & Pick<ReferencePlace, 'home'>): ReferenceStore {
+function open(references: unknown, place: Partial<ReferencePlace> & Pick<ReferencePlace, 'home'>): Promise<ReferenceStore> {
   const json = typeof references === 'string' ? references : JSON.stringify(references)
-  return new ReferenceStore(bytesOf(json), { file: 'refs.json', isLocal: true, openHttp: NEVER, ...place })
+  return ReferenceStore.open(bytesOf(json), { file: 'refs.json', isLocal: true, openHttp: NEVER, ...place })
 }
 
 const failure = async (work: () => Promise<unknown>): Promise<string> => {
@@ -34,7 +34,7 @@ const failure = async (work: () => Promise<unknown>): Promise<string> => {
 
 test('text, base64, objects, whole files and parts of them', async () => {
   const home = { store: await storeOf({ 'data/x.bin': '0123456789', 'y.bin': 'abcdef' }), path: 'data/refs.json' }
-  const store = open(
+  const store = await open(
     {
       '.zgroup': '{"zarr_format": 2}',
       text: 'plain',
@@ -71,7 +71,7 @@ test('text, base64, objects, whole files and parts of them', async () => {
 
 test('a part ends where its reference says, not where the file does', async () => {
   const home = { store: await storeOf({ 'x.bin': '0123456789' }), path: 'refs.json' }
-  const store = open({ part: ['x.bin', 3, 4], beyond: ['x.bin', 8, 4], text: 'abc' }, { home })
+  const store = await open({ part: ['x.bin', 3, 4], beyond: ['x.bin', 8, 4], text: 'abc' }, { home })
   expect(await failure(() => store.getRange('part', 2, 3))).toMatch(/^FormatError: refs.json: part: the file ends at byte 4/)
   expect(await failure(() => store.getRange('text', 2, 3))).toMatch(/^FormatError: refs.json: text: the file ends at byte 3/)
   expect(await failure(() => store.get('beyond'))).toMatch(/^FormatError: memory:x.bin: the file ends at byte 10/)
@@ -84,7 +84,7 @@ test('a part ends where its reference says, not where the file does', async () =
 
 test('a reference to nothing is an error, not a missing chunk', async () => {
   const home = { store: await storeOf({}), path: 'refs.json' }
-  const store = open({ part: ['gone.bin', 3, 4], whole: ['gone.bin'] }, { home })
+  const store = await open({ part: ['gone.bin', 3, 4], whole: ['gone.bin'] }, { home })
   for (const work of [
     () => store.get('part'),
     () => store.get('whole'),
@@ -99,7 +99,7 @@ test('a reference to nothing is an error, not a missing chunk', async () => {
 test('templates of version 1 are filled in', async () => {
   const home = { store: await storeOf({ 'a/b.bin': '0123456789' }), path: 'refs.json' }
   const refs = { x: ['{{u}}/b.bin', 0, 2], y: ['{{ u }}/{{name}}', 2, 2], z: '{{u}}' }
-  const store = open({ version: 1, templates: { u: 'a', name: 'b.bin' }, refs }, { home })
+  const store = await open({ version: 1, templates: { u: 'a', name: 'b.bin' }, refs }, { home })
   expect(text((await store.get('x'))?.bytes)).toBe('01')
   expect(text((await store.get('y'))?.bytes)).toBe('23')
   expect(text((await store.get('z'))?.bytes)).toBe('{{u}}')
@@ -114,7 +114,7 @@ test('what kerchunk can write and nobody here reads is refused by name', async (
     nested: ['{{n}}', 0, 1],
     ok: ['a.bin'],
   }
-  const store = open({ version: 1, templates: { f: '{{c}}.bin', n: '{{f}}' }, gen: [], refs }, { home })
+  const store = await open({ version: 1, templates: { f: '{{c}}.bin', n: '{{f}}' }, gen: [], refs }, { home })
   for (const key of ['call', 'block', 'unknown', 'nested'])
     expect(await failure(() => store.get(key))).toMatch(
       /^UnsupportedError: refs.json: \w+: expressions of Jinja in references cannot be read/,
@@ -147,13 +147,13 @@ test.each([
   [['a.bin', 0, 1, 2]],
   ['base64:***'],
 ])('%j is no reference', async (reference) => {
-  const store = open({ x: reference }, { home: { store: await storeOf({ 'a.bin': 'ab' }), path: 'refs.json' } })
+  const store = await open({ x: reference }, { home: { store: await storeOf({ 'a.bin': 'ab' }), path: 'refs.json' } })
   expect(await failure(() => store.get('x'))).toMatch(/^FormatError: refs.json: x: /)
 })
 
 test('integers of inline metadata stay exact', async () => {
   const home = { store: await storeOf({}), path: 'refs.json' }
-  const store = open('{"x/.zarray": {"fill_value": -9223372036854775807, "other": NaN, "zero": -0.0}}', { home })
+  const store = await open('{"x/.zarray": {"fill_value": -9223372036854775807, "other": NaN, "zero": -0.0}}', { home })
   const { bytes } = (await store.get('x/.zarray'))!
   expect(parseJson(bytes, 'test')).toEqual({ fill_value: -9223372036854775807n, other: Number.NaN, zero: -0 })
 })
@@ -170,7 +170,10 @@ async function remote(refs: object, more: Partial<ReferencePlace> = {}) {
     opened.push(query)
     return other
   }
-  return { opened, store: open(refs, { home, url: 'https://a.org/d/refs.json?token=1', isLocal: false, openHttp, ...more }) }
+  return {
+    opened,
+    store: await open(refs, { home, url: 'https://a.org/d/refs.json?token=1', isLocal: false, openHttp, ...more }),
+  }
 }
 
 test('references on the web are relative to their URL, and what lies elsewhere is asked without credentials', async () => {
@@ -214,7 +217,7 @@ test('references on the web never name files of this machine', async () => {
   const { store, opened } = await remote(Object.fromEntries(urls.map((url) => [url, [url]])))
   for (const url of urls) expect(await failure(() => store.get(url))).toMatch(/^UnsupportedError: refs.json: /)
   expect(opened).toEqual([])
-  const bare = open(
+  const bare = await open(
     { x: ['/etc/passwd'], y: ['file:///etc/passwd'] },
     { home: { store: await storeOf({ '/etc/passwd': 'root' }), path: 'refs.json' }, isLocal: false },
   )
@@ -226,7 +229,7 @@ test('references on the web never name files of this machine', async () => {
 
 test('references in a local file may name other files', async () => {
   const home = { store: await storeOf({ '/data/x.bin': 'abs' }), path: 'refs.json' }
-  const store = open({ x: ['/data/x.bin'], y: ['file:///data/x.bin', 1, 1] }, { home })
+  const store = await open({ x: ['/data/x.bin'], y: ['file:///data/x.bin', 1, 1] }, { home })
   expect(text((await store.get('x'))?.bytes)).toBe('abs')
   expect(text((await store.get('y'))?.bytes)).toBe('b')
 })
@@ -249,7 +252,7 @@ test('places of other kinds are those that an option maps', async () => {
     /^UnsupportedError: refs.json: x: s3: references are read where the option 'resolve' maps them/,
   )
   const bucket = { store: await storeOf({ 'd/k.bin': 'own' }), path: 'd/refs.json' }
-  const own = open(
+  const own = await open(
     { x: ['s3://b/d/k.bin'], y: ['k.bin'], z: ['s3://c/d/k.bin'] },
     { home: bucket, url: 's3://b/d/refs.json', isLocal: false },
   )

@@ -1,10 +1,10 @@
 import { HyperslabError, within } from '../../../core/errors.ts'
+import { METADATA_BYTES, parseJson } from '../../../core/json.ts'
 import { forEachLimited, Lock } from '../../../core/limiter.ts'
 import type { Signal } from '../../../core/signal.ts'
 import type { Store } from '../../../store/store.ts'
 import { asObject, isObject, type JsonObject, member } from '../document.ts'
-import { checkPath, groupsAbove, Hierarchy, METADATA_BYTES, type MetadataReader } from '../hierarchy.ts'
-import { parseJson } from '../json.ts'
+import { checkPath, groupsAbove, Hierarchy, type MetadataReader } from '../hierarchy.ts'
 import { encodeDocument, groupDocument } from './document.ts'
 import type { ObjectWriter } from './object-writer.ts'
 
@@ -17,6 +17,8 @@ export interface NodePlace {
   readonly root: string
   /** How errors name it. */
   readonly file: string
+  /** Bytes that one object of metadata may have. */
+  readonly metadataBytes?: number | undefined
 }
 
 /** Objects of metadata of a node, of both versions. */
@@ -111,8 +113,8 @@ export class NodeWriter {
    */
   async read(path: string, name: string): Promise<JsonObject> {
     const key = path === '' ? name : `${path}/${name}`
-    const bytes = await this.#place.reader.get(key, METADATA_BYTES)
-    return bytes === undefined ? this.#removed(path) : asObject(parseJson(bytes, key), key)
+    const bytes = await this.#place.reader.get(key, this.#metadataBytes)
+    return bytes === undefined ? this.#removed(path) : asObject(this.#parse(bytes, key), key)
   }
 
   /**
@@ -126,7 +128,7 @@ export class NodeWriter {
     let content: JsonObject = {}
     await this.#place.objects.change(this.#at(key), { signal }, async (old) => {
       if (old === undefined && name !== '.zattrs') this.#removed(path)
-      content = change(old === undefined ? {} : asObject(parseJson(old, key), key))
+      content = change(old === undefined ? {} : asObject(this.#parse(old, key), key))
       return encodeDocument(content)
     })
     if (name === 'zarr.json') await this.#keepInStep(path, content)
@@ -147,10 +149,10 @@ export class NodeWriter {
     const take = async (at: string): Promise<void> => {
       for (const name of names) {
         const key = at === '' ? name : `${at}/${name}`
-        const bytes = await this.#place.reader.get(key, METADATA_BYTES)
+        const bytes = await this.#place.reader.get(key, this.#metadataBytes)
         if (bytes === undefined) continue
         const own = key.slice(path === '' ? 0 : path.length + 1)
-        members.push([version === 3 ? own.slice(0, -'/zarr.json'.length) : own, asObject(parseJson(bytes, key), key)])
+        members.push([version === 3 ? own.slice(0, -'/zarr.json'.length) : own, asObject(this.#parse(bytes, key), key)])
       }
     }
     if (version === 2) await take(path)
@@ -198,7 +200,7 @@ export class NodeWriter {
       const own = above === '' ? path : path.slice(above.length + 1)
       const key = above === '' ? 'zarr.json' : `${above}/zarr.json`
       await this.#place.objects.change(this.#at(key), {}, async (old) => {
-        const stored = old && parseJson(old, key)
+        const stored = old && this.#parse(old, key)
         const inline = isObject(stored) ? member(stored, 'consolidated_metadata') : undefined
         if (!isObject(stored) || !isObject(inline)) return old
         const members = Object.entries(asObject(member(inline, 'metadata') ?? {}, 'metadata of consolidated_metadata'))
@@ -216,12 +218,20 @@ export class NodeWriter {
   async #keepInStep2(key: string, content: JsonObject | undefined): Promise<void> {
     await this.#place.objects.change(this.#at('.zmetadata'), {}, async (old) => {
       if (old === undefined) return old
-      const stored = asObject(parseJson(old, '.zmetadata'), '.zmetadata')
+      const stored = asObject(this.#parse(old, '.zmetadata'), '.zmetadata')
       const members = Object.entries(asObject(member(stored, 'metadata'), 'metadata of .zmetadata'))
       const others = members.filter(([at]) => at !== key && (content !== undefined || !at.startsWith(`${key}/`)))
       const metadata = Object.fromEntries(content === undefined ? others : [...others, [key, content]])
       return encodeDocument({ ...stored, metadata })
     })
+  }
+
+  get #metadataBytes(): number {
+    return this.#place.metadataBytes ?? METADATA_BYTES
+  }
+
+  #parse(bytes: Uint8Array, key: string): unknown {
+    return parseJson(bytes, key, { maxBytes: this.#metadataBytes, limit: 'limits.metadataBytes' })
   }
 
   #removed(path: string): never {

@@ -3,12 +3,12 @@ import type { NamedValues } from '../../../array/source.ts'
 import { largestDivisor } from '../../../core/divisors.ts'
 import { type DType, elementBytes, isFixed } from '../../../core/dtype.ts'
 import { HyperslabError } from '../../../core/errors.ts'
+import { writeJson } from '../../../core/json.ts'
 import { eachIndex, sizeOf, stridesOf } from '../../../core/shape.ts'
 import { isStrided, type PinnedChunks, type StridedChunk } from '../../../engine/block.ts'
 import type { ChunkIndex } from '../../../engine/chunk-index.ts'
 import type { ChunkGrid } from '../../../grid/chunks.ts'
 import type { JsonObject } from '../document.ts'
-import { writeJson } from '../json.ts'
 import { attributesDocument, fillDocument, storedTypeOf } from './document.ts'
 
 /** Where a chunk is: bytes of a file. */

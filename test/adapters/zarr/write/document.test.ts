@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseJson } from '../../../../src/adapters/zarr/json.ts'
 import { parseArrayV3 } from '../../../../src/adapters/zarr/v3.ts'
 import {
   arrayDocument,
@@ -29,6 +28,7 @@ import {
   toBytes,
   toElement,
 } from '../../../../src/core/dtype.ts'
+import { parseJson } from '../../../../src/core/json.ts'
 import { zarrPython } from '../../../support/python.ts'
 
 /** Elements of a type, the ends and what is no number among them. */

@@ -1,7 +1,10 @@
-import { messageOf } from '../../core/errors.ts'
-import { badMetadata } from './document.ts'
+import { HyperslabError, messageOf } from './errors.ts'
 
-/** Lists and objects in each other; what nests deeper is no metadata. */
+/** Bytes that one document of JSON may have by default. */
+export const METADATA_BYTES = 16 * 2 ** 20
+/** Bytes of the limit for each value: what a value takes in memory is bounded by that. */
+const BYTES_PER_VALUE = 8
+/** Deepest nesting of lists and objects. */
 const MAX_DEPTH = 200
 /** Digits of integers that are kept exactly: more than 128 bits have. */
 const MAX_DIGITS = 40
@@ -17,22 +20,74 @@ const WORDS: readonly (readonly [string, unknown])[] = [
   ['-Infinity', Number.NEGATIVE_INFINITY],
 ]
 
+/** Options of parsing a document. */
+export interface JsonOptions {
+  /** Bytes that the document may have; it may have one value for every 8 of them. Default: 16 MiB. */
+  readonly maxBytes?: number | undefined
+  /** The option that raises `maxBytes`, as errors name it. */
+  readonly limit?: string | undefined
+  /** False for integers beyond 2^53 as numbers, as `JSON.stringify` writes them. Default: true. */
+  readonly exact?: boolean | undefined
+}
+
 /**
- * The value of a document of JSON, with integers beyond 2^53 as `bigint`, and with the NaN and infinities
- * that Python writes.
+ * Parses a document of JSON, with integers beyond 2^53 as `bigint`, and with the NaN and infinities that
+ * Python writes. Counts its values and its depth before it makes any of them.
  * @param what names the document in the error
- * @throws FormatError for what is not UTF-8 or not JSON
+ * @throws FormatError for text that is not UTF-8 or not JSON, or nests too deeply; TooLargeError
  */
-export function parseJson(source: Uint8Array | string, what: string): unknown {
+export function parseJson(source: Uint8Array | string, what: string, options: JsonOptions = {}): unknown {
+  const { maxBytes = METADATA_BYTES, exact = true } = options
+  if (source.length > maxBytes)
+    throw tooLarge(`${what} has ${source.length} bytes; up to ${maxBytes} are read`, source.length, maxBytes, options)
   try {
     const text = typeof source === 'string' ? source : new TextDecoder('utf-8', { fatal: true }).decode(source.slice())
-    const value = parseText(text)
-    checkDepth(value, MAX_DEPTH)
-    return value
+    checkBounds(text, what, maxBytes, options)
+    return exact ? parseText(text) : JSON.parse(text)
   } catch (cause) {
-    return badMetadata(`${what} is not JSON: ${messageOf(cause)}`)
+    if (cause instanceof HyperslabError) throw cause
+    throw new HyperslabError('FormatError', `${what} is not JSON: ${messageOf(cause)}`)
   }
 }
+
+function tooLarge(text: string, actual: number, expected: number, { limit }: JsonOptions): HyperslabError {
+  return new HyperslabError('TooLargeError', text, { actual, expected, ...(limit !== undefined && { limit }) })
+}
+
+/** Refuses documents that would take more memory or more of the stack than their length tells. */
+function checkBounds(text: string, what: string, maxBytes: number, options: JsonOptions): void {
+  // Small documents have their share without being counted.
+  const most = Math.ceil(maxBytes / BYTES_PER_VALUE) + 1024
+  let [values, depth] = [1, 0]
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === QUOTE) at = endOfText(text, at)
+    else if (unit === COMMA) values++
+    else if (unit === OPEN_LIST || unit === OPEN_OBJECT) {
+      values++
+      if (++depth > MAX_DEPTH) throw new SyntaxError(`it nests deeper than ${MAX_DEPTH}`)
+    } else if (unit === CLOSE_LIST || unit === CLOSE_OBJECT) depth--
+    if (values > most)
+      throw tooLarge(
+        `${what} has more than ${most} values, which documents of up to ${maxBytes} bytes may have`,
+        values,
+        most,
+        options,
+      )
+  }
+}
+
+/** The position of the quote that ends the text that begins at `at`; the last one where none does. */
+function endOfText(text: string, at: number): number {
+  for (let next = at + 1; next < text.length; next++) {
+    const unit = text.charCodeAt(next)
+    if (unit === QUOTE) return next
+    if (unit === BACKSLASH) next++
+  }
+  return text.length
+}
+
+const [QUOTE, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [34, 44, 92, 91, 93, 123, 125]
 
 function parseText(text: string): unknown {
   if (!LONG.test(text)) {
@@ -55,17 +110,10 @@ export function writeJson(value: unknown): string {
     .join(',')}}`
 }
 
-function checkDepth(value: unknown, room: number): void {
-  if (typeof value !== 'object' || value === null) return
-  if (room === 0) throw new SyntaxError(`it nests deeper than ${MAX_DEPTH}`)
-  for (const part of Array.isArray(value) ? value : Object.values(value)) checkDepth(part, room - 1)
-}
-
 /** Slower than the runtime's, and exact. */
 class ExactParser {
   readonly #text: string
   #at = 0
-  #depth = 0
 
   constructor(text: string) {
     this.#text = text
@@ -81,21 +129,14 @@ class ExactParser {
     this.#space()
     const first = this.#text[this.#at]
     if (first === '"') return this.#string()
-    if (first === '{') return this.#nested(() => this.#object())
-    if (first === '[') return this.#nested(() => this.#list())
+    if (first === '{') return this.#object()
+    if (first === '[') return this.#list()
     for (const [word, value] of WORDS) {
       if (!this.#text.startsWith(word, this.#at)) continue
       this.#at += word.length
       return value
     }
     return this.#number()
-  }
-
-  #nested<T>(parse: () => T): T {
-    if (++this.#depth > MAX_DEPTH) throw new SyntaxError(`it nests deeper than ${MAX_DEPTH}`)
-    const value = parse()
-    this.#depth--
-    return value
   }
 
   #object(): Record<string, unknown> {
