@@ -91,6 +91,8 @@ class Scan {
   async members(pace: Pace, inner?: string): Promise<[Map<string, number>, Map<string, JsonMembers>]> {
     const starts = new Map<string, number>()
     const objects = new Map<string, JsonMembers>()
+    const first = this.#next()
+    if (first === OPEN_LIST || first === QUOTE) throw new HyperslabError('FormatError', `${this.what} must be an object of JSON`)
     this.#expect(OPEN_OBJECT)
     if (this.#next() === CLOSE_OBJECT) {
       this.#at++
@@ -100,10 +102,10 @@ class Scan {
       if (pace.due()) await pace.turn()
       const name = this.#name()
       this.#expect(COLON)
-      const first = this.#next()
+      const begin = this.#next()
       starts.set(name, this.#at)
       if (starts.size > this.#most) throw this.#tooLarge(`has more than ${this.#most} members`, starts.size, this.#most)
-      if (name === inner && first === OPEN_OBJECT) objects.set(name, JsonMembers.of(this, (await this.members(pace))[0]))
+      if (name === inner && begin === OPEN_OBJECT) objects.set(name, JsonMembers.of(this, (await this.members(pace))[0]))
       else {
         objects.delete(name)
         this.value()
