@@ -21,7 +21,7 @@ const WORDS: readonly (readonly [string, unknown])[] = [
 ]
 
 /** Options of parsing a document. */
-export interface JsonOptions {
+interface JsonOptions {
   /** Bytes that the document may have; it may have one value for every 8 of them. Default: 16 MiB. */
   readonly maxBytes?: number | undefined
   /** The option that raises `maxBytes`, as errors name it. */

@@ -1,7 +1,7 @@
 import ts from 'typescript'
 
 /** A regular expression of a program, where it stands. */
-export interface Expression {
+interface Expression {
   readonly source: string
   readonly flags: string
   /** Line in the file, from 1. */
