@@ -2,15 +2,19 @@ import type { ZarrArray } from '../adapters/zarr/group.ts'
 import { treeOf } from '../adapters/zarr/tree.ts'
 import { Paths } from '../af/layers/paths.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import { joinForeignKey } from '../core/foreign-key.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import { Pace } from '../core/pace.ts'
 import type { Signal } from '../core/signal.ts'
 import { withoutEndings } from '../core/text.ts'
+import { confined } from '../store/confined.ts'
 import { type ObjectInfo, readWhole, type Store } from '../store/store.ts'
+import { targetKeys } from '../store/target-keys.ts'
 import { open } from './index.ts'
 import { type Location, resolveLocation } from './location.ts'
 import { openZarr } from './open-zarr.ts'
 import { formatIn, METADATA, type StoredAt, zarrIn } from './place-format.ts'
+import type { TargetOptions } from './target.ts'
 
 /** Objects that are copied at the same time, each in pieces of so many bytes: 64 MiB are held at most. */
 const OBJECTS_AT_ONCE = 8
@@ -24,7 +28,7 @@ export interface CopyProgress {
 }
 
 /** Options of copying a place. */
-export interface CopyPlaceOptions {
+export interface CopyPlaceOptions extends TargetOptions {
   /** Replaces what is there and is not the same, and removes what the source has not. */
   readonly overwrite?: boolean | undefined
   readonly signal?: Signal | undefined
@@ -44,6 +48,8 @@ export interface CopiedPlace {
 interface Parts {
   readonly from: StoredAt
   readonly to: StoredAt
+  /** The place that nothing is written out of: a folder, or a file with others beside it. */
+  readonly root: string
   readonly names: readonly string[]
   /** Those without which nothing opens: they go first where they are replaced, and come last. */
   readonly last: readonly string[]
@@ -67,7 +73,9 @@ export async function copyPlace(source: Location, target: Location, options: Cop
     opened.push(to.store)
     if (to.store.put === undefined || to.store.stage === undefined || to.store.delete === undefined)
       throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file: to.store.describe(to.path) })
-    const parts = await partsOf(source, from, to, options.signal)
+    const given = await partsOf(source, from, to, options.signal)
+    // Names come from the source.
+    const parts = { ...given, to: { ...given.to, store: confined(given.to.store, given.root, options) } }
     await checkApart(parts)
     return await copyParts(parts, options)
   } finally {
@@ -214,7 +222,8 @@ async function partsOf(source: Location, from: StoredAt, to: StoredAt, signal: S
   if (!isFile) throw new HyperslabError('NotFoundError', 'there is neither a file nor a Zarr array or group', { file })
   if (/\.zarr\/?$/i.test(to.path) && (await formatIn(from, signal)) === 'zip')
     return hierarchyParts(await zarrIn(from, 'zip', signal), to, signal)
-  return { from, to: named(to, from), names: [], last: [''], others: [] }
+  const target = named(to, from)
+  return { from, to: target, root: target.path, names: [], last: [''], others: [] }
 }
 
 async function isHierarchy({ store, path }: StoredAt, signal: Signal | undefined): Promise<boolean> {
@@ -226,7 +235,7 @@ const slashless = (path: string): string => withoutEndings(path, '/')
 
 /** A target that is a folder takes the name of the source. */
 const named = (to: StoredAt, { path }: StoredAt): StoredAt =>
-  to.path.endsWith('/') ? { ...to, path: to.path + path.slice(path.lastIndexOf('/') + 1) } : to
+  to.path.endsWith('/') ? { ...to, path: joinForeignKey(to.path, path.slice(path.lastIndexOf('/') + 1), to.store) } : to
 
 async function isObject({ store, path }: StoredAt, name: string, signal: Signal | undefined): Promise<boolean> {
   try {
@@ -249,7 +258,8 @@ async function containerParts(source: Location, from: StoredAt, given: StoredAt)
   const wanted = new Set(sidecars.map((number) => theirs.sidecar(number)))
   const known = (await to.store.list?.(`${stem(to.path)}.`)) ?? []
   const others = known.filter((key) => isSidecarOf(key, stem(to.path)) && !wanted.has(key))
-  return { from: { ...from, path: stem(from.path) }, to: { ...to, path: stem(to.path) }, names, last: ['.af'], others }
+  const places = { from: { ...from, path: stem(from.path) }, to: { ...to, path: stem(to.path) } }
+  return { ...places, root: to.path, names, last: ['.af'], others }
 }
 
 /** Statistics of another container are of no use, either. */
@@ -265,14 +275,18 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, signal: Signal | 
     })
   const keys =
     root.store.list === undefined ? await namedKeys(root, signal) : await root.store.list(root.path, { deep: true, signal })
-  const all = keys.map((key) => key.slice(root.path.length)).filter((name) => !name.startsWith('.hyperslab-'))
+  // Buckets may have empty objects that stand for folders.
+  const all = keys
+    .map((key) => key.slice(root.path.length))
+    .filter((name) => !name.startsWith('.hyperslab-') && name !== '' && !name.endsWith('/'))
+  await targetKeys(to.store, slashless(to.path), all)
   const last = METADATA.filter((name) => all.includes(name))
   const isMetadata = (name: string): boolean => METADATA.includes(name.slice(name.lastIndexOf('/') + 1))
   const below = all.filter((name) => !last.includes(name))
   const names = [...below.filter((name) => !isMetadata(name)), ...below.filter(isMetadata)]
   const wanted = new Set(all)
   const others = (await to.store.list(to.path, { deep: true, signal })).filter((key) => !wanted.has(key.slice(to.path.length)))
-  return { from: root, to, names, last, others }
+  return { from: root, to, root: slashless(to.path), names, last, others }
 }
 
 const prefixOf = (path: string): string => (slashless(path) === '' ? '' : `${slashless(path)}/`)

@@ -4,6 +4,7 @@ import { groupsAbove } from '../adapters/zarr/hierarchy.ts'
 import { rootOf } from '../adapters/zarr/open.ts'
 import { attributesDocument, groupDocument } from '../adapters/zarr/write/document.ts'
 import { type NewZarrArray, newArray } from '../adapters/zarr/write/new-array.ts'
+import { checkNodeNames } from '../adapters/zarr/write/node-names.ts'
 import type { NodeWriter } from '../adapters/zarr/write/nodes.ts'
 import type { PyramidStep } from '../adapters/zarr/write/pyramid.ts'
 import { DiskArray } from '../array/disk-array.ts'
@@ -22,8 +23,10 @@ import { showShape, sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import type { Store } from '../store/store.ts'
-import { type Location, resolveLocation } from './location.ts'
+import { targetKeys } from '../store/target-keys.ts'
+import type { Location } from './location.ts'
 import { SCRATCH, Scratch } from './scratch.ts'
+import { resolveTarget, type TargetOptions } from './target.ts'
 import { bootOf, FORMAT, RecordKeeper, readRecord, type WriteRecord } from './write-record.ts'
 
 /** Size that chunks have where nothing says otherwise. */
@@ -63,7 +66,7 @@ export interface ZarrExport {
 }
 
 /** Options of writing Zarr. */
-export interface ExportOptions {
+export interface ExportOptions extends TargetOptions {
   readonly codec?: string | undefined
   readonly level?: number | undefined
   /** Lengths of chunks along dimensions, by name. */
@@ -102,14 +105,14 @@ export type PlannedArray = ExportedArray & { readonly options: NewZarrArray; rea
  *   InvalidArgumentError for options that do not fit; errors of the store, and of reading the arrays
  */
 export async function exportZarr(given: ZarrExport, target: Location, options: ExportOptions): Promise<boolean> {
-  const { store, path } = await resolveLocation(target)
+  const { store, path } = await resolveTarget(target, options)
   const { signal, resume } = options
   const root = rootOf(path)
   const file = store.describe(root)
   try {
     return await within({ file }, async () => {
       const source = await inLevels(given, options.levels)
-      const planned = planArrays(source, options)
+      const planned = await planArrays(source, { store, root }, options)
       if (options.maxBytes !== undefined) for (const each of planned) checkHeld(each, options.maxBytes)
       const nodes = newNodes(store, root)
       const record = await startWrite(source, planned, { store, root, nodes }, options)
@@ -136,9 +139,26 @@ export async function exportZarr(given: ZarrExport, target: Location, options: E
   }
 }
 
-/** @throws InvalidArgumentError for options that do not fit */
-export function planArrays(source: ZarrExport, options: ExportOptions): PlannedArray[] {
+/**
+ * Plans the arrays of a target. Nothing is written before all names are known to stay in it.
+ * @throws InvalidArgumentError for options that do not fit, and for paths that lead elsewhere or lie in an
+ *   array; FormatError for names that the target cannot hold together
+ */
+export async function planArrays(
+  source: ZarrExport,
+  { store, root }: { readonly store: Store; readonly root: string },
+  options: ExportOptions,
+): Promise<PlannedArray[]> {
   checkDimensions(source, options)
+  const names = source.arrays.map(({ name }) => name)
+  const groups = [...(source.groups?.keys() ?? [])].filter((path) => path !== '')
+  checkNodeNames(names, groups)
+  const nodes = new Set(['', ...names, ...groups, ...names.flatMap(groupsAbove)])
+  await targetKeys(
+    store,
+    root,
+    Array.from(nodes, (path) => (path === '' ? 'zarr.json' : `${path}/zarr.json`)),
+  )
   return source.arrays.map((each): PlannedArray => ({ ...each, ...plannedArray(each, options) }))
 }
 

@@ -1,7 +1,6 @@
 import { hiddenArray, newNodes } from '../adapters/zarr/create.ts'
 import { rootOf } from '../adapters/zarr/open.ts'
 import { newArray } from '../adapters/zarr/write/new-array.ts'
-import { checkNodeName } from '../adapters/zarr/write/nodes.ts'
 import type { DiskArray } from '../array/disk-array.ts'
 import { checkCopy } from '../array/iteration.ts'
 import { copyRegion } from '../array/lazy/rechunk-to.ts'
@@ -24,8 +23,8 @@ import {
   writeMetadata,
   type ZarrExport,
 } from './export-zarr.ts'
-import { resolveLocation } from './location.ts'
 import { SCRATCH, Scratch } from './scratch.ts'
+import { resolveTarget } from './target.ts'
 import { claimRecord, completeRecord } from './write-record.ts'
 
 /**
@@ -52,12 +51,11 @@ export class ZarrParts implements AsyncDisposable {
    * @throws InvalidArgumentError for options that do not fit
    */
   static async open(target: string, given: ZarrExport, options: ExportOptions): Promise<ZarrParts> {
-    const { store, path } = await resolveLocation(target)
+    const { store, path } = await resolveTarget(target, options)
     const root = rootOf(path)
     return within({ file: store.describe(root) }, async () => {
       const source = await inLevels(given, options.levels)
-      checkPaths(source)
-      return new ZarrParts(source, planArrays(source, options), store, root)
+      return new ZarrParts(source, await planArrays(source, { store, root }, options), store, root)
     })
   }
 
@@ -186,17 +184,5 @@ export class ZarrParts implements AsyncDisposable {
 
   #within<T>(work: () => Promise<T>): Promise<T> {
     return within({ file: this.#store.describe(this.#root) }, work)
-  }
-}
-
-/** @throws InvalidArgumentError for paths that lead elsewhere, and for nodes within arrays */
-function checkPaths({ arrays, groups = new Map() }: ZarrExport): void {
-  const paths = arrays.map(({ name }) => name)
-  for (const path of [...paths, ...groups.keys()]) {
-    if (path !== '') checkNodeName(path, { array: path })
-    const above = paths.find((each) => each !== path && (each === '' || path.startsWith(`${each}/`)))
-    if (above === undefined && !(groups.has(path) && paths.includes(path))) continue
-    const text = `'${path}' cannot lie in '${above ?? path}', which is an array`
-    throw new HyperslabError('InvalidArgumentError', text, { array: path, actual: path })
   }
 }

@@ -143,6 +143,14 @@ export interface ConditionalWrites {
   readonly reason?: string
 }
 
+/** The differences between names that a place ignores. */
+export interface FoldedNames {
+  /** Whether `T` and `t` are one name. */
+  readonly case: boolean
+  /** Whether the composed and the decomposed form of a character are one name. */
+  readonly unicode: boolean
+}
+
 /** An object of an unfinished write by `key` and `size`: left over, or needed while it is under way. */
 export interface Leftover {
   readonly key: string
@@ -243,6 +251,18 @@ export interface Store {
    * may answer with a page for what it does not have: a name that nothing has tells.
    */
   answersAlike?(key: string, other: string, options?: StoreOptions): Promise<boolean>
+  /** Whether keys are paths of Windows: a backslash separates names there, and some names are devices. */
+  readonly windowsNames?: boolean
+  /**
+   * Tells which names are one to this place, by trying it beside `near`. Optional: a store without this method
+   * tells all names apart, and an object may have the name of a folder.
+   */
+  foldedNames?(near: string): Promise<FoldedNames>
+  /**
+   * The absolute path of a key with all links in it followed, as far as the path exists. Optional: stores
+   * without links omit it.
+   */
+  realPath?(key: string): Promise<string>
   /** The store holds one file that was handed over, and sees none that may lie beside it. */
   readonly seesOneFile?: boolean
   /** Gives back handles; the store may be used again afterwards. */

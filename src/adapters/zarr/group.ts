@@ -7,6 +7,7 @@ import { type BlockOptions, checkKindOf, type NamedValues } from '../../array/so
 import type { Values } from '../../array/values.ts'
 import type { DType } from '../../core/dtype.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
+import { joinForeignKey } from '../../core/foreign-key.ts'
 import { counted, Printable } from '../../core/inspect.ts'
 import { ChunkedSource } from '../../engine/chunked-source.ts'
 import { ZarrIndex } from './array-index.ts'
@@ -224,7 +225,9 @@ export class ZarrStore {
     const label = { file: this.file, array: lastName(path) || lastName(this.#root) }
     const isShared = this.opened.options.isWritable
     const known = isShared ? this.#indices.get(path) : undefined
-    const index = known ?? (await ZarrIndex.open(this.opened, [this.#root, path].filter(Boolean).join('/'), metadata, label))
+    const { windowsNames } = this.opened.store
+    const place = path === '' ? this.#root : joinForeignKey(this.#root, path, { windowsNames, file: this.file })
+    const index = known ?? (await ZarrIndex.open(this.opened, place, metadata, label))
     if (!isShared) return new ZarrArray(this, path, index)
     const shared = this.#indices.get(path) ?? index
     this.#indices.set(path, shared)

@@ -1,4 +1,5 @@
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
+import { wrongKey } from '../../core/foreign-key.ts'
 import { METADATA_BYTES, parseJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { asObject, badMetadata, isObject, type JsonObject, member, showJson, unsupported } from './document.ts'
@@ -338,6 +339,6 @@ function metadataTooLarge(key: string, actual: number, expected: number): Hypers
 export function checkPath(path: string, refuse: (text: string, actual: unknown) => never = badMetadata): void {
   if (path === '') return
   if (path.length > MAX_PATH_LENGTH) refuse(`a path of ${path.length} characters is longer than ${MAX_PATH_LENGTH}`, path.length)
-  if (path.split('/').some((name) => name === '' || name === '.' || name === '..' || /[\\\0]/.test(name)))
-    refuse(`${showJson(path)} is no path of names: none may be empty, '.' or '..', or have a backslash`, path)
+  const wrong = wrongKey(path)
+  if (wrong !== undefined) refuse(`${showJson(path)} is no path of names: ${wrong}`, path)
 }

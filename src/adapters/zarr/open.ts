@@ -1,6 +1,7 @@
 import type { Codec } from '../../codec/codec.ts'
 import { codecsByName } from '../../codec/registry.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
+import { joinForeignKey } from '../../core/foreign-key.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import type { Signal } from '../../core/signal.ts'
@@ -104,7 +105,8 @@ export const rootOf = (path: string): string => withoutEndings(path, '/')
 export function readerOf(store: Store, root: string, signal: Signal | undefined): MetadataReader {
   const prefix = root === '' ? '' : `${root}/`
   return {
-    get: async (key, maxBytes) => (await readWhole(store, prefix + key, { maxBytes, signal }))?.bytes,
+    get: async (key, maxBytes) =>
+      (await readWhole(store, joinForeignKey(root, key, { windowsNames: store.windowsNames }), { maxBytes, signal }))?.bytes,
     ...(store.list && {
       list: async (keys) => (await store.list!(prefix + keys, { signal, shallow: true })).map((key) => key.slice(prefix.length)),
     }),

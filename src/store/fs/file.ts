@@ -2,6 +2,7 @@ import type { Dirent } from 'node:fs'
 import type {
   ConditionalWrites,
   DeleteOptions,
+  FoldedNames,
   Leftover,
   ListOptions,
   ObjectInfo,
@@ -26,7 +27,10 @@ import {
 } from './file-system.ts'
 import { underLock } from './lock.ts'
 import { isTemporary } from './names.ts'
+import { probeNames, realPathOf } from './paths.ts'
 import { checkVersion, FileStage } from './stage.ts'
+
+declare const process: { readonly platform: string }
 
 interface OpenFile extends ObjectInfo {
   /** As the platform numbers it. */
@@ -89,6 +93,18 @@ export class FileStore implements Store {
 
   localPath(key: string): string {
     return key
+  }
+
+  get windowsNames(): boolean {
+    return process.platform === 'win32'
+  }
+
+  foldedNames(near: string): Promise<FoldedNames> {
+    return probeNames(this.#fs, near)
+  }
+
+  realPath(key: string): Promise<string> {
+    return onFile(key, 'read', () => realPathOf(this.#fs, key))
   }
 
   async stat(key: string): Promise<ObjectInfo | undefined> {

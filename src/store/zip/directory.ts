@@ -1,4 +1,5 @@
 import { HyperslabError } from '../../core/errors.ts'
+import { wrongKey } from '../../core/foreign-key.ts'
 
 /** One file in an archive, as the central directory has it. */
 export interface ZipEntry {
@@ -118,7 +119,7 @@ function placeOf(place: Omit<DirectoryPlace, 'prefix'>, end: number): DirectoryP
  *     +34 u16 disk | +36 u16, u32 attributes | +42 u32 offset of the local header | +46 name | extra fields | comment
  *
  * @returns the files by name, the last one of each; folders are left out
- * @throws FormatError
+ * @throws FormatError for a damaged one, and for names that lead out of a folder that they are unpacked to
  */
 export function readDirectory(bytes: Uint8Array, { entries, modulus, prefix }: DirectoryPlace): Map<string, ZipEntry> {
   const view = viewOf(bytes)
@@ -130,6 +131,8 @@ export function readDirectory(bytes: Uint8Array, { entries, modulus, prefix }: D
     const end = lengths.reduce((sum, length) => sum + length, at + ENTRY.bytes)
     if (!fits || end > bytes.length) throw damaged(`there is no entry ${count} at byte ${at}`, at, bytes.length)
     const entry = readEntry(view, at, lengths[0]!, lengths[1]!, prefix)
+    const wrong = wrongKey(entry.name.endsWith('/') ? entry.name.slice(0, -1) : entry.name)
+    if (wrong !== undefined) throw wrongEntry(entry.name, wrong)
     if (!entry.name.endsWith('/')) found.set(entry.name, entry)
     at = end
   }
@@ -223,6 +226,11 @@ const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes
 
 const damaged = (text: string, actual: number, expected: number): HyperslabError =>
   new HyperslabError('FormatError', `the central directory is damaged: ${text}`, { actual, expected })
+
+function wrongEntry(name: string, reason: string): HyperslabError {
+  const text = `the archive has an entry ${JSON.stringify(name)}, which is refused: ${reason}`
+  return new HyperslabError('FormatError', text, { actual: name })
+}
 
 const severalDisks = (): HyperslabError =>
   new HyperslabError('UnsupportedError', 'an archive in several parts cannot be read; join them with zip -s 0')

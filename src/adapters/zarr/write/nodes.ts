@@ -1,11 +1,13 @@
 import { HyperslabError, within } from '../../../core/errors.ts'
+import { joinForeignKey } from '../../../core/foreign-key.ts'
 import { METADATA_BYTES, parseJson } from '../../../core/json.ts'
 import { forEachLimited, Lock } from '../../../core/limiter.ts'
 import type { Signal } from '../../../core/signal.ts'
 import type { Store } from '../../../store/store.ts'
 import { asObject, isObject, type JsonObject, member } from '../document.ts'
-import { checkPath, groupsAbove, Hierarchy, type MetadataReader } from '../hierarchy.ts'
+import { groupsAbove, Hierarchy, type MetadataReader } from '../hierarchy.ts'
 import { encodeDocument, groupDocument } from './document.ts'
+import { checkNodeName, DOCUMENTS } from './node-names.ts'
 import type { ObjectWriter } from './object-writer.ts'
 
 /** Where nodes are written. */
@@ -21,8 +23,6 @@ export interface NodePlace {
   readonly metadataBytes?: number | undefined
 }
 
-/** Objects of metadata of a node, of both versions. */
-const DOCUMENTS = ['zarr.json', '.zarray', '.zgroup', '.zattrs', '.zmetadata']
 /** Objects that are removed at the same time. */
 const AT_ONCE = 16
 
@@ -244,18 +244,12 @@ export class NodeWriter {
   }
 
   #at(key: string): string {
-    return this.#place.root === '' ? key : `${this.#place.root}/${key}`
+    const { store, root, file } = this.#place
+    // Prefixes of what is below a node end with a slash.
+    const path = key.endsWith('/') ? key.slice(0, -1) : key
+    if (path === '') return root === '' ? '' : `${root}/`
+    return joinForeignKey(root, path, { windowsNames: store.windowsNames, file }) + key.slice(path.length)
   }
-}
-
-/** @throws InvalidArgumentError */
-/** @throws InvalidArgumentError for a path that leads elsewhere, or that metadata have */
-export function checkNodeName(path: string, label: { readonly file?: string; readonly array: string }): void {
-  checkPath(path, (text) => {
-    throw new HyperslabError('InvalidArgumentError', text, { ...label, actual: path })
-  })
-  if (path !== '' && !path.split('/').some((name) => DOCUMENTS.includes(name))) return
-  throw new HyperslabError('InvalidArgumentError', `nothing can have the name '${path}'`, { ...label, actual: path })
 }
 
 /**

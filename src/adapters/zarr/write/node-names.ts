@@ -1,0 +1,44 @@
+import { HyperslabError } from '../../../core/errors.ts'
+import { checkPath, groupsAbove } from '../hierarchy.ts'
+
+/** Objects of metadata of a node, of both versions. */
+export const DOCUMENTS = ['zarr.json', '.zarray', '.zgroup', '.zattrs', '.zmetadata']
+/** Objects of this package beside those of a store begin with this. */
+const OWN = '.hyperslab-'
+
+/** @throws InvalidArgumentError for a path that leads elsewhere, or that metadata or this package's objects have */
+export function checkNodeName(path: string, label: { readonly file?: string; readonly array: string }): void {
+  const refuse = (text: string): never => {
+    throw new HyperslabError('InvalidArgumentError', text, { ...label, actual: path })
+  }
+  checkPath(path, refuse)
+  if (path === '' || path.split('/').some((name) => DOCUMENTS.includes(name) || name.startsWith(OWN)))
+    refuse(`nothing can have the name '${path}'`)
+}
+
+/**
+ * Checks the paths of all arrays and groups of a new hierarchy together; '' is its root.
+ * @throws InvalidArgumentError for paths that lead elsewhere, occur twice, or lie in an array
+ */
+export function checkNodeNames(arrays: readonly string[], groups: Iterable<string>): void {
+  const known = new Set<string>()
+  for (const path of arrays) {
+    if (path !== '') checkNodeName(path, { array: path })
+    if (known.has(path))
+      throw new HyperslabError('InvalidArgumentError', `two arrays have the path '${path}'`, { array: path, actual: path })
+    known.add(path)
+  }
+  const inside = (path: string, above: string): never => {
+    const text = `'${path}' cannot lie in '${above}', which is an array`
+    throw new HyperslabError('InvalidArgumentError', text, { array: path, actual: path })
+  }
+  const check = (path: string): void => {
+    for (const above of path === '' ? [] : ['', ...groupsAbove(path)]) if (known.has(above)) inside(path, above)
+  }
+  arrays.forEach(check)
+  for (const path of groups) {
+    if (path !== '') checkNodeName(path, { array: path })
+    if (known.has(path) && path !== '') inside(path, path)
+    check(path)
+  }
+}

@@ -1,0 +1,56 @@
+import { HyperslabError } from './errors.ts'
+
+/** Options of a foreign key. */
+export interface ForeignKeyOptions {
+  /** Whether keys become paths of Windows, where more names than elsewhere lead to another place. */
+  readonly windowsNames?: boolean | undefined
+  /** How errors name the place that the key comes from, or goes to. */
+  readonly file?: string
+}
+
+/** Separators, streams and signs that Windows has in no name. */
+const WINDOWS_SIGNS = /[\\:*?"<>|]/
+/** Names that Windows opens as devices, whatever extension they have. */
+const WINDOWS_DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u00b2\u00b3])$/i
+/** Half of a character: files and URLs replace it, so that two such names are one. */
+const LONE_SURROGATE = /\p{Surrogate}/u
+
+/**
+ * Returns the reason why a name, one part of a key between slashes, is refused; undefined if it names an entry
+ * of its folder and nothing else.
+ */
+function wrongName(name: string, windowsNames = false): string | undefined {
+  if (name === '') return 'a name in it is empty'
+  if (name === '.' || name === '..') return `'${name}' leads to another folder`
+  if (name.includes('\0')) return 'it has a NUL character'
+  if (LONE_SURROGATE.test(name)) return 'it has half of a surrogate pair'
+  if (!windowsNames) return undefined
+  const sign = WINDOWS_SIGNS.exec(name)?.[0]
+  if (sign !== undefined) return `names of files on Windows have no '${sign}'`
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: Windows refuses them.
+  if (/[\x01-\x1f]/.test(name)) return 'names of files on Windows have no control characters'
+  if (name.endsWith('.') || name.endsWith(' ')) return 'Windows drops dots and spaces at the end of a name'
+  const stem = name.slice(0, name.includes('.') ? name.indexOf('.') : name.length).trim()
+  return WINDOWS_DEVICE.test(stem) ? `'${stem}' is a device on Windows` : undefined
+}
+
+/** Returns the reason why a relative key is refused; undefined if it stays below its root. */
+export function wrongKey(key: string, windowsNames = false): string | undefined {
+  for (const name of key.split('/')) {
+    const wrong = wrongName(name, windowsNames)
+    if (wrong !== undefined) return wrong
+  }
+  return undefined
+}
+
+/**
+ * Joins a root and a relative key that comes from a file, an archive or a listing. Every key that is written
+ * below a root is made here.
+ * @throws FormatError for a key that is empty or absolute, leads upwards, or that the place cannot have
+ */
+export function joinForeignKey(root: string, key: string, { windowsNames, file }: ForeignKeyOptions = {}): string {
+  const wrong = wrongKey(key, windowsNames)
+  if (wrong === undefined) return root === '' || root.endsWith('/') ? root + key : `${root}/${key}`
+  const text = `${JSON.stringify(key)} is refused as a name below a folder: ${wrong}`
+  throw new HyperslabError('FormatError', text, { ...(file !== undefined && { file }), actual: key })
+}

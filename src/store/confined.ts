@@ -1,0 +1,76 @@
+import { HyperslabError } from '../core/errors.ts'
+import { wrongKey } from '../core/foreign-key.ts'
+import { withoutEndings } from '../core/text.ts'
+import type { Stage, Store } from './store.ts'
+
+/** Methods whose first argument is a key that is followed if it is a link. */
+const FOLLOWING = ['stat', 'getRange', 'getRanges', 'getTail', 'get', 'list', 'put', 'makeFolder', 'stage', 'leftovers']
+/** Methods that remove the link itself. */
+const REMOVING = ['delete', 'removeFolder']
+
+type Method = (key: string, ...rest: unknown[]) => Promise<unknown>
+
+/**
+ * Returns the same store, which refuses keys that lead out of a root: by their names, or by symbolic links. The
+ * root itself may be a link, which is resolved once. Keys beside the root, such as sidecars, stay in its
+ * folder. A link that another process puts in place of a folder between the check and the use is not noticed.
+ */
+export function confined(
+  store: Store,
+  root: string,
+  { followLinks = false }: { readonly followLinks?: boolean | undefined } = {},
+): Store {
+  const realPath = followLinks ? undefined : store.realPath?.bind(store)
+  const lastSeparator = (path: string): number =>
+    Math.max(path.lastIndexOf('/'), store.windowsNames ? path.lastIndexOf('\\') : -1)
+  const folderAt = (path: string): string => path.slice(0, lastSeparator(path) + 1)
+  const base = root === '' ? '' : withoutEndings(root, '/') || '/'
+  const below = base === '' || base === '/' ? base : `${base}/`
+  const resolved = new Map<string, Promise<string>>()
+  const boundary = (path: string): Promise<string> => {
+    const known = resolved.get(path) ?? realPath!(path)
+    resolved.set(path, known)
+    return known
+  }
+  const refuse = (key: string, text: string): never => {
+    throw new HyperslabError('UnsupportedError', text, { file: store.describe(key), expected: root })
+  }
+  const check = async (key: string, method: string): Promise<void> => {
+    const path = key.endsWith('/') ? key.slice(0, -1) : key
+    if (path === base || key === below) return
+    const start = path.startsWith(below) ? below : folderAt(base)
+    const name = path.slice(start.length)
+    // The last name of a prefix may be a part of one.
+    const names = method === 'list' && !key.endsWith('/') ? name.slice(0, Math.max(0, name.lastIndexOf('/'))) : name
+    const wrong = path.startsWith(start) ? (names === '' ? undefined : wrongKey(names, store.windowsNames)) : 'it is elsewhere'
+    if (wrong !== undefined) refuse(key, `this leads out of the place that was given: ${wrong}`)
+    if (realPath === undefined) return
+    const real = await boundary(start === below ? base || '.' : start || '.')
+    const own = await realPath(REMOVING.includes(method) ? folderAt(path) || '.' : path)
+    if (own === real || own.startsWith(/[/\\]$/.test(real) ? real : `${real}${store.windowsNames ? '\\' : '/'}`)) return
+    refuse(key, 'a symbolic link leads out of the place that was given; name the place that it leads to, or pass --follow-links')
+  }
+  const guarded = (name: string, method: Method): Method => {
+    return async (key, ...rest) => {
+      await check(key, name)
+      return method(key, ...rest)
+    }
+  }
+  const stage = async (near: string): Promise<Stage> => {
+    await check(near, 'stage')
+    return bound(await store.stage!(near), (name, method) => (name === 'publish' ? guarded(name, method) : method))
+  }
+  return bound(store, (name, method) => {
+    if (name === 'stage') return stage
+    return FOLLOWING.includes(name) || REMOVING.includes(name) ? guarded(name, method) : method
+  })
+}
+
+/** Returns an object whose methods are replaced; all else is that of the original. */
+const bound = <T extends object>(original: T, replace: (name: string, method: Method) => unknown): T =>
+  new Proxy(original, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target) as unknown
+      return typeof value === 'function' ? replace(String(name), value.bind(target) as Method) : value
+    },
+  })

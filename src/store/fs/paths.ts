@@ -1,0 +1,54 @@
+import { HyperslabError } from '../../core/errors.ts'
+import type { FoldedNames } from '../store.ts'
+import { errorCode, onFile } from './errors.ts'
+import { type FileSystem, folderOf } from './file-system.ts'
+
+declare const process: { getBuiltinModule(name: string): unknown }
+
+const paths = (): typeof import('node:path') => process.getBuiltinModule('node:path') as typeof import('node:path')
+
+/** Links that one path may lead through, as systems bound them. */
+const MOST_LINKS = 40
+
+/** Returns the absolute path with all links followed, those that lead to nothing too. */
+export async function realPathOf(fs: FileSystem, path: string, left = MOST_LINKS): Promise<string> {
+  const { resolve, dirname, basename } = paths()
+  const absolute = resolve(path)
+  try {
+    return await fs.promises.realpath(absolute)
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT' || dirname(absolute) === absolute) throw error
+  }
+  const folder = await realPathOf(fs, dirname(absolute), left)
+  const entry = resolve(folder, basename(absolute))
+  const target = await fs.promises.readlink(entry).catch(() => undefined)
+  if (target === undefined) return entry
+  if (left === 0) throw new HyperslabError('StoreError', 'symbolic links on the path lead in a circle', { file: path })
+  return realPathOf(fs, resolve(folder, target), left - 1)
+}
+
+/**
+ * Tries which names are one to a file system: in a folder of its own beside `near`, or in the nearest folder
+ * above that exists.
+ */
+export async function probeNames(fs: FileSystem, near: string): Promise<FoldedNames> {
+  const { join, dirname } = paths()
+  const { mkdtemp, writeFile, access, rm, stat } = fs.promises
+  let above = folderOf(near) || '.'
+  const isThere = (path: string): Promise<boolean> =>
+    access(path).then(
+      () => true,
+      () => false,
+    )
+  while (!(await stat(above).catch(() => undefined))?.isDirectory() && dirname(above) !== above) above = dirname(above)
+  return onFile(above, 'written', async () => {
+    const folder = await mkdtemp(join(above, '.hyperslab-names-'))
+    try {
+      await writeFile(join(folder, 'name-\u00e9'), '')
+      const [upper, decomposed] = [join(folder, 'NAME-\u00e9'), join(folder, 'name-e\u0301')]
+      return { case: await isThere(upper), unicode: await isThere(decomposed) }
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+}
