@@ -40,6 +40,11 @@ export interface ChunkIndex<D extends DType = DType> {
   /** The grid that the array has now. */
   readonly grid: ChunkGrid
   /**
+   * Begins a run of reading. The engine calls the result before it returns anything of the run: then what the
+   * format took for absent without proof is confirmed, or an error thrown. Left out where absence is certain.
+   */
+  begin?(): (signal?: Signal) => Promise<void>
+  /**
    * Where the chunks are now.
    * @throws ClosedError when the file was closed; UnknownArrayError when the array was deleted
    */

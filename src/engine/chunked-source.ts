@@ -108,7 +108,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
    * The one way to elements: projects regions on chunks, locates these, has them fetched, decoded, scattered.
    */
   async #read(regions: readonly Region<D>[], { signal }: BlockOptions = {}): Promise<void> {
-    await within(this.label, async () => {
+    await this.#run(signal, async () => {
       const lists = regions.some(({ transfer }) => transfer !== undefined) ? await listed() : undefined
       const projector = lists && new lists.ListProjector()
       const variable = isFixed(this.dtype) ? undefined : await values()
@@ -146,7 +146,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     take: (part: PlacedAggregate) => void,
     options: ReduceBoxOptions = {},
   ): Promise<void> {
-    await within(this.label, async () => {
+    await this.#run(options.signal, async () => {
       const { reduceChunks } = await reducing()
       const { fill, hasFill } = this.#elements
       const request = { box, reduction, fill: fill as number | bigint, hasFill }
@@ -155,14 +155,31 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   }
 
   async #written(grid: ChunkGrid, { signal }: BlockOptions = {}): Promise<Float64Array | undefined> {
-    const snapshot = this.#snapshot()
-    return (await import('./written-chunks.ts')).writtenChunks(snapshot, grid, signal)
+    return this.#run(signal, async () => (await import('./written-chunks.ts')).writtenChunks(this.#snapshot(), grid, signal))
   }
 
   async *#visit<R>(box: Box, visitor: PartVisitor<D, R>, { signal }: BlockOptions = {}): AsyncGenerator<R, void, undefined> {
-    yield* await this.#located(box, signal, async (chunks) =>
+    const settle = this.#index.begin?.()
+    const results = await this.#located(box, signal, async (chunks) =>
       (await import('./visit-box.ts')).visitBox(chunks, box, this.#elements, this.#index, visitor, signal),
     )
+    if (settle === undefined) yield* results
+    else
+      for await (const result of results) {
+        await settle(signal)
+        yield result
+      }
+    await settle?.(signal)
+  }
+
+  /** Runs work on the array; what it found absent is settled before it returns. */
+  #run<T>(signal: Signal | undefined, work: () => Promise<T>): Promise<T> {
+    return within(this.label, async () => {
+      const settle = this.#index.begin?.()
+      const result = await work()
+      await settle?.(signal)
+      return result
+    })
   }
 
   #write(box: Box, source: Tensor<D>, { signal }: BlockOptions = {}, mask?: Tensor<'bool'>): Promise<void> {

@@ -8,9 +8,9 @@ export async function emptyRanges(
   store: Pick<Store, 'stat' | 'describe'>,
   key: string,
   ranges: readonly ByteRange[],
-  { ifMatch, signal }: RangeOptions,
+  { ifMatch, ...asking }: RangeOptions,
 ): Promise<Uint8Array[] | undefined> {
-  const info = await store.stat(key, { signal })
+  const info = await store.stat(key, asking)
   if (info === undefined) return undefined
   if (ifMatch !== undefined && ifMatch !== info.etag) throw changed(store.describe(key))
   const end = Math.max(0, ...ranges.map(({ offset }) => offset))

@@ -143,7 +143,7 @@ export class R2Store implements Store {
     // Answers to several requests must be of one version.
     if (requests.length > 1 && options.ifMatch === undefined) {
       const { signal } = options
-      return readVersion(this, key, signal, ({ etag }) => this.getRanges(key, ranges, { signal, ifMatch: etag }))
+      return readVersion(this, key, { signal }, ({ etag }) => this.getRanges(key, ranges, { signal, ifMatch: etag }))
     }
     const results = ranges.map(({ length }) => new Uint8Array(length))
     let missing = false

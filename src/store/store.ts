@@ -86,14 +86,34 @@ export interface ListOptions extends StoreOptions {
   readonly deep?: boolean
 }
 
+/** An answer that a store takes for "there is no such object" and that does not prove it. */
+export interface UnprovedAbsence {
+  /** The object, as errors name it. */
+  readonly file: string
+  /** The answer: its status, with the code or the kind of its body. */
+  readonly answer: string
+}
+
+/** Options of asking for an object. */
+export interface ReadOptions extends StoreOptions {
+  /**
+   * Called before a read returns `undefined` for an object whose absence the answer does not prove: a login
+   * page, or a refusal that the server also sends for missing objects. A caller that goes on with "absent"
+   * reads a known object afterwards, as {@link Absences} does. Stores that always know never call it.
+   */
+  readonly onUnproved?: ((absence: UnprovedAbsence) => void) | undefined
+}
+
 /** Options of reading a range. */
-export interface RangeOptions extends StoreOptions {
+export interface RangeOptions extends ReadOptions {
   /** Read this version of the object and no other. */
   readonly ifMatch?: string
+  /** Ask the server itself: neither a request under way nor a cache on the way may answer. */
+  readonly fresh?: boolean
 }
 
 /** Options of reading a whole object. */
-export interface WholeOptions extends StoreOptions {
+export interface WholeOptions extends ReadOptions {
   /** A larger object is refused, in bytes; 2 GiB by default. */
   readonly maxBytes?: number | undefined
 }
@@ -191,7 +211,7 @@ export interface Store {
    */
   identify?(key: string, etag: string): string | undefined
   /** Size and version of an object, `undefined` when there is none. */
-  stat(key: string, options?: StoreOptions): Promise<ObjectInfo | undefined>
+  stat(key: string, options?: ReadOptions): Promise<ObjectInfo | undefined>
   /**
    * Exactly the bytes `[offset, offset + length)`; `undefined` when there is no such object.
    * @throws FormatError when the object ends before; ConflictError when `ifMatch` names a version that is
@@ -207,7 +227,7 @@ export interface Store {
    * The last bytes of an object together with its size and version; for stores where asking for those apart
    * costs a request more.
    */
-  getTail?(key: string, length: number, options?: StoreOptions): Promise<Tail | undefined>
+  getTail?(key: string, length: number, options?: ReadOptions): Promise<Tail | undefined>
   /**
    * A whole object, whatever its size, together with its version; for stores where asking for those apart
    * costs a request more. `undefined` when there is no such object, also where a server answers with a page
@@ -250,7 +270,7 @@ export interface Store {
    * True when two names get the very same answer, byte for byte. For stores that cannot list, where a server
    * may answer with a page for what it does not have: a name that nothing has tells.
    */
-  answersAlike?(key: string, other: string, options?: StoreOptions): Promise<boolean>
+  answersAlike?(key: string, other: string, options?: ReadOptions): Promise<boolean>
   /** Whether keys are paths of Windows: a backslash separates names there, and some names are devices. */
   readonly windowsNames?: boolean
   /**
@@ -301,7 +321,7 @@ export interface Stage {
 }
 
 /** The last bytes of an object, in one request where the store can. */
-export async function readTail(store: Store, key: string, length: number, options: StoreOptions = {}): Promise<Tail | undefined> {
+export async function readTail(store: Store, key: string, length: number, options: ReadOptions = {}): Promise<Tail | undefined> {
   if (store.getTail !== undefined) return store.getTail(key, length, options)
   const info = await store.stat(key, options)
   if (info === undefined) return undefined
@@ -316,10 +336,10 @@ export async function readTail(store: Store, key: string, length: number, option
  */
 export async function readWhole(store: Store, key: string, options: WholeOptions = {}): Promise<Tail | undefined> {
   if (store.get !== undefined) return store.get(key, options)
-  const { maxBytes, signal } = options
-  return readVersion(store, key, signal, async (info) => {
+  const { maxBytes, ...asking } = options
+  return readVersion(store, key, asking, async (info) => {
     checkWhole(store.describe(key), info.size, maxBytes)
-    const bytes = await store.getRange(key, 0, info.size, { signal, ifMatch: info.etag })
+    const bytes = await store.getRange(key, 0, info.size, { ...asking, ifMatch: info.etag })
     return bytes && { ...info, bytes }
   })
 }
@@ -334,12 +354,12 @@ const VERSION_RETRIES = 3
 export async function readVersion<T>(
   store: Pick<Store, 'stat'>,
   key: string,
-  signal: Signal | undefined,
+  options: ReadOptions,
   read: (info: ObjectInfo) => Promise<T | undefined>,
   first?: ObjectInfo,
 ): Promise<T | undefined> {
   for (let left = VERSION_RETRIES, known = first; ; left--, known = undefined) {
-    const info = known ?? (await store.stat(key, { signal }))
+    const info = known ?? (await store.stat(key, options))
     if (info === undefined) return undefined
     try {
       return await read(info)

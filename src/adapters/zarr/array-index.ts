@@ -13,6 +13,7 @@ import type { ChunkIndex, ChunkSnapshot } from '../../engine/chunk-index.ts'
 import { type ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { lengthsOf } from '../../grid/irregular-chunks.ts'
 import type { Box } from '../../grid/range.ts'
+import type { Settle } from '../../store/absences.ts'
 import { planRangeReads, putParts } from '../../store/ranges.ts'
 import type { ByteRange } from '../../store/store.ts'
 import { type ChunkCodec, chunkCodec } from './chunk-codec.ts'
@@ -167,6 +168,10 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
 
   get stored(): StoredArray {
     return this.#layout.stored
+  }
+
+  begin(): Settle {
+    return this.opened.absences.begin()
   }
 
   snapshot(): ChunkSnapshot {

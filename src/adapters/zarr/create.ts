@@ -2,6 +2,7 @@ import { within } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import type { Signal } from '../../core/signal.ts'
 import { READ_LIMITS } from '../../engine/limits.ts'
+import { Absences } from '../../store/absences.ts'
 import type { Store } from '../../store/store.ts'
 import type { JsonObject } from './document.ts'
 import { type ZarrArray, type ZarrGroup, ZarrStore } from './group.ts'
@@ -25,14 +26,11 @@ const CHECKS: Checks<CreateZarrOptions> = { ...OPEN, attributes: 'object', overw
  * Writes the metadata of nodes at a place that is not open.
  * @throws ReadOnlyError
  */
-export const newNodes = (store: Store, root: string, signal?: Signal): NodeWriter =>
-  new NodeWriter({
-    store,
-    objects: new ObjectWriter(store, () => undefined),
-    reader: readerOf(store, root, signal),
-    root,
-    file: store.describe(root),
-  })
+export function newNodes(store: Store, root: string, signal?: Signal): NodeWriter {
+  const absences = new Absences(store)
+  const objects = new ObjectWriter(store, absences, () => undefined)
+  return new NodeWriter({ store, objects, reader: readerOf({ store, absences }, root, signal), root, file: store.describe(root) })
+}
 
 /**
  * Makes a group of version 3 at a place, and opens it to be written to.
@@ -79,7 +77,7 @@ export async function hiddenArray(
   const made = newArray(array, []).content
   const content = { ...made, chunk_key_encoding: { name: 'default', configuration: { separator } } }
   const opened = new OpenedStore(store, { codecs: [], ...READ_LIMITS, writeBytes, isWritable: true })
-  const zarr = new ZarrStore(opened, root, readerOf(store, root, undefined), { file: store.describe(root) })
+  const zarr = new ZarrStore(opened, root, readerOf(opened, root, undefined), { file: store.describe(root) })
   const hidden = await zarr.array(path, parseArrayV3(content))
   hidden.index.writeEmptyChunks = array.writeEmptyChunks ?? false
   return Object.assign(hidden, { content })

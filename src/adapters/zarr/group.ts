@@ -192,12 +192,18 @@ export class ZarrStore {
   /** @throws UnknownArrayError where there is nothing */
   async node(path: string): Promise<ZarrNode> {
     this.opened.checkOpen()
+    const settle = this.opened.absences.begin()
     const node = await this.#hierarchy.node(path)
+    // At the place itself nothing was read that could tell whether there is anything.
+    if (node !== undefined || path !== '') await settle()
     return node ?? this.unknown(path)
   }
 
   unknown(path: string): never {
-    const text = path === '' ? 'there is neither a Zarr array nor a group' : 'there is neither an array nor a group of this name'
+    const { doubt } = this.opened.absences
+    const hint = doubt && `; the server answered ${doubt.answer} for ${doubt.file}, which may also mean that access is refused`
+    const what = path === '' ? 'there is neither a Zarr array nor a group' : 'there is neither an array nor a group of this name'
+    const text = what + (hint ?? '')
     throw new HyperslabError(path === '' ? 'NotFoundError' : 'UnknownArrayError', text, {
       file: this.file,
       ...(path && { array: path }),
@@ -209,7 +215,7 @@ export class ZarrStore {
     this.opened.checkOpen()
     const known = this.#children.get(path)
     if (known !== undefined) return known
-    const read = this.#hierarchy.children(path)
+    const read = this.opened.absences.settled(() => this.#hierarchy.children(path))
     this.#children.set(path, read)
     read.catch(() => this.#children.delete(path))
     return read

@@ -79,7 +79,7 @@ export async function openNode(store: Store, path: string, options: OpenZarrOpti
   const opened = new OpenedStore(store, { codecs, memory, pool, budget, blockBytes, elements, isWritable: mode === 'r+' })
   const root = rootOf(path)
   const file = store.describe(root)
-  const reader = readerOf(store, root, signal)
+  const reader = readerOf(opened, root, signal)
   const hierarchy = new ZarrStore(opened, root, reader, { file, names, consolidated, metadataBytes })
   return within({ file }, async () => {
     if (mode === 'r+') await opened.objects()
@@ -101,12 +101,20 @@ export function checkOpening({ limits, codecs = [] }: Pick<OpenZarrOptions, 'lim
 /** The root of keys of a place, without slashes at its end. */
 export const rootOf = (path: string): string => withoutEndings(path, '/')
 
-/** What reads metadata below a root. */
-export function readerOf(store: Store, root: string, signal: Signal | undefined): MetadataReader {
+/** Reads metadata below a root. The first object that is read is the one that absences are confirmed by. */
+export function readerOf(
+  { store, absences }: Pick<OpenedStore, 'store' | 'absences'>,
+  root: string,
+  signal: Signal | undefined,
+): MetadataReader {
   const prefix = root === '' ? '' : `${root}/`
   return {
-    get: async (key, maxBytes) =>
-      (await readWhole(store, joinForeignKey(root, key, { windowsNames: store.windowsNames }), { maxBytes, signal }))?.bytes,
+    get: async (name, maxBytes) => {
+      const key = joinForeignKey(root, name, { windowsNames: store.windowsNames })
+      const found = await readWhole(store, key, { maxBytes, signal, onUnproved: absences.onUnproved })
+      if (found !== undefined) absences.known(key, found)
+      return found?.bytes
+    },
     ...(store.list && {
       list: async (keys) => (await store.list!(prefix + keys, { signal, shallow: true })).map((key) => key.slice(prefix.length)),
     }),

@@ -6,6 +6,7 @@ import type { Signal } from '../../core/signal.ts'
 import { SingleFlight } from '../../core/single-flight.ts'
 import { type BlockMemory, memoryOf } from '../../engine/block-cache.ts'
 import type { WorkerPool } from '../../pool/task.ts'
+import { Absences } from '../../store/absences.ts'
 import { readWhole, type Store, type Tail } from '../../store/store.ts'
 import type { ShardTable } from './shards.ts'
 import type { ObjectWriter } from './write/object-writer.ts'
@@ -51,6 +52,8 @@ export class OpenedStore {
   /** The tables of shards, by object and place in it. */
   readonly tables: ByteCache<string, KnownTable> = new ByteCache(TABLE_BYTES)
   readonly tableReads: SingleFlight<string, KnownTable | undefined> = new SingleFlight()
+  /** Absences that the server has not proved; each run settles those that it met. */
+  readonly absences: Absences
   #absent = new Set<string>()
   /** Objects that were written, counted: one of them may have been absent when another call asked for it. */
   #written = 0
@@ -62,6 +65,7 @@ export class OpenedStore {
     this.store = store
     this.options = options
     this.memory = options.memory ?? memoryOf(BLOCK_BYTES)
+    this.absences = new Absences(store, () => this.forget())
   }
 
   /** Names what is known of objects until it is forgotten: no two opened stores have the same. */
@@ -76,18 +80,18 @@ export class OpenedStore {
 
   /** A whole object; undefined when there is none, which is remembered. */
   read(key: string, maxBytes: number, signal: Signal | undefined): Promise<Tail | undefined> {
-    return this.find(key, () => readWhole(this.store, key, { signal, maxBytes }))
+    return this.find(key, (onUnproved) => readWhole(this.store, key, { signal, maxBytes, onUnproved }))
   }
 
   /**
    * Asks for an object, or some of it; that there is none is remembered, unless all is forgotten meanwhile.
    * @throws what the store throws; ClosedError
    */
-  async find<T>(key: string, ask: () => Promise<T | undefined>): Promise<T | undefined> {
+  async find<T>(key: string, ask: (onUnproved: Absences['onUnproved']) => Promise<T | undefined>): Promise<T | undefined> {
     this.checkOpen()
     const absent = this.#absent
     const written = this.#written
-    const found = await ask()
+    const found = await ask(this.absences.onUnproved)
     if (found === undefined && written === this.#written) absent.add(key)
     return found
   }
@@ -101,7 +105,7 @@ export class OpenedStore {
     if (!this.options.isWritable) throw new HyperslabError('ReadOnlyError', "it was opened for reading: pass mode 'r+' to write")
     this.#writer ??= import('./write/object-writer.ts').then(
       ({ ObjectWriter }) =>
-        new ObjectWriter(this.store, (key) => {
+        new ObjectWriter(this.store, this.absences, (key) => {
           this.#written++
           this.#absent.delete(key)
         }),

@@ -112,8 +112,8 @@ async function findShard(
   signal: Signal,
 ): Promise<KnownShard | undefined> {
   const { store } = opened
-  const found = await opened.find<ObjectInfo & Partial<Tail>>(key, () =>
-    indexAtStart ? store.stat(key, { signal }) : readTail(store, key, length, { signal }),
+  const found = await opened.find<ObjectInfo & Partial<Tail>>(key, (onUnproved) =>
+    indexAtStart ? store.stat(key, { signal, onUnproved }) : readTail(store, key, length, { signal, onUnproved }),
   )
   if (found === undefined) return undefined
   const { size, etag, bytes } = found

@@ -151,6 +151,8 @@ export async function verifyNode(
       await using apart = await open({ consolidated: false })
       for (const finding of await compareConsolidated(tree, apart)) report.add({ ...finding, file })
     }
+    // All of them are of one store.
+    const settle = arrays[0]?.index.opened.absences.begin()
     const total = arrays.reduce((sum, { chunks }) => sum + chunks.count, 0)
     let done = 0
     const onChunk = (): void => onProgress?.({ done: ++done, total })
@@ -159,6 +161,7 @@ export async function verifyNode(
       await check.chunks(onChunk)
       await check.strays()
     }
+    await settle?.(signal)
     return report.result()
   } finally {
     await root.close()
@@ -244,7 +247,11 @@ class ArrayCheck {
     const { opened } = this.#array.index
     checkBlockBytes(block, block.uncompressedBytes, opened.options.blockBytes)
     if (this.#isSharded) return block.origin.read(block.fileOffset, block.compressedBytes, this.#signal)
-    const found = await readWhole(opened.store, key, { signal: this.#signal, maxBytes: opened.options.blockBytes })
+    const found = await readWhole(opened.store, key, {
+      signal: this.#signal,
+      maxBytes: opened.options.blockBytes,
+      onUnproved: opened.absences.onUnproved,
+    })
     if (found?.bytes.length === 0) throw new HyperslabError('CodecError', 'the chunk is an object without bytes')
     return found?.bytes
   }

@@ -3,20 +3,8 @@ import { Transient } from '../retry.ts'
 import type { ByteRange, ObjectInfo, Tail } from '../store.ts'
 import { changed, endsBefore } from '../store.ts'
 import type { HttpAnswer } from './client.ts'
-import { contentLength, contentRange, encodingOf, headerInfo, isVersion } from './headers.ts'
-
-/** Where a request goes. */
-export interface RequestContext {
-  readonly url: string
-  /** How errors name the object. */
-  readonly file: string
-  /** Statuses that mean that there is none. */
-  readonly missing: readonly number[]
-  /** What 403 may mean besides, and what to do about it. */
-  readonly forbidden: string
-  /** The browser hides headers of the answer. */
-  readonly crossOrigin: boolean
-}
+import { Absence, PROOFS, type RequestContext } from './context.ts'
+import { codeInHeaders, contentLength, contentRange, encodingOf, type Headers, headerInfo, isVersion } from './headers.ts'
 
 /** Bytes of one version, if it is known which. */
 export interface HttpRange extends ByteRange {
@@ -25,27 +13,36 @@ export interface HttpRange extends ByteRange {
 
 const wrongAnswers = () => import('./wrong-answers.ts')
 
-/** Thrown for an object that is not there, where a result cannot say so. */
-export const MISSING = Symbol('missing')
-
 /** No more bytes are transferred only to be dropped. */
 const MAX_DROPPED_BYTES = 64 * 2 ** 20
 /** Transferring so much more is cheaper than asking again. */
 const SMALL_BYTES = 2 ** 20
 
-export function statusError(status: number, { file, forbidden }: RequestContext): HyperslabError {
-  const hint = status === 403 ? `: access is refused; ${forbidden}` : ''
-  return new HyperslabError('StoreError', `the server answered ${status}${hint}`, { file, actual: status })
+/**
+ * The meaning of an answer without an object: that there is none.
+ * @throws StoreError where it means anything else
+ */
+export async function readRefusal(answer: HttpAnswer, place: RequestContext): Promise<Absence> {
+  const { status, headers } = answer
+  const isProof = PROOFS.includes(status) && place.missing.includes(status)
+  // Object stores tell in XML, or a header, what they refuse a request for.
+  const mayHaveCode = /xml/i.test(headers.get('content-type') ?? '') || codeInHeaders(headers) !== undefined
+  if (!isProof || mayHaveCode) return (await import('./refusals.ts')).meaningOf(answer, place)
+  answer.discard()
+  return new Absence()
 }
 
+/** Whether the body is a page for people, which servers also have for missing objects. */
+export const isHtml = (headers: Headers): boolean =>
+  /^\s*(text\/html|application\/xhtml\+xml)\b/i.test(headers.get('content-type') ?? '')
+
 /** The size from an answer to HEAD; `unknown` when another way of asking may tell. */
-export function readSize(answer: HttpAnswer, place: RequestContext): ObjectInfo | 'missing' | 'unknown' {
-  answer.discard()
+export async function readSize(answer: HttpAnswer, place: RequestContext): Promise<ObjectInfo | Absence | 'unknown'> {
   const { status, headers } = answer
+  if (status !== 200 && ![403, 405, 501].includes(status)) return readRefusal(answer, place)
+  answer.discard()
   // HEAD may be all that is forbidden: URLs are signed for one method.
-  if ([403, 405, 501].includes(status)) return 'unknown'
-  if (place.missing.includes(status)) return 'missing'
-  if (status !== 200) throw statusError(status, place)
+  if (status !== 200) return 'unknown'
   const size = contentLength(headers)
   return size === undefined ? 'unknown' : headerInfo(headers, size)
 }
@@ -53,23 +50,23 @@ export function readSize(answer: HttpAnswer, place: RequestContext): ObjectInfo 
 /**
  * The bytes of a range from the answer to a request for it: 206, or 200 with the whole object. The status
  * itself when it is 412 or 416, for which it matters how the object is now.
- * @throws MISSING; ConflictError when the answer is about another version than `ifMatch`; FormatError when
- *   the object is too short; UnsupportedError when the part is compressed; StoreError for all else; Transient
- *   when the transfer was cut short
+ * @throws ConflictError when the answer is about another version than `ifMatch`; FormatError when the object
+ *   is too short; UnsupportedError when the part is compressed; StoreError for all else; Transient when the
+ *   transfer was cut short
  */
 export async function readRange(
   answer: HttpAnswer,
   place: RequestContext,
   { offset, length, ifMatch }: HttpRange,
-): Promise<Uint8Array | 412 | 416> {
+): Promise<Uint8Array | Absence | 412 | 416> {
   const { status, headers } = answer
   const { file } = place
   const end = offset + length
-  if (status !== 200 && status !== 206) {
+  if (status === 412 || status === 416) {
     answer.discard()
-    if (status === 412 || status === 416) return status
-    throw place.missing.includes(status) ? MISSING : statusError(status, place)
+    return status
   }
+  if (status !== 200 && status !== 206) return readRefusal(answer, place)
   const covers = await covered(answer, place, offset)
   const isOther = ifMatch !== undefined && !isVersion(ifMatch, headers, covers.total)
   const { start, end: last = end, total = end } = covers
@@ -115,14 +112,14 @@ export async function readSuffix(
   answer: HttpAnswer,
   place: RequestContext,
   length: number,
-): Promise<Tail | ObjectInfo | 'missing' | 'unknown'> {
+): Promise<Tail | ObjectInfo | Absence | 'unknown'> {
   const { status, headers } = answer
   const total = status === 200 ? contentLength(headers) : status === 206 ? contentRange(headers)?.total : undefined
   if (total === undefined) {
+    const isUnknown = [200, 206, 400, 405, 416, 501].includes(status) && !place.missing.includes(status)
+    if (!isUnknown) return readRefusal(answer, place)
     answer.discard()
-    if (place.missing.includes(status)) return 'missing'
-    if ([200, 206, 400, 405, 416, 501].includes(status)) return 'unknown'
-    throw statusError(status, place)
+    return 'unknown'
   }
   const wanted = Math.min(length, total)
   if (status === 206) {

@@ -1,8 +1,9 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import { changed, endsBefore, type ObjectInfo } from '../store.ts'
-import { type HttpRange, MISSING, type RequestContext, refuseEncoded, statusError } from './answers.ts'
+import { type HttpRange, readRefusal, refuseEncoded } from './answers.ts'
 import type { HttpAnswer, HttpClient } from './client.ts'
+import { Absence, type RequestContext, statusError } from './context.ts'
 import { contentLength, contentRange, type Headers, headerInfo } from './headers.ts'
 
 /** Size and version by a request for the first byte, of servers that do not answer HEAD. */
@@ -10,14 +11,14 @@ export async function statByByte(
   client: HttpClient,
   place: RequestContext,
   signal: Signal | undefined,
-): Promise<ObjectInfo | undefined> {
+  note: (answer: HttpAnswer) => HttpAnswer,
+): Promise<ObjectInfo | Absence> {
   const range = { offset: 0, length: 1 }
   const request = { ...place, method: 'GET', headers: { range: 'bytes=0-0' }, range } as const
-  const receive = async (answer: HttpAnswer): Promise<ObjectInfo | undefined> => {
+  const receive = async (answer: HttpAnswer): Promise<ObjectInfo | Absence> => {
+    const { status, headers } = note(answer)
+    if (![200, 206, 416].includes(status) || place.missing.includes(status)) return readRefusal(answer, place)
     answer.discard()
-    const { status, headers } = answer
-    if (place.missing.includes(status)) return undefined
-    if (![200, 206, 416].includes(status)) throw statusError(status, place)
     if (status === 206) await refuseEncoded(answer, place.file)
     const size =
       status === 200 ? contentLength(headers) : status === 206 ? contentRange(headers)?.total : sizeOfUnsatisfied(headers)
@@ -39,16 +40,16 @@ function sizeOfUnsatisfied(headers: Headers): number | undefined {
  * What the refusal of a range means, by how the object is now. Returns when the version is the right one:
  * then the server compares tags in some way of its own.
  * @param pinned whether the server was asked for one version
- * @throws MISSING; ConflictError for another version; FormatError when the object is too short; StoreError
+ * @throws Absence; ConflictError for another version; FormatError when the object is too short; StoreError
  */
 export function settleRefusal(
   status: 412 | 416,
   place: RequestContext,
   { offset, length, ifMatch }: HttpRange,
   pinned: boolean,
-  now: ObjectInfo | undefined,
+  now: ObjectInfo | Absence,
 ): void {
-  if (now === undefined) throw MISSING
+  if (now instanceof Absence) throw now
   if (ifMatch !== undefined && now.etag !== ifMatch) throw changed(place.file)
   if (status === 412 && pinned) return
   if (status === 416 && offset + length > now.size) throw endsBefore(place.file, now.size, offset + length)

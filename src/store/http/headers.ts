@@ -33,6 +33,18 @@ export function contentLength(headers: Headers): number | undefined {
   return /^\d+$/.test(length) && encodingOf(headers) === undefined ? Number(length) : undefined
 }
 
+/** Headers in which object stores give the code of an error, of which HEAD has no body. */
+const CODE_HEADERS = ['x-amz-error-code', 'x-minio-error-code', 'x-ms-error-code', 'x-goog-error-code']
+
+/** The code of an error, as object stores have it in headers. */
+export function codeInHeaders(headers: Headers): string | undefined {
+  for (const name of CODE_HEADERS) {
+    const code = headers.get(name)
+    if (code !== null && code !== '') return code
+  }
+  return undefined
+}
+
 const MODIFIED = 'modified:'
 const SIZE_ONLY = 'size-only:'
 

@@ -1,8 +1,8 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { REQUEST_CHECKS, type RequestOptions } from '../requester.ts'
-import type { RequestContext } from './answers.ts'
 import { CLIENT_CHECKS, type HttpClientOptions } from './client.ts'
+import type { RequestContext } from './context.ts'
 import { isCrossOrigin } from './fetch.ts'
 import { HttpReader } from './reader.ts'
 

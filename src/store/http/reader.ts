@@ -1,9 +1,11 @@
 import type { Signal } from '../../core/signal.ts'
 import { RangeRequester, type RequestOptions } from '../requester.ts'
-import type { ByteRange, ObjectInfo, RangeOptions, Store, StoreOptions, Tail, WholeOptions } from '../store.ts'
+import type { ByteRange, ObjectInfo, RangeOptions, ReadOptions, Store, Tail, WholeOptions } from '../store.ts'
 import { readVersion } from '../store.ts'
-import { type HttpRange, MISSING, type RequestContext, readRange, readSize, readSuffix } from './answers.ts'
-import { HttpClient, type HttpClientOptions } from './client.ts'
+import { type HttpRange, isHtml, readRange, readSize, readSuffix } from './answers.ts'
+import { type HttpAnswer, HttpClient, type HttpClientOptions } from './client.ts'
+import { Absence, type RequestContext } from './context.ts'
+import { isBrowser } from './fetch.ts'
 import { isStrong } from './headers.ts'
 import type { Sign } from './redirects.ts'
 import type { Pages, WholeReads } from './whole.ts'
@@ -15,6 +17,27 @@ interface Quirks extends Pages {
   noIfMatch?: true
 }
 
+/** Thrown for a part of a page of HTML, which may be in the place of the object. */
+const HTML = Symbol('html')
+
+/** Facts about an answer that its result does not have. */
+interface Seen {
+  /** It was a page of HTML. */
+  html?: boolean
+}
+
+function noting(answer: HttpAnswer, seen: Seen | undefined): HttpAnswer {
+  if (seen !== undefined && answer.status < 300) seen.html = isHtml(answer.headers)
+  return answer
+}
+
+/** The result of a read; of a missing object, the caller is told how far that is proved. */
+function orAbsent<T extends object>(found: T | Absence, { onUnproved }: ReadOptions): T | undefined {
+  if (!(found instanceof Absence)) return found
+  if (found.unproved !== undefined) onUnproved?.(found.unproved)
+  return undefined
+}
+
 /**
  * Reading over HTTP, whatever keys look like. The version of an object is what `infoOf` makes of the headers
  * of an answer.
@@ -23,6 +46,8 @@ export abstract class HttpReader implements Store {
   protected readonly client: HttpClient
   protected readonly requester: RangeRequester
   readonly #quirks = new Map<string, Quirks>()
+  /** Numbers requests that no other caller may share. */
+  #fresh = 0
 
   /** @throws InvalidArgumentError for limits that would let nothing through */
   constructor(options: RequestOptions & HttpClientOptions, sign?: Sign) {
@@ -40,9 +65,13 @@ export abstract class HttpReader implements Store {
     return isStrong(etag) ? `${this.place(key).url} ${etag}` : undefined
   }
 
-  async stat(key: string, { signal }: StoreOptions = {}): Promise<ObjectInfo | undefined> {
+  async stat(key: string, options: ReadOptions = {}): Promise<ObjectInfo | undefined> {
+    const { signal } = options
     const place = this.place(key)
-    return this.requester.run(0, () => this.#stat(place, signal), signal)
+    const seen: Seen = {}
+    const found = await this.requester.run(0, () => this.#stat(place, signal, seen), signal)
+    if (seen.html && (await this.#isPage(place, signal))) return this.#missingByPage(place, options)
+    return orAbsent(found, options)
   }
 
   async getRange(key: string, offset: number, length: number, options?: RangeOptions): Promise<Uint8Array | undefined> {
@@ -50,18 +79,30 @@ export abstract class HttpReader implements Store {
   }
 
   async getRanges(key: string, ranges: readonly ByteRange[], options: RangeOptions = {}): Promise<Uint8Array[] | undefined> {
-    const { ifMatch, signal } = options
+    const { ifMatch, signal, fresh = false } = options
     const requests = this.requester.count(ranges)
     if (requests === 0) return (await import('../empty-ranges.ts')).emptyRanges(this, key, ranges, options)
     // Answers to several requests must be of one version.
     if (requests > 1 && ifMatch === undefined)
-      return readVersion(this, key, signal, ({ etag }) => this.getRanges(key, ranges, { signal, ifMatch: etag }))
+      return readVersion(this, key, options, ({ etag }) => this.getRanges(key, ranges, { ...options, ifMatch: etag }))
     const place = this.place(key)
-    const fetch = (range: ByteRange, shared: Signal) => this.#range(place, { ...range, ifMatch }, shared)
+    const read = (takesHtml: boolean): Promise<Uint8Array[]> => {
+      const fetch = (range: ByteRange, shared: Signal) => this.#range(place, { ...range, ifMatch, fresh, takesHtml }, shared)
+      const flight = `${place.url}\0${ifMatch ?? ''}${takesHtml ? '\0html' : ''}${fresh ? `\0${++this.#fresh}` : ''}`
+      return this.requester.get(flight, ranges, fetch, signal)
+    }
     try {
-      return await this.requester.get(`${place.url}\0${ifMatch ?? ''}`, ranges, fetch, signal)
+      return await read(false)
     } catch (error) {
-      if (error === MISSING) return undefined
+      if (error instanceof Absence) return orAbsent<never>(error, options)
+      if (error !== HTML) throw error
+    }
+    // Asked for outside of the limits on requests, in which this one would wait for itself.
+    if (await this.#isPage(place, signal)) return this.#missingByPage(place, options)
+    try {
+      return await read(true)
+    } catch (error) {
+      if (error instanceof Absence) return orAbsent<never>(error, options)
       throw error
     }
   }
@@ -70,33 +111,47 @@ export abstract class HttpReader implements Store {
    * One request where the server answers ranges that count from the end, two where it does not or a browser
    * would ask before.
    */
-  async getTail(key: string, length: number, { signal }: StoreOptions = {}): Promise<Tail | undefined> {
+  async getTail(key: string, length: number, options: ReadOptions = {}): Promise<Tail | undefined> {
+    const { signal } = options
     const place = this.place(key)
     let first: ObjectInfo | undefined
     if (length > 0 && !place.crossOrigin && !this.#quirksOf(place).noSuffix) {
-      const tail = await this.requester.run(length, () => this.#suffix(place, length, signal), signal)
-      if (tail === undefined || (tail !== 'unknown' && 'bytes' in tail)) return tail
+      const seen: Seen = {}
+      const tail = await this.requester.run(length, () => this.#suffix(place, length, signal, seen), signal)
+      if (seen.html && (await this.#isPage(place, signal))) return this.#missingByPage(place, options)
+      if (tail instanceof Absence) return orAbsent<never>(tail, options)
+      if (tail !== 'unknown' && 'bytes' in tail) return tail
       if (tail !== 'unknown') first = tail
     }
     const read = async (info: ObjectInfo): Promise<Tail | undefined> => {
       const wanted = Math.min(length, info.size)
       if (wanted === 0) return { ...info, bytes: new Uint8Array(0) }
-      const bytes = await this.getRange(key, info.size - wanted, wanted, { signal, ifMatch: info.etag })
+      const bytes = await this.getRange(key, info.size - wanted, wanted, { ...options, ifMatch: info.etag })
       return bytes && { ...info, bytes }
     }
-    return readVersion(this, key, signal, read, first)
+    return readVersion(this, key, options, read, first)
   }
 
   async get(key: string, options: WholeOptions = {}): Promise<Tail | undefined> {
     const place = this.place(key)
     const { readWholeObject } = await import('./whole.ts')
-    return readWholeObject(this.#wholeReads(place), place, options)
+    return orAbsent(await readWholeObject(this.#wholeReads(place), place, options), options)
   }
 
-  async answersAlike(key: string, other: string, { signal }: StoreOptions = {}): Promise<boolean> {
+  async answersAlike(key: string, other: string, options: ReadOptions = {}): Promise<boolean> {
     const place = this.place(key)
     const { areAnsweredAlike } = await import('./whole.ts')
-    return areAnsweredAlike(this.#wholeReads(place), place, this.place(other), signal)
+    const areAlike = await areAnsweredAlike(this.#wholeReads(place), place, this.place(other), options.signal)
+    if (areAlike) await this.#missingByPage(place, options)
+    return areAlike
+  }
+
+  async #isPage(place: RequestContext, signal: Signal | undefined): Promise<boolean> {
+    return (await import('./whole.ts')).isPage(this.#wholeReads(place), place, undefined, signal)
+  }
+
+  async #missingByPage(place: RequestContext, options: ReadOptions): Promise<undefined> {
+    return orAbsent<never>((await import('./whole.ts')).missingByPage(place), options)
   }
 
   #wholeReads(place: RequestContext): WholeReads {
@@ -104,27 +159,42 @@ export abstract class HttpReader implements Store {
   }
 
   /** Waits for no limit: also called by requests that are under way, which would wait for themselves. */
-  async #stat(place: RequestContext, signal: Signal | undefined): Promise<ObjectInfo | undefined> {
+  async #stat(place: RequestContext, signal: Signal | undefined, seen?: Seen): Promise<ObjectInfo | Absence> {
     const quirks = this.#quirksOf(place)
     if (!quirks.noHead) {
-      const found = await this.client.send({ ...place, method: 'HEAD' }, (answer) => readSize(answer, place), signal)
-      if (found === 'missing') return undefined
+      const receive = (answer: HttpAnswer) => readSize(noting(answer, seen), place)
+      const found = await this.client.send({ ...place, method: 'HEAD' }, receive, signal)
       if (found !== 'unknown') return found
     }
     const { statByByte } = await import('./fallbacks.ts')
-    const found = await statByByte(this.client, place, signal)
-    if (found !== undefined) quirks.noHead = true
+    const found = await statByByte(this.client, place, signal, (answer) => noting(answer, seen))
+    if (!(found instanceof Absence)) quirks.noHead = true
     return found
   }
 
-  /** @throws MISSING when there is no object */
-  async #range(place: RequestContext, range: HttpRange, signal: Signal): Promise<Uint8Array> {
-    const { offset, length, ifMatch } = range
+  /** @throws Absence when there is no object; HTML for a page of it, unless that is taken */
+  async #range(
+    place: RequestContext,
+    range: HttpRange & { readonly fresh: boolean; readonly takesHtml: boolean },
+    signal: Signal,
+  ): Promise<Uint8Array> {
+    const { offset, length, ifMatch, fresh, takesHtml } = range
     const quirks = this.#quirksOf(place)
     const pin = ifMatch !== undefined && isStrong(ifMatch) && !place.crossOrigin && !quirks.noIfMatch
-    const headers = { range: `bytes=${offset}-${offset + length - 1}`, ...(pin && { 'if-match': ifMatch }) }
+    const headers = {
+      range: `bytes=${offset}-${offset + length - 1}`,
+      ...(pin && { 'if-match': ifMatch }),
+      // Browsers ask for fresh answers anyway, and would ask other origins first whether they may send this.
+      ...(fresh && !isBrowser() && { 'cache-control': 'no-cache' }),
+    }
     const request = { ...place, method: 'GET', headers, range: { offset, length } } as const
-    const result = await this.client.send(request, (answer) => readRange(answer, place, range), signal)
+    const receive = (answer: HttpAnswer): ReturnType<typeof readRange> => {
+      if (takesHtml || answer.status > 299 || !isHtml(answer.headers)) return readRange(answer, place, range)
+      answer.discard()
+      throw HTML
+    }
+    const result = await this.client.send(request, receive, signal)
+    if (result instanceof Absence) throw result
     if (typeof result === 'object') return result
 
     const { settleRefusal } = await import('./fallbacks.ts')
@@ -137,11 +207,12 @@ export abstract class HttpReader implements Store {
     place: RequestContext,
     length: number,
     signal: Signal | undefined,
-  ): Promise<Tail | ObjectInfo | 'unknown' | undefined> {
+    seen: Seen,
+  ): Promise<Tail | ObjectInfo | 'unknown' | Absence> {
     const range = { offset: -length, length }
     const request = { ...place, method: 'GET', headers: { range: `bytes=-${length}` }, range } as const
-    const found = await this.client.send(request, (answer) => readSuffix(answer, place, length), signal)
-    if (found === 'missing') return undefined
+    const found = await this.client.send(request, (answer) => readSuffix(noting(answer, seen), place, length), signal)
+    if (found instanceof Absence) return found
     if (found === 'unknown' || !('bytes' in found)) this.#quirksOf(place).noSuffix = true
     return found
   }

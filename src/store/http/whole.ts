@@ -1,10 +1,11 @@
-import { isHyperslabError } from '../../core/errors.ts'
+import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import { randomName } from '../conditions.ts'
 import type { RangeRequester } from '../requester.ts'
 import { checkWhole, MAX_WHOLE_BYTES, objectTooLarge, type Tail, type WholeOptions } from '../store.ts'
-import { type RequestContext, short, statusError } from './answers.ts'
+import { isHtml, readRefusal, short } from './answers.ts'
 import type { HttpAnswer, HttpClient } from './client.ts'
+import { Absence, type RequestContext } from './context.ts'
 import { contentLength, headerInfo } from './headers.ts'
 
 /** What a server answers to every name is no larger. */
@@ -35,11 +36,30 @@ export interface Pages {
 export async function readWholeObject(
   reads: WholeReads,
   place: RequestContext,
-  { maxBytes, signal }: WholeOptions,
-): Promise<Tail | undefined> {
+  { maxBytes, signal, onUnproved }: WholeOptions,
+): Promise<Tail | Absence> {
   const found = await request(reads, place, maxBytes, signal)
-  if (found?.html && (await isPage(reads, place, found.tail.bytes, signal))) return undefined
-  return found?.tail
+  if (found === undefined || found instanceof Absence) return found ?? new Absence()
+  const { tail, html } = found
+  if (!html && !startsAsPage(tail.bytes)) return tail
+  const folder = folderOf(place)
+  if (!reads.pages.without?.has(folder)) {
+    if (await isPage(reads, place, tail.bytes, signal)) return missingByPage(place)
+    reads.pages.without ??= new Set()
+    reads.pages.without.add(folder)
+  } else onUnproved?.({ file: place.file, answer: PAGE })
+  return tail
+}
+
+const PAGE = '200 with a page of HTML'
+
+/** The result for an object in the place of which a server has a page. */
+export const missingByPage = ({ file }: RequestContext): Absence => new Absence({ file, answer: PAGE })
+
+/** Whether a body of any content type begins as HTML does. */
+function startsAsPage(bytes: Uint8Array): boolean {
+  if (bytes[0] !== 0x3c) return false
+  return /^<(!doctype\s+html|html)[\s>]/i.test(String.fromCharCode(...bytes.subarray(0, 32)))
 }
 
 /** Whether two places get the very same answer, of a size that such pages have. */
@@ -66,16 +86,16 @@ function request(
   maxBytes: number | undefined,
   signal: Signal | undefined,
   statuses?: readonly number[],
-): Promise<Found | undefined> {
-  const receive = async (answer: HttpAnswer, hold: (bytes: number) => void): Promise<Found | undefined> => {
+): Promise<Found | Absence | undefined> {
+  const receive = async (answer: HttpAnswer, hold: (bytes: number) => void): Promise<Found | Absence | undefined> => {
     if (statuses?.includes(answer.status) !== false) return receiveWhole(answer, place, hold, maxBytes)
     answer.discard()
     return undefined
   }
   const guess = Math.min(maxBytes ?? MAX_WHOLE_BYTES, pages.wholeBytes ?? FIRST_BYTES)
-  const send = async (hold: (bytes: number) => void): Promise<Found | undefined> => {
+  const send = async (hold: (bytes: number) => void): Promise<Found | Absence | undefined> => {
     const found = await client.send({ ...place, method: 'GET' }, (answer) => receive(answer, hold), signal)
-    if (found !== undefined) pages.wholeBytes = found.tail.size
+    if (found !== undefined && !(found instanceof Absence)) pages.wholeBytes = found.tail.size
     return found
   }
   return requester.run(guess, send, signal)
@@ -91,14 +111,10 @@ async function receiveWhole(
   place: RequestContext,
   hold: (bytes: number) => void,
   maxBytes = MAX_WHOLE_BYTES,
-): Promise<Found | undefined> {
+): Promise<Found | Absence> {
   const { status, headers } = answer
-  const { file, missing, crossOrigin } = place
-  if (status !== 200) {
-    answer.discard()
-    if (missing.includes(status)) return undefined
-    throw statusError(status, place)
-  }
+  const { file, crossOrigin } = place
+  if (status !== 200) return readRefusal(answer, place)
   // Browsers hide from other origins that a body was compressed, of which this would be the length.
   const told = crossOrigin ? undefined : contentLength(headers)
   try {
@@ -124,32 +140,52 @@ async function receiveWhole(
   if (size > maxBytes) throw objectTooLarge(file, `more than ${maxBytes}`, size, maxBytes)
   if (told !== undefined && size < told) throw short(file, size, told)
   const tail = { ...headerInfo(headers, size), bytes: size === room.length ? room : room.slice(0, size) }
-  return { tail, html: /^\s*text\/html\b/i.test(headers.get('content-type') ?? '') }
+  return { tail, html: isHtml(headers) }
 }
 
-/** Whether a page of HTML is what the server has for names that nothing has. */
-async function isPage(reads: WholeReads, place: RequestContext, bytes: Uint8Array, signal: Signal | undefined): Promise<boolean> {
+function folderOf({ url }: RequestContext): string {
+  const { pathname } = new URL(url)
+  return pathname.slice(0, pathname.lastIndexOf('/') + 1)
+}
+
+/**
+ * Whether a page of HTML is the one that the server has for missing objects.
+ * @param bytes of the page; asked for when left out
+ * @throws StoreError where each name has a page of its own, as login pages that name the page to return to:
+ *   then nothing tells whether there is an object
+ */
+export async function isPage(
+  reads: WholeReads,
+  place: RequestContext,
+  bytes: Uint8Array | undefined,
+  signal: Signal | undefined,
+): Promise<boolean> {
   const { pages } = reads
-  if (pages.page !== undefined && areEqual(pages.page, bytes)) return true
-  const url = new URL(place.url)
-  url.pathname = url.pathname.slice(0, url.pathname.lastIndexOf('/') + 1)
-  const folder = url.pathname
-  if (pages.without?.has(folder)) return false
-  url.pathname += randomName()
-  const page = await pageAt(reads, { ...place, url: url.href }, signal)
-  if (page === undefined) {
-    pages.without ??= new Set()
-    pages.without.add(folder)
-    return false
+  const own = bytes ?? (await pageAt(reads, place, signal))
+  if (own === undefined) return false
+  if (pages.page !== undefined && areEqual(pages.page, own)) return true
+  const another = async (): Promise<Uint8Array | undefined> => {
+    const url = new URL(place.url)
+    url.pathname = folderOf(place) + randomName()
+    return pageAt(reads, { ...place, url: url.href }, signal)
+  }
+  const page = await another()
+  if (page === undefined) return false
+  const isOwn = areEqual(page, own)
+  if (!isOwn && !areEqual(page, (await another()) ?? page.subarray(1))) {
+    const text =
+      'the server answers every name with a page of HTML, each another one, so that nothing tells whether there is such an object; it may want a login: open the URL in a browser, and pass headers or a fetch that is logged in'
+    throw new HyperslabError('StoreError', text, { file: place.file, actual: PAGE })
   }
   pages.page = page
-  return areEqual(page, bytes)
+  return isOwn
 }
 
 /** What is there, if it is answered with 200 and not large. */
 async function pageAt(reads: WholeReads, place: RequestContext, signal: Signal | undefined): Promise<Uint8Array | undefined> {
   try {
-    return (await request(reads, place, MAX_PAGE_BYTES, signal, [200]))?.tail.bytes
+    const found = await request(reads, place, MAX_PAGE_BYTES, signal, [200])
+    return found === undefined || found instanceof Absence ? undefined : found.tail.bytes
   } catch (error) {
     if (isHyperslabError(error, 'TooLargeError')) return undefined
     throw error

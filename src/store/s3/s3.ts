@@ -1,6 +1,6 @@
 import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
-import { type RequestContext, statusError } from '../http/answers.ts'
 import { CLIENT_CHECKS, type HttpClientOptions } from '../http/client.ts'
+import { type RequestContext, statusError } from '../http/context.ts'
 import { isCrossOrigin } from '../http/fetch.ts'
 import { HttpReader } from '../http/reader.ts'
 import { listPages } from '../listing.ts'

@@ -3,6 +3,7 @@ import { joinForeignKey } from '../../../core/foreign-key.ts'
 import { METADATA_BYTES, parseJson } from '../../../core/json.ts'
 import { forEachLimited, Lock } from '../../../core/limiter.ts'
 import type { Signal } from '../../../core/signal.ts'
+import { statToWrite } from '../../../store/absences.ts'
 import type { Store } from '../../../store/store.ts'
 import { asObject, isObject, type JsonObject, member } from '../document.ts'
 import { groupsAbove, Hierarchy, type MetadataReader } from '../hierarchy.ts'
@@ -57,7 +58,7 @@ export class NodeWriter {
    */
   async createRoot(content: JsonObject, overwrite: boolean): Promise<void> {
     const { store, file } = this.#place
-    const found = await Promise.all(DOCUMENTS.slice(0, 3).map((name) => store.stat(this.#at(name))))
+    const found = await Promise.all(DOCUMENTS.slice(0, 3).map((name) => statToWrite(store, this.#at(name))))
     if (found.some((info) => info !== undefined)) {
       if (!overwrite) throw new HyperslabError('AlreadyExistsError', 'there is a Zarr array or group already', { file })
       await this.remove('')
@@ -79,7 +80,7 @@ export class NodeWriter {
       const prefix = this.#at(`${path}/`)
       const keys = (await store.list!(prefix, { deep: true })).filter((key) => leftover(key.slice(prefix.length)))
       // What was there before it is known that there is no array belongs to one that was removed in part.
-      if (keys.length > 0 && (await store.stat(this.#at(`${path}/zarr.json`))) === undefined) await this.#remove(keys)
+      if (keys.length > 0 && (await statToWrite(store, this.#at(`${path}/zarr.json`))) === undefined) await this.#remove(keys)
     }
     await within(label, () => this.#create(path, content))
     await this.#keepInStep(path, content)

@@ -2,7 +2,14 @@ import { HyperslabError, isHyperslabError } from '../../../core/errors.ts'
 import { Lock } from '../../../core/limiter.ts'
 import { pause } from '../../../core/pace.ts'
 import type { Signal } from '../../../core/signal.ts'
-import { type ConditionalWrites, type PublishCondition, readWhole, type Store } from '../../../store/store.ts'
+import type { Absences } from '../../../store/absences.ts'
+import {
+  type ConditionalWrites,
+  type PublishCondition,
+  readWhole,
+  type Store,
+  type UnprovedAbsence,
+} from '../../../store/store.ts'
 
 /** How often an object is read again because another writer has replaced it meanwhile. */
 const MOST_CONFLICTS = 50
@@ -37,23 +44,27 @@ interface Held {
  */
 export class ObjectWriter {
   readonly #store: Store
+  readonly #absences: Absences
   readonly #written: (key: string) => void
   readonly #locks = new Map<string, Held>()
   readonly #folders = new Set<string>()
   #conditions: Promise<ConditionalWrites> | undefined
 
   /**
+   * @param absences of the store, among them those that are met here
    * @param written told of each object that may have changed
    * @throws ReadOnlyError for a store that cannot be written to
    */
-  constructor(store: Store, written: (key: string) => void) {
+  constructor(store: Store, absences: Absences, written: (key: string) => void) {
     checkWritableStore(store)
     this.#store = store
+    this.#absences = absences
     this.#written = written
   }
 
   /**
-   * Reads an object and stores what it becomes; again when another writer was faster.
+   * Reads an object and stores what it becomes; again when another writer was faster. An object whose absence
+   * the store does not prove is created on condition that there is none: it may exist and not be readable.
    * @throws what `change` throws; ConflictError after many others were faster; errors of the store
    */
   change(key: string, { maxBytes, signal }: ChangeOptions, change: Change): Promise<void> {
@@ -61,16 +72,27 @@ export class ObjectWriter {
       const { replace, remove } = await this.#can(key)
       for (let conflicts = 0; ; conflicts++) {
         signal?.throwIfAborted()
-        const old = await readWhole(this.#store, key, { maxBytes, signal })
-        const bytes = await change(old?.bytes, remove || !replace)
-        if (bytes === old?.bytes) return
-        const condition = { ifAbsent: replace && old === undefined, ifMatch: replace ? old?.etag : undefined }
+        let doubt: UnprovedAbsence | undefined
+        const settle = this.#absences.begin()
+        const onUnproved = (absence: UnprovedAbsence): void => {
+          doubt = absence
+          this.#absences.onUnproved(absence)
+        }
+        const old = await readWhole(this.#store, key, { maxBytes, signal, onUnproved })
+        const isUnsure = old === undefined && doubt !== undefined
+        const bytes = await change(old?.bytes, (remove || !replace) && !isUnsure)
+        if (bytes === old?.bytes) return await settle(signal)
+        const condition = {
+          ifAbsent: old === undefined && (replace || isUnsure),
+          ifMatch: replace ? old?.etag : undefined,
+        }
         try {
           if (bytes === undefined) await this.#delete(key, condition.ifMatch)
           else await this.#publish(key, bytes, condition)
           return
         } catch (error) {
           if (!isHyperslabError(error, 'ConflictError') || conflicts === MOST_CONFLICTS) throw error
+          if (doubt !== undefined && isUnsure) throw unreadable(doubt, error)
           await pause(Math.random() * Math.min(MOST_PAUSE_MS, 2 ** conflicts), signal)
         }
       }
@@ -96,13 +118,18 @@ export class ObjectWriter {
     const store = this.#store
     await this.#makeFolder(key)
     try {
-      if (!condition.ifAbsent && condition.ifMatch === undefined) return await store.put!(key, bytes)
+      if (!condition.ifAbsent && condition.ifMatch === undefined) {
+        await store.put!(key, bytes)
+        this.#absences.written(key, bytes)
+        return
+      }
       const stage = await store.stage!(key)
       try {
         await stage.publish(key, bytes, condition)
       } finally {
         await stage.discard()
       }
+      this.#absences.written(key, bytes)
     } finally {
       this.#written(key)
     }
@@ -111,6 +138,7 @@ export class ObjectWriter {
   async #delete(key: string, ifMatch: string | undefined): Promise<void> {
     try {
       await this.#store.delete!(key, { ifMatch })
+      this.#absences.written(key, undefined)
     } finally {
       this.#written(key)
     }
@@ -148,6 +176,12 @@ export class ObjectWriter {
       if (--held.users === 0) this.#locks.delete(key)
     }
   }
+}
+
+/** Of an object that was answered as missing, and that is in the way of a new one. */
+function unreadable({ file, answer }: UnprovedAbsence, cause: unknown): HyperslabError {
+  const text = `the server answered ${answer}, but there is such an object, which may not be read: it was not changed; give the credentials permission to read it`
+  return new HyperslabError('StoreError', text, { file, actual: answer, cause })
 }
 
 const NONE: ConditionalWrites = { replace: false, remove: false }
