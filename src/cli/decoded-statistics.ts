@@ -51,7 +51,9 @@ function isUntold(array: DiskArray, { encoding }: Variable): boolean {
   const isKnown = (value: unknown): boolean => (Number.isNaN(value) ? nan : (values as readonly unknown[]).includes(value))
   const named = ['_FillValue', 'missing_value'].flatMap((name) => attributeNumbers(encoding, name) ?? [])
   const others = ['valid_min', 'valid_max', 'valid_range', '_Unsigned'].some((name) => name in encoding)
-  return others || (array.source.missing === undefined && !named.every(isKnown))
+  // NaT is missing among times though no attribute says so.
+  const told = attributeNumbers(encoding, 'fill_value') ?? []
+  return others || !told.every(isKnown) || (array.source.missing === undefined && !named.every(isKnown))
 }
 
 /** What chunks tell of decoded values without being read; undefined where one does not. */

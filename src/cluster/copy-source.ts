@@ -7,7 +7,7 @@ import type { Pins } from './pins.ts'
 /** What a copy writes, with what it takes to close it. */
 export interface OpenedCopySource {
   readonly source: ZarrExport
-  /** Variables that cannot be decoded, with the reasons: a line each. */
+  /** Variables that cannot be decoded, and attributes that are passed over, with the reasons: a line each. */
   readonly leftOut: readonly string[]
   close(): Promise<void>
 }
@@ -30,10 +30,9 @@ export async function openCopySource(given: CopySource, pins: Pins, options: Ope
 type Opened = Omit<OpenedCopySource, 'close'>
 
 async function openWhole({ variables, ...recipe }: CopiedDataset, opener: RecipeOpener): Promise<Opened> {
-  const { datasetExport } = await import('../runtime/dataset-export.ts')
+  const { datasetExport, warningsOf } = await import('../runtime/dataset-export.ts')
   const ds = await opener.openDataset(recipe)
-  const leftOut = [...ds.parts.problems].map(([name, { message }]) => `'${name}' is left out: ${message}`)
-  return { source: datasetExport(ds, variables), leftOut }
+  return { source: datasetExport(ds, variables), leftOut: warningsOf(ds.parts) }
 }
 
 async function openArrays({ arrays, groups = {} }: CopiedArrays, opener: RecipeOpener): Promise<Opened> {

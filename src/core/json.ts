@@ -89,8 +89,17 @@ function endOfText(text: string, at: number): number {
 
 const [QUOTE, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [34, 44, 92, 91, 93, 123, 125]
 
+/** Names of members that are numbers with a point or an exponent, or lists with one, by their objects. */
+const FLOATS = new WeakMap<object, Set<string>>()
+
+/**
+ * Whether a member is a number that is written as floats are, `10.0`, or a list with one: known of documents
+ * that have valid ranges, whose type says which values they bound.
+ */
+export const isFloatIn = (object: object, name: string): boolean => FLOATS.get(object)?.has(name) === true
+
 function parseText(text: string): unknown {
-  if (!LONG.test(text)) {
+  if (!LONG.test(text) && !text.includes('"valid_')) {
     try {
       return JSON.parse(text)
     } catch {
@@ -114,6 +123,8 @@ export function writeJson(value: unknown): string {
 class ExactParser {
   readonly #text: string
   #at = 0
+  /** Floats so far. */
+  #floats = 0
 
   constructor(text: string) {
     this.#text = text
@@ -146,7 +157,10 @@ class ExactParser {
       const name = this.#text[this.#at] === '"' ? this.#string() : this.#wrong()
       this.#space()
       if (this.#text[this.#at++] !== ':') this.#wrong(-1)
+      const before = this.#floats
       const value = this.#value()
+      if (this.#floats > before && (typeof value === 'number' || Array.isArray(value)))
+        FLOATS.set(object, (FLOATS.get(object) ?? new Set()).add(name))
       // To assign it would set the prototype.
       if (name === '__proto__')
         Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
@@ -193,6 +207,7 @@ class ExactParser {
     NUMBER.lastIndex = this.#at
     const [text, fraction, exponent] = NUMBER.exec(this.#text) ?? this.#wrong()
     this.#at += text!.length
+    if (fraction !== undefined || exponent !== undefined) this.#floats++
     const number = Number(text)
     const isLong = fraction === undefined && exponent === undefined && !Number.isSafeInteger(number)
     return isLong && text!.length <= MAX_DIGITS ? BigInt(text!) : number

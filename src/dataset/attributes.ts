@@ -13,6 +13,8 @@ export interface TypedValue {
 /** Attributes by name, which may know their types. */
 export interface TypedValues extends NamedValues {
   typed?(name: string): TypedValue | undefined
+  /** Whether a number, or a list of them, is written as floats are, where types are not known. */
+  isFloat?(name: string): boolean
 }
 
 /** The attributes that objects of plain values were made of. */
@@ -35,6 +37,12 @@ export function withTypes(attrs: Attrs, values: NamedValues | undefined): Attrs 
 export function typedAttribute(attrs: Attrs, name: string): TypedValue | undefined {
   const typed = SOURCES.get(attrs)?.typed?.(name)
   return typed !== undefined && Object.is(typed.value, attrs[name]) ? typed : undefined
+}
+
+/** Whether numbers of an attribute are still as JSON has them, with a point or an exponent. */
+export function isWrittenAsFloat(attrs: Attrs, name: string): boolean {
+  const source = SOURCES.get(attrs)
+  return source?.isFloat?.(name) === true && Object.is(source.get(name), attrs[name])
 }
 
 /** An attribute that is text, without the NULs that some writers leave behind it. */

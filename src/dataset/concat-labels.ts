@@ -89,8 +89,7 @@ function directionOf(dim: string, parts: readonly Labelling[]): 1 | -1 {
   for (const { index, place } of parts) {
     if (Array.from(index.values).some((label) => Number.isNaN(label) || label === NAT))
       invalidArgument(`some labels along ${dim} are missing in ${place}: they cannot be put in order`, place)
-    if (index.direction === 0)
-      invalidArgument(`labels along ${dim} neither ascend nor descend in ${place}: they cannot be put in order`, place)
+    if (index.direction === 0) invalidArgument(`in ${place}, ${index.disorder()}: they cannot be put in order`, place)
     if (index.length > 1 && index.direction !== long[0]!.index.direction)
       invalidArgument(`labels along ${dim} run one way in ${long[0]!.place}, and the other way in ${place}`, place)
   }

@@ -1,5 +1,7 @@
 import type { DiskArray } from '../array/disk-array.ts'
 import type { GetOptions } from '../array/get.ts'
+import { missingElements } from '../array/missing.ts'
+import { missingTest } from '../array/missing-test.ts'
 import type { Histogram, HistogramOptions } from '../array/reductions/histogram.ts'
 import type { Lengths } from '../array/reductions/windows.ts'
 import type { DType, ScalarOf } from '../core/dtype.ts'
@@ -162,7 +164,9 @@ export class DataArray extends Printable {
     const calendar = times?.calendar ?? 'proleptic_gregorian'
     const labels = (index ?? scalar)?.values as ArrayLike<bigint> | undefined
     const [values, { datesOf }] = await Promise.all([labels ?? this.values(), import('./time/dates.ts')])
-    return datesOf(values as ArrayLike<bigint>, calendar, labels === undefined && !isDecoded ? times : undefined)
+    const isMissing = missingTest(missingElements(this.array.source))
+    const counted = labels === undefined && !isDecoded && times !== undefined ? { times, isMissing } : undefined
+    return datesOf(values as ArrayLike<bigint>, calendar, counted)
   }
 
   /**

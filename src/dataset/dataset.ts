@@ -141,6 +141,12 @@ export class Dataset extends Printable implements AsyncDisposable {
     return this.parts.attrs
   }
 
+  /** Attributes that decoding has passed over, such as a `missing_value` that is text: a line each. */
+  get warnings(): string[] {
+    const { variables, coords } = this.parts
+    return [...coords.values(), ...variables.values()].flatMap(({ warnings }) => warnings)
+  }
+
   /** Variables that are left out, each with the reason. */
   get problems(): ReadonlyMap<string, HyperslabError> {
     return this.parts.problems

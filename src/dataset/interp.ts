@@ -96,8 +96,7 @@ function coordOf(coord: Variable, labels: readonly (number | bigint)[]): Variabl
 function placesOf(index: LabelIndex, labels: readonly (number | bigint)[]): Omit<AxisPlaces, 'axis'> {
   const { length, direction } = index
   const { period } = index.kind
-  if (direction === 0 && length > 1)
-    invalidArgument(`labels along ${index.dim} neither ascend nor descend: nothing lies between them`, index.dim)
+  if (direction === 0) invalidArgument(`${index.disorder()}: nothing lies between such labels`, index.dim)
   const [below, above, weights] = [0, 1, 2].map(() => new Float64Array(labels.length)) as Float64Array[]
   // By rank, from the least label up.
   const position = (rank: number): number => (direction < 0 ? length - 1 - rank : rank)
@@ -105,7 +104,7 @@ function placesOf(index: LabelIndex, labels: readonly (number | bigint)[]): Omit
   const seam = seamOf(index, at)
   for (const [i, label] of labels.entries()) {
     const wanted =
-      period === undefined || index.matches(position(0), label) ? label : aroundFrom(at(0) as number, label as number, period)
+      period === undefined || index.reaches(label as number) ? label : aroundFrom(at(0) as number, label as number, period)
     const rank = index.rank(wanted)
     const near = [rank, rank - 1].find((each) => each >= 0 && each < length && index.matches(position(each), wanted))
     let found: readonly [number, number, number] = [-1, -1, 0]
@@ -130,7 +129,7 @@ function seamOf({ kind: { period }, length }: LabelIndex, at: (rank: number) => 
   let widest = 0
   for (let rank = 1; rank < length; rank++) widest = Math.max(widest, Number(at(rank)) - Number(at(rank - 1)))
   const seam = Number(at(0)) + period - Number(at(length - 1))
-  return seam <= 1.5 * widest ? seam : undefined
+  return seam > 0 && seam <= 1.5 * widest ? seam : undefined
 }
 
 const aroundFrom = (low: number, label: number, period: number): number => label - period * Math.floor((label - low) / period)

@@ -3,7 +3,7 @@ import type { DType } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import type { AxisView } from '../core/tensor.ts'
 import type { Calendar } from './time/calendar.ts'
-import { showInstant } from './time/instant.ts'
+import { NAT, showInstant } from './time/instant.ts'
 
 /**
  * A value that names a position along a dimension. Times are instants: nanoseconds since 1970 in their
@@ -27,6 +27,9 @@ export interface LabelKind {
   readonly period?: number | undefined
 }
 
+/** Rounding that the length of a period may take. */
+const ROUND_SLACK = 2 ** -40
+
 /** Half of the distance between neighbouring floats is what rounding takes; sums and products take some. */
 const ROUNDINGS = 2
 
@@ -40,12 +43,15 @@ export class LabelIndex {
   readonly kind: LabelKind
   /** 1 where labels ascend, -1 where they descend, each differing from the next; 0 otherwise. */
   readonly direction: 1 | 0 | -1
+  /** As {@link direction}, where neighbours may be equal: enough for ranges. */
+  readonly order: 1 | 0 | -1
 
   constructor(dim: string, values: Labels, kind: LabelKind) {
     this.dim = dim
     this.values = values
     this.kind = kind
-    this.direction = directionOf(values)
+    this.order = orderOf(values)
+    this.direction = this.order !== 0 && isStrict(values) ? this.order : 0
   }
 
   get length(): number {
@@ -109,8 +115,7 @@ export class LabelIndex {
     if (method === undefined) return this.#exact(label)
     if (typeof label === 'string' && method === 'nearest')
       this.#fail(`labels along ${this.dim} are text, of which none is nearer than another`, label)
-    if (this.direction === 0 && method !== 'nearest')
-      this.#fail(`labels along ${this.dim} are in no order, which ${method} needs`, label)
+    if (this.direction === 0 && method !== 'nearest') this.#fail(`${this.disorder()}, and ${method} needs labels in order`, label)
     const found = this.#near(this.#around(label), method)
     if (found === undefined)
       return this.#fail(
@@ -136,8 +141,7 @@ export class LabelIndex {
         `a range along ${this.dim} goes from ${this.show(low)} down to ${this.show(high)}: the lower one comes first`,
         low,
       )
-    if (this.direction === 0 && this.length > 1)
-      this.#fail(`labels along ${this.dim} neither ascend nor descend: select positions of them with isel`, low)
+    if (this.order === 0) this.#fail(`${this.disorder()}: a range of them is not defined, select positions with isel`, low)
     const { period } = this.kind
     if (period === undefined || typeof low !== 'number' || typeof high !== 'number') {
       const positions = this.#within(low, high)
@@ -145,6 +149,29 @@ export class LabelIndex {
       return this.#fail(`no label along ${this.dim} is from ${this.show(low)} to ${this.show(high)}: ${this.#reach()}`, low)
     }
     return this.#periodic(low, high, period)
+  }
+
+  /**
+   * The reason why labels are in no strict order: one that is missing, one that is there twice, or a turn.
+   */
+  disorder(): string {
+    const places = new Map<Label, number>()
+    let turn: number | undefined
+    let way = 0
+    for (let at = 0; at < this.length; at++) {
+      const label = this.at(at)
+      if (isMissingLabel(label)) return `the label along ${this.dim} at position ${at} is missing (${this.show(label)})`
+      const before = places.get(label)
+      if (before !== undefined)
+        return `the label ${this.show(label)} is there twice along ${this.dim}, at the positions ${before} and ${at}`
+      places.set(label, at)
+      const step = at === 0 ? 0 : label > this.at(at - 1) ? 1 : -1
+      if (way * step < 0) turn ??= at
+      way ||= step
+    }
+    if (turn === undefined) return `labels along ${this.dim} are in order`
+    const [a, b] = [this.show(this.at(turn - 1)), this.show(this.at(turn))]
+    return `labels along ${this.dim} neither ascend nor descend: ${a} at position ${turn - 1} is followed by ${b}`
   }
 
   /** A label as users write it. */
@@ -186,7 +213,7 @@ export class LabelIndex {
     if (this.direction === 0) {
       let best: number | undefined
       for (let at = 0; at < this.length; at++)
-        if (!Number.isNaN(this.at(at)) && (best === undefined || distance(this.at(at), label) < distance(this.at(best), label)))
+        if (!isMissingLabel(this.at(at)) && (best === undefined || distance(this.at(at), label) < distance(this.at(best), label)))
           best = at
       return best
     }
@@ -224,7 +251,7 @@ export class LabelIndex {
 
   #within(low: Label, high: Label): AxisView {
     const [from, to] = [this.#widened(low, -ROUNDINGS), this.#widened(high, ROUNDINGS)]
-    const ascends = this.direction >= 0
+    const ascends = this.order >= 0
     const start = ascends ? this.#count((own) => own < from) : this.#count((own) => own > to)
     const stop = ascends ? this.#count((own) => own <= to) : this.#count((own) => own >= from)
     return { start, step: 1, length: Math.max(0, stop - start) }
@@ -238,10 +265,16 @@ export class LabelIndex {
     return typeof bound === 'number' ? bound + roundings * this.#roundingOf(bound) : bound
   }
 
-  /** A label of the period that the labels are of. */
+  /** Whether a number lies within the labels, up to rounding. */
+  reaches(label: number): boolean {
+    const [low, high] = this.#bounds()
+    return label >= low - ROUNDINGS * this.#roundingOf(low) && label <= high + ROUNDINGS * this.#roundingOf(high)
+  }
+
+  /** The same place within the round of the labels. A label within their reach stays as it is. */
   #around(label: Label): Label {
     const { period } = this.kind
-    if (period === undefined || typeof label !== 'number' || this.length === 0) return label
+    if (period === undefined || typeof label !== 'number' || this.length === 0 || this.reaches(label)) return label
     const [low, high] = this.#bounds()
     // What lies between the end of one round and the start of the next may be nearer to either.
     const middle = (low + high) / 2
@@ -250,14 +283,12 @@ export class LabelIndex {
 
   #bounds(): [number, number] {
     const ends =
-      this.direction === 0
-        ? Array.from(this.values as ArrayLike<number>)
-        : [this.at(0) as number, this.at(this.length - 1) as number]
+      this.order === 0 ? Array.from(this.values as ArrayLike<number>) : [this.at(0) as number, this.at(this.length - 1) as number]
     return [ends.reduce((a, b) => Math.min(a, b)), ends.reduce((a, b) => Math.max(a, b))]
   }
 
   #periodic(low: number, high: number, period: number): { positions: AxisView; shift: number }[] {
-    if (high - low > period)
+    if (high - low > period * (1 + ROUND_SLACK))
       this.#fail(`a range along ${this.dim} is of ${period} at most, from ${low} to ${high} are ${high - low}`, low)
     const [first, last] = this.#bounds()
     const parts: { positions: AxisView; shift: number }[] = []
@@ -268,8 +299,8 @@ export class LabelIndex {
       if (positions.length > 0) parts.push({ positions, shift })
     }
     if (parts.length === 0) this.#fail(`no label along ${this.dim} is from ${low} to ${high}: ${this.#reach()}`, low)
-    const ordered = this.direction < 0 ? parts.reverse() : parts
-    return withoutTwice(ordered, period, this.length)
+    const once = eachOnce(parts)
+    return this.order < 0 ? once.reverse() : once
   }
 
   #reach(): string {
@@ -291,26 +322,48 @@ export class LabelIndex {
 }
 
 /**
- * Where a range is a whole period, what lies on both of its ends is the same: it is taken once.
+ * Rounds of which no two take one position: at the ends of a whole period two of them do. It stays in the
+ * round whose labels are shifted least, so that a label that is there is taken as it is.
  */
-function withoutTwice<T extends { positions: AxisView; shift: number }>(parts: T[], period: number, length: number): T[] {
-  const total = parts.reduce((sum, { positions }) => sum + positions.length, 0)
-  if (total <= length || period <= 0) return parts
-  const last = parts.at(-1)!
-  const cut = { ...last, positions: { ...last.positions, length: last.positions.length - (total - length) } }
-  return cut.positions.length > 0 ? [...parts.slice(0, -1), cut] : parts.slice(0, -1)
+function eachOnce<T extends { readonly positions: AxisView; readonly shift: number }>(parts: readonly T[]): T[] {
+  const taken: AxisView[] = []
+  const kept = new Map<T, T>()
+  for (const part of [...parts].sort((a, b) => Math.abs(a.shift) - Math.abs(b.shift))) {
+    const { step } = part.positions
+    let { start, length } = part.positions
+    for (const other of taken) {
+      const [from, to] = [Math.max(start, other.start), Math.min(start + length, other.start + other.length)]
+      if (from >= to) continue
+      // They share positions at one end only.
+      length = from === start ? start + length - to : from - start
+      if (from === start) start = to
+    }
+    if (length === 0) continue
+    taken.push({ start, step, length })
+    kept.set(part, { ...part, positions: { start, step, length } })
+  }
+  return parts.flatMap((part) => kept.get(part) ?? [])
 }
 
-function directionOf(values: ArrayLike<Label>): 1 | 0 | -1 {
-  if (values.length === 0) return 1
-  if (Number.isNaN(values[0])) return 0
+/** NaN and {@link NAT} are no labels. */
+const isMissingLabel = (label: Label): boolean => label === NAT || Number.isNaN(label)
+
+/** The way in which labels run, of which neighbours may be equal. */
+function orderOf(values: Labels): 1 | 0 | -1 {
   let [ascends, descends] = [true, true]
-  for (let i = 1; i < values.length; i++) {
-    if (!(values[i]! > values[i - 1]!)) ascends = false
-    if (!(values[i]! < values[i - 1]!)) descends = false
+  for (let i = 0; i < values.length; i++) {
+    if (isMissingLabel(values[i]!)) return 0
+    if (i === 0) continue
+    if (values[i]! < values[i - 1]!) ascends = false
+    if (values[i]! > values[i - 1]!) descends = false
     if (!ascends && !descends) return 0
   }
   return ascends ? 1 : -1
+}
+
+function isStrict(values: Labels): boolean {
+  for (let i = 1; i < values.length; i++) if (values[i] === values[i - 1]) return false
+  return true
 }
 
 const absolute = (value: bigint): bigint => (value < 0n ? -value : value)

@@ -2,7 +2,7 @@ import type { AxisPick } from '../array/lazy/picks.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { Between, type LabelLike } from './between.ts'
 import type { Label, LabelIndex, SelectMethod } from './label-index.ts'
-import { DURATIONS } from './time/instant.ts'
+import { DURATIONS, NAT } from './time/instant.ts'
 import { parseTimeLabel } from './time/labels.ts'
 
 /**
@@ -90,7 +90,7 @@ function resolutionOf(index: LabelIndex): bigint {
   let rest = Object.values(DURATIONS)
   for (let at = 0; at < index.length && rest.length > 1; at++) {
     const label = index.at(at) as bigint
-    while (label % rest[0]! !== 0n) rest = rest.slice(1)
+    while (label !== NAT && label % rest[0]! !== 0n) rest = rest.slice(1)
   }
   const resolution = rest[0]!
   resolutions.set(index, resolution)

@@ -12,6 +12,7 @@ export function toFloats(source: BlockSource, dtype: 'float32' | 'float64'): Con
     scaleFactor: 1,
     addOffset: 0,
     unsigned: false,
+    signed: false,
     dtype,
     missing,
     validRange: undefined,

@@ -27,6 +27,8 @@ export interface VariableParts {
   readonly stored?: DiskArray | undefined
   /** Of times: how they are stored. Where their array is not of `timestamp_ns`, it has them so. */
   readonly times?: TimeUnits | undefined
+  /** Attributes that decoding has passed over, each with the reason. */
+  readonly warnings?: readonly string[] | undefined
   /** Of a coordinate of groups: the dimension that they are of, and what each was made by. */
   readonly grouped?: { readonly dim: string; readonly key: string } | undefined
 }
@@ -43,9 +45,10 @@ export class Variable implements VariableParts {
   readonly stored: DiskArray | undefined
   readonly times: TimeUnits | undefined
   readonly grouped: VariableParts['grouped']
+  readonly warnings: readonly string[]
 
   /** @throws InvalidArgumentError when names are not one for each axis, or not different */
-  constructor({ name, array, dims, attrs, encoding = {}, index, scalar, stored, times, grouped }: VariableParts) {
+  constructor({ name, array, dims, attrs, encoding = {}, index, scalar, stored, times, grouped, warnings = [] }: VariableParts) {
     if (dims.length !== array.rank || new Set(dims).size < dims.length) {
       const text = `dimensions [${dims.join(', ')}] of an array of shape ${showShape(array.shape)}: each axis needs a name of its own`
       throw new HyperslabError('InvalidArgumentError', text, { ...array.source.label, array: name, actual: dims })
@@ -60,6 +63,7 @@ export class Variable implements VariableParts {
     this.stored = stored
     this.times = times
     this.grouped = grouped
+    this.warnings = warnings
   }
 
   /** The variable with some of its parts in place of its own. */
@@ -95,8 +99,8 @@ export class Variable implements VariableParts {
   }
 
   get #parts(): VariableParts {
-    const { name, array, dims, attrs, encoding, index, scalar, stored, times, grouped } = this
-    return { name, array, dims, attrs, encoding, index, scalar, stored, times, grouped }
+    const { name, array, dims, attrs, encoding, index, scalar, stored, times, grouped, warnings } = this
+    return { name, array, dims, attrs, encoding, index, scalar, stored, times, grouped, warnings }
   }
 }
 

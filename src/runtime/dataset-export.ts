@@ -2,6 +2,8 @@ import type { Dataset } from '../dataset/dataset.ts'
 import { encodedParts } from '../dataset/out/write.ts'
 import type { ZarrExport } from './export-zarr.ts'
 
+export { warningsOf } from '../dataset/out/write.ts'
+
 /**
  * A dataset as it is written: encoded, with its coordinates.
  * @param names of variables; all of them when left out

@@ -4,11 +4,12 @@ import { treeOf } from '../adapters/zarr/tree.ts'
 import type { AttributeValue } from '../af/format/footer.ts'
 import type { Element } from '../array/missing.ts'
 import type { NamedValues } from '../array/source.ts'
-import { isNumeric } from '../core/dtype.ts'
+import { isFloat as isFloatType, isNumeric } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { writeJson } from '../core/json.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { withoutSlashes } from '../core/text.ts'
+import { attributeNumbers, type TypedValues } from '../dataset/attributes.ts'
 import {
   IMPORT_CHECKS,
   type Imported,
@@ -115,11 +116,18 @@ function* typed(attrs: NamedValues): Generator<[string, AttributeValue]> {
   for (const name of attrs.keys()) if (!LAYOUT.test(name)) yield [name, attributeOf(attrs.get(name))]
 }
 
+const wholeNumbers = (list: readonly number[], given: unknown): AttributeValue =>
+  Array.isArray(given) ? { type: 'int64[]', value: BigInt64Array.from(list, BigInt) } : { type: 'int64', value: BigInt(list[0]!) }
+
 /** Those that say what is missing have the value that stands for it in the copy. */
 function* attributesOf({ attrs, dtype, metadata }: ZarrArray, fill: Element | undefined): Generator<[string, AttributeValue]> {
   for (const [name, value] of typed(attrs)) {
     const isMissing = name === '_FillValue' || name === 'missing_value'
-    if (isMissing && fill !== undefined && isNumeric(dtype)) yield [name, { type: dtype, value: fill } as AttributeValue]
+    // Ranges that are integers bound packed values, and those that are floats may not.
+    const list = attributeNumbers({ [name]: attrs.get(name) }, name)
+    const isWhole = name.startsWith('valid_') && list?.every(Number.isSafeInteger) && !(attrs as TypedValues).isFloat?.(name)
+    if (isWhole && !isFloatType(dtype)) yield [name, wholeNumbers(list as number[], attrs.get(name))]
+    else if (isMissing && fill !== undefined && isNumeric(dtype)) yield [name, { type: dtype, value: fill } as AttributeValue]
     else yield [name, value]
   }
   const { kind, unit } = metadata.type

@@ -175,7 +175,9 @@ describe('labels that several have', () => {
     await expect(concatDatasets([along([1, 2], 0), along([4, 3], 10)])).rejects.toThrow(
       /run one way in dataset 0, and the other way/,
     )
-    await expect(concatDatasets([along([1, 3, 2], 0), along([4], 10)])).rejects.toThrow(/neither ascend nor descend in dataset 0/)
+    await expect(concatDatasets([along([1, 3, 2], 0), along([4], 10)])).rejects.toThrow(
+      /in dataset 0, labels along x neither ascend nor descend/,
+    )
   })
 })
 

@@ -35,11 +35,14 @@ describe('ranges of longitudes', () => {
         const inside = labels.flatMap((label, at) =>
           [-3, -2, -1, 0, 1, 2, 3].flatMap((turn) => {
             const place = label + 360 * turn
-            return place >= low && place <= low + width ? [{ at, place }] : []
+            return place >= low && place <= low + width ? [{ at, place, turn }] : []
           }),
         )
-        const ordered = inside.sort((a, b) => (descending ? b.place - a.place : a.place - b.place))
-        const wanted = ordered.filter(({ at }, i) => ordered.findIndex((each) => each.at === at) === i)
+        // Of a position that is in the range twice, the label that is there is taken, or the one of the turn nearest to it.
+        const least = (at: number) => Math.min(...inside.filter((each) => each.at === at).map(({ turn }) => Math.abs(turn)))
+        const wanted = inside
+          .filter(({ at, turn }) => Math.abs(turn) === least(at))
+          .sort((a, b) => (descending ? b.place - a.place : a.place - b.place) || a.turn - b.turn)
         if (wanted.length === 0) {
           expect(() => ds.sel({ lon: between(low, low + width) })).toThrow(/no label along lon/)
           return
@@ -261,5 +264,107 @@ Data variables:
     b  (y, x)  float64  chunks (2, 3)
 Attributes:
     title:  a test`)
+  })
+})
+
+describe('grids that have both ends of the circle', () => {
+  const ends = [
+    [-180, -90, 0, 90, 180],
+    [180, 90, 0, -90, -180],
+    [0, 90, 180, 270, 360],
+  ]
+
+  test.each(ends)('every position of %s, %s, %s, %s, %s is in a range of a whole turn once', async (...labels) => {
+    const ds = along('lon', labels, 'degrees_east')
+    for (let low = -360; low <= 180; low += 45) {
+      const taken = ds.sel({ lon: between(low, low + 360) })
+      expect((await values(taken)).sort()).toEqual([0, 1, 2, 3, 4])
+      const found = Array.from((await taken.get('lon').values()) as ArrayLike<number>)
+      expect(found.every((label) => label >= low && label <= low + 360)).toBe(true)
+    }
+    const whole = ds.sel({ lon: between(Math.min(...labels), Math.max(...labels)) })
+    expect(await values(whole)).toEqual([0, 1, 2, 3, 4])
+  })
+
+  test.each(ends)('each label of %s, %s, %s, %s, %s is the one that is there', async (...labels) => {
+    const ds = along('lon', labels, 'degrees_east')
+    for (const [at, lon] of labels.entries()) {
+      expect(await ds.get('t').sel({ lon }).get()).toBe(at)
+      expect(
+        await ds
+          .get('t')
+          .sel({ lon: lon + 0.25 }, { method: 'nearest', tolerance: 1 })
+          .get(),
+      ).toBeTypeOf('number')
+      expect(await (await ds.get('t').interp({ lon })).get()).toBe(at)
+    }
+  })
+
+  test('labels of float32 whose ends are a turn apart by rounding are both found', async () => {
+    const lon = Float32Array.of(0.1, 90.1, 180.1, 270.1, 360.1)
+    const ds = new Dataset(
+      { t: { dims: ['lon'], data: [0, 1, 2, 3, 4] } },
+      { coords: { lon: { dims: ['lon'], data: lon as never } } },
+    )
+    expect(await ds.get('t').sel({ lon: 0.1 }).get()).toBe(0)
+    expect(await ds.get('t').sel({ lon: 360.1 }).get()).toBe(4)
+    expect(await values(ds.sel({ lon: between(0.1, 360.1) }))).toEqual([0, 1, 2, 3, 4])
+  })
+})
+
+describe('labels that are there twice', () => {
+  test('are in ranges all of them, whichever way labels run', async () => {
+    const labels = fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 1, maxLength: 12 })
+    await fc.assert(
+      fc.asyncProperty(
+        labels,
+        fc.boolean(),
+        fc.integer({ min: 0, max: 6 }),
+        fc.integer({ min: 0, max: 6 }),
+        async (list, down, a, b) => {
+          const sorted = [...list].sort((one, other) => (down ? other - one : one - other))
+          const [low, high] = [Math.min(a, b), Math.max(a, b)]
+          const wanted = sorted.flatMap((label, at) => (label >= low && label <= high ? [at] : []))
+          const ds = along('x', sorted)
+          if (wanted.length === 0) expect(() => ds.sel({ x: between(low, high) })).toThrow(/no label along x/)
+          else expect(await values(ds.sel({ x: between(low, high) }))).toEqual(wanted)
+        },
+      ),
+    )
+  })
+
+  test('are named, with their places, where they are in no order', () => {
+    const t = along('x', [10, 30, 20, 30]).get('t')
+    expect(() => t.sel({ x: between(10, 20) })).toThrow(/the label 30 is there twice along x, at the positions 1 and 3/)
+    expect(() =>
+      along('x', ['b', 'a', 'b'])
+        .get('t')
+        .sel({ x: between('a', 'b') }),
+    ).toThrow(/label b is there twice along x/)
+  })
+
+  test('have nothing between them', async () => {
+    const t = along('x', [10, 20, 20, 30]).get('t')
+    await expect(t.interp({ x: 15 })).rejects.toThrow(/the label 20 is there twice along x, at the positions 1 and 2/)
+  })
+})
+
+describe('labels that are no time', () => {
+  const time = BigInt64Array.of(-(2n ** 63n), 86_400_000_000_000n, 172_800_000_000_000n)
+  const source = new CountingSource({ dtype: 'timestamp_ns', shape: [3], data: time } as never, ChunkGrid.regular([3], [3]))
+  const open = () =>
+    Dataset.from({
+      variables: [
+        { name: 'time', array: new DiskArray(source as never), dims: ['time'] },
+        { name: 't', array: along('time', [1, 2, 3]).get('t').array, dims: ['time'] },
+      ],
+    })
+
+  test('are near nothing, and the reason why there are no ranges', async () => {
+    const ds = await open()
+    expect(await ds.get('t').sel({ time: '1678-01-01' }, { method: 'nearest' }).get()).toBe(1)
+    expect(await ds.get('t').sel({ time: '1970-01-02' }).get()).toBe(1)
+    expect(() => ds.get('t').sel({ time: between('1970-01-01', '1970-01-03') })).toThrow(/position 0 is missing \(NaT\)/)
+    expect(() => ds.get('t').sel({ time: '1970-01-01' }, { method: 'pad' })).toThrow(/position 0 is missing/)
   })
 })

@@ -1,11 +1,45 @@
-import { isNumeric, toElement } from '../../core/dtype.ts'
-import { type ErrorDetails, HyperslabError } from '../../core/errors.ts'
+import { type DType, elementBytes, isNumeric, type NumericDType, toElement } from '../../core/dtype.ts'
+import { type ErrorDetails, HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import { type MissingOf, missingElements } from '../missing.ts'
 import type { NamedValues } from '../source.ts'
 import type { ScaledOptions } from './scaled.ts'
 
 interface Attributed extends MissingOf {
   readonly label?: ErrorDetails
+}
+
+/**
+ * The sign that NetCDF's `_Unsigned` gives integers in place of that of their type, in any spelling of true
+ * and false; undefined where it is their own, and null for other values.
+ */
+export function signOf(dtype: DType, given: unknown): 'signed' | 'unsigned' | undefined | null {
+  const text = String(given ?? '').trim().toLowerCase() // biome-ignore format: one line
+  const word = text.replaceAll('\0', '')
+  if (given !== undefined && word !== 'true' && word !== 'false') return null
+  if (word === 'true' && /^int/.test(dtype)) return 'unsigned'
+  return word === 'false' && /^uint/.test(dtype) ? 'signed' : undefined
+}
+
+/** A value as an element; one of the other sign, where values are read so, is the element of its bits. */
+export function elementOfSign(dtype: NumericDType, value: number | bigint, hasOtherSign: boolean): number | bigint {
+  const number = Number(value)
+  const wrap = 2 ** (8 * elementBytes(dtype))
+  const isUnsigned = dtype.startsWith('uint')
+  const isOther = isUnsigned ? number < 0 && number >= -wrap / 2 : number >= wrap / 2 && number < wrap
+  if (!hasOtherSign || !isOther) return toElement(dtype, value) as number | bigint
+  if (typeof value === 'bigint' || wrap > 2 ** 53)
+    return isUnsigned ? BigInt.asUintN(64, BigInt(value)) : BigInt.asIntN(64, BigInt(value))
+  return isUnsigned ? number + wrap : number - wrap
+}
+
+/** As {@link elementOfSign}; undefined where no element equals the value. */
+export function elementIn(dtype: NumericDType, value: number | bigint, hasOtherSign: boolean): number | bigint | undefined {
+  try {
+    return elementOfSign(dtype, value, hasOtherSign)
+  } catch (error) {
+    if (isHyperslabError(error, 'InvalidArgumentError')) return undefined
+    throw error
+  }
 }
 
 /**
@@ -34,16 +68,16 @@ export function packingOf(array: Attributed, attrs: NamedValues): ScaledOptions 
     const list = numbers(name)
     return list.length > 1 ? fail(name, 'one number', attrs.get(name)) : list[0]
   }
+  const sign = signOf(dtype, attrs.get('_Unsigned'))
+  if (sign === null) fail('_Unsigned', "'true' or 'false'", attrs.get('_Unsigned'))
   const packed = (name: string, value: number | bigint): number | bigint => {
     try {
-      return toElement(dtype, value) as number | bigint
+      return elementOfSign(dtype, value, sign !== undefined)
     } catch {
       return fail(name, `a ${dtype} value, as the packed ones are`, value)
     }
   }
   const [scale, offset, fill] = [one('scale_factor'), one('add_offset'), one('_FillValue')]
-  const unsigned = attrs.get('_Unsigned')
-  if (unsigned !== undefined && !/^(true|false)$/.test(String(unsigned))) fail('_Unsigned', "'true' or 'false'", unsigned)
   const named = numbers('missing_value').map((value) => packed('missing_value', value))
   const { values, nan } = missingElements(array)
   const own = [...(values as (number | bigint)[]), ...(nan ? [Number.NaN] : [])]
@@ -53,6 +87,7 @@ export function packingOf(array: Attributed, attrs: NamedValues): ScaledOptions 
     ...(fill !== undefined && { fillValue: packed('_FillValue', fill) }),
     ...(fill === undefined && own[0] !== undefined && { fillValue: own[0] }),
     missingValues: [...named, ...own],
-    ...(String(unsigned) === 'true' && dtype.startsWith('int') && { unsigned: true }),
+    ...(sign === 'unsigned' && { unsigned: true }),
+    ...(sign === 'signed' && { signed: true }),
   }
 }

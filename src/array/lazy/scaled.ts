@@ -24,6 +24,8 @@ export interface ScaledOptions {
   readonly validRange?: readonly [number | bigint, number | bigint]
   /** NetCDF's `_Unsigned`: signed integers are read as unsigned ones of the same bits. */
   readonly unsigned?: boolean
+  /** NetCDF's `_Unsigned = "false"`: unsigned integers are read as signed ones of the same bits. */
+  readonly signed?: boolean
   /** Data type of the results; `float64` when left out. */
   readonly dtype?: 'float32' | 'float64'
 }
@@ -35,6 +37,7 @@ export const SCALED_CHECKS: Checks<ScaledOptions> = {
   missingValues: 'list',
   validRange: 'list',
   unsigned: 'boolean',
+  signed: 'boolean',
   dtype: ['float32', 'float64'],
 }
 
@@ -45,7 +48,8 @@ export const SCALED_CHECKS: Checks<ScaledOptions> = {
  *   written value cannot be packed
  */
 export function scaledSource(source: BlockSource, options: ScaledOptions = {}): BlockSource<'float32' | 'float64'> {
-  const { scaleFactor = 1, addOffset = 0, fillValue, missingValues = [], unsigned = false, dtype = 'float64' } = options
+  const { scaleFactor = 1, addOffset = 0, fillValue, missingValues = [], dtype = 'float64' } = options
+  const { unsigned = false, signed = false } = options
   const packed = source.dtype
   if (!isNumeric(packed)) throw new HyperslabError('UnsupportedError', `${packed} values cannot be scaled`, { actual: packed })
   if (![scaleFactor, addOffset].every(Number.isFinite) || scaleFactor === 0) {
@@ -57,12 +61,13 @@ export function scaledSource(source: BlockSource, options: ScaledOptions = {}): 
   const values = [...own.values, ...(fillValue === undefined ? [] : [fillValue]), ...missingValues] as number[]
   const missing = missingElements({ dtype: packed, missing: { values, nan: own.nan } })
   if (unsigned && !packed.startsWith('int')) invalidArgument(`unsigned is for signed integers, not for ${packed}`, packed)
+  if (signed && !packed.startsWith('uint')) invalidArgument(`signed is for unsigned integers, not for ${packed}`, packed)
   const isPartial = isAnyMissing(missing) || options.validRange !== undefined
   const kind = { dtype, fillValue: Number.NaN, missing: isPartial ? NOT_A_NUMBER : NOTHING }
-  const packing = { scaleFactor, addOffset, unsigned, dtype, missing, validRange: options.validRange }
+  const packing = { scaleFactor, addOffset, unsigned, signed, dtype, missing, validRange: options.validRange }
   const load = lazily(async () => (await import('./unpacking.ts')).unpacking(source, packing))
   const unpacked = elementwise(source, kind, { load, back: true })
-  if (!unsigned && options.validRange === undefined && missing.values.length <= 1) {
+  if (!unsigned && !signed && options.validRange === undefined && missing.values.length <= 1) {
     const [fill] = missing.values as readonly (number | bigint)[]
     keepAffine(unpacked, { packed: source as BlockSource<FixedDType>, scaleFactor, addOffset, fill })
   }

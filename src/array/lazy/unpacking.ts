@@ -11,6 +11,7 @@ export interface Packing {
   readonly scaleFactor: number
   readonly addOffset: number
   readonly unsigned: boolean
+  readonly signed: boolean
   /** Of what they become. */
   readonly dtype: 'float32' | 'float64'
   /** The packed values that stand for none. */
@@ -21,7 +22,7 @@ export interface Packing {
 /** Unpacks the elements of a source, and packs them again. */
 export function unpacking(
   source: BlockSource,
-  { scaleFactor, addOffset, unsigned, dtype, missing, validRange }: Packing,
+  { scaleFactor, addOffset, unsigned, signed, dtype, missing, validRange }: Packing,
 ): Converting {
   const packed = source.dtype as FixedDType
   const isMissing = missingTest(missing) ?? (() => false)
@@ -33,10 +34,13 @@ export function unpacking(
     if (Number.isNaN(value)) return fill ?? pack(value as never)
     const exact = (value - addOffset) / scaleFactor
     const whole = rounds ? Math.round(exact) + 0 : exact
-    // Numbers below 0 become ones that no signed type has, and are refused as those that need more bits are.
+    // Numbers of the other sign become ones that the packed type does not have, and are refused.
+    if (signed) return pack((whole >= -wrap / 2 && (whole < 0 || whole >= wrap / 2) ? whole + wrap : whole) as never)
     return pack((unsigned && whole < wrap && (whole < 0 || whole >= wrap / 2) ? whole - wrap : whole) as never)
   }
-  const numberOf = (value: number | bigint): number => (unsigned && value < 0 ? Number(value) + wrap : Number(value))
+  const half = wrap / 2
+  const numberOf = (value: number | bigint): number =>
+    unsigned && value < 0 ? Number(value) + wrap : signed && value >= half ? Number(value) - wrap : Number(value)
   // Bounds are stored as the values are: of unsigned ones, -1 is the greatest.
   const [lowest, highest] = (validRange ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]).map((bound) =>
     Number.isFinite(Number(bound)) ? numberOf(bound) : Number(bound),
@@ -54,7 +58,7 @@ export function unpacking(
     let [a, b] = [below.at, above.at]
     for (let i = 0; i < count; i++, a += below.step, b += above.step) {
       const value = input[a]!
-      const number = unsigned && value < 0 ? value + wrap : value
+      const number = unsigned && value < 0 ? value + wrap : signed && value >= half ? value - wrap : value
       const isNone = value === one || value === other || number < lowest || number > highest
       output[b] = isNone ? Number.NaN : number * scaleFactor + addOffset
     }
@@ -67,7 +71,7 @@ export function unpacking(
     if (known === undefined || known.count === 0) return known
     const [min, max] = [known.min!, known.max!]
     // What has a sign becomes larger than what has none.
-    if (unsigned && min < 0 !== max < 0) return undefined
+    if ((unsigned && min < 0 !== max < 0) || (signed && min >= half !== max >= half)) return undefined
     const [first, last] = scaleFactor > 0 ? [min, max] : [max, min]
     if (isOutside(min) || isOutside(max)) return undefined
     const others = missing.values.some((value) => value !== fillBelow && isBetween(known, value))

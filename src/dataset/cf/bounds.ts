@@ -25,7 +25,13 @@ export function decodeBounds(raw: RawVariable, of: RawVariable | undefined): Var
   const names = ['units', 'calendar'].filter((name) => theirs.get(name) !== undefined && own?.get(name) === undefined)
   const inherited = names.map((name) => [name, theirs.get(name)] as const)
   const all = new Map([...Object.entries<unknown>(plainAttrs(own)), ...inherited])
-  const parts = decodeVariable({ ...raw, attrs: Object.assign(all, { typed: (name: string) => own?.typed?.(name) }) })
+  const parts = decodeVariable({
+    ...raw,
+    attrs: Object.assign(all, {
+      typed: (name: string) => own?.typed?.(name),
+      isFloat: (name: string) => own?.isFloat?.(name) === true,
+    }),
+  })
   const without = (attrs: Attrs): Attrs => dropAttributes(attrs, names)
   return { ...parts, attrs: without(parts.attrs), encoding: without(parts.encoding!) }
 }

@@ -1,18 +1,18 @@
 import { DiskArray } from '../../array/disk-array.ts'
 import { deriveSource } from '../../array/lazy/derive.ts'
 import { elementwise } from '../../array/lazy/elementwise.ts'
-import { packingOf } from '../../array/lazy/packing.ts'
+import { elementIn, packingOf } from '../../array/lazy/packing.ts'
 import { type ScaledOptions, scaledSource } from '../../array/lazy/scaled.ts'
 import { type Missing, missingElements } from '../../array/missing.ts'
 import { missingTest } from '../../array/missing-test.ts'
 import type { BlockSource, NamedValues } from '../../array/source.ts'
-import { type DType, elementBytes, isFloat, isNumeric } from '../../core/dtype.ts'
-import { invalidArgument } from '../../core/errors.ts'
+import { type DType, elementBytes, isFloat, isNumeric, type NumericDType } from '../../core/dtype.ts'
 import { type Attrs, attributeNumbers, attributeText, dropAttributes, plainAttrs, withTypes } from '../attributes.ts'
 import { isOfDates, parseCalendar } from '../time/calendar.ts'
 import { NAT } from '../time/instant.ts'
-import { decodeTimestamp, parseTimeUnits, type TimeUnits } from '../time/units.ts'
+import { decodeTimestamp, isDurationUnit, parseTimeUnits, type TimeUnits } from '../time/units.ts'
 import type { VariableParts } from '../variable.ts'
+import { validRangeOf } from './valid-range.ts'
 
 /** What decoding takes from the attributes of packed values. */
 export const PACKING: readonly string[] = [
@@ -26,6 +26,8 @@ export const PACKING: readonly string[] = [
   'valid_range',
 ]
 const TIME = ['units', 'calendar']
+/** Attributes of values that stand for missing ones. */
+const FILLS: readonly string[] = ['_FillValue', 'missing_value']
 
 /** An array as a format has it, and its attributes where they are not those of its source. */
 export interface RawVariable {
@@ -39,6 +41,7 @@ export interface RawVariable {
  * A variable by the CF conventions, lazily: what is missing or outside the valid range becomes NaN, then
  * packed values are scaled, then numbers with units of time become times.
  *
+ * - labels of a dimension are all valid, and the smallest int64 is no time and no length of time
  * - `scale_factor` and `add_offset` give floats of their own type (CF 8.1): float32 where both are and the
  *   packed type has at most 16 bits or is float32 itself, else float64
  * - integers that may be missing become float32 up to 16 bits, else float64; those of 64 bits, and flags,
@@ -82,28 +85,94 @@ function decoded({ name, array, dims, attrs: named = array.attrs }: RawVariable)
 
 /** Numbers that are scaled, and known to be missing. */
 function decodeNumbers(whole: VariableParts, named: NamedValues | undefined): VariableParts {
-  const { array, attrs, encoding } = whole
-  const packing = packingOf(array.source, packingAttributes(array, named))
-  const validRange = validRangeOf(attrs, array)
-  const dtype = decodedType(array.dtype, packing, validRange !== undefined, attrs, named)
+  const { name, array, dims, attrs, encoding } = whole
+  const stored = array.dtype as NumericDType
+  const warnings: string[] = []
+  const given = packingAttributes(whole, named)
+  const told = packingOf(array.source, { ...given, get: (key) => (FILLS.includes(key) ? undefined : given.get(key)) })
+  const bounds = validRangeOf({
+    ...{ name, attrs, typed: named },
+    dtype: stored,
+    isLabels: dims.length === 1 && dims[0] === name,
+    scale: told.scaleFactor ?? 1,
+    offset: told.addOffset ?? 0,
+    sign: told.unsigned ? 'unsigned' : told.signed ? 'signed' : undefined,
+  })
+  // Bytes whose range no signed one has are unsigned: so are what stands for missing ones.
+  const hasOtherSign = bounds.hasUnsigned || told.unsigned === true || told.signed === true
+  const fills = fillsOf(whole, given, hasOtherSign, warnings)
+  const packing = packingOf(array.source, {
+    ...given,
+    get: (key) => (FILLS.includes(key) ? fills.get(key) : key === '_Unsigned' && bounds.hasUnsigned ? 'true' : given.get(key)),
+  })
+  const others = [
+    ...(hasOtherSign
+      ? FILLS.flatMap((key) => attributeNumbers(attrs, key) ?? []).flatMap((value) => elementIn(stored, value, true) ?? [])
+      : []),
+    ...(isTimeLike(stored, attrs) ? [NAT] : []),
+  ]
+  const missingValues = [...packing.missingValues!, ...others]
+  const all = { ...packing, missingValues }
+  const validRange = bounds.range
+  const dtype = decodedType(stored, all, validRange !== undefined, attrs, named)
   const packed = Object.fromEntries(PACKING.filter((key) => key in attrs).map((key) => [key, attrs[key]]))
   // What the format itself says is missing its attributes may have encoded as text, or not at all.
-  const fill = packing.fillValue ?? packing.missingValues![0]
+  const fill = packing.fillValue ?? missingValues[0]
   const isText = typeof packed['_FillValue'] === 'string'
-  const filled = fill !== undefined && (isText || !('_FillValue' in packed)) && { [isText ? '_FillValue' : 'fill_value']: fill }
-  const parts = { ...whole, attrs: dropAttributes(attrs, PACKING), encoding: { ...encoding, ...packed, ...filled } }
-  if (dtype === undefined) return { ...parts, array: withMissing(array, packing) }
-  const options = { ...packing, ...(validRange && { validRange }), dtype }
+  const filled = {
+    ...(fill !== undefined && (isText || !('_FillValue' in packed)) && { [isText ? '_FillValue' : 'fill_value']: fill }),
+    ...(bounds.hasUnsigned && { unsigned: true }),
+  }
+  const parts = {
+    ...{ ...whole, warnings: [...warnings, ...bounds.warnings] },
+    attrs: dropAttributes(attrs, PACKING),
+    encoding: { ...encoding, ...packed, ...filled },
+  }
+  if (dtype === undefined) return { ...parts, array: withMissing(array, all) }
+  const options = { ...all, ...(validRange && { validRange }), dtype }
   return { ...parts, array: new DiskArray(scaledSource(array.source, options)) }
+}
+
+/** Whether the smallest integer of 64 bits is NaT: of times, and of lengths of time. */
+function isTimeLike(dtype: DType, attrs: Attrs): boolean {
+  const units = attributeText(attrs, 'units') ?? ''
+  const type = attributeText(attrs, 'dtype') ?? ''
+  return dtype === 'int64' && (/\bsince\b/i.test(units) || isDurationUnit(units) || /^(timedelta|datetime)64/.test(type))
 }
 
 /**
  * What is missing in arrays of formats that say it by themselves is known: their attributes may have it
  * encoded.
  */
-function packingAttributes({ source }: DiskArray, named: NamedValues | undefined): NamedValues {
-  const isKnown = (name: string): boolean => source.missing !== undefined && /^(_FillValue|missing_value)$/.test(name)
-  return { get: (name) => (isKnown(name) ? undefined : typedList(named?.get(name))), keys: () => named?.keys() ?? [] }
+const packingAttributes = ({ array: { source } }: VariableParts, named: NamedValues | undefined): NamedValues => ({
+  get: (key) => (FILLS.includes(key) && source.missing !== undefined ? undefined : typedList(named?.get(key))),
+  keys: () => named?.keys() ?? [],
+})
+
+/**
+ * The values of attributes that stand for missing ones. Text among attributes of numbers equals none of them,
+ * but for NaN, and so do numbers that the packed type does not have.
+ */
+function fillsOf(
+  { name, array: { dtype }, attrs }: VariableParts,
+  given: NamedValues,
+  hasOtherSign: boolean,
+  warnings: string[],
+): Map<string, unknown> {
+  const fills = new Map<string, unknown>()
+  for (const key of FILLS) {
+    const numbers = key in attrs ? attributeNumbers(attrs, key) : []
+    const isNaNText = isFloat(dtype) && /^\s*nan\s*$/i.test(String(attrs[key]))
+    if (numbers === undefined && !isNaNText && (key === 'missing_value' || given.get(key) !== undefined))
+      warnings.push(`'${name}': ${key} is no number, so no value is missing by it: ${JSON.stringify(attrs[key])}`)
+    if (numbers === undefined || given.get(key) === undefined) continue
+    const known = numbers.filter((value) => elementIn(dtype as NumericDType, value, hasOtherSign) !== undefined)
+    for (const value of numbers)
+      if (!known.includes(value)) warnings.push(`'${name}': ${key} is ${value}, which no ${dtype} value equals`)
+    if (known.length === numbers.length) fills.set(key, given.get(key))
+    else if (known.length > 0) fills.set(key, known.length === 1 ? known[0] : Float64Array.from(known, Number))
+  }
+  return fills
 }
 
 /** A list of numbers, of JSON, as other formats have it. */
@@ -115,9 +184,12 @@ const typedList = (value: unknown): unknown =>
  * knows of its chunks is about other missing values, so reductions read it.
  */
 function withMissing(array: DiskArray, { fillValue, missingValues = [] }: ScaledOptions): DiskArray {
-  const values = [...(fillValue === undefined ? [] : [fillValue]), ...missingValues]
-  if (values.length === 0 || array.source.missing !== undefined) return array
-  return missingTold(array, { values: values as never[], nan: false })
+  const known = missingElements(array.source)
+  const values = new Set([...(fillValue === undefined ? [] : [fillValue]), ...missingValues])
+  const nan = values.delete(Number.NaN) || known.nan
+  const isTold = array.source.missing !== undefined && [...values].every((value) => known.values.includes(value))
+  if (isTold || (values.size === 0 && !nan)) return array
+  return missingTold(array, { values: [...values] as never[], nan: array.source.missing !== undefined && nan })
 }
 
 /** The same elements, of which others are missing. */
@@ -144,7 +216,7 @@ function decodeTimeVariable(numbers: VariableParts, times: TimeUnits): VariableP
   if (!isOfDates(times.calendar)) return { ...numbers, times }
   const isMissing = missingTest(missingElements(array.source))
   const forth = (value: number | bigint): bigint =>
-    isMissing?.(value) || Number.isNaN(value) ? NAT : decodeTimestamp(value, times)
+    isMissing?.(value) || (typeof value === 'number' && !Number.isFinite(value)) ? NAT : decodeTimestamp(value, times)
   const kind = { dtype: 'timestamp_ns' as const, missing: { values: [NAT], nan: false } }
   const source = elementwise(array.source, kind, { forth: forth as never }) as BlockSource
   const units = Object.fromEntries(TIME.filter((key) => key in attrs).map((key) => [key, attrs[key]]))
@@ -155,13 +227,13 @@ function decodeTimeVariable(numbers: VariableParts, times: TimeUnits): VariableP
 /** The type of decoded values; undefined where they are as they are stored. */
 function decodedType(
   dtype: DType,
-  { scaleFactor, addOffset, unsigned, fillValue, missingValues }: ScaledOptions,
+  { scaleFactor, addOffset, unsigned, signed, fillValue, missingValues }: ScaledOptions,
   hasRange: boolean,
   attrs: Attrs,
   named: NamedValues | undefined,
 ): 'float32' | 'float64' | undefined {
   const bytes = elementBytes(dtype as 'int8')
-  if (scaleFactor !== undefined || addOffset !== undefined || unsigned) {
+  if (scaleFactor !== undefined || addOffset !== undefined || unsigned || signed) {
     const typed = named as { typed?(name: string): { readonly type: string } | undefined } | undefined
     const types = ['scale_factor', 'add_offset']
       .filter((key) => key in attrs)
@@ -175,22 +247,4 @@ function decodedType(
   if (isFloat(dtype)) return dtype
   if (!hasRange && (bytes === 8 || 'flag_values' in attrs || 'flag_masks' in attrs)) return undefined
   return bytes <= 2 ? 'float32' : 'float64'
-}
-
-/**
- * The values that are valid, as packed, from and to; undefined where nothing says so.
- * @throws InvalidArgumentError for bounds that are no numbers
- */
-function validRangeOf(attrs: Attrs, array: DiskArray): [number | bigint, number | bigint] | undefined {
-  const numbers = (name: string, count: number): (number | bigint)[] => {
-    const found = attributeNumbers(attrs, name)
-    if (found?.length === count) return found
-    const text = `${name} of ${array.source.label?.array ?? 'the array'} takes ${count === 1 ? 'a number' : 'two numbers'}`
-    return invalidArgument(`${text}, got ${String(attrs[name])}`, attrs[name])
-  }
-  if ('valid_range' in attrs) return numbers('valid_range', 2) as [number, number]
-  if (!('valid_min' in attrs || 'valid_max' in attrs)) return undefined
-  const [low] = 'valid_min' in attrs ? numbers('valid_min', 1) : [Number.NEGATIVE_INFINITY]
-  const [high] = 'valid_max' in attrs ? numbers('valid_max', 1) : [Number.POSITIVE_INFINITY]
-  return [low!, high!]
 }

@@ -1,11 +1,22 @@
 import { DiskArray } from '../../array/disk-array.ts'
 import { elementwise } from '../../array/lazy/elementwise.ts'
+import { elementIn, elementOfSign, signOf } from '../../array/lazy/packing.ts'
 import { type Element, isAnyMissing, missingElement, missingElements, NOTHING } from '../../array/missing.ts'
 import { missingTest } from '../../array/missing-test.ts'
-import { DTYPES, type DType, elementBytes, isBigInt, isFloat, isNumeric, type NumericDType, toElement } from '../../core/dtype.ts'
+import {
+  allocate,
+  DTYPES,
+  type DType,
+  elementBytes,
+  isBigInt,
+  isFloat,
+  isNumeric,
+  type NumericDType,
+  toElement,
+} from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
-import { type Attrs, type TypedValue, typedAttribute } from '../attributes.ts'
+import { type Attrs, attributeNumbers, isWrittenAsFloat, type TypedValue, typedAttribute } from '../attributes.ts'
 import { isOfDates, parseCalendar } from '../time/calendar.ts'
 import { NAT, showInstant, unitsSince } from '../time/instant.ts'
 import { parseTimeUnits, type TimeUnits } from '../time/units.ts'
@@ -117,6 +128,8 @@ interface Packing {
   readonly offset: number
   readonly isPacked: boolean
   readonly isUnsigned: boolean
+  /** Whether negative values are stored in an unsigned type. */
+  readonly isSigned: boolean
   readonly times: TimeUnits | undefined
   /** What is written for missing elements, as stored. */
   readonly fill: Element | undefined
@@ -152,16 +165,22 @@ function packingOf(variable: Variable, encoding: Attrs): Packing {
   const offset = Number(encoding['add_offset'] ?? 0)
   if (!Number.isFinite(scale) || !Number.isFinite(offset) || scale === 0)
     fail(name, `cannot scale by ${scale} and ${offset}`, scale)
-  const isUnsigned = encoding['_Unsigned'] === 'true' && dtype.startsWith('int')
+  const sign =
+    signOf(dtype, encoding['_Unsigned']) ?? (encoding['unsigned'] === true && dtype === 'int8' ? 'unsigned' : undefined)
+  const [isUnsigned, isSigned] = [sign === 'unsigned', sign === 'signed']
   const missing = ['_FillValue', 'missing_value', 'fill_value'].flatMap((key) => {
-    const list = listOf(encoding[key])
-    return list.map((value) => elementOf(name, dtype, key, value))
+    // Decoding has passed over what no element equals.
+    const isKnown = (value: unknown): boolean =>
+      typeof value !== 'string' &&
+      (encoding !== variable.encoding || elementIn(dtype as NumericDType, value as number, sign !== undefined) !== undefined)
+    const list = listOf(encoding[key]).filter((value) => !isNumeric(dtype) || isKnown(value))
+    return list.map((value) => elementOf(name, dtype, key, value, sign !== undefined))
   })
   const own = dtype === array.dtype ? missingElement(missingElements(array.source)) : undefined
   const fill = missing[0] ?? (dtype === 'binary' ? undefined : own)
   const isPacked = encoding['scale_factor'] !== undefined || encoding['add_offset'] !== undefined
   const all = missing.length === 0 && fill !== undefined ? [fill] : missing
-  return { name, dtype, scale, offset, isPacked, isUnsigned, times, fill, missing: all }
+  return { name, dtype, scale, offset, isPacked, isUnsigned, isSigned, times, fill, missing: all }
 }
 
 function timesOf(name: string, { units, calendar }: Attrs): TimeUnits {
@@ -175,8 +194,9 @@ function timesOf(name: string, { units, calendar }: Attrs): TimeUnits {
 const listOf = (value: unknown): readonly unknown[] =>
   value === undefined ? [] : ArrayBuffer.isView(value) || Array.isArray(value) ? Array.from(value as ArrayLike<unknown>) : [value]
 
-function elementOf(name: string, dtype: DType, key: string, value: unknown): Element {
+function elementOf(name: string, dtype: DType, key: string, value: unknown, hasOtherSign: boolean): Element {
   try {
+    if (hasOtherSign) return elementOfSign(dtype as NumericDType, value as number, true)
     return toElement(dtype, typeof value === 'bigint' && !isBigInt(dtype) ? Number(value) : value)
   } catch {
     return fail(name, `${key} ${String(value)} is no ${dtype} value, as the stored ones are`, value)
@@ -186,7 +206,7 @@ function elementOf(name: string, dtype: DType, key: string, value: unknown): Ele
 /** An array as it is stored. */
 function packed(array: DiskArray, packing: Packing): DiskArray {
   const { dtype, isPacked, times } = packing
-  const isAsIs = dtype === array.dtype && !isPacked && !packing.isUnsigned
+  const isAsIs = dtype === array.dtype && !isPacked && !packing.isUnsigned && !packing.isSigned
   if (!isNumeric(dtype) || (isAsIs && packing.missing.length === 0)) return array
   const own = missingElements(array.source)
   const isMissing = missingTest(isFloat(array.dtype) ? { ...own, nan: true } : own) ?? (() => false)
@@ -218,7 +238,7 @@ function roundedEven(value: number): number {
 
 /** From a value to the element that stands for it. */
 function packerOf(packing: Packing): (value: number | bigint, from: unknown) => Element {
-  const { name, dtype, scale, offset, isPacked, isUnsigned, times } = packing
+  const { name, dtype, scale, offset, isPacked, isUnsigned, isSigned: hasSign, times } = packing
   const reads = missingTest({ values: packing.missing.filter((each) => !Number.isNaN(each)), nan: false }) ?? (() => false)
   const show = (from: unknown): string => (times === undefined ? String(from) : showInstant(from as bigint, times.calendar))
   const how = isPacked ? `${dtype} with scale_factor ${scale} and add_offset ${offset}` : dtype
@@ -235,7 +255,7 @@ function packerOf(packing: Packing): (value: number | bigint, from: unknown) => 
       return checked(element, from)
     }
   const bits = 8 * elementBytes(dtype as NumericDType)
-  const isSigned = dtype.startsWith('int') && !isUnsigned
+  const isSigned = hasSign || (dtype.startsWith('int') && !isUnsigned)
   const [low, high] = isSigned ? [-(2n ** BigInt(bits - 1)), 2n ** BigInt(bits - 1) - 1n] : [0n, 2n ** BigInt(bits) - 1n]
   const wide = isBigInt(dtype)
   const refuse = (from: unknown): never => {
@@ -250,7 +270,7 @@ function packerOf(packing: Packing): (value: number | bigint, from: unknown) => 
   return (value, from) => {
     if (!isPacked && typeof value === 'bigint') {
       if (value < low || value > high) return refuse(from)
-      const own = isUnsigned ? BigInt.asIntN(bits, value) : value
+      const own = isUnsigned ? BigInt.asIntN(bits, value) : hasSign ? BigInt.asUintN(bits, value) : value
       return checked(wide ? own : Number(own), from)
     }
     const exact = isPacked ? (Number(value) - offset) / scale : (value as number)
@@ -262,10 +282,11 @@ function packerOf(packing: Packing): (value: number | bigint, from: unknown) => 
         from,
       )
     if (!(whole >= Number(low) && whole <= Number(high))) return refuse(from)
-    if (!wide) return checked((isUnsigned && whole >= 2 ** (bits - 1) ? whole - 2 ** bits : whole) + 0, from)
+    const wrapped = isUnsigned && whole >= 2 ** (bits - 1) ? whole - 2 ** bits : hasSign && whole < 0 ? whole + 2 ** bits : whole
+    if (!wide) return checked(wrapped + 0, from)
     const own = BigInt(whole)
     if (own > high) return refuse(from)
-    return checked(isUnsigned ? BigInt.asIntN(64, own) : own, from)
+    return checked(isUnsigned ? BigInt.asIntN(64, own) : hasSign ? BigInt.asUintN(64, own) : own, from)
   }
 }
 
@@ -294,12 +315,42 @@ function attributesOf(
     if (typed !== undefined) all.set(key, typed)
     else if (key === 'scale_factor' || key === 'add_offset') all.set(key, { type: float, value: Number(value) })
     else if (key === '_FillValue' || key === 'missing_value') {
-      const list = listOf(value).map((each) => elementOf(variable.name, dtype, key, each))
-      all.set(
-        key,
-        list.length === 1 && !ArrayBuffer.isView(value) ? { type: dtype, value: list[0] } : { type: `${dtype}[]`, value: list },
+      const hasOtherSign = packing.isUnsigned || packing.isSigned
+      const list = listOf(value).map((each) =>
+        isNumeric(dtype) && typeof each !== 'string' ? elementIn(dtype, each as number, hasOtherSign) : undefined,
       )
-    } else all.set(key, value)
+      if (list.includes(undefined)) all.set(key, value)
+      else
+        all.set(
+          key,
+          list.length === 1 && !ArrayBuffer.isView(value) ? { type: dtype, value: list[0] } : { type: `${dtype}[]`, value: list },
+        )
+    } else all.set(key, key.startsWith('valid_') ? rangeOfType(own, key, dtype) : value)
   }
   return all
+}
+
+/** A range of JSON with the type that it has there, since the type says which values it bounds. */
+function rangeOfType(encoding: Attrs, key: string, dtype: DType): TypedValue | unknown {
+  const numbers = attributeNumbers(encoding, key)
+  const value = encoding[key]
+  if (numbers === undefined || ArrayBuffer.isView(value) || !isNumeric(dtype) || isFloat(dtype)) return value
+  const isWhole = numbers.every((each) => typeof each === 'bigint' || Number.isInteger(each))
+  const type = isWhole && !isWrittenAsFloat(encoding, key) ? integerTypeOf(numbers, dtype) : 'float64'
+  const data = allocate(type, numbers.length)
+  for (const [i, each] of numbers.entries()) data[i] = toElement(type, each) as never
+  return Array.isArray(value) ? { type: `${type}[]`, value: data } : { type, value: data[0] }
+}
+
+/** The packed type, or one that holds the numbers, too. */
+const integerTypeOf = (numbers: readonly (number | bigint)[], dtype: NumericDType): NumericDType => {
+  const holds = (type: NumericDType): boolean =>
+    numbers.every((each) => {
+      try {
+        return toElement(type, each) !== undefined
+      } catch {
+        return false
+      }
+    })
+  return ([dtype, 'int16', 'int32', 'int64'] as const).find(holds) ?? 'float64'
 }

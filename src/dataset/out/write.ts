@@ -97,12 +97,18 @@ export interface WrittenParts {
   readonly problems: ReadonlyMap<string, HyperslabError>
 }
 
+/** The variables that are left out, and the attributes that decoding has passed over: a line each. */
+export const warningsOf = ({ variables, coords, problems }: WrittenParts): string[] => [
+  ...Array.from(problems, ([name, { message }]) => `'${name}' is left out: ${message}`),
+  ...[...coords.values(), ...variables.values()].flatMap(({ warnings }) => warnings),
+]
+
 /** See `write` of `Dataset`. */
 export async function writeDataset(parts: WrittenParts, location: Location, options: WriteDatasetOptions): Promise<Written> {
   checkOptions('write', options, CHECKS)
   const { encoding = {}, format = formatOf(location), shards, levels, maxBytes, resume, ...rest } = options
   const { attributes, arrays } = encodedParts(parts, encoding)
-  const warnings = [...parts.problems].map(([name, { message }]) => `'${name}' is left out: ${message}`)
+  const warnings = warningsOf(parts)
   if (format === 'zarr') {
     const { codecs, blockBytes, ...own } = rest
     for (const [name, value] of Object.entries({ codecs, blockBytes }))

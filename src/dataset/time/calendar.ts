@@ -35,12 +35,13 @@ const NAMES: Readonly<Record<string, Calendar>> = {
 
 /**
  * The calendar that an attribute names, in any case, by one of the names CF has for it.
- * @param text `undefined`, where there is no attribute, is `standard`
+ * @param text `undefined`, where there is no attribute, and an empty text are `standard`
  * @param label the file and array it is about
  * @throws UnsupportedError for `none`, which has no dates, and for calendars that CF does not have
  */
 export function parseCalendar(text: unknown, label?: ErrorDetails): Calendar {
-  const name = text === undefined ? 'standard' : typeof text === 'string' ? text.trim().toLowerCase() : ''
+  const name = typeof text === 'string' ? text.trim().toLowerCase() : ''
+  if (text === undefined || (typeof text === 'string' && name === '')) return 'standard'
   if (Object.hasOwn(NAMES, name)) return NAMES[name]!
   const names = Object.keys(NAMES)
   const why = name === 'none' ? ' has no dates' : ` is none of ${names.join(', ')}`

@@ -18,9 +18,13 @@ export function toDateOrCFTime(instant: bigint, calendar: Calendar): Date | CFTi
 
 /**
  * Times as Dates or {@link CFTime}s; missing ones are null.
- * @param times what they are counted in, where they are no instants yet
+ * @param counted the units of values that are no instants yet, and which of them are missing
  */
-export function datesOf(values: ArrayLike<bigint | number>, calendar: Calendar, times?: TimeUnits): (Date | CFTime | null)[] {
-  const instants = times === undefined ? (values as ArrayLike<bigint>) : decodeTimes(values, times)
+export function datesOf(
+  values: ArrayLike<bigint | number>,
+  calendar: Calendar,
+  counted?: { readonly times: TimeUnits; readonly isMissing: ((value: number | bigint) => boolean) | undefined },
+): (Date | CFTime | null)[] {
+  const instants = counted === undefined ? (values as ArrayLike<bigint>) : decodeTimes(values, counted.times, counted)
   return Array.from(instants, (instant) => toDateOrCFTime(instant, calendar) ?? null)
 }

@@ -1,5 +1,5 @@
 import { type ErrorDetails, HyperslabError, invalidArgument, messageOf } from '../../core/errors.ts'
-import type { Calendar } from './calendar.ts'
+import { type Calendar, showDay } from './calendar.ts'
 import { fieldsOf, fits64, instantOf, NAT, NS_PER_DAY, NS_PER_SECOND, showInstant, unitsSince } from './instant.ts'
 
 /** What `days since 1850-01-01` says, in a calendar. */
@@ -32,13 +32,22 @@ const UNITS_OF: Partial<Record<Calendar, typeof UNITS>> = {
 
 /** A date, or its beginning; then perhaps a time of the day, then perhaps a zone. */
 const REFERENCE =
-  /^(\d{1,4}|[+-]\d{1,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:(?:\s*T|\s)\s*(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?)?\s*(?:Z|UTC|GMT|([+-])([01]?\d|2[0-3])(?::?([0-5]\d))?)?$/i
+  /^(\d{1,4}|[+-]\d{1,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:(?:\s*T|\s|_)\s*(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?)?\s*(?:Z|UTC|GMT|([+-])([01]?\d|2[0-3])(?::?([0-5]\d))?)?$/i
+
+/** A date whose year comes last, and the text behind it. */
+const YEAR_LAST = /^(\d{1,2})-(\d{1,2})-(\d{4})(?!\d)(.*)$/s
+
+/**
+ * Whether units count a length of time, such as `hours`: names of days and smaller units, without a
+ * reference.
+ */
+export const isDurationUnit = (units: string): boolean => UNITS.some(([names]) => names.test(units.trim().toLowerCase()))
 
 /**
  * The units of a coordinate of time, `undefined` where they are not `… since …`. They are those of cftime,
  * and nanoseconds: days and smaller ones, by their names or short; months in `360_day`, common years in
  * `noleap`. The reference is a date, with or without a time of the day and a zone, which is UTC unless it
- * says otherwise.
+ * says otherwise. Its year may come last where day and month are equal: `1-1-1970`.
  * @param label the file and array it is about
  * @throws UnsupportedError for other units, also for months and years in calendars where they differ, and for
  *   a reference that the calendar does not have
@@ -54,7 +63,13 @@ export function parseTimeUnits(units: unknown, calendar: Calendar, label?: Error
   const name = match[1]!.toLowerCase()
   const unit = [...UNITS, ...(UNITS_OF[calendar] ?? [])].find(([names]) => names.test(name))?.[1]
   if (unit === undefined) return refuse(`'${match[1]}' has no fixed length there, or is no unit of time`)
-  const parts = REFERENCE.exec(match[2]!)
+  const last = YEAR_LAST.exec(match[2]!)
+  if (last !== null && Number(last[1]) !== Number(last[2])) {
+    const [first, second, year] = [Number(last[1]), Number(last[2]), Number(last[3])]
+    const readings = `${showDay(year, second, first)} (the day first) or ${showDay(year, first, second)} (the month first)`
+    return refuse(`'${match[2]}' may mean ${readings}; a date with the year first is read`)
+  }
+  const parts = REFERENCE.exec(last === null ? match[2]! : `${last[3]}-${last[2]}-${last[1]}${last[4]}`)
   if (parts === null) return refuse(`'${match[2]}' is no date, or date and time`)
   const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = parts
     .slice(1, 7)

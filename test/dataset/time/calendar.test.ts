@@ -142,8 +142,12 @@ test('calendars are known by all names of CF, in any case', () => {
   ])
 })
 
+test('an empty calendar is the standard one', () => {
+  for (const name of ['', ' ', undefined]) expect(parseCalendar(name)).toBe('standard')
+})
+
 test('calendars without dates, and others, are refused by name', () => {
-  for (const name of ['none', 'tai', 'lunar', '', 'toString', 365, null])
+  for (const name of ['none', 'tai', 'lunar', 'toString', 365, null])
     expect(() => parseCalendar(name, { array: 'time' })).toThrow(
       expect.objectContaining({
         tag: 'UnsupportedError',

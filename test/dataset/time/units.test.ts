@@ -154,6 +154,21 @@ test('zones are subtracted from the reference, by all their spellings', () => {
   expect(units('s since 1970-01-01 +5:30').reference).toBe(-19_800_000_000_000n)
 })
 
+test('an underscore stands between a date and its time, as some models write', () => {
+  expect(units('seconds since 1970-01-02_03:04:05').reference).toBe(97_445_000_000_000n)
+  expect(units('seconds since 1970-01-02_03:04:05Z').reference).toBe(97_445_000_000_000n)
+})
+
+test('a year that comes last is read where day and month are equal, and refused with both readings elsewhere', () => {
+  expect(units('seconds since 1-1-1970').reference).toBe(0n)
+  expect(units('hours since 02-02-1970 06:00:00 +01:00').reference).toBe((32n * 24n + 5n) * 3_600_000_000_000n)
+  for (const text of ['2-1-1970', '02-01-1970 00:00:00', '2-1-1970T06'])
+    expect(() => units(`days since ${text}`)).toThrow(/may mean 1970-01-02 \(the day first\) or 1970-02-01 \(the month first\)/)
+  expect(() => units('days since 25-12-1970')).toThrow(/1970-12-25 \(the day first\) or 1970-25-12/)
+  // The year 1.
+  expect(units('days since 1-1-1').reference).toBe(units('days since 0001-01-01').reference)
+})
+
 test('parts of a date stand for their beginning, and hours need no minutes', () => {
   const reference = (text: string): bigint => units(`days since ${text}`).reference
   expect([reference('2000'), reference('2000-1')]).toEqual(Array(2).fill(reference('2000-01-01T00:00:00')))

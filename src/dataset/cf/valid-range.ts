@@ -1,0 +1,177 @@
+import { elementBytes, isFloat, type NumericDType } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { type Attrs, attributeNumbers, type TypedValues } from '../attributes.ts'
+
+/** Attributes that bound valid values. */
+const RANGES = ['valid_range', 'valid_min', 'valid_max'] as const
+type RangeName = (typeof RANGES)[number]
+
+/** The valid values of a variable, as its attributes have them. */
+export interface ValidRange {
+  /** The lowest and the highest packed value that is valid; undefined where nothing bounds them. */
+  readonly range: readonly [number | bigint, number | bigint] | undefined
+  /** Whether it holds values that only unsigned bytes have. */
+  readonly hasUnsigned: boolean
+  /** The attributes that bound nothing, each with the reason. */
+  readonly warnings: readonly string[]
+}
+
+/** A variable whose values may be bounded. */
+export interface Bounded {
+  readonly name: string
+  readonly dtype: NumericDType
+  /** Whether it labels its dimension: then each value is valid (CF 2.5.1). */
+  readonly isLabels: boolean
+  readonly scale: number
+  readonly offset: number
+  /** The sign that `_Unsigned` gives its values in place of that of their type. */
+  readonly sign: 'signed' | 'unsigned' | undefined
+  readonly attrs: Attrs
+  readonly typed: TypedValues | undefined
+}
+
+/** The type of an attribute. JSON tells integers from floats, but no widths. */
+type AttributeType = NumericDType | 'integer' | 'float'
+
+/** Types by how much they hold. JSON has floats as float64. */
+const WIDTHS: readonly (readonly AttributeType[])[] = [
+  ['int8', 'uint8'],
+  ['int16', 'uint16'],
+  ['int32', 'uint32', 'integer'],
+  ['int64', 'uint64'],
+  ['float32'],
+  ['float64', 'float'],
+]
+const widthOf = (type: AttributeType): number => WIDTHS.findIndex((types) => types.includes(type))
+
+const isFloating = (type: AttributeType): boolean => type === 'float' || (type !== 'integer' && isFloat(type))
+
+function typeOf({ attrs, typed }: Bounded, key: string): AttributeType {
+  const told = typed?.typed?.(key)?.type.replace('[]', '')
+  if (told !== undefined) return told as NumericDType
+  const value = attrs[key]
+  if (ArrayBuffer.isView(value))
+    return value.constructor.name.replace('Big', '').replace('Array', '').toLowerCase() as NumericDType
+  const isWhole = attributeNumbers(attrs, key)!.every((each) => typeof each === 'bigint' || Number.isInteger(each))
+  return typed?.isFloat?.(key) || !isWhole ? 'float' : 'integer'
+}
+
+/**
+ * The valid range of packed values. It is packed as these are, but for a range of the wider type of
+ * `scale_factor` and `add_offset`, where that is wider than the packed type: it bounds unpacked values, as
+ * netCDF-Java has it. The table is in docs/formats.md.
+ * @throws InvalidArgumentError for attributes of another number of values, and for ranges of which it is not
+ *   clear which values they bound
+ */
+export function validRangeOf(variable: Bounded): ValidRange {
+  const { attrs, isLabels, dtype, sign } = variable
+  const warnings: string[] = []
+  const given = RANGES.filter((key) => key in attrs && isNumbers(variable, key, warnings))
+  const names: readonly RangeName[] = given.includes('valid_range') ? ['valid_range'] : given
+  if (names.length === 0) return { range: undefined, hasUnsigned: false, warnings }
+  const bounds = names.flatMap((key) => boundsOf(variable, key, warnings))
+  const isPacked = isLabels || !names.some((key) => isUnpacked(variable, key))
+  const finite = bounds.flatMap(({ value }) => (Number.isFinite(Number(value)) ? [Number(value)] : []))
+  const hasUnsigned =
+    isPacked && dtype === 'int8' && sign === undefined && Math.max(...finite) > 127 && !finite.some((value) => value < 0)
+  if (isLabels) return { range: undefined, hasUnsigned, warnings }
+  const unsigned = sign === 'unsigned' || hasUnsigned
+  const [low, high] = (['low', 'high'] as const).map((end) => bounds.find((bound) => bound.end === end))
+  const packed = isPacked
+    ? ([low?.value ?? Number.NEGATIVE_INFINITY, high?.value ?? Number.POSITIVE_INFINITY] as const)
+    : packedEnds(variable, [low, high])
+  return { range: withSign(packed, { dtype, unsigned, isNarrow: isPacked && isNarrow(variable, names) }), hasUnsigned, warnings }
+}
+
+/** Whether an attribute is of numbers. Text bounds nothing, as in xarray and netCDF4 for Python. */
+function isNumbers({ name, attrs }: Bounded, key: RangeName, warnings: string[]): boolean {
+  const found = attributeNumbers(attrs, key)
+  if (found === undefined) warnings.push(`'${name}': ${key} is no number, so it bounds nothing: ${JSON.stringify(attrs[key])}`)
+  return found !== undefined
+}
+
+interface Bound {
+  readonly key: RangeName
+  readonly end: 'low' | 'high'
+  readonly value: number | bigint
+}
+
+function boundsOf({ name, attrs }: Bounded, key: RangeName, warnings: string[]): Bound[] {
+  const found = attributeNumbers(attrs, key)!
+  const count = key === 'valid_range' ? 2 : 1
+  if (found.length !== count) {
+    const text = `${key} of ${name} takes ${count === 1 ? 'a number' : 'two numbers'}, got ${found.length}`
+    throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: attrs[key], expected: count })
+  }
+  return found.flatMap((value, i): Bound[] => {
+    if (Number.isNaN(value)) warnings.push(`'${name}': ${key} is NaN, so it bounds nothing`)
+    else return [{ key, end: key === 'valid_max' || i === 1 ? 'high' : 'low', value }]
+    return []
+  })
+}
+
+/** Whether a range bounds unpacked values. */
+function isUnpacked(variable: Bounded, key: RangeName): boolean {
+  const { name, attrs, dtype, scale, offset, isLabels } = variable
+  if (isLabels || (scale === 1 && offset === 0)) return false
+  const factors = ['scale_factor', 'add_offset'].filter((factor) => factor in attrs).map((factor) => typeOf(variable, factor))
+  const factor = factors.reduce((a, b) => (widthOf(b) > widthOf(a) ? b : a))
+  const range = typeOf(variable, key)
+  const isOfJson = range === 'float' || factor === 'float'
+  const isSame = range === factor || (isOfJson && isFloating(range) && isFloating(factor))
+  // Of packed floats, JSON does not tell which of the two types a range has.
+  const isClear = !(isOfJson && isFloat(dtype) && isFloating(range))
+  if (isClear && isSame && widthOf(factor) > widthOf(dtype)) return true
+  if (isClear && (!isFloating(range) || range === dtype)) return false
+  const text = `${key} of ${name} is ${range}, the factors are ${factor}, and the packed values ${dtype}: it is not clear whether it bounds packed or unpacked values`
+  throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: range, expected: dtype })
+}
+
+/** Rounding that values of a type have, as a part of them, with some reserve. */
+const roundingOf = (type: AttributeType): number => (type === 'float32' ? 2 ** -22 : 2 ** -50)
+
+/** The packed values whose unpacked ones lie within bounds, up to the rounding of these. */
+function packedEnds(variable: Bounded, ends: readonly (Bound | undefined)[]): readonly [number, number] {
+  const { name, attrs, dtype, scale, offset } = variable
+  const keys = ['scale_factor', 'add_offset'].filter((key) => key in attrs)
+  const inexact = (bound: Bound): number => Math.max(...[...keys, bound.key].map((key) => roundingOf(typeOf(variable, key))))
+  const unclear = ends.find((bound) => bound !== undefined && !isUnpacked(variable, bound.key))
+  if (unclear !== undefined) {
+    const text = `valid_min and valid_max of ${name} are of different types: one bounds packed values, and the other unpacked ones`
+    throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: typeOf(variable, unclear.key) })
+  }
+  const isInteger = !isFloat(dtype)
+  const [from, to] = scale > 0 ? ends : [ends[1], ends[0]]
+  const at = (bound: Bound | undefined, way: -1 | 1): number => {
+    if (bound === undefined) return way * Number.POSITIVE_INFINITY
+    const value = Number(bound.value)
+    const slack = ((Math.abs(value) + Math.abs(offset)) * inexact(bound)) / Math.abs(scale)
+    const exact = (value - offset) / scale + way * (Number.isFinite(slack) ? slack : 0)
+    return isInteger ? (way < 0 ? Math.ceil(exact) : Math.floor(exact)) : exact
+  }
+  return [at(from, -1), at(to, 1)]
+}
+
+/** Whether a range is of a type that is no wider than the packed one: then it may have the other sign. */
+const isNarrow = (variable: Bounded, names: readonly RangeName[]): boolean =>
+  names.every((key) => {
+    const type = typeOf(variable, key)
+    return type === 'integer' || widthOf(type) <= widthOf(variable.dtype)
+  })
+
+/**
+ * A range of unsigned values. What is stored below 0 in the packed type is above all others; what is below 0
+ * otherwise bounds nothing.
+ */
+function withSign(
+  [low, high]: readonly [number | bigint, number | bigint],
+  { dtype, unsigned, isNarrow }: { readonly dtype: NumericDType; readonly unsigned: boolean; readonly isNarrow: boolean },
+): readonly [number | bigint, number | bigint] {
+  if (!unsigned) return [low, high]
+  const wrap = 2 ** (8 * elementBytes(dtype))
+  const unwrapped = (bound: number | bigint): number =>
+    Number.isFinite(Number(bound)) && bound < 0 && isNarrow ? Number(bound) + wrap : Number(bound)
+  const [from, to] = [unwrapped(low), unwrapped(high)]
+  // A low end that is above the high one is what it says: less than all.
+  return [Number(low) < 0 && (from < 0 || from > to) ? Number.NEGATIVE_INFINITY : from, to < 0 ? Number.NEGATIVE_INFINITY : to]
+}
