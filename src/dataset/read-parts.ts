@@ -9,6 +9,7 @@ import { CoordinateMemory, keepMemory } from './coordinate-memory.ts'
 import type { DatasetParts } from './coords.ts'
 import { type DatasetFile, type DatasetLimits, DECODE_CHECKS, type DecodeOptions } from './dataset-file.ts'
 import { originOf } from './origin.ts'
+import { withDistinctDims } from './repeated-dims.ts'
 import { Variable } from './variable.ts'
 import { storedArray, withReadIndex } from './with-times.ts'
 
@@ -28,11 +29,12 @@ export async function readParts(file: DatasetFile, options: DecodeOptions): Prom
   const memory = new CoordinateMemory(limits.coordinateBytes)
   const problems = new Map(file.unreadable)
   const decoded = new Map<string, Variable>()
-  const bounded = new Map(file.variables.flatMap((raw) => boundsOf(raw).map((name) => [name, raw] as const)))
-  for (const raw of file.variables) {
+  const raws = withDistinctDims(file.variables)
+  const bounded = new Map(raws.flatMap((raw) => boundsOf(raw).map((name) => [name, raw] as const)))
+  for (const raw of raws) {
     try {
       const parts = decode ? decodeBounds(raw, bounded.get(raw.name)) : { ...raw, attrs: plainAttrs(attributesOfRaw(raw)) }
-      decoded.set(raw.name, new Variable(parts))
+      decoded.set(raw.name, new Variable({ ...parts, repeated: raw.repeated }))
     } catch (error) {
       if (!isHyperslabError(error)) throw error
       problems.set(raw.name, error)

@@ -29,6 +29,8 @@ export interface VariableParts {
   readonly times?: TimeUnits | undefined
   /** Attributes that decoding has passed over, each with the reason. */
   readonly warnings?: readonly string[] | undefined
+  /** Of an array that has a dimension twice: the name that it had, by the one that it has here. */
+  readonly repeated?: ReadonlyMap<string, string> | undefined
   /** Of a coordinate of groups: the dimension that they are of, and what each was made by. */
   readonly grouped?: { readonly dim: string; readonly key: string } | undefined
 }
@@ -46,9 +48,23 @@ export class Variable implements VariableParts {
   readonly times: TimeUnits | undefined
   readonly grouped: VariableParts['grouped']
   readonly warnings: readonly string[]
+  readonly repeated: VariableParts['repeated']
 
   /** @throws InvalidArgumentError when names are not one for each axis, or not different */
-  constructor({ name, array, dims, attrs, encoding = {}, index, scalar, stored, times, grouped, warnings = [] }: VariableParts) {
+  constructor({
+    name,
+    array,
+    dims,
+    attrs,
+    encoding = {},
+    index,
+    scalar,
+    stored,
+    times,
+    grouped,
+    warnings = [],
+    repeated,
+  }: VariableParts) {
     if (dims.length !== array.rank || new Set(dims).size < dims.length) {
       const text = `dimensions [${dims.join(', ')}] of an array of shape ${showShape(array.shape)}: each axis needs a name of its own`
       throw new HyperslabError('InvalidArgumentError', text, { ...array.source.label, array: name, actual: dims })
@@ -64,6 +80,7 @@ export class Variable implements VariableParts {
     this.times = times
     this.grouped = grouped
     this.warnings = warnings
+    this.repeated = repeated
   }
 
   /** The variable with some of its parts in place of its own. */
@@ -99,8 +116,8 @@ export class Variable implements VariableParts {
   }
 
   get #parts(): VariableParts {
-    const { name, array, dims, attrs, encoding, index, scalar, stored, times, grouped, warnings } = this
-    return { name, array, dims, attrs, encoding, index, scalar, stored, times, grouped, warnings }
+    const { name, array, dims, attrs, encoding, index, scalar, stored, times, grouped, warnings, repeated } = this
+    return { name, array, dims, attrs, encoding, index, scalar, stored, times, grouped, warnings, repeated }
   }
 }
 

@@ -3,18 +3,21 @@ import { isHyperslabError } from '../core/errors.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
 import type { DatasetFile } from '../dataset/dataset-file.ts'
 import { variableOf } from './raw-variable.ts'
+import { withCharacters } from './zarr-characters.ts'
 
 /** The arrays of a group of a Zarr store; those that cannot be opened are left out, with reasons. */
 export async function variablesOfGroup(group: ZarrGroup): Promise<DatasetFile> {
   const unreadable = new Map(await group.unreadable())
   const opened = (await group.arrays()).map(async (name) => {
     try {
-      return [variableOf(name, await group.array(name))]
+      return [await group.array(name)]
     } catch (error) {
       if (!isHyperslabError(error)) throw error
       unreadable.set(name, error)
       return []
     }
   })
-  return { variables: (await Promise.all(opened)).flat(), attrs: plainAttrs(group.attrs), unreadable }
+  const arrays = (await Promise.all(opened)).flat()
+  const variables = arrays.map((array) => variableOf(array.name, withCharacters(array, arrays)))
+  return { variables, attrs: plainAttrs(group.attrs), unreadable }
 }

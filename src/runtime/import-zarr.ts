@@ -2,6 +2,7 @@ import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
 import { ZARR_CHECKS, ZARR_LIMIT_CHECKS } from '../adapters/zarr/open.ts'
 import { treeOf } from '../adapters/zarr/tree.ts'
 import type { AttributeValue } from '../af/format/footer.ts'
+import type { DiskArray } from '../array/disk-array.ts'
 import type { Element } from '../array/missing.ts'
 import type { NamedValues } from '../array/source.ts'
 import { isFloat as isFloatType, isNumeric } from '../core/dtype.ts'
@@ -22,6 +23,7 @@ import { attributeOfJson } from './json-attributes.ts'
 import type { Location } from './location.ts'
 import { openZarr, type ZarrLocation, type ZarrOptions } from './open-zarr.ts'
 import { placeName } from './place-names.ts'
+import { CharactersOf } from './zarr-characters.ts'
 
 /**
  * Options of `importZarr`; `codecs` are those that the source is read with, and those that the container may
@@ -50,7 +52,9 @@ export async function importStore(source: ZarrLocation, target: Location, option
     try {
       const own = placeName(source)
       const { groups, arrays } = variables === undefined ? await wholeOf(root) : await chosenOf(root, variables, own)
-      const copied = arrays.map((array): SourceArray => sourceOf(array, array.path || own))
+      const characters = new CharactersOf(root)
+      const copied: SourceArray[] = []
+      for (const array of arrays) copied.push(sourceOf(array, await characters.array(array), array.path || own))
       return {
         ...groupAttributes(groups),
         arrays: copied,
@@ -97,12 +101,12 @@ async function chosenOf(root: ZarrGroup | ZarrArray, variables: readonly string[
   return { groups, arrays }
 }
 
-function sourceOf(array: ZarrArray, name: string): SourceArray {
+function sourceOf(stored: ZarrArray, array: DiskArray, name: string): SourceArray {
   return {
     name,
     array,
     dimensionNames: array.shape.map((_, axis) => array.dimensionNames?.[axis] || `dim_${axis}`),
-    attributes: (fill) => attributesOf(array, fill),
+    attributes: (fill) => attributesOf(stored, fill),
   }
 }
 

@@ -6,7 +6,8 @@ import type { ExportedArray } from './export-zarr.ts'
 export const arrayAsStored = (name: string, array: DiskArray): ExportedArray => ({
   name,
   array,
-  dimensionNames: dimensionsOf(array),
+  // A dimension that is there twice is written twice.
+  dimensionNames: array.shape.map((_, axis) => array.dimensionNames?.[axis] || `dim_${axis}`),
   isUnnamed: array.dimensionNames === undefined,
   chunkShape: array.chunks.chunkShape,
   fillValue: array.fillValue,

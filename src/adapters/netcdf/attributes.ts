@@ -1,4 +1,5 @@
 import { ReadonlyAttributes } from '../../core/attributes.ts'
+import { decodeText } from '../../core/characters.ts'
 import type { DataOf } from '../../core/dtype.ts'
 import { encodeChunk } from '../../engine/write-box.ts'
 import { type ClassicDType, NUMERIC_TYPES, type NumericType } from './types.ts'
@@ -44,24 +45,6 @@ function attributeOf({ type, value }: ParsedAttribute): NetcdfAttribute {
   return list.length === 1 ? { type: dtype, value: list[0]! } : ({ type: `${dtype}[]`, value: list } as NumericList)
 }
 
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-/**
- * The text of `char` data: UTF-8 or, where it is not valid UTF-8, Latin-1 as older writers left it. Trailing
- * NULs are padding and dropped.
- */
-export function decodeText(bytes: Uint8Array): string {
-  let end = bytes.length
-  while (end > 0 && bytes[end - 1] === 0) end--
-  // A copy, because decoders refuse shared memory.
-  const text = bytes.slice(0, end)
-  try {
-    return UTF8.decode(text)
-  } catch {
-    return latin1(text)
-  }
-}
-
 /** Texts of as many bytes each, as a chunk of strings is stored. */
 export const payloadOfText = (stored: Uint8Array, count: number): Uint8Array => {
   const width = stored.length / count
@@ -69,13 +52,6 @@ export const payloadOfText = (stored: Uint8Array, count: number): Uint8Array => 
     'string',
     Array.from({ length: count }, (_, i) => decodeText(stored.subarray(i * width, (i + 1) * width))),
   )
-}
-
-/** By hand: what TextDecoder calls latin1 is windows-1252. */
-function latin1(bytes: Uint8Array): string {
-  let text = ''
-  for (const byte of bytes) text += String.fromCharCode(byte)
-  return text
 }
 
 /**

@@ -2,6 +2,7 @@
 import { DiskArray } from '../../array/disk-array.ts'
 import type { Missing } from '../../array/missing.ts'
 import type { AsyncBuffer } from '../../core/async-buffer.ts'
+import { decodeText } from '../../core/characters.ts'
 import { type DType, type ScalarOf, toElement } from '../../core/dtype.ts'
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { counted } from '../../core/inspect.ts'
@@ -13,7 +14,7 @@ import type { ChunkIndex } from '../../engine/chunk-index.ts'
 import { ChunkedSource } from '../../engine/chunked-source.ts'
 import { StridedReader } from '../../engine/strided-reader.ts'
 import type { WorkerPool } from '../../pool/task.ts'
-import { attributesOf, bytesOfParsed, decodeText, type NetcdfAttributes } from './attributes.ts'
+import { attributesOf, bytesOfParsed, type NetcdfAttributes } from './attributes.ts'
 import { type ClassicVariable, checkAsyncBuffer, readBytes, readHeader } from './header.ts'
 import { layOut, type OpenNetcdf, VariableIndex, type VariableLayout } from './layout.ts'
 import { type ClassicDType, DEFAULT_FILL, NUMERIC_TYPES } from './types.ts'
@@ -91,7 +92,8 @@ export type OpenBuffer = AsyncBuffer & Pick<BlockOrigin, 'local' | 'recycle'> & 
  * file. Missing are elements equal to `_FillValue`, to one of `missing_value` and, where there is no
  * `_FillValue`, to the default fill value of the type (of all but `byte` and `char`, which have none that
  * says so). What lies outside `valid_min`, `valid_max` and `valid_range` is not: these are attributes like
- * any. `char` variables are arrays of strings along their last dimension.
+ * any. `char` variables are arrays of strings: of texts, where their last dimension is the length of these, else of
+ * single characters.
  * @throws FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for NetCDF-4 and
  *   CDF-5
  */

@@ -1,4 +1,5 @@
 import type { Missing } from '../../array/missing.ts'
+import { textLengths } from '../../core/characters.ts'
 import type { ScalarOf } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
@@ -62,7 +63,13 @@ export function layOut(header: ClassicHeader, fileBytes: number): FileLayout {
     growing.length === 1 ? growing[0]!.slabBytes : growing.reduce((sum, { slabBytes }) => sum + padded(slabBytes), 0)
   const records = header.records ?? countRecords(growing, recordStride, fileBytes)
   for (const one of sized) checkPlace(one, recordStride, records, header.byteLength, fileBytes)
-  return { records, variables: sized.map((one) => place(one, recordStride, records, header)) }
+  const uses = header.variables.map(({ name, type, dimensionIds }) => ({
+    name,
+    dims: dimensionIds,
+    isCharacter: type === 'char',
+  }))
+  const lengths = textLengths(uses, (id) => header.dimensions[id]!.name)
+  return { records, variables: sized.map((one) => place(one, recordStride, records, header, lengths)) }
 }
 
 const padded = (bytes: number): number => Math.ceil(bytes / 4) * 4
@@ -108,11 +115,12 @@ function place(
   recordStride: number,
   records: number,
   header: ClassicHeader,
+  lengths: ReadonlySet<number>,
 ): VariableLayout {
   const names = variable.dimensionIds.map((id) => header.dimensions[id]!.name)
-  // Characters make strings along the last dimension; but records stay apart, also where each is one
-  // character.
-  const joins = variable.type === 'char' && slabShape.length > 0
+  // Characters make texts along a dimension that is the length of these; but records stay apart, also where
+  // each is one character.
+  const joins = variable.type === 'char' && slabShape.length > 0 && lengths.has(variable.dimensionIds.at(-1)!)
   const shape = joins ? slabShape.slice(0, -1) : slabShape
   const elementBytes = joins ? slabShape.at(-1)! : TYPE_BYTES[variable.type]
   const strides = stridesOf(shape).map((stride) => stride * elementBytes)

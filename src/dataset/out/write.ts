@@ -17,6 +17,7 @@ import { type Attrs, attributeText, typedAttribute } from '../attributes.ts'
 import { BOUNDS } from '../cf/bounds.ts'
 import { type EncodedVariable, encodeVariable, storedTimes, type VariableEncoding } from '../cf/encode.ts'
 import type { Coords } from '../coords.ts'
+import { originalDims } from '../repeated-dims.ts'
 import type { Variable } from '../variable.ts'
 
 export type { Location } from '../../runtime/location.ts'
@@ -151,7 +152,7 @@ export function encodedParts(parts: WrittenParts, encoding: NonNullable<WriteDat
     return {
       name: variable.name,
       array: encoded.array,
-      dimensionNames: variable.dims,
+      dimensionNames: originalDims(variable),
       chunkShape: chunksOf(encoded, given),
       fill: encoded.fill,
       maxBytes: HELD_BYTES,

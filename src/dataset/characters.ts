@@ -1,0 +1,34 @@
+import { DiskArray } from '../array/disk-array.ts'
+import { deriveSource } from '../array/lazy/derive.ts'
+import { NOTHING } from '../array/missing.ts'
+import type { BlockSource } from '../array/source.ts'
+import { decodeText } from '../core/characters.ts'
+import { sizeOf } from '../core/shape.ts'
+import { copyTensor, tensorOf } from '../core/tensor.ts'
+import { ChunkGrid } from '../grid/chunks.ts'
+import { boxShape } from '../grid/range.ts'
+
+/**
+ * An array of single bytes as text, lazily.
+ * @param joins whether the last axis is the length of texts, and not an axis of the result
+ */
+export function asCharacters({ source }: DiskArray, joins: boolean): DiskArray {
+  const width = joins ? source.shape.at(-1)! : 1
+  const readBlock: BlockSource<'string'>['readBlock'] = async (box, out, options) => {
+    const shape = boxShape(box)
+    const texts = new Array<string>(sizeOf(shape)).fill('')
+    if (width > 0) {
+      const bytes = tensorOf('binary', joins ? [...shape, width] : shape)
+      const below = joins ? [...box, { start: 0, stop: width, step: 1 }] : box
+      await (source as BlockSource<'binary'>).readBlock(below, bytes, options)
+      const list = bytes.data as ArrayLike<Uint8Array>
+      for (let i = 0; i < texts.length; i++)
+        texts[i] = decodeText(Uint8Array.from({ length: width }, (_, at) => list[i * width + at]![0] ?? 0))
+    }
+    copyTensor(tensorOf('string', shape, texts), out)
+  }
+  const chunks = joins ? new ChunkGrid(source.chunks.axes.slice(0, -1)) : source.chunks
+  const dimensionNames = joins ? source.dimensionNames?.slice(0, -1) : source.dimensionNames
+  const kind = { dtype: 'string' as const, fillValue: '', missing: NOTHING, attrs: source.attrs }
+  return new DiskArray(deriveSource(source, { readBlock, chunks, dimensionNames, write: false }, kind)) as DiskArray
+}
