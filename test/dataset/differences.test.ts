@@ -39,6 +39,31 @@ const TESTS: Record<string, () => Promise<void>> = {
     const ds = await from(raw('t', 'int16', Int16Array.of(1, 100, 3), { valid_range: Int16Array.of(0, 10) }))
     expect(await ds.get('t').mean().get()).toBe(2)
   },
+  'a range of the type of the factor bounds unpacked values': async () => {
+    const attrs = { scale_factor: Float32Array.of(0.5), valid_range: Float32Array.of(1.25, 4.25) }
+    expect(await (await from(raw('t', 'int16', Int16Array.of(1, 5, 9), attrs))).get('t').values()).toEqual(
+      Float64Array.of(Number.NaN, 2.5, Number.NaN),
+    )
+    const unclear = { ...attrs, valid_range: Float64Array.of(1.25, 4.25) }
+    expect((await from(raw('t', 'int16', Int16Array.of(1, 5, 9), unclear))).problems.get('t')?.message).toMatch(/not clear/)
+  },
+  'bytes whose range is beyond their type are unsigned': async () => {
+    const ds = await from(raw('t', 'int8', Int8Array.of(-56, 1), { valid_range: Int16Array.of(0, 254) }))
+    expect(await ds.get('t').max().get()).toBe(200)
+  },
+  'characters of records stay single': async () => {
+    const variables = [{ name: 't', type: 'char' as const, dimensions: ['x'], values: [65, 68] }]
+    const file = writeNetcdf({ dimensions: [['x', 0]], records: 2, variables })
+    expect(Array.from((await (await openDataset(new Blob([file as never]))).get('t').values()) as never)).toEqual(['A', 'D'])
+  },
+  'a dimension that is there twice has a suffix': async () => {
+    expect((await from(raw('t', 'int16', Int16Array.of(1, 2, 3, 4), {}, ['x', 'x']))).get('t').dims).toEqual(['x', 'x_2'])
+  },
+  'a date whose year comes last needs equal day and month': async () => {
+    const of = (units: string) => from(raw('t', 'int16', Int16Array.of(1), { units }))
+    expect(await (await of('days since 1-1-1970')).get('t').dates()).toEqual([new Date('1970-01-02')])
+    expect((await of('days since 2-1-1970')).problems.get('t')?.message).toMatch(/1970-01-02 .* or 1970-02-01/)
+  },
   'elements of NetCDF files that nobody wrote are missing': async () => {
     const variables = [{ name: 't', type: 'short' as const, dimensions: ['x'], values: [1, -32767, 3] }]
     const ds = await openDataset(new Blob([writeNetcdf({ dimensions: [['x', 3]], variables }) as never]))
@@ -137,6 +162,13 @@ const TESTS: Record<string, () => Promise<void>> = {
     expect(await t.sel({ lon: -90 }).get()).toBe(4)
     const range = t.sel({ lon: between(-100, 10) })
     expect([await range.values(), await range.coords['lon']!.values()]).toEqual([Float64Array.of(4, 1), Float64Array.of(-90, 0)])
+  },
+  'longitudes have both ends of the circle once each': async () => {
+    const lon = { dims: ['lon'], data: [-180, 0, 180], attrs: { units: 'degrees_east' } }
+    const t = new Dataset({ t: { dims: ['lon'], data: [1, 2, 3] } }, { coords: { lon } }).get('t')
+    expect([await t.sel({ lon: -180 }).get(), await t.sel({ lon: 180 }).get()]).toEqual([1, 3])
+    expect(await t.sel({ lon: between(-180, 180) }).values()).toEqual(Float64Array.of(1, 2, 3))
+    expect(await t.sel({ lon: between(0, 360) }).values()).toEqual(Float64Array.of(2, 3, 1))
   },
   'a label that is there twice is an error': async () => {
     expect(() => along([10, 20, 10]).get('t').sel({ lat: 10 })).toThrow(/2 labels along lat are 10: select one with isel/)
