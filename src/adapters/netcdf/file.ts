@@ -92,8 +92,8 @@ export type OpenBuffer = AsyncBuffer & Pick<BlockOrigin, 'local' | 'recycle'> & 
  * file. Missing are elements equal to `_FillValue`, to one of `missing_value` and, where there is no
  * `_FillValue`, to the default fill value of the type (of all but `byte` and `char`, which have none that
  * says so). What lies outside `valid_min`, `valid_max` and `valid_range` is not: these are attributes like
- * any. `char` variables are arrays of strings: of texts, where their last dimension is the length of these, else of
- * single characters.
+ * any. `char` variables are arrays of strings: of texts, where their last dimension is the length of these,
+ * else of single characters.
  * @throws FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for NetCDF-4 and
  *   CDF-5
  */
