@@ -48,6 +48,7 @@ const LAYERS: Record<string, string[]> = {
     'codec',
     'store/store',
     'store/absences',
+    'store/conditions',
     'store/ranges',
     'pool/task',
     'engine',

@@ -276,9 +276,7 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, signal: Signal | 
   const keys =
     root.store.list === undefined ? await namedKeys(root, signal) : await root.store.list(root.path, { deep: true, signal })
   // Buckets may have empty objects that stand for folders.
-  const all = keys
-    .map((key) => key.slice(root.path.length))
-    .filter((name) => !name.startsWith('.hyperslab-') && name !== '' && !name.endsWith('/'))
+  const all = keys.map((key) => key.slice(root.path.length)).filter((name) => !isOwn(name) && name !== '' && !name.endsWith('/'))
   await targetKeys(to.store, slashless(to.path), all)
   const last = METADATA.filter((name) => all.includes(name))
   const isMetadata = (name: string): boolean => METADATA.includes(name.slice(name.lastIndexOf('/') + 1))
@@ -288,6 +286,9 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, signal: Signal | 
   const others = (await to.store.list(to.path, { deep: true, signal })).filter((key) => !wanted.has(key.slice(to.path.length)))
   return { from: root, to, root: slashless(to.path), names, last, others }
 }
+
+/** Whether an object is a note of this package, such as the claim of a process that appends. */
+const isOwn = (name: string): boolean => name.startsWith('.hyperslab-') || name.includes('/.hyperslab-')
 
 const prefixOf = (path: string): string => (slashless(path) === '' ? '' : `${slashless(path)}/`)
 

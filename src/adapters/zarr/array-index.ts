@@ -196,13 +196,17 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     this.#writes++
   }
 
-  /** Writes a box of the array as if it had other metadata, of another shape. */
+  /**
+   * Writes a box of the array as if it had other metadata, of another shape.
+   * @param holds set by the holder of a claim
+   */
   async writeTo(
     metadata: ZarrArrayMetadata,
     box: Box,
     source: Tensor,
     signal: Signal | undefined,
     mask?: Tensor<'bool'>,
+    holds?: () => Promise<void>,
   ): Promise<void> {
     const { opened, codecs, writeEmptyChunks } = this
     const { objects, stored, keyOf } = metadata === this.metadata ? this.#layout : this.#layoutOf(metadata)
@@ -210,6 +214,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     try {
       const array = {
         objects: writer,
+        holds,
         type: metadata.type,
         fillValue: metadata.fillValue,
         codecs: this.#plan.codecs,

@@ -69,10 +69,11 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
   /**
    * Gives the array another shape: all lengths, or those of some axes by number or name (`{ time: 24 }`).
    * What is added is the fill value; what is cut off is gone, and comes back as fill. Chunks keep their
-   * shape. Handles of what was opened together see the new shape at once. Only one writer may resize an
-   * array, or append to it, at a time; others may write elements meanwhile.
-   * @throws ReadOnlyError; InvalidArgumentError for axes that do not exist; ConflictError when another writer
-   *   resizes it, too; UnsupportedError for rectilinear chunks
+   * shape. Handles of what was opened together see the new shape at once. Processes that resize an array, or
+   * append to it, take turns; others may write elements meanwhile.
+   * @throws ReadOnlyError; InvalidArgumentError for axes that do not exist; ConflictError when another
+   *   process has taken over because this one was stopped for too long; UnsupportedError for rectilinear
+   *   chunks, and on stores without conditional writes
    * @example
    * const group = await createZarr({ store: new MemoryStore(), path: 'a.zarr' })
    * const x = await group.createArray('x', { dtype: 'int8', shape: [2, 3], dimensionNames: ['time', 'lat'] })
@@ -88,10 +89,11 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
 
   /**
    * Makes the array longer along an axis (a number or name) and writes there: elements in C order or a
-   * tensor, of the shape of the array in all other axes. They are stored before the array is longer. Of
-   * several appends each gets a place of its own; as to other writers, see `resize`.
+   * tensor, of the shape of the array in all other axes. They are stored before the array is longer. Each of
+   * several appends, of this process or of others, gets a place of its own; they take turns. A process that
+   * was killed meanwhile is succeeded after 10 seconds.
    * @throws InvalidArgumentError, before anything is written, when the values do not fit; else as `resize`
-   *   and   `set`
+   *   and `set`
    * @example
    * const group = await createZarr({ store: new MemoryStore(), path: 'a.zarr' })
    * const x = await group.createArray('x', { dtype: 'int8', shape: [0, 3], chunks: [2, 3] })

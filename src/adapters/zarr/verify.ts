@@ -287,7 +287,7 @@ class ArrayCheck {
     for (const key of keys) {
       if (this.#pace.due()) await this.#pace.turn()
       const name = key.slice(root.length)
-      if (/^(zarr\.json|\.z(array|attrs|group|metadata))$/.test(name)) continue
+      if (/^(zarr\.json|\.z(array|attrs|group|metadata))$/.test(name) || name.startsWith('.hyperslab-')) continue
       const chunk = coordsOf(this.#array.metadata, name)
       if (chunk !== undefined && this.#isInGrid(chunk)) continue
       if ((await this.#strayIn(root, key.endsWith('/') ? key : `${key}/`)) || !(await this.#isObject(key))) continue

@@ -54,7 +54,7 @@ export const groupDocument = (attributes: JsonObject, members?: Readonly<Record<
 })
 
 /** The bytes of a document as they are stored. */
-export const encodeDocument = (metadata: JsonObject): Uint8Array => new TextEncoder().encode(writeJson(metadata))
+export const encodeDocument = (metadata: JsonObject, end = ''): Uint8Array => new TextEncoder().encode(writeJson(metadata) + end)
 
 /** How elements of a type are stored unless somebody asks for another way. */
 export function storedTypeOf(dtype: DType): StoredType {

@@ -7,9 +7,10 @@ import { statToWrite } from '../../../store/absences.ts'
 import type { Store } from '../../../store/store.ts'
 import { asObject, isObject, type JsonObject, member } from '../document.ts'
 import { groupsAbove, Hierarchy, type MetadataReader } from '../hierarchy.ts'
+import { CLAIM_NAME, Claim, isMarked, newMark } from './claim.ts'
 import { encodeDocument, groupDocument } from './document.ts'
 import { checkNodeName, DOCUMENTS } from './node-names.ts'
-import type { ObjectWriter } from './object-writer.ts'
+import type { ChangeOptions, ObjectWriter } from './object-writer.ts'
 
 /** Where nodes are written. */
 export interface NodePlace {
@@ -26,6 +27,12 @@ export interface NodePlace {
 
 /** Objects that are removed at the same time. */
 const AT_ONCE = 16
+
+/**
+ * Reads the metadata of a node as they are now. They are read after the consolidated ones, and those are
+ * replaced on condition, so that the last writer stores the newest.
+ */
+type Stored = () => Promise<JsonObject>
 
 /**
  * Writes the metadata of nodes. Those that are consolidated in groups above, within the place that was
@@ -83,7 +90,7 @@ export class NodeWriter {
       if (keys.length > 0 && (await statToWrite(store, this.#at(`${path}/zarr.json`))) === undefined) await this.#remove(keys)
     }
     await within(label, () => this.#create(path, content))
-    await this.#keepInStep(path, content)
+    await this.#keepInStep(path, async () => content)
   }
 
   /**
@@ -124,16 +131,37 @@ export class NodeWriter {
    * @param change what it becomes; it is given what is stored now, `{}` for attributes of version 2 that are
    *   not there
    */
-  async change(path: string, name: string, change: (stored: JsonObject) => JsonObject, signal?: Signal): Promise<void> {
+  async change(
+    path: string,
+    name: string,
+    change: (stored: JsonObject) => JsonObject,
+    { signal, holds }: Pick<ChangeOptions, 'signal' | 'holds'> = {},
+  ): Promise<void> {
     const key = path === '' ? name : `${path}/${name}`
-    let content: JsonObject = {}
-    await this.#place.objects.change(this.#at(key), { signal }, async (old) => {
+    await this.#place.objects.change(this.#at(key), { signal, holds }, async (old) => {
       if (old === undefined && name !== '.zattrs') this.#removed(path)
-      content = change(old === undefined ? {} : asObject(this.#parse(old, key), key))
-      return encodeDocument(content)
+      const content = change(old === undefined ? {} : asObject(this.#parse(old, key), key))
+      // Once a claim was held, no version has the bytes of an earlier one: a late holder would replace it.
+      const isNew = holds !== undefined || (old !== undefined && isMarked(old))
+      return encodeDocument(content, isNew ? newMark() : '')
     })
-    if (name === 'zarr.json') await this.#keepInStep(path, content)
-    else await this.#keepInStep2(key, content)
+    const stored = (): Promise<JsonObject> => this.read(path, name)
+    if (name === 'zarr.json') await this.#keepInStep(path, stored)
+    else await this.#keepInStep2(key, stored)
+  }
+
+  /** Takes the claim on the shape of an array for the time of the work. */
+  async claimed<T>(path: string, signal: Signal | undefined, work: (claim: Claim) => Promise<T>): Promise<T> {
+    const key = this.#at(path === '' ? CLAIM_NAME : `${path}/${CLAIM_NAME}`)
+    const claim = await Claim.take(this.#place.objects, key, signal)
+    let isDone = false
+    try {
+      const result = await work(claim)
+      isDone = true
+      return result
+    } finally {
+      await claim.release(isDone)
+    }
   }
 
   /** Writes what is consolidated of all that is below a group, as it is now. */
@@ -195,35 +223,37 @@ export class NodeWriter {
    * Puts the metadata of a node, or their absence, into the consolidated metadata of all groups above that
    * have some.
    */
-  async #keepInStep(path: string, content: JsonObject | undefined): Promise<void> {
+  async #keepInStep(path: string, stored: Stored | undefined): Promise<void> {
     for (let above = path; above !== ''; ) {
       above = above.slice(0, Math.max(0, above.lastIndexOf('/')))
       const own = above === '' ? path : path.slice(above.length + 1)
       const key = above === '' ? 'zarr.json' : `${above}/zarr.json`
       await this.#place.objects.change(this.#at(key), {}, async (old) => {
-        const stored = old && this.#parse(old, key)
-        const inline = isObject(stored) ? member(stored, 'consolidated_metadata') : undefined
-        if (!isObject(stored) || !isObject(inline)) return old
+        const group = old && this.#parse(old, key)
+        const inline = isObject(group) ? member(group, 'consolidated_metadata') : undefined
+        if (!isObject(group) || !isObject(inline)) return old
+        const content = await stored?.()
         const members = Object.entries(asObject(member(inline, 'metadata') ?? {}, 'metadata of consolidated_metadata'))
         const others = members.filter(([at]) => at !== own && (content !== undefined || !at.startsWith(`${own}/`)))
         const metadata = Object.fromEntries(content === undefined ? others : [...others, [own, memberOf(content)]])
-        return encodeDocument({ ...stored, consolidated_metadata: { ...inline, metadata } })
+        return encodeDocument({ ...group, consolidated_metadata: { ...inline, metadata } })
       })
     }
-    if (content === undefined) await this.#keepInStep2(path, undefined)
+    if (stored === undefined) await this.#keepInStep2(path, undefined)
   }
 
   /**
    * The same of `.zmetadata`, which has documents by their keys; without one, all below a path are left out.
    */
-  async #keepInStep2(key: string, content: JsonObject | undefined): Promise<void> {
+  async #keepInStep2(key: string, stored: Stored | undefined): Promise<void> {
     await this.#place.objects.change(this.#at('.zmetadata'), {}, async (old) => {
       if (old === undefined) return old
-      const stored = asObject(this.#parse(old, '.zmetadata'), '.zmetadata')
-      const members = Object.entries(asObject(member(stored, 'metadata'), 'metadata of .zmetadata'))
+      const together = asObject(this.#parse(old, '.zmetadata'), '.zmetadata')
+      const members = Object.entries(asObject(member(together, 'metadata'), 'metadata of .zmetadata'))
+      const content = await stored?.()
       const others = members.filter(([at]) => at !== key && (content !== undefined || !at.startsWith(`${key}/`)))
       const metadata = Object.fromEntries(content === undefined ? others : [...others, [key, content]])
-      return encodeDocument({ ...stored, metadata })
+      return encodeDocument({ ...together, metadata })
     })
   }
 

@@ -5,10 +5,13 @@ import type { Signal } from '../../../core/signal.ts'
 import type { Absences } from '../../../store/absences.ts'
 import {
   type ConditionalWrites,
+  type ObjectInfo,
   type PublishCondition,
   readWhole,
   type Store,
+  type Tail,
   type UnprovedAbsence,
+  type WholeOptions,
 } from '../../../store/store.ts'
 
 /** How often an object is read again because another writer has replaced it meanwhile. */
@@ -23,6 +26,11 @@ export interface ChangeOptions {
   /** Bytes that it may have. */
   readonly maxBytes?: number | undefined
   readonly signal?: Signal | undefined
+  /**
+   * Throws if the writer may not write any more. It is asked after an object was read and before it is
+   * replaced. Objects are then never removed.
+   */
+  readonly holds?: (() => Promise<void>) | undefined
 }
 
 /**
@@ -67,46 +75,74 @@ export class ObjectWriter {
    * the store does not prove is created on condition that there is none: it may exist and not be readable.
    * @throws what `change` throws; ConflictError after many others were faster; errors of the store
    */
-  change(key: string, { maxBytes, signal }: ChangeOptions, change: Change): Promise<void> {
+  change(key: string, options: ChangeOptions, change: Change): Promise<void> {
+    return this.#alone(key, () => this.#change(key, options, change))
+  }
+
+  /** Stores an object, whatever was there. */
+  replace(key: string, bytes: Uint8Array, { holds, signal }: Omit<ChangeOptions, 'maxBytes'> = {}): Promise<void> {
     return this.#alone(key, async () => {
-      const { replace, remove } = await this.#can(key)
-      for (let conflicts = 0; ; conflicts++) {
-        signal?.throwIfAborted()
-        let doubt: UnprovedAbsence | undefined
-        const settle = this.#absences.begin()
-        const onUnproved = (absence: UnprovedAbsence): void => {
-          doubt = absence
-          this.#absences.onUnproved(absence)
-        }
-        const old = await readWhole(this.#store, key, { maxBytes, signal, onUnproved })
-        const isUnsure = old === undefined && doubt !== undefined
-        const bytes = await change(old?.bytes, (remove || !replace) && !isUnsure)
-        if (bytes === old?.bytes) return await settle(signal)
-        const condition = {
-          ifAbsent: old === undefined && (replace || isUnsure),
-          ifMatch: replace ? old?.etag : undefined,
-        }
-        try {
-          if (bytes === undefined) await this.#delete(key, condition.ifMatch)
-          else await this.#publish(key, bytes, condition)
-          return
-        } catch (error) {
-          if (!isHyperslabError(error, 'ConflictError') || conflicts === MOST_CONFLICTS) throw error
-          if (doubt !== undefined && isUnsure) throw unreadable(doubt, error)
-          await pause(Math.random() * Math.min(MOST_PAUSE_MS, 2 ** conflicts), signal)
-        }
+      if (holds === undefined) return this.#put(key, bytes)
+      try {
+        await this.publish(key, bytes, { ifAbsent: true })
+      } catch (error) {
+        if (!isHyperslabError(error, 'ConflictError')) throw error
+        await this.#change(key, { holds, signal }, async () => bytes)
       }
     })
   }
 
-  /** Stores an object, whatever was there. */
-  replace(key: string, bytes: Uint8Array): Promise<void> {
-    return this.#alone(key, () => this.#publish(key, bytes, { ifAbsent: false }))
+  /** Removes an object, if there is one. */
+  remove(key: string, { holds, signal }: Omit<ChangeOptions, 'maxBytes'> = {}): Promise<void> {
+    return this.#alone(key, async () => {
+      if (holds === undefined) return this.removeVersion(key, undefined)
+      const { remove } = await this.can(key)
+      const found = await this.#store.stat(key, { signal })
+      if (found === undefined) return
+      await holds()
+      await this.removeVersion(key, remove ? found.etag : undefined)
+    })
   }
 
-  /** Removes an object, if there is one. */
-  remove(key: string): Promise<void> {
-    return this.#alone(key, () => this.#delete(key, undefined))
+  /** Reads an object with its version. */
+  read(key: string, options: WholeOptions): Promise<Tail | undefined> {
+    return readWhole(this.#store, key, options)
+  }
+
+  async #change(key: string, { maxBytes, signal, holds }: ChangeOptions, change: Change): Promise<void> {
+    const { replace, remove } = await this.can(key)
+    let tried: Uint8Array | undefined
+    for (let conflicts = 0; ; conflicts++) {
+      signal?.throwIfAborted()
+      let doubt: UnprovedAbsence | undefined
+      const settle = this.#absences.begin()
+      const onUnproved = (absence: UnprovedAbsence): void => {
+        doubt = absence
+        this.#absences.onUnproved(absence)
+      }
+      const old = await readWhole(this.#store, key, { maxBytes, signal, onUnproved })
+      // The answer to an earlier try was lost.
+      if (tried !== undefined && old !== undefined && sameBytes(tried, old.bytes)) return
+      const isUnsure = old === undefined && doubt !== undefined
+      const bytes = await change(old?.bytes, holds === undefined && (remove || !replace) && !isUnsure)
+      if (bytes === old?.bytes) return await settle(signal)
+      if (old !== undefined) await holds?.()
+      const condition = {
+        ifAbsent: old === undefined && (replace || isUnsure),
+        ifMatch: replace ? old?.etag : undefined,
+      }
+      try {
+        if (bytes === undefined) await this.removeVersion(key, condition.ifMatch)
+        else if (condition.ifAbsent || condition.ifMatch !== undefined) await this.publish(key, bytes, condition)
+        else await this.#put(key, bytes)
+        return
+      } catch (error) {
+        if (!isHyperslabError(error, 'ConflictError') || conflicts === MOST_CONFLICTS) throw error
+        if (doubt !== undefined && isUnsure) throw unreadable(doubt, error)
+        tried = bytes
+        await pause(Math.random() * Math.min(MOST_PAUSE_MS, 2 ** conflicts), signal)
+      }
+    }
   }
 
   /** Forgets which folders there are, as some were removed. */
@@ -114,18 +150,13 @@ export class ObjectWriter {
     this.#folders.clear()
   }
 
-  async #publish(key: string, bytes: Uint8Array, condition: PublishCondition): Promise<void> {
-    const store = this.#store
+  /** Stores an object on a condition. */
+  async publish(key: string, bytes: Uint8Array, condition: PublishCondition): Promise<ObjectInfo> {
     await this.#makeFolder(key)
     try {
-      if (!condition.ifAbsent && condition.ifMatch === undefined) {
-        await store.put!(key, bytes)
-        this.#absences.written(key, bytes)
-        return
-      }
-      const stage = await store.stage!(key)
+      const stage = await this.#store.stage!(key)
       try {
-        await stage.publish(key, bytes, condition)
+        return await stage.publish(key, bytes, condition)
       } finally {
         await stage.discard()
       }
@@ -135,7 +166,18 @@ export class ObjectWriter {
     }
   }
 
-  async #delete(key: string, ifMatch: string | undefined): Promise<void> {
+  async #put(key: string, bytes: Uint8Array): Promise<void> {
+    await this.#makeFolder(key)
+    try {
+      await this.#store.put!(key, bytes)
+      this.#absences.written(key, bytes)
+    } finally {
+      this.#written(key)
+    }
+  }
+
+  /** Removes a version of an object, or any without one. */
+  async removeVersion(key: string, ifMatch: string | undefined): Promise<void> {
     try {
       await this.#store.delete!(key, { ifMatch })
       this.#absences.written(key, undefined)
@@ -152,7 +194,8 @@ export class ObjectWriter {
     this.#folders.add(folder)
   }
 
-  #can(near: string): Promise<ConditionalWrites> {
+  /** Tells what the store can do on condition. */
+  can(near: string): Promise<ConditionalWrites> {
     this.#conditions ??= this.#ask(near)
     return this.#conditions
   }
@@ -183,6 +226,8 @@ function unreadable({ file, answer }: UnprovedAbsence, cause: unknown): Hypersla
   const text = `the server answered ${answer}, but there is such an object, which may not be read: it was not changed; give the credentials permission to read it`
   return new HyperslabError('StoreError', text, { file, actual: answer, cause })
 }
+
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && a.every((byte, i) => byte === b[i])
 
 const NONE: ConditionalWrites = { replace: false, remove: false }
 

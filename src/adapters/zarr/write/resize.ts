@@ -16,6 +16,7 @@ import { coordsOf } from '../chunk-names.ts'
 import { asShape, type JsonObject, showJson } from '../document.ts'
 import type { ZarrArrayMetadata } from '../metadata.ts'
 import { parseArray } from '../parse-array.ts'
+import type { Claim } from './claim.ts'
 import type { NodeWriter } from './nodes.ts'
 
 /** An array whose metadata can be written. */
@@ -34,14 +35,18 @@ const AT_ONCE = 8
  * objects others have left there; what is cut off is removed once the metadata do not show it any more.
  */
 export function resizeZarr(array: Growing, to: NewShape): Promise<void> {
-  const { nodes, path } = array
+  const { index, nodes, path } = array
+  const wanted = ({ shape, dimensionNames }: ZarrArrayMetadata): readonly number[] => newShape(to, { shape, dimensionNames })
   return nodes.alone(path, async () => {
-    const before = await current(array)
-    const shape = newShape(to, { shape: before.shape, dimensionNames: before.dimensionNames })
-    const after = withShape(before, shape)
-    if (shape.some((length, axis) => length > before.shape[axis]!)) await clearBeyond(array, before.shape, after)
-    await publish(array, before, after)
-    if (shape.some((length, axis) => length < before.shape[axis]!)) await clearBeyond(array, shape, after)
+    withShape(index.metadata, wanted(index.metadata))
+    await nodes.claimed(path, undefined, async (claim) => {
+      const before = await current(array, claim)
+      const shape = wanted(before)
+      const after = withShape(before, shape)
+      if (shape.some((length, axis) => length > before.shape[axis]!)) await clearBeyond(array, before.shape, after, claim)
+      await publish(array, before, after, claim)
+      if (shape.some((length, axis) => length < before.shape[axis]!)) await clearBeyond(array, shape, after, claim)
+    })
   })
 }
 
@@ -54,24 +59,37 @@ export function appendZarr<D extends DType>(
 ): Promise<void> {
   checkOptions('append', options, BLOCK_CHECKS)
   const { index, nodes, path } = array
-  return nodes.alone(path, async () => {
-    const before = await current(array)
+  const { signal } = options
+  const planned = (before: ZarrArrayMetadata): { after: ZarrArrayMetadata; box: Box; tensor: Tensor } => {
     const [at] = resolveAxes(axis, before) as unknown as [number]
     const added = [...before.shape]
     added[at] = addedLength(values, added, at)
     const tensor = toTensor(index.dtype, values, added)
     const start = before.shape[at]!
     const stop = start + added[at]!
-    const after = withShape(
-      before,
-      before.shape.map((length, i) => (i === at ? stop : length)),
-    )
-    if (!added.includes(0)) {
-      const box = added.map((length, i) => (i === at ? { start, stop, step: 1 } : { start: 0, stop: length, step: 1 }))
-      await index.writeTo(after, box, tensor, options.signal)
-    }
-    await publish(array, before, after, options.signal)
+    const box = added.map((length, i) => (i === at ? { start, stop, step: 1 } : { start: 0, stop: length, step: 1 }))
+    return { after: withShape(before, before.shape.with(at, stop)), box, tensor }
+  }
+  return nodes.alone(path, async () => {
+    signal?.throwIfAborted()
+    await checkFits(array, planned)
+    await nodes.claimed(path, signal, async (claim) => {
+      const before = await current(array, claim)
+      const { after, box, tensor } = planned(before)
+      const holds = (): Promise<void> => claim.holds()
+      if (!boxShape(box).includes(0)) await index.writeTo(after, box, tensor, signal, undefined, holds)
+      await publish(array, before, after, claim, signal)
+    })
   })
+}
+
+/** @throws what planning throws, unless the array has another shape by now, for which it throws nothing */
+async function checkFits(array: Growing, planned: (before: ZarrArrayMetadata) => unknown): Promise<void> {
+  try {
+    planned(array.index.metadata)
+  } catch {
+    planned(await refreshed(array))
+  }
 }
 
 /**
@@ -87,11 +105,24 @@ function withShape(metadata: ZarrArrayMetadata, shape: readonly number[]): ZarrA
 const documentOf = ({ version }: ZarrArrayMetadata): string => (version === 3 ? 'zarr.json' : '.zarray')
 
 /** The metadata with the shape that is stored now, which another writer may have changed. */
-async function current({ index, nodes, path }: Growing): Promise<ZarrArrayMetadata> {
+async function refreshed({ index, nodes, path }: Growing): Promise<ZarrArrayMetadata> {
   const { metadata } = index
   const { shape } = await nodes.read(path, documentOf(metadata))
   if (!sameShape(asShape(shape, 'shape'), metadata.shape)) index.change(withShape(metadata, shape as number[]))
   return index.metadata
+}
+
+/**
+ * The same for the holder of a claim. After a takeover the metadata are rewritten, so that the earlier holder
+ * cannot publish its shape any more, and the objects that it left beyond the array are removed.
+ */
+async function current(array: Growing, claim: Claim): Promise<ZarrArrayMetadata> {
+  const { index, nodes, path } = array
+  if (!claim.isTakenOver) return refreshed(array)
+  await nodes.change(path, documentOf(index.metadata), (stored) => stored, { holds: () => claim.holds() })
+  const metadata = await refreshed(array)
+  await clearBeyond(array, metadata.shape, metadata, claim)
+  return metadata
 }
 
 /** @throws ConflictError when another writer has resized the array meanwhile */
@@ -99,6 +130,7 @@ async function publish(
   { index, nodes, path }: Growing,
   before: ZarrArrayMetadata,
   after: ZarrArrayMetadata,
+  claim: Claim,
   signal?: Signal,
 ): Promise<void> {
   const change = (stored: JsonObject): JsonObject => {
@@ -112,22 +144,28 @@ async function publish(
     parseArray(version === 3 ? { version, metadata: content } : { version, metadata: content, attributes: {} }, index.label)
     return content
   }
-  await nodes.change(path, documentOf(before), change, signal)
+  await nodes.change(path, documentOf(before), change, { signal, holds: () => claim.holds() })
   index.change(after)
 }
 
 /** Removes the objects that lie beyond a shape, and makes what others have beyond it fill. */
-async function clearBeyond({ index }: Growing, kept: readonly number[], metadata: ZarrArrayMetadata): Promise<void> {
+async function clearBeyond(
+  { index }: Growing,
+  kept: readonly number[],
+  metadata: ZarrArrayMetadata,
+  claim: Claim,
+): Promise<void> {
   const { opened, path } = index
   const objects = await opened.objects()
   const prefix = path === '' ? '' : `${path}/`
   const lengths = metadata.chunks as readonly number[]
   const keys = await opened.store.list!(prefix, { deep: true })
+  const holds = (): Promise<void> => claim.holds()
   await forEachLimited(keys, AT_ONCE, async (key) => {
     const coords = coordsOf(metadata, key.slice(prefix.length))
     if (coords === undefined) return
     const starts = coords.map((k, axis) => k * lengths[axis]!)
-    if (starts.some((start, axis) => start >= kept[axis]!)) return objects.remove(key)
+    if (starts.some((start, axis) => start >= kept[axis]!)) return objects.remove(key, { holds })
     const stops = starts.map((start, axis) => start + lengths[axis]!)
     // The whole grid of objects up to this one: what is written beyond the array is there.
     const whole = { ...metadata, shape: stops }
@@ -138,7 +176,7 @@ async function clearBeyond({ index }: Growing, kept: readonly number[], metadata
         stop: i < axis ? Math.min(kept[i]!, stops[i]!) : stops[i]!,
         step: 1,
       }))
-      await index.writeTo(whole, box, filled(metadata, box), undefined)
+      await index.writeTo(whole, box, filled(metadata, box), undefined, undefined, holds)
     }
   })
 }

@@ -19,12 +19,14 @@ import type { CodecMetadata, StoredType } from '../metadata.ts'
 import type { ChunkPlace } from '../places.ts'
 import type { ShardLevel } from '../shards.ts'
 import { type ChunkEncoder, chunkEncoder } from './encode.ts'
-import type { ObjectWriter } from './object-writer.ts'
+import type { ChangeOptions, ObjectWriter } from './object-writer.ts'
 import { packShard, unpackShard } from './pack-shard.ts'
 
 /** An array as it is written. */
 export interface WrittenArray {
   readonly objects: ObjectWriter
+  /** Set by the holder of a claim: see {@link ChangeOptions}. Objects full of the fill value are then stored, too. */
+  readonly holds: ChangeOptions['holds']
   readonly type: StoredType
   readonly fillValue: ScalarOf<DType> | undefined
   /** The codecs of a chunk. */
@@ -114,14 +116,15 @@ async function writeObject(
     return { place: array.placeOf(touched.numberOf(inner)), projections: inner, values, mask: own }
   })
   const key = array.keyOf(object)
+  const { holds } = array
   // As it is stored, not only as far as the array goes: whoever has made the array longer has data there.
   if (mask === undefined && isCovered(projections)) {
-    const bytes = await changed(array, kinds, 0, undefined, changes, true)
+    const bytes = await changed(array, kinds, 0, undefined, changes, holds === undefined)
     if (bytes === undefined) await array.objects.remove(key)
-    else await array.objects.replace(key, bytes)
+    else await array.objects.replace(key, bytes, { holds, signal })
     return
   }
-  await array.objects.change(key, { signal }, (old, isRemovable) => {
+  await array.objects.change(key, { signal, holds }, (old, isRemovable) => {
     if (old?.length === 0) throw new HyperslabError('CodecError', 'the chunk is an object without bytes', { file: key })
     return changed(array, kinds, 0, old, changes, isRemovable)
   })

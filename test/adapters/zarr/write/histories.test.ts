@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { ZarrArray, ZarrGroup } from '../../../../src/adapters/zarr/group.ts'
 import type { NewZarrArray } from '../../../../src/adapters/zarr/write/new-array.ts'
 import type { Values } from '../../../../src/array/values.ts'
@@ -15,6 +15,9 @@ import { MemoryStore } from '../../../../src/store/memory.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { type FaultKind, FaultStore } from '../../../../src/testing/index.ts'
 import { elementFor, lengthOf, Model, Random, someSlices } from './support.ts'
+
+// A killed process is succeeded after the lease.
+vi.mock('../../../../src/adapters/zarr/write/lease.ts', () => ({ LEASE_MS: 40 }))
 
 /** More histories, for long runs. */
 const COUNT = Number(process.env['HYPERSLAB_ZARR_HISTORIES'] ?? 5)

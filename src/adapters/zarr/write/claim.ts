@@ -1,0 +1,184 @@
+import { HyperslabError, isHyperslabError } from '../../../core/errors.ts'
+import { parseJson } from '../../../core/json.ts'
+import { Lock } from '../../../core/limiter.ts'
+import { pause } from '../../../core/pace.ts'
+import { newController, type Signal } from '../../../core/signal.ts'
+import { randomName } from '../../../store/conditions.ts'
+import { isObject, type JsonObject } from '../document.ts'
+import { encodeDocument } from './document.ts'
+import { LEASE_MS } from './lease.ts'
+import type { ObjectWriter } from './object-writer.ts'
+
+/** Name of the claim in the folder of its array. Readers know no chunk of this name, and copies leave it out. */
+export const CLAIM_NAME = '.hyperslab-append'
+
+/** A claim has some 80 bytes; a larger object is a foreign one. */
+const MOST_BYTES = 4096
+/** Longest wait, in ms, before the claim of another process is looked at again. */
+const LONGEST_WAIT_MS = 250
+
+/** Content of a claim. */
+interface Holder {
+  /** Random; null once the holder has ended its work on a store that removes nothing on condition. */
+  readonly holder?: unknown
+  /** The holder has failed, so requests of its own may still be under way. */
+  readonly failed?: unknown
+}
+
+/**
+ * The right of one process to change the shape of an array: an object that is created on condition that there
+ * is none, and rewritten while its holder lives. A process that sees it unchanged for {@link LEASE_MS}, by its
+ * own clock, takes it over on condition of that version.
+ *
+ * A holder that lost its claim may not know it. Each change of an object is therefore in three steps: read the
+ * object, look at the claim, write on condition of the version that was read. After a takeover the condition
+ * fails, because the new holder rewrites the metadata first and stores every object of its own rows.
+ */
+export class Claim {
+  readonly #objects: ObjectWriter
+  readonly #key: string
+  readonly #token: string
+  readonly #ended = newController()
+  /** Renewing, looking and releasing, one at a time. */
+  readonly #lock = new Lock()
+  #etag: string
+  #beat = 0
+  #look: Promise<void> | undefined
+  /** Whether requests of an earlier holder may still be under way. */
+  readonly isTakenOver: boolean
+
+  private constructor(objects: ObjectWriter, key: string, token: string, etag: string, isTakenOver: boolean) {
+    this.#objects = objects
+    this.#key = key
+    this.#token = token
+    this.#etag = etag
+    this.isTakenOver = isTakenOver
+    void this.#renew()
+  }
+
+  /**
+   * Waits until the claim is free, or its holder has given no sign of life for the lease, and takes it.
+   * @throws UnsupportedError where the store cannot replace objects on condition; the reason of the signal
+   */
+  static async take(objects: ObjectWriter, key: string, signal: Signal | undefined): Promise<Claim> {
+    const { replace, remove, reason } = await objects.can(key)
+    if (!replace) {
+      const why = reason ?? 'its store has no conditional writes'
+      const text = `the shape of the array cannot be changed safely, because another process could do so unnoticed: ${why}`
+      throw new HyperslabError('UnsupportedError', text)
+    }
+    const token = randomName()
+    let isTakenOver = false
+    let seen: string | undefined
+    let unchangedMs = 0
+    for (let tries = 0; ; tries++) {
+      signal?.throwIfAborted()
+      // Where claims are removed, there is none in most cases.
+      const found = tries === 0 && remove ? undefined : await objects.read(key, { maxBytes: MOST_BYTES, signal })
+      const { holder, failed } = found === undefined ? { holder: null } : parsed(found.bytes)
+      // The answer to an earlier request was lost.
+      if (holder === token) return new Claim(objects, key, token, found!.etag, isTakenOver)
+      if (found?.etag !== seen) unchangedMs = 0
+      seen = found?.etag
+      if (holder === null || failed === true || unchangedMs > LEASE_MS) {
+        isTakenOver = holder !== null
+        try {
+          const condition = { ifAbsent: found === undefined, ifMatch: found?.etag }
+          const { etag } = await objects.publish(key, encodeDocument({ holder: token, beat: 0 }), condition)
+          return new Claim(objects, key, token, etag, isTakenOver)
+        } catch (error) {
+          if (!isHyperslabError(error, 'ConflictError')) throw error
+        }
+      }
+      const wait = Math.min(2 ** tries, LONGEST_WAIT_MS) * (0.5 + Math.random() / 2)
+      await pause(wait, signal)
+      unchangedMs += wait
+    }
+  }
+
+  /**
+   * Looks whether this process still holds the claim. The look begins after the call, and is shared by all
+   * calls before it begins.
+   * @throws ConflictError
+   */
+  holds(): Promise<void> {
+    this.#look ??= this.#lock.run(() => {
+      this.#look = undefined
+      return this.#find()
+    })
+    return this.#look
+  }
+
+  /**
+   * Gives the claim up. If that fails, the next process waits for the lease.
+   * @param isDone false after an error: requests of this holder may still be under way
+   */
+  release(isDone: boolean): Promise<void> {
+    this.#ended.abort()
+    return this.#lock.run(async () => {
+      try {
+        const { remove } = await this.#objects.can(this.#key)
+        if (isDone && remove) await this.#objects.removeVersion(this.#key, this.#etag)
+        else await this.#write(isDone ? { holder: null } : { holder: this.#token, failed: true })
+      } catch {
+        // The lease ends it.
+      }
+    })
+  }
+
+  async #renew(): Promise<void> {
+    const { signal } = this.#ended
+    while (!signal.aborted) {
+      await pause(LEASE_MS / 4, signal).catch(() => undefined)
+      await this.#lock.run(async () => {
+        if (signal.aborted) return
+        try {
+          await this.#find()
+          await this.#write({ holder: this.#token, beat: ++this.#beat })
+        } catch {
+          // The next look finds a lost claim, and the next turn repeats a request that failed.
+        }
+      })
+    }
+  }
+
+  async #find(): Promise<void> {
+    const found = await this.#objects.read(this.#key, { maxBytes: MOST_BYTES })
+    if (found === undefined || parsed(found.bytes).holder !== this.#token) {
+      const text = `another process has taken over the array after ${LEASE_MS} ms without a sign of life of this one; nothing was added: do it again` // biome-ignore format: one line
+      throw new HyperslabError('ConflictError', text)
+    }
+    this.#etag = found.etag
+  }
+
+  async #write(content: JsonObject): Promise<void> {
+    const condition = { ifAbsent: false, ifMatch: this.#etag }
+    this.#etag = (await this.#objects.publish(this.#key, encodeDocument(content), condition)).etag
+  }
+}
+
+/** A text that is no claim has a holder that never gives a sign of life. */
+function parsed(bytes: Uint8Array): Holder {
+  try {
+    const value = parseJson(bytes, CLAIM_NAME)
+    return isObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Length of a mark in bytes. */
+const MARK_BYTES = 49
+
+/**
+ * White space for the end of a document, different each time: no version of it ever has the bytes of an
+ * earlier one, from which some stores derive their version.
+ */
+export function newMark(): string {
+  const bits = [...randomName().slice(0, 12)].map((digit) => Number.parseInt(digit, 16).toString(2).padStart(4, '0')).join('')
+  return `\n${bits.replaceAll('0', ' ').replaceAll('1', '\t')}`
+}
+
+/** Whether a document ends with a mark. */
+export const isMarked = (bytes: Uint8Array): boolean =>
+  bytes.length > MARK_BYTES && bytes.subarray(-MARK_BYTES).every((byte) => byte === 32 || byte === 9 || byte === 10)
