@@ -1,4 +1,3 @@
-import type { ZarrArray } from '../adapters/zarr/group.ts'
 import { treeOf } from '../adapters/zarr/tree.ts'
 import { Paths } from '../af/layers/paths.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
@@ -19,6 +18,9 @@ import type { TargetOptions } from './target.ts'
 /** Objects that are copied at the same time, each in pieces of so many bytes: 64 MiB are held at most. */
 const OBJECTS_AT_ONCE = 8
 const PIECE_BYTES = 8 * 1024 * 1024
+
+/** Objects that a place which cannot list is asked for: a request each. */
+const MOST_ASKED = 1_000_000
 
 /** How far a copy is: objects `done` of `total`, and the `bytes` of those that were copied. */
 export interface CopyProgress {
@@ -298,21 +300,21 @@ async function namedKeys({ store, path }: StoredAt, signal: Signal | undefined):
   const { groups, arrays, unreadable } = await treeOf(root)
   const [bad] = unreadable.values()
   if (bad !== undefined) throw bad
-  const documents = [...groups, ...arrays].flatMap((node) =>
-    METADATA.map((name) => path + (node.path === '' ? name : `${node.path}/${name}`)),
-  )
-  const candidates = new Set([...documents, ...arrays.flatMap(objectsOf)])
+  const count = arrays.reduce((sum, { index }) => sum + index.objectCount, 0)
+  if (count > MOST_ASKED) {
+    const text = `its arrays have ${count} objects, and the place cannot list those that are there; up to ${MOST_ASKED} are asked for`
+    throw new HyperslabError('TooLargeError', text, { file: store.describe(path), actual: count, expected: MOST_ASKED })
+  }
+  function* candidates(): Generator<string, void> {
+    for (const node of [...groups, ...arrays])
+      for (const name of METADATA) yield path + (node.path === '' ? name : `${node.path}/${name}`)
+    for (const { index } of arrays) yield* index.objectKeys()
+  }
   const found: string[] = []
   const pace = new Pace(signal)
-  await forEachLimited(candidates, 4 * OBJECTS_AT_ONCE, async (key) => {
+  await forEachLimited(candidates(), 4 * OBJECTS_AT_ONCE, async (key) => {
     if (pace.due()) await pace.turn()
     if ((await store.stat(key, { signal })) !== undefined) found.push(key)
   })
   return found
-}
-
-function objectsOf({ index: { stored } }: ZarrArray): string[] {
-  const keys = new Set<string>()
-  for (let chunkIndex = 0; chunkIndex < stored.grid.count; chunkIndex++) keys.add(stored.placeOf(chunkIndex).key)
-  return [...keys]
 }

@@ -169,6 +169,17 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     return this.#plan.levels.length === 0 ? undefined : clippedGrid(this.#layout.objects)
   }
 
+  /** How many objects the metadata tell of, whether they are there or not. */
+  get objectCount(): number {
+    return this.#layout.objects.count
+  }
+
+  /** The keys of these objects. */
+  *objectKeys(): Generator<string, void> {
+    const { objects, keyOf } = this.#layout
+    for (let object = 0; object < objects.count; object++) yield keyOf(objects.index(object))
+  }
+
   get stored(): StoredArray {
     return this.#layout.stored
   }

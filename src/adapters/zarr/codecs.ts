@@ -173,7 +173,7 @@ function transpose({ shape, elementBytes }: Chain, { order }: Configuration): St
   const axes = orderOf(order, shape.length)
   if (isNatural(axes)) return undefined
   if (elementBytes !== undefined) return transposeStep(axes, shape, elementBytes)
-  return reorderStep('transpose', () => placesOf(axes, shape))
+  return reorderStep('transpose', sizeOf(shape), () => placesOf(axes, shape))
 }
 
 function bytesInOrder(chain: Chain, { endian }: Configuration): Step | undefined {

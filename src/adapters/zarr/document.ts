@@ -6,6 +6,8 @@ export type JsonObject = Readonly<Record<string, unknown>>
 
 /** More axes than numpy has make no sense, and take time. */
 const MAX_AXES = 64
+/** Codecs that follow each other. */
+const MAX_CODECS = 64
 /** Characters of a value that a message shows. */
 const SHOWN = 80
 /** Items of a list or an object, and lists and objects in each other, that a message shows. */
@@ -55,6 +57,13 @@ export const asLength = (value: unknown, what: string): number =>
   Number.isSafeInteger(value) && (value as number) >= 0
     ? (value as number)
     : badMetadata(`${what} must be an integer from 0, got ${showJson(value)}`, value)
+
+/** @throws FormatError unless it is a list of at most 64 codecs: each goes over every chunk */
+export function asCodecs(value: unknown, what: string): readonly unknown[] {
+  const codecs = asList(value, what)
+  if (codecs.length > MAX_CODECS) badMetadata(`${what} has ${codecs.length} codecs, more than ${MAX_CODECS}`, codecs.length)
+  return codecs
+}
 
 /** @throws FormatError unless it is a list of integers from 0 whose product is exact */
 export function asShape(value: unknown, what: string): number[] {

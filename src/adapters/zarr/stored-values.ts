@@ -162,17 +162,19 @@ export function lengthPrefixedStep(name: string, count: number): Step {
 
 /**
  * Values of their own lengths brought back from another order.
- * @param findPlaces of each value in C order: the one it is stored at; asked when they are needed
+ * @param count of values
+ * @param findPlaces returns for each value in C order the one it is stored at; called when they are needed
  */
-export function reorderStep(name: string, findPlaces: () => readonly number[]): Step {
-  let places: readonly number[] | undefined
+export function reorderStep(name: string, count: number, findPlaces: () => Float64Array): Step {
+  let places: Float64Array | undefined
   return {
     name,
     encodedBytes: (bytes) => bytes,
     decode(stored) {
-      places ??= findPlaces()
-      const head = OFFSET_BYTES * (places.length + 1)
+      // The shape is what metadata claim: places are found where there are as many elements.
+      const head = OFFSET_BYTES * (count + 1)
       if (stored.length < head) throw wrongLength(name, stored.length, head)
+      places ??= findPlaces()
       const view = new DataView(stored.buffer, stored.byteOffset, stored.length)
       const offsetOf = (place: number): number => head + view.getUint32(OFFSET_BYTES * place, true)
       const out = new Uint8Array(stored.length)

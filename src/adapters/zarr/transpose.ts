@@ -42,12 +42,17 @@ export function transposeStep(order: readonly number[], shape: readonly number[]
 export const isNatural = (order: readonly number[]): boolean => order.every((axis, i) => axis === i)
 
 /** For each element in C order the place at which the order `order` of axes stores it. */
-export function placesOf(order: readonly number[], shape: readonly number[]): number[] {
+export function placesOf(order: readonly number[], shape: readonly number[]): Float64Array {
   const stored = stridesOf(order.map((axis) => shape[axis]!))
-  let places = [0]
+  const places = new Float64Array(sizeOf(shape))
+  let count = 1
   for (const [axis, length] of shape.entries()) {
+    if (length === 1) continue
     const stride = stored[order.indexOf(axis)]!
-    places = places.flatMap((place) => Array.from({ length }, (_, i) => place + i * stride))
+    // From the end: each place is read before others take the room that it has.
+    for (let at = count - 1; at >= 0; at--)
+      for (let i = length - 1; i >= 0; i--) places[at * length + i] = places[at]! + i * stride
+    count *= length
   }
   return places
 }

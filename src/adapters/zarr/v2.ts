@@ -2,8 +2,8 @@ import type { DType, ScalarOf } from '../../core/dtype.ts'
 import { parseTypeV2 } from './data-types.ts'
 import {
   asChunkShape,
+  asCodecs,
   asDimensionNames,
-  asList,
   asObject,
   asShape,
   asText,
@@ -30,7 +30,7 @@ export function parseArrayV2(metadata: unknown, attributes: unknown): ZarrArrayM
   const attrs = attributes === undefined ? {} : asObject(attributes, 'the attributes')
   const shape = asShape(get('shape'), 'shape')
   const chunks = asChunkShape(get('chunks'), shape, 'chunks')
-  const filters = asList(get('filters') ?? [], 'filters').map((filter) => parseCodec(filter, 'a filter'))
+  const filters = asCodecs(get('filters') ?? [], 'filters').map((filter) => parseCodec(filter, 'a filter'))
   const compressor = get('compressor') ?? null
   const compressors = compressor === null ? [] : [parseCodec(compressor, 'the compressor')]
   const stored = [...filters, ...compressors]

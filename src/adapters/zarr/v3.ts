@@ -2,6 +2,7 @@ import { sizeOf } from '../../core/shape.ts'
 import { parseNamed, parseTypeV3 } from './data-types.ts'
 import {
   asChunkShape,
+  asCodecs,
   asDimensionNames,
   asLength,
   asList,
@@ -85,7 +86,7 @@ export function checkMembers(members: JsonObject, known: readonly string[]): voi
 
 /** @throws FormatError for what is no list of codecs, or an empty one */
 export function parseCodecs(value: unknown): CodecMetadata[] {
-  const codecs = asList(value, 'codecs').map((codec) => {
+  const codecs = asCodecs(value, 'codecs').map((codec) => {
     const { name, configuration } = parseNamed(codec, 'a codec')
     return { name: name.replace(/^numcodecs\./, ''), configuration }
   })

@@ -170,11 +170,14 @@ function transposed(order: readonly number[], shape: readonly number[], bytes: n
 
 /** Values of their own lengths in another order. */
 function reordered(order: readonly number[], shape: readonly number[]): EncodeStep {
-  const places = placesOf(order, shape)
-  const sources = new Array<number>(places.length)
-  for (const [i, place] of places.entries()) sources[place] = i
+  let sources: Float64Array | undefined
   return (values) => {
-    const head = OFFSET_BYTES * (places.length + 1)
+    if (sources === undefined) {
+      const places = placesOf(order, shape)
+      sources = new Float64Array(places.length)
+      for (const [i, place] of places.entries()) sources[place] = i
+    }
+    const head = OFFSET_BYTES * (sources.length + 1)
     const view = new DataView(values.buffer, values.byteOffset, values.length)
     const offsetOf = (i: number): number => head + view.getUint32(OFFSET_BYTES * i, true)
     const out = new Uint8Array(values.length)
