@@ -1,5 +1,9 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
+import ts from 'typescript'
 import { expect, test } from 'vitest'
+import type { HyperslabError } from '../../src/core/errors.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import { parseJson, writeJson } from '../../src/core/json.ts'
 import { runs } from '../support/runs.ts'
@@ -72,4 +76,45 @@ test('bytes that are no UTF-8, what nests too deep, and endless numbers', () => 
   }
   expect(parseJson('9'.repeat(1e6), 'it')).toBe(Number.POSITIVE_INFINITY)
   expect(parseJson(`[${'9'.repeat(41)}]`, 'it')).toEqual([1e41])
+})
+
+test('values are counted before any is made', () => {
+  const bounded = (text: string): string => {
+    try {
+      parseJson(text, 'it', { maxBytes: 2 ** 16 })
+      return 'parsed'
+    } catch (error) {
+      return (error as HyperslabError).tag
+    }
+  }
+  const most = 2 ** 13 + 1024
+  for (const value of ['{}', '[]', '0', '""', '{"9":0}', '[[[]]]'])
+    for (const wrap of [(text: string) => text, exactly]) {
+      const text = wrap(`[${`${value},`.repeat(2 ** 15 / value.length)}0]`)
+      if (text.split(/[[{,]/).length > most) expect(bounded(text)).toBe('TooLargeError')
+    }
+  expect(() => parseJson(`[${'0,'.repeat(most)}0]`, 'it', { maxBytes: 2 ** 16, limit: 'limits.metadataBytes' })).toThrow(
+    `it has more than ${most} values, which documents of up to 65536 bytes may have`,
+  )
+  expect(bounded(`[${'0,'.repeat(most - 3)}0]`)).toBe('parsed')
+  // Signs within texts are none.
+  expect(bounded(`["${'[{,'.repeat(2 ** 13)}\\"${',['.repeat(2 ** 10)}"]`)).toBe('parsed')
+  expect(() => parseJson(' '.repeat(2 ** 16 + 1), 'it', { maxBytes: 2 ** 16 })).toThrow(
+    'it has 65537 bytes; up to 65536 are read',
+  )
+})
+
+test('nothing but this parser calls JSON.parse', () => {
+  const root = new URL('../../src/', import.meta.url).pathname
+  const calls = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => {
+    if (!file.endsWith('.ts') || file.endsWith('.generated.ts') || file === join('core', 'json.ts')) return false
+    const source = ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true)
+    // `JSON` by any way but `JSON.stringify`: a method that is taken out of it is a call, too.
+    const parses = (node: ts.Node): boolean =>
+      (ts.isIdentifier(node) && node.text === 'JSON' && node.parent.getText() !== 'JSON.stringify') ||
+      (ts.isPropertyAccessExpression(node) && node.name.text === 'json' && ts.isCallExpression(node.parent)) ||
+      ts.forEachChild(node, parses) === true
+    return parses(source)
+  })
+  expect(calls).toEqual([])
 })
