@@ -1,5 +1,6 @@
 import type { NetcdfAttributes } from '../adapters/netcdf/index.ts'
 import { checkOptions } from '../core/options.ts'
+import { decodeWarnings } from './decode-warnings.ts'
 import {
   IMPORT_CHECKS,
   type Imported,
@@ -10,6 +11,7 @@ import {
 } from './import-arrays.ts'
 import type { Location } from './location.ts'
 import { openNetcdf } from './open-netcdf.ts'
+import { variableOf } from './raw-variable.ts'
 
 /** Options of `importNetcdf`. */
 export interface ImportNetcdfOptions extends ImportOptions {}
@@ -38,7 +40,7 @@ export async function importFile(source: Location, target: Location, options: Im
         attributes: () => typed(array.attrs),
       })),
       dimensions: file.dimensions.map(({ name }) => name),
-      warnings: [],
+      warnings: decodeWarnings(chosen.map((variable) => variableOf(variable.name, variable as never))),
       [Symbol.asyncDispose]: () => file.close(),
     }
   }

@@ -4,6 +4,7 @@ import type { DType } from '../../../src/core/dtype.ts'
 import { between } from '../../../src/dataset/between.ts'
 import { Dataset } from '../../../src/dataset/dataset.ts'
 import { ChunkGrid } from '../../../src/grid/chunks.ts'
+import { importFile } from '../../../src/runtime/import-netcdf.ts'
 import { openDataset } from '../../../src/runtime/open-dataset.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import { CountingSource } from '../../support/counting-source.ts'
@@ -244,6 +245,23 @@ describe('text where numbers belong', () => {
     expect([[...ds.problems.keys()], await list(ds, 'w')]).toEqual([['v'], [1, 2]])
     const { arrays, warnings } = await ds.write({ store: new MemoryStore(), path: 'a.zarr' })
     expect([arrays, warnings]).toEqual([['w'], [expect.stringMatching(/'v' is left out: .*scale_factor/)]])
+  })
+
+  test('is imported as it is stored, with a warning', async () => {
+    const variables: WriterVariable[] = [
+      { name: 'v', type: 'short', dimensions: ['x'], attributes: [text('scale_factor', '0.1')], values: [1, 2] },
+      { name: 'w', type: 'short', dimensions: ['x'], attributes: [text('missing_value', '-9')], values: [1, 2] },
+    ]
+    const store = new MemoryStore()
+    await store.put('a.nc', writeNetcdf({ dimensions: [['x', 2]], variables }))
+    const { arrays, warnings } = await importFile({ store, path: 'a.nc' }, { store, path: 'a.af' })
+    expect(arrays).toEqual(['v', 'w'])
+    expect(warnings).toEqual([
+      expect.stringMatching(/'v' is copied as it is stored.*scale_factor/),
+      expect.stringMatching(/'w': missing_value/),
+    ])
+    const ds = await openDataset({ store, path: 'a.af' })
+    expect([[...ds.problems.keys()], await list(ds, 'w')]).toEqual([['v'], [1, 2]])
   })
 })
 
