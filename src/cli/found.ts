@@ -25,4 +25,4 @@ export async function unknownAt(location: string, kinds: string, cause: unknown)
 
 /** A Zarr store as `openZarr` takes it, whatever it lies in. */
 export const zarrLocation = async (location: string, format: PlaceFormat, signal?: Signal): Promise<Location> =>
-  zarrIn(await resolveLocation(location), format, signal)
+  zarrIn(await resolveLocation(location), format, { signal })

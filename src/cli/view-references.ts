@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import type { ReferenceStore } from '../adapters/zarr/references.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { parseJson, writeJson } from '../core/json.ts'
-import { storeOfReferences } from '../runtime/open-zarr.ts'
 import type { PlaceFormat, StoredAt } from '../runtime/place-format.ts'
+import { storeOfReferences } from '../runtime/reference-store.ts'
 import { readWhole, type Store } from '../store/store.ts'
 
 /**

@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import { extname } from 'node:path'
 import { Paths, SIDECAR } from '../af/layers/paths.ts'
 import { withoutEndings } from '../core/text.ts'
+import { encodeNames } from '../core/url-names.ts'
 import { METADATA_PATH, type PlaceFormat, type StoredAt } from '../runtime/place-format.ts'
 import { type Answer, createReadServer, rangeAnswer, type ServerOptions, textAnswer } from './http-answers.ts'
 
@@ -64,7 +65,7 @@ export function createViewServer(
           rangeAnswer(range, bytes.length, { 'content-type': type }, (start, stop) => ({ body: bytes.subarray(start, stop) })),
         )
       }
-      const key = keyOf(asked, { root, own, format })
+      const key = keyOf(asked, { root, own, format, urlNames: store.urlNames })
       const info = key === undefined ? undefined : await store.stat(key, { signal })
       if (key === undefined || info === undefined) return guarded(textAnswer(404, 'there is no such file'))
       const headers = { 'content-type': 'application/octet-stream', etag: `"${info.etag.replace(/[^\x21\x23-\x7e]/g, '')}"` }
@@ -93,7 +94,17 @@ export const viewerAddress = (path: string): string =>
 /** The key of what is asked for; undefined for all that does not belong to the place. */
 function keyOf(
   asked: string,
-  { root, own, format }: { readonly root: string; readonly own: string; readonly format: PlaceFormat },
+  {
+    root,
+    own,
+    format,
+    urlNames,
+  }: {
+    readonly root: string
+    readonly own: string
+    readonly format: PlaceFormat
+    readonly urlNames: boolean | undefined
+  },
 ): string | undefined {
   if (!asked.startsWith('/data/')) return undefined
   const name = asked.slice('/data/'.length)
@@ -103,7 +114,7 @@ function keyOf(
     const folder = METADATA_PATH.test(root) ? beside('').replace(/\/$/, '') : root
     const inside = name.startsWith(`${own}/`) ? name.slice(own.length + 1) : undefined
     const isPlain = inside?.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\\'))
-    return isPlain ? `${folder}/${inside}` : undefined
+    return isPlain ? `${folder}/${urlNames ? encodeNames(inside!) : inside}` : undefined
   }
   if (name === own) return root
   if (format !== 'container') return undefined

@@ -120,7 +120,7 @@ export class RecipeOpener implements AsyncDisposable {
       return { array: (name) => file.variable(named(name)) as unknown as DiskArray, close: close(file) }
     }
     const { openZarr } = await import('../runtime/open-zarr.ts')
-    const node = await openZarr(await zarrIn(place, format, signal), lasting)
+    const node = await openZarr(await zarrIn(place, format, { signal }), lasting)
     if (!('array' in node)) return { array: () => node as unknown as DiskArray, close: close(node) }
     return { array: (name) => node.array(named(name)) as unknown as Promise<DiskArray>, close: close(node) }
   }

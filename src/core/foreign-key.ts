@@ -1,9 +1,12 @@
 import { HyperslabError } from './errors.ts'
+import { encodeNames } from './url-names.ts'
 
 /** Options of a foreign key. */
 export interface ForeignKeyOptions {
   /** Whether keys become paths of Windows, where more names than elsewhere lead to another place. */
   readonly windowsNames?: boolean | undefined
+  /** Whether keys are URLs, in which names are percent-encoded. */
+  readonly urlNames?: boolean | undefined
   /** How errors name the place that the key comes from, or goes to. */
   readonly file?: string
 }
@@ -48,9 +51,10 @@ export function wrongKey(key: string, windowsNames = false): string | undefined 
  * below a root is made here.
  * @throws FormatError for a key that is empty or absolute, leads upwards, or that the place cannot have
  */
-export function joinForeignKey(root: string, key: string, { windowsNames, file }: ForeignKeyOptions = {}): string {
+export function joinForeignKey(root: string, key: string, { windowsNames, urlNames, file }: ForeignKeyOptions = {}): string {
   const wrong = wrongKey(key, windowsNames)
-  if (wrong === undefined) return root === '' || root.endsWith('/') ? root + key : `${root}/${key}`
+  const own = urlNames && wrong === undefined ? encodeNames(key) : key
+  if (wrong === undefined) return root === '' || root.endsWith('/') ? root + own : `${root}/${own}`
   const text = `${JSON.stringify(key)} is refused as a name below a folder: ${wrong}`
   throw new HyperslabError('FormatError', text, { ...(file !== undefined && { file }), actual: key })
 }

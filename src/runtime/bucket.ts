@@ -12,7 +12,7 @@ declare const process: { readonly env?: Readonly<Record<string, string | undefin
  * AWS_ENDPOINT_URL. Without keys requests are anonymous. For anything else make an `S3Store`.
  * @throws InvalidArgumentError for a URL of another form, and for one of the two keys without the other
  */
-export function openBucket(url: string): { store: S3Store; path: string } {
+export function openBucket(url: string, notFound?: readonly number[]): { store: S3Store; path: string } {
   const { bucket, key } = parseS3Url(url)
   const region = variable('AWS_REGION') ?? variable('AWS_DEFAULT_REGION')
   const endpoint = variable('AWS_ENDPOINT_URL_S3') ?? variable('AWS_ENDPOINT_URL')
@@ -22,6 +22,7 @@ export function openBucket(url: string): { store: S3Store; path: string } {
     ...(region && { region }),
     ...(endpoint && { endpoint }),
     ...(credentials && { credentials }),
+    ...(notFound && { notFound }),
   })
   return { store, path: key }
 }

@@ -6,6 +6,8 @@ import { forEachLimited } from '../core/limiter.ts'
 import { Pace } from '../core/pace.ts'
 import type { Signal } from '../core/signal.ts'
 import { withoutEndings } from '../core/text.ts'
+import { decodeNames } from '../core/url-names.ts'
+import { Absences, type Settle, statToWrite } from '../store/absences.ts'
 import { confined } from '../store/confined.ts'
 import { type ObjectInfo, readWhole, type Store } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
@@ -57,6 +59,8 @@ interface Parts {
   readonly last: readonly string[]
   /** Names at the target that would be taken for parts of what is copied. */
   readonly others: readonly string[]
+  /** Confirms that the source still answers as it did when its objects were looked for. */
+  readonly confirm?: Settle
 }
 
 /**
@@ -86,7 +90,7 @@ export async function copyPlace(source: Location, target: Location, options: Cop
 }
 
 async function copyParts(
-  { from, to, names, last, others }: Parts,
+  { from, to, names, last, others, confirm }: Parts,
   { overwrite = false, signal, onProgress }: CopyPlaceOptions,
 ): Promise<CopiedPlace> {
   if (others.length > 0 && !overwrite) throw alreadyThere(to.store.describe(others[0]!), 'the source has no such object')
@@ -108,6 +112,8 @@ async function copyParts(
     onProgress?.({ done, total, bytes })
   }
   await forEachLimited(names, OBJECTS_AT_ONCE, copy)
+  // Without the last ones nothing opens: they are not written beside pages of a login.
+  await confirm?.(signal)
   for (const name of last) await copy(name)
   return { objects, bytes, kept: total - objects }
 }
@@ -123,7 +129,7 @@ async function copyObject(
   tell: (bytes: number) => void,
 ): Promise<boolean> {
   const [source, target] = [from.path + name, to.path + name]
-  if ((await to.store.stat(target, { signal })) !== undefined) {
+  if ((await statToWrite(to.store, target, signal)) !== undefined) {
     if (await sameAt({ from, to }, name, signal)) return false
     if (!overwrite) throw alreadyThere(to.store.describe(target), 'it is not the same as that of the source')
   }
@@ -151,7 +157,9 @@ async function copyObject(
 /** All of an object in one request; undefined for larger ones. */
 async function smallObject(store: Store, key: string, signal: Signal | undefined): Promise<Uint8Array | undefined> {
   try {
-    return (await readWhole(store, key, { maxBytes: PIECE_BYTES, signal }))?.bytes
+    const found = await readWhole(store, key, { maxBytes: PIECE_BYTES, signal })
+    if (found === undefined) throw gone(store.describe(key))
+    return found.bytes
   } catch (error) {
     if (isHyperslabError(error, 'TooLargeError')) return undefined
     throw error
@@ -223,7 +231,7 @@ async function partsOf(source: Location, from: StoredAt, to: StoredAt, signal: S
   const file = from.store.describe(from.path)
   if (!isFile) throw new HyperslabError('NotFoundError', 'there is neither a file nor a Zarr array or group', { file })
   if (/\.zarr\/?$/i.test(to.path) && (await formatIn(from, signal)) === 'zip')
-    return hierarchyParts(await zarrIn(from, 'zip', signal), to, signal)
+    return hierarchyParts(await zarrIn(from, 'zip', { signal }), to, signal)
   const target = named(to, from)
   return { from, to: target, root: target.path, names: [], last: [''], others: [] }
 }
@@ -269,14 +277,15 @@ const isSidecarOf = (key: string, stem: string): boolean => /^\.([1-9]\d*\.af|st
 
 /** The objects of a Zarr hierarchy. The metadata of its root come last, those of others before them. */
 async function hierarchyParts(from: StoredAt, given: StoredAt, signal: Signal | undefined): Promise<Parts> {
-  const root = { ...from, path: prefixOf(from.path) }
+  const path = prefixOf(from.path)
+  const root = { path, store: from.store.urlNames ? namedBelow(from.store, path) : from.store }
   const to = { ...given, path: prefixOf(given.path) }
   if (to.store.list === undefined)
     throw new HyperslabError('UnsupportedError', 'a folder that cannot be listed takes no copy', {
       file: to.store.describe(to.path),
     })
-  const keys =
-    root.store.list === undefined ? await namedKeys(root, signal) : await root.store.list(root.path, { deep: true, signal })
+  const named = root.store.list === undefined ? await namedKeys(from.store, root, signal) : undefined
+  const keys = named?.keys ?? (await root.store.list!(root.path, { deep: true, signal }))
   // Buckets may have empty objects that stand for folders.
   const all = keys.map((key) => key.slice(root.path.length)).filter((name) => !isOwn(name) && name !== '' && !name.endsWith('/'))
   await targetKeys(to.store, slashless(to.path), all)
@@ -286,7 +295,7 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, signal: Signal | 
   const names = [...below.filter((name) => !isMetadata(name)), ...below.filter(isMetadata)]
   const wanted = new Set(all)
   const others = (await to.store.list(to.path, { deep: true, signal })).filter((key) => !wanted.has(key.slice(to.path.length)))
-  return { from: root, to, root: slashless(to.path), names, last, others }
+  return { from: root, to, root: slashless(to.path), names, last, others, ...(named && { confirm: named.confirm }) }
 }
 
 /** Whether an object is a note of this package, such as the claim of a process that appends. */
@@ -294,9 +303,28 @@ const isOwn = (name: string): boolean => name.startsWith('.hyperslab-') || name.
 
 const prefixOf = (path: string): string => (slashless(path) === '' ? '' : `${slashless(path)}/`)
 
-/** The keys of a hierarchy whose place cannot list them, as its metadata have them; not all need be there. */
-async function namedKeys({ store, path }: StoredAt, signal: Signal | undefined): Promise<string[]> {
-  const root = await openZarr({ store, path: slashless(path) }, { signal })
+/** A store of URLs as one whose keys have names as they are below a path. */
+function namedBelow(store: Store, path: string): Store {
+  const at = (key: string): string => joinForeignKey(path, key.slice(path.length), store)
+  return {
+    describe: (key) => store.describe(at(key)),
+    stat: (key, options) => store.stat(at(key), options),
+    getRange: (key, offset, length, options) => store.getRange(at(key), offset, length, options),
+    get: (key, options) => readWhole(store, at(key), options),
+  }
+}
+
+/**
+ * The keys of a hierarchy whose place cannot list them, as its metadata have them; not all need be there.
+ * @param given the store that is opened
+ * @param place the same one, with names as they are
+ */
+async function namedKeys(
+  given: Store,
+  { store, path }: StoredAt,
+  signal: Signal | undefined,
+): Promise<{ readonly keys: string[]; readonly confirm: Settle }> {
+  const root = await openZarr({ store: given, path: slashless(path) }, { signal })
   const { groups, arrays, unreadable } = await treeOf(root)
   const [bad] = unreadable.values()
   if (bad !== undefined) throw bad
@@ -308,13 +336,23 @@ async function namedKeys({ store, path }: StoredAt, signal: Signal | undefined):
   function* candidates(): Generator<string, void> {
     for (const node of [...groups, ...arrays])
       for (const name of METADATA) yield path + (node.path === '' ? name : `${node.path}/${name}`)
-    for (const { index } of arrays) yield* index.objectKeys()
+    for (const { index } of arrays)
+      for (const key of index.objectKeys()) {
+        const name = key.slice(path.length)
+        yield path + (given.urlNames ? (decodeNames(name) ?? name) : name)
+      }
   }
   const found: string[] = []
+  const absences = new Absences(store)
+  const { onUnproved } = absences
+  for (const name of METADATA) {
+    const document = await readWhole(store, path + name, { signal, onUnproved })
+    if (document !== undefined) absences.known(path + name, document)
+  }
   const pace = new Pace(signal)
   await forEachLimited(candidates(), 4 * OBJECTS_AT_ONCE, async (key) => {
     if (pace.due()) await pace.turn()
-    if ((await store.stat(key, { signal })) !== undefined) found.push(key)
+    if ((await store.stat(key, { signal, onUnproved })) !== undefined) found.push(key)
   })
-  return found
+  return { keys: found, confirm: (signal) => absences.recheck(signal) }
 }

@@ -19,6 +19,11 @@ export interface DatasetFileOptions {
   readonly group?: string
   /** The level of the pyramid that the Zarr group is, from 0, the finest as a rule. */
   readonly level?: number
+  /**
+   * Statuses by which the server of a URL says that there is no such object; 404 and 410 by default. Reads
+   * confirm all others by a known object. For a store of yours, pass it to the store.
+   */
+  readonly notFound?: readonly number[]
 }
 
 /**
@@ -27,9 +32,9 @@ export interface DatasetFileOptions {
  */
 export async function openDatasetFile(
   location: Location,
-  { group, level, pool, budget, signal }: DatasetFileOptions & Pick<DecodeOptions, 'signal'>,
+  { group, level, pool, budget, signal, notFound }: DatasetFileOptions & Pick<DecodeOptions, 'signal'>,
 ): Promise<DatasetFile> {
-  const place = await resolveLocation(location)
+  const place = await resolveLocation(location, { notFound })
   const shared = { pool, budget, signal }
   let format: PlaceFormat | undefined
   try {
@@ -37,7 +42,7 @@ export async function openDatasetFile(
     format = found.format
     const opened = { format: level === undefined ? format : 'level of a pyramid', path: place.store.describe(place.path), group }
     if (format !== 'container' && format !== 'netcdf')
-      return { ...(await openGroup(await zarrIn(place, format, signal), shared, { group, level })), opened }
+      return { ...(await openGroup(await zarrIn(place, format, { signal, notFound }), shared, { group, level })), opened }
     if (group !== undefined || level !== undefined) {
       const text = `only Zarr stores have ${group === undefined ? 'levels' : 'groups'} to open`
       throw new HyperslabError('InvalidArgumentError', text, { file: place.store.describe(place.path), actual: group ?? level })

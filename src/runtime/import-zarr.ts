@@ -29,7 +29,9 @@ import { CharactersOf } from './zarr-characters.ts'
  * Options of `importZarr`; `codecs` are those that the source is read with, and those that the container may
  * be written with.
  */
-export interface ImportZarrOptions extends ImportOptions, Pick<ZarrOptions, 'names' | 'consolidated' | 'limits' | 'resolve'> {}
+export interface ImportZarrOptions
+  extends ImportOptions,
+    Pick<ZarrOptions, 'names' | 'consolidated' | 'limits' | 'resolve' | 'notFound'> {}
 
 /** The outcome of `importZarr`. */
 export interface ImportedZarr extends Imported {}
@@ -40,15 +42,16 @@ const CHECKS: Checks<ImportZarrOptions> = {
   consolidated: ZARR_CHECKS.consolidated,
   limits: ZARR_CHECKS.limits,
   resolve: 'function',
+  notFound: 'list of integers',
 }
 
 /** See `importZarr` of hyperslab/zarr. */
 export async function importStore(source: ZarrLocation, target: Location, options: ImportZarrOptions): Promise<ImportedZarr> {
   checkOptions('importZarr', options, CHECKS)
   checkOptions('limits', options.limits, ZARR_LIMIT_CHECKS)
-  const { names, consolidated, limits, resolve, codecs, signal, variables } = options
+  const { names, consolidated, limits, resolve, notFound, codecs, signal, variables } = options
   const open = async (): Promise<ImportSource> => {
-    const root = await openZarr(source, { names, consolidated, limits, resolve, codecs, signal })
+    const root = await openZarr(source, { names, consolidated, limits, resolve, notFound, codecs, signal })
     try {
       const own = placeName(source)
       const { groups, arrays } = variables === undefined ? await wholeOf(root) : await chosenOf(root, variables, own)

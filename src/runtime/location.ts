@@ -1,5 +1,6 @@
 import type { AsyncBuffer } from '../core/async-buffer.ts'
 import { HyperslabError } from '../core/errors.ts'
+import { pathsOfFileUrl } from '../core/url-names.ts'
 import type { BlobLike, FileHandleLike } from '../store/handles.ts'
 import { HttpStore } from '../store/http/http.ts'
 import type { R2BucketLike } from '../store/r2.ts'
@@ -33,6 +34,12 @@ export type Location =
   | { readonly bucket: R2BucketLike; readonly key: string }
   | { readonly store: Store; readonly path: string }
 
+/** Options of a location that is a URL. */
+export interface LocationOptions {
+  /** Statuses by which the server says that there is no such object. */
+  readonly notFound?: readonly number[] | undefined
+}
+
 interface Resolved {
   readonly store: Store
   readonly path: string
@@ -42,15 +49,15 @@ interface Resolved {
  * @throws UnsupportedError for other URLs, and for paths where there is no file system; InvalidArgumentError
  *   for anything that is no location
  */
-export async function resolveLocation(location: Location): Promise<Resolved> {
-  if (typeof location === 'string') return resolveText(location)
+export async function resolveLocation(location: Location, options: LocationOptions = {}): Promise<Resolved> {
+  if (typeof location === 'string') return resolveText(location, options)
   if (typeof location === 'object' && location !== null) {
     if ('store' in location) return location
     if ('bucket' in location) {
       const { R2Store } = await import('../store/r2.ts')
       return { store: new R2Store(location.bucket), path: location.key }
     }
-    if ('href' in location) return resolveText(location.href)
+    if ('href' in location) return resolveText(location.href, options)
     const { storeOfFiles } = await import('../store/picked-files.ts')
     const store = storeOfFiles(location)
     if (store !== undefined) return { store, path: store.key }
@@ -61,23 +68,23 @@ export async function resolveLocation(location: Location): Promise<Resolved> {
 }
 
 /** Stores that pages on the web have no use for are loaded when they are needed. */
-async function resolveText(text: string): Promise<Resolved> {
+async function resolveText(text: string, { notFound }: LocationOptions): Promise<Resolved> {
   // One letter is a drive, not a scheme.
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase()
   switch (scheme) {
     case undefined:
       return { store: await fileStore(), path: text }
     case 'file':
-      return { store: await fileStore(), path: decodeURIComponent(new URL(text).pathname).replace(/^\/(?=[a-z]:\/)/i, '') }
+      return { store: await fileStore(), path: pathsOfFileUrl(text).at(-1)! }
     case 'http':
     case 'https': {
       // Names of sidecars are made from the path, so the query is the store's.
       const [, path = '', query = ''] = /^([^?#]*)\??([^#]*)/.exec(text) ?? []
-      return { store: new HttpStore({ query }), path }
+      return { store: new HttpStore({ query, ...(notFound && { notFound }) }), path }
     }
     case 's3': {
       const { openBucket } = await import('./bucket.ts')
-      return openBucket(text)
+      return openBucket(text, notFound)
     }
     default:
       throw new HyperslabError('UnsupportedError', `${scheme}: locations cannot be opened; pass { store, path }`, {

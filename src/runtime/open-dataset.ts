@@ -13,6 +13,7 @@ export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
   budget: 'MemoryBudget',
   group: 'string',
   level: 'integer from 0',
+  notFound: 'list of integers',
 }
 
 /**

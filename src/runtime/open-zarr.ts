@@ -1,12 +1,9 @@
 import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
 import { type OpenZarrOptions, openNode, ZARR_CHECKS } from '../adapters/zarr/open.ts'
 import { isReadable, type ReadableStore, storeOfReadable } from '../adapters/zarr/readable.ts'
-import type { ReferencePlace, ReferenceStore } from '../adapters/zarr/references.ts'
-import { HyperslabError } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
-import { HttpStore } from '../store/http/http.ts'
-import { readWhole, type Store } from '../store/store.ts'
 import { type Location, resolveLocation } from './location.ts'
+import { formatIn, type StoredAt, zarrIn } from './place-format.ts'
 
 /** A place as `open` takes it, or a store of the shape that zarrita has, which is opened at its root. */
 export type ZarrLocation = Location | ReadableStore
@@ -18,9 +15,14 @@ export interface ZarrOptions extends OpenZarrOptions {
    * `http:` and `https:`, and files where the JSON is one.
    */
   readonly resolve?: ((url: string) => Location | undefined) | undefined
+  /**
+   * Statuses by which the server of a URL says that there is no such object; 404 and 410 by default. Reads
+   * confirm all others by a known object. For a store of yours, pass it to the store.
+   */
+  readonly notFound?: readonly number[] | undefined
 }
 
-const CHECKS: Checks<ZarrOptions> = { ...ZARR_CHECKS, resolve: 'function' }
+const CHECKS: Checks<ZarrOptions> = { ...ZARR_CHECKS, resolve: 'function', notFound: 'list of integers' }
 
 /**
  * Opens a Zarr store of version 2 or 3: of a group's place the group, of an array's place the array. A path
@@ -40,44 +42,18 @@ export async function openZarr(location: ZarrLocation, options?: ZarrOptions): P
 export async function openZarr(location: ZarrLocation, options: ZarrOptions = {}): Promise<ZarrGroup | ZarrArray> {
   checkOptions('openZarr', options, CHECKS)
   if (isReadable(location)) return openNode(storeOfReadable(location), '', options)
-  const { store, path } = await resolveLocation(location)
+  const { store, path } = await resolveLocation(location, options)
   try {
-    if (/\.(zip|ozx)$/i.test(path)) {
-      const { ZipStore } = await import('../store/zip/zip.ts')
-      return await openNode(new ZipStore({ store, path }), '', options)
-    }
-    if (/(?<!(^|\/)zarr)\.json$/i.test(path)) return await openNode(await storeOfReferences(store, path, options), '', options)
-    return await openNode(store, path, options)
+    const found = await zarrPlace({ store, path }, options)
+    return await openNode(found.store, found.path, options)
   } catch (error) {
     await store.close?.()
     throw error
   }
 }
 
-/** Bytes of references that are read: of a million, some 100 MB. They are kept as they are. */
-const REFERENCES_BYTES = 256 * 2 ** 20
-
-/** What references in an object of a store name, as a store. */
-export async function storeOfReferences(
-  store: Store,
-  path: string,
-  { resolve, limits, signal }: Pick<ZarrOptions, 'resolve' | 'limits' | 'signal'>,
-): Promise<ReferenceStore> {
-  const file = store.describe(path)
-  const maxBytes = limits?.metadataBytes ?? REFERENCES_BYTES
-  const found = await readWhole(store, path, { maxBytes, signal })
-  if (found === undefined) throw new HyperslabError('NotFoundError', 'there is no such file', { file })
-  const { ReferenceStore } = await import('../adapters/zarr/references.ts')
-  const place: ReferencePlace = {
-    file,
-    home: { store, path },
-    url: /^https?:/i.test(path) ? path : undefined,
-    isLocal: store.localPath !== undefined,
-    openHttp: async (query) => new HttpStore({ query }),
-    resolve: async (url) => {
-      const location = resolve?.(url)
-      return location === undefined ? undefined : resolveLocation(location)
-    },
-  }
-  return ReferenceStore.open(found.bytes, place, signal)
+/** The Zarr store at a place, found as `openDataset` and the command find it. */
+async function zarrPlace(place: StoredAt, options: ZarrOptions): Promise<StoredAt> {
+  const format = await formatIn(place, options.signal)
+  return format === 'container' || format === 'netcdf' ? place : zarrIn(place, format, options)
 }

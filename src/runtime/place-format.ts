@@ -2,6 +2,7 @@ import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { counted } from '../core/inspect.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Store, Tail } from '../store/store.ts'
+import type { ReferenceOptions } from './reference-store.ts'
 
 /**
  * What a place holds: a container; a Zarr store, as it is, in an archive or by references; a classic NetCDF
@@ -148,18 +149,18 @@ export async function unknownPlace({ store, path }: StoredAt, kinds: string, cau
  * A Zarr store as `openZarr` takes it, whatever it lies in.
  * @param format what {@link formatIn} has found there
  */
-export async function zarrIn({ store, path }: StoredAt, format: PlaceFormat, signal?: Signal): Promise<StoredAt> {
+export async function zarrIn({ store, path }: StoredAt, format: PlaceFormat, options: ReferenceOptions = {}): Promise<StoredAt> {
   if (format === 'zip') {
     const { ZipStore } = await import('../store/zip/zip.ts')
     const archive = new ZipStore({ store, path })
     // Whoever archives a folder often has the folder itself in the archive.
-    const tops = new Set((await archive.list('', { signal })).map((key) => key.replace(/\/.*/s, '/')))
+    const tops = new Set((await archive.list('', { signal: options.signal })).map((key) => key.replace(/\/.*/s, '/')))
     const [top = ''] = tops
     return { store: archive, path: tops.size === 1 && top.endsWith('/') ? top : '' }
   }
   if (format === 'references') {
-    const { storeOfReferences } = await import('./open-zarr.ts')
-    return { store: await storeOfReferences(store, path, { signal }), path: '' }
+    const { storeOfReferences } = await import('./reference-store.ts')
+    return { store: await storeOfReferences(store, path, options), path: '' }
   }
   return { store, path: path.replace(METADATA_PATH, '') }
 }

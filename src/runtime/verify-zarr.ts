@@ -7,7 +7,7 @@ import { labelOf } from './place-names.ts'
 /** Options of `verifyZarr`; what it takes to open the store, and `onProgress`. */
 export interface VerifyZarrOptions
   extends VerifyNodeOptions,
-    Pick<ZarrOptions, 'kind' | 'names' | 'consolidated' | 'codecs' | 'limits' | 'resolve'> {}
+    Pick<ZarrOptions, 'kind' | 'names' | 'consolidated' | 'codecs' | 'limits' | 'resolve' | 'notFound'> {}
 
 const CHECKS: Checks<VerifyZarrOptions> = {
   kind: ZARR_CHECKS.kind,
@@ -16,6 +16,7 @@ const CHECKS: Checks<VerifyZarrOptions> = {
   codecs: ZARR_CHECKS.codecs,
   limits: ZARR_CHECKS.limits,
   resolve: 'function',
+  notFound: 'list of integers',
   ...VERIFY_CHECKS,
 }
 

@@ -273,6 +273,8 @@ export interface Store {
   answersAlike?(key: string, other: string, options?: ReadOptions): Promise<boolean>
   /** Whether keys are paths of Windows: a backslash separates names there, and some names are devices. */
   readonly windowsNames?: boolean
+  /** Whether keys are URLs: names below a place are percent-encoded in them. */
+  readonly urlNames?: boolean
   /**
    * Tells which names are one to this place, by trying it beside `near`. Optional: a store without this method
    * tells all names apart, and an object may have the name of a folder.

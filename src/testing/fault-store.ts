@@ -76,6 +76,7 @@ class Faults implements Store, FaultControls {
   readonly get?: NonNullable<Store['get']>
   readonly answersAlike?: NonNullable<Store['answersAlike']>
   readonly identify?: NonNullable<Store['identify']>
+  readonly urlNames?: boolean
   readonly list?: NonNullable<Store['list']>
   readonly put?: NonNullable<Store['put']>
   readonly delete?: NonNullable<Store['delete']>
@@ -99,6 +100,7 @@ class Faults implements Store, FaultControls {
     this.#inner = inner
     this.#script = faults
     this.#keepReplaced = keepReplaced
+    if (inner.urlNames) this.urlNames = true
     if (inner.identify) this.identify = (key, etag) => inner.identify!(key, etag)
     if (inner.answersAlike)
       this.answersAlike = (key, ...rest) => this.#step('compare', key, () => inner.answersAlike!(key, ...rest))

@@ -110,7 +110,7 @@ export function readerOf(
   const prefix = root === '' ? '' : `${root}/`
   return {
     get: async (name, maxBytes) => {
-      const key = joinForeignKey(root, name, { windowsNames: store.windowsNames })
+      const key = joinForeignKey(root, name, store)
       const found = await readWhole(store, key, { maxBytes, signal, onUnproved: absences.onUnproved })
       if (found !== undefined) absences.known(key, found)
       return found?.bytes

@@ -3,6 +3,7 @@ import { HyperslabError, within } from '../../core/errors.ts'
 import { JsonMembers } from '../../core/json-members.ts'
 import { KeyIndex } from '../../core/keys.ts'
 import type { Signal } from '../../core/signal.ts'
+import { pathsOfFileUrl } from '../../core/url-names.ts'
 import {
   changed,
   endsBefore,
@@ -230,20 +231,25 @@ export class ReferenceStore implements Store {
     }
     if (scheme === 'file') {
       if (!isLocal) unsupported(`references that are no file of this machine name one: ${given}`, given)
-      return { store: home.store, path: decodeURIComponent(new URL(given).pathname).replace(/^\/(?=[a-z]:\/)/i, '') }
+      const [written, decoded = written] = pathsOfFileUrl(given)
+      // fsspec takes the path as it is written: then there is such a file.
+      const isWritten = written === decoded || (await home.store.stat(written!)) !== undefined
+      return { store: home.store, path: isWritten ? written! : decoded! }
     }
     if (scheme === 's3' && base !== undefined && given.startsWith(bucketOf(base))) {
       return { store: home.store, path: given.slice(bucketOf(base).length) }
     }
-    const { href, origin, protocol, search } = parseUrl(given, base)
+    // A relative name is no URL with a fragment, and a percent sign in it need not encode anything.
+    const name = scheme === undefined ? given.replaceAll('#', '%23').replace(/%(?![0-9a-f]{2})/gi, '%25') : given
+    const { href, origin, protocol, search } = parseUrl(name, base)
     if (!isHttp(protocol))
       unsupported(`${protocol} references are read where the option 'resolve' maps them to a location: ${given}`, given)
     const path = href.replace(/[?#].*/, '')
     if (search === '' && base !== undefined && isHttp(base) && new URL(base).origin === origin) return { store: home.store, path }
-    const name = origin + search
-    const store = this.#http.get(name) ?? this.#place.openHttp(search.slice(1))
-    this.#http.set(name, store)
-    store.catch(() => this.#http.delete(name))
+    const server = origin + search
+    const store = this.#http.get(server) ?? this.#place.openHttp(search.slice(1))
+    this.#http.set(server, store)
+    store.catch(() => this.#http.delete(server))
     return { store: await store, path }
   }
 }

@@ -7,7 +7,8 @@ import { checkCrc } from '../../engine/integrity.ts'
 import type { SegmentChecksums } from '../../engine/segment-checksums.ts'
 import type { BlockSegments } from '../../engine/segments.ts'
 import { crc32cOf } from '../../kernels/crc32c.ts'
-import { type ByteRange, type ObjectInfo, readTail, type Store, type StoreOptions } from '../../store/store.ts'
+import type { Absences } from '../../store/absences.ts'
+import { type ByteRange, type ObjectInfo, type ReadOptions, readTail, type Store } from '../../store/store.ts'
 import {
   CHECKSUM_CODEC,
   type Checksums,
@@ -36,7 +37,9 @@ const TAIL_BYTES = 64 * 1024
 /** An entry of the table of blocks has at least as many. */
 const BLOCK_META_BYTES = 56
 
-export interface LayerOptions extends StoreOptions {
+export interface LayerOptions extends ReadOptions {
+  /** Absences of files that the server does not prove. */
+  readonly absences?: Absences | undefined
   /** Keeps the ends of files. */
   readonly cache?: { endsOf(store: Store): Store } | undefined
   /** Bytes that footers of layers which are opened together may still have. */
@@ -238,8 +241,10 @@ export async function readEnd(
   limits: Required<Limits>,
   options: LayerOptions,
 ): Promise<LayerEnd | undefined> {
+  const { absences } = options
   const tail = await readTail(store, key, TAIL_BYTES, options)
   if (tail === undefined) return undefined
+  absences?.known(key, tail)
   const { bytes, size, etag } = tail
   const end = bytes.length - TRAILER_BYTES
   const footerBytes = readTrailer(bytes.subarray(Math.max(0, end)), FOOTER_MAGIC, size)

@@ -1,6 +1,7 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { sameShape } from '../../core/shape.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
+import { Absences } from '../../store/absences.ts'
 import type { Store, StoreOptions } from '../../store/store.ts'
 import { type Definition, sameButShape, sameDefinition } from '../format/definition.ts'
 import type { ArrayMeta } from '../format/footer.ts'
@@ -58,7 +59,12 @@ export class Stack {
     known?: Stack,
   ): Promise<Stack> {
     const { layer: last = Number.POSITIVE_INFINITY } = options
-    const stack = await openAll(store, paths, { ...options, limits, last }, known)
+    // Sidecars that were not found are confirmed before anything counts without them.
+    const absences = new Absences(store)
+    const stack = await absences.settled(
+      () => openAll(store, paths, { ...options, absences, onUnproved: absences.onUnproved, limits, last }, known),
+      options.signal,
+    )
     if (last === Number.POSITIVE_INFINITY || stack.top === last) return stack
     const there = stack.layers.map(({ number }) => number)
     throw new HyperslabError('NotFoundError', `there is no layer ${last}; there are ${there.join(', ')}`, {

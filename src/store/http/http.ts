@@ -20,7 +20,8 @@ export interface HttpStoreOptions extends RequestOptions, HttpClientOptions {
 
 const CHECKS: Checks<HttpStoreOptions> = { ...REQUEST_CHECKS, ...CLIENT_CHECKS, query: 'string', notFound: 'list of integers' }
 
-const FORBIDDEN = 'if the server says so of what does not exist, pass notFound: [403, 404, 410]'
+const FORBIDDEN =
+  'if the server says so of what does not exist, pass notFound: [403, 404, 410] to openDataset, openZarr or new HttpStore'
 
 /**
  * Objects behind `http:` and `https:` URLs, read only. Keys are absolute URLs.
@@ -34,6 +35,7 @@ const FORBIDDEN = 'if the server says so of what does not exist, pass notFound: 
  * console.log(await file.array('tas').get([0, 0, 0])) // 280
  */
 export class HttpStore extends HttpReader {
+  readonly urlNames = true
   readonly #query: string
   readonly #missing: readonly number[]
 

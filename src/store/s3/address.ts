@@ -1,5 +1,6 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { Checks } from '../../core/options.ts'
+import { encodeNames } from '../../core/url-names.ts'
 
 export interface S3AddressOptions {
   readonly bucket: string
@@ -71,6 +72,10 @@ export class S3Address {
    */
   url(key: string, query: Readonly<Record<string, string>> = {}): string {
     const segments = key.split('/')
+    if (/\p{Surrogate}/u.test(key)) {
+      const text = 'a key with half of a surrogate pair has no URL'
+      throw new HyperslabError('InvalidArgumentError', text, { file: this.describe(key), actual: key })
+    }
     if (segments.some((segment) => segment === '.' || segment === '..')) {
       const text = "keys with '.' or '..' between slashes have no URL: everything on the way would resolve them"
       throw new HyperslabError('InvalidArgumentError', text, { file: this.describe(key), actual: key })
@@ -89,8 +94,7 @@ export class S3Address {
  * Everything but what RFC 3986 leaves alone, as signatures want it: a `+` that is not encoded is a space to
  * some.
  */
-const encode = (text: string): string =>
-  encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+const encode = (text: string): string => encodeNames(text).replaceAll('/', '%2F')
 
 function serverUrl(endpoint: string): URL {
   const url = /^https?:\/\//i.test(endpoint) && URL.canParse(endpoint) ? new URL(endpoint) : undefined

@@ -1,5 +1,6 @@
 import { joinBytes } from '../../core/bytes.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import { decodeNames } from '../../core/url-names.ts'
 import type { HttpAnswer } from '../http/client.ts'
 import type { ListPage } from '../listing.ts'
 import { Transient } from '../retry.ts'
@@ -38,8 +39,10 @@ const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"'
 
 const unescaped = (text: string): string =>
   text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (entity, hex, decimal, name) => {
-    if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16))
-    return decimal !== undefined ? String.fromCodePoint(Number(decimal)) : (ENTITIES[name] ?? entity)
+    if (name !== undefined) return ENTITIES[name] ?? entity
+    const point = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
+    // Beyond Unicode it is no character.
+    return point <= 0x10ffff ? String.fromCodePoint(point) : entity
   })
 
 export const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)
@@ -49,7 +52,14 @@ export function pageOf(xml: string, file: string): ListPage {
   checkComplete(xml, 'ListBucketResult', file)
   const encoded = textOf(xml, 'EncodingType') === 'url'
   const folders = [...xml.matchAll(/<CommonPrefixes>\s*<Prefix>([^<]*)<\/Prefix>/g)].map(([, text]) => unescaped(text!))
-  const keys = [...textsOf(xml, 'Key'), ...folders].map((key) => (encoded ? decodeURIComponent(key.replace(/\+/g, ' ')) : key))
+  const keys = [...textsOf(xml, 'Key'), ...folders].map((key) => {
+    const text = encoded ? decodeNames(key.replace(/\+/g, ' ')) : key
+    if (text !== undefined) return text
+    throw new HyperslabError('StoreError', `the server lists ${JSON.stringify(key)}, which encodes no text`, {
+      file,
+      actual: key,
+    })
+  })
   return { keys, truncated: textOf(xml, 'IsTruncated') === 'true', next: textOf(xml, 'NextContinuationToken') }
 }
 

@@ -279,7 +279,9 @@ export class NodeWriter {
     // Prefixes of what is below a node end with a slash.
     const path = key.endsWith('/') ? key.slice(0, -1) : key
     if (path === '') return root === '' ? '' : `${root}/`
-    return joinForeignKey(root, path, { windowsNames: store.windowsNames, file }) + key.slice(path.length)
+    return (
+      joinForeignKey(root, path, { windowsNames: store.windowsNames, urlNames: store.urlNames, file }) + key.slice(path.length)
+    )
   }
 }
 

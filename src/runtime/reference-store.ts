@@ -1,0 +1,42 @@
+import type { ReferencePlace, ReferenceStore } from '../adapters/zarr/references.ts'
+import { HyperslabError } from '../core/errors.ts'
+import type { Signal } from '../core/signal.ts'
+import { HttpStore } from '../store/http/http.ts'
+import { readWhole, type Store } from '../store/store.ts'
+import { type Location, type LocationOptions, resolveLocation } from './location.ts'
+
+/** Options of opening references. */
+export interface ReferenceOptions extends LocationOptions {
+  /** Opens what references name by a URL; undefined leaves that to the package. */
+  readonly resolve?: ((url: string) => Location | undefined) | undefined
+  readonly limits?: { readonly metadataBytes?: number } | undefined
+  readonly signal?: Signal | undefined
+}
+
+/** Bytes of references that are read: of a million, some 100 MB. They are kept as they are. */
+const REFERENCES_BYTES = 256 * 2 ** 20
+
+/** What references in an object of a store name, as a store. */
+export async function storeOfReferences(
+  store: Store,
+  path: string,
+  { resolve, limits, signal, notFound }: ReferenceOptions,
+): Promise<ReferenceStore> {
+  const file = store.describe(path)
+  const maxBytes = limits?.metadataBytes ?? REFERENCES_BYTES
+  const found = await readWhole(store, path, { maxBytes, signal })
+  if (found === undefined) throw new HyperslabError('NotFoundError', 'there is no such file', { file })
+  const { ReferenceStore } = await import('../adapters/zarr/references.ts')
+  const place: ReferencePlace = {
+    file,
+    home: { store, path },
+    url: /^https?:/i.test(path) ? path : undefined,
+    isLocal: store.localPath !== undefined,
+    openHttp: async (query) => new HttpStore({ query, ...(notFound && { notFound }) }),
+    resolve: async (url) => {
+      const location = resolve?.(url)
+      return location === undefined ? undefined : resolveLocation(location, { notFound })
+    },
+  }
+  return ReferenceStore.open(found.bytes, place, signal)
+}

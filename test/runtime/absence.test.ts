@@ -1,0 +1,124 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { copyPlace } from '../../src/runtime/copy-place.ts'
+import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { openZarr } from '../../src/runtime/open-zarr.ts'
+import { pageOf, textOf } from '../../src/store/s3/answers.ts'
+import { RudeServer } from '../support/rude-server.ts'
+
+let rude: RudeServer
+let folder: string
+beforeAll(async () => {
+  rude = await RudeServer.start()
+  folder = await mkdtemp(join(tmpdir(), 'absence-'))
+})
+afterAll(async () => {
+  await rude.stop()
+  await rm(folder, { recursive: true })
+})
+beforeEach(() => rude.reset())
+
+const text = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value))
+const ARRAY = {
+  zarr_format: 3,
+  node_type: 'array',
+  shape: [4],
+  data_type: 'int8',
+  chunk_grid: { name: 'regular', configuration: { chunk_shape: [2] } },
+  chunk_key_encoding: { name: 'default' },
+  dimension_names: ['x'],
+  fill_value: 0,
+  codecs: [{ name: 'bytes' }],
+}
+
+/** A group of one array on the server, whose chunk 0 is there. */
+function putGroup(name: string): string {
+  const metadata = { [name]: ARRAY }
+  const group = {
+    zarr_format: 3,
+    node_type: 'group',
+    consolidated_metadata: { kind: 'inline', must_understand: false, metadata },
+  }
+  const at = `g.zarr/${encodeURIComponent(name)}`
+  rude.put(`${at}/c/0`, Uint8Array.of(1, 2))
+  rude.put(`${at}/zarr.json`, text(ARRAY))
+  return rude.put('g.zarr/zarr.json', text(group)).replace('/zarr.json', '')
+}
+
+const NAMES = ['a#b', 'a?b', 'a%41', '%', '100%', 'a b+c', 'wärme', 'a\\b', "it's (1)*"]
+
+test.each(NAMES)('an array named %j is read and copied over HTTP', async (name) => {
+  const encode = (part: string): string =>
+    encodeURIComponent(part).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+  const url = putGroup(name)
+  rude.manners = ({ url: path }) => (path.includes(encode(name)) || path.endsWith('g.zarr/zarr.json') ? {} : { status: 404 })
+  if (encode(name) !== encodeURIComponent(name)) {
+    rude.put(`g.zarr/${encode(name)}/c/0`, Uint8Array.of(1, 2))
+    rude.put(`g.zarr/${encode(name)}/zarr.json`, text(ARRAY))
+  }
+  const group = await openZarr(url, { kind: 'group' })
+  expect(((await (await group.array(name)).get([null])) as { data: Int8Array }).data).toEqual(Int8Array.of(1, 2, 0, 0))
+  const target = join(folder, `${NAMES.indexOf(name)}.zarr`)
+  await copyPlace(url, target)
+  expect([...(await readFile(join(target, name, 'c', '0')))]).toEqual([1, 2])
+})
+
+test('a store behind 403 is opened with notFound, by openZarr and openDataset alike, and the message says so', async () => {
+  const url = putGroup('v')
+  rude.manners = { missing: 403 }
+  await expect(openDataset(url).then((ds) => ds.get('v').values())).rejects.toThrow(/notFound.*openDataset, openZarr/)
+  const notFound = [403, 404]
+  await using group = await openZarr(url, { kind: 'group', notFound })
+  expect(((await (await group.array('v')).get([null])) as { data: Int8Array }).data).toEqual(Int8Array.of(1, 2, 0, 0))
+  const ds = await openDataset(url, { notFound })
+  expect(ds.get('v').shape).toEqual([4])
+  const values = ds.get('v').values()
+  rude.manners = { status: 403 }
+  await values.catch(() => undefined)
+  await expect(ds.get('v').values()).rejects.toMatchObject({ tag: 'StoreError' })
+})
+
+test('a login page for every name is copied nowhere, and nothing opens at the target', async () => {
+  const url = putGroup('v')
+  let chunks = 0
+  rude.manners = ({ url: path }) => {
+    if (path.includes('/c/')) chunks++
+    return chunks === 0 ? {} : { redirect: `${rude.origin}/login` }
+  }
+  rude.put('login', new TextEncoder().encode('{"error":"log in"}'))
+  const target = join(folder, 'login.zarr')
+  await expect(copyPlace(url, target)).rejects.toMatchObject({ tag: 'StoreError' })
+  await expect(openZarr(target)).rejects.toMatchObject({ tag: 'NotFoundError' })
+})
+
+test('a file of references has names of files as they are written, and encoded', async () => {
+  const path = join(folder, 'cover 50%#1.bin')
+  await writeFile(path, Uint8Array.of(1, 2, 3, 4))
+  const array = {
+    zarr_format: 2,
+    shape: [4],
+    chunks: [4],
+    dtype: '|i1',
+    compressor: null,
+    fill_value: 0,
+    filters: null,
+    order: 'C',
+  }
+  for (const url of [`file://${path}`, `file://${encodeURI(path).replace('#', '%23')}`, path]) {
+    const refs = { '.zgroup': { zarr_format: 2 }, 'v/.zarray': array, 'v/0': [url, 0, 4] }
+    await writeFile(join(folder, 'refs.json'), JSON.stringify({ version: 1, refs }))
+    const group = await openZarr(join(folder, 'refs.json'), { kind: 'group' })
+    expect(await (await group.array('v')).get([3])).toBe(4)
+    await group.close()
+  }
+})
+
+test('a listing with hostile names is an error of this package', () => {
+  const xml = (key: string): string =>
+    `<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>${key}</Key></Contents></ListBucketResult>`
+  expect(() => pageOf(xml('%E0%A4%A'), 's3://b/')).toThrow(expect.objectContaining({ tag: 'StoreError' }))
+  expect(pageOf(xml('a%23b%2541'), 's3://b/').keys).toEqual(['a#b%41'])
+  expect(textOf('<Key>&#x7fffffff;&#9999999999;&amp;</Key>', 'Key')).toBe('&#x7fffffff;&#9999999999;&')
+})
