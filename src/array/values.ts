@@ -20,7 +20,7 @@ export function toTensor<D extends DType>(dtype: D, values: Values<D>, shape: re
     const tensor = {
       data: storedAs(dtype, values.data),
       shape: [...shape],
-      stride: values.stride === undefined ? stridesOf(shape) : [...values.stride],
+      stride: values.stride === undefined ? stridesOf(shape) : Array.from(values.stride ?? []),
       offset: values.offset ?? 0,
     }
     checkReach(tensor)
@@ -56,7 +56,7 @@ function mismatch(what: string, actual: unknown, expected: unknown): never {
 /**
  * What a user gives as `out`, as a tensor: the same object where nothing was left out.
  * @throws InvalidArgumentError when its shape or the kind of its data differ, or its strides reach beyond the
- *   data
+ *   data or bring two elements to one place
  */
 export function outOf<D extends DType>(dtype: D, out: TensorLike, shape: readonly number[]): Tensor<D> {
   if (!isTensorLike(out) || !Array.isArray(out.shape) || Object(out.data) !== out.data)
@@ -73,7 +73,44 @@ export function outOf<D extends DType>(dtype: D, out: TensorLike, shape: readonl
   const complete = out.stride !== undefined && out.offset !== undefined
   const tensor = (complete ? out : { data: out.data, shape: [...shape], stride, offset }) as Tensor<D>
   checkReach(tensor)
+  checkApart(tensor)
   return tensor
+}
+
+/**
+ * Sees that no two elements of a tensor have one place in its data.
+ * @throws InvalidArgumentError
+ */
+function checkApart({ shape, stride }: Tensor): void {
+  if (shape.includes(0)) return
+  const axes = shape.flatMap((length, axis) => (length === 1 ? [] : [{ length, step: Math.abs(stride[axis]!) }]))
+  axes.sort((a, b) => a.step - b.step)
+  let reach = axes.reduce((sum, { length, step }) => sum + (length - 1) * step, 0)
+  // An axis that steps over all others together cannot meet them.
+  for (let last = axes.at(-1); last !== undefined; last = axes.at(-1)) {
+    reach -= (last.length - 1) * last.step
+    if (last.step <= reach || last.step === 0) break
+    axes.pop()
+  }
+  if (axes.length === 0) return
+  const lengths = axes.map(({ length }) => length)
+  const used = new Uint8Array(axes.reduce((sum, { length, step }) => sum + (length - 1) * step, 1))
+  const isApart = sizeOf(lengths) <= used.length && isInjective(axes, used)
+  if (isApart) return
+  const text = `strides [${stride.join(', ')}] bring two elements of shape ${showShape(shape)} to one place of out`
+  throw new HyperslabError('InvalidArgumentError', text, { actual: stride, expected: stridesOf(shape) })
+}
+
+/** Whether each element has a place of its own among those that are not used yet. */
+function isInjective(axes: readonly { readonly length: number; readonly step: number }[], used: Uint8Array, from = 0): boolean {
+  const [first, ...rest] = axes
+  if (first === undefined) {
+    const isFree = used[from] === 0
+    used[from] = 1
+    return isFree
+  }
+  for (let i = 0; i < first.length; i++) if (!isInjective(rest, used, from + i * first.step)) return false
+  return true
 }
 
 /**
@@ -87,11 +124,16 @@ const kindOf = (data: object): string => (data as { [Symbol.toStringTag]?: strin
  * @throws InvalidArgumentError when strides are not one for each axis, or reach elements beyond the data
  */
 function checkReach(tensor: Tensor): void {
-  const { data, shape, stride } = tensor
-  if (stride.length !== shape.length) {
-    const text = `${stride.length} strides given for shape ${showShape(shape)}`
-    throw new HyperslabError('InvalidArgumentError', text, { actual: stride, expected: shape })
+  const { data, shape, stride, offset } = tensor
+  if (!isArrayLike(stride) || stride.length !== shape.length) {
+    const what = isArrayLike(stride) ? `${stride.length} strides` : `${typeof stride} as stride`
+    throw new HyperslabError('InvalidArgumentError', `${what} given for shape ${showShape(shape)}`, { actual: stride, expected: shape }) // biome-ignore format: one line
   }
+  for (const each of [...stride, offset])
+    if (!Number.isSafeInteger(each)) {
+      const text = `strides and offset must be integers, got [${stride.map(String).join(', ')}] and ${String(offset)}`
+      throw new HyperslabError('InvalidArgumentError', text, { actual: each })
+    }
   if (sizeOf(shape) === 0) return
   const [low, high] = extentOf(tensor)
   if (low >= 0 && high < data.length) return

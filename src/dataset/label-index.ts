@@ -30,6 +30,9 @@ export interface LabelKind {
 /** Rounding that the length of a period may take. */
 const ROUND_SLACK = 2 ** -40
 
+/** Positions of a label that occurs several times, as errors list them. */
+const MOST_SHOWN = 5
+
 /** Half of the distance between neighbouring floats is what rounding takes; sums and products take some. */
 const ROUNDINGS = 2
 
@@ -122,6 +125,7 @@ export class LabelIndex {
         `no label along ${this.dim} is ${method === 'pad' ? 'at or before' : 'at or after'} ${this.show(label)}: ${this.#reach()}`,
         label,
       )
+    this.#checkOnce(found, label)
     const away = distance(this.at(found), this.#around(label))
     if (tolerance !== undefined && away > tolerance) {
       const text = `the label along ${this.dim} nearest to ${this.show(label)} is ${this.show(this.at(found))}, further away than ${tolerance}${typeof tolerance === 'bigint' ? ' ns' : ''}`
@@ -191,9 +195,21 @@ export class LabelIndex {
     const found =
       this.direction === 0 ? this.#all(wanted) : [this.#near(wanted, 'nearest')].filter((at) => this.matches(at, wanted))
     if (found.length === 1) return found[0]!
-    if (found.length > 1)
-      return this.#fail(`${found.length} labels along ${this.dim} are ${this.show(label)}: select one with isel`, label)
+    if (found.length > 1) this.#repeated(found, label)
     return this.#fail(`no label along ${this.dim} is ${this.show(label)}: ${this.#neighbours(wanted)}`, label)
+  }
+
+  /** Refuses a label at several positions, of which the nearest label stands at one as well as at the others. */
+  #checkOnce(at: number, label: Label): void {
+    const isAlone = this.direction !== 0 && [at - 1, at + 1].every((each) => this.at(each) !== this.at(at))
+    const same = isAlone ? [at] : this.#all(this.at(at))
+    if (same.length > 1) this.#repeated(same, label)
+  }
+
+  #repeated(found: readonly number[], label: Label): never {
+    const more = found.length > MOST_SHOWN ? ', ...' : ''
+    const text = `the label ${this.show(this.at(found[0]!))} along ${this.dim} occurs ${found.length} times, at positions ${found.slice(0, MOST_SHOWN).join(', ')}${more}: select one of them with isel`
+    return this.#fail(text, label)
   }
 
   #all(label: Label): number[] {

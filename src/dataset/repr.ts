@@ -101,10 +101,15 @@ function shown(value: unknown): string {
     ? Array.from(value as unknown as ArrayLike<unknown>).join(', ')
     : typeof value === 'string'
       ? value
-      : (JSON.stringify(value) ?? String(value))
+      : typeof value === 'bigint'
+        ? String(value)
+        : (JSON.stringify(value, bigAsText) ?? String(value))
   const line = text.replace(/[\s\0]+/g, ' ').trim()
   return line.length > VALUE_LENGTH ? `${line.slice(0, VALUE_LENGTH - 3)}...` : line
 }
+
+/** JSON has no integers beyond 2^53 of its own. */
+const bigAsText = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)
 
 /** Rows with columns of the same width, but for the last one. */
 function aligned(rows: readonly (readonly string[])[]): string[] {

@@ -171,7 +171,9 @@ const TESTS: Record<string, () => Promise<void>> = {
     expect(await t.sel({ lon: between(0, 360) }).values()).toEqual(Float64Array.of(2, 3, 1))
   },
   'a label that is there twice is an error': async () => {
-    expect(() => along([10, 20, 10]).get('t').sel({ lat: 10 })).toThrow(/2 labels along lat are 10: select one with isel/)
+    expect(() => along([10, 20, 10]).get('t').sel({ lat: 10 })).toThrow(
+      /the label 10 along lat occurs 2 times, at positions 0, 2: select one of them with isel/,
+    )
   },
   'arithmetic refuses labels that differ': async () => {
     const [a, b] = [along([10, 20, 30]).get('t'), along([20, 30, 40]).get('t')]

@@ -27,10 +27,10 @@ export function reshape<D extends DType>(source: BlockSource<D>, to: readonly nu
     size === 0
       ? shape.map((length) => new RegularChunks(Math.max(1, length), length))
       : groups.flatMap(({ below, own }) => {
-          const merged = mergeChunks(below.map((axis) => source.chunks.axes[axis]!))
           const lengths = own.map((axis) => shape[axis]!)
           if (below.length === 0) return lengths.map(() => new RegularChunks(1, 1))
           if (own.length === 0) return []
+          const merged = mergeChunks(below.map((axis) => source.chunks.axes[axis]!))
           return (merged && splitChunks(merged, lengths)) ?? torn(source, shape)
         }),
   )

@@ -77,6 +77,46 @@ describe('views', () => {
     expect(view.shape).toEqual([2, 3])
   })
 
+  test.each([
+    [
+      [5, 4],
+      [20, 1],
+    ],
+    [[8], [1, 2, 4, 1]],
+    [
+      [1, 5, 1, 4],
+      [20, 1, 1],
+    ],
+    [
+      [6, 1, 2],
+      [1, 3, 1, 4],
+    ],
+  ])('%j becomes %j, with axes of length 1 that come and go', async (from, to) => {
+    const { array } = counted(from)
+    const size = from.reduce((a, b) => a * b)
+    const reshaped = array.reshape(to)
+    expect([reshaped.shape, await all(reshaped)]).toEqual([to, Array.from({ length: size }, (_, i) => i + 1)])
+  })
+
+  test.each([
+    ['two elements at one place', [1, 1], 0],
+    ['all elements at one place', [0, 1], 0],
+    ['backwards over each other', [-1, 1], 3],
+    ['a fraction', [3.5, 1], 0],
+    ['an offset that is a fraction', [3, 1], 0.5],
+  ])('refuses a place for the result with strides that bring %s', async (_, stride, offset) => {
+    const { array } = counted([2, 3])
+    const out = { data: new Float64Array(12), shape: [2, 3], stride, offset }
+    await expect(array.get(null as never, { out } as never)).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+  })
+
+  test('takes a place for the result whose strides interleave rows without a meeting', async () => {
+    const { array } = counted([2, 3])
+    const out = { data: new Float64Array(8), shape: [2, 3], stride: [3, 2], offset: 0 }
+    await array.get(null as never, { out } as never)
+    expect([...out.data]).toEqual([1, 0, 2, 4, 3, 5, 0, 6])
+  })
+
   test('names, fill value and label stay', () => {
     const { source } = counted([3, 1, 4])
     const named = new DiskArray({ ...base(source), dimensionNames: ['t', 'y', 'x'], fillValue: -9 })

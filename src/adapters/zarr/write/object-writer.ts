@@ -156,11 +156,12 @@ export class ObjectWriter {
     try {
       const stage = await this.#store.stage!(key)
       try {
-        return await stage.publish(key, bytes, condition)
+        const info = await stage.publish(key, bytes, condition)
+        this.#absences.written(key, bytes)
+        return info
       } finally {
         await stage.discard()
       }
-      this.#absences.written(key, bytes)
     } finally {
       this.#written(key)
     }

@@ -15,7 +15,7 @@ import type {
 import { type Fault, FaultStore } from '../../../../src/testing/index.ts'
 
 /** Objects whose versions follow from their bytes alone, as on S3. */
-export class DigestStore extends MemoryStore {
+class DigestStore extends MemoryStore {
   override async stat(key: string) {
     const found = await this.get(key)
     return found && { size: found.size, etag: found.etag }
