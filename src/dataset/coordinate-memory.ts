@@ -5,6 +5,9 @@ import type { Variable } from './variable.ts'
 
 /** Bytes of coordinates that an open dataset keeps at most, unless its options say otherwise. */
 const COORDINATE_BYTES = 256 * 2 ** 20
+/** Bytes of a text in memory: some for itself, and those of each of its UTF-16 code units. */
+const TEXT_BYTES = 32
+const BYTES_OF_UNIT = 2
 
 /**
  * Memory of the coordinates that an open dataset keeps: what is read once stays until nobody has the dataset
@@ -24,7 +27,22 @@ export class CoordinateMemory {
    * @throws TooLargeError where there is no room for it
    */
   take({ name, array, times }: Variable, bytesOfOne = times === undefined ? bytesOf(array.dtype) : 8): void {
-    const held = this.#held + array.size * bytesOfOne
+    this.#add({ name, array }, array.size * bytesOfOne)
+  }
+
+  /**
+   * Counts texts as they are decoded, where they take more than `take` has guessed.
+   * @throws TooLargeError where there is no room for them
+   */
+  takeTexts(variable: Pick<Variable, 'name' | 'array'>, texts: Iterable<unknown>): void {
+    const guessed = bytesOf(variable.array.dtype)
+    let more = 0
+    for (const text of texts) more += Math.max(0, TEXT_BYTES + BYTES_OF_UNIT * (text as string | Uint8Array).length - guessed)
+    this.#add(variable, more)
+  }
+
+  #add({ name, array }: Pick<Variable, 'name' | 'array'>, bytes: number): void {
+    const held = this.#held + bytes
     if (held > this.#most) {
       const text = `coordinates take ${held} bytes with this one, more than limits.coordinateBytes, ${this.#most}; raise the limit`
       const details = { ...array.source.label, array: name, actual: held, expected: this.#most, limit: 'limits.coordinateBytes' }

@@ -1,7 +1,10 @@
+import type { DiskArray } from '../array/disk-array.ts'
+import { isFixed } from '../core/dtype.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
+import { slice } from '../grid/slice.ts'
 import { type Attrs, attributeText, plainAttrs } from './attributes.ts'
 import { attributesOfRaw, BOUNDS, boundsOf, decodeBounds } from './cf/bounds.ts'
 import { keepStored, storedAs } from './cf/decode.ts'
@@ -47,7 +50,7 @@ export async function readParts(file: DatasetFile, options: DecodeOptions): Prom
     const isLabels = variable.dims.length === 1 && variable.dims[0] === variable.name
     if (isLabels) memory.take(variable)
     else keepMemory(variable.array, memory)
-    coords.set(variable.name, isLabels ? await readIndex(variable, signal) : variable)
+    coords.set(variable.name, isLabels ? await readIndex(variable, memory, signal) : variable)
   })
   const ordered = new Map([...decoded.keys()].filter((name) => coords.has(name)).map((name) => [name, coords.get(name)!]))
   const variables = new Map([...decoded].filter(([name]) => !names.has(name)))
@@ -71,9 +74,23 @@ function coordinateNames(variables: ReadonlyMap<string, Variable>, attrs: Attrs)
   return names
 }
 
-async function readIndex(variable: Variable, signal: Signal | undefined): Promise<Variable> {
-  const { data } = await storedArray(variable).toTensor(signal ? { signal } : {})
+async function readIndex(variable: Variable, memory: CoordinateMemory, signal: Signal | undefined): Promise<Variable> {
+  const array = storedArray(variable)
+  const data = isFixed(array.dtype) ? (await array.toTensor({ signal })).data : await readTexts(array, variable, memory, signal)
   const labelled = withReadIndex(variable, data as ArrayLike<unknown>)
   keepStored(labelled.array, storedAs(variable.array))
   return labelled
+}
+
+/** Reads texts chunk by chunk, and counts each chunk before the next is decoded. */
+async function readTexts(array: DiskArray, variable: Variable, memory: CoordinateMemory, signal: Signal | undefined) {
+  const texts: unknown[] = []
+  const [axis] = array.source.chunks.axes
+  for (let chunk = 0; chunk < axis!.count; chunk++) {
+    const read: unknown = await array.get([slice(axis!.start(chunk), axis!.stop(chunk))], { signal })
+    const part = Array.from((read as { readonly data: ArrayLike<unknown> }).data)
+    memory.takeTexts(variable, part)
+    for (const text of part) texts.push(text)
+  }
+  return texts
 }

@@ -52,3 +52,15 @@ test('what is kept later counts, too', async () => {
   })
   expect(station.reads).toHaveLength(0)
 })
+
+test('texts count as they are decoded, and what follows too much is not read', async () => {
+  const data = Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(1000, 'x'))
+  const source = new CountingSource({ dtype: 'string', shape: [100], data }, ChunkGrid.regular([100], [10]))
+  const raw = { name: 'station', array: new DiskArray(source) as DiskArray, dims: ['station'], attrs: new Map() }
+  const open = (coordinateBytes: number) => Dataset.from({ variables: [raw] }, { limits: { coordinateBytes } })
+  // What is guessed of each text would fit.
+  await expect(open(50_000)).rejects.toMatchObject({ tag: 'TooLargeError', details: { array: 'station', expected: 50_000 } })
+  expect(source.reads.length).toBeLessThan(5)
+  expect((await open(100 * 2032)).dims).toEqual({ station: 100 })
+  await expect(open(100 * 2032 - 1)).rejects.toMatchObject({ tag: 'TooLargeError' })
+})
