@@ -68,7 +68,7 @@ const LAYERS: Record<string, string[]> = {
     'runtime/location',
     'runtime/place-names',
   ],
-  'cluster/bullmq': ['core', 'pool/task', 'cluster', 'runtime'],
+  'cluster/bullmq': ['core', 'pool/task', 'store/store', 'store/confined', 'cluster', 'runtime'],
   // Opens what a job names as users do.
   cluster: ['core', 'grid', 'aggregate', 'array', 'pool/task', 'store/store', 'af', 'runtime'],
   runtime: BELOW_RUNTIME,

@@ -2,6 +2,7 @@ import type { ArrayFile } from '../af/file.ts'
 import type { FileArray } from '../af/file-array.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import { type AttributeValue, open, type Statistics } from '../runtime/index.ts'
+import type { Location } from '../runtime/location.ts'
 import { decodedStatistics } from './decoded-statistics.ts'
 import type { ArrayDescription, Description } from './description.ts'
 import { oneLine } from './failure.ts'
@@ -115,7 +116,7 @@ const attributesOf = (attrs: FileArray['attrs']): Map<string, AttributeValue> =>
   new Map([...attrs.keys()].map((name) => [name, attrs.typed(name)!]))
 
 /** Opens a container for reading and says on standard error what its files leave uncertain. */
-export async function openContainer(location: string, layer: number | undefined, reading: ReadingOptions = {}): Promise<Place> {
+export async function openContainer(location: Location, layer: number | undefined, reading: ReadingOptions = {}): Promise<Place> {
   const file = await open(location, { ...reading, ...(layer !== undefined && { layer }) })
   for (const warning of file.warnings()) printError(`warning: ${oneLine(warning)}`)
   return new ContainerPlace(file)

@@ -11,6 +11,7 @@ export function addCp(program: Command): void {
     .argument('<from>', 'a path, or a URL of http, https or s3; a zip archive is unpacked where the target ends in .zarr')
     .argument('<to>', 'a path, or a URL of s3')
     .option('--overwrite', 'replace objects that are there and are not the same, and remove those that the source has not')
+    .option('--follow-links', 'write through symbolic links of the target, out of it, too')
     .addHelpText(
       'after',
       `
@@ -21,13 +22,19 @@ Examples
   $ hyperslab cp climate.af s3://bucket/climate.af
   $ hyperslab cp https://example.org/climate.zarr climate.zarr`,
     )
-    .action(async (from: string, to: string, { overwrite = false }: { readonly overwrite?: boolean }) => {
-      const line = progressLine('copying', 'objects')
-      const { objects, bytes, kept } = await interruptible(
-        (signal) => copyPlace(from, to, { overwrite, signal, onProgress: line.update }),
-        RESUMABLE,
-      ).finally(line.end)
-      const there = kept === 0 ? '' : `, ${kept} there already`
-      await printLines([`${to}: ${count(objects, 'object')}, ${showBytes(bytes)}${there}`])
-    })
+    .action(
+      async (
+        from: string,
+        to: string,
+        { overwrite = false, followLinks }: { readonly overwrite?: boolean; readonly followLinks?: boolean },
+      ) => {
+        const line = progressLine('copying', 'objects')
+        const { objects, bytes, kept } = await interruptible(
+          (signal) => copyPlace(from, to, { overwrite, followLinks, signal, onProgress: line.update }),
+          RESUMABLE,
+        ).finally(line.end)
+        const there = kept === 0 ? '' : `, ${kept} there already`
+        await printLines([`${to}: ${count(objects, 'object')}, ${showBytes(bytes)}${there}`])
+      },
+    )
 }

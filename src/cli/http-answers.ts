@@ -11,6 +11,8 @@ export interface ServerOptions {
   readonly cors: string | undefined
   /** Told of each answer that could not be made. */
   readonly onFailure: (text: string) => void
+  /** The time in ms that a reader has before it has to keep up with the least rate. Default: 10 s. */
+  readonly graceMs?: number
 }
 
 /** What is answered to GET; HEAD gets the same without its body. */
@@ -22,8 +24,17 @@ export interface Answer {
   readonly parts?: { readonly size: number; readonly bytes: AsyncIterable<Uint8Array> }
 }
 
-/** Answers that are being made at a time: each holds a chunk. */
+/** Answers that are made and sent at a time: each holds a chunk until its reader has it. */
 const MOST_ANSWERS = 16
+/** Connections at a time; others are closed at once. */
+const MOST_CONNECTIONS = 256
+/** Bytes of an answer that its reader has to take in a second, on the average of each 10 s. */
+const LEAST_BYTES_PER_SECOND = 16 * 1024
+const GRACE_MS = 10_000
+/** Bytes that are given to a connection at a time: how far it is can only be told between them. */
+const PIECE_BYTES = 64 * 1024
+/** Time in which the headers of a request have to be there. */
+const HEADERS_MS = 10_000
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i
 
 /** A server that answers GET and HEAD; on this machine's own address only to those who ask for it by that. */
@@ -37,7 +48,7 @@ export function createReadServer(
 ): Server {
   const limiter = new Limiter(MOST_ANSWERS, Infinity)
   const isLocal = LOOPBACK.test(options.host) || options.host === '::1'
-  return createServer((request, response) => {
+  const server = createServer({ headersTimeout: HEADERS_MS, connectionsCheckingInterval: 1000 }, (request, response) => {
     const gone = new AbortController()
     response.on('close', () => gone.abort())
     const answer = async (): Promise<Answer> => {
@@ -49,16 +60,53 @@ export function createReadServer(
         return { ...textAnswer(405, 'it can only be read'), headers: { allow: 'GET, HEAD, OPTIONS' } }
       const path = pathOf(request.url ?? '/')
       if (path === undefined) return textAnswer(400, 'the path is no text in UTF-8')
-      return limiter.run(0, () => answerTo({ path, range: request.headers.range, signal: gone.signal }), gone.signal)
+      return answerTo({ path, range: request.headers.range, signal: gone.signal })
     }
     const fail = (error: unknown): void => {
       if (gone.signal.aborted) return
       options.onFailure(`${request.url}: ${messageOf(error)}`)
       if (response.headersSent) response.destroy()
-      else send(request, response, textAnswer(500, messageOf(error)), options, fail)
+      else send(request, response, textAnswer(500, FAILED), options, fail)
     }
-    answer().then((found) => send(request, response, found, options, fail), fail)
+    const sent = new Promise<void>((resolve) => {
+      response.once('finish', resolve)
+      response.once('close', resolve)
+    })
+    const whole = async (): Promise<void> => {
+      const ended = watchRate(response, options.graceMs ?? GRACE_MS)
+      try {
+        await answer().then((found) => send(request, response, found, options, fail), fail)
+        await sent
+      } finally {
+        ended()
+      }
+    }
+    // The answer is held until the reader has all of it, and its place with it.
+    limiter.run(0, whole, gone.signal).catch(fail)
   })
+  server.maxConnections = MOST_CONNECTIONS
+  return server
+}
+
+/** Errors name files, and whoever reads may be anyone: they are told to the one who runs the server. */
+const FAILED = 'this cannot be read; the server tells why where it runs'
+
+/**
+ * Ends the connection of a reader that takes less than the least rate while bytes are ready for it.
+ * @returns what stops looking
+ */
+function watchRate(response: ServerResponse, graceMs: number): () => void {
+  const { socket } = response
+  const isWaiting = (): boolean => (socket?.writableLength ?? 0) + response.writableLength > 0
+  const taken = (): number => (socket === null ? 0 : socket.bytesWritten - socket.writableLength)
+  let [before, wasWaiting] = [taken(), isWaiting()]
+  const timer = setInterval(() => {
+    if (wasWaiting && isWaiting() && taken() - before < (LEAST_BYTES_PER_SECOND * graceMs) / 1000) response.destroy()
+    before = taken()
+    wasWaiting = isWaiting()
+  }, graceMs)
+  timer.unref()
+  return () => clearInterval(timer)
 }
 
 /** @throws StoreError where it cannot listen */
@@ -139,6 +187,14 @@ function send(
   const size = body?.length ?? parts?.size
   // What is behind it may change while it is served.
   response.writeHead(status, { 'cache-control': 'no-cache', ...headers, ...(size !== undefined && { 'content-length': size }) })
-  if (request.method === 'HEAD' || parts === undefined) response.end(request.method === 'HEAD' ? undefined : body)
-  else Readable.from(parts.bytes).on('error', fail).pipe(response)
+  if (request.method === 'HEAD') response.end()
+  else if (parts === undefined && (body === undefined || body.length <= PIECE_BYTES)) response.end(body)
+  else
+    Readable.from(inPieces(parts?.bytes ?? [body!]), { highWaterMark: 1 })
+      .on('error', fail)
+      .pipe(response)
+}
+
+async function* inPieces(parts: AsyncIterable<Uint8Array> | readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) for (let at = 0; at < part.length; at += PIECE_BYTES) yield part.subarray(at, at + PIECE_BYTES)
 }

@@ -1,3 +1,4 @@
+import { resolveTarget } from '../runtime/target.ts'
 import { openContainer } from './container.ts'
 import { UsageError } from './failure.ts'
 import { formatAt } from './found.ts'
@@ -6,19 +7,27 @@ import type { PlaceOptions, ReadingOptions } from './options.ts'
 import type { Place } from './place.ts'
 import { openStore } from './zarr-store.ts'
 
-/** Opens what is at a place for reading. */
-export async function openPlace(location: string, options: PlaceOptions, reading: ReadingOptions = {}): Promise<Place> {
+/**
+ * Opens what is at a place for reading.
+ * @param isConfined true to refuse links, and references, that lead out of it: others will read what is there
+ */
+export async function openPlace(
+  location: string,
+  options: PlaceOptions,
+  reading: ReadingOptions = {},
+  isConfined = false,
+): Promise<Place> {
   const format = await formatAt(location)
   if (format === 'container') {
     checkContainerOptions(location, options)
-    return openContainer(location, options.layer, reading)
+    return openContainer(isConfined ? await resolveTarget(location) : location, options.layer, reading)
   }
   if (format === 'netcdf') {
     checkNetcdfOptions(location, options)
     return openNetcdfFile(location, reading)
   }
   checkStoreOptions(location, options)
-  return openStore(location, format, options, reading)
+  return openStore(location, format, options, reading, isConfined)
 }
 
 /** @throws UsageError for options of other formats */

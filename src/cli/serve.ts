@@ -16,6 +16,7 @@ interface ServeOptions extends PlaceOptions {
   readonly host: string
   readonly cors?: string | true
   readonly levels?: number
+  readonly followLinks?: boolean
 }
 
 export function addServe(program: Command): void {
@@ -33,6 +34,7 @@ export function addServe(program: Command): void {
     .addOption(
       new Option('--levels <number>', 'as a pyramid of so many levels, each half as fine').argParser(integerBetween(1, 32)),
     )
+  command.option('--follow-links', 'serve what links and references lead to outside of the places, too')
   addPlaceOptions(command)
     .addHelpText(
       'after',
@@ -51,7 +53,7 @@ Example: for a map in a browser
         for (const path of paths) {
           const name = `${placeName(path).replace(/\.(af|nc|nc3|cdf)$/i, '')}.zarr`
           if (stores.has(name)) throw new UsageError(`two of the files would be served as ${name}`)
-          places.push(await openPlace(path, options))
+          places.push(await openPlace(path, options, {}, options.followLinks !== true))
           stores.set(name, await storeOf(places.at(-1)!, options))
         }
         await serveUntilInterrupted(stores, options)

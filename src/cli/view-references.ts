@@ -15,31 +15,52 @@ import { readWhole, type Store } from '../store/store.ts'
  */
 export async function referencesAsZarr(place: StoredAt): Promise<StoredAt & { readonly format: PlaceFormat }> {
   const { store, path } = place
-  const refuse = (text: string, actual?: string): never => {
-    throw new HyperslabError('UnsupportedError', text, { file: store.describe(path), actual })
-  }
   if (store.localPath === undefined)
-    return refuse('references that are no file of this machine are not served: give their address to the page itself')
-  const references = await storeOfReferences(store, path, {})
-  const folder = await realpath(dirname(path))
-  for (const url of references.targets()) await checkBeside(folder, url, refuse)
+    refuse(place, 'references that are no file of this machine are not served: give their address to the page itself')
+  const references = await checkReferences(place)
   const name = `${basename(path).replace(/\.json$/i, '')}.zarr`
   return { store: await inFolder(references, name), path: name, format: 'zarr' }
 }
 
+function refuse({ store, path }: StoredAt, text: string, actual?: string): never {
+  throw new HyperslabError('UnsupportedError', text, { file: store.describe(path), actual })
+}
+
 /**
- * Everyone on this machine can read what is served, and references may come from anyone: they must not have
- * the server give away files that their folder does not have.
+ * Checks that all that references name lies in their own folder, or below it. Everyone who reaches a server can
+ * read what it serves, and references may come from anyone: the server must not fetch for them what lies
+ * elsewhere.
+ * @throws UnsupportedError
  */
-async function checkBeside(folder: string, url: string, refuse: (text: string, actual: string) => never): Promise<void> {
+export async function checkReferences(place: StoredAt): Promise<ReferenceStore> {
+  const { store, path } = place
+  const references = await storeOfReferences(store, path, {})
+  const folder = store.localPath === undefined ? undefined : await realpath(dirname(path))
+  for (const url of references.targets())
+    if (folder === undefined) checkBelow(place, url)
+    else await checkBeside(place, folder, url)
+  return references
+}
+
+const FOLLOWED = '`hyperslab serve --follow-links` serves the arrays all the same'
+
+/** References that are an object of a server, or of a bucket. */
+function checkBelow(place: StoredAt, url: string): void {
+  const base = place.store.describe(place.path)
+  const folder = base.slice(0, base.lastIndexOf('/') + 1)
+  if (URL.canParse(url, base) && new URL(url, base).href.startsWith(new URL('.', folder).href)) return
+  refuse(place, `references are served to objects of their own folder, and this one is elsewhere: ${url}; ${FOLLOWED}`, url)
+}
+
+async function checkBeside(place: StoredAt, folder: string, url: string): Promise<void> {
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(url)?.[1]?.toLowerCase()
   if (scheme !== undefined && scheme !== 'file')
-    refuse(`references to other places are not served: ${url}; serve the arrays with \`hyperslab serve\``, url)
+    refuse(place, `references to other places are not served: ${url}; ${FOLLOWED}`, url)
   const path = scheme === 'file' ? fileURLToPath(url) : resolve(folder, url)
   // Of a file that is not there tells who reads it.
   const inside = relative(folder, await realpath(path).catch(() => path))
-  if (inside.startsWith('..') || isAbsolute(inside))
-    refuse(`references are served to files of their own folder, and this one is elsewhere: ${url}`, url)
+  if (inside === '..' || /^\.\.[/\\]/.test(inside) || isAbsolute(inside))
+    refuse(place, `references are served to files of their own folder, and this one is elsewhere: ${url}; ${FOLLOWED}`, url)
 }
 
 const METADATA = /(^|\/)\.z(array|group|attrs)$/

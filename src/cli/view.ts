@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import type { AddressInfo } from 'node:net'
 import { type Command, Option } from 'commander'
-import { resolveLocation } from '../runtime/location.ts'
 import { openDataset } from '../runtime/open-dataset.ts'
 import { formatIn } from '../runtime/place-format.ts'
+import { resolveTarget } from '../runtime/target.ts'
 import { interruptible } from './failure.ts'
 import { listening } from './http-answers.ts'
 import { integerBetween, PLACE } from './options.ts'
@@ -14,6 +14,7 @@ import { createViewServer, pageFiles, viewerAddress } from './view-server.ts'
 interface ViewOptions {
   readonly port: number
   readonly open: boolean
+  readonly followLinks?: boolean
 }
 
 /** Only this machine: what is looked at is nobody else's. */
@@ -28,6 +29,7 @@ export function addView(program: Command): void {
       new Option('-p, --port <number>', 'where to listen; 0 for any that is free').argParser(integerBetween(0, 65535)).default(0),
     )
     .option('--no-open', 'print the address, and open no browser')
+    .option('--follow-links', 'show what symbolic links lead to outside of the place, too')
     .addHelpText(
       'after',
       `
@@ -40,10 +42,10 @@ Example: an object of S3, which the browser itself could not read
     .action((path: string, options: ViewOptions) => view(path, options))
 }
 
-async function view(location: string, { port, open }: ViewOptions): Promise<void> {
+async function view(location: string, { port, open, followLinks }: ViewOptions): Promise<void> {
   // What cannot be read is told here, and not in a page.
   await (await openDataset(location)).close()
-  const place = await resolveLocation(location)
+  const place = await resolveTarget(location, { followLinks })
   try {
     const format = await formatIn(place)
     const served = format === 'references' ? await referencesAsZarr(place) : { ...place, format }

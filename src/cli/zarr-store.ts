@@ -7,8 +7,9 @@ import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import { withoutSlashes } from '../core/text.ts'
 import type { Location } from '../runtime/location.ts'
-import { METADATA_PATH, type PlaceFormat } from '../runtime/place-format.ts'
+import { METADATA_PATH, type PlaceFormat, zarrIn } from '../runtime/place-format.ts'
 import { placeName } from '../runtime/place-names.ts'
+import { resolveTarget } from '../runtime/target.ts'
 import { openZarr } from '../runtime/zarr.ts'
 import { codecWords, storedTypeWords } from './codec-words.ts'
 import { type ArrayDescription, type Description, describeJson, type PyramidDescription } from './description.ts'
@@ -18,6 +19,7 @@ import { textAttribute } from './labelled.ts'
 import { importFirst } from './netcdf-file.ts'
 import type { PlaceOptions, ReadingOptions } from './options.ts'
 import type { Place, PlaceContents, PlacedArray } from './place.ts'
+import { checkReferences } from './view-references.ts'
 
 /** A Zarr group, or array, as a place: names of arrays are paths. */
 class ZarrPlace implements Place {
@@ -223,9 +225,11 @@ export function openStore(
   format: PlaceFormat,
   { names, group }: PlaceOptions,
   reading: ReadingOptions = {},
+  isConfined = false,
 ): Promise<Place> {
   return zarrErrors(location, CONTAINER, async () => {
-    const root = await openZarr(await storeAt(location, format), { names, ...reading })
+    const at = isConfined ? await confinedStoreAt(location, format) : await storeAt(location, format)
+    const root = await openZarr(at, { names, ...reading })
     if (root.kind === 'array' && group !== undefined) throw new UsageError(`--group is for groups, and ${location} is an array`)
     return new ZarrPlace(location, format, root, group)
   })
@@ -243,6 +247,13 @@ export async function zarrErrors<T>(file: string, other: string, work: () => Pro
       throw await unknownAt(file, `neither a ${other} nor a Zarr array or group`, error)
     throw isUntold(error) ? untold(file) : error
   }
+}
+
+/** @throws UnsupportedError for references to what is not beside them */
+async function confinedStoreAt(location: string, format: PlaceFormat): Promise<Location> {
+  const place = await resolveTarget(location)
+  if (format === 'references') await checkReferences(place)
+  return zarrIn(place, format)
 }
 
 /** @throws UnsupportedError for classic NetCDF, which is copied first */

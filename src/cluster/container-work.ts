@@ -1,11 +1,11 @@
 import { HyperslabError } from '../core/errors.ts'
 import { ContainerParts } from '../runtime/container-parts.ts'
-import { resolveLocation } from '../runtime/location.ts'
 import { type CopyPlan, type CopyResult, CopyTasks, resultOfCopy } from './copy-plan.ts'
 import type { Collector, JobWork, NodeOptions } from './job-work.ts'
 import type { OpenRecipeOptions } from './open-recipe.ts'
 import { type PackedBytes, PackedParts } from './packed-parts.ts'
 import type { Pins } from './pins.ts'
+import type { Places } from './places.ts'
 import { type OpenedCopy, openPlannedCopy } from './planned-copy.ts'
 import { type ScratchFolder, scratchOf } from './scratch-folder.ts'
 
@@ -20,19 +20,19 @@ export class ContainerWork implements JobWork {
   readonly #close: () => Promise<void>
   #published: Promise<boolean> | undefined
 
-  private constructor(plan: CopyPlan, { parts, pins, close }: OpenedCopy<ContainerParts>) {
+  private constructor(plan: CopyPlan, { parts, pins, close }: OpenedCopy<ContainerParts>, places: Places | undefined) {
     this.#plan = plan
     this.#tasks = new CopyTasks(plan)
     this.#parts = parts
     this.#pins = pins
-    this.#scratch = scratchOf(plan)!
+    this.#scratch = scratchOf(plan, places)!
     this.#handedOver = new PackedParts({ store: parts.store, key: parts.path, mark: plan.id }, this.#scratch)
     this.#close = close
   }
 
   /** @throws ConflictError where the source is not what was planned for; what opening it throws */
   static async open(plan: CopyPlan, options: OpenRecipeOptions): Promise<ContainerWork> {
-    return new ContainerWork(plan, await openPlannedCopy(plan, options, ContainerParts.open))
+    return new ContainerWork(plan, await openPlannedCopy(plan, options, ContainerParts.open), options.places)
   }
 
   async task(index: number, options: NodeOptions): Promise<readonly PackedBytes[]> {
@@ -96,9 +96,9 @@ export class ContainerWork implements JobWork {
 }
 
 /** Drops what tasks have handed over, of a source that may be gone by now. */
-export async function abandonUpload(plan: CopyPlan): Promise<void> {
-  const { store, path } = await resolveLocation(plan.operation.target)
-  const folder = scratchOf(plan)!
+export async function abandonUpload(plan: CopyPlan, places: Places): Promise<void> {
+  const { store, path } = await places.resolve(plan.operation.target)
+  const folder = scratchOf(plan, places)!
   try {
     await new PackedParts({ store, key: path, mark: plan.id }, folder).abandon()
   } finally {

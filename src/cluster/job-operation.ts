@@ -212,7 +212,6 @@ export function placesIn(operation: JobOperation): { readonly sources: readonly 
     return location
   })
   if (!isCopy(operation)) return { sources: [...found] }
-  found.delete(operation.target)
   return { sources: [...found], target: operation.target }
 }
 

@@ -9,7 +9,9 @@ import { CopyWork } from './copy-work.ts'
 import { isContainerCopy } from './job-operation.ts'
 import { isCopyPlan, type JobPlan, readPlan, treeOfJob } from './job-plan.ts'
 import type { JobWork, NodeOptions } from './job-work.ts'
+import type { OpenRecipeOptions } from './open-recipe.ts'
 import { type PartialResult, PartialResults } from './partial-results.ts'
+import { ANY_PLACE, type Places } from './places.ts'
 import { ReduceWork } from './reduce-work.ts'
 import { childrenOf, phaseEnds, type TaskTree } from './task-tree.ts'
 
@@ -35,11 +37,17 @@ const READ_AT_A_TIME = 16
  */
 export async function openJob(plan: JobPlan, options: OpenJobOptions = {}): Promise<Job> {
   checkOptions('openJob', options, OPEN_JOB_CHECKS)
-  const read = await readPlan(plan)
-  return new Job(read, await openWork(read, options))
+  return openJobIn(await readPlan(plan), ANY_PLACE, options)
 }
 
-function openWork(plan: JobPlan, options: OpenJobOptions): Promise<JobWork> {
+/**
+ * Opens the source of a job whose plan was checked.
+ * @param places resolves all its locations
+ */
+export const openJobIn = async (plan: JobPlan, places: Places, options: OpenJobOptions): Promise<Job> =>
+  new Job(plan, await openWork(plan, { ...options, places }), places)
+
+function openWork(plan: JobPlan, options: OpenRecipeOptions): Promise<JobWork> {
   if (!isCopyPlan(plan)) return ReduceWork.open(plan, options)
   return isContainerCopy(plan.operation) ? ContainerWork.open(plan, options) : CopyWork.open(plan, options)
 }
@@ -48,8 +56,8 @@ function openWork(plan: JobPlan, options: OpenJobOptions): Promise<JobWork> {
  * Drops what tasks have handed over of a job that has failed or was cancelled, and that is of no use to
  * another try.
  */
-export async function abandonJob(plan: JobPlan): Promise<void> {
-  if (isCopyPlan(plan) && isContainerCopy(plan.operation)) await abandonUpload(plan)
+export async function abandonJob(plan: JobPlan, places: Places = ANY_PLACE): Promise<void> {
+  if (isCopyPlan(plan) && isContainerCopy(plan.operation)) await abandonUpload(plan, places)
 }
 
 /**
@@ -62,11 +70,11 @@ export class Job implements AsyncDisposable {
   readonly #tree: TaskTree
   readonly #partials: PartialResults
 
-  constructor(plan: JobPlan, work: JobWork) {
+  constructor(plan: JobPlan, work: JobWork, places: Places) {
     this.plan = plan
     this.#work = work
     this.#tree = treeOfJob(plan)
-    this.#partials = new PartialResults(plan)
+    this.#partials = new PartialResults(plan, places)
   }
 
   /**

@@ -10,6 +10,7 @@ import type { WorkerPool } from '../pool/task.ts'
 import type { Dataset } from '../runtime/dataset.ts'
 import { formatIn, zarrIn } from '../runtime/place-format.ts'
 import type { Pins } from './pins.ts'
+import type { Places } from './places.ts'
 import type {
   ArrayRecipe,
   AxisRecipe,
@@ -25,6 +26,8 @@ import type {
 export interface OpenRecipeOptions {
   readonly pool?: WorkerPool | undefined
   readonly signal?: Signal | undefined
+  /** Resolves the locations of the target and of scratch folders; all may be touched when left out. */
+  readonly places?: Places | undefined
 }
 
 /** Arrays to be put together that are opened at the same time. */
@@ -61,7 +64,8 @@ export class RecipeOpener implements AsyncDisposable {
     return once(this.#datasets, JSON.stringify([dataset, rules]), async () => {
       const { openDatasets } = await import('../runtime/open-datasets.ts')
       const { openDataset } = await import('../runtime/open-dataset.ts')
-      const how = { ...this.#options, ...rules } as object
+      const { places: _, ...reading } = this.#options
+      const how = { ...reading, ...rules } as object
       if (typeof dataset === 'string') return openDataset(await this.#pins.place(dataset), how)
       return openDatasets(await Promise.all(dataset.map((location) => this.#pins.place(location))), how)
     })

@@ -2,6 +2,7 @@ import { decodeBase64, encodeBase64 } from '../core/base64.ts'
 import { HyperslabError } from '../core/errors.ts'
 import type { JobPlan } from './job-plan.ts'
 import type { NodeOptions } from './job-work.ts'
+import type { Places } from './places.ts'
 import { type ScratchFolder, scratchOf } from './scratch-folder.ts'
 import { decodeState, encodeState, type StateValue } from './state-codec.ts'
 
@@ -18,8 +19,8 @@ const INLINE_BYTES = 4096
 export class PartialResults implements AsyncDisposable {
   readonly #scratch: ScratchFolder | undefined
 
-  constructor(plan: JobPlan) {
-    this.#scratch = scratchOf(plan)
+  constructor(plan: JobPlan, places?: Places) {
+    this.#scratch = scratchOf(plan, places)
   }
 
   /** That of a node which somebody has done already. */

@@ -1,7 +1,7 @@
 import { HyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
-import { resolveLocation } from '../runtime/location.ts'
 import type { ObjectInfo, Store } from '../store/store.ts'
+import { ANY_PLACE, type Places } from './places.ts'
 
 /** The versions of objects, by their names: tags, of files their size and when they were changed. */
 export type PinnedVersions = Readonly<Record<string, string>>
@@ -15,6 +15,7 @@ const ASKED_AT_A_TIME = 16
  */
 export class Pins {
   readonly #known: PinnedVersions | undefined
+  readonly #resolver: Places
   readonly #seen = new Map<string, string>()
   /** Where what was seen is asked for again. */
   readonly #objects: { readonly store: Store; readonly key: string }[] = []
@@ -23,16 +24,20 @@ export class Pins {
   #files: Store | undefined
   #isOpening = true
 
-  /** @param known what the versions have to be; noted when left out */
-  constructor(known?: PinnedVersions) {
+  /**
+   * @param known what the versions have to be; noted when left out
+   * @param places resolves locations
+   */
+  constructor(known?: PinnedVersions, places: Places = ANY_PLACE) {
     this.#known = known
+    this.#resolver = places
   }
 
   /** A location, with a store that sees the versions of what is read until it was opened. */
   place(location: string): Promise<{ readonly store: Store; readonly path: string }> {
     const known = this.#places.get(location)
     if (known !== undefined) return known
-    const place = resolveLocation(location).then(({ store, path }) => {
+    const place = this.#resolver.resolve(location).then(({ store, path }) => {
       if (store.localPath === undefined) return { store: this.#watched(store), path }
       this.#files ??= this.#watched(store)
       return { store: this.#files, path }

@@ -1,12 +1,14 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { ContainerParts } from '../runtime/container-parts.ts'
 import type { ZarrExport } from '../runtime/export-zarr.ts'
+import type { Location } from '../runtime/location.ts'
 import type { ZarrParts } from '../runtime/zarr-parts.ts'
 import type { CopyPlan } from './copy-plan.ts'
 import { openCopySource } from './copy-source.ts'
 import type { CopySettings } from './job-operation.ts'
 import type { OpenRecipeOptions } from './open-recipe.ts'
 import { Pins } from './pins.ts'
+import { ANY_PLACE } from './places.ts'
 import { checkSource } from './plan-parts.ts'
 
 /** A copy whose source and target are open as they were planned. */
@@ -24,9 +26,9 @@ export interface OpenedCopy<P> {
 export async function openPlannedCopy<P extends ZarrParts | ContainerParts>(
   { operation, pins: versions, arrays, metadata }: CopyPlan,
   options: OpenRecipeOptions,
-  open: (target: string, source: ZarrExport, settings: CopySettings) => Promise<P>,
+  open: (target: Location, source: ZarrExport, settings: CopySettings) => Promise<P>,
 ): Promise<OpenedCopy<P>> {
-  const pins = new Pins(versions)
+  const pins = new Pins(versions, options.places)
   const { source, close } = await openCopySource(operation.source, pins, options)
   let parts: P | undefined
   const closeBoth = async (): Promise<void> => {
@@ -35,7 +37,7 @@ export async function openPlannedCopy<P extends ZarrParts | ContainerParts>(
   }
   try {
     pins.seen()
-    parts = await open(operation.target, source, operation.options ?? {})
+    parts = await open(await (options.places ?? ANY_PLACE).resolve(operation.target), source, operation.options ?? {})
     for (const { name, array } of parts.arrays) if (Object.hasOwn(arrays, name)) await checkSource(array, arrays[name]!)
     const found = await parts.metadataHash()
     const names = parts.arrays.map(({ name }) => name)

@@ -26,7 +26,7 @@ export class ReduceWork implements JobWork {
   /** @throws ConflictError where the source is not what was planned for; what opening it throws */
   static async open(plan: ReducePlan, options: OpenRecipeOptions): Promise<ReduceWork> {
     const { operation, pins: versions, units } = plan
-    const pins = new Pins(versions)
+    const pins = new Pins(versions, options.places)
     const opener = new RecipeOpener(pins, options)
     try {
       const array = await opener.open(operation.source)

@@ -1,17 +1,16 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
-import { resolveLocation } from '../runtime/location.ts'
 import { readWhole, type Store } from '../store/store.ts'
 import { defaultScratch, type JobOperation } from './job-operation.ts'
 import type { NodeOptions } from './job-work.ts'
+import { ANY_PLACE, type Places } from './places.ts'
 import type { AnyPlan } from './plan-parts.ts'
 
 /** That of a plan; undefined for one that has none. */
-export function scratchOf({
-  id,
-  scratch,
-  operation,
-}: Pick<AnyPlan, 'id' | 'scratch'> & { readonly operation: JobOperation }): ScratchFolder | undefined {
-  return scratch === undefined ? undefined : new ScratchFolder(scratch, id, scratch === defaultScratch(operation))
+export function scratchOf(
+  { id, scratch, operation }: Pick<AnyPlan, 'id' | 'scratch'> & { readonly operation: JobOperation },
+  places: Places = ANY_PLACE,
+): ScratchFolder | undefined {
+  return scratch === undefined ? undefined : new ScratchFolder(scratch, id, scratch === defaultScratch(operation), places)
 }
 
 /** The folder of a job in the place that its workers share: what one of them has put there all others see. */
@@ -19,14 +18,17 @@ export class ScratchFolder {
   readonly #location: string
   readonly #id: string
   readonly #isOwn: boolean
+  readonly #places: Places
   #place: Promise<{ readonly store: Store; readonly folder: string }> | undefined
 
   /**
    * @param location the scratch folder of a plan
    * @param id that of the plan
    * @param isOwn nobody but this job has made the scratch folder, which goes with it
+   * @param places resolves the location
    */
-  constructor(location: string, id: string, isOwn: boolean) {
+  constructor(location: string, id: string, isOwn: boolean, places: Places) {
+    this.#places = places
     this.#location = location
     this.#id = id
     this.#isOwn = isOwn
@@ -100,7 +102,7 @@ export class ScratchFolder {
   }
 
   #opened(): Promise<{ readonly store: Store; readonly folder: string }> {
-    this.#place ??= resolveLocation(this.#location).then(({ store, path }) => {
+    this.#place ??= this.#places.resolve(this.#location).then(({ store, path }) => {
       return { store, folder: `${path.replace(/\/$/, '')}/${this.#id}/` }
     })
     return this.#place

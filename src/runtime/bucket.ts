@@ -1,6 +1,6 @@
 import { HyperslabError } from '../core/errors.ts'
 import { parseS3Url } from '../store/s3/address.ts'
-import { S3Store } from '../store/s3/s3.ts'
+import { S3Store, type S3StoreOptions } from '../store/s3/s3.ts'
 import type { S3Credentials } from '../store/s3/sign.ts'
 
 declare const process: { readonly env?: Readonly<Record<string, string | undefined>> } | undefined
@@ -12,7 +12,10 @@ declare const process: { readonly env?: Readonly<Record<string, string | undefin
  * AWS_ENDPOINT_URL. Without keys requests are anonymous. For anything else make an `S3Store`.
  * @throws InvalidArgumentError for a URL of another form, and for one of the two keys without the other
  */
-export function openBucket(url: string, notFound?: readonly number[]): { store: S3Store; path: string } {
+export function openBucket(
+  url: string,
+  { notFound, allowUrl }: Pick<S3StoreOptions, 'notFound' | 'allowUrl'> = {},
+): { store: S3Store; path: string } {
   const { bucket, key } = parseS3Url(url)
   const region = variable('AWS_REGION') ?? variable('AWS_DEFAULT_REGION')
   const endpoint = variable('AWS_ENDPOINT_URL_S3') ?? variable('AWS_ENDPOINT_URL')
@@ -23,6 +26,7 @@ export function openBucket(url: string, notFound?: readonly number[]): { store: 
     ...(endpoint && { endpoint }),
     ...(credentials && { credentials }),
     ...(notFound && { notFound }),
+    ...(allowUrl && { allowUrl }),
   })
   return { store, path: key }
 }

@@ -16,7 +16,7 @@ import { MemoryStore } from '../store/memory.ts'
 import { readWhole, type Stage, type Store } from '../store/store.ts'
 import type { ZarrExport } from './export-zarr.ts'
 import { type ArrayCopy, checkChunks, DEFAULT_BLOCK_BYTES, defineCopies, type ImportOptions, importOf } from './import-arrays.ts'
-import { resolveLocation } from './location.ts'
+import { type Location, resolveLocation } from './location.ts'
 
 /** Chunks, blocks and codec of a container that is written in parts. */
 export interface ContainerPartsOptions extends Pick<ImportOptions, 'codec' | 'level' | 'chunks' | 'blockBytes'> {}
@@ -59,7 +59,7 @@ export class ContainerParts implements AsyncDisposable {
    * @param given what is written: the same in all processes
    * @throws InvalidArgumentError for options and names that do not fit
    */
-  static async open(target: string, given: ZarrExport, options: ContainerPartsOptions): Promise<ContainerParts> {
+  static async open(target: Location, given: ZarrExport, options: ContainerPartsOptions): Promise<ContainerParts> {
     const { store, path } = await resolveLocation(target)
     return within({ file: store.describe(path) }, async () => {
       const paths = new Paths(path)

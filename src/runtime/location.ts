@@ -38,6 +38,8 @@ export type Location =
 export interface LocationOptions {
   /** Statuses by which the server says that there is no such object. */
   readonly notFound?: readonly number[] | undefined
+  /** A function that is asked about each URL before it is requested, those of redirects too. */
+  readonly allowUrl?: ((url: string) => boolean) | undefined
 }
 
 interface Resolved {
@@ -68,7 +70,7 @@ export async function resolveLocation(location: Location, options: LocationOptio
 }
 
 /** Stores that pages on the web have no use for are loaded when they are needed. */
-async function resolveText(text: string, { notFound }: LocationOptions): Promise<Resolved> {
+async function resolveText(text: string, { notFound, allowUrl }: LocationOptions): Promise<Resolved> {
   // One letter is a drive, not a scheme.
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase()
   switch (scheme) {
@@ -80,11 +82,11 @@ async function resolveText(text: string, { notFound }: LocationOptions): Promise
     case 'https': {
       // Names of sidecars are made from the path, so the query is the store's.
       const [, path = '', query = ''] = /^([^?#]*)\??([^#]*)/.exec(text) ?? []
-      return { store: new HttpStore({ query, ...(notFound && { notFound }) }), path }
+      return { store: new HttpStore({ query, allowUrl, ...(notFound && { notFound }) }), path }
     }
     case 's3': {
       const { openBucket } = await import('./bucket.ts')
-      return openBucket(text, notFound)
+      return openBucket(text, { ...(notFound && { notFound }), ...(allowUrl && { allowUrl }) })
     }
     default:
       throw new HyperslabError('UnsupportedError', `${scheme}: locations cannot be opened; pass { store, path }`, {

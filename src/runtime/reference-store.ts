@@ -23,6 +23,10 @@ export async function storeOfReferences(
   { resolve, limits, signal, notFound }: ReferenceOptions,
 ): Promise<ReferenceStore> {
   const file = store.describe(path)
+  if (store.followsReferences === false) {
+    const text = 'this worker may touch some places only, and references may name others'
+    throw new HyperslabError('InvalidArgumentError', text, { file, actual: file })
+  }
   const maxBytes = limits?.metadataBytes ?? REFERENCES_BYTES
   const found = await readWhole(store, path, { maxBytes, signal })
   if (found === undefined) throw new HyperslabError('NotFoundError', 'there is no such file', { file })

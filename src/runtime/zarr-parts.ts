@@ -23,6 +23,7 @@ import {
   writeMetadata,
   type ZarrExport,
 } from './export-zarr.ts'
+import type { Location } from './location.ts'
 import { SCRATCH, Scratch } from './scratch.ts'
 import { resolveTarget } from './target.ts'
 import { claimRecord, completeRecord } from './write-record.ts'
@@ -50,7 +51,7 @@ export class ZarrParts implements AsyncDisposable {
    * @param given what is written: the same in all processes
    * @throws InvalidArgumentError for options that do not fit
    */
-  static async open(target: string, given: ZarrExport, options: ExportOptions): Promise<ZarrParts> {
+  static async open(target: Location, given: ZarrExport, options: ExportOptions): Promise<ZarrParts> {
     const { store, path } = await resolveTarget(target, options)
     const root = rootOf(path)
     return within({ file: store.describe(root) }, async () => {

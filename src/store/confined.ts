@@ -46,10 +46,21 @@ export function confined(
     if (wrong !== undefined) refuse(key, `this leads out of the place that was given: ${wrong}`)
     if (realPath === undefined) return
     const real = await boundary(start === below ? base || '.' : start || '.')
-    const own = await realPath(REMOVING.includes(method) ? folderAt(path) || '.' : path)
+    const own = await realPath(actsOnLink(method) ? folderAt(path) || '.' : path)
     if (own === real || own.startsWith(/[/\\]$/.test(real) ? real : `${real}${store.windowsNames ? '\\' : '/'}`)) return
     refuse(key, 'a symbolic link leads out of the place that was given; name the place that it leads to, or pass --follow-links')
   }
+  return guardedStore(store, check)
+}
+
+/** Whether a method acts on a link itself, and not on what it leads to. */
+export const actsOnLink = (method: string): boolean => REMOVING.includes(method)
+
+/**
+ * Returns the same store, of which each key is checked before it is used.
+ * @param check told the key and the name of the method; throws to refuse it
+ */
+export function guardedStore(store: Store, check: (key: string, method: string) => Promise<void>): Store {
   const guarded = (name: string, method: Method): Method => {
     return async (key, ...rest) => {
       await check(key, name)

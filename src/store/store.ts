@@ -271,6 +271,8 @@ export interface Store {
    * may answer with a page for what it does not have: a name that nothing has tells.
    */
   answersAlike?(key: string, other: string, options?: ReadOptions): Promise<boolean>
+  /** False where references in its objects must not be followed, since they may name any place. */
+  readonly followsReferences?: boolean
   /** Whether keys are paths of Windows: a backslash separates names there, and some names are devices. */
   readonly windowsNames?: boolean
   /** Whether keys are URLs: names below a place are percent-encoded in them. */

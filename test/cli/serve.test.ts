@@ -103,10 +103,9 @@ test('what cannot be read is an answer that says why, and a line', { timeout: 30
   await cp(join(folder, 'small.af'), join(folder, 'x.zarr', 'latitude', '0'))
   const answer = await fetch(`${urls[0]}/latitude/c/0`)
   expect(answer.status).toBe(500)
-  const text = await answer.text()
-  expect(text).toMatch(/latitude/)
+  expect(await answer.text()).toBe('this cannot be read; the server tells why where it runs\n')
   const { stderr } = await end()
-  expect(stderr).toBe(`hyperslab: /x.zarr/latitude/c/0: ${text}`)
+  expect(stderr).toMatch(/^hyperslab: \/x\.zarr\/latitude\/c\/0: .*x\.zarr/)
 })
 
 test('names that meet, and ports that are taken, are refused', { timeout: 30_000 }, async () => {

@@ -1,57 +1,122 @@
 import { HyperslabError } from '../../core/errors.ts'
+import { withoutEndings } from '../../core/text.ts'
 import { absolutePath } from '../../runtime/absolute-path.ts'
 import { resolveLocation } from '../../runtime/location.ts'
-import { formatIn } from '../../runtime/place-format.ts'
+import type { StoredAt } from '../../runtime/place-format.ts'
+import { actsOnLink, guardedStore } from '../../store/confined.ts'
+import type { Store } from '../../store/store.ts'
 import { placesIn } from '../job-operation.ts'
 import type { JobPlan } from '../job-plan.ts'
+import type { Places } from '../places.ts'
 
 /** Folders, with all below them, and files. */
 export type Allowed = readonly string[]
 
+/** How often a path may be percent-encoded over and over. */
+const MOST_DECODINGS = 8
+
 /**
- * @throws InvalidArgumentError for a plan that names a place which is not among those allowed, and for
- *   references, which may name any
+ * The places that a worker may touch. A location is resolved once, and its store checks each key that is read or
+ * written: of files the path with all links followed, of the web each URL that is requested, those of redirects
+ * too. References are refused, since they may name any place.
  */
-export async function checkAllowed({ operation, scratch }: JobPlan, allow: Allowed): Promise<void> {
-  const { sources, target } = placesIn(operation)
-  for (const location of [...sources, target, scratch])
-    if (location !== undefined && !allow.some((each) => lies(location, each)))
-      refuse('this worker may not touch this place', location, allow)
-  for (const location of sources) {
-    const place = await resolveLocation(location)
-    try {
-      if ((await formatIn(place)) === 'references')
-        refuse('this worker may touch some places only, and references may name others', location, allow)
-    } finally {
-      await place.store.close?.()
+export class AllowedPlaces implements Places {
+  readonly #allow: Allowed
+  #roots: Promise<readonly string[]> | undefined
+
+  constructor(allow: Allowed) {
+    this.#allow = allow
+  }
+
+  /** @throws InvalidArgumentError for a place that is not among those allowed */
+  async resolve(location: string): Promise<StoredAt> {
+    this.#roots ??= Promise.all(this.#allow.map(identityOfRoot))
+    const roots = await this.#roots
+    const isAllowed = (identity: string): boolean => roots.some((root) => lies(identity, root))
+    const isBucket = /^s3:/i.test(location)
+    // Requests to a bucket go to its own server, and to no other that this redirects to.
+    let origin: string | undefined
+    const allowUrl = (url: string): boolean => {
+      if (!isBucket) return isAllowed(identityOfUrl(url))
+      origin ??= new URL(url).origin
+      return new URL(url).origin === origin
     }
+    const { store, path } = await resolveLocation(location, { allowUrl })
+    const check = async (key: string, method: string): Promise<void> => {
+      if (isAllowed(await identityOf(store, key, method))) return
+      const text = 'this worker may not touch this place'
+      throw new HyperslabError('InvalidArgumentError', text, {
+        file: store.describe(key),
+        actual: location,
+        expected: this.#allow,
+      })
+    }
+    const guarded = Object.defineProperty(guardedStore(store, check), 'followsReferences', { value: false })
+    await check(path, 'stat')
+    return { store: guarded, path }
+  }
+
+  /** @throws InvalidArgumentError for a plan that names a place which is not among those allowed */
+  async check({ operation, scratch }: JobPlan): Promise<void> {
+    const { sources, target } = placesIn(operation)
+    for (const location of [...sources, target, scratch])
+      if (location !== undefined) await (await this.resolve(location)).store.close?.()
   }
 }
 
-function refuse(text: string, location: string, allow: Allowed): never {
-  throw new HyperslabError('InvalidArgumentError', text, { file: location, actual: location, expected: allow })
-}
-
-/** Whether a location is one that is allowed, or lies below it. No part of it may lead upwards. */
-function lies(location: string, allowed: string): boolean {
-  const [place, folder] = [plain(location), plain(allowed)]
-  if (/(^|[/\\])\.\.([/\\]|$)/.test(decoded(place))) return false
-  return place === folder || place.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
-}
-
-/** Paths and `file:` URLs as absolute paths, other URLs with their scheme and host in lower case. */
-function plain(location: string): string {
-  const path = absolutePath(location)
-  const [, scheme, host, rest] = /^([a-z][a-z0-9+.-]+):\/\/([^/?#]*)(.*)$/is.exec(path) ?? []
-  if (scheme === undefined) return path
-  if (scheme.toLowerCase() === 'file') return decoded(rest!)
-  return `${scheme.toLowerCase()}://${scheme.toLowerCase() === 's3' ? host : host!.toLowerCase()}${rest}`
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
+/** The one name of a key: of a file its path with all links followed, of others its URL. */
+async function identityOf(store: Store, key: string, method: string): Promise<string> {
+  if (store.realPath === undefined) {
+    const name = store.describe(key)
+    return /^https?:/i.test(name) ? identityOfUrl(name) : name
   }
+  if (!actsOnLink(method)) return forward(await store.realPath(key))
+  const path = withoutEndings(key, '/')
+  const at = Math.max(path.lastIndexOf('/'), store.windowsNames ? path.lastIndexOf('\\') : -1)
+  return forward(`${await store.realPath(path.slice(0, at + 1) || '.')}/${path.slice(at + 1)}`)
+}
+
+const forward = (path: string): string => (/^[a-z]:\\|^\\\\/i.test(path) ? path.replaceAll('\\', '/') : path)
+
+/** The URL as it is requested, without user, query and fragment. */
+function identityOfUrl(text: string): string {
+  const { origin, pathname } = new URL(text)
+  return origin + pathname
+}
+
+/** The identity of an allowed place, without slashes at its end. */
+async function identityOfRoot(allowed: string): Promise<string> {
+  const location = absolutePath(allowed)
+  if (/^https?:\/\//i.test(location)) return withoutEndings(identityOfUrl(location), '/')
+  const [, bucket] = /^s3:\/\/([^/]+.*)$/is.exec(location) ?? []
+  if (bucket !== undefined) return `s3://${withoutEndings(bucket, '/')}`
+  const { store, path } = await resolveLocation(location)
+  const identity = await identityOf(store, path, 'stat')
+  await store.close?.()
+  return withoutEndings(identity, '/')
+}
+
+/** Whether an identity is one that is allowed, lies below it, or is a sidecar of a container that is. */
+function lies(identity: string, root: string): boolean {
+  // Servers may decode what URLs leave as it is.
+  if (/^https?:|^s3:/i.test(identity) && leadsUpwards(identity)) return false
+  if (identity === root || identity.startsWith(`${root}/`)) return true
+  const stem = root.endsWith('.af') ? root.slice(0, -'af'.length) : undefined
+  return stem !== undefined && identity.startsWith(stem) && !identity.includes('/', stem.length)
+}
+
+function leadsUpwards(identity: string): boolean {
+  let text = identity
+  for (let left = MOST_DECODINGS; left > 0; left--) {
+    if (/(^|[/\\])\.\.?([/\\]|$)/.test(text)) return true
+    let decoded: string
+    try {
+      decoded = decodeURIComponent(text)
+    } catch {
+      return false
+    }
+    if (decoded === text) return false
+    text = decoded
+  }
+  return true
 }

@@ -2,11 +2,12 @@ import { type ErrorDetails, HyperslabError } from '../../core/errors.ts'
 import type { Checks } from '../../core/options.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import { CopyTasks } from '../copy-plan.ts'
-import { abandonJob, type Job, openJob } from '../job.ts'
+import { abandonJob, type Job, openJobIn } from '../job.ts'
 import { isCopyPlan, type JobPlan, readPlan, treeOfJob } from '../job-plan.ts'
 import type { PartialResult } from '../partial-results.ts'
+import { ANY_PLACE, type Places } from '../places.ts'
 import { unitsOfTask } from '../reduce-plan.ts'
-import { type Allowed, checkAllowed } from './allow.ts'
+import { type Allowed, AllowedPlaces } from './allow.ts'
 import type { NodeRunner } from './nodes.ts'
 import { checkQueueOptions, WORKER_CHECKS, type WorkerSettings, type WorkReport } from './options.ts'
 import { workOn } from './worker.ts'
@@ -42,16 +43,18 @@ const WORK_CHECKS: Checks<WorkOptions> = { ...WORKER_CHECKS, pool: 'WorkerPool',
 export async function work(options: WorkOptions): Promise<WorkReport> {
   checkQueueOptions('work', options, WORK_CHECKS)
   const { pool, allow, ...settings } = options
+  const places: Places = allow === undefined ? ANY_PLACE : new AllowedPlaces(allow)
   const allowed = async (content: unknown): Promise<JobPlan> => {
     const plan = await readPlan(content)
-    if (allow !== undefined) await checkAllowed(plan, allow)
+    if (places instanceof AllowedPlaces) await places.check(plan)
     return plan
   }
-  const open = async (content: unknown): Promise<NodeRunner> => runnerOf(await openJob(await allowed(content), { pool }))
+  const open = async (content: unknown): Promise<NodeRunner> =>
+    runnerOf(await openJobIn(await allowed(content), places, { pool }))
   const abandon = async (content: unknown): Promise<void> => {
     // Of what is refused here nothing was written here.
     const plan = await allowed(content).catch(() => undefined)
-    if (plan !== undefined) await abandonJob(plan)
+    if (plan !== undefined) await abandonJob(plan, places)
   }
   return workOn({ open, abandon, describe }, settings)
 }

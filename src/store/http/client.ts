@@ -128,6 +128,11 @@ export interface HttpClientOptions extends TimeLimits, Pick<RequestOptions, 'ret
    */
   readonly fetch?: Fetch | undefined
   /**
+   * A function that is asked about each URL before it is requested, those that redirects lead to too; the
+   * request is refused where it returns false. In browsers, which hide redirects, these are refused.
+   */
+  readonly allowUrl?: ((url: string) => boolean) | undefined
+  /**
    * Sent with every request, but not to where another origin is redirected to. In browsers, any header costs
    * a preflight request on other origins.
    */
@@ -136,6 +141,7 @@ export interface HttpClientOptions extends TimeLimits, Pick<RequestOptions, 'ret
 
 export const CLIENT_CHECKS: Checks<Omit<HttpClientOptions, keyof RequestOptions>> = {
   fetch: 'function',
+  allowUrl: 'function',
   headers: 'plain object',
   ...TIME_CHECKS,
 }
@@ -163,7 +169,11 @@ export class HttpClient {
     this.#answered = answered
     this.#sign = sign
     this.#limits = timeLimits(options)
-    this.#guarded = sign !== undefined || options.fetch !== undefined || Object.keys(options.headers ?? {}).length > 0
+    this.#guarded =
+      sign !== undefined ||
+      options.fetch !== undefined ||
+      options.allowUrl !== undefined ||
+      Object.keys(options.headers ?? {}).length > 0
   }
 
   /**
@@ -210,7 +220,7 @@ export class HttpClient {
 
   async #fetchGuarded(fetch: Fetch, url: string, init: FetchInit, file: string): Promise<FetchResponse> {
     const { fetchGuarded } = await import('./redirects.ts')
-    return fetchGuarded(fetch, this.#sign, url, init, file)
+    return fetchGuarded(fetch, this.#sign, url, init, file, this.#options.allowUrl)
   }
 
   async #fetch(request: HttpRequest, watchdog: Watchdog, signal: Signal): Promise<HttpAnswer> {

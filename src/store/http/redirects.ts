@@ -18,7 +18,8 @@ const HARMLESS = ['accept-encoding', 'range', 'if-match']
  * Redirects within its origin are followed with all of it. To another origin only what is read is asked for,
  * with nothing but the range and by the platform's own `fetch`: platforms leave out `Authorization` there,
  * and nothing else.
- * @throws StoreError where a redirect cannot be followed so
+ * @param allowUrl asked about each URL before it is requested
+ * @throws StoreError where a redirect cannot be followed so; InvalidArgumentError for a URL that is not allowed
  */
 export async function fetchGuarded(
   fetch: Fetch,
@@ -26,12 +27,17 @@ export async function fetchGuarded(
   url: string,
   init: FetchInit,
   file: string,
+  allowUrl?: (url: string) => boolean,
 ): Promise<FetchResponse> {
   const { origin } = new URL(url)
   const harmless = Object.fromEntries(Object.entries(init.headers).filter(([name]) => HARMLESS.includes(name.toLowerCase())))
   let at = url
   let foreign: string | undefined
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    if (allowUrl?.(at) === false) {
+      const text = `${redirects === 0 ? 'this URL' : `the URL that the server redirects to, ${new URL(at).origin},`} may not be requested`
+      throw new HyperslabError('InvalidArgumentError', text, { file })
+    }
     const guarded = { ...init, redirect: 'manual' } as const
     const response =
       foreign === undefined
