@@ -27,8 +27,8 @@ function refuse({ store, path }: StoredAt, text: string, actual?: string): never
 }
 
 /**
- * Checks that all that references name lies in their own folder, or below it. Everyone who reaches a server can
- * read what it serves, and references may come from anyone: the server must not fetch for them what lies
+ * Checks that all that references name lies in their own folder, or below it. Everyone who reaches a server
+ * can read what it serves, and references may come from anyone: the server must not fetch for them what lies
  * elsewhere.
  * @throws UnsupportedError
  */

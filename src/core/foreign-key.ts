@@ -19,8 +19,8 @@ const WINDOWS_DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u
 const LONE_SURROGATE = /\p{Surrogate}/u
 
 /**
- * Returns the reason why a name, one part of a key between slashes, is refused; undefined if it names an entry
- * of its folder and nothing else.
+ * Returns the reason why a name, one part of a key between slashes, is refused; undefined if it names an
+ * entry of its folder and nothing else.
  */
 function wrongName(name: string, windowsNames = false): string | undefined {
   if (name === '') return 'a name in it is empty'

@@ -5,8 +5,8 @@ import { type Location, resolveLocation } from './location.ts'
 /** Options of writing names that come from a file. */
 export interface TargetOptions {
   /**
-   * True to follow symbolic links out of the target, which may itself be one. Default: false, since names come
-   * from the source.
+   * True to follow symbolic links out of the target, which may itself be one. Default: false, since names
+   * come from the source.
    */
   readonly followLinks?: boolean | undefined
 }

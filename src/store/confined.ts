@@ -11,8 +11,8 @@ const REMOVING = ['delete', 'removeFolder']
 type Method = (key: string, ...rest: unknown[]) => Promise<unknown>
 
 /**
- * Returns the same store, which refuses keys that lead out of a root: by their names, or by symbolic links. The
- * root itself may be a link, which is resolved once. Keys beside the root, such as sidecars, stay in its
+ * Returns the same store, which refuses keys that lead out of a root: by their names, or by symbolic links.
+ * The root itself may be a link, which is resolved once. Keys beside the root, such as sidecars, stay in its
  * folder. A link that another process puts in place of a folder between the check and the use is not noticed.
  */
 export function confined(

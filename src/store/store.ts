@@ -278,8 +278,8 @@ export interface Store {
   /** Whether keys are URLs: names below a place are percent-encoded in them. */
   readonly urlNames?: boolean
   /**
-   * Tells which names are one to this place, by trying it beside `near`. Optional: a store without this method
-   * tells all names apart, and an object may have the name of a folder.
+   * Tells which names are one to this place, by trying it beside `near`. Optional: a store without this
+   * method tells all names apart, and an object may have the name of a folder.
    */
   foldedNames?(near: string): Promise<FoldedNames>
   /**

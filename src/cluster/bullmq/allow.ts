@@ -16,9 +16,9 @@ export type Allowed = readonly string[]
 const MOST_DECODINGS = 8
 
 /**
- * The places that a worker may touch. A location is resolved once, and its store checks each key that is read or
- * written: of files the path with all links followed, of the web each URL that is requested, those of redirects
- * too. References are refused, since they may name any place.
+ * The places that a worker may touch. A location is resolved once, and its store checks each key that is read
+ * or written: of files the path with all links followed, of the web each URL that is requested, those of
+ * redirects too. References are refused, since they may name any place.
  */
 export class AllowedPlaces implements Places {
   readonly #allow: Allowed

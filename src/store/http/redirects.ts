@@ -19,7 +19,8 @@ const HARMLESS = ['accept-encoding', 'range', 'if-match']
  * with nothing but the range and by the platform's own `fetch`: platforms leave out `Authorization` there,
  * and nothing else.
  * @param allowUrl asked about each URL before it is requested
- * @throws StoreError where a redirect cannot be followed so; InvalidArgumentError for a URL that is not allowed
+ * @throws StoreError where a redirect cannot be followed so; InvalidArgumentError for a URL that is not
+ *   allowed
  */
 export async function fetchGuarded(
   fetch: Fetch,

@@ -6,7 +6,10 @@ export const DOCUMENTS = ['zarr.json', '.zarray', '.zgroup', '.zattrs', '.zmetad
 /** Objects of this package beside those of a store begin with this. */
 const OWN = '.hyperslab-'
 
-/** @throws InvalidArgumentError for a path that leads elsewhere, or that metadata or this package's objects have */
+/**
+ * @throws InvalidArgumentError for a path that leads elsewhere, or that metadata or this package's objects
+ * have
+ */
 export function checkNodeName(path: string, label: { readonly file?: string; readonly array: string }): void {
   const refuse = (text: string): never => {
     throw new HyperslabError('InvalidArgumentError', text, { ...label, actual: path })
