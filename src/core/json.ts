@@ -10,6 +10,8 @@ const MAX_DEPTH = 200
 const MAX_DIGITS = 40
 /** An integer that `JSON.parse` may round, where it is no part of a text of one word. */
 const LONG = /(?:^|[[:,\s-])\d{16,40}\s*(?:[\],}]|$)/
+/** A whole number that is spelt as a float; within a text it costs the slower parser, and nothing else. */
+const WHOLE_FLOAT = /\d\.0+\s*[,\]}]|\d[eE][+-]?\d/
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
 const WORDS: readonly (readonly [string, unknown])[] = [
   ['true', true],
@@ -28,6 +30,37 @@ interface JsonOptions {
   readonly limit?: string | undefined
   /** False for integers beyond 2^53 as numbers, as `JSON.stringify` writes them. Default: true. */
   readonly exact?: boolean | undefined
+}
+
+/** Names of members, or positions of items, that are whole numbers and floats: `10.0`. */
+const FLOATS = new WeakMap<object, ReadonlySet<string>>()
+const NONE: ReadonlySet<string> = new Set()
+
+/**
+ * The members of a parsed object, or items of a list, that are whole numbers spelt as floats. Python keeps
+ * the two apart, and so do the types of what it computes.
+ */
+export const floatsIn = (parent: object): ReadonlySet<string> => FLOATS.get(parent) ?? NONE
+
+/** Has some members of an object, or items of a list, written as floats. Returns the object. */
+export function markFloats<T extends object>(parent: T, names: Iterable<string | number>): T {
+  const floats = new Set(Array.from(names, String))
+  if (floats.size > 0) FLOATS.set(parent, floats)
+  else FLOATS.delete(parent)
+  return parent
+}
+
+/** An object without some members; those that are left stay floats where they are. */
+export function withoutMembers(
+  object: Readonly<Record<string, unknown>>,
+  isLeftOut: (name: string) => boolean,
+): Readonly<Record<string, unknown>> {
+  if (!Object.keys(object).some(isLeftOut)) return object
+  const kept = Object.fromEntries(Object.entries(object).filter(([name]) => !isLeftOut(name)))
+  return markFloats(
+    kept,
+    [...floatsIn(object)].filter((name) => name in kept),
+  )
 }
 
 /**
@@ -89,17 +122,19 @@ function endOfText(text: string, at: number): number {
 
 const [QUOTE, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [34, 44, 92, 91, 93, 123, 125]
 
-/** Names of members that are numbers with a point or an exponent, or lists with one, by their objects. */
-const FLOATS = new WeakMap<object, Set<string>>()
-
 /**
- * Whether a member is a number that is written as floats are, `10.0`, or a list with one: known of documents
- * that have valid ranges, whose type says which values they bound.
+ * Whether a member is a number that is written as floats are, `10.0`, or a list with one. The type of valid
+ * ranges says which values they bound.
  */
-export const isFloatIn = (object: object, name: string): boolean => FLOATS.get(object)?.has(name) === true
+export function isFloatIn(object: Readonly<Record<string, unknown>>, name: string): boolean {
+  const value = object[name]
+  const isFloat = (each: unknown, parent: object, key: string): boolean =>
+    typeof each === 'number' && (!Number.isInteger(each) || floatsIn(parent).has(key))
+  return Array.isArray(value) ? value.some((each, i) => isFloat(each, value, String(i))) : isFloat(value, object, name)
+}
 
 function parseText(text: string): unknown {
-  if (!LONG.test(text) && !text.includes('"valid_')) {
+  if (!LONG.test(text) && !WHOLE_FLOAT.test(text)) {
     try {
       return JSON.parse(text)
     } catch {
@@ -109,22 +144,32 @@ function parseText(text: string): unknown {
   return new ExactParser(text).whole()
 }
 
-/** The text of a value, as the parser takes it: long integers stay integers, NaN and infinities words. */
+/**
+ * The text of a value, as the parser takes it: long integers stay integers, NaN and infinities words, and
+ * whole numbers that are marked as floats have a point.
+ */
 export function writeJson(value: unknown): string {
   if (typeof value === 'bigint' || typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(writeJson).join(',')}]`
+  const floats = floatsIn(value)
+  const partText = (part: unknown, name: string): string => (floats.has(name) ? floatText(part) : writeJson(part))
+  if (Array.isArray(value)) return `[${value.map((part, i) => partText(part, String(i))).join(',')}]`
   return `{${Object.entries(value)
-    .map(([name, part]) => `${JSON.stringify(name)}:${writeJson(part)}`)
+    .map(([name, part]) => `${JSON.stringify(name)}:${partText(part, name)}`)
     .join(',')}}`
+}
+
+function floatText(value: unknown): string {
+  const text = writeJson(value)
+  return Number.isInteger(value) && /^-?\d+$/.test(text) ? `${text}.0` : text
 }
 
 /** Slower than the runtime's, and exact. */
 class ExactParser {
   readonly #text: string
   #at = 0
-  /** Floats so far. */
-  #floats = 0
+  /** Whether the last number was a whole one, spelt as a float. */
+  #isWholeFloat = false
 
   constructor(text: string) {
     this.#text = text
@@ -142,6 +187,7 @@ class ExactParser {
     if (first === '"') return this.#string()
     if (first === '{') return this.#object()
     if (first === '[') return this.#list()
+    this.#isWholeFloat = false
     for (const [word, value] of WORDS) {
       if (!this.#text.startsWith(word, this.#at)) continue
       this.#at += word.length
@@ -152,27 +198,31 @@ class ExactParser {
 
   #object(): Record<string, unknown> {
     const object: Record<string, unknown> = {}
+    const floats: string[] = []
     this.#items('}', () => {
       this.#space()
       const name = this.#text[this.#at] === '"' ? this.#string() : this.#wrong()
       this.#space()
       if (this.#text[this.#at++] !== ':') this.#wrong(-1)
-      const before = this.#floats
       const value = this.#value()
-      if (this.#floats > before && (typeof value === 'number' || Array.isArray(value)))
-        FLOATS.set(object, (FLOATS.get(object) ?? new Set()).add(name))
+      if (typeof value === 'number' && this.#isWholeFloat) floats.push(name)
       // To assign it would set the prototype.
       if (name === '__proto__')
         Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
       else object[name] = value
     })
-    return object
+    return floats.length === 0 ? object : markFloats(object, floats)
   }
 
   #list(): unknown[] {
     const list: unknown[] = []
-    this.#items(']', () => list.push(this.#value()))
-    return list
+    const floats: number[] = []
+    this.#items(']', () => {
+      const value = this.#value()
+      if (typeof value === 'number' && this.#isWholeFloat) floats.push(list.length)
+      list.push(value)
+    })
+    return floats.length === 0 ? list : markFloats(list, floats)
   }
 
   #items(end: string, item: () => void): void {
@@ -207,8 +257,8 @@ class ExactParser {
     NUMBER.lastIndex = this.#at
     const [text, fraction, exponent] = NUMBER.exec(this.#text) ?? this.#wrong()
     this.#at += text!.length
-    if (fraction !== undefined || exponent !== undefined) this.#floats++
     const number = Number(text)
+    this.#isWholeFloat = (fraction !== undefined || exponent !== undefined) && Number.isInteger(number)
     const isLong = fraction === undefined && exponent === undefined && !Number.isSafeInteger(number)
     return isLong && text!.length <= MAX_DIGITS ? BigInt(text!) : number
   }

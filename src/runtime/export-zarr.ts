@@ -1,6 +1,7 @@
 import { hiddenArray, newNodes } from '../adapters/zarr/create.ts'
 import type { JsonObject } from '../adapters/zarr/document.ts'
 import { groupsAbove } from '../adapters/zarr/hierarchy.ts'
+import { type NamedAttributes, namedAttributes } from '../adapters/zarr/named-attributes.ts'
 import { rootOf } from '../adapters/zarr/open.ts'
 import { attributesDocument, groupDocument } from '../adapters/zarr/write/document.ts'
 import { type NewZarrArray, newArray } from '../adapters/zarr/write/new-array.ts'
@@ -328,10 +329,9 @@ export async function inLevels(source: ZarrExport, levels: number | undefined): 
   const exportedAs = (path: string): ExportedArray =>
     others.length === 0 ? only! : source.arrays.find(({ name }) => name === path.slice(path.indexOf('/') + 1))!
   const { '': attributes, ...below } = groups
-  const mapOf = (each: JsonObject): Attributes => new Map(Object.entries(each))
   return {
-    attributes: mapOf(attributes!),
-    groups: new Map(Object.entries(below).map(([path, each]) => [path, mapOf(each)])),
+    attributes: namedAttributes(attributes!),
+    groups: new Map(Object.entries(below).map(([path, each]) => [path, namedAttributes(each)])),
     arrays: Object.entries(arrays).map(([path, array]) => {
       const [own, step] = [exportedAs(path), steps[path]]
       return { ...own, name: path, ...(step && { array, step }) }
@@ -346,12 +346,24 @@ function storedArray({ array: { dtype, source }, dimensionNames, fill, attribute
   return new DiskArray(deriveSource(source, layer, { dtype, fillValue, missing: source.missing, attrs: plain(attributes) }))
 }
 
-/** Attributes without the types that containers have them in. */
-const plain = (attributes: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> =>
-  new Map(Array.from(attributes, ([name, value]) => [name, isTyped(value) ? value.value : value]))
+/** Attributes as plain values, which still know the types that they were given with. */
+function plain(attributes: Attributes & Partial<Pick<NamedAttributes, 'typed'>>): NamedAttributes {
+  const values = Array.from(attributes, ([name, value]): [string, unknown] => [name, isTyped(value) ? value.value : value])
+  const typed = (name: string): ReturnType<NamedAttributes['typed']> => {
+    const value = attributes.get(name)
+    return isTyped(value) ? value : attributes.typed?.(name)
+  }
+  return Object.assign(new Map(values), { typed })
+}
 
-const isTyped = (value: unknown): value is { readonly value: unknown } =>
-  typeof value === 'object' && value !== null && Object.keys(value).sort().join() === 'type,value'
+/** The types that attributes of NetCDF and of containers have. Objects of JSON have no such member `type`. */
+const TYPES = /^(u?int(8|16|32|64)|float(32|64)|string|bool|binary|timestamp_ns)(\[\])?$/
+
+const isTyped = (value: unknown): value is { readonly type: string; readonly value: unknown } =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.keys(value).sort().join() === 'type,value' &&
+  TYPES.test(String((value as { readonly type: unknown }).type))
 
 /** @throws InvalidArgumentError for lengths along dimensions that there are not */
 function checkDimensions({ arrays }: ZarrExport, options: ExportOptions): void {
@@ -395,7 +407,8 @@ function plannedArray(
   const missing = fill ?? missingElement(missingElements(array.source))
   const own = plain(attributes)
   // Programs that read what is missing go by the attribute; of times it is what is no time.
-  const isTold = missing === undefined || own.has('_FillValue') || dtype === 'timestamp_ns'
+  const key = dtype === 'string' ? 'missing_value' : '_FillValue'
+  const isTold = missing === undefined || own.has(key) || dtype === 'timestamp_ns'
   const missingValue = missing === undefined ? undefined : readElement(dtype, [missing] as never, 0)
   const fillValue = given ?? missingValue
   const options: NewZarrArray = {
@@ -406,7 +419,7 @@ function plannedArray(
     codec: level === undefined ? codec : { name: codec, configuration: { level } },
     ...(fillValue !== undefined && { fillValue }),
     ...(!isUnnamed && { dimensionNames }),
-    attributes: (isTold ? own : new Map([...own, ['_FillValue', missingValue]])) as NewZarrArray['attributes'],
+    attributes: isTold ? own : own.set(key, missingValue),
   }
   // What cannot be written is refused before anything is.
   withArray(name, () => newArray(options, []))

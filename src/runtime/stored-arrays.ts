@@ -1,3 +1,4 @@
+import { namedAttributes } from '../adapters/zarr/named-attributes.ts'
 import { storedAttributes } from '../adapters/zarr/write/array-store.ts'
 import type { DiskArray } from '../array/disk-array.ts'
 import type { ExportedArray } from './export-zarr.ts'
@@ -11,7 +12,7 @@ export const arrayAsStored = (name: string, array: DiskArray): ExportedArray => 
   isUnnamed: array.dimensionNames === undefined,
   chunkShape: array.chunks.chunkShape,
   fillValue: array.fillValue,
-  attributes: new Map(Object.entries(storedAttributes(array.source))),
+  attributes: namedAttributes(storedAttributes(array.source)),
 })
 
 /** Names of axes; those without one, and of alike ones all but the first, are numbered. */

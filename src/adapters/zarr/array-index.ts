@@ -19,6 +19,7 @@ import { planRangeReads, putParts } from '../../store/ranges.ts'
 import type { ByteRange } from '../../store/store.ts'
 import { type ChunkCodec, chunkCodec } from './chunk-codec.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
+import { namedAttributes, replaceAttributes } from './named-attributes.ts'
 import type { KnownTable, OpenedStore } from './opened.ts'
 import { placeIn } from './places.ts'
 import { gone, readTables } from './shard-tables.ts'
@@ -134,7 +135,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     this.dtype = type.dtype as D
     this.dimensionNames = dimensionNames
     this.fillValue = fillValue as ScalarOf<D> | undefined
-    this.attrs = new Map(Object.entries(attrs))
+    this.attrs = namedAttributes(attrs)
     // JSON has no types: valid ranges say by theirs which values they bound.
     Object.defineProperty(this.attrs, 'isFloat', { value: (name: string) => isFloatIn(this.metadata.attrs, name) })
     this.label = label
@@ -202,8 +203,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   /** Takes another shape or other attributes. */
   change(metadata: ZarrArrayMetadata): void {
     this.#layout = this.#layoutOf(metadata)
-    this.attrs.clear()
-    for (const [name, value] of Object.entries(metadata.attrs)) this.attrs.set(name, value)
+    replaceAttributes(this.attrs, metadata.attrs)
     this.#writes++
   }
 

@@ -21,6 +21,7 @@ import {
 } from './hierarchy.ts'
 import type { LevelAxis } from './levels.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
+import { namedAttributes } from './named-attributes.ts'
 import type { OpenedStore } from './opened.ts'
 import type { NewAttributes } from './write/document.ts'
 import type { NewZarrArray, NewZarrGroup } from './write/new-array.ts'
@@ -298,7 +299,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
     super()
     this.#store = store
     this.path = path
-    this.#attrs = new Map(Object.entries(attrs))
+    this.#attrs = namedAttributes(attrs)
     this.attrs = this.#attrs
     this.version = version
     this.consolidated = store.isConsolidated(path)

@@ -1,4 +1,5 @@
 import type { DType, ScalarOf } from '../../core/dtype.ts'
+import { withoutMembers } from '../../core/json.ts'
 import { parseTypeV2 } from './data-types.ts'
 import {
   asChunkShape,
@@ -50,8 +51,18 @@ export function parseArrayV2(metadata: unknown, attributes: unknown): ZarrArrayM
     missing: parseMissing({ version: 2, type, fillValue, attrs, isNamed: dimensionNames !== undefined }),
     chunkKey: keysV2(get('dimension_separator') ?? '.'),
     dimensionNames,
-    attrs,
+    attrs: withoutMembers(attrs, (name) => name === DIMENSIONS || (name === '_FillValue' && isIdle(attrs, fillValue, type))),
   }
+}
+
+/** Where version 2 has the names of dimensions, which are no attribute of the data. */
+export const DIMENSIONS = '_ARRAY_DIMENSIONS'
+
+/** Whether the attribute `_FillValue` means nothing: the fill value of the metadata is there, and is another. */
+function isIdle(attrs: JsonObject, fillValue: ScalarOf<DType> | undefined, type: StoredType): boolean {
+  if (fillValue === undefined) return false
+  const { values, nan } = parseMissing({ version: 3, type, fillValue, attrs: { _FillValue: attrs['_FillValue'] }, isNamed: true })
+  return Number.isNaN(fillValue) ? !nan : !(nan === false && values.length === 1 && String(values[0]) === String(fillValue))
 }
 
 /** What numpy has where nobody has given a value, for types of which that is no zero or empty text. */
@@ -95,8 +106,8 @@ const bytesOf = (bytes: number | undefined, endian: 'little' | 'big' | undefined
  * paths, in its member of `.zarray` or, later, in an attribute.
  */
 export function parseDimensions(members: JsonObject, attrs: JsonObject, rank: number): string[] | undefined {
-  const named = member(attrs, '_ARRAY_DIMENSIONS')
-  if (named !== undefined) return asDimensionNames(named, rank, '_ARRAY_DIMENSIONS')
+  const named = member(attrs, DIMENSIONS)
+  if (named !== undefined) return asDimensionNames(named, rank, DIMENSIONS)
   const places = [member(members, '_NCZARR_ARRAY'), member(attrs, '_NCZARR_ARRAY'), member(attrs, '_nczarr_array')]
   for (const place of places.filter(isObject)) {
     const references = member(place, 'dimrefs') ?? member(place, 'dimension_references')

@@ -1,3 +1,4 @@
+import { withoutMembers } from '../../core/json.ts'
 import { sizeOf } from '../../core/shape.ts'
 import { parseNamed, parseTypeV3 } from './data-types.ts'
 import {
@@ -19,7 +20,7 @@ import {
 import { parseFillValue } from './fill-values.ts'
 import type { CodecMetadata, ZarrArrayMetadata } from './metadata.ts'
 import { parseMissing } from './missing.ts'
-import { asSeparator, keysV2, parseDimensions } from './v2.ts'
+import { asSeparator, DIMENSIONS, keysV2, parseDimensions } from './v2.ts'
 
 /** Chunks along one axis of a rectilinear grid; their lengths are kept one by one. */
 const MAX_EDGES = 2 ** 22
@@ -70,7 +71,7 @@ export function parseArrayV3(metadata: unknown): ZarrArrayMetadata {
     missing: parseMissing({ version: 3, type, fillValue, attrs, isNamed }),
     chunkKey: parseKeys(get('chunk_key_encoding')),
     dimensionNames: isNamed ? dimensionNames : undefined,
-    attrs,
+    attrs: withoutMembers(attrs, (name) => name === DIMENSIONS),
   }
 }
 
@@ -88,6 +89,8 @@ export function checkMembers(members: JsonObject, known: readonly string[]): voi
 export function parseCodecs(value: unknown): CodecMetadata[] {
   const codecs = asCodecs(value, 'codecs').map((codec) => {
     const { name, configuration } = parseNamed(codec, 'a codec')
+    // The filter of numcodecs packs in another way than the codec of this name, which always has a padding.
+    if (name === 'packbits') return { name, configuration: { padding_encoding: 'none', ...configuration } }
     return { name: name.replace(/^numcodecs\./, ''), configuration }
   })
   return codecs.length > 0 ? codecs : badMetadata('codecs is empty, but something has to turn elements into bytes')

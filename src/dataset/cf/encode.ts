@@ -168,7 +168,7 @@ function packingOf(variable: Variable, encoding: Attrs): Packing {
   const sign =
     signOf(dtype, encoding['_Unsigned']) ?? (encoding['unsigned'] === true && dtype === 'int8' ? 'unsigned' : undefined)
   const [isUnsigned, isSigned] = [sign === 'unsigned', sign === 'signed']
-  const missing = ['_FillValue', 'missing_value', 'fill_value'].flatMap((key) => {
+  const missing = ['_FillValue', 'fill_value', 'missing_value'].flatMap((key) => {
     // Decoding has passed over what no element equals.
     const isKnown = (value: unknown): boolean =>
       typeof value !== 'string' &&

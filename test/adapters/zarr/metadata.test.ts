@@ -75,7 +75,7 @@ test('a regular array of version 2, its codecs in the order of version 3', () =>
     fillValue: -7,
     missing: { values: [-7], nan: false },
     dimensionNames: ['y', 'x'],
-    attrs: { _ARRAY_DIMENSIONS: ['y', 'x'], units: 'm' },
+    attrs: { units: 'm' },
   })
   expect(chunkKey([2, 1])).toBe('2.1')
 })

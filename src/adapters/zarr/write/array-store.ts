@@ -1,8 +1,9 @@
 import type { DiskArray } from '../../../array/disk-array.ts'
-import { missingOf } from '../../../array/missing.ts'
+import { type Missing, missingOf } from '../../../array/missing.ts'
 import { type BlockSource, bytesOf } from '../../../array/source.ts'
 import { type DType, fillElement, isFloat, type ScalarOf } from '../../../core/dtype.ts'
 import { invalidArgument, rethrowWithin, within } from '../../../core/errors.ts'
+import { floatsIn, markFloats, withoutMembers } from '../../../core/json.ts'
 import { sizeOf } from '../../../core/shape.ts'
 import type { Signal } from '../../../core/signal.ts'
 import { fillTensor, type Tensor, tensorOf, viewTensor } from '../../../core/tensor.ts'
@@ -10,7 +11,9 @@ import { encodeChunk } from '../../../engine/write-box.ts'
 import { ChunkGrid } from '../../../grid/chunks.ts'
 import type { JsonObject } from '../document.ts'
 import { checkPath, groupsAbove } from '../hierarchy.ts'
+import { parseMissing } from '../missing.ts'
 import {
+  arrayAttributes,
   arrayDocument,
   attributesDocument,
   elementCodec,
@@ -27,8 +30,6 @@ export type NamedArrays = Readonly<Record<string, DiskArray>>
 /** Larger chunks are cut: whoever asks for one gets all of it, uncompressed. */
 const MOST_CHUNK_BYTES = 16 * 1024 * 1024
 const METADATA = 'zarr.json'
-/** What other formats say of their own layout is wrong of this one. */
-const LAYOUT = /^(_ARRAY_DIMENSIONS|_NCZARR_.*|_nczarr_.*)$/
 
 /** What a key of the store names. */
 type Node = { readonly path: string; readonly array: DiskArray | undefined; readonly place: string }
@@ -134,22 +135,45 @@ function metadataOf({ source }: DiskArray, array: string): JsonObject {
   }
 }
 
-/** The attributes of an array, and in them which of its elements are missing. */
+/** The attributes of an array, and in them which of its elements are missing: they read as those of the array. */
 export function storedAttributes(source: BlockSource): JsonObject {
-  const { dtype, fillValue } = source
-  const own = attributesDocument(source.attrs, dtype)
-  const named = Object.fromEntries(Object.entries(own).filter(([name]) => !LAYOUT.test(name)))
+  const { dtype } = source
+  const own = arrayAttributes(source.attrs, dtype)
   // Of times what is none is missing, in every array.
-  if (dtype === 'timestamp_ns') return named
-  const { values, nan } = missingOf(source)
+  if (dtype === 'timestamp_ns') return own
+  const missing = missingOf(source)
+  const told = { ...missingAttributes(missing, source), ...own }
+  // Where the format knows what is missing, attributes that say something else mean nothing, and would here.
+  const attributes =
+    source.missing === undefined || saysAlike(told, missing, dtype)
+      ? told
+      : { ...missingAttributes(missing, source), ...withoutMembers(own, (name) => MISSING.includes(name)) }
+  const floats = [...floatsIn(own), ...(isFloat(dtype) ? ['missing_value'] : [])]
+  return markFloats(
+    attributes,
+    floats.filter((name) => name in attributes),
+  )
+}
+
+const MISSING = ['_FillValue', 'missing_value']
+
+function missingAttributes({ values, nan }: Missing, { dtype, fillValue }: BlockSource): JsonObject {
   const missing: readonly ScalarOf<DType>[] = nan ? [...values, Number.NaN] : values
   const first = missing.find((value) => value === fillValue) ?? missing[0]
   const others = missing.filter((value) => value !== first && !(Number.isNaN(value) && Number.isNaN(first)))
+  // xarray reads `missing_value` of text, and refuses stores with `_FillValue` of text.
+  if (dtype === 'string') return missing.length === 0 ? {} : { missing_value: others.length === 0 ? first : missing }
   return {
     ...(first !== undefined && { _FillValue: missingDocument(first, dtype) }),
     ...(others.length > 0 && dtype !== 'binary' && attributesDocument(new Map([['missing_value', others]]))),
-    ...named,
   }
+}
+
+/** Whether attributes say that exactly some elements are missing. */
+function saysAlike(attrs: JsonObject, { values, nan }: Missing, dtype: DType): boolean {
+  const said = parseMissing({ version: 3, type: storedTypeOf(dtype), fillValue: undefined, attrs, isNamed: true })
+  const texts = (list: readonly unknown[]): string => [...new Set(list.map(String))].sort().join()
+  return said.nan === nan && texts(said.values) === texts(values)
 }
 
 /** Regular chunks as the array has them, or nearly; smaller ones where these are large. */

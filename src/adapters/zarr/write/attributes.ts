@@ -1,5 +1,7 @@
+import { floatsIn, markFloats, withoutMembers } from '../../../core/json.ts'
 import { isObject, type JsonObject } from '../document.ts'
 import type { ZarrArrayMetadata } from '../metadata.ts'
+import { replaceAttributes } from '../named-attributes.ts'
 import { attributesDocument, entriesOf, type NewAttributes } from './document.ts'
 import type { NodeWriter } from './nodes.ts'
 import type { Growing } from './resize.ts'
@@ -27,8 +29,7 @@ export function updateOfGroup(
 ): Promise<void> {
   return nodes.alone(path, async () => {
     const stored = await update(nodes, path, version, attributesDocument(given(attributes)), removed(attributes))
-    known.clear()
-    for (const [name, value] of Object.entries(stored)) known.set(name, value)
+    replaceAttributes(known, stored)
   })
 }
 
@@ -41,8 +42,9 @@ async function update(
 ): Promise<JsonObject> {
   let attributes: JsonObject = {}
   const merged = (stored: unknown): JsonObject => {
-    const all = { ...(isObject(stored) ? stored : {}), ...changed }
-    attributes = Object.fromEntries(Object.entries(all).filter(([name]) => !gone.includes(name)))
+    const known = isObject(stored) ? stored : {}
+    const floats = [...[...floatsIn(known)].filter((name) => !(name in changed)), ...floatsIn(changed)]
+    attributes = withoutMembers(markFloats({ ...known, ...changed }, floats), (name) => gone.includes(name))
     return attributes
   }
   if (version === 2) await nodes.change(path, '.zattrs', merged)

@@ -2,7 +2,7 @@ import type { NamedValues } from '../../../array/source.ts'
 import { encodeBase64 } from '../../../core/base64.ts'
 import { type DType, elementBytes, isFixed, isFloat, type ScalarOf } from '../../../core/dtype.ts'
 import { HyperslabError } from '../../../core/errors.ts'
-import { writeJson } from '../../../core/json.ts'
+import { floatsIn, markFloats, withoutMembers, writeJson } from '../../../core/json.ts'
 import type { JsonObject } from '../document.ts'
 import type { CodecMetadata, StoredType } from '../metadata.ts'
 import { NOT_A_TIME } from '../time-units.ts'
@@ -163,28 +163,64 @@ export const shardingCodec = (chunkShape: readonly number[], codecs: readonly Co
   },
 })
 
+/** Attributes that describe how another version or format lays an array out, and would be wrong of this one. */
+const LAYOUT = /^(_ARRAY_DIMENSIONS|_(NCZARR|nczarr)_.*)$/
+/** Attributes that say how bytes of text were decoded: elements are text here, and Python would decode them again. */
+const OF_TEXT = ['_FillValue', '_Encoding']
+
 /**
- * Attributes as JSON: lists for typed arrays, texts for NaN and infinities, of which JSON has none. What says
- * that elements of an array of floats are missing, `_FillValue`, is the base64 of a little-endian float64, as
- * xarray reads it.
+ * The attributes of an array of version 3 as JSON. Leaves out those that would be wrong there: how another
+ * format lays it out, and of text what decoded it.
+ * @throws InvalidArgumentError for what JSON has no form of
+ */
+export function arrayAttributes(attributes: NewAttributes | undefined, dtype: DType): JsonObject {
+  const all = attributesDocument(attributes, dtype)
+  return withoutMembers(all, (name) => LAYOUT.test(name) || (dtype === 'string' && OF_TEXT.includes(name)))
+}
+
+/**
+ * Attributes as JSON: lists for typed arrays, texts for NaN and infinities, of which JSON has none. Numbers
+ * with a type of floats stay floats: `10.0`. The attribute `_FillValue` of an array of floats is the base64
+ * of a little-endian float64, as xarray reads it.
  * @param dtype of the array that they are of; none for those of a group
  * @throws InvalidArgumentError for what JSON has no form of
  */
 export function attributesDocument(attributes: NewAttributes = {}, dtype?: DType): JsonObject {
-  return Object.fromEntries(
+  const floats: string[] = []
+  const document = Object.fromEntries(
     entriesOf(attributes).map(([name, value]) => {
-      const isFloatFill = name === '_FillValue' && dtype !== undefined && isFloat(dtype) && typeof value === 'number'
-      return [name, isFloatFill ? missingDocument(value, dtype) : attributeDocument(name, value)]
+      if (name === '_FillValue' && dtype !== undefined && isFloat(dtype) && typeof value === 'number')
+        return [name, missingDocument(value, dtype)]
+      const isFloats = isOfFloats(attributes, name)
+      if (isFloats) floats.push(name)
+      const made = attributeDocument(name, value)
+      return [name, isFloats && Array.isArray(made) ? markFloats(made, made.keys()) : made]
     }),
   )
+  return markFloats(document, floats)
+}
+
+/** Whether an attribute has a type of floats, or was spelt as one. */
+function isOfFloats(attributes: NewAttributes, name: string): boolean {
+  const { typed } = attributes as { typed?: unknown }
+  const type =
+    isNamed(attributes) && typeof typed === 'function' ? (attributes as unknown as TypedNames).typed(name)?.type : undefined
+  return type === undefined ? floatsIn(attributes).has(name) : String(type).startsWith('float')
+}
+
+interface TypedNames {
+  typed(name: string): { readonly type?: unknown } | undefined
+}
+
+function isNamed(attributes: NewAttributes): attributes is NamedValues {
+  const { keys, get } = attributes as { keys?: unknown; get?: unknown }
+  return typeof keys === 'function' && typeof get === 'function'
 }
 
 /** The names of attributes, with their values. */
 export const entriesOf = (attributes: NewAttributes): [string, unknown][] => {
-  const { keys, get } = attributes as { keys?: unknown; get?: unknown }
-  if (typeof keys !== 'function' || typeof get !== 'function') return Object.entries(attributes)
-  const named = attributes as Map<string, unknown>
-  return [...named.keys()].map((name) => [name, named.get(name)])
+  if (!isNamed(attributes)) return Object.entries(attributes)
+  return [...attributes.keys()].map((name) => [name, attributes.get(name)])
 }
 
 /** The value of the attribute `_FillValue` for elements that are missing; bytes are base64, too. */
@@ -197,8 +233,10 @@ export function missingDocument(value: ScalarOf<DType>, dtype: DType): unknown {
 }
 
 function attributeDocument(name: string, value: unknown): unknown {
-  if (ArrayBuffer.isView(value) && !(value instanceof DataView))
-    return Array.from(value as unknown as ArrayLike<number | bigint>, (each) => attributeDocument(name, each))
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
+    const list = Array.from(value as unknown as ArrayLike<number | bigint>, (each) => attributeDocument(name, each))
+    return /^Float/.test(Object.prototype.toString.call(value).slice(8)) ? markFloats(list, list.keys()) : list
+  }
   switch (typeof value) {
     case 'number':
       return Number.isFinite(value) ? value : String(value)
@@ -208,9 +246,16 @@ function attributeDocument(name: string, value: unknown): unknown {
       return value
     case 'object':
       if (value === null) return null
-      if (Array.isArray(value)) return value.map((each) => attributeDocument(name, each))
+      if (Array.isArray(value))
+        return markFloats(
+          value.map((each) => attributeDocument(name, each)),
+          floatsIn(value),
+        )
       if (Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null)
-        return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, attributeDocument(name, each)]))
+        return markFloats(
+          Object.fromEntries(Object.entries(value).map(([key, each]) => [key, attributeDocument(name, each)])),
+          floatsIn(value),
+        )
   }
   throw new HyperslabError('InvalidArgumentError', `the attribute '${name}' has no form in JSON`, { actual: value })
 }

@@ -10,6 +10,7 @@ import type { CodecMetadata, StoredType, ZarrArrayMetadata } from '../metadata.t
 import { planChunks } from '../shards.ts'
 import { parseArrayV3 } from '../v3.ts'
 import {
+  arrayAttributes,
   arrayDocument,
   attributesDocument,
   elementCodec,
@@ -114,7 +115,7 @@ export function newArray(options: NewZarrArray, users: readonly Codec[]): NewArr
     chunkShape: shards ?? chunks,
     codecs: shards === undefined ? codecs : [shardingCodec(chunks, codecs)],
     fillValue: dtype === 'bool' && fill !== undefined ? fill === 1 : (fill as ScalarOf<DType> | undefined),
-    attributes: attributesDocument(attributes, dtype),
+    attributes: arrayAttributes(attributes, dtype),
     dimensionNames,
   })
   const metadata = parseArrayV3(content)

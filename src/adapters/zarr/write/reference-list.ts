@@ -3,7 +3,7 @@ import type { NamedValues } from '../../../array/source.ts'
 import { largestDivisor } from '../../../core/divisors.ts'
 import { type DType, elementBytes, isFixed } from '../../../core/dtype.ts'
 import { HyperslabError } from '../../../core/errors.ts'
-import { writeJson } from '../../../core/json.ts'
+import { floatsIn, markFloats, withoutMembers, writeJson } from '../../../core/json.ts'
 import { eachIndex, sizeOf, stridesOf } from '../../../core/shape.ts'
 import { isStrided, type PinnedChunks, type StridedChunk } from '../../../engine/block.ts'
 import type { ChunkIndex } from '../../../engine/chunk-index.ts'
@@ -143,12 +143,13 @@ function described(
   { shape, chunkShape, dtype: stored, compressor, fill }: StoredAs,
   chunks: ReadonlyMap<string, Reference>,
 ): ReferencedArray {
-  const { _FillValue: _, ...attributes } = attributesDocument(attrs, dtype)
+  const own = withoutMembers(attributesDocument(attrs, dtype), (name) => name === '_FillValue' || name === '_ARRAY_DIMENSIONS')
+  const attributes = markFloats({ ...own, _ARRAY_DIMENSIONS: dimensionNames ?? [] }, floatsIn(own))
   const metadata = {
     ...{ zarr_format: 2, shape: [...shape], chunks: [...chunkShape], dtype: stored, compressor, fill_value: fill },
     ...{ order: 'C', filters: null },
   }
-  return { metadata, attributes: { ...attributes, _ARRAY_DIMENSIONS: dimensionNames ?? [] }, chunks }
+  return { metadata, attributes, chunks }
 }
 
 /** The fill value that attributes tell, as the metadata spell it. */
