@@ -33,6 +33,15 @@ export function zstdDecode(src: usize, srcBytes: usize, dst: usize, dstBytes: us
   return end == dst + dstBytes ? 0 : -(<i32>OUTPUT_SHORT)
 }
 
+/**
+ * Decodes the blocks of a frame to at most `mostBytes`, as `zstdDecode` otherwise does. Returns how many
+ * bytes these are, or a negative error code.
+ */
+export function zstdDecodeUpTo(src: usize, srcBytes: usize, dst: usize, mostBytes: usize, literals: usize): f64 {
+  const end = decodeBlocks(src, src + srcBytes, dst, dst + mostBytes, literals)
+  return end <= LAST_ERROR ? -(<f64>end) : <f64>(end - dst)
+}
+
 function decodeBlocks(src: usize, inputEnd: usize, dst: usize, outputEnd: usize, buffer: usize): usize {
   forgetHuffman()
   store<u32>(REPEATED_OFFSETS, 1)

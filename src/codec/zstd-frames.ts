@@ -34,31 +34,46 @@ interface FramePart {
   readonly size: number
 }
 
+/** Decodes a frame that does not say its size, to at most so many bytes. Returns how many these are. */
+export type FrameMeasure = (frame: Frame, mostBytes: number) => number
+
+/** Each takes the memory of a block at least while it is measured, however few bytes it has. */
+const MOST_SILENT_FRAMES = 1024
+
 /**
  * The frames that decode to so many bytes.
+ * @param measure asked about frames that do not say their size, but the last of them
  * @throws CodecError where the bytes are no complete frames, need a dictionary or say that they decode to
  *   another number
  */
-export function framePartsOf(bytes: Uint8Array, decodedBytes: number): readonly FramePart[] {
+export function framePartsOf(bytes: Uint8Array, decodedBytes: number, measure: FrameMeasure): readonly FramePart[] {
   const frames = framesOf(bytes)
   let end = 0
-  return sizesOf(frames, decodedBytes).map((size, i) => {
+  return sizesOf(frames, decodedBytes, measure).map((size, i) => {
     end += size
     return { frame: frames[i]!, start: end - size, size }
   })
 }
 
 /**
- * What each frame has to decode to: what it says, or, of the one that says nothing, what the others leave.
+ * What each frame has to decode to: what it says, or, of those that say nothing, what they are measured to
+ * have. The last of these has what the others leave.
  * @throws CodecError when that is not `decodedBytes` in all, so that no frame is given more room than the
  *   block has
  */
-function sizesOf(frames: readonly Frame[], decodedBytes: number): number[] {
+function sizesOf(frames: readonly Frame[], decodedBytes: number, measure: FrameMeasure): number[] {
   const known = frames.reduce((sum, { contentBytes = 0 }) => sum + contentBytes, 0)
-  const silent = frames.filter(({ contentBytes }) => contentBytes === undefined).length
-  if (silent > 1) throw malformed(`${silent} of its ${frames.length} frames do not say their size`)
+  let silent = frames.filter(({ contentBytes }) => contentBytes === undefined).length
+  if (silent > MOST_SILENT_FRAMES)
+    throw malformed(`${silent} of its ${frames.length} frames do not say their size, and ${MOST_SILENT_FRAMES} may`)
   if (known > decodedBytes || (silent === 0 && known < decodedBytes)) throw wrongLength('zstd', known, decodedBytes)
-  return frames.map(({ contentBytes = decodedBytes - known }) => contentBytes)
+  let left = decodedBytes - known
+  return frames.map((frame) => {
+    if (frame.contentBytes !== undefined) return frame.contentBytes
+    const size = --silent === 0 ? left : measure(frame, Math.min(mostContent(frame), left))
+    left -= size
+    return size
+  })
 }
 
 /** @throws CodecError where the bytes are no complete frames, or need a dictionary */
@@ -131,6 +146,21 @@ export function frameOf({ blocks, checksum }: Frame, contentBytes: number): Uint
   view.setUint32(5, contentBytes, true)
   out.set(blocks, 9)
   out.set(checksum, 9 + blocks.length)
+  return out
+}
+
+/**
+ * The frame with a header of ours that does not say its size.
+ * @param mostBytes it has at most so many, which the decoder looks back on
+ */
+export function unsizedFrameOf({ blocks, checksum }: Frame, mostBytes: number): Uint8Array {
+  const out = new Uint8Array(6 + blocks.length + checksum.length)
+  new DataView(out.buffer).setUint32(0, MAGIC, true)
+  out[4] = checksum.length
+  // A window of a power of two, from 1 KiB.
+  out[5] = Math.max(0, Math.ceil(Math.log2(Math.max(1, mostBytes))) - 10) << 3
+  out.set(blocks, 6)
+  out.set(checksum, 6 + blocks.length)
   return out
 }
 

@@ -1,12 +1,13 @@
 import { type Arena, withArena } from '../kernels/arena.ts'
 import { embedded, instantiate } from '../kernels/module.ts'
 import type { DecoderMaker, StreamDecoder } from './stream-decoder.ts'
-import { type Frame, framePartsOf, malformed } from './zstd-frames.ts'
+import { type Frame, type FrameMeasure, framePartsOf, malformed } from './zstd-frames.ts'
 import { ZSTD_BYTES, ZSTD_TEXT } from './zstd-wasm.generated.ts'
 
 /** What the module exports: `assembly/zstd/`. Numbers are byte addresses and lengths. */
 interface ZstdKernels {
   zstdDecode(src: number, srcBytes: number, dst: number, dstBytes: number, literals: number): number
+  zstdDecodeUpTo(src: number, srcBytes: number, dst: number, mostBytes: number, literals: number): number
 }
 
 /** Why a frame does not decode, by the module's error codes -1, -2, ... (assembly/zstd/layout.ts). */
@@ -50,7 +51,8 @@ export function hasZstdKernels(): boolean {
 export const zstdStreams: DecoderMaker = (arena) => {
   const decode = blocksDecoder(arena)
   return (src, srcBytes, dst, dstBytes) => {
-    for (const { frame, start, size } of framePartsOf(arena.bytes(src, srcBytes), dstBytes))
+    const measure: FrameMeasure = ({ blocks }, mostBytes) => measured(arena, blocks.byteOffset, blocks.length, mostBytes)
+    for (const { frame, start, size } of framePartsOf(arena.bytes(src, srcBytes), dstBytes, measure))
       decode(frame.blocks.byteOffset, frame.blocks.length, dst + start, size)
   }
 }
@@ -65,6 +67,21 @@ export const decodeFrame = ({ blocks }: Frame, contentBytes: number): Uint8Array
     const dst = arena.alloc(contentBytes)
     blocksDecoder(arena)(src, blocks.length, dst, contentBytes)
     return arena.bytes(dst, contentBytes).slice()
+  })
+
+/**
+ * Decodes a frame to at most so many bytes, and returns how many these are.
+ * @throws CodecError as {@link zstdStreams}
+ */
+export const measureFrame: FrameMeasure = ({ blocks }, mostBytes) =>
+  withArena((arena) => measured(arena, arena.put(blocks), blocks.length, mostBytes))
+
+const measured = (arena: Arena, src: number, srcBytes: number, mostBytes: number): number =>
+  arena.scratch(() => {
+    const literals = arena.alloc(LITERALS_BYTES)
+    const count = zstdKernels(arena).zstdDecodeUpTo(src, srcBytes, arena.alloc(mostBytes), mostBytes, literals)
+    if (count < 0) throw malformed(`${REASONS[-count - 1]} (${srcBytes} bytes of input, at most ${mostBytes} of output)`)
+    return count
   })
 
 /** Decodes the blocks of a frame. */

@@ -3,7 +3,7 @@ import { aboveLimit, checkSize } from './bounds.ts'
 import { wrongLength } from './codec.ts'
 import { platformZlib } from './platform-zlib.ts'
 import { type DecoderMaker, outside } from './stream-decoder.ts'
-import { continued, type Frame, frameOf, framePartsOf, framesOf, malformed, mostContent } from './zstd-frames.ts'
+import { continued, type Frame, type FrameMeasure, frameOf, framePartsOf, framesOf, malformed, mostContent, unsizedFrameOf } from './zstd-frames.ts'
 
 /**
  * Decodes Zstandard frames, one behind the other, by the platform's library where it has one. Where not, a
@@ -13,8 +13,9 @@ import { continued, type Frame, frameOf, framePartsOf, framesOf, malformed, most
  */
 export async function decode(bytes: Uint8Array, decodedBytes: number): Promise<Uint8Array> {
   const decodeFrame = await frameDecoder()
+  const measure = await frameMeasure()
   const parts: Uint8Array[] = []
-  for (const { frame, size } of framePartsOf(bytes, decodedBytes)) {
+  for (const { frame, size } of framePartsOf(bytes, decodedBytes, measure)) {
     const part = await decodeFrame(frame, size)
     if (part.length !== size) throw wrongLength('zstd', part.length, size)
     parts.push(part)
@@ -23,6 +24,31 @@ export async function decode(bytes: Uint8Array, decodedBytes: number): Promise<U
 }
 
 const frameDecoder = async (): Promise<FrameDecoder> => nativeDecoder() ?? portable()
+
+/** Measures frames by what else decodes here: rarely, so that no thread of the platform's own is asked. */
+async function frameMeasure(): Promise<FrameMeasure> {
+  const native = platformZlib()?.zstdDecompressSync
+  if (native !== undefined) return nativeMeasure(native)
+  const { hasZstdKernels, measureFrame } = await import('./zstd-wasm.ts')
+  return hasZstdKernels() ? measureFrame : interpretedMeasure()
+}
+
+const nativeMeasure =
+  (native: NonNullable<NonNullable<ReturnType<typeof platformZlib>>['zstdDecompressSync']>): FrameMeasure =>
+  (frame, mostBytes) =>
+    native(unsizedFrameOf(frame, mostBytes), {
+      maxOutputLength: Math.max(mostBytes, 1),
+      chunkSize: Math.min(mostBytes, 128 * 1024) + 64,
+    }).length
+
+async function interpretedMeasure(): Promise<FrameMeasure> {
+  const decodeUpTo = await interpretedUpTo()
+  return (frame, mostBytes) => {
+    const out = decodeUpTo(frame, mostBytes)
+    if (out === undefined) throw malformed(`a frame decodes to more than ${mostBytes} bytes, or not at all`)
+    return out.length
+  }
+}
 
 type FrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array | Promise<Uint8Array>
 type SyncFrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array
@@ -34,14 +60,17 @@ type SyncFrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array
 export async function loadZstdStreams(): Promise<DecoderMaker> {
   const native = platformZlib()?.zstdDecompressSync
   if (native)
-    return outsideOf((frame, size) => native(frameOf(frame, size), { maxOutputLength: Math.max(size, 1), chunkSize: size + 64 }))
+    return outsideOf(
+      (frame, size) => native(frameOf(frame, size), { maxOutputLength: Math.max(size, 1), chunkSize: size + 64 }),
+      nativeMeasure(native),
+    )
   const { hasZstdKernels, zstdStreams } = await import('./zstd-wasm.ts')
-  return hasZstdKernels() ? zstdStreams : outsideOf(await interpreted())
+  return hasZstdKernels() ? zstdStreams : outsideOf(await interpreted(), await interpretedMeasure())
 }
 
-const outsideOf = (decodeFrame: SyncFrameDecoder): DecoderMaker =>
+const outsideOf = (decodeFrame: SyncFrameDecoder, measure: FrameMeasure): DecoderMaker =>
   outside((bytes, into) => {
-    for (const { frame, start, size } of framePartsOf(bytes, into.length)) {
+    for (const { frame, start, size } of framePartsOf(bytes, into.length, measure)) {
       const part = decodeFrame(frame, size)
       if (part.length !== size) throw wrongLength('zstd', part.length, size)
       into.set(part, start)

@@ -9,7 +9,7 @@ import { withArena } from '../../kernels/arena.ts'
 import type { ElementBytes } from '../../kernels/copy.ts'
 import { filters } from '../../kernels/filters.ts'
 import { showJson } from './document.ts'
-import { castStep, deltaStep, fixedScaleOffsetStep, packbitsStep, shuffleStep } from './filters.ts'
+import { type BitField, bitFieldStep, castStep, deltaStep, fixedScaleOffsetStep, packbitsStep, shuffleStep } from './filters.ts'
 import type { CodecMetadata, StoredType } from './metadata.ts'
 import { type NumberType, numbersIn, numberTypeOf } from './numbers.ts'
 import { lengthPrefixedStep, reorderStep, valuesStep } from './stored-values.ts'
@@ -237,9 +237,41 @@ function astype(chain: Chain, { encode_dtype, decode_dtype }: Configuration): St
   return castStep('astype', stored, decoded)
 }
 
-function packbits(chain: Chain): Step {
+function packbits(chain: Chain, configuration: Configuration): Step {
+  if ('padding_encoding' in configuration) return bitField(chain, configuration)
   chain.become({ kind: 'u', bytes: 1, isBigEndian: false })
   return packbitsStep()
+}
+
+/** Other names that writers had for paddings. */
+const PADDINGS: Readonly<Record<string, BitField['padding']>> = {
+  none: 'none',
+  first_byte: 'first_byte',
+  start_byte: 'first_byte',
+  last_byte: 'last_byte',
+  end_byte: 'last_byte',
+}
+
+/** `packbits` of version 3, which makes bytes of elements by itself. */
+function bitField(chain: Chain, configuration: Configuration): Step {
+  const fail = (text: string, actual: unknown): never => {
+    throw new HyperslabError('CodecError', `packbits: ${text}`, { actual })
+  }
+  if (chain.isBytes) return fail('it comes behind the one that makes bytes of elements', configuration)
+  const { kind, bytes } = chain.numbers ?? fail('it is read here of numbers and bools alone', undefined)
+  const most = kind === 'b' ? 1 : 8 * bytes
+  const bit = (key: 'first_bit' | 'last_bit', usual: number): number => {
+    const value = configuration[key] ?? usual
+    if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < most) return value as number
+    return fail(`${key} is ${showJson(value)}, of elements of ${most} bits`, value)
+  }
+  const [firstBit, lastBit] = [bit('first_bit', 0), bit('last_bit', most - 1)]
+  if (lastBit < firstBit) fail(`last_bit ${lastBit} comes before first_bit ${firstBit}`, lastBit)
+  const name = configuration['padding_encoding']
+  const padding = PADDINGS[String(name)] ?? fail(`there is no padding_encoding ${showJson(name)} that is read here`, name)
+  chain.become({ kind: 'u', bytes: 1, isBigEndian: false })
+  chain.isBytes = true
+  return bitFieldStep({ bytes, firstBit, lastBit, isSigned: kind === 'i', padding })
 }
 
 /** The types a filter stores and decodes to: where it names none, that of the elements, and the same. */

@@ -84,6 +84,54 @@ export function packbitsStep(): Step {
   }
 }
 
+/** How a bit field lies in elements, and where a byte says how many bits of the last byte are padding. */
+export interface BitField {
+  /** Bytes of an element. */
+  readonly bytes: number
+  /** Of an element, from the least significant: the first and the last that are stored. */
+  readonly firstBit: number
+  readonly lastBit: number
+  /** Bits above the last one are copies of it. */
+  readonly isSigned: boolean
+  readonly padding: 'none' | 'first_byte' | 'last_byte'
+}
+
+/** Bits of elements one behind the other, the least significant first, as version 3 packs them. */
+export function bitFieldStep({ bytes, firstBit, lastBit, isSigned, padding }: BitField): Step {
+  const width = lastBit - firstBit + 1
+  const paddingBytes = padding === 'none' ? 0 : 1
+  const packedBytes = (count: number): number => Math.ceil((count * width) / 8)
+  return {
+    name: 'packbits',
+    encodedBytes: (decoded) => packedBytes(decoded / bytes) + paddingBytes,
+    decode(stored, decodedBytes) {
+      const count = decodedBytes! / bytes
+      const length = packedBytes(count)
+      if (stored.length !== length + paddingBytes) throw wrongLength('packbits', stored.length, length + paddingBytes)
+      const said = padding === 'none' ? undefined : stored[padding === 'first_byte' ? 0 : length]
+      const paddingBits = 8 * length - count * width
+      if (said !== undefined && said !== paddingBits)
+        throw new HyperslabError('CodecError', `packbits: ${said} bits are said to be padding, and ${paddingBits} are`, {
+          actual: said,
+          expected: paddingBits,
+        })
+      const packed = padding === 'first_byte' ? stored.subarray(1) : stored
+      const decoded = new Uint8Array(decodedBytes!)
+      for (let element = 0, at = 0; element < count; element++) {
+        const start = 8 * bytes * element
+        let bit = 0
+        for (let i = firstBit; i <= lastBit; i++, at++) {
+          bit = (packed[at >> 3]! >> (at & 7)) & 1
+          decoded[(start + i) >> 3]! |= bit << (i & 7)
+        }
+        if (isSigned && bit === 1)
+          for (let i = lastBit + 1; i < 8 * bytes; i++) decoded[(start + i) >> 3]! |= 1 << (i & 7)
+      }
+      return decoded
+    },
+  }
+}
+
 const sameType = (a: NumberType, b: NumberType): boolean =>
   a.kind === b.kind && a.bytes === b.bytes && (a.isBigEndian === b.isBigEndian || a.bytes === 1)
 
