@@ -3,7 +3,17 @@ import { aboveLimit, checkSize } from './bounds.ts'
 import { wrongLength } from './codec.ts'
 import { platformZlib } from './platform-zlib.ts'
 import { type DecoderMaker, outside } from './stream-decoder.ts'
-import { continued, type Frame, type FrameMeasure, frameOf, framePartsOf, framesOf, malformed, mostContent, unsizedFrameOf } from './zstd-frames.ts'
+import {
+  continued,
+  type Frame,
+  type FrameMeasure,
+  frameOf,
+  framePartsOf,
+  framesOf,
+  malformed,
+  mostContent,
+  unsizedFrameOf,
+} from './zstd-frames.ts'
 
 /**
  * Decodes Zstandard frames, one behind the other, by the platform's library where it has one. Where not, a
@@ -126,7 +136,8 @@ async function interpreted(): Promise<SyncFrameDecoder> {
 async function interpretedUpTo(): Promise<(frame: Frame, mostBytes: number) => Uint8Array | undefined> {
   const { decompress } = await import('fzstd')
   return (frame, mostBytes) => {
-    // The frame goes on with bytes nobody knows: where these are, the others end. Behind them are zeros.
+    // The frame goes on with bytes that nothing else has: where these are, the others end. What is behind
+    // them is what fzstd works with.
     const mark = Uint8Array.from({ length: 8 }, () => 1 + Math.random() * 255)
     let out: Uint8Array
     try {
@@ -137,10 +148,9 @@ async function interpretedUpTo(): Promise<(frame: Frame, mostBytes: number) => U
       if (!(cause instanceof RangeError)) throw cause
       return undefined
     }
-    let end = out.length
-    while (end > 0 && out[end - 1] === 0) end--
-    const start = end - mark.length
-    return mark.every((byte, i) => byte === out[start + i]) ? out.subarray(0, start) : undefined
+    let start = out.length - mark.length
+    while (start >= 0 && !(out[start] === mark[0] && mark.every((byte, i) => byte === out[start + i]))) start--
+    return start < 0 ? undefined : out.subarray(0, start)
   }
 }
 

@@ -150,14 +150,7 @@ export async function unknownPlace({ store, path }: StoredAt, kinds: string, cau
  * @param format what {@link formatIn} has found there
  */
 export async function zarrIn({ store, path }: StoredAt, format: PlaceFormat, options: ReferenceOptions = {}): Promise<StoredAt> {
-  if (format === 'zip') {
-    const { ZipStore } = await import('../store/zip/zip.ts')
-    const archive = new ZipStore({ store, path })
-    // Whoever archives a folder often has the folder itself in the archive.
-    const tops = new Set((await archive.list('', { signal: options.signal })).map((key) => key.replace(/\/.*/s, '/')))
-    const [top = ''] = tops
-    return { store: archive, path: tops.size === 1 && top.endsWith('/') ? top : '' }
-  }
+  if (format === 'zip') return (await import('./zip-root.ts')).zarrInArchive({ store, path }, options.signal)
   if (format === 'references') {
     const { storeOfReferences } = await import('./reference-store.ts')
     return { store: await storeOfReferences(store, path, options), path: '' }

@@ -45,7 +45,7 @@ afterEach(() => {
 describe.each([...(native === undefined ? [] : ['native']), 'module', 'fzstd'])('%s', (which) => {
   const choose = (): void => {
     if (which === 'fzstd')
-      vi.doMock('../../src/codec/zstd-wasm.js', () => ({ hasZstdKernels: () => false, decodeFrame: undefined }))
+      vi.doMock('../../src/codec/zstd-wasm.js', () => ({ hasZstdKernels: () => false, decodeFrame: undefined, measureFrame: undefined }))
     if (which !== 'native') vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
   }
 
@@ -148,6 +148,25 @@ describe.each([...(native === undefined ? [] : ['native']), 'module', 'fzstd'])(
     const before = process.memoryUsage().arrayBuffers
     await failure(decodeUnsized(silentFrame(Array(5000).fill(100_000)), 1_000_000))
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 24)
+  })
+
+  test('several frames that do not say their size decode to what they have, and no more than there is room for', async () => {
+    choose()
+    const bytes = contents()[5]![1].subarray(0, 20_000)
+    const telling = await zstd().encode(bytes)
+    const silent = concat(Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 20 << 3), framesOf(telling)[0]!.blocks)
+    const sevens = (count: number): Uint8Array => new Uint8Array(count).fill(7)
+    const frames = concat(silent, skippable(2), silentFrame([5, 70_000]), telling, silentFrame([0]), silent, silentFrame([300]))
+    const decoded = concat(bytes, sevens(70_005), bytes, bytes, sevens(300))
+    expectSameBytes(await decode(frames, decoded.length), decoded)
+    await failure(decode(frames, decoded.length - 1))
+    await failure(decode(frames, decoded.length + 1))
+    // The first frame has more than the chunk.
+    const bomb = silentFrame(Array(5000).fill(100_000))
+    const before = process.memoryUsage().arrayBuffers
+    await failure(decode(concat(bomb, silentFrame([1])), 1_000_000))
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 24)
+    expect(await failure(decode(concat(...Array(1025).fill(silentFrame([1]))), 1025))).toContain('1025 of its 1025 frames')
   })
 
   test('damage gives a CodecError or bytes of the right length, and never hangs', async () => {

@@ -124,8 +124,7 @@ export function bitFieldStep({ bytes, firstBit, lastBit, isSigned, padding }: Bi
           bit = (packed[at >> 3]! >> (at & 7)) & 1
           decoded[(start + i) >> 3]! |= bit << (i & 7)
         }
-        if (isSigned && bit === 1)
-          for (let i = lastBit + 1; i < 8 * bytes; i++) decoded[(start + i) >> 3]! |= 1 << (i & 7)
+        if (isSigned && bit === 1) for (let i = lastBit + 1; i < 8 * bytes; i++) decoded[(start + i) >> 3]! |= 1 << (i & 7)
       }
       return decoded
     },

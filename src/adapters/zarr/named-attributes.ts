@@ -5,7 +5,10 @@ export interface NamedAttributes extends Map<string, unknown> {
   typed(name: string): { readonly type: string; readonly value: unknown } | undefined
 }
 
-/** Attributes by name. A whole number that is spelt as a float, `10.0`, has the type `float64`; no other has one. */
+/**
+ * Attributes by name. A whole number that is spelt as a float, `10.0`, has the type `float64`; no other has
+ * one.
+ */
 export function namedAttributes(attrs: Readonly<Record<string, unknown>>): NamedAttributes {
   const map = new Map<string, unknown>()
   const typed = (name: string) => (floatsIn(map).has(name) ? { type: 'float64', value: map.get(name) } : undefined)

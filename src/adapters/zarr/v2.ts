@@ -58,7 +58,7 @@ export function parseArrayV2(metadata: unknown, attributes: unknown): ZarrArrayM
 /** Where version 2 has the names of dimensions, which are no attribute of the data. */
 export const DIMENSIONS = '_ARRAY_DIMENSIONS'
 
-/** Whether the attribute `_FillValue` means nothing: the fill value of the metadata is there, and is another. */
+/** Whether the attribute `_FillValue` means nothing: the metadata have another fill value, which counts. */
 function isIdle(attrs: JsonObject, fillValue: ScalarOf<DType> | undefined, type: StoredType): boolean {
   if (fillValue === undefined) return false
   const { values, nan } = parseMissing({ version: 3, type, fillValue, attrs: { _FillValue: attrs['_FillValue'] }, isNamed: true })

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import type { StoredType } from '../../../src/adapters/zarr/metadata.ts'
+import { parseCodecs } from '../../../src/adapters/zarr/v3.ts'
 import { type NumericDType, toBytes } from '../../../src/core/dtype.ts'
 import { expectSameBytes, noise, sample } from '../../kernels/support.ts'
 import { startNumcodecs } from '../../support/numcodecs.ts'
@@ -185,4 +186,56 @@ test('configurations that are none', () => {
     expect(decode('vlen-array', {})).rejects.toThrow(/codec 'vlen-array' is not read here/),
     expect(decode('blosc', { cname: 'snappy' })).rejects.toThrow(/blosc with snappy inside is not read/),
   ])
+})
+
+describe('packbits of version 3', () => {
+  /** The bits of elements, the least significant first, as bytes. */
+  const packed = (elements: readonly bigint[], first: number, last: number): number[] => {
+    const bits = elements.flatMap((element) =>
+      Array.from({ length: last - first + 1 }, (_, i) => Number((element >> BigInt(first + i)) & 1n)),
+    )
+    return Array.from({ length: Math.ceil(bits.length / 8) }, (_, byte) =>
+      bits.slice(8 * byte, 8 * byte + 8).reduce((sum, bit, i) => sum | (bit << i), 0),
+    )
+  }
+  const codecsOf = (configuration?: object) =>
+    parseCodecs([configuration === undefined ? 'packbits' : { name: 'packbits', configuration }])
+
+  test('bools are a bit each, with and without a byte that tells the padding', async () => {
+    const bools = [1, 0, 1, 1, 0, 0, 0, 1, 1]
+    const bytes = packed(bools.map(BigInt), 0, 0)
+    const decoded = (configuration: object | undefined, stored: readonly number[]) =>
+      decodeStored(codecsOf(configuration), TYPES['|b1']!, [9], Uint8Array.from(stored))
+    for (const [configuration, stored] of [
+      [undefined, bytes],
+      [{}, bytes],
+      [{ padding_encoding: 'none' }, bytes],
+      [{ padding_encoding: 'first_byte' }, [7, ...bytes]],
+      [{ padding_encoding: 'start_byte' }, [7, ...bytes]],
+      [{ padding_encoding: 'last_byte', first_bit: null, last_bit: null }, [...bytes, 7]],
+    ] as const)
+      expect([...(await decoded(configuration, stored))]).toEqual(bools)
+    for (const [configuration, stored, text] of [
+      [{ padding_encoding: 'first_byte' }, [6, ...bytes], /6 bits are said to be padding, and 7 are/],
+      [{ padding_encoding: 'none' }, [7, ...bytes], /3 bytes instead of 2/],
+      [{ padding_encoding: 'middle' }, bytes, /no padding_encoding "middle"/],
+      [{ last_bit: 1 }, bytes, /last_bit is 1, of elements of 1 bits/],
+    ] as const)
+      await expect(async () => decoded(configuration, stored)).rejects.toThrow(text)
+  })
+
+  test.each([
+    ['int16', '<i2', 0, 4, [1n, -1n, 15n, -16n]],
+    ['int16', '<i2', 2, 9, [4n, -4n, 508n, -512n]],
+    ['uint16', '<u2', 0, 11, [1n, 4095n, 2048n]],
+    ['float32', '<f4', 0, 31, [0x3f800000n, 0xc0490fdbn]],
+  ] as const)('bits of %s, %s, from %d to %d', async (_, type, first_bit, last_bit, values) => {
+    const { bytes } = TYPES[type]!
+    const stored = Uint8Array.from(packed(values.map((value) => BigInt.asUintN(64, value)), first_bit, last_bit)) // biome-ignore format: one line
+    const decoded = await decodeStored(codecsOf({ first_bit, last_bit }), TYPES[type]!, [values.length], stored)
+    const expected = values.flatMap((value) =>
+      Array.from({ length: bytes! }, (_, i) => Number((BigInt.asUintN(64, value) >> BigInt(8 * i)) & 255n)),
+    )
+    expect([...decoded]).toEqual(expected)
+  })
 })

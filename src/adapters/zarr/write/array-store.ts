@@ -135,7 +135,7 @@ function metadataOf({ source }: DiskArray, array: string): JsonObject {
   }
 }
 
-/** The attributes of an array, and in them which of its elements are missing: they read as those of the array. */
+/** The attributes of an array, which tell the same elements to be missing as the array does. */
 export function storedAttributes(source: BlockSource): JsonObject {
   const { dtype } = source
   const own = arrayAttributes(source.attrs, dtype)

@@ -163,9 +163,9 @@ export const shardingCodec = (chunkShape: readonly number[], codecs: readonly Co
   },
 })
 
-/** Attributes that describe how another version or format lays an array out, and would be wrong of this one. */
+/** Attributes that describe how another version or format lays an array out. */
 const LAYOUT = /^(_ARRAY_DIMENSIONS|_(NCZARR|nczarr)_.*)$/
-/** Attributes that say how bytes of text were decoded: elements are text here, and Python would decode them again. */
+/** Attributes that say how bytes became text. Elements are text here, and Python would decode them again. */
 const OF_TEXT = ['_FillValue', '_Encoding']
 
 /**

@@ -1,0 +1,49 @@
+import { HyperslabError } from '../core/errors.ts'
+import type { Signal } from '../core/signal.ts'
+import type { Store } from '../store/store.ts'
+
+/** Metadata of a Zarr array or group, right in a folder. */
+const METADATA = /^(zarr\.json|\.z(group|array|metadata|attrs))$/
+/** Files that macOS adds to archives and folders. They are no part of the data. */
+const OF_MACOS = /(^|\/)(__MACOSX\/|\._[^/]*$|\.DS_Store$)/
+
+/**
+ * The Zarr store in a zip archive: at its root, or in the only folder that holds one. Archives that a person
+ * makes hold the folder itself, and those of macOS a second folder beside it.
+ * @throws InvalidArgumentError where there are several
+ */
+export async function zarrInArchive(
+  { store, path }: { readonly store: Store; readonly path: string },
+  signal: Signal | undefined,
+): Promise<{ readonly store: Store; readonly path: string }> {
+  const { ZipStore } = await import('../store/zip/zip.ts')
+  const archive = new ZipStore({ store, path })
+  const keys = (await archive.list('', { deep: true, signal })).filter((key) => !OF_MACOS.test(key))
+  for (let root = ''; ; ) {
+    const below = new Set<string>()
+    const stores = new Set<string>()
+    let isStore = false
+    let isOnly = true
+    for (const key of keys) {
+      if (!key.startsWith(root)) continue
+      const [top, next] = key.slice(root.length).split('/', 2) as [string, string?]
+      if (next === undefined) {
+        isStore ||= METADATA.test(top)
+        isOnly = false
+      } else {
+        below.add(top)
+        if (METADATA.test(next)) stores.add(top)
+      }
+    }
+    if (isStore) return { store: archive, path: root }
+    if (stores.size > 1) {
+      const names = [...stores].sort().map((name) => `'${root}${name}'`)
+      const text = `the archive holds ${stores.size} Zarr stores, ${names.slice(0, 5).join(', ')}${names.length > 5 ? ', …' : ''}; \
+open one of them by { store: new ZipStore({ store, path }), path: ${names[0]} }`
+      throw new HyperslabError('InvalidArgumentError', text, { file: store.describe(path), actual: names })
+    }
+    const [only] = stores.size === 1 ? stores : isOnly && below.size === 1 ? below : []
+    if (only === undefined) return { store: archive, path: '' }
+    root = `${root}${only}/`
+  }
+}

@@ -1,0 +1,57 @@
+import { zipSync } from 'fflate'
+import { expect, test } from 'vitest'
+import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { openZarr, type ZarrGroup } from '../../src/runtime/zarr.ts'
+import { MemoryStore } from '../../src/store/memory.ts'
+
+const json = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value))
+const layout = {
+  zarr_format: 2,
+  shape: [2],
+  chunks: [2],
+  dtype: '|i1',
+  order: 'C',
+  fill_value: null,
+  compressor: null,
+  filters: null,
+}
+/** A store whose array `v` has two values. */
+const store = (folder: string, values = [1, 2]): Record<string, Uint8Array> => ({
+  [`${folder}.zgroup`]: json({ zarr_format: 2 }),
+  [`${folder}v/.zarray`]: json(layout),
+  [`${folder}v/.zattrs`]: json({ _ARRAY_DIMENSIONS: ['x'] }),
+  [`${folder}v/0`]: Uint8Array.from(values),
+})
+const MACOS = {
+  '__MACOSX/._data.zarr': Uint8Array.of(0, 5, 22, 7),
+  '__MACOSX/data.zarr/._.zgroup': Uint8Array.of(0, 5, 22, 7),
+  '.DS_Store': Uint8Array.of(0, 0, 0, 1),
+}
+
+async function archive(files: Record<string, Uint8Array>): Promise<{ store: MemoryStore; path: string }> {
+  const memory = new MemoryStore()
+  await memory.put('a.zip', zipSync(files, { level: 0 }))
+  return { store: memory, path: 'a.zip' }
+}
+
+test.each([
+  ['at its root', store('')],
+  ['at its root, beside a folder', { ...store(''), 'notes/readme.txt': json('') }],
+  ['in one folder', store('data.zarr/')],
+  ['in folders in each other', store('home/me/data.zarr/')],
+  ['in one folder, packed by macOS', { ...store('data.zarr/'), ...MACOS }],
+  ['beside a folder of another kind', { ...store('data.zarr/'), 'notes/readme.txt': json('') }],
+] as const)('a store in an archive is found %s, by the dataset and by the store', async (_, files) => {
+  const place = await archive(files)
+  await using ds = await openDataset(place)
+  expect([...((await ds.get('v').values()) as Iterable<number>)]).toEqual([1, 2])
+  const group = (await openZarr(place)) as ZarrGroup
+  expect([...((await (await group.array('v')).get()) as { data: Iterable<number> }).data]).toEqual([1, 2])
+})
+
+test('an archive of two stores is refused, and the error names both', async () => {
+  const place = await archive({ ...store('b.zarr/'), ...store('a.zarr/', [3, 4]), ...MACOS })
+  const error = { tag: 'InvalidArgumentError', message: expect.stringMatching(/2 Zarr stores, 'a\.zarr', 'b\.zarr'/) }
+  await expect(openDataset(place)).rejects.toMatchObject(error)
+  await expect(openZarr(place)).rejects.toMatchObject(error)
+})
