@@ -113,7 +113,7 @@ describe.skipIf(python === undefined)('what is written reads in xarray as its so
     // JSON has no float32: factors of this type decode to float64 from Zarr, also where xarray has written it.
     const { variables } = await ask({ path: at('x3.zarr'), kind: 'zarr' })
     for (const [name, { dtype }] of Object.entries(variables)) source.variables[name] = { ...source.variables[name]!, dtype }
-  })
+  }, 120_000)
 
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
