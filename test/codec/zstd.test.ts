@@ -45,7 +45,11 @@ afterEach(() => {
 describe.each([...(native === undefined ? [] : ['native']), 'module', 'fzstd'])('%s', (which) => {
   const choose = (): void => {
     if (which === 'fzstd')
-      vi.doMock('../../src/codec/zstd-wasm.js', () => ({ hasZstdKernels: () => false, decodeFrame: undefined, measureFrame: undefined }))
+      vi.doMock('../../src/codec/zstd-wasm.js', () => ({
+        hasZstdKernels: () => false,
+        decodeFrame: undefined,
+        measureFrame: undefined,
+      }))
     if (which !== 'native') vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
   }
 
