@@ -187,7 +187,7 @@ export function arrayAttributes(attributes: NewAttributes | undefined, dtype: DT
  */
 export function attributesDocument(attributes: NewAttributes = {}, dtype?: DType): JsonObject {
   const floats: string[] = []
-  const document = Object.fromEntries(
+  const json = Object.fromEntries(
     entriesOf(attributes).map(([name, value]) => {
       if (name === '_FillValue' && dtype !== undefined && isFloat(dtype) && typeof value === 'number')
         return [name, missingDocument(value, dtype)]
@@ -197,7 +197,7 @@ export function attributesDocument(attributes: NewAttributes = {}, dtype?: DType
       return [name, isFloats && Array.isArray(made) ? markFloats(made, made.keys()) : made]
     }),
   )
-  return markFloats(document, floats)
+  return markFloats(json, floats)
 }
 
 /** Whether an attribute has a type of floats, or was spelt as one. */
