@@ -112,6 +112,16 @@ const TESTS: Record<string, () => Promise<void>> = {
     const t = (await from(raw('t', 'int16', Int16Array.of(1), { valid_min: 0, units: 'K' }))).get('t')
     expect([t.attrs, t.encoding['valid_min']]).toEqual([{ units: 'K' }, 0])
   },
+  'text is never missing': async () => {
+    const attributes = [{ name: '_FillValue', type: 'char' as const, value: ' ' }]
+    const variables = [{ name: 't', type: 'char' as const, dimensions: ['n'], attributes, values: [32] }]
+    const ds = await openDataset(new Blob([writeNetcdf({ dimensions: [['n', 1]], variables }) as never]))
+    expect(await ds.get('t').get()).toBe(' ')
+  },
+  'unsigned values of signed types are floats': async () => {
+    const ds = await from(raw('t', 'int8', Int8Array.of(-1, 1), { _Unsigned: 'true' }))
+    expect(await ds.get('t').values()).toEqual(Float32Array.of(255, 1))
+  },
   'bounds are coordinates': async () => {
     const ds = await from(
       raw('x', 'float64', Float64Array.of(1, 2), { bounds: 'b' }),
