@@ -362,7 +362,8 @@ const TYPES = /^(u?int(8|16|32|64)|float(32|64)|string|bool|binary|timestamp_ns)
 const isTyped = (value: unknown): value is { readonly type: string; readonly value: unknown } =>
   typeof value === 'object' &&
   value !== null &&
-  Object.keys(value).sort().join() === 'type,value' &&
+  // NaN of containers has its bits beside it.
+  /^(bits,)?type,value$/.test(Object.keys(value).sort().join()) &&
   TYPES.test(String((value as { readonly type: unknown }).type))
 
 /** @throws InvalidArgumentError for lengths along dimensions that there are not */

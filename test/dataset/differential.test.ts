@@ -41,9 +41,9 @@ function report(spec: Spec, differences: readonly Difference[]): string {
 }
 
 describe.skipIf(peers[0] === undefined)('differential', () => {
-  test.concurrent.each(LANES)(
+  test.concurrent.for(LANES)(
     'generated files are decoded, selected and written again as xarray reads them, lane %i',
-    async (lane) => {
+    async (lane, { expect }) => {
       console.info(`differential: HYPERSLAB_DIFFERENTIAL=${COUNT} HYPERSLAB_SEED=${SEED}`)
       let number = 0
       const property = fc.asyncProperty(specs, async (spec) => {
@@ -57,6 +57,7 @@ describe.skipIf(peers[0] === undefined)('differential', () => {
         seed: SEED + lane,
         interruptAfterTimeLimit: 3_600_000,
       })
+      expect(number).toBeGreaterThan(0)
     },
     3_600_000,
   )

@@ -202,7 +202,7 @@ function same(
 const instantIn = (text: string, calendar: Calendar): bigint => parseTimeLabel(text.replace(' ', 'T'), calendar).start
 
 /** Attributes that decoding uses: xarray keeps some, which it does not use. */
-const USED = new Set(['scale_factor', 'add_offset', '_FillValue', 'missing_value', '_Unsigned', 'valid_min', 'valid_max', 'valid_range', 'units', 'calendar', 'dtype', 'coordinates', '_ARRAY_DIMENSIONS']) // biome-ignore format: a list
+const USED = new Set(['scale_factor', 'add_offset', '_FillValue', 'missing_value', '_Unsigned', 'valid_min', 'valid_max', 'valid_range', 'units', 'calendar', 'dtype', 'coordinates']) // biome-ignore format: a list
 
 /** What one variable is here and there. */
 export function compareVariable(

@@ -47,7 +47,8 @@ const widthOf = (type: AttributeType): number => WIDTHS.findIndex((types) => typ
 const isFloating = (type: AttributeType): boolean => type === 'float' || (type !== 'integer' && isFloat(type))
 
 function typeOf({ attrs, typed }: Bounded, key: string): AttributeType {
-  const told = typed?.typed?.(key)?.type.replace('[]', '')
+  // JSON tells no widths, whatever type its numbers are written with.
+  const told = typed?.isFloat === undefined ? typed?.typed?.(key)?.type.replace('[]', '') : undefined
   if (told !== undefined) return told as NumericDType
   const value = attrs[key]
   if (ArrayBuffer.isView(value))
