@@ -75,18 +75,19 @@ describe('a server that answers every name with a page', () => {
     expect(report.findings.map(({ file }) => file)).toContain(`${rude.origin}/a.1.af`)
   })
 
-  test('nor where the page is another one each time, or larger than any', async () => {
-    for (const page of [() => text(PAGE + Math.random()), () => new Uint8Array(2 ** 20 + 1)]) {
-      rude.manners = () => ({ page: page() })
-      await expect(open(`${rude.origin}/a.af`)).rejects.toMatchObject({ tag: 'FormatError' })
-    }
+  test.each<[string, () => Uint8Array, string]>([
+    ['another one each time', () => text(PAGE + Math.random()), 'StoreError'],
+    ['larger than any', () => new Uint8Array(2 ** 20 + 1), 'FormatError'],
+  ])('a page that is %s is never taken for a missing sidecar', async (_, page, tag) => {
+    rude.manners = () => ({ page: page() })
+    await expect(open(`${rude.origin}/a.af`)).rejects.toMatchObject({ tag, details: { file: `${rude.origin}/a.3.af` } })
   })
 
-  test('one container for every name is one, without sidecars', async () => {
+  test('one container for every name, as HTML, is none', async () => {
     const base = files.get('a.af')!
     rude.reset()
     rude.manners = { page: base }
-    expect(await valuesAt(`${rude.origin}/a.af`)).toEqual(Uint8Array.of(1, 1, 1))
+    await expect(open(`${rude.origin}/a.af`)).rejects.toMatchObject({ tag: 'NotFoundError' })
   })
 })
 

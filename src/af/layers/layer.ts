@@ -244,10 +244,11 @@ export async function readEnd(
   const { absences } = options
   const tail = await readTail(store, key, TAIL_BYTES, options)
   if (tail === undefined) return undefined
-  absences?.known(key, tail)
   const { bytes, size, etag } = tail
   const end = bytes.length - TRAILER_BYTES
   const footerBytes = readTrailer(bytes.subarray(Math.max(0, end)), FOOTER_MAGIC, size)
+  // A login page is never the known object: it has no trailer.
+  absences?.known(key, tail)
   const { room = { bytes: limits.footerBytes } } = options
   if (footerBytes > room.bytes) {
     const text = `a footer of ${footerBytes} bytes is more than limits.footerBytes leaves, ${room.bytes}`

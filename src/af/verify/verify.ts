@@ -4,13 +4,14 @@ import { HyperslabError, within } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { checkCrc } from '../../engine/integrity.ts'
 import { crc32cOf } from '../../kernels/crc32c.ts'
+import { Absences } from '../../store/absences.ts'
 import { STORE_CHECKS, type Store, type StoreOptions } from '../../store/store.ts'
 import { checkFooter, decodeFooter } from '../format/footer.ts'
 import { withDefaultLimits } from '../format/limits.ts'
 import { ArrayState } from '../layers/array-state.ts'
 import { AMBIGUOUS_ATTRIBUTES } from '../layers/attributes.ts'
 import type { OpenOptions } from '../layers/file-options.ts'
-import { checksumsIn, Layer, readEnd } from '../layers/layer.ts'
+import { checksumsIn, Layer, type LayerOptions, readEnd } from '../layers/layer.ts'
 import { listSidecars } from '../layers/listed.ts'
 import { checkLayerCount, Paths, probe } from '../layers/paths.ts'
 import { arraysIn, Stack } from '../layers/stack.ts'
@@ -81,7 +82,10 @@ export async function verifyContainer(
   { signal, onProgress, deep = false }: VerifyOptions,
 ): Promise<Verification> {
   const report = new Report()
-  const { files, whole } = await openLayers(store, paths, settings, report, { signal })
+  // Sidecars that were not found are confirmed before anything counts without them.
+  const absences = new Absences(store)
+  const options = { signal, absences, onUnproved: absences.onUnproved }
+  const { files, whole } = await absences.settled(() => openLayers(store, paths, settings, report, options), signal)
   // Without a base nothing tells which sidecars count, so all of them are looked through.
   const stack = files[0]?.number === 0 ? new Stack(files) : undefined
   const layers = stack?.layers ?? files
@@ -104,7 +108,7 @@ async function openLayers(
   paths: Paths,
   settings: VerifySettings,
   report: Report,
-  options: StoreOptions,
+  options: LayerOptions,
 ): Promise<{ files: Layer[]; whole: boolean }> {
   const { layer: last = Number.POSITIVE_INFINITY } = settings
   const listed = store.list === undefined ? undefined : await listedIn(store, paths, report, options)
@@ -180,7 +184,7 @@ async function openLayer(
   number: number,
   { limits }: VerifySettings,
   report: Report,
-  options: StoreOptions,
+  options: LayerOptions,
 ): Promise<Layer | undefined> {
   const file = store.describe(key)
   const end = await readEnd(store, key, limits, options)
