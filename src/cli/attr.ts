@@ -11,7 +11,7 @@ import { oneLine, UsageError } from './failure.ts'
 import { formatAt } from './found.ts'
 import { importFirst } from './netcdf-file.ts'
 import { openPlace } from './open-place.ts'
-import { addPlaceOptions, type JsonOption, jsonOption, PLACE, type PlaceOptions, parseNames } from './options.ts'
+import { addPlaceOptions, type JsonOption, jsonOption, notFoundAt, PLACE, type PlaceOptions, parseNames } from './options.ts'
 import { print, printLines, table } from './output.ts'
 
 const NUMBERS = ['float64', 'float32', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64'] as const
@@ -112,7 +112,7 @@ async function change(path: string, array: string, changes: Changes, options: Op
   if (format === 'container') {
     for (const name of ['layer', 'names', 'group'] as const)
       if (options[name] !== undefined) throw new UsageError(`--${name} is for reading, and attributes of a container are changed`)
-    await using file = await open(path)
+    await using file = await open(path, notFoundAt(path, options))
     const { attrs } = array === '.' ? file : file.array(array)
     await within({ file: path, ...(array !== '.' && { array }) }, async () => {
       for (const name of removed) if (!attrs.delete(name)) throw noAttribute(name, attrs, { file: path, array })
@@ -125,7 +125,11 @@ async function change(path: string, array: string, changes: Changes, options: Op
     })
     return
   }
-  await using root = await openZarr(path, { mode: 'r+', ...(options.names && { names: options.names }) })
+  await using root = await openZarr(path, {
+    mode: 'r+',
+    ...notFoundAt(path, options),
+    ...(options.names && { names: options.names }),
+  })
   const node = await nodeAt(root, array === '.' ? undefined : array, options.group)
   const values: Record<string, unknown> = {}
   for (const name of removed) {

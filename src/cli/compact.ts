@@ -3,7 +3,7 @@ import { type ArrayFile, open, type Progress } from '../runtime/index.ts'
 import { interruptible } from './failure.ts'
 import { formatAt } from './found.ts'
 import { importFirst } from './netcdf-file.ts'
-import { addCodecOptions, type CodecOptions, checkCodecOptions } from './options.ts'
+import { addCodecOptions, type CodecOptions, checkCodecOptions, type NotFoundOption } from './options.ts'
 import { count, printLines, showBytes, table } from './output.ts'
 import { progressLine } from './progress.ts'
 
@@ -14,7 +14,7 @@ export function addCompact(program: Command): void {
     .argument('<file>', 'a container (.af)')
   addCodecOptions(command)
     .addHelpText('after', '\nExample:\n  $ hyperslab compact climate.af --codec zstd --level 9')
-    .action(async (path: string, options: CodecOptions) => {
+    .action(async (path: string, options: CodecOptions & NotFoundOption) => {
       checkCodecOptions(options)
       if ((await formatAt(path)) === 'netcdf') throw importFirst(path, 'which has one layer')
       await using file = await open(path, options)

@@ -1,8 +1,14 @@
 import type { Command } from 'commander'
 import { copyPlace } from '../runtime/copy-place.ts'
 import { interruptible, RESUMABLE } from './failure.ts'
+import { type NotFoundOption, notFoundAt } from './options.ts'
 import { count, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
+
+interface CpOptions extends NotFoundOption {
+  readonly followLinks?: boolean
+  readonly overwrite?: boolean
+}
 
 export function addCp(program: Command): void {
   program
@@ -22,19 +28,14 @@ Examples
   $ hyperslab cp climate.af s3://bucket/climate.af
   $ hyperslab cp https://example.org/climate.zarr climate.zarr`,
     )
-    .action(
-      async (
-        from: string,
-        to: string,
-        { overwrite = false, followLinks }: { readonly overwrite?: boolean; readonly followLinks?: boolean },
-      ) => {
-        const line = progressLine('copying', 'objects')
-        const { objects, bytes, kept } = await interruptible(
-          (signal) => copyPlace(from, to, { overwrite, followLinks, signal, onProgress: line.update }),
-          RESUMABLE,
-        ).finally(line.end)
-        const there = kept === 0 ? '' : `, ${kept} there already`
-        await printLines([`${to}: ${count(objects, 'object')}, ${showBytes(bytes)}${there}`])
-      },
-    )
+    .action(async (from: string, to: string, { overwrite = false, followLinks, ...options }: CpOptions) => {
+      const line = progressLine('copying', 'objects')
+      const { objects, bytes, kept } = await interruptible(
+        (signal) =>
+          copyPlace(from, to, { ...notFoundAt(from, options), overwrite, followLinks, signal, onProgress: line.update }),
+        RESUMABLE,
+      ).finally(line.end)
+      const there = kept === 0 ? '' : `, ${kept} there already`
+      await printLines([`${to}: ${count(objects, 'object')}, ${showBytes(bytes)}${there}`])
+    })
 }

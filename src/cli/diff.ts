@@ -11,11 +11,11 @@ import { EXIT } from './failure.ts'
 import { elementJson, elementText } from './format.ts'
 import { type RawOption, rawOption, selectArray, shownAs } from './labelled.ts'
 import { openPlace } from './open-place.ts'
-import { type JsonOption, jsonOption, numberFrom, PLACE, parseNames } from './options.ts'
+import { type JsonOption, jsonOption, type NotFoundOption, numberFrom, PLACE, parseNames } from './options.ts'
 import { count, print, printLines } from './output.ts'
 import type { Place, PlacedArray } from './place.ts'
 
-interface Options extends RawOption, JsonOption {
+interface Options extends RawOption, JsonOption, NotFoundOption {
   readonly tolerance?: number
   readonly relative?: number
   readonly variables?: readonly string[]
@@ -41,8 +41,9 @@ Example
   $ hyperslab diff tas.nc climate.af --tolerance 0.01`,
     )
     .action(async (first: string, second: string, options: Options) => {
-      await using a = await openPlace(first, {})
-      await using b = await openPlace(second, {})
+      const at = options.notFound === undefined ? {} : { notFound: options.notFound }
+      await using a = await openPlace(first, at)
+      await using b = await openPlace(second, at)
       const found = await differences(a, b, options)
       if (options.json) await print([`${JSON.stringify(found.map(plain), null, 2)}\n`])
       else await printLines(found.length === 0 ? ['nothing differs'] : found.map(lineOf))

@@ -6,7 +6,7 @@ import { shareMemory } from '../runtime/memory-bound.ts'
 import { sourceVersion } from '../runtime/source-version.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from './failure.ts'
 import { writeNewFile } from './new-file.ts'
-import { addWritingOptions, integerBetween, PLACE, type WritingOptions } from './options.ts'
+import { addWritingOptions, integerBetween, notFoundAt, PLACE, type WritingOptions } from './options.ts'
 import { count, printError, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
 import { copyByQueue } from './queued-copy.ts'
@@ -44,23 +44,41 @@ Examples
     .action(async (input: string, output: string, options: Options) => {
       const format = (Object.keys(FORMATS) as (keyof typeof FORMATS)[]).find((name) => FORMATS[name].test(output))
       if (format === undefined) throw new UsageError(`the name of the output ends in .zarr, .af or .csv, '${output}' does not`)
-      const { variables, group, memory, queue, prefix, taskBytes, scratch, dryRun, progress, ...writing } = options
+      const {
+        variables,
+        group,
+        memory,
+        queue,
+        prefix,
+        taskBytes,
+        scratch,
+        dryRun,
+        progress,
+        notFound: _notFound,
+        ...writing
+      } = options
+      const at = notFoundAt(input, options)
       if (isQueued(options)) {
         if (format === 'csv') throw new UsageError(`--queue is for Zarr and containers, and ${output} is a table`)
-        const source = { dataset: input, ...(group !== undefined && { group }), ...(variables !== undefined && { variables }) }
+        const source = {
+          dataset: input,
+          ...at,
+          ...(group !== undefined && { group }),
+          ...(variables !== undefined && { variables }),
+        }
         return copyByQueue(source, output, options)
       }
       if (memory !== undefined && format !== 'zarr') throw new UsageError(`--memory is for Zarr, and ${output} is another format`)
       const held = format === 'zarr' ? shareMemory(memory) : undefined
       await using _ = held?.pool
       const reading = held && { pool: held.pool, budget: held.budget }
-      await using ds = await openDataset(input, { ...reading, ...(group !== undefined && { group }) })
+      await using ds = await openDataset(input, { ...reading, ...at, ...(group !== undefined && { group }) })
       const chosen = variables === undefined ? ds : onlyVariables(ds, variables)
       const write = async (signal: AbortSignal): Promise<string[]> => {
         if (format === 'csv') return writeTable(chosen, output, writing, signal)
         if (held === undefined) return writeArrays('exporting', chosen, output, writing, signal)
         const names = [...Object.keys(ds.variables), ...Object.keys(ds.coords), ''].map((name) => joined(group, name))
-        const resume = JSON.stringify([await sourceVersion(input, names, signal), group])
+        const resume = JSON.stringify([await sourceVersion(input, names, { signal, ...at }), group])
         return writeArrays('exporting', chosen, output, { ...writing, maxBytes: held.maxBytes, resume }, signal)
       }
       await printLines(await interruptible(write, held && RESUMABLE))

@@ -2,6 +2,7 @@ import type { HyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Location, resolveLocation } from '../runtime/location.ts'
 import { formatIn, type PlaceFormat, unknownPlace, zarrIn } from '../runtime/place-format.ts'
+import { type NotFoundOption, notFoundAt } from './options.ts'
 
 /** The format of what is at a place. */
 export async function formatAt(location: string, signal?: Signal): Promise<PlaceFormat> {
@@ -23,6 +24,13 @@ export async function unknownAt(location: string, kinds: string, cause: unknown)
   }
 }
 
+/** Options of finding a Zarr store. */
+export interface FoundOptions extends NotFoundOption {
+  readonly signal?: Signal | undefined
+}
+
 /** A Zarr store as `openZarr` takes it, whatever it lies in. */
-export const zarrLocation = async (location: string, format: PlaceFormat, signal?: Signal): Promise<Location> =>
-  zarrIn(await resolveLocation(location), format, { signal })
+export async function zarrLocation(location: string, format: PlaceFormat, { signal, ...given }: FoundOptions): Promise<Location> {
+  const at = notFoundAt(location, given)
+  return zarrIn(await resolveLocation(location, at), format, { ...at, signal })
+}

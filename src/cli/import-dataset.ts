@@ -5,7 +5,7 @@ import { shareMemory } from '../runtime/memory-bound.ts'
 import { sourceVersion } from '../runtime/source-version.ts'
 import { writeArrays } from './export.ts'
 import { interruptible, RESUMABLE } from './failure.ts'
-import type { WritingOptions } from './options.ts'
+import { notFoundAt, type WritingOptions } from './options.ts'
 import { printLines } from './output.ts'
 import { copyByQueue } from './queued-copy.ts'
 import { isQueued, type QueuedOptions } from './queued-job.ts'
@@ -32,11 +32,12 @@ export async function importDataset(
   const join = { ...(dim && { dim }), ...(overlap && { overlap }), ...(gaps && { gaps }), ...(compat && { compat }) }
   const [only, ...others] = inputs
   const dataset = others.length === 0 ? only! : inputs
-  if (isQueued(options)) return copyByQueue({ dataset, ...join, ...(variables && { variables }) }, output, options)
+  const at = options.notFound === undefined ? {} : { notFound: options.notFound }
+  if (isQueued(options)) return copyByQueue({ dataset, ...at, ...join, ...(variables && { variables }) }, output, options)
   const { pool, budget, maxBytes } = shareMemory(memory)
   await using _ = pool
   const write = async (signal: AbortSignal): Promise<string[]> => {
-    const reading = { pool, budget, signal }
+    const reading = { pool, budget, signal, ...at }
     await using ds =
       typeof dataset === 'string' ? await openDataset(dataset, reading) : await openDatasets(dataset, { ...reading, ...join })
     const chosen = variables === undefined ? ds : onlyVariables(ds, variables)
@@ -46,7 +47,7 @@ export async function importDataset(
     const names = [...Object.keys(ds.variables), ...Object.keys(ds.coords), '']
     const versions: string[] = []
     await forEachLimited(inputs.entries(), AT_ONCE, async ([at, input]) => {
-      versions[at] = await sourceVersion(input, names, signal)
+      versions[at] = await sourceVersion(input, names, { signal, ...notFoundAt(input, options) })
     })
     const resume = JSON.stringify([inputs, versions, join])
     return await writeArrays('importing', chosen, output, { ...given, maxBytes, resume }, signal)

@@ -5,7 +5,14 @@ import { importZarr } from '../runtime/zarr.ts'
 import { interruptible, oneLine, UsageError } from './failure.ts'
 import { formatAt } from './found.ts'
 import { importDataset, type JoinOptions } from './import-dataset.ts'
-import { addWritingOptions, bytesBetween, checkCodecOptions, namesOption, type WritingOptions } from './options.ts'
+import {
+  addWritingOptions,
+  bytesBetween,
+  checkCodecOptions,
+  type NotFoundOption,
+  namesOption,
+  type WritingOptions,
+} from './options.ts'
 import { count, printError, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
 import { addQueuedOptions, isQueued, type QueuedOptions } from './queued-job.ts'
@@ -81,12 +88,12 @@ With --queue, a container is written as hyperslab export writes it.`,
         throw new UsageError(`the name of the output ends in .af or .zarr, '${output}' does not`)
       checkOptionsOf(isZarr ? 'Zarr' : 'a container', inputs, options)
       if (isZarr || inputs.length > 1 || isQueued(options)) return importDataset(inputs, output, isZarr, options)
-      const { codec = 'lz4', level, chunks, variables, overwrite = false, chunkBytes, blockBytes, names } = options
+      const { codec = 'lz4', level, chunks, variables, overwrite = false, chunkBytes, blockBytes, names, notFound } = options
       const line = progressLine('importing', 'chunks')
       const { arrays, sourceBytes, bytes, warnings } = await interruptible((signal) =>
         importPlace(inputs[0]!, output, {
           ...{ codec, overwrite, signal, onProgress: line.update },
-          ...{ level, chunks, variables, chunkBytes, blockBytes, names },
+          ...{ level, chunks, variables, chunkBytes, blockBytes, names, notFound },
         } as ImportedAs),
       ).finally(line.end)
       for (const warning of warnings) printError(`warning: ${oneLine(warning)}`)
@@ -113,19 +120,20 @@ function checkOptionsOf(kind: 'Zarr' | 'a container', inputs: readonly string[],
   if (inputs.length === 1) refuse({ dim, overlap, gaps, compat }, 'several inputs, which are joined')
 }
 
-type ImportedAs = ImportOptions & { readonly names?: readonly string[]; readonly signal: AbortSignal }
+type ImportedAs = ImportOptions & NotFoundOption & { readonly names?: readonly string[]; readonly signal: AbortSignal }
 
 /** Copies what is at a place, whichever format it is of. */
 async function importPlace(
   input: string,
   output: string,
-  { names, ...options }: ImportedAs,
+  { names, notFound, ...options }: ImportedAs,
 ): Promise<Imported & { readonly sourceBytes?: number }> {
   const format = await formatAt(input, options.signal)
+  const at = notFound === undefined ? {} : { notFound }
   if (format === 'zarr' || format === 'zip' || format === 'references')
     return zarrErrors(input, 'NetCDF file', async () =>
-      importZarr(await storeAt(input, format, options.signal), output, { ...options, names }),
+      importZarr(await storeAt(input, format, { ...at, signal: options.signal }), output, { ...options, names }),
     )
   if (names !== undefined) throw new UsageError(`--names is for Zarr stores, which ${input} is not`)
-  return importNetcdf(input, output, options)
+  return importNetcdf(input, output, { ...options, ...at })
 }

@@ -3,7 +3,7 @@ import { openContainer } from './container.ts'
 import { UsageError } from './failure.ts'
 import { formatAt } from './found.ts'
 import { openNetcdfFile } from './netcdf-file.ts'
-import type { PlaceOptions, ReadingOptions } from './options.ts'
+import { notFoundAt, type PlaceOptions, type ReadingOptions } from './options.ts'
 import type { Place } from './place.ts'
 import { openStore } from './zarr-store.ts'
 
@@ -18,13 +18,15 @@ export async function openPlace(
   isConfined = false,
 ): Promise<Place> {
   const format = await formatAt(location)
+  const at = notFoundAt(location, options)
   if (format === 'container') {
     checkContainerOptions(location, options)
-    return openContainer(isConfined ? await resolveTarget(location) : location, options.layer, reading)
+    if (isConfined) return openContainer(await resolveTarget(location, at), options.layer, reading)
+    return openContainer(location, options.layer, { ...reading, ...at })
   }
   if (format === 'netcdf') {
     checkNetcdfOptions(location, options)
-    return openNetcdfFile(location, reading)
+    return openNetcdfFile(location, { ...reading, ...at })
   }
   checkStoreOptions(location, options)
   return openStore(location, format, options, reading, isConfined)

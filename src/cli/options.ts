@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { WorkerPool } from '../pool/task.ts'
+import { isRemote } from '../runtime/location.ts'
 import { UsageError } from './failure.ts'
 
 /** Parses an option that is an integer within bounds. */
@@ -42,7 +43,7 @@ export function checkCodecOptions({ codec, level }: CodecOptions): void {
 }
 
 /** For commands that write arrays in chunks of other lengths. */
-export interface WritingOptions {
+export interface WritingOptions extends NotFoundOption {
   readonly chunks?: Readonly<Record<string, number>>
   readonly shards?: Readonly<Record<string, number>>
   readonly codec?: string
@@ -84,8 +85,37 @@ function parseLengths(text: string): Record<string, number> {
   return lengths
 }
 
+/** For commands that open locations. */
+export interface NotFoundOption {
+  /** Statuses by which servers of URLs say that there is no such object. */
+  readonly notFound?: readonly number[]
+}
+
+export const notFoundOption = () =>
+  new Option(
+    '--not-found <statuses>',
+    'of a URL: how its server answers for missing objects, e.g. 403,404,410 (default: 404,410)',
+  ).argParser(parseStatuses)
+
+/** Statuses between commas. */
+function parseStatuses(text: string): number[] {
+  const statuses = text.split(',').map((each) => (/^\s*[1-5]\d\d\s*$/.test(each) ? Number(each) : Number.NaN))
+  if (statuses.every(Number.isInteger)) return statuses
+  throw new InvalidArgumentError('It must be statuses of HTTP between commas, like 403,404,410.')
+}
+
+/** The option as opening one of several locations takes it: places of this machine have no statuses. */
+export const notFoundAt = (location: string, { notFound }: NotFoundOption): NotFoundOption =>
+  notFound !== undefined && isRemote(location) ? { notFound } : {}
+
+/** @throws UsageError for the option where no location is a URL */
+export function checkNotFoundOption(locations: readonly string[], { notFound }: NotFoundOption): void {
+  if (notFound === undefined || locations.some(isRemote)) return
+  throw new UsageError('--not-found is for URLs of http, https and s3, and no location is one')
+}
+
 /** For commands that read a place. */
-export interface PlaceOptions {
+export interface PlaceOptions extends NotFoundOption {
   /** Of a container: which state of it. */
   readonly layer?: number
   /** Of a Zarr store: paths of what is in it. */
@@ -95,7 +125,7 @@ export interface PlaceOptions {
 }
 
 /** What reads of a place share. */
-export interface ReadingOptions {
+export interface ReadingOptions extends NotFoundOption {
   readonly pool?: WorkerPool
   readonly budget?: MemoryBudget
 }

@@ -13,6 +13,7 @@ import { addHead } from './head.ts'
 import { addImport } from './import.ts'
 import { addInfo } from './info.ts'
 import { addJobs } from './jobs.ts'
+import { checkNotFoundOption, notFoundOption } from './options.ts'
 import { parserOutput } from './output.ts'
 import { addPlot } from './plot.ts'
 import { addRechunk } from './rechunk.ts'
@@ -70,8 +71,13 @@ Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is w
     addCompletion,
   ])
     add(program)
+  for (const command of program.commands) if (!PLACELESS.includes(command.name())) command.addOption(notFoundOption())
+  program.hook('preAction', (_, command) => checkNotFoundOption(command.args, command.opts()))
   return program
 }
+
+/** Commands that open no location of their own. */
+const PLACELESS: readonly string[] = ['work', 'jobs', 'completion']
 
 /** The version of the package, from its description beside `dist`. */
 function packageVersion(): string {

@@ -3,7 +3,7 @@ import { unitsUnderWay } from '../array/reductions/reduce.ts'
 import type { ArrayRecipe, AxisRecipe, ReducePlan } from '../runtime/cluster.ts'
 import { interruptible, UsageError } from './failure.ts'
 import type { SelectedPart } from './labelled.ts'
-import type { PlaceOptions } from './options.ts'
+import { notFoundAt, type PlaceOptions } from './options.ts'
 import { count, printLines, showBytes } from './output.ts'
 import type { PlacedArray } from './place.ts'
 import { loadCluster, queueOf } from './queue.ts'
@@ -55,9 +55,10 @@ function recipeOf(
   location: string,
   { name, array }: PlacedArray,
   { dims, taken }: SelectedPart,
-  { raw = false, layer, names, group }: PlaceOptions & { readonly raw?: boolean },
+  { raw = false, layer, names, group, ...options }: PlaceOptions & { readonly raw?: boolean },
 ): ArrayRecipe {
   refuseOwn({ layer, names })
+  const at = notFoundAt(location, options)
   const select = dims.map((dim): AxisRecipe => {
     const each = taken.get(dim)
     if (each === undefined) return null
@@ -73,10 +74,10 @@ function recipeOf(
   const views = select.some((axis) => axis !== null) ? [{ select }] : []
   const slash = name.lastIndexOf('/')
   if (raw || name === '')
-    return { location, ...(name !== '' && { array: group === undefined ? name : `${group}/${name}` }), views }
+    return { location, ...at, ...(name !== '' && { array: group === undefined ? name : `${group}/${name}` }), views }
   const folder = [group, slash < 0 ? undefined : name.slice(0, slash)].filter(Boolean).join('/')
   if (array.rank !== dims.length) throw new UsageError(`${name} has other axes than its dimensions`)
-  return { dataset: location, variable: name.slice(slash + 1), ...(folder !== '' && { group: folder }), views }
+  return { dataset: location, ...at, variable: name.slice(slash + 1), ...(folder !== '' && { group: folder }), views }
 }
 
 /** Requests of a whole are at most one for each chunk; of what is stored only its decoded size is known. */

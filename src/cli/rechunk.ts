@@ -2,14 +2,14 @@ import type { Command } from 'commander'
 import type { NamedValues } from '../array/source.ts'
 import { parseJson } from '../core/json.ts'
 import { withoutSlashes } from '../core/text.ts'
-import type { CopySource } from '../runtime/cluster.ts'
+import type { CopySource, StoredArrayRecipe } from '../runtime/cluster.ts'
 import { exportZarr, groupDocuments, type ZarrExport } from '../runtime/export-zarr.ts'
 import { shareMemory } from '../runtime/memory-bound.ts'
 import { sourceVersion } from '../runtime/source-version.ts'
 import { arrayAsStored } from '../runtime/stored-arrays.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from './failure.ts'
 import { openPlace } from './open-place.ts'
-import { addPlaceOptions, addWritingOptions, PLACE, type PlaceOptions, type WritingOptions } from './options.ts'
+import { addPlaceOptions, addWritingOptions, notFoundAt, PLACE, type PlaceOptions, type WritingOptions } from './options.ts'
 import { count, printError, printLines } from './output.ts'
 import type { PlaceContents } from './place.ts'
 import { progressLine } from './progress.ts'
@@ -51,7 +51,11 @@ Example: by many machines, on each of which hyperslab work runs
       const { arrays } = contents
       if (isQueued(options)) {
         const writing = { chunks, shards, codec, level, overwrite, ...options }
-        return copyByQueue(recipesOf(input, contents, options.group), output, writing as Options)
+        return copyByQueue(
+          recipesOf({ location: input, ...notFoundAt(input, options) }, contents, options.group),
+          output,
+          writing as Options,
+        )
       }
       const below = options.group === undefined ? '' : `${withoutSlashes(options.group)}/`
       const nodes = [...arrays.map(({ name }) => name), ...contents.groups.keys()].map((path) =>
@@ -59,7 +63,11 @@ Example: by many machines, on each of which hyperslab work runs
       )
       const line = progressLine('copying', 'chunks')
       const isWritten = await interruptible(async (signal) => {
-        const resume = JSON.stringify([await sourceVersion(input, nodes, signal), options.layer, options.group])
+        const resume = JSON.stringify([
+          await sourceVersion(input, nodes, { signal, ...notFoundAt(input, options) }),
+          options.layer,
+          options.group,
+        ])
         const writing = { chunks, shards, codec, level, overwrite, maxBytes, resume, signal, onProgress: line.update }
         return exportZarr(asStored(contents), output, writing)
       }, RESUMABLE).finally(line.end)
@@ -91,11 +99,15 @@ function asStored({ arrays, groups }: PlaceContents): ZarrExport {
 }
 
 /** Where workers find the arrays. */
-function recipesOf(location: string, contents: PlaceContents, group: string | undefined): CopySource {
+function recipesOf(
+  at: Pick<StoredArrayRecipe, 'location' | 'notFound'>,
+  contents: PlaceContents,
+  group: string | undefined,
+): CopySource {
   const below = group === undefined ? '' : `${withoutSlashes(group)}/`
   const isGroup = contents.groups.size > 0
   const recipes = contents.arrays.map(({ name }) =>
-    isGroup ? [name, { location, array: below + name }] : ['', { location, ...(group !== undefined && { array: group }) }],
+    isGroup ? [name, { ...at, array: below + name }] : ['', { ...at, ...(group !== undefined && { array: group }) }],
   )
   const groups = groupDocuments(asStored(contents)).map(([path, text]) => [path, parseJson(text, path)])
   return { arrays: Object.fromEntries(recipes), ...(isGroup && { groups: Object.fromEntries(groups) }) }

@@ -45,16 +45,21 @@ async function verifyPlace(path: string, options: Options, signal: AbortSignal):
   const isContainer = format === 'container'
   if (isContainer) checkContainerOptions(path, options)
   else checkStoreOptions(path, options)
-  const { layer, names, deep = false } = options
+  const { layer, names, deep = false, notFound } = options
   const line = progressLine('verifying', isContainer ? 'blocks' : 'chunks')
   const watched = { signal, onProgress: line.update }
   try {
     if (isContainer) {
-      const result = await verify(path, { deep, ...watched, ...(layer === undefined ? {} : { layer }) })
+      const result = await verify(path, {
+        deep,
+        ...watched,
+        ...(notFound && { notFound }),
+        ...(layer === undefined ? {} : { layer }),
+      })
       return { result, lookedAt: containerLines(result, deep) }
     }
     const result = await zarrErrors(path, CONTAINER, async () =>
-      verifyZarr(await storeAt(path, format, signal), { names, ...watched }),
+      verifyZarr(await storeAt(path, format, { ...options, signal }), { names, ...watched }),
     )
     return { result, lookedAt: storeLines(result) }
   } finally {

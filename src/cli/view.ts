@@ -6,12 +6,12 @@ import { formatIn } from '../runtime/place-format.ts'
 import { resolveTarget } from '../runtime/target.ts'
 import { interruptible } from './failure.ts'
 import { listening } from './http-answers.ts'
-import { integerBetween, PLACE } from './options.ts'
+import { integerBetween, type NotFoundOption, notFoundAt, PLACE } from './options.ts'
 import { printError, printLines } from './output.ts'
 import { referencesAsZarr } from './view-references.ts'
 import { createViewServer, pageFiles, viewerAddress } from './view-server.ts'
 
-interface ViewOptions {
+interface ViewOptions extends NotFoundOption {
   readonly port: number
   readonly open: boolean
   readonly followLinks?: boolean
@@ -42,10 +42,11 @@ Example: an object of S3, which the browser itself could not read
     .action((path: string, options: ViewOptions) => view(path, options))
 }
 
-async function view(location: string, { port, open, followLinks }: ViewOptions): Promise<void> {
+async function view(location: string, { port, open, followLinks, ...options }: ViewOptions): Promise<void> {
   // What cannot be read is told here, and not in a page.
-  await (await openDataset(location)).close()
-  const place = await resolveTarget(location, { followLinks })
+  const at = notFoundAt(location, options)
+  await (await openDataset(location, at)).close()
+  const place = await resolveTarget(location, { followLinks, ...at })
   try {
     const format = await formatIn(place)
     const served = format === 'references' ? await referencesAsZarr(place) : { ...place, format }

@@ -4,7 +4,6 @@ import { planChunks } from '../adapters/zarr/shards.ts'
 import { isUnreadable, treeOf, type ZarrTree } from '../adapters/zarr/tree.ts'
 import { elementBytes, isFixed } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
-import type { Signal } from '../core/signal.ts'
 import { withoutSlashes } from '../core/text.ts'
 import type { Location } from '../runtime/location.ts'
 import { METADATA_PATH, type PlaceFormat, zarrIn } from '../runtime/place-format.ts'
@@ -14,10 +13,10 @@ import { openZarr } from '../runtime/zarr.ts'
 import { codecWords, storedTypeWords } from './codec-words.ts'
 import { type ArrayDescription, type Description, describeJson, type PyramidDescription } from './description.ts'
 import { UsageError } from './failure.ts'
-import { unknownAt, zarrLocation } from './found.ts'
+import { type FoundOptions, unknownAt, zarrLocation } from './found.ts'
 import { textAttribute } from './labelled.ts'
 import { importFirst } from './netcdf-file.ts'
-import type { PlaceOptions, ReadingOptions } from './options.ts'
+import { type NotFoundOption, notFoundAt, type PlaceOptions, type ReadingOptions } from './options.ts'
 import type { Place, PlaceContents, PlacedArray } from './place.ts'
 import { checkReferences } from './view-references.ts'
 
@@ -223,12 +222,12 @@ export const CONTAINER = 'container (.af)'
 export function openStore(
   location: string,
   format: PlaceFormat,
-  { names, group }: PlaceOptions,
+  { names, group, ...options }: PlaceOptions,
   reading: ReadingOptions = {},
   isConfined = false,
 ): Promise<Place> {
   return zarrErrors(location, CONTAINER, async () => {
-    const at = isConfined ? await confinedStoreAt(location, format) : await storeAt(location, format)
+    const at = isConfined ? await confinedStoreAt(location, format, options) : await storeAt(location, format, options)
     const root = await openZarr(at, { names, ...reading })
     if (root.kind === 'array' && group !== undefined) throw new UsageError(`--group is for groups, and ${location} is an array`)
     return new ZarrPlace(location, format, root, group)
@@ -250,14 +249,14 @@ export async function zarrErrors<T>(file: string, other: string, work: () => Pro
 }
 
 /** @throws UnsupportedError for references to what is not beside them */
-async function confinedStoreAt(location: string, format: PlaceFormat): Promise<Location> {
-  const place = await resolveTarget(location)
+async function confinedStoreAt(location: string, format: PlaceFormat, options: NotFoundOption): Promise<Location> {
+  const place = await resolveTarget(location, notFoundAt(location, options))
   if (format === 'references') await checkReferences(place)
   return zarrIn(place, format)
 }
 
 /** @throws UnsupportedError for classic NetCDF, which is copied first */
-export function storeAt(location: string, format: PlaceFormat, signal?: Signal): Promise<Location> {
+export function storeAt(location: string, format: PlaceFormat, options: FoundOptions): Promise<Location> {
   if (format === 'netcdf') throw importFirst(location, 'which has no checksums that could be verified')
-  return zarrLocation(location, format, signal)
+  return zarrLocation(location, format, options)
 }

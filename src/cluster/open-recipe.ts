@@ -8,6 +8,7 @@ import type { Signal } from '../core/signal.ts'
 import type { Selection } from '../grid/selection.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import type { Dataset } from '../runtime/dataset.ts'
+import type { NotFoundOptions } from '../runtime/location.ts'
 import { formatIn, zarrIn } from '../runtime/place-format.ts'
 import type { Pins } from './pins.ts'
 import type { Places } from './places.ts'
@@ -60,14 +61,14 @@ export class RecipeOpener implements AsyncDisposable {
   }
 
   /** @throws what opening throws; ConflictError for another version than is pinned */
-  openDataset({ dataset, ...rules }: DatasetRecipe & { readonly decode?: boolean }): Promise<Dataset> {
-    return once(this.#datasets, JSON.stringify([dataset, rules]), async () => {
+  openDataset({ dataset, notFound, ...rules }: DatasetRecipe & { readonly decode?: boolean }): Promise<Dataset> {
+    return once(this.#datasets, JSON.stringify([dataset, notFound, rules]), async () => {
       const { openDatasets } = await import('../runtime/open-datasets.ts')
       const { openDataset } = await import('../runtime/open-dataset.ts')
       const { places: _, ...reading } = this.#options
       const how = { ...reading, ...rules } as object
-      if (typeof dataset === 'string') return openDataset(await this.#pins.place(dataset), how)
-      return openDatasets(await Promise.all(dataset.map((location) => this.#pins.place(location))), how)
+      if (typeof dataset === 'string') return openDataset(await this.#pins.place(dataset, { notFound }), how)
+      return openDatasets(await Promise.all(dataset.map((location) => this.#pins.place(location, { notFound }))), how)
     })
   }
 
@@ -98,14 +99,14 @@ export class RecipeOpener implements AsyncDisposable {
     return (await this.openDataset(recipe)).get(variable).array
   }
 
-  async #openStored({ location, array }: StoredArrayRecipe): Promise<DiskArray> {
-    const file = await once(this.#files, location, () => this.#openFile(location))
+  async #openStored({ location, array, notFound }: StoredArrayRecipe): Promise<DiskArray> {
+    const file = await once(this.#files, JSON.stringify([location, notFound]), () => this.#openFile(location, { notFound }))
     return file.array(array)
   }
 
-  async #openFile(location: string): Promise<OpenedFile> {
+  async #openFile(location: string, options: NotFoundOptions): Promise<OpenedFile> {
     const { pool, signal } = this.#options
-    const place = await this.#pins.place(location)
+    const place = await this.#pins.place(location, options)
     const named = (array: string | undefined): string => {
       const label = place.store.describe(place.path)
       if (array === undefined) invalidArgument(`planJob: source: ${label} has several arrays; name one as \`array\``, location)

@@ -1,5 +1,6 @@
 import { HyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
+import type { NotFoundOptions } from '../runtime/location.ts'
 import type { ObjectInfo, Store } from '../store/store.ts'
 import { ANY_PLACE, type Places } from './places.ts'
 
@@ -34,15 +35,16 @@ export class Pins {
   }
 
   /** A location, with a store that sees the versions of what is read until it was opened. */
-  place(location: string): Promise<{ readonly store: Store; readonly path: string }> {
-    const known = this.#places.get(location)
+  place(location: string, options: NotFoundOptions = {}): Promise<{ readonly store: Store; readonly path: string }> {
+    const name = JSON.stringify([location, options.notFound])
+    const known = this.#places.get(name)
     if (known !== undefined) return known
-    const place = this.#resolver.resolve(location).then(({ store, path }) => {
+    const place = this.#resolver.resolve(location, options).then(({ store, path }) => {
       if (store.localPath === undefined) return { store: this.#watched(store), path }
       this.#files ??= this.#watched(store)
       return { store: this.#files, path }
     })
-    this.#places.set(location, place)
+    this.#places.set(name, place)
     return place
   }
 

@@ -4,6 +4,7 @@ import { type Lengths, WINDOW_CHECKS } from '../array/reductions/windows.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { ConcatDatasetsOptions } from '../runtime/dataset.ts'
+import { checkNotFound } from '../runtime/location.ts'
 
 /** The positions that are taken of an axis: one, some, or all of them. */
 export type AxisRecipe =
@@ -42,6 +43,8 @@ export interface StoredArrayRecipe {
   readonly location: string
   /** Its name, in a Zarr store its path; left out where the place is a Zarr array. */
   readonly array?: string
+  /** Statuses by which the server of a URL says that there is no such object; see `openZarr`. */
+  readonly notFound?: readonly number[]
   readonly views?: readonly ViewRecipe[]
 }
 
@@ -55,6 +58,8 @@ export interface DatasetRecipe extends JoinRules {
   readonly dim?: string
   /** The path of a group of a Zarr store. */
   readonly group?: string
+  /** Statuses by which the servers of URLs say that there is no such object; see `openZarr`. */
+  readonly notFound?: readonly number[]
 }
 
 /** A `variable` of a dataset, of which `views` are taken. */
@@ -75,7 +80,7 @@ export interface JoinedRecipe {
 /** An array as data: where it is, and what is made of it before it is read. */
 export type ArrayRecipe = StoredArrayRecipe | VariableRecipe | JoinedRecipe
 
-const STORED: Checks<StoredArrayRecipe> = { location: 'string', array: 'string', views: 'list' }
+const STORED: Checks<StoredArrayRecipe> = { location: 'string', array: 'string', notFound: 'list of integers', views: 'list' }
 /** Written here once more, as modules of datasets that this one imported would be larger for pages. */
 const JOIN_RULES: Checks<JoinRules> = {
   overlap: ['error', 'first', 'last'],
@@ -87,6 +92,7 @@ export const DATASET_RECIPE: Checks<DatasetRecipe> = {
   dataset: 'string or list of strings',
   dim: 'string',
   group: 'string',
+  notFound: 'list of integers',
   ...JOIN_RULES,
 }
 const VARIABLE: Checks<VariableRecipe> = { ...DATASET_RECIPE, variable: 'string', decode: 'boolean', views: 'list' }
@@ -122,6 +128,7 @@ export function checkRecipe(call: string, recipe: ArrayRecipe): void {
     checkOptions(where, recipe, STORED)
     checkValue(where, 'location', recipe.location, 'string')
     checkNoSecret(call, recipe.location)
+    checkNotFound(where, recipe.location, recipe)
   }
   for (const view of recipe.views ?? []) checkView(`${call}: a view`, view)
 }
@@ -130,7 +137,10 @@ export function checkRecipe(call: string, recipe: ArrayRecipe): void {
 export function checkDatasetRecipe(call: string, { dataset, group: _, ...recipe }: DatasetRecipe): void {
   checkValue(`${call}: source`, 'dataset', dataset, 'string or list of strings')
   if (dataset.length === 0) invalidArgument(`${call}: source: dataset is empty`, dataset)
-  for (const location of [dataset].flat()) checkNoSecret(call, location)
+  for (const location of [dataset].flat()) {
+    checkNoSecret(call, location)
+    checkNotFound(`${call}: source`, location, recipe)
+  }
   const rule =
     typeof dataset === 'string' ? ['dim', ...Object.keys(JOIN_RULES)].find((name) => Object.hasOwn(recipe, name)) : undefined
   if (rule !== undefined) invalidArgument(`${call}: source: ${rule} is for datasets of several files, given as a list`, dataset)

@@ -12,7 +12,7 @@ import { confined } from '../store/confined.ts'
 import { type ObjectInfo, readWhole, type Store } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
 import { open } from './index.ts'
-import { type Location, resolveLocation } from './location.ts'
+import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from './location.ts'
 import { openZarr } from './open-zarr.ts'
 import { formatIn, METADATA, type StoredAt, zarrIn } from './place-format.ts'
 import type { TargetOptions } from './target.ts'
@@ -32,7 +32,7 @@ export interface CopyProgress {
 }
 
 /** Options of copying a place. */
-export interface CopyPlaceOptions extends TargetOptions {
+export interface CopyPlaceOptions extends TargetOptions, NotFoundOptions {
   /** Replaces what is there and is not the same, and removes what the source has not. */
   readonly overwrite?: boolean | undefined
   readonly signal?: Signal | undefined
@@ -71,15 +71,16 @@ interface Parts {
  *   NotFoundError; ReadOnlyError; ConflictError where the source changes meanwhile; errors of the stores
  */
 export async function copyPlace(source: Location, target: Location, options: CopyPlaceOptions = {}): Promise<CopiedPlace> {
+  checkNotFound('copyPlace', source, options)
   const opened: Store[] = []
   try {
-    const from = await resolveLocation(source)
+    const from = await resolveLocation(source, options)
     opened.push(from.store)
     const to = await resolveLocation(target)
     opened.push(to.store)
     if (to.store.put === undefined || to.store.stage === undefined || to.store.delete === undefined)
       throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file: to.store.describe(to.path) })
-    const given = await partsOf(source, from, to, options.signal)
+    const given = await partsOf(source, from, to, options)
     // Names come from the source.
     const parts = { ...given, to: { ...given.to, store: confined(given.to.store, given.root, options) } }
     await checkApart(parts)
@@ -222,8 +223,8 @@ async function checkApart({ from, to, last }: Parts): Promise<void> {
   }
 }
 
-async function partsOf(source: Location, from: StoredAt, to: StoredAt, signal: Signal | undefined): Promise<Parts> {
-  if (from.path.endsWith('.af') && (await isObject(from, '', signal))) return containerParts(source, from, to)
+async function partsOf(source: Location, from: StoredAt, to: StoredAt, { signal, notFound }: CopyPlaceOptions): Promise<Parts> {
+  if (from.path.endsWith('.af') && (await isObject(from, '', signal))) return containerParts(source, from, to, { notFound })
   const isFile = await isObject(from, '', signal)
   // Servers may have pages for folders.
   if (!(isFile && from.store.localPath !== undefined) && (await isHierarchy(from, signal)))
@@ -258,8 +259,8 @@ async function isObject({ store, path }: StoredAt, name: string, signal: Signal 
 }
 
 /** The files of a container that count. The base comes last. */
-async function containerParts(source: Location, from: StoredAt, given: StoredAt): Promise<Parts> {
-  await using file = await open(source)
+async function containerParts(source: Location, from: StoredAt, given: StoredAt, options: NotFoundOptions): Promise<Parts> {
+  await using file = await open(source, options)
   const to = named(given, from)
   const [own, theirs] = [new Paths(from.path), new Paths(to.path)]
   const stem = (path: string): string => path.slice(0, -'.af'.length)

@@ -4,13 +4,13 @@ import { plainAttrs } from '../dataset/attributes.ts'
 import type { DatasetFile, DecodeOptions } from '../dataset/dataset-file.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { variablesOfGroup } from './group-variables.ts'
-import { type Location, resolveLocation } from './location.ts'
+import { type Location, type NotFoundOptions, resolveLocation } from './location.ts'
 import type { OpenStoredOptions } from './open-netcdf.ts'
 import { type PlaceFormat, recognise, type StoredAt, unknownPlace, zarrIn } from './place-format.ts'
 import { variableOf } from './raw-variable.ts'
 
 /** Options of opening the arrays of a dataset. */
-export interface DatasetFileOptions {
+export interface DatasetFileOptions extends NotFoundOptions {
   /** Threads that decode and reduce. */
   readonly pool?: WorkerPool
   /** Memory that reading shares with other files. */
@@ -19,11 +19,6 @@ export interface DatasetFileOptions {
   readonly group?: string
   /** The level of the pyramid that the Zarr group is, from 0, the finest as a rule. */
   readonly level?: number
-  /**
-   * Statuses by which the server of a URL says that there is no such object; 404 and 410 by default. Reads
-   * confirm all others by a known object. For a store of yours, pass it to the store.
-   */
-  readonly notFound?: readonly number[]
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { NetcdfAttributes } from '../adapters/netcdf/index.ts'
-import { checkOptions } from '../core/options.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
 import { decodeWarnings } from './decode-warnings.ts'
 import {
   IMPORT_CHECKS,
@@ -9,12 +9,14 @@ import {
   importArrays,
   type TypedAttributes,
 } from './import-arrays.ts'
-import type { Location } from './location.ts'
+import type { Location, NotFoundOptions } from './location.ts'
 import { openNetcdf } from './open-netcdf.ts'
 import { variableOf } from './raw-variable.ts'
 
 /** Options of `importNetcdf`. */
-export interface ImportNetcdfOptions extends ImportOptions {}
+export interface ImportNetcdfOptions extends ImportOptions, NotFoundOptions {}
+
+const CHECKS: Checks<ImportNetcdfOptions> = { ...IMPORT_CHECKS, notFound: 'list of integers' }
 
 /** The outcome of `importNetcdf`. */
 export interface ImportedNetcdf extends Imported {
@@ -24,11 +26,11 @@ export interface ImportedNetcdf extends Imported {
 
 /** See `importNetcdf` of hyperslab/netcdf. */
 export async function importFile(source: Location, target: Location, options: ImportNetcdfOptions = {}): Promise<ImportedNetcdf> {
-  checkOptions('importNetcdf', options, IMPORT_CHECKS)
-  const { signal, variables } = options
+  checkOptions('importNetcdf', options, CHECKS)
+  const { signal, variables, notFound } = options
   let sourceBytes = 0
   const open = async (): Promise<ImportSource> => {
-    const file = await openNetcdf(source, { signal })
+    const file = await openNetcdf(source, { signal, notFound })
     sourceBytes = file.byteLength
     const chosen = variables === undefined ? file.variables : [...new Set(variables)].map((name) => file.variable(name))
     return {

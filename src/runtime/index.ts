@@ -6,7 +6,7 @@
 import { ArrayFile } from '../af/file.ts'
 import type { ArrayTypes, CreateOptions, OpenOptions, Untyped } from '../af/layers/file-options.ts'
 import type { Verification, VerifyOptions } from '../af/verify/verify.ts'
-import { type Location, resolveLocation } from './location.ts'
+import { checkNotFound, type Location, resolveLocation } from './location.ts'
 
 /**
  * Opens a container.
@@ -21,7 +21,8 @@ export async function open<const A extends ArrayTypes = Untyped>(
   location: Location,
   options?: OpenOptions<A>,
 ): Promise<ArrayFile<A>> {
-  const { store, path } = await resolveLocation(location)
+  checkNotFound('open', location, Object(options))
+  const { store, path } = await resolveLocation(location, Object(options))
   return ArrayFile.open(store, path, options)
 }
 
@@ -52,9 +53,13 @@ export async function create(location: Location, options?: CreateOptions): Promi
  */
 export async function verify(
   location: Location,
-  options: Pick<OpenOptions, 'codecs' | 'limits' | 'layer'> & VerifyOptions = {},
+  options: Pick<OpenOptions, 'codecs' | 'limits' | 'layer' | 'notFound'> & VerifyOptions = {},
 ): Promise<Verification> {
-  const [{ store, path }, { verifyPath }] = await Promise.all([resolveLocation(location), import('../af/verify/verify.ts')])
+  checkNotFound('verify', location, Object(options))
+  const [{ store, path }, { verifyPath }] = await Promise.all([
+    resolveLocation(location, Object(options)),
+    import('../af/verify/verify.ts'),
+  ])
   try {
     return await verifyPath(store, path, options)
   } finally {

@@ -1,5 +1,6 @@
 import type { AsyncBuffer } from '../core/async-buffer.ts'
-import { HyperslabError } from '../core/errors.ts'
+import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { checkValue } from '../core/options.ts'
 import { pathsOfFileUrl } from '../core/url-names.ts'
 import type { BlobLike, FileHandleLike } from '../store/handles.ts'
 import { HttpStore } from '../store/http/http.ts'
@@ -34,12 +35,32 @@ export type Location =
   | { readonly bucket: R2BucketLike; readonly key: string }
   | { readonly store: Store; readonly path: string }
 
-/** Options of a location that is a URL. */
-export interface LocationOptions {
-  /** Statuses by which the server says that there is no such object. */
+/** How a server answers for missing objects. */
+export interface NotFoundOptions {
+  /**
+   * Statuses by which the server of a URL says that there is no such object; 404 and 410 by default. Reads
+   * confirm all others by a known object. For a store of yours, pass it to the store.
+   */
   readonly notFound?: readonly number[] | undefined
+}
+
+/** Options of a location that is a URL. */
+export interface LocationOptions extends NotFoundOptions {
   /** A function that is asked about each URL before it is requested, those of redirects too. */
   readonly allowUrl?: ((url: string) => boolean) | undefined
+}
+
+/** Whether a location is a URL of a server, which answers with statuses. */
+export const isRemote = (location: unknown): boolean =>
+  /^(https?|s3):\/\//i.test(typeof location === 'string' ? location : String((Object(location) as { href?: unknown }).href))
+
+/** @throws InvalidArgumentError for `notFound` of a place that is no URL: a store has statuses of its own */
+export function checkNotFound(call: string, location: unknown, { notFound }: NotFoundOptions): void {
+  if (notFound === undefined) return
+  checkValue(call, 'notFound', notFound, 'list of integers')
+  if (isRemote(location)) return
+  const text = `${call}: notFound is for URLs of http, https and s3, and this place is none; a store takes it where it is made`
+  invalidArgument(text, location)
 }
 
 interface Resolved {

@@ -2,7 +2,7 @@ import { type Checks, checkOptions } from '../core/options.ts'
 import type { Dataset } from '../dataset/dataset.ts'
 import { DECODE_CHECKS, type DecodeOptions } from '../dataset/dataset-file.ts'
 import type { DatasetFileOptions } from './dataset-file.ts'
-import type { Location } from './location.ts'
+import { checkNotFound, type Location } from './location.ts'
 
 /** Options of `openDataset`. */
 export interface OpenDatasetOptions extends DecodeOptions, DatasetFileOptions {}
@@ -25,6 +25,7 @@ export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
  */
 export async function openDataset(location: Location, options: OpenDatasetOptions = {}): Promise<Dataset> {
   checkOptions('openDataset', options, OPEN_DATASET_CHECKS)
+  checkNotFound('openDataset', location, options)
   const [{ openDatasetFile }, { Dataset }] = await Promise.all([import('./dataset-file.ts'), import('../dataset/dataset.ts')])
   const file = await openDatasetFile(location, options)
   try {

@@ -5,7 +5,7 @@ import { concatDatasets } from '../dataset/concat-datasets.ts'
 import { CONCAT_DATASETS_CHECKS, type ConcatDatasetsOptions } from '../dataset/concat-options.ts'
 import type { Dataset } from '../dataset/dataset.ts'
 import type { Store } from '../store/store.ts'
-import { type Location, resolveLocation } from './location.ts'
+import { isRemote, type Location, resolveLocation } from './location.ts'
 import { OPEN_DATASET_CHECKS, type OpenDatasetOptions, openDataset } from './open-dataset.ts'
 
 /** Options of `openDatasets`: those of `openDataset`, of each, and those of joining. */
@@ -37,7 +37,7 @@ export async function openDatasets(locations: readonly Location[], options: Open
   const { dim, overlap, gaps, compat, labels, ...each } = options
   const opened = new Map<number, Dataset>()
   try {
-    const sharing = sharedFiles(options.notFound)
+    const sharing = sharedFiles()
     await forEachLimited(locations.entries(), OPENED_AT_A_TIME, async ([at, location]) => {
       opened.set(at, await openDataset(await sharing(location), each))
     })
@@ -57,11 +57,11 @@ export async function openDatasets(locations: readonly Location[], options: Open
 }
 
 /** Local files by way of one store, which bounds how many of them are open. */
-function sharedFiles(notFound: readonly number[] | undefined): (location: Location) => Promise<Location> {
+function sharedFiles(): (location: Location) => Promise<Location> {
   let files: Store | undefined
   return async (location) => {
-    if (typeof location !== 'string' && !('href' in Object(location))) return location
-    const { store, path } = await resolveLocation(location, { notFound })
+    if (isRemote(location) || (typeof location !== 'string' && !('href' in Object(location)))) return location
+    const { store, path } = await resolveLocation(location)
     if (store.localPath === undefined) return { store, path }
     files ??= store
     return { store: files, path }

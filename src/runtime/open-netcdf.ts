@@ -4,7 +4,7 @@ import { checkOptions } from '../core/options.ts'
 import { newController } from '../core/signal.ts'
 import { isAsyncBuffer } from '../store/handles.ts'
 import type { Store, StoreOptions, Tail } from '../store/store.ts'
-import { type Location, resolveLocation } from './location.ts'
+import { checkNotFound, type Location, resolveLocation } from './location.ts'
 import type { StoredAt } from './place-format.ts'
 
 /**
@@ -19,8 +19,9 @@ import type { StoredAt } from './place-format.ts'
  */
 export async function openNetcdf(location: Location, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
   checkOptions('openNetcdf', options, NETCDF_CHECKS)
+  checkNotFound('openNetcdf', location, options)
   if (typeof location === 'object' && location !== null && isAsyncBuffer(location)) return openBuffer(location, options)
-  return openStored(await resolveLocation(location), options)
+  return openStored(await resolveLocation(location, options), options)
 }
 
 /** Options of `openStored`. */

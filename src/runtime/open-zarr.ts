@@ -2,24 +2,19 @@ import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
 import { type OpenZarrOptions, openNode, ZARR_CHECKS } from '../adapters/zarr/open.ts'
 import { isReadable, type ReadableStore, storeOfReadable } from '../adapters/zarr/readable.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
-import { type Location, resolveLocation } from './location.ts'
+import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from './location.ts'
 import { formatIn, type StoredAt, zarrIn } from './place-format.ts'
 
 /** A place as `open` takes it, or a store of the shape that zarrita has, which is opened at its root. */
 export type ZarrLocation = Location | ReadableStore
 
 /** Options of `openZarr`. */
-export interface ZarrOptions extends OpenZarrOptions {
+export interface ZarrOptions extends OpenZarrOptions, NotFoundOptions {
   /**
    * Opens what references (kerchunk's JSON) name by a URL; undefined leaves that to the package, which opens
    * `http:` and `https:`, and files where the JSON is one.
    */
   readonly resolve?: ((url: string) => Location | undefined) | undefined
-  /**
-   * Statuses by which the server of a URL says that there is no such object; 404 and 410 by default. Reads
-   * confirm all others by a known object. For a store of yours, pass it to the store.
-   */
-  readonly notFound?: readonly number[] | undefined
 }
 
 const CHECKS: Checks<ZarrOptions> = { ...ZARR_CHECKS, resolve: 'function', notFound: 'list of integers' }
@@ -41,6 +36,7 @@ export async function openZarr(location: ZarrLocation, options: ZarrOptions & { 
 export async function openZarr(location: ZarrLocation, options?: ZarrOptions): Promise<ZarrGroup | ZarrArray>
 export async function openZarr(location: ZarrLocation, options: ZarrOptions = {}): Promise<ZarrGroup | ZarrArray> {
   checkOptions('openZarr', options, CHECKS)
+  checkNotFound('openZarr', location, options)
   if (isReadable(location)) return openNode(storeOfReadable(location), '', options)
   const { store, path } = await resolveLocation(location, options)
   try {

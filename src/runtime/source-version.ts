@@ -1,25 +1,40 @@
 import { Paths } from '../af/layers/paths.ts'
+import { joinForeignKey } from '../core/foreign-key.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import type { Signal } from '../core/signal.ts'
 import { withoutEndings } from '../core/text.ts'
 import { open } from './index.ts'
-import { resolveLocation } from './location.ts'
-import { formatIn, METADATA, METADATA_PATH } from './place-format.ts'
+import { type NotFoundOptions, resolveLocation } from './location.ts'
+import { formatIn, METADATA, METADATA_PATH, type StoredAt } from './place-format.ts'
 
 /** Objects that are asked for at the same time. */
 const AT_ONCE = 16
+
+/** Options of asking for the version of a place. */
+export interface VersionOptions extends NotFoundOptions {
+  readonly signal?: Signal | undefined
+}
 
 /**
  * The version of what is at a place, as text that changes when it does: the sizes and ETags of its files; of
  * a Zarr store those of its metadata, as chunks may be millions.
  * @param paths of the arrays and groups of a Zarr store, those above them included
  */
-export async function sourceVersion(location: string, paths: Iterable<string>, signal?: Signal): Promise<string> {
-  const place = await resolveLocation(location)
+export async function sourceVersion(
+  location: string,
+  paths: Iterable<string>,
+  { signal, notFound }: VersionOptions = {},
+): Promise<string> {
+  const place = await resolveLocation(location, { notFound })
   const { store, path } = place
   try {
     const format = await formatIn(place, signal)
-    const keys = format === 'container' ? await filesOf(location, path) : format === 'zarr' ? documentsOf(path, paths) : [path]
+    const keys =
+      format === 'container'
+        ? await filesOf(location, path, { notFound })
+        : format === 'zarr'
+          ? documentsOf(place, paths)
+          : [path]
     const found = new Map<string, string>()
     await forEachLimited(keys, AT_ONCE, async (key) => {
       const info = await store.stat(key, { signal })
@@ -31,14 +46,16 @@ export async function sourceVersion(location: string, paths: Iterable<string>, s
   }
 }
 
-async function filesOf(location: string, base: string): Promise<string[]> {
-  await using file = await open(location)
+async function filesOf(location: string, base: string, options: NotFoundOptions): Promise<string[]> {
+  await using file = await open(location, options)
   const paths = new Paths(base)
   return file.layers().map(({ number }) => (number === 0 ? base : paths.sidecar(number)))
 }
 
-function documentsOf(path: string, nodes: Iterable<string>): string[] {
+function documentsOf({ store, path }: StoredAt, nodes: Iterable<string>): string[] {
   const root = withoutEndings(path.replace(METADATA_PATH, ''), '/')
   const folders = new Set([...nodes, ''])
-  return [...folders].flatMap((node) => METADATA.map((name) => [root, node, name].filter((part) => part !== '').join('/')))
+  return [...folders].flatMap((node) =>
+    METADATA.map((name) => joinForeignKey(root, node === '' ? name : `${node}/${name}`, store)),
+  )
 }

@@ -1,6 +1,6 @@
 import { confined } from '../store/confined.ts'
 import type { Store } from '../store/store.ts'
-import { type Location, resolveLocation } from './location.ts'
+import { type Location, type NotFoundOptions, resolveLocation } from './location.ts'
 
 /** Options of writing names that come from a file. */
 export interface TargetOptions {
@@ -17,8 +17,8 @@ export interface TargetOptions {
  */
 export async function resolveTarget(
   location: Location,
-  { followLinks = false }: TargetOptions = {},
+  { followLinks = false, notFound }: TargetOptions & NotFoundOptions = {},
 ): Promise<{ readonly store: Store; readonly path: string }> {
-  const { store, path } = await resolveLocation(location)
+  const { store, path } = await resolveLocation(location, { notFound })
   return { store: confined(store, path, { followLinks }), path }
 }

@@ -1,9 +1,12 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { local, planJob } from '../../src/runtime/cluster.ts'
 import { copyPlace } from '../../src/runtime/copy-place.ts'
-import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { openDataset, openDatasets } from '../../src/runtime/dataset.ts'
+import { create, type Location, MemoryStore, open, verify } from '../../src/runtime/index.ts'
+import { importNetcdf, openNetcdf } from '../../src/runtime/netcdf.ts'
 import { openZarr } from '../../src/runtime/open-zarr.ts'
 import { pageOf, textOf } from '../../src/store/s3/answers.ts'
 import { RudeServer } from '../support/rude-server.ts'
@@ -121,4 +124,56 @@ test('a listing with hostile names is an error of this package', () => {
   expect(() => pageOf(xml('%E0%A4%A'), 's3://b/')).toThrow(expect.objectContaining({ tag: 'StoreError' }))
   expect(pageOf(xml('a%23b%2541'), 's3://b/').keys).toEqual(['a#b%41'])
   expect(textOf('<Key>&#x7fffffff;&#9999999999;&amp;</Key>', 'Key')).toBe('&#x7fffffff;&#9999999999;&')
+})
+
+describe('notFound', () => {
+  const LOCAL = { store: new MemoryStore(), path: 'x.af' }
+  const notFound = [403, 404]
+  const ENTRIES: readonly (readonly [string, (place: Location) => Promise<unknown>])[] = [
+    ['open', (place) => open(place, { notFound })],
+    ['verify', (place) => verify(place, { notFound })],
+    ['openNetcdf', (place) => openNetcdf(place, { notFound })],
+    ['importNetcdf', (place) => importNetcdf(place, LOCAL, { notFound })],
+    ['openZarr', (place) => openZarr(place, { notFound })],
+    ['openDataset', (place) => openDataset(place, { notFound })],
+    ['openDatasets', (place) => openDatasets([place], { notFound })],
+    ['copyPlace', (place) => copyPlace(place, LOCAL, { notFound })],
+    ['planJob', (place) => planJob({ method: 'sum', source: { location: place as string, array: 'x', notFound } })],
+    [
+      'planJob of a dataset',
+      (place) => planJob({ method: 'sum', source: { dataset: place as string, variable: 'x', notFound } }),
+    ],
+  ]
+
+  test.each(ENTRIES)('of %s is refused for a path and for a store', async (name, work) => {
+    const places: Location[] = name.startsWith('planJob') ? ['x.af'] : ['x.af', LOCAL, 'file:///x.af']
+    for (const place of places)
+      await expect(work(place)).rejects.toMatchObject({
+        tag: 'InvalidArgumentError',
+        message: expect.stringMatching(/notFound is for URLs/),
+      })
+  })
+
+  test('opens containers behind 403, and jobs of them and of Zarr', async () => {
+    const store = new MemoryStore()
+    const file = await create({ store, path: 'c.af' })
+    await file.define('v', { dtype: 'int8', shape: [4] }).set([], 1)
+    await file.flush()
+    const key = (await store.list('c'))[0]!
+    const container = rude.put('c.af', (await store.getRange(key, 0, (await store.stat(key))!.size))!)
+    const group = putGroup('v')
+    rude.manners = { missing: 403 }
+    await expect(open(container)).rejects.toMatchObject({ tag: 'StoreError' })
+    await using opened = await open(container, { notFound })
+    expect(await opened.array('v').sum()).toBe(4)
+    expect(await verify(container, { notFound })).toMatchObject({ ok: true })
+    for (const [location, sum] of [[container, 4] as const, [group, 3] as const]) {
+      const source = { location, array: 'v', notFound }
+      const plan = await planJob({ method: 'sum', source })
+      expect(await local().run(plan)).toBe(sum)
+    }
+    await expect(planJob({ method: 'sum', source: { location: container, array: 'v' } })).rejects.toMatchObject({
+      tag: 'StoreError',
+    })
+  })
 })

@@ -28,6 +28,11 @@ export interface OpenNetcdfOptions {
   /** Memory that reads of this file, and of others that share the budget, may take at a time. */
   readonly budget?: MemoryBudget | undefined
   readonly signal?: Signal | undefined
+  /**
+   * Statuses by which the server of a URL says that there is no such object; 404 and 410 by default. Reads
+   * confirm all others by a known object. For a store of yours, pass it to the store.
+   */
+  readonly notFound?: readonly number[] | undefined
 }
 
 export const NETCDF_CHECKS: Checks<OpenNetcdfOptions> = {
@@ -35,6 +40,7 @@ export const NETCDF_CHECKS: Checks<OpenNetcdfOptions> = {
   pool: 'WorkerPool',
   budget: 'MemoryBudget',
   signal: 'AbortSignal',
+  notFound: 'list of integers',
 }
 
 /** A NetCDF file that is open, with its `dimensions`. */

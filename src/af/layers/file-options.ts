@@ -65,6 +65,11 @@ export interface OpenOptions<A extends ArrayTypes = ArrayTypes> extends FileOpti
    * and the types of what `array` gives.
    */
   readonly arrays?: A
+  /**
+   * Statuses by which the server of a URL says that there is no such object; 404 and 410 by default. Reads
+   * confirm all others by a known object. For a store of yours, pass it to the store.
+   */
+  readonly notFound?: readonly number[] | undefined
 }
 
 /** Options of `create`. */
@@ -88,4 +93,9 @@ export const FILE_CHECKS: Checks<FileOptions> = {
   extras: 'boolean',
   verifyWrites: ['foreign', true, false],
 }
-export const OPEN_CHECKS: Checks<OpenOptions> = { ...FILE_CHECKS, layer: 'integer from 0', arrays: 'plain object' }
+export const OPEN_CHECKS: Checks<OpenOptions> = {
+  ...FILE_CHECKS,
+  layer: 'integer from 0',
+  arrays: 'plain object',
+  notFound: 'list of integers',
+}

@@ -37,9 +37,15 @@ export interface VerifyOptions extends StoreOptions {
 const CHECKS: Checks<VerifyOptions> = { ...STORE_CHECKS, deep: 'boolean', onProgress: 'function' }
 
 /** What opening a container takes to read it. */
-type ReadOptions = Pick<OpenOptions, 'codecs' | 'limits' | 'layer'>
+type ReadOptions = Pick<OpenOptions, 'codecs' | 'limits' | 'layer' | 'notFound'>
 
-const PATH_CHECKS: Checks<VerifyOptions & ReadOptions> = { ...CHECKS, codecs: 'list', limits: 'object', layer: 'integer from 0' }
+const PATH_CHECKS: Checks<VerifyOptions & ReadOptions> = {
+  ...CHECKS,
+  codecs: 'list',
+  limits: 'object',
+  layer: 'integer from 0',
+  notFound: 'list of integers',
+}
 
 /** A report of `verify`: its `findings`, and what it has `checked`. */
 export interface Verification {

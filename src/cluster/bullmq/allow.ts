@@ -1,7 +1,7 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { withoutEndings } from '../../core/text.ts'
 import { absolutePath } from '../../runtime/absolute-path.ts'
-import { resolveLocation } from '../../runtime/location.ts'
+import { type NotFoundOptions, resolveLocation } from '../../runtime/location.ts'
 import type { StoredAt } from '../../runtime/place-format.ts'
 import { actsOnLink, guardedStore } from '../../store/confined.ts'
 import type { Store } from '../../store/store.ts'
@@ -29,7 +29,7 @@ export class AllowedPlaces implements Places {
   }
 
   /** @throws InvalidArgumentError for a place that is not among those allowed */
-  async resolve(location: string): Promise<StoredAt> {
+  async resolve(location: string, options: NotFoundOptions = {}): Promise<StoredAt> {
     this.#roots ??= Promise.all(this.#allow.map(identityOfRoot))
     const roots = await this.#roots
     const isAllowed = (identity: string): boolean => roots.some((root) => lies(identity, root))
@@ -41,7 +41,7 @@ export class AllowedPlaces implements Places {
       origin ??= new URL(url).origin
       return new URL(url).origin === origin
     }
-    const { store, path } = await resolveLocation(location, { allowUrl })
+    const { store, path } = await resolveLocation(location, { ...options, allowUrl })
     const check = async (key: string, method: string): Promise<void> => {
       if (isAllowed(await identityOf(store, key, method))) return
       const text = 'this worker may not touch this place'

@@ -21,7 +21,7 @@ export interface HttpStoreOptions extends RequestOptions, HttpClientOptions {
 const CHECKS: Checks<HttpStoreOptions> = { ...REQUEST_CHECKS, ...CLIENT_CHECKS, query: 'string', notFound: 'list of integers' }
 
 const FORBIDDEN =
-  'if the server says so of what does not exist, pass notFound: [403, 404, 410] to openDataset, openZarr or new HttpStore'
+  'if the server says so of what does not exist, pass notFound: [403, 404, 410] to open, openDataset, openZarr or new HttpStore, or --not-found 403,404,410 to the command'
 
 /**
  * Objects behind `http:` and `https:` URLs, read only. Keys are absolute URLs.

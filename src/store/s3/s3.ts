@@ -149,4 +149,4 @@ export class S3Store extends HttpReader implements Store {
 }
 
 const FORBIDDEN =
-  'S3 answers so for what does not exist, too, when the bucket may not be listed: pass listing: false, or notFound: [403, 404], to read there all the same'
+  'S3 answers so for what does not exist, too, when the bucket may not be listed: pass listing: false, or notFound: [403, 404], to read there all the same, or --not-found 403,404 to the command'
