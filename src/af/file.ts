@@ -76,6 +76,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     return within({ file: store.describe(path) }, async () => {
       const { checkCreate, createContainer } = await import('./write/create.ts')
       checkCreate(store, paths, options)
+      options.signal?.throwIfAborted()
       const { overwrite = false, ...settings } = options
       await createContainer({ store, paths, options: await withDefaults(settings) }, overwrite)
       return ArrayFile.open(store, path, settings)
@@ -95,6 +96,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     const paths = new Paths(path)
     const settings = await within({ file: store.describe(path) }, () => {
       checkOptions('open', options, OPEN_CHECKS)
+      options.signal?.throwIfAborted()
       return withDefaults(options)
     })
     try {

@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.ts'
+import { quoted } from '../core/quoted.ts'
 
 /** An axis by number, negative ones counting from the end, or by dimension name. */
 export type Axis = number | string
@@ -29,12 +30,8 @@ function resolveAxis(axis: Axis, { shape, dimensionNames = [] }: Named): number 
   const number = typeof axis === 'string' ? dimensionNames.indexOf(axis) : axis < 0 ? axis + rank : axis
   if (Number.isInteger(number) && number >= 0 && number < rank) return number
   const names = dimensionNames.length > 0 ? ` (${dimensionNames.join(', ')})` : ''
-  throw new HyperslabError(
-    'InvalidArgumentError',
-    `there is no axis ${JSON.stringify(axis)} in an array of ${rank} axes${names}`,
-    {
-      actual: axis,
-      expected: [...dimensionNames],
-    },
-  )
+  throw new HyperslabError('InvalidArgumentError', `there is no axis ${quoted(axis)} in an array of ${rank} axes${names}`, {
+    actual: axis,
+    expected: [...dimensionNames],
+  })
 }

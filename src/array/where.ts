@@ -1,6 +1,7 @@
 import { allocate, type DataOf, type DType, type FixedDType, isBigInt, isFixed, toElement } from '../core/dtype.ts'
 import { HyperslabError, rethrowWithin } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
+import { quoted } from '../core/quoted.ts'
 import { sizeOf, stridesOf } from '../core/shape.ts'
 import { cloneTensor, denseData, isDense, type Tensor } from '../core/tensor.ts'
 import { type Box, boxShape, wholeBox } from '../grid/range.ts'
@@ -272,7 +273,7 @@ const highest = (dtype: FixedDType): number | bigint => (isBigInt(dtype) ? 2n **
 function endOf(dtype: FixedDType, value: unknown, inward: (value: number) => number): number | bigint {
   const end = typeof value === 'boolean' ? Number(value) : value
   if ((typeof end !== 'number' && typeof end !== 'bigint') || Number.isNaN(end)) {
-    const shown = typeof value === 'string' ? JSON.stringify(value) : String(value)
+    const shown = quoted(value)
     throw new HyperslabError('InvalidArgumentError', `${shown} is no end of a range`, { actual: value })
   }
   if (dtype === 'float32') return Math.fround(Number(end))

@@ -131,20 +131,22 @@ async function change(path: string, array: string, changes: Changes, options: Op
     ...(options.names && { names: options.names }),
   })
   const node = await nodeAt(root, array === '.' ? undefined : array, options.group)
-  const values: Record<string, unknown> = {}
+  const values = new Map<string, unknown>()
   for (const name of removed) {
     if (!node.attrs.has(name)) throw noAttribute(name, node.attrs, { file: path, array })
-    values[name] = undefined
+    values.set(name, undefined)
   }
   for (const [name, text] of changes) {
     const before = node.attrs.has(name) ? jsonType(node.attrs.get(name)) : undefined
     const type = typeFor(name, text, before, options.type)
     if (type !== 'text' && type !== 'json' && type !== 'float64' && type !== 'int64')
       throw new UsageError(`--type ${type} is for containers: attributes of Zarr are text, float64, int64 or json`)
-    values[name] =
-      type === 'text' ? text : type === 'json' ? parseJson(text, `attribute '${name}'`) : typed(name, text, type).value
+    values.set(
+      name,
+      type === 'text' ? text : type === 'json' ? parseJson(text, `attribute '${name}'`) : typed(name, text, type).value,
+    )
   }
-  await node.updateAttributes(values)
+  await node.updateAttributes(Object.fromEntries(values))
 }
 
 /** The array, or the group, whose attributes are changed. */

@@ -75,14 +75,14 @@ const variablesOption = () =>
 
 /** Parses `time=12,lat=48`. Whether there are such dimensions is seen once the source is open. */
 function parseLengths(text: string): Record<string, number> {
-  const lengths: Record<string, number> = {}
+  const lengths = new Map<string, number>()
   for (const part of text.split(',')) {
     const [, name = '', length = ''] = /^(.+)=(\d+)$/.exec(part.trim()) ?? []
     if (name === '' || !(Number(length) >= 1)) throw new InvalidArgumentError('It must be like time=12,lat=48.')
-    if (name in lengths) throw new InvalidArgumentError(`It has ${name} twice.`)
-    lengths[name] = Number(length)
+    if (lengths.has(name)) throw new InvalidArgumentError(`It has ${name} twice.`)
+    lengths.set(name, Number(length))
   }
-  return lengths
+  return Object.fromEntries(lengths)
 }
 
 /** For commands that open locations. */

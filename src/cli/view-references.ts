@@ -86,10 +86,10 @@ async function inFolder(references: ReferenceStore, name: string): Promise<Store
 }
 
 async function consolidate(references: ReferenceStore, keys: readonly string[]): Promise<Uint8Array> {
-  const metadata: Record<string, unknown> = {}
+  const metadata: [string, unknown][] = []
   for (const key of keys.filter((each) => METADATA.test(each))) {
     const found = await readWhole(references, key, {})
-    metadata[key] = parseJson(found!.bytes, key)
+    metadata.push([key, parseJson(found!.bytes, key)])
   }
-  return new TextEncoder().encode(writeJson({ zarr_consolidated_format: 1, metadata }))
+  return new TextEncoder().encode(writeJson({ zarr_consolidated_format: 1, metadata: Object.fromEntries(metadata) }))
 }

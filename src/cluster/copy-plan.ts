@@ -61,17 +61,14 @@ export async function planCopies(
   try {
     await using parts = await openTarget(operation, source)
     const plans = divided(parts, taskBytes)
-    const arrays: Record<string, PlannedCopy> = {}
+    const arrays: (readonly [string, PlannedCopy])[] = []
     for (const { name, array } of parts.arrays) {
       const plan = plans.get(name)!
-      arrays[name] = {
-        ...(await sourceFacts(array)),
-        regions: rechunkDocument(plan),
-        traffic: parts.traffic(name, plan),
-        depth: parts.depth(name),
-      }
+      const facts = await sourceFacts(array)
+      const planned = { ...facts, regions: rechunkDocument(plan), traffic: parts.traffic(name, plan), depth: parts.depth(name) }
+      arrays.push([name, planned])
     }
-    return { arrays, metadata: await parts.metadataHash(), leftOut }
+    return { arrays: Object.fromEntries(arrays), metadata: await parts.metadataHash(), leftOut }
   } finally {
     await close()
   }

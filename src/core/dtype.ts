@@ -1,4 +1,5 @@
 import { HyperslabError } from './errors.ts'
+import { quoted } from './quoted.ts'
 
 /**
  * Typed array classes and JavaScript values behind each data type. Names are Zarr v3's; `timestamp_ns` is
@@ -65,7 +66,7 @@ export const NUMERIC_DTYPES = DTYPES.filter((dtype) => !/^(bool|timestamp_ns|str
 /** @throws InvalidArgumentError when `dtype` is not one of {@link DTYPES} */
 export function checkDType(dtype: unknown): asserts dtype is DType {
   if (!DTYPES.includes(dtype as DType)) {
-    throw new HyperslabError('InvalidArgumentError', `unknown dtype ${JSON.stringify(dtype)}`, {
+    throw new HyperslabError('InvalidArgumentError', `unknown dtype ${quoted(dtype)}`, {
       actual: dtype,
       expected: DTYPES,
     })
@@ -141,7 +142,7 @@ const INTEGER_RANGES: Partial<Record<DType, readonly [number | bigint, number | 
 export function toElement(dtype: DType, value: unknown): number | bigint | string | Uint8Array {
   const element = convert(dtype, value)
   if (element !== undefined) return element
-  const shown = typeof value === 'bigint' ? `${value}n` : typeof value === 'string' ? JSON.stringify(value) : String(value)
+  const shown = quoted(value)
   throw new HyperslabError('InvalidArgumentError', `${shown} is not a ${dtype} value`, { actual: value, expected: dtype })
 }
 

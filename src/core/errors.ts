@@ -65,6 +65,17 @@ export type ErrorTag =
   | 'CancelledError'
   | 'WorkerLostError'
 
+/** Errors that callers aborted with. */
+const REASONS = new WeakSet<object>()
+
+/**
+ * Has an error thrown as it is, as a caller aborted with it. Where it is one of ours, it tells nothing of
+ * files and arrays, and no layer adds to it.
+ */
+export function keepReason(reason: unknown): void {
+  if (reason instanceof Error) REASONS.add(reason)
+}
+
 /**
  * The one error class of this package; an error is never changed once it is made. Tell kinds apart with
  * {@link isHyperslabError}, not with `instanceof`.
@@ -117,10 +128,14 @@ function describe(text: string, { file, array }: ErrorDetails): string {
  * const error = await open('gone.af').catch((error) => error)
  * console.log(isHyperslabError(error, 'NotFoundError')) // true
  */
-export function isHyperslabError(error: unknown, ...tags: ErrorTag[]): error is HyperslabError {
+export function isErrorOfPackage(error: unknown, ...tags: ErrorTag[]): error is HyperslabError {
   if (!(error instanceof Error) || !('tag' in error) || !('details' in error)) return false
   return tags.length === 0 || tags.includes(error.tag as ErrorTag)
 }
+
+/** The same for all of this package: false for an error that a caller aborted with, whatever it is. */
+export const isHyperslabError = (error: unknown, ...tags: ErrorTag[]): error is HyperslabError =>
+  isErrorOfPackage(error, ...tags) && !REASONS.has(error)
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 

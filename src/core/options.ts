@@ -1,4 +1,5 @@
 import { type ErrorDetails, HyperslabError } from './errors.ts'
+import { keepReasonOf, type Signal } from './signal.ts'
 
 /**
  * What the value of an option must be: what `typeof` calls it, `plain object`, `integer`, `number from 0`,
@@ -32,6 +33,7 @@ export function checkOptions(
       throw wrong(`${call} has no option '${name}'${hint(name, names)}`, { ...label, actual: name, expected: names })
     }
     checkValue(call, name, value, checks[name]!, label)
+    if (checks[name] === 'AbortSignal') keepReasonOf(value as Signal)
   }
 }
 
@@ -65,7 +67,6 @@ function testOf(check: string): Test {
 
 /** Objects of these kinds, also of another copy of the package, are told by what they have. */
 const MARKS: Readonly<Record<string, string>> = {
-  AbortSignal: 'throwIfAborted',
   BlockCache: 'slabs',
   DiskArray: 'source',
   MemoryBudget: 'result',
@@ -73,9 +74,12 @@ const MARKS: Readonly<Record<string, string>> = {
   WorkerPool: 'decodes',
 }
 
+const has = (value: unknown, name: string): boolean => (value as Record<string, unknown> | null)?.[name] !== undefined
+
 function kindOf(kind: string): Test {
+  if (kind === 'AbortSignal') return (value) => ['throwIfAborted', 'addEventListener'].every((each) => has(value, each))
   const mark = MARKS[kind]
-  if (mark) return (value) => (value as Record<string, unknown> | null)?.[mark] !== undefined
+  if (mark) return (value) => has(value, mark)
   const [, base, items, least, most] = /^(\w+)(?: of (.*)s)?(?: from (\d+))?(?: to (\d+))?$/.exec(kind) ?? []
   switch (base) {
     case 'value':

@@ -1,4 +1,5 @@
 import { HyperslabError } from './errors.ts'
+import { quoted } from './quoted.ts'
 
 /** Number of elements; 1 for the shape of a scalar. */
 export function sizeOf(shape: readonly number[]): number {
@@ -30,7 +31,7 @@ export const showShape = (shape: readonly number[]): string => `[${shape.join(',
  */
 export function checkShape(shape: unknown, what: string): asserts shape is readonly number[] {
   if (!Array.isArray(shape) || !shape.every((n) => Number.isSafeInteger(n) && n >= 0)) {
-    throw new HyperslabError('InvalidArgumentError', `${what} must be non-negative integers, got ${JSON.stringify(shape)}`, {
+    throw new HyperslabError('InvalidArgumentError', `${what} must be non-negative integers, got ${quoted(shape)}`, {
       actual: shape,
     })
   }

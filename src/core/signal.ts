@@ -1,3 +1,5 @@
+import { keepReason } from './errors.ts'
+
 /** The part of an `AbortSignal` that is used, spelled out as the public types must not need the DOM's. */
 export interface Signal {
   readonly aborted: boolean
@@ -15,7 +17,14 @@ export interface Controller {
 // Every runtime has it, but no library that is loaded without the DOM.
 declare const AbortController: new () => Controller
 
-export const newController = (): Controller => new AbortController()
+/** Signals of work that this package aborts itself, perhaps by an error that tells why. */
+const OWN = new WeakSet<Signal>()
+
+export function newController(): Controller {
+  const controller = new AbortController()
+  OWN.add(controller.signal)
+  return controller
+}
 
 const listening = new WeakMap<Signal, Set<() => void>>()
 
@@ -24,17 +33,32 @@ const listening = new WeakMap<Signal, Set<() => void>>()
  * listen to one signal, it has one listener of ours: Node warns of a leak when there are more than ten.
  */
 export function onAbort(signal: Signal, listener: () => void): () => void {
-  const known = listening.get(signal)
-  const all = known ?? new Set()
+  const all = listenersOf(signal)
   const entry = (): void => listener()
   all.add(entry)
-  if (known === undefined) {
-    listening.set(signal, all)
-    signal.addEventListener('abort', () => {
-      for (const each of all) each()
-    })
-  }
   return () => void all.delete(entry)
+}
+
+function listenersOf(signal: Signal): Set<() => void> {
+  const known = listening.get(signal)
+  if (known !== undefined) return known
+  const all = new Set<() => void>()
+  listening.set(signal, all)
+  signal.addEventListener('abort', () => {
+    if (!OWN.has(signal)) keepReason(signal.reason)
+    for (const each of all) each()
+  })
+  return all
+}
+
+/**
+ * Has the reason that a caller aborts with thrown as it is, also one of our own errors: no layer adds to it.
+ * Each call that takes a signal begins with this, by the check of its options.
+ */
+export function keepReasonOf(signal: Signal): void {
+  if (OWN.has(signal)) return
+  listenersOf(signal)
+  if (signal.aborted) keepReason(signal.reason)
 }
 
 /** For work that several share: a signal that aborts when those of all who joined have. */

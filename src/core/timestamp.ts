@@ -1,4 +1,5 @@
 import { HyperslabError } from './errors.ts'
+import { quoted } from './quoted.ts'
 
 const NS_PER_MS = 1_000_000n
 const MIN = -(2n ** 63n)
@@ -84,6 +85,6 @@ function parse(text: string): bigint {
 type Fields = [number, number, number, number, number, number]
 
 function wrong(actual: unknown, why: string, expected?: unknown): never {
-  const shown = typeof actual === 'string' ? JSON.stringify(actual) : String(actual)
+  const shown = quoted(actual)
   throw new HyperslabError('InvalidArgumentError', `${shown} ${why}`, { actual, ...(expected === undefined ? {} : { expected }) })
 }

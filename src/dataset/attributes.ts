@@ -22,9 +22,8 @@ const SOURCES = new WeakMap<Attrs, TypedValues>()
 
 /** The attributes of a source as an object of their own. */
 export function plainAttrs(values: NamedValues | undefined): Attrs {
-  const attrs: Record<string, unknown> = {}
-  if (values !== undefined) for (const name of values.keys()) attrs[name] = values.get(name)
-  return withTypes(attrs, values)
+  const attrs = values === undefined ? [] : [...values.keys()].map((name) => [name, values.get(name)] as const)
+  return withTypes(Object.fromEntries(attrs), values)
 }
 
 /** Attributes some of which are those of a source: their types are known from then on. */

@@ -4,6 +4,7 @@ import { isBigInt, isNumeric } from '../core/dtype.ts'
 import { type ErrorDetails, HyperslabError, invalidArgument } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import { checkOptions } from '../core/options.ts'
+import { quoted } from '../core/quoted.ts'
 import type { Signal } from '../core/signal.ts'
 import { allDims, allVariables } from './all-variables.ts'
 import { alongDims } from './arithmetic.ts'
@@ -164,7 +165,7 @@ function checkMeaning({ variable, part }: Own, other: Own): void {
   for (const name of MEANING) {
     const [own, theirs] = [variable.attrs[name], other.variable.attrs[name]]
     if (isSame(own, theirs)) continue
-    const shown = [own, theirs].map((value) => (value === undefined ? 'none' : (JSON.stringify(value) ?? String(value))))
+    const shown = [own, theirs].map((value) => (value === undefined ? 'none' : quoted(value)))
     refuse(`${name} is ${shown[0]} in ${part.place}, ${shown[1]} in ${other.part.place}`, {
       array: variable.name,
       actual: theirs,

@@ -1,10 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+
 import { DiskArray } from '../array/disk-array.ts'
 import { inMemory } from '../array/lazy/generate.ts'
 import { allocate, type DataOf, type DType, toElement } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { Printable } from '../core/inspect.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
+import { quoted } from '../core/quoted.ts'
 import { isTensorLike, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
 import type { Selector } from '../grid/selection.ts'
 import { type Attrs, plainAttrs } from './attributes.ts'
@@ -232,14 +234,13 @@ export class Dataset extends Printable implements AsyncDisposable {
     const { variables, coords } = this.parts
     const known = new Set([...variables.keys(), ...coords.keys(), ...Object.keys(this.dims)])
     for (const [from, to] of Object.entries(names)) {
-      if (!known.has(from))
-        invalidArgument(`there is nothing named ${JSON.stringify(from)}: there are ${[...known].join(', ')}`, from)
+      if (!known.has(from)) invalidArgument(`there is nothing named ${quoted(from)}: there are ${[...known].join(', ')}`, from)
       if (typeof to !== 'string' || to === '' || (known.has(to) && !Object.hasOwn(names, to)))
-        invalidArgument(`${JSON.stringify(from)} cannot be named ${JSON.stringify(to)}: that is no name, or taken`, to)
+        invalidArgument(`${quoted(from)} cannot be named ${quoted(to)}: that is no name, or taken`, to)
     }
     const targets = Object.values(names)
     const twice = targets.find((to, i) => targets.indexOf(to) !== i)
-    if (twice !== undefined) invalidArgument(`two cannot be named ${JSON.stringify(twice)}`, twice)
+    if (twice !== undefined) invalidArgument(`two cannot be named ${quoted(twice)}`, twice)
     const nameOf = (name: string): string => (Object.hasOwn(names, name) ? names[name]! : name)
     const renamed = (map: ReadonlyMap<string, Variable>): Map<string, Variable> =>
       new Map(
@@ -367,19 +368,18 @@ export class Dataset extends Printable implements AsyncDisposable {
 
 /** @throws InvalidArgumentError where lengths along a dimension differ */
 function lengthsOf({ variables, coords }: Pick<DatasetState, 'variables' | 'coords'>): Record<string, number> {
-  const lengths: Record<string, number> = {}
-  const from: Record<string, string> = {}
+  const lengths = new Map<string, { readonly length: number; readonly from: string }>()
   for (const { name, dims, array } of [...coords.values(), ...variables.values()])
     for (const [axis, dim] of dims.entries()) {
       const length = array.shape[axis]!
-      if (Object.hasOwn(lengths, dim) && lengths[dim] !== length) {
-        const text = `${dim} is of length ${length} here, and of ${lengths[dim]} in '${from[dim]}'`
-        throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: length, expected: lengths[dim] })
+      const known = lengths.get(dim)
+      if (known !== undefined && known.length !== length) {
+        const text = `${dim} is of length ${length} here, and of ${known.length} in '${known.from}'`
+        throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: length, expected: known.length })
       }
-      lengths[dim] = length
-      from[dim] ??= name
+      lengths.set(dim, known ?? { length, from: name })
     }
-  return lengths
+  return Object.fromEntries([...lengths].map(([dim, { length }]) => [dim, length]))
 }
 
 /** A variable with the labels it has in memory, where it lies along the dimension of its name. */

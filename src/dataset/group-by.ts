@@ -1,6 +1,7 @@
 import type { DType } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
+import { quoted } from '../core/quoted.ts'
 import type { Signal } from '../core/signal.ts'
 import { computedOnce } from './computed.ts'
 import { type Coords, coordsAlong, type Labelled, labelledDims } from './coords.ts'
@@ -40,7 +41,7 @@ export class GroupBy<A> extends Parted<A> {
     super()
     this.#array = array
     this.#wrap = wrap
-    this.#groups = typeof key === 'object' && 'coord' in key ? (key as PositionGroups) : groupsOf(array, key as GroupKey)
+    this.#groups = isGroups(key) ? key : groupsOf(array, key)
   }
 
   /** The labels of the groups, as a coordinate. */
@@ -89,6 +90,9 @@ export class GroupBy<A> extends Parted<A> {
   }
 }
 
+const isGroups = (key: GroupKey | PositionGroups): key is PositionGroups =>
+  typeof key === 'object' && key !== null && key['coord'] instanceof Variable
+
 /** @throws InvalidArgumentError for what is no key of groups */
 function groupsOf({ variable, coordinates }: Labelled, key: GroupKey): PositionGroups {
   if (typeof key === 'object' && key !== null) return binsOf(variable.name, coordinates, key)
@@ -136,7 +140,7 @@ function indexCoord(array: string, coords: Coords, name: string): Variable {
   const coord = coords.get(name)
   if (coord?.index !== undefined) return coord
   const known = labelledDims(coords)
-  const text = `there are no labels ${JSON.stringify(name)} to group by: there are ${known.join(', ') || 'none'}`
+  const text = `there are no labels ${quoted(name)} to group by: there are ${known.join(', ') || 'none'}`
   throw new HyperslabError('InvalidArgumentError', text, { array, actual: name, expected: known })
 }
 

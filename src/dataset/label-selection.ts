@@ -1,5 +1,7 @@
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { member } from '../core/member.ts'
 import type { Checks } from '../core/options.ts'
+import { quoted } from '../core/quoted.ts'
 import { resolveSelection, type Selector } from '../grid/selection.ts'
 import { type Coords, labelledDims } from './coords.ts'
 import { type LabelSelector, type SelOptions, type Taken, takeLabels } from './label-selectors.ts'
@@ -32,7 +34,7 @@ function noLabels(dim: string, coords: Coords, dims: readonly string[]): Hypersl
     ? `the dimension ${dim} has no coordinate: select positions of it with isel; ${known}`
     : coord !== undefined
       ? `${dim} is a coordinate along [${coord.dims.join(', ')}] and labels no dimension; ${known}`
-      : `there is no dimension ${JSON.stringify(dim)}; ${known}`
+      : `there is no dimension ${quoted(dim)}; ${known}`
   return new HyperslabError('InvalidArgumentError', text, { actual: dim, expected: labelled })
 }
 
@@ -47,7 +49,7 @@ export function takenByPosition(
   const { parts } = resolveSelection(positions, shape, { dimensionNames: dims })
   for (const [axis, { picks, shape: kept }] of parts.entries()) {
     const dim = dims[axis]!
-    if (positions[dim] === undefined) continue
+    if (member(positions, dim) === undefined) continue
     const pick = 'step' in picks ? picks : picks[0]!
     if (kept.length > 1 || (!('step' in picks) && picks.length > 1))
       invalidArgument(`isel takes an integer, a slice or a list along ${dim}`, positions[dim])

@@ -1,5 +1,6 @@
 import type { AxisPick } from '../array/lazy/picks.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { quoted } from '../core/quoted.ts'
 import { Between, type LabelLike } from './between.ts'
 import type { Label, LabelIndex, SelectMethod } from './label-index.ts'
 import { DURATIONS, NAT } from './time/instant.ts'
@@ -70,7 +71,7 @@ function span(index: LabelIndex, label: LabelLike): Span {
   if (typeof label === 'bigint' && typeof own === 'number') return exactly(Number(label))
   if (typeof label === typeof own && (typeof label === 'number' || typeof label === 'string')) return exactly(label)
   const expected = typeof own === 'number' ? 'numbers' : 'text'
-  const text = `labels along ${index.dim} are ${expected}, got ${label instanceof Date ? 'a Date' : JSON.stringify(String(label))}${hint(expected, label)}`
+  const text = `labels along ${index.dim} are ${expected}, got ${label instanceof Date ? 'a Date' : quoted(label)}${hint(expected, label)}`
   throw new HyperslabError('InvalidArgumentError', text, { actual: label, expected })
 }
 

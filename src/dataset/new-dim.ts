@@ -1,4 +1,5 @@
 import { invalidArgument } from '../core/errors.ts'
+import { quoted } from '../core/quoted.ts'
 import { allDims } from './all-variables.ts'
 import { alongDims } from './arithmetic.ts'
 import type { DatasetParts } from './coords.ts'
@@ -17,7 +18,7 @@ export function alongNewDim(
   labels: readonly (number | string | Date)[] | undefined,
 ): DatasetParts[] {
   if (datasets.some((each) => allDims(each).includes(dim)))
-    invalidArgument(`labels are for a new dimension, and there is a dimension ${JSON.stringify(dim)} already`, dim)
+    invalidArgument(`labels are for a new dimension, and there is a dimension ${quoted(dim)} already`, dim)
   const known = labels && labelsAlong(dim, datasets, labels)
   return datasets.map((each, at) => {
     const own = known?.take(new Map([[dim, { parts: [{ positions: { start: at, step: 1, length: 1 }, shift: 0 }] }]]))
@@ -36,10 +37,7 @@ function labelsAlong(dim: string, datasets: readonly DatasetParts[], labels: rea
   if (labels.length !== datasets.length)
     invalidArgument(`${labels.length} labels are for ${datasets.length} datasets: each takes one`, labels)
   if (datasets.some(({ variables, coords }) => variables.has(dim) || coords.has(dim)))
-    invalidArgument(
-      `labels are for a new dimension, and there is a variable ${JSON.stringify(dim)} already: rename or drop it`,
-      dim,
-    )
+    invalidArgument(`labels are for a new dimension, and there is a variable ${quoted(dim)} already: rename or drop it`, dim)
   return new Dataset({}, { coords: { [dim]: labels } }).parts.coords.get(dim)!
 }
 
@@ -47,6 +45,6 @@ function scalarAlong(dim: string, { coords }: DatasetParts): Variable {
   const coord = coords.get(dim)
   if (coord?.scalar !== undefined && coord.dims.length === 0)
     return expanded(coord, dim).with({ index: coord.scalar.along(dim), scalar: undefined })
-  const text = `no dataset has a dimension ${JSON.stringify(dim)}; { labels: ['a', 'b'] }, one for each, makes one`
+  const text = `no dataset has a dimension ${quoted(dim)}; { labels: ['a', 'b'] }, one for each, makes one`
   return invalidArgument(text, dim)
 }

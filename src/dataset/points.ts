@@ -2,6 +2,7 @@ import { DiskArray } from '../array/disk-array.ts'
 import { pointwiseSource } from '../array/lazy/pointwise.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
+import { quoted } from '../core/quoted.ts'
 import { stridesOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import { allDims } from './all-variables.ts'
@@ -133,7 +134,7 @@ function placeCoords(coords: Coords, dims: readonly string[], names: readonly st
     if (coords.has(name)) continue
     const text = dims.includes(name)
       ? `the dimension ${name} has no coordinate`
-      : `there is no coordinate ${JSON.stringify(name)}: there are ${[...coords.keys()].join(', ') || 'none'}`
+      : `there is no coordinate ${quoted(name)}: there are ${[...coords.keys()].join(', ') || 'none'}`
     throw new HyperslabError('InvalidArgumentError', text, { actual: name, expected: [...coords.keys()] })
   }
   const found = names.map((name) => coords.get(name)!)

@@ -4,6 +4,7 @@ import { foldedDType } from '../array/reductions/fold-kinds.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument, isHyperslabError } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
+import { quoted } from '../core/quoted.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Tensor, tensorOf } from '../core/tensor.ts'
 import { dropAttributes } from './attributes.ts'
@@ -180,6 +181,6 @@ export function reducedDims({ name, dims }: Variable, axis: string | readonly st
 /** @throws InvalidArgumentError for names of no dimension */
 export function checkDim(dim: unknown, dims: readonly string[], array: string): asserts dim is string {
   if (dims.includes(dim as string)) return
-  const text = `there is no dimension ${JSON.stringify(dim)}: there are ${dims.join(', ') || 'none'}`
+  const text = `there is no dimension ${quoted(dim)}: there are ${dims.join(', ') || 'none'}`
   throw new HyperslabError('InvalidArgumentError', text, { array, actual: dim, expected: dims })
 }

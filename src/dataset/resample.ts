@@ -1,4 +1,5 @@
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { quoted } from '../core/quoted.ts'
 import type { Labelled } from './coords.ts'
 import type { PositionGroups } from './group-by.ts'
 import { parseFrequency, resampleBins } from './time/frequency.ts'
@@ -16,7 +17,7 @@ export function resampledGroups({ variable, coordinates }: Labelled, by: Readonl
   const index = coord?.index
   const calendar = index?.kind.calendar
   if (coord === undefined || index === undefined || calendar === undefined) {
-    const text = `there are no times along ${JSON.stringify(dim)} to resample`
+    const text = `there are no times along ${quoted(dim)} to resample`
     throw new HyperslabError('InvalidArgumentError', text, { array: variable.name, actual: dim })
   }
   const { labels, bins } = resampleBins(index.values as ArrayLike<bigint>, parseFrequency(frequency), calendar)

@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.ts'
+import { quoted } from '../core/quoted.ts'
 import { coordinateMemoryOf } from './coordinate-memory.ts'
 import type { DatasetParts } from './coords.ts'
 import type { Variable } from './variable.ts'
@@ -15,7 +16,7 @@ export async function swappedDims(parts: DatasetParts, names: Readonly<Record<st
     const variable = parts.coords.get(name) ?? parts.variables.get(name)
     if (variable === undefined || variable.dims.length !== 1 || variable.dims[0] !== dim) {
       const found = variable === undefined ? 'is not there' : `lies along [${variable.dims.join(', ')}]`
-      const text = `labels of ${dim} are to be ${JSON.stringify(name)}, which ${found}: it has to lie along ${dim} alone`
+      const text = `labels of ${dim} are to be ${quoted(name)}, which ${found}: it has to lie along ${dim} alone`
       throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: variable?.dims, expected: [dim] })
     }
     coordinateMemoryOf(variable.array).take(variable)

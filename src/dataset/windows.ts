@@ -3,6 +3,7 @@ import { broadcastSource } from '../array/lazy/broadcast.ts'
 import type { FoldKind } from '../array/reductions/fold-kinds.ts'
 import { coarsenBy, type Lengths, rollingBy } from '../array/reductions/windows.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { member } from '../core/member.ts'
 import { type Check, type Checks, checkOptions } from '../core/options.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
@@ -138,7 +139,7 @@ function sizesAlong({ name, dims }: Variable, lengths: Lengths): number[] {
     checkDim(dim, dims, name)
     if (!(Number.isSafeInteger(size) && size >= 1)) invalidArgument(`the length along ${dim} is an integer from 1`, size)
   }
-  return dims.map((dim) => (Object.hasOwn(lengths, dim) ? lengths[dim]! : 1))
+  return dims.map((dim) => member(lengths, dim) ?? 1)
 }
 
 /** What is left of an array where only whole blocks count. */
@@ -162,7 +163,7 @@ function fitted(labelled: Labelled, sizes: readonly number[], boundary: 'exact' 
 function coarsenedCoord(coord: Variable, lengths: Lengths): Variable | undefined {
   if (!coord.dims.some((dim) => Object.hasOwn(lengths, dim))) return coord
   const { index, array, dims } = coord
-  const sizes = dims.map((dim) => lengths[dim] ?? 1)
+  const sizes = dims.map((dim) => member(lengths, dim) ?? 1)
   if (index !== undefined && typeof index.values[0] !== 'string') {
     const size = sizes[0]!
     const means = Array.from({ length: Math.ceil(index.length / size) }, (_, block) =>

@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.ts'
+import { quoted } from '../core/quoted.ts'
 import type { AxisView } from '../core/tensor.ts'
 
 /**
@@ -69,8 +70,7 @@ function checkInteger(value: unknown, what: string, axis: number): asserts value
 }
 
 /** A value in a message. */
-export const show = (value: unknown): string =>
-  typeof value === 'object' ? (JSON.stringify(value) ?? '').slice(0, 100) : String(value)
+export const show = (value: unknown): string => (typeof value === 'string' ? value : quoted(value))
 
 export function invalid(text: string, details: { axis?: number; actual?: unknown; expected?: unknown }): never {
   throw new HyperslabError('InvalidSelectionError', text, details)

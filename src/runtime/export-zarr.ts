@@ -19,6 +19,7 @@ import { largestDivisor } from '../core/divisors.ts'
 import { type DType, readElement, type ScalarOf } from '../core/dtype.ts'
 import { HyperslabError, messageOf, rethrowWithin, within } from '../core/errors.ts'
 import { writeJson } from '../core/json.ts'
+import { member } from '../core/member.ts'
 import { sha256 } from '../core/sha256.ts'
 import { showShape, sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
@@ -393,10 +394,10 @@ function plannedArray(
   const { array, dimensionNames, isUnnamed = false, chunkShape, fill, fillValue: given, attributes, name } = exported
   const { dtype, shape } = array
   const usual = chunkShape ?? ChunkGrid.estimate(shape, bytesOf(dtype), CHUNK_BYTES).chunkShape
-  const isSharded = dimensionNames.some((dim) => shards[dim] !== undefined)
+  const isSharded = dimensionNames.some((dim) => member(shards, dim) !== undefined)
   const lengths = shape.map((length, axis): readonly [chunk: number, shard: number] => {
     const most = Math.max(1, length)
-    const [given, shard] = [chunks[dimensionNames[axis]!], shards[dimensionNames[axis]!]]
+    const [given, shard] = [member(chunks, dimensionNames[axis]!), member(shards, dimensionNames[axis]!)]
     const own = Math.min(given ?? Math.max(1, usual[axis]!), most)
     if (shard === undefined) return [own, own]
     // A shard that is as long as the array need not be longer than its chunks.

@@ -16,6 +16,7 @@ import type { Progress } from '../array/transfers.ts'
 import { codecsByName } from '../codec/registry.ts'
 import { readElement } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError, messageOf, within } from '../core/errors.ts'
+import { member } from '../core/member.ts'
 import { type Checks, checkValue } from '../core/options.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
@@ -275,7 +276,7 @@ function definitionLike(
 ): ArrayOptions {
   const { dtype, shape } = array
   const given = shape.map((length, axis) => {
-    const wanted = chunks[dimensionNames[axis]!]
+    const wanted = member(chunks, dimensionNames[axis]!)
     return wanted === undefined ? undefined : Math.max(1, Math.min(length, wanted))
   })
   // The axes that are left share what the others leave of the size.

@@ -8,6 +8,7 @@ import type { NamedValues } from '../array/source.ts'
 import { isFloat as isFloatType, isNumeric } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { writeJson } from '../core/json.ts'
+import { member } from '../core/member.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { withoutSlashes } from '../core/text.ts'
 import { attributeNumbers, type TypedValues } from '../dataset/attributes.ts'
@@ -157,7 +158,7 @@ const UNITS: Readonly<Record<string, string>> = {
 /** A unit of numpy in words: `10 milliseconds`. */
 function unitWords(unit: string): string {
   const [, count = '', name = ''] = /^(\d*)(.*)$/s.exec(unit)!
-  return `${count === '' || count === '1' ? '' : `${count} `}${UNITS[name] ?? name}`
+  return `${count === '' || count === '1' ? '' : `${count} `}${member(UNITS, name) ?? name}`
 }
 
 /** Those of groups below are attributes of the container by their paths. */

@@ -1,5 +1,6 @@
 import type { DType } from '../../core/dtype.ts'
-import { asLength, asObject, asText, badMetadata, type JsonObject, member, showJson, unsupported } from './document.ts'
+import { member } from '../../core/member.ts'
+import { asLength, asObject, asText, badMetadata, type JsonObject, showJson, unsupported } from './document.ts'
 import type { StoredType } from './metadata.ts'
 import { TIME_UNITS, timeScale } from './time-units.ts'
 

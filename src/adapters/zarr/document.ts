@@ -17,9 +17,6 @@ const SHOWN_DEPTH = 2
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A member of an object, of its own; what every object has does not count. */
-export const member = (object: JsonObject, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined)
-
 /** A value as a message shows it: not all of what is long. */
 export function showJson(value: unknown, depth = 0): string {
   if (typeof value === 'string') return JSON.stringify(value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value)

@@ -1,4 +1,5 @@
-import { asList, asObject, asText, badMetadata, isObject, type JsonObject, member, showJson, unsupported } from './document.ts'
+import { member } from '../../core/member.ts'
+import { asList, asObject, asText, badMetadata, isObject, type JsonObject, showJson, unsupported } from './document.ts'
 import { checkPath } from './hierarchy.ts'
 
 /** An axis of a pyramid, as OME-NGFF describes it. */

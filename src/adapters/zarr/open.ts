@@ -75,6 +75,7 @@ export const ZARR_LIMIT_CHECKS: Checks<ZarrLimits> = { ...READ_LIMIT_CHECKS, met
 export async function openNode(store: Store, path: string, options: OpenZarrOptions = {}): Promise<ZarrGroup | ZarrArray> {
   const { mode = 'r', limits = {}, codecs = [], pool, budget, cache: memory, kind, names, consolidated, signal } = options
   checkOpening(options)
+  signal?.throwIfAborted()
   const { metadataBytes, blockBytes = READ_LIMITS.blockBytes, elements = READ_LIMITS.elements } = limits
   const opened = new OpenedStore(store, { codecs, memory, pool, budget, blockBytes, elements, isWritable: mode === 'r+' })
   const root = rootOf(path)

@@ -2,6 +2,7 @@ import { decodeBase64 } from '../../core/base64.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
 import { JsonMembers } from '../../core/json-members.ts'
 import { KeyIndex } from '../../core/keys.ts'
+import { member } from '../../core/member.ts'
 import type { Signal } from '../../core/signal.ts'
 import { pathsOfFileUrl } from '../../core/url-names.ts'
 import {
@@ -17,7 +18,7 @@ import {
   type Tail,
   type WholeOptions,
 } from '../../store/store.ts'
-import { asLength, asObject, asText, badMetadata, type JsonObject, member, showJson, unsupported } from './document.ts'
+import { asLength, asObject, asText, badMetadata, type JsonObject, showJson, unsupported } from './document.ts'
 
 /** An object of a store. */
 export interface StoredObject {

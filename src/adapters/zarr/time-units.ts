@@ -1,3 +1,4 @@
+import { member } from '../../core/member.ts'
 import { unsupported } from './document.ts'
 
 const NANOSECONDS: Readonly<Record<string, bigint>> = {
@@ -35,9 +36,10 @@ export interface TimeScale {
 export function timeScale(unit: string): TimeScale {
   const [, count = '', name = ''] = /^(\d*)(.*)$/s.exec(unit) ?? []
   const times = count === '' ? 1n : BigInt(count)
-  if (name in MONTHS) return { multiply: 1n, divide: 1n, months: times * MONTHS[name]! }
-  if (name in PARTS) return { multiply: times, divide: PARTS[name]!, months: undefined }
-  const multiply = NANOSECONDS[name] ?? unsupported(`times of the unit '${unit}' cannot be read`, unit)
+  const [months, parts] = [member(MONTHS, name), member(PARTS, name)]
+  if (months !== undefined) return { multiply: 1n, divide: 1n, months: times * months }
+  if (parts !== undefined) return { multiply: times, divide: parts, months: undefined }
+  const multiply = member(NANOSECONDS, name) ?? unsupported(`times of the unit '${unit}' cannot be read`, unit)
   return { multiply: times * multiply, divide: 1n, months: undefined }
 }
 

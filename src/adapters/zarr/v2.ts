@@ -1,5 +1,6 @@
 import type { DType, ScalarOf } from '../../core/dtype.ts'
 import { withoutMembers } from '../../core/json.ts'
+import { member } from '../../core/member.ts'
 import { parseTypeV2 } from './data-types.ts'
 import {
   asChunkShape,
@@ -11,7 +12,6 @@ import {
   badMetadata,
   isObject,
   type JsonObject,
-  member,
   showJson,
 } from './document.ts'
 import { parseFillValue } from './fill-values.ts'

@@ -1,4 +1,5 @@
 import { withoutMembers } from '../../core/json.ts'
+import { member } from '../../core/member.ts'
 import { sizeOf } from '../../core/shape.ts'
 import { parseNamed, parseTypeV3 } from './data-types.ts'
 import {
@@ -13,7 +14,6 @@ import {
   badMetadata,
   isObject,
   type JsonObject,
-  member,
   showJson,
   unsupported,
 } from './document.ts'

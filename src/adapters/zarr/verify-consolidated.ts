@@ -1,6 +1,7 @@
 import { isHyperslabError } from '../../core/errors.ts'
 import { writeJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
+import { member } from '../../core/member.ts'
 import type { ZarrArray, ZarrGroup } from './group.ts'
 import { isUnreadable, treeOf, type ZarrTree } from './tree.ts'
 
@@ -68,7 +69,7 @@ async function listed(root: Node): Promise<ZarrTree> {
 function differing(one: Node, other: Node): string | undefined {
   if (one.kind !== other.kind) return 'kind'
   const [a, b] = [factsOf(one), factsOf(other)]
-  return Object.keys(a).find((name) => writeJson(a[name] ?? null) !== writeJson(b[name] ?? null))
+  return Object.keys(a).find((name) => writeJson(a[name] ?? null) !== writeJson(member(b, name) ?? null))
 }
 
 function factsOf(node: Node): Record<string, unknown> {

@@ -1,4 +1,5 @@
 import { HyperslabError } from '../../core/errors.ts'
+import { quoted } from '../../core/quoted.ts'
 import type { Archived } from './layout.ts'
 import type { Reader } from './reader.ts'
 
@@ -53,7 +54,7 @@ export function checkText(value: unknown): string {
     throw new HyperslabError('InvalidArgumentError', `expected a string, got a ${typeof value}`, { actual: value })
   }
   if (LONE_SURROGATE.test(value)) {
-    throw new HyperslabError('InvalidArgumentError', `${JSON.stringify(value)} has no UTF-8 form`, { actual: value })
+    throw new HyperslabError('InvalidArgumentError', `${quoted(value)} has no UTF-8 form`, { actual: value })
   }
   return value
 }

@@ -1,6 +1,7 @@
 import { type DType, fillElement, type ScalarOf } from '../../core/dtype.ts'
 import { invalidArgument } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
+import { quoted } from '../../core/quoted.ts'
 import { ChunkGrid } from '../../grid/chunks.ts'
 import { padChunks } from '../../grid/derived-chunks.ts'
 import { missingElement, missingElements } from '../missing.ts'
@@ -53,7 +54,7 @@ function pairsOf({ shape }: BlockSource, widths: number | readonly Padding[]): (
   return given.map((width) => {
     const pair = typeof width === 'number' ? ([width, width] as const) : width
     if (pair.length !== 2 || !pair.every((each) => Number.isSafeInteger(each) && each >= 0))
-      invalidArgument(`padding must be non-negative integers, got ${JSON.stringify(width)}`, width)
+      invalidArgument(`padding must be non-negative integers, got ${quoted(width)}`, width)
     return pair
   })
 }

@@ -7,6 +7,7 @@ import { type Missing, missingElements } from '../../array/missing.ts'
 import { missingTest } from '../../array/missing-test.ts'
 import type { BlockSource, NamedValues } from '../../array/source.ts'
 import { type DType, elementBytes, isFloat, isNumeric, type NumericDType } from '../../core/dtype.ts'
+import { quoted } from '../../core/quoted.ts'
 import { type Attrs, attributeNumbers, attributeText, dropAttributes, plainAttrs, withTypes } from '../attributes.ts'
 import { isOfDates, parseCalendar } from '../time/calendar.ts'
 import { NAT } from '../time/instant.ts'
@@ -164,7 +165,7 @@ function fillsOf(
     const numbers = key in attrs ? attributeNumbers(attrs, key) : []
     const isNaNText = isFloat(dtype) && /^\s*nan\s*$/i.test(String(attrs[key]))
     if (numbers === undefined && !isNaNText && (key === 'missing_value' || given.get(key) !== undefined))
-      warnings.push(`'${name}': ${key} is no number, so no value is missing by it: ${JSON.stringify(attrs[key])}`)
+      warnings.push(`'${name}': ${key} is no number, so no value is missing by it: ${quoted(attrs[key])}`)
     if (numbers === undefined || given.get(key) === undefined) continue
     const known = numbers.filter((value) => elementIn(dtype as NumericDType, value, hasOtherSign) !== undefined)
     for (const value of numbers)

@@ -16,6 +16,7 @@ import {
 } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
+import { quoted } from '../../core/quoted.ts'
 import { type Attrs, attributeNumbers, isWrittenAsFloat, type TypedValue, typedAttribute } from '../attributes.ts'
 import { isOfDates, parseCalendar } from '../time/calendar.ts'
 import { NAT, showInstant, unitsSince } from '../time/instant.ts'
@@ -185,8 +186,7 @@ function packingOf(variable: Variable, encoding: Attrs): Packing {
 
 function timesOf(name: string, { units, calendar }: Attrs): TimeUnits {
   const parsed = parseTimeUnits(units, parseCalendar(calendar, { array: name }), { array: name })
-  if (parsed === undefined)
-    return fail(name, `${JSON.stringify(units)} are no units of time, such as 'days since 1990-01-01'`, units)
+  if (parsed === undefined) return fail(name, `${quoted(units)} are no units of time, such as 'days since 1990-01-01'`, units)
   if (isOfDates(parsed.calendar)) return parsed
   return fail(name, `these times are of the calendar of Dates, and cannot be stored as those of ${parsed.calendar}`, calendar)
 }

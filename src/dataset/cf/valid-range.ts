@@ -1,10 +1,26 @@
-import { elementBytes, isFloat, type NumericDType } from '../../core/dtype.ts'
+import { type DType, elementBytes, isFloat, isNumeric, type NumericDType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import { quoted } from '../../core/quoted.ts'
 import { type Attrs, attributeNumbers, type TypedValues } from '../attributes.ts'
 
 /** Attributes that bound valid values. */
 const RANGES = ['valid_range', 'valid_min', 'valid_max'] as const
 type RangeName = (typeof RANGES)[number]
+
+/** Infinities as JSON has them, which knows no such numbers: as texts. */
+const INFINITE = /^\s*([+-]?)inf(?:inity)?\s*$/i
+
+/** The numbers of a range; undefined where it is text other than that of an infinity. */
+function boundNumbers(attrs: Attrs, key: string): (number | bigint)[] | undefined {
+  const value = attrs[key]
+  const parts: readonly unknown[] = Array.isArray(value) ? value : [value]
+  if (!parts.some((part) => typeof part === 'string')) return attributeNumbers(attrs, key)
+  const numbers = parts.map((part) => {
+    const sign = typeof part === 'string' ? INFINITE.exec(part)?.[1] : undefined
+    return sign === undefined ? part : sign === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+  })
+  return attributeNumbers({ [key]: numbers }, key)
+}
 
 /** The valid values of a variable, as its attributes have them. */
 export interface ValidRange {
@@ -49,11 +65,11 @@ const isFloating = (type: AttributeType): boolean => type === 'float' || (type !
 function typeOf({ attrs, typed }: Bounded, key: string): AttributeType {
   // JSON tells no widths, whatever type its numbers are written with.
   const told = typed?.isFloat === undefined ? typed?.typed?.(key)?.type.replace('[]', '') : undefined
-  if (told !== undefined) return told as NumericDType
+  if (told !== undefined && isNumeric(told as DType)) return told as NumericDType
   const value = attrs[key]
   if (ArrayBuffer.isView(value))
     return value.constructor.name.replace('Big', '').replace('Array', '').toLowerCase() as NumericDType
-  const isWhole = attributeNumbers(attrs, key)!.every((each) => typeof each === 'bigint' || Number.isInteger(each))
+  const isWhole = boundNumbers(attrs, key)!.every((each) => typeof each === 'bigint' || Number.isInteger(each))
   return typed?.isFloat?.(key) || !isWhole ? 'float' : 'integer'
 }
 
@@ -86,8 +102,8 @@ export function validRangeOf(variable: Bounded): ValidRange {
 
 /** Whether an attribute is of numbers. Text bounds nothing, as in xarray and netCDF4 for Python. */
 function isNumbers({ name, attrs }: Bounded, key: RangeName, warnings: string[]): boolean {
-  const found = attributeNumbers(attrs, key)
-  if (found === undefined) warnings.push(`'${name}': ${key} is no number, so it bounds nothing: ${JSON.stringify(attrs[key])}`)
+  const found = boundNumbers(attrs, key)
+  if (found === undefined) warnings.push(`'${name}': ${key} is no number, so it bounds nothing: ${quoted(attrs[key])}`)
   return found !== undefined
 }
 
@@ -98,7 +114,7 @@ interface Bound {
 }
 
 function boundsOf({ name, attrs }: Bounded, key: RangeName, warnings: string[]): Bound[] {
-  const found = attributeNumbers(attrs, key)!
+  const found = boundNumbers(attrs, key)!
   const count = key === 'valid_range' ? 2 : 1
   if (found.length !== count) {
     const text = `${key} of ${name} takes ${count === 1 ? 'a number' : 'two numbers'}, got ${found.length}`

@@ -1,4 +1,5 @@
 import { type ErrorDetails, HyperslabError, invalidArgument } from '../../core/errors.ts'
+import { quoted } from '../../core/quoted.ts'
 
 /**
  * A calendar of the CF conventions. `standard` is the mixed one, Julian until 1582-10-04 and Gregorian from
@@ -45,7 +46,7 @@ export function parseCalendar(text: unknown, label?: ErrorDetails): Calendar {
   if (Object.hasOwn(NAMES, name)) return NAMES[name]!
   const names = Object.keys(NAMES)
   const why = name === 'none' ? ' has no dates' : ` is none of ${names.join(', ')}`
-  throw new HyperslabError('UnsupportedError', `calendar ${JSON.stringify(text)}${why}`, {
+  throw new HyperslabError('UnsupportedError', `calendar ${quoted(text)}${why}`, {
     ...label,
     actual: text,
     expected: names,

@@ -1,4 +1,5 @@
 import { HyperslabError, invalidArgument } from '../../core/errors.ts'
+import { quoted } from '../../core/quoted.ts'
 import { type Calendar, countedYear, dateFromDays, daysFromDate, daysInMonth, yearCounted } from './calendar.ts'
 import { DURATIONS, NAT, NS_PER_DAY, packInstants, splitInstant } from './instant.ts'
 
@@ -65,7 +66,7 @@ export function parseFrequency(text: string): Frequency {
   const why = Object.hasOwn(RENAMED, name)
     ? `write '${digits}${RENAMED[name]}${month === undefined ? '' : `-${month}`}'`
     : `it is none of MS, ME, QS, QE, YS, YE, QS-DEC and the like, ${Object.keys(DURATIONS).join(', ')}, nor a number of one, as 3MS`
-  return invalidArgument(`frequency ${JSON.stringify(text)} is unknown: ${why}`, text)
+  return invalidArgument(`frequency ${quoted(text)} is unknown: ${why}`, text)
 }
 
 /** How times are put together. */

@@ -1,4 +1,5 @@
 import { invalidArgument } from '../../core/errors.ts'
+import { quoted } from '../../core/quoted.ts'
 import type { InstantLike } from '../../core/timestamp.ts'
 import { type Calendar, countedYear, daysInMonth, yearCounted } from './calendar.ts'
 import { CFTime, fieldsOf, instantOf, isGregorian, NAT, NS_PER_DAY, NS_PER_SECOND } from './instant.ts'
@@ -63,10 +64,7 @@ function fromGregorian(instant: bigint, calendar: Calendar): bigint {
 function parseText(text: string, calendar: Calendar): TimeSpan {
   const match = ISO.exec(text.trim())
   if (match === null)
-    return invalidArgument(
-      `${JSON.stringify(text)} is no time: give '1998', '1998-01', '1998-01-16' or '1998-01-16T12:30:00'`,
-      text,
-    )
+    return invalidArgument(`${quoted(text)} is no time: give '1998', '1998-01', '1998-01-16' or '1998-01-16T12:30:00'`, text)
   const given = match.slice(1, 7).filter((part) => part !== undefined)
   const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = given.map(Number)
   const decimals = match[7] ?? ''

@@ -1,5 +1,6 @@
 import { joinBytes } from '../../core/bytes.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import { member } from '../../core/member.ts'
 import { decodeNames } from '../../core/url-names.ts'
 import type { HttpAnswer } from '../http/client.ts'
 import type { ListPage } from '../listing.ts'
@@ -39,7 +40,7 @@ const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"'
 
 const unescaped = (text: string): string =>
   text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (entity, hex, decimal, name) => {
-    if (name !== undefined) return ENTITIES[name] ?? entity
+    if (name !== undefined) return member(ENTITIES, name) ?? entity
     const point = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
     // Beyond Unicode it is no character.
     return point <= 0x10ffff ? String.fromCodePoint(point) : entity

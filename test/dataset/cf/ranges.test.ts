@@ -189,6 +189,12 @@ describe('the valid range', () => {
       ['"valid_range": [2, 8]', [none, 2.5, none]],
       ['"valid_max": 4e0', [0.5, 2.5, none]],
       ['"valid_max": 8', [0.5, 2.5, none]],
+      // JSON has no infinities, so writers have them as texts; only ranges of floats have any.
+      ['"valid_min": "Infinity"', [none, none, none]],
+      ['"valid_max": "-inf"', [none, none, none]],
+      ['"valid_range": ["-Infinity", 4]', [0.5, 2.5, none]],
+      ['"valid_range": [2, "+inf"]', [none, 2.5, 4.5]],
+      ['"valid_min": "infinite", "valid_max": 8', [0.5, 2.5, none]],
     ] as const)
       expect(await list(await openDataset({ store: zarr(text), path: 'a.zarr' }))).toEqual(wanted)
   })
