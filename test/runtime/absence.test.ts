@@ -8,6 +8,7 @@ import { openDataset, openDatasets } from '../../src/runtime/dataset.ts'
 import { create, type Location, MemoryStore, open, verify } from '../../src/runtime/index.ts'
 import { importNetcdf, openNetcdf } from '../../src/runtime/netcdf.ts'
 import { openZarr } from '../../src/runtime/open-zarr.ts'
+import { sourceVersion } from '../../src/runtime/source-version.ts'
 import { pageOf, textOf } from '../../src/store/s3/answers.ts'
 import { RudeServer } from '../support/rude-server.ts'
 
@@ -66,6 +67,14 @@ test.each(NAMES)('an array named %j is read and copied over HTTP', async (name) 
   const target = join(folder, `${NAMES.indexOf(name)}.zarr`)
   await copyPlace(url, target)
   expect([...(await readFile(join(target, name, 'c', '0')))]).toEqual([1, 2])
+})
+
+test.each(['a#b', 'a?b', 'a%41'])('the version of a source has that of its array %j', async (name) => {
+  const url = putGroup(name)
+  const before = await sourceVersion(url, [name])
+  expect(await sourceVersion(url, [name])).toBe(before)
+  rude.put(`g.zarr/${encodeURIComponent(name)}/zarr.json`, text({ ...ARRAY, attributes: { a: 1 } }))
+  expect(await sourceVersion(url, [name])).not.toBe(before)
 })
 
 test('a store behind 403 is opened with notFound, by openZarr and openDataset alike, and the message says so', async () => {
