@@ -66,7 +66,7 @@ const ENTRIES: Record<string, (place: string) => Promise<unknown>> = {
   openDataset: async (place) => {
     const ds = await openDataset(place)
     try {
-      return [...((await ds.get('v').values()) as Iterable<number>)]
+      return Array.from(await ds.get('v').values())
     } finally {
       await ds.close()
     }
@@ -74,7 +74,7 @@ const ENTRIES: Record<string, (place: string) => Promise<unknown>> = {
   openDatasets: async (place) => {
     const ds = await openDatasets([place])
     try {
-      return [...((await ds.get('v').values()) as Iterable<number>)]
+      return Array.from(await ds.get('v').values())
     } finally {
       await ds.close()
     }
