@@ -55,8 +55,9 @@ Examples
         dryRun,
         progress,
         notFound: _notFound,
-        ...writing
+        ...rest
       } = options
+      const writing = { ...rest, sources: [input] }
       const at = notFoundAt(input, options)
       if (isQueued(options)) {
         if (format === 'csv') throw new UsageError(`--queue is for Zarr and containers, and ${output} is a table`)
@@ -92,7 +93,7 @@ const joined = (...parts: (string | undefined)[]): string =>
     .join('/')
 
 type Writing = Omit<Options, 'variables' | 'group' | 'memory' | keyof QueuedOptions> &
-  Pick<WriteDatasetOptions, 'maxBytes' | 'resume' | 'blockBytes'>
+  Pick<WriteDatasetOptions, 'maxBytes' | 'resume' | 'blockBytes'> & { readonly sources?: readonly string[] }
 
 /** Writes a dataset, and gives what to print of it. */
 export async function writeArrays(
@@ -114,7 +115,7 @@ export async function writeArrays(
 async function writeTable(
   ds: Dataset,
   output: string,
-  { overwrite = false, ...options }: Writing,
+  { overwrite = false, sources = [], ...options }: Writing,
   signal: AbortSignal,
 ): Promise<string[]> {
   const [other] = Object.keys(options)
@@ -123,5 +124,5 @@ async function writeTable(
   const pieces = async function* () {
     for await (const piece of ds.toCSV({ signal })) yield utf8.encode(piece)
   }
-  return [`${output}: ${showBytes(await writeNewFile(output, pieces(), overwrite))}`]
+  return [`${output}: ${showBytes(await writeNewFile(output, pieces(), { overwrite, sources }))}`]
 }

@@ -50,7 +50,7 @@ export async function importDataset(
       versions[at] = await sourceVersion(input, names, { signal, ...notFoundAt(input, options) })
     })
     const resume = JSON.stringify([inputs, versions, join])
-    return await writeArrays('importing', chosen, output, { ...given, maxBytes, resume }, signal)
+    return await writeArrays('importing', chosen, output, { ...given, sources: inputs, maxBytes, resume }, signal)
   }
   await printLines(await interruptible(write, isZarr ? RESUMABLE : ''))
 }

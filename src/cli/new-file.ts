@@ -1,27 +1,25 @@
-import { HyperslabError } from '../core/errors.ts'
 import { resolveLocation } from '../runtime/location.ts'
+import { checkApart } from '../runtime/replace/apart.ts'
+import { writeFile } from '../runtime/replace/file.ts'
 
 /**
  * Writes a file piece by piece, which appears when it is complete.
+ * @param sources places that are read for it, none of which it may be
  * @returns its size in bytes
  * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; what making the pieces throws
  */
 export async function writeNewFile(
   file: string,
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  overwrite: boolean,
+  { overwrite, sources }: { readonly overwrite: boolean; readonly sources: readonly string[] },
 ): Promise<number> {
-  const { store, path } = await resolveLocation(file)
-  if (store.stage === undefined) throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file })
-  if (!overwrite && (await store.stat(path)) !== undefined)
-    throw new HyperslabError('AlreadyExistsError', 'the file exists; --overwrite replaces it', { file })
-  const stage = await store.stage(path)
+  const place = await resolveLocation(file)
   try {
-    for await (const piece of pieces) await stage.append(piece)
-    await stage.publish(path, new Uint8Array(0), { ifAbsent: !overwrite })
-    return stage.size
+    for (const source of sources) await checkApart(await resolveLocation(source), place)
+    return await writeFile(place, { overwrite }, async (stage) => {
+      for await (const piece of pieces) await stage.append(piece)
+    })
   } finally {
-    await stage.discard()
-    await store.close?.()
+    await place.store.close?.()
   }
 }

@@ -65,7 +65,7 @@ export const addWritingOptions = (command: Command): Command =>
       'memory that the command may use, e.g. 512MiB; at least 256MiB (default: 1GiB)',
       bytesBetween(1, 2 ** 50),
     )
-    .option('--overwrite', 'replace the output if it exists')
+    .option('--overwrite', 'replace the output if it exists, once all is written beside it')
 
 const chunksOption = () =>
   new Option('--chunks <lengths>', 'lengths of chunks along dimensions, e.g. time=12,lat=48').argParser(parseLengths)

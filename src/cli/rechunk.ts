@@ -68,7 +68,9 @@ Example: by many machines, on each of which hyperslab work runs
           options.layer,
           options.group,
         ])
-        const writing = { chunks, shards, codec, level, overwrite, maxBytes, resume, signal, onProgress: line.update }
+        const command = 'hyperslab rechunk … --overwrite'
+        const own = { sources: [input], command, maxBytes, resume, signal, onProgress: line.update }
+        const writing = { chunks, shards, codec, level, overwrite, ...own }
         return exportZarr(asStored(contents), output, writing)
       }, RESUMABLE).finally(line.end)
       await printLines([`${output}: ${count(arrays.length, 'array')}${isWritten ? '' : ', complete already'}`])

@@ -50,7 +50,10 @@ Example: in Python
       if (files.length > 1 && options.dim === undefined)
         throw new UsageError('--dim says along which dimension several files are joined')
       const { document, arrays, chunks } = await withPlaces(files, options, (places) => listReferences(places, options))
-      await writeNewFile(output, [new TextEncoder().encode(writeJson(document))], options.overwrite === true)
+      await writeNewFile(output, [new TextEncoder().encode(writeJson(document))], {
+        overwrite: options.overwrite === true,
+        sources: files,
+      })
       await printLines([`${output}: ${count(arrays, 'array')}, ${count(chunks, 'chunk')} of ${count(files.length, 'file')}`])
     })
 }

@@ -292,7 +292,7 @@ export class Dataset extends Printable implements AsyncDisposable {
    * values as they are. Reads and computes block by block, of shards one at a time. Attributes that are
    * nested become JSON text in containers; what is in `problems` is left out, with a warning.
    * @returns names of the arrays, size of a container in bytes, warnings
-   * @throws AlreadyExistsError unless `overwrite` is set: a Zarr group goes before the new one is complete
+   * @throws AlreadyExistsError unless `overwrite` is set: what is there stays until the new one is complete
    *   then; InvalidArgumentError for values that their encoding does not hold, and options of the other
    *   format; UnknownArrayError for an encoding of no variable
    * @example

@@ -199,7 +199,9 @@ export class LabelIndex {
     return this.#fail(`no label along ${this.dim} is ${this.show(label)}: ${this.#neighbours(wanted)}`, label)
   }
 
-  /** Refuses a label at several positions, of which the nearest label stands at one as well as at the others. */
+  /**
+   * Refuses a label at several positions, of which the nearest label stands at one as well as at the others.
+   */
   #checkOnce(at: number, label: Label): void {
     const isAlone = this.direction !== 0 && [at - 1, at + 1].every((each) => this.at(each) !== this.at(at))
     const same = isAlone ? [at] : this.#all(this.at(at))

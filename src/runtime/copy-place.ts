@@ -1,4 +1,5 @@
 import { treeOf } from '../adapters/zarr/tree.ts'
+import { isOwnName } from '../adapters/zarr/write/node-names.ts'
 import { Paths } from '../af/layers/paths.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { joinForeignKey } from '../core/foreign-key.ts'
@@ -9,12 +10,19 @@ import { withoutEndings } from '../core/text.ts'
 import { decodeNames } from '../core/url-names.ts'
 import { Absences, type Settle, statToWrite } from '../store/absences.ts'
 import { confined } from '../store/confined.ts'
-import { type ObjectInfo, readWhole, type Store } from '../store/store.ts'
+import { type ObjectInfo, readWhole, type Stage, type Store } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
 import { open } from './index.ts'
 import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from './location.ts'
 import { openZarr } from './open-zarr.ts'
 import { formatIn, METADATA, type StoredAt, zarrIn } from './place-format.ts'
+import { checkApart } from './replace/apart.ts'
+import { containerTarget } from './replace/container.ts'
+import { writeFile } from './replace/file.ts'
+import { hierarchyTarget } from './replace/hierarchy.ts'
+import { alone, replace } from './replace/replace.ts'
+import { copyObjectWithin } from './replace/switch.ts'
+import type { Target } from './replace/target.ts'
 import type { TargetOptions } from './target.ts'
 
 /** Objects that are copied at the same time, each in pieces of so many bytes: 64 MiB are held at most. */
@@ -33,7 +41,7 @@ export interface CopyProgress {
 
 /** Options of copying a place. */
 export interface CopyPlaceOptions extends TargetOptions, NotFoundOptions {
-  /** Replaces what is there and is not the same, and removes what the source has not. */
+  /** Replaces what is there, once all is copied. */
   readonly overwrite?: boolean | undefined
   readonly signal?: Signal | undefined
   readonly onProgress?: ((progress: CopyProgress) => void) | undefined
@@ -61,14 +69,22 @@ interface Parts {
   readonly others: readonly string[]
   /** Confirms that the source still answers as it did when its objects were looked for. */
   readonly confirm?: Settle
+  /** The place that users name. */
+  readonly source: StoredAt
+  /** What is replaced as one, at the root; undefined where that is one object. */
+  readonly targetOf?: ((place: StoredAt) => Target) | undefined
+  /** What is at the target, while this is copied beside it. */
+  readonly old?: StoredAt | undefined
 }
 
 /**
  * Copies what is at a place, object by object as it is: a container with its sidecars, a Zarr hierarchy, or
  * one file. What makes the target open comes last. Objects that are there with the same bytes are kept, so
  * that the same copy goes on where it was ended.
- * @throws AlreadyExistsError, unless `overwrite` is set, for objects that are there and are not the same;
- *   NotFoundError; ReadOnlyError; ConflictError where the source changes meanwhile; errors of the stores
+ * @throws AlreadyExistsError, unless `overwrite` is set, for objects that are there and are not the same, and
+ *   with it for what is no part of what is replaced; InvalidArgumentError for a source that is the target, or
+ *   lies in it or around it; NotFoundError; ReadOnlyError; ConflictError where the source changes meanwhile;
+ *   errors of the stores
  */
 export async function copyPlace(source: Location, target: Location, options: CopyPlaceOptions = {}): Promise<CopiedPlace> {
   checkNotFound('copyPlace', source, options)
@@ -81,30 +97,71 @@ export async function copyPlace(source: Location, target: Location, options: Cop
     if (to.store.put === undefined || to.store.stage === undefined || to.store.delete === undefined)
       throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file: to.store.describe(to.path) })
     const given = await partsOf(source, from, to, options)
+    await checkApart(from, { store: to.store, path: given.root })
     // Names come from the source.
     const parts = { ...given, to: { ...given.to, store: confined(given.to.store, given.root, options) } }
-    await checkApart(parts)
-    return await copyParts(parts, options)
+    return await (options.overwrite === true ? replaceParts(parts, options) : addParts(parts, options))
   } finally {
     for (const store of opened) await store.close?.()
   }
 }
 
+/** Copies to a place that has nothing else. */
+async function addParts(parts: Parts, options: CopyPlaceOptions): Promise<CopiedPlace> {
+  const { to, root, others, targetOf } = parts
+  if (others.length > 0) throw alreadyThere(to.store.describe(others[0]!), 'the source has no such object')
+  if (targetOf === undefined) return copyParts(parts, options)
+  return alone(targetOf({ store: to.store, path: root }), options.signal, () => copyParts(parts, options))
+}
+
+/** Copies beside what is there, in place of which it comes when it is complete. */
+async function replaceParts(parts: Parts, options: CopyPlaceOptions): Promise<CopiedPlace> {
+  const { from, to, root, targetOf, names, last, source } = parts
+  if (targetOf === undefined) return replaceFile(parts, options)
+  const target = targetOf({ store: to.store, path: root })
+  let copied: CopiedPlace | undefined
+  const { signal } = options
+  const replacing = { command: 'hyperslab cp … --overwrite', id: 'cp', sources: [source], signal }
+  await replace(target, replacing, async (prefix) => {
+    // What an earlier attempt has copied, of a source that had other objects.
+    const wanted = new Set([...names, ...last].map((name) => prefix + name))
+    const left = (await to.store.list!(prefix, { deep: true, signal })).filter((key) => !wanted.has(key))
+    await forEachLimited(left, OBJECTS_AT_ONCE, (key) => to.store.delete!(key, { signal }))
+    const versions = async (): Promise<string> =>
+      JSON.stringify(await Promise.all(last.map(async (name) => (await infoOf(from.store, from.path + name, signal)).etag)))
+    const before = await versions()
+    copied = await copyParts({ ...parts, to: { ...to, path: prefix }, old: to }, options)
+    if ((await versions()) !== before) throw gone(from.store.describe(from.path))
+  })
+  // Another process had completed it.
+  return copied ?? { objects: 0, bytes: 0, kept: names.length + last.length }
+}
+
+async function replaceFile({ from, to }: Parts, { signal, onProgress }: CopyPlaceOptions): Promise<CopiedPlace> {
+  if ((await statToWrite(to.store, to.path, signal)) !== undefined && (await sameAt({ from, to }, '', signal)))
+    return { objects: 0, bytes: 0, kept: 1 }
+  let bytes = 0
+  await writeFile(to, { overwrite: true, signal }, async (stage) => {
+    const info = await infoOf(from.store, from.path, signal)
+    for await (const piece of piecesOf(from.store, from.path, info, signal)) {
+      await stage.append(piece)
+      bytes += piece.length
+      onProgress?.({ done: 0, total: 1, bytes })
+    }
+  })
+  onProgress?.({ done: 1, total: 1, bytes })
+  return { objects: 1, bytes, kept: 0 }
+}
+
 async function copyParts(
-  { from, to, names, last, others, confirm }: Parts,
-  { overwrite = false, signal, onProgress }: CopyPlaceOptions,
+  { from, to, old, names, last, confirm }: Pick<Parts, 'from' | 'to' | 'old' | 'names' | 'last' | 'confirm'>,
+  { signal, onProgress }: CopyPlaceOptions,
 ): Promise<CopiedPlace> {
-  if (others.length > 0 && !overwrite) throw alreadyThere(to.store.describe(others[0]!), 'the source has no such object')
-  if (overwrite) {
-    // One object is replaced at once. Of several, new ones must not be read together with old ones.
-    if (names.length + others.length > 0) for (const name of last) await to.store.delete!(to.path + name, { signal })
-    await forEachLimited(others, OBJECTS_AT_ONCE, (key) => to.store.delete!(key, { signal }))
-  }
   const total = names.length + last.length
   let [done, objects, bytes] = [0, 0, 0]
   const copy = async (name: string): Promise<void> => {
     signal?.throwIfAborted()
-    const copied = await copyObject({ from, to }, name, overwrite, signal, (more) => {
+    const copied = await copyObject({ from, to, old }, name, signal, (more) => {
       bytes += more
       onProgress?.({ done, total, bytes })
     })
@@ -123,35 +180,60 @@ type Pair = Pick<Parts, 'from' | 'to'>
 
 /** @returns whether it was not there yet */
 async function copyObject(
-  { from, to }: Pair,
+  { from, to, old }: Pair & Pick<Parts, 'old'>,
   name: string,
-  overwrite: boolean,
   signal: Signal | undefined,
   tell: (bytes: number) => void,
 ): Promise<boolean> {
   const [source, target] = [from.path + name, to.path + name]
-  if ((await statToWrite(to.store, target, signal)) !== undefined) {
-    if (await sameAt({ from, to }, name, signal)) return false
-    if (!overwrite) throw alreadyThere(to.store.describe(target), 'it is not the same as that of the source')
+  const isDraft = old !== undefined
+  const isKept = async (): Promise<boolean> => {
+    if ((await statToWrite(to.store, target, signal)) === undefined) return false
+    if (await sameAt({ from, to }, name, signal)) return true
+    if (isDraft) return false
+    throw alreadyThere(to.store.describe(target), 'it is not the same as that of the source')
   }
+  if (await isKept()) return false
   await to.store.makeFolder?.(target)
-  const whole = await smallObject(from.store, source, signal)
-  if (whole !== undefined) {
-    await to.store.put!(target, whole, { signal })
-    tell(whole.length)
-    return true
+  const there = old && (await statToWrite(to.store, old.path + name, signal))
+  if (there !== undefined && (await sameAt({ from, to: old! }, name, signal))) {
+    await copyObjectWithin(to.store, old!.path + name, target, there.etag)
+    return false
   }
-  const info = await infoOf(from.store, source, signal)
   const stage = await to.store.stage!(target)
   try {
-    for await (const piece of piecesOf(from.store, source, info, signal)) {
-      await stage.append(piece)
-      tell(piece.length)
-    }
-    await stage.publish(target, new Uint8Array(0), { ifAbsent: false })
+    const whole = await smallObject(from.store, source, signal)
+    if (whole !== undefined) {
+      await stage.append(whole)
+      tell(whole.length)
+    } else
+      for await (const piece of piecesOf(from.store, source, await infoOf(from.store, source, signal), signal)) {
+        await stage.append(piece)
+        tell(piece.length)
+      }
+    return await publishCopied(stage, target, isDraft, isKept)
   } finally {
     await stage.discard()
   }
+}
+
+/**
+ * Publishes an object, at the target itself only where there is none: another process may copy to the same
+ * place.
+ * @returns false where another process has stored the same
+ */
+async function publishCopied(stage: Stage, key: string, isDraft: boolean, isKept: () => Promise<boolean>): Promise<boolean> {
+  const none = new Uint8Array(0)
+  if (!isDraft)
+    try {
+      await stage.publish(key, none, { ifAbsent: true })
+      return true
+    } catch (error) {
+      if (isHyperslabError(error, 'ConflictError') && (await isKept())) return false
+      // Of servers that take no conditions, the object was looked for.
+      if (!isHyperslabError(error, 'UnsupportedError')) throw error
+    }
+  await stage.publish(key, none, { ifAbsent: false })
   return true
 }
 
@@ -209,32 +291,23 @@ async function sameAt({ from, to }: Pair, name: string, signal: Signal | undefin
   return true
 }
 
-/** @throws InvalidArgumentError where both are the same place: to overwrite it would remove it */
-async function checkApart({ from, to, last }: Parts): Promise<void> {
-  for (const name of last) {
-    const keys = [from.path + name, to.path + name] as const
-    const [a, b] = await Promise.all([from.store.stat(keys[0]), to.store.stat(keys[1])])
-    const areFiles = from.store.localPath !== undefined && to.store.localPath !== undefined
-    // The version of a file has the number that it has in the file system.
-    const isOne = from.store.describe(keys[0]) === to.store.describe(keys[1]) || (areFiles && a?.etag === b?.etag)
-    if (a === undefined || b === undefined || !isOne) continue
-    const text = 'the source and the target are the same place'
-    throw new HyperslabError('InvalidArgumentError', text, { file: to.store.describe(keys[1]) })
-  }
-}
-
-async function partsOf(source: Location, from: StoredAt, to: StoredAt, { signal, notFound }: CopyPlaceOptions): Promise<Parts> {
+async function partsOf(
+  source: Location,
+  from: StoredAt,
+  to: StoredAt,
+  { overwrite = false, signal, notFound }: CopyPlaceOptions,
+): Promise<Parts> {
   if (from.path.endsWith('.af') && (await isObject(from, '', signal))) return containerParts(source, from, to, { notFound })
   const isFile = await isObject(from, '', signal)
   // Servers may have pages for folders.
   if (!(isFile && from.store.localPath !== undefined) && (await isHierarchy(from, signal)))
-    return hierarchyParts(from, to, signal)
+    return hierarchyParts(from, to, overwrite, signal)
   const file = from.store.describe(from.path)
   if (!isFile) throw new HyperslabError('NotFoundError', 'there is neither a file nor a Zarr array or group', { file })
   if (/\.zarr\/?$/i.test(to.path) && (await formatIn(from, signal)) === 'zip')
-    return hierarchyParts(await zarrIn(from, 'zip', { signal }), to, signal)
+    return { ...(await hierarchyParts(await zarrIn(from, 'zip', { signal }), to, overwrite, signal)), source: from }
   const target = named(to, from)
-  return { from, to: target, root: target.path, names: [], last: [''], others: [] }
+  return { from, to: target, root: target.path, names: [], last: [''], others: [], source: from }
 }
 
 async function isHierarchy({ store, path }: StoredAt, signal: Signal | undefined): Promise<boolean> {
@@ -269,15 +342,26 @@ async function containerParts(source: Location, from: StoredAt, given: StoredAt,
   const wanted = new Set(sidecars.map((number) => theirs.sidecar(number)))
   const known = (await to.store.list?.(`${stem(to.path)}.`)) ?? []
   const others = known.filter((key) => isSidecarOf(key, stem(to.path)) && !wanted.has(key))
-  const places = { from: { ...from, path: stem(from.path) }, to: { ...to, path: stem(to.path) } }
-  return { ...places, root: to.path, names, last: ['.af'], others }
+  const isAlone = names.length === 0 && known.filter((key) => isSidecarOf(key, stem(to.path))).length === 0
+  // One file takes the place of another at once.
+  if (isAlone) return { from, to, root: to.path, names, last: [''], others, source: from }
+  return {
+    from: { ...from, path: `${stem(from.path)}.` },
+    to: { ...to, path: `${stem(to.path)}.` },
+    root: to.path,
+    names: names.map((name) => name.slice(1)),
+    last: ['af'],
+    others,
+    source: from,
+    targetOf: containerTarget,
+  }
 }
 
 /** Statistics of another container are of no use, either. */
 const isSidecarOf = (key: string, stem: string): boolean => /^\.([1-9]\d*\.af|stats)$/.test(key.slice(stem.length))
 
 /** The objects of a Zarr hierarchy. The metadata of its root come last, those of others before them. */
-async function hierarchyParts(from: StoredAt, given: StoredAt, signal: Signal | undefined): Promise<Parts> {
+async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boolean, signal: Signal | undefined): Promise<Parts> {
   const path = prefixOf(from.path)
   const root = { path, store: from.store.urlNames ? namedBelow(from.store, path) : from.store }
   const to = { ...given, path: prefixOf(given.path) }
@@ -288,19 +372,33 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, signal: Signal | 
   const named = root.store.list === undefined ? await namedKeys(from.store, root, signal) : undefined
   const keys = named?.keys ?? (await root.store.list!(root.path, { deep: true, signal }))
   // Buckets may have empty objects that stand for folders.
-  const all = keys.map((key) => key.slice(root.path.length)).filter((name) => !isOwn(name) && name !== '' && !name.endsWith('/'))
+  const all = keys
+    .map((key) => key.slice(root.path.length))
+    .filter((name) => !isOwnName(name) && name !== '' && !name.endsWith('/'))
   await targetKeys(to.store, slashless(to.path), all)
   const last = METADATA.filter((name) => all.includes(name))
   const isMetadata = (name: string): boolean => METADATA.includes(name.slice(name.lastIndexOf('/') + 1))
   const below = all.filter((name) => !last.includes(name))
   const names = [...below.filter((name) => !isMetadata(name)), ...below.filter(isMetadata)]
   const wanted = new Set(all)
-  const others = (await to.store.list(to.path, { deep: true, signal })).filter((key) => !wanted.has(key.slice(to.path.length)))
-  return { from: root, to, root: slashless(to.path), names, last, others, ...(named && { confirm: named.confirm }) }
+  const others = isReplaced
+    ? []
+    : (await to.store.list(to.path, { deep: true, signal }))
+        .map((key) => key.slice(to.path.length))
+        .filter((name) => !wanted.has(name) && !isOwnName(name))
+        .map((name) => to.path + name)
+  return {
+    from: root,
+    to,
+    root: slashless(to.path),
+    names,
+    last,
+    others,
+    source: from,
+    targetOf: hierarchyTarget,
+    ...(named && { confirm: named.confirm }),
+  }
 }
-
-/** Whether an object is a note of this package, such as the claim of a process that appends. */
-const isOwn = (name: string): boolean => name.startsWith('.hyperslab-') || name.includes('/.hyperslab-')
 
 const prefixOf = (path: string): string => (slashless(path) === '' ? '' : `${slashless(path)}/`)
 

@@ -5,7 +5,7 @@ import { type NamedAttributes, namedAttributes } from '../adapters/zarr/named-at
 import { rootOf } from '../adapters/zarr/open.ts'
 import { attributesDocument, groupDocument } from '../adapters/zarr/write/document.ts'
 import { type NewZarrArray, newArray } from '../adapters/zarr/write/new-array.ts'
-import { checkNodeNames } from '../adapters/zarr/write/node-names.ts'
+import { checkNodeNames, isOwnName } from '../adapters/zarr/write/node-names.ts'
 import type { NodeWriter } from '../adapters/zarr/write/nodes.ts'
 import type { PyramidStep } from '../adapters/zarr/write/pyramid.ts'
 import { DiskArray } from '../array/disk-array.ts'
@@ -27,6 +27,7 @@ import { ChunkGrid } from '../grid/chunks.ts'
 import type { Store } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
 import type { Location } from './location.ts'
+import { METADATA } from './place-format.ts'
 import { SCRATCH, Scratch } from './scratch.ts'
 import { resolveTarget, type TargetOptions } from './target.ts'
 import { bootOf, FORMAT, RecordKeeper, readRecord, type WriteRecord } from './write-record.ts'
@@ -80,7 +81,12 @@ export interface ExportOptions extends TargetOptions {
    * OME-NGFF of one array, groups under the convention `multiscales` of several.
    */
   readonly levels?: number | undefined
+  /** Replaces the Zarr store that is there, once all is written beside it. */
   readonly overwrite?: boolean | undefined
+  /** Places that are read meanwhile: with `overwrite`, none may be the target, or lie in it or around it. */
+  readonly sources?: readonly Location[] | undefined
+  /** How errors name the command that completes what was begun. */
+  readonly command?: string | undefined
   /** Bytes of elements held at a time, unless a shard has more. */
   readonly maxBytes?: number | undefined
   /**
@@ -101,14 +107,13 @@ export type PlannedArray = ExportedArray & { readonly options: NewZarrArray; rea
 /**
  * Writes a group of version 3 with some arrays, or an array. Metadata come last, those of the place itself at
  * the very end: before there is no group. What was written is removed after an error, unless it can be gone
- * on with.
+ * on with. With `overwrite`, all is written beside what is there, and takes its place when it is complete.
  * @returns false where all of it was there already
- * @throws AlreadyExistsError unless `overwrite` is set: then what is there goes first; ReadOnlyError;
- *   InvalidArgumentError for options that do not fit; errors of the store, and of reading the arrays
+ * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; InvalidArgumentError for options that
+ *   do not fit; what `replace` throws; errors of the store, and of reading the arrays
  */
 export async function exportZarr(given: ZarrExport, target: Location, options: ExportOptions): Promise<boolean> {
   const { store, path } = await resolveTarget(target, options)
-  const { signal, resume } = options
   const root = rootOf(path)
   const file = store.describe(root)
   try {
@@ -116,28 +121,97 @@ export async function exportZarr(given: ZarrExport, target: Location, options: E
       const source = await inLevels(given, options.levels)
       const planned = await planArrays(source, { store, root }, options)
       if (options.maxBytes !== undefined) for (const each of planned) checkHeld(each, options.maxBytes)
-      const nodes = newNodes(store, root)
-      const record = await startWrite(source, planned, { store, root, nodes }, options)
-      if (record === undefined) return false
-      try {
-        await writeArrays(planned, { store, root, record }, options)
-        signal?.throwIfAborted()
-        await writeMetadata(source, planned, { store, root, nodes })
-        if (resume !== undefined) await record.update({ complete: true, arrays: {} })
-        return true
-      } catch (error) {
-        // What could not be recorded is written again.
-        if (resume !== undefined) await record.update({}).catch(() => undefined)
-        if (resume !== undefined) throw error
-        await nodes.remove('').catch((left: unknown) => {
-          const text = `${messageOf(error)}; what was written could not be removed: ${messageOf(left)}`
-          throw new HyperslabError('StoreError', text, { cause: new AggregateError([error, left]) })
-        })
-        throw error
+      const id = await idOf(source, planned, options)
+      const write = (at: string, check: () => Promise<void>): Promise<boolean> =>
+        writeTo({ source, planned, id, check }, { store, root: at, nodes: newNodes(store, at) }, options)
+      const { aloneAt, removeClaimAt, replaceZarr } = await import('./replace/zarr.ts')
+      const { command = 'write with overwrite', sources = [], signal, resume } = options
+      if (!options.overwrite || !(await isTaken(store, root, id))) {
+        if (await checkFree(store, root, id, options))
+          return aloneAt({ store, path: root }, signal, (check) => write(root, check))
+        await removeClaimAt({ store, path: root })
+        return false
       }
+      const { localFiles } = await import('./replace/apart.ts')
+      const replacing = { command, signal, ...(resume !== undefined && { id, isVersioned: true }) }
+      await replaceZarr(
+        { store, path: root },
+        [...sources, ...localFiles(given.arrays)],
+        replacing,
+        async (at, check) => void (await write(at, check)),
+      )
+      return true
     })
   } finally {
     await store.close?.()
+  }
+}
+
+/** Whether there is something at a place that this write does not go on with. */
+async function isTaken(store: Store, root: string, id: string): Promise<boolean> {
+  const found = await readRecord(store, root)
+  const prefix = root === '' ? '' : `${root}/`
+  const isThere = async (): Promise<boolean> => {
+    const infos = await Promise.all(METADATA.map((name) => store.stat(prefix + name)))
+    return infos.some((info) => info !== undefined)
+  }
+  if (found !== undefined) return found.id !== id || found.complete || (await isThere())
+  return ((await store.list?.(prefix, { shallow: true })) ?? []).length > 0
+}
+
+/** The name of a write: of what is written, and of the version of the source. */
+async function idOf(source: ZarrExport, planned: readonly PlannedArray[], { resume }: ExportOptions): Promise<string> {
+  if (resume === undefined) return crypto.randomUUID()
+  const own = planned.map(({ name, options }) => [name, writeJson(newArray(options, []).content)])
+  return sha256(JSON.stringify([FORMAT, resume, own, groupDocuments(source)]))
+}
+
+/**
+ * Looks at a place before anything is written there.
+ * @returns false where all of it is there already
+ * @throws AlreadyExistsError
+ */
+async function checkFree(store: Store, root: string, id: string, { resume }: ExportOptions): Promise<boolean> {
+  const found = await readRecord(store, root)
+  const isThere = (await newNodes(store, root).node('')) !== undefined
+  const isOwn = resume !== undefined && found?.id === id
+  if (isThere && isOwn) return false
+  if (isThere || (found !== undefined && !isOwn)) throw alreadyThere(isThere)
+  return true
+}
+
+interface PlannedWrite {
+  readonly source: ZarrExport
+  readonly planned: readonly PlannedArray[]
+  readonly id: string
+  /** Throws where another process has taken the place over. */
+  readonly check: () => Promise<void>
+}
+
+/** Writes to a place that has nothing else. */
+async function writeTo(write: PlannedWrite, target: Target, options: ExportOptions): Promise<boolean> {
+  const { source, planned } = write
+  const { store, root, nodes } = target
+  const { signal, resume } = options
+  const record = await startWrite(write, target, options)
+  if (record === undefined) return false
+  try {
+    await writeArrays(planned, { store, root, record, check: write.check }, options)
+    signal?.throwIfAborted()
+    await write.check()
+    await writeMetadata(source, planned, target)
+    if (resume === undefined) await record.remove()
+    else await record.update({ complete: true, arrays: {} })
+    return true
+  } catch (error) {
+    // What could not be recorded is written again.
+    if (resume !== undefined) await record.update({}).catch(() => undefined)
+    if (resume !== undefined) throw error
+    await nodes.remove('').catch((left: unknown) => {
+      const text = `${messageOf(error)}; what was written could not be removed: ${messageOf(left)}`
+      throw new HyperslabError('StoreError', text, { cause: new AggregateError([error, left]) })
+    })
+    throw error
   }
 }
 
@@ -175,21 +249,19 @@ interface Target {
  * @returns undefined where all of it is there
  */
 async function startWrite(
-  source: ZarrExport,
-  planned: readonly PlannedArray[],
+  { planned, id }: PlannedWrite,
   { store, root, nodes }: Target,
-  { overwrite = false, resume, maxBytes = HELD_BYTES }: ExportOptions,
+  { resume, maxBytes = HELD_BYTES }: ExportOptions,
 ): Promise<RecordKeeper | undefined> {
-  const own = planned.map(({ name, options }) => [name, writeJson(newArray(options, []).content)])
-  const id = resume === undefined ? '' : await sha256(JSON.stringify([FORMAT, resume, own, groupDocuments(source)]))
   const found = await readRecord(store, root)
   const isThere = (await nodes.node('')) !== undefined
   const boot = bootOf(store)
-  const fresh: WriteRecord = { format: FORMAT, id, complete: false, maxBytes, boot, arrays: {} }
+  const ranks = Object.fromEntries(planned.map(({ name, options }) => [name, options.shape.length]))
+  const fresh: WriteRecord = { format: FORMAT, id, complete: false, maxBytes, boot, ranks, arrays: {} }
   if (found !== undefined && resume !== undefined && found.id === id) {
     // The metadata of the place itself come last: with them all of it is there, recorded or not.
-    if (isThere && !overwrite) return undefined
-    if (!isThere && !found.complete) {
+    if (isThere) return undefined
+    if (!found.complete) {
       const isKept = ([, state]: [string, CopyState | 'complete']): boolean =>
         // Regions of another size are others, and what was not brought to the disk ends with the machine.
         state === 'complete' || (found.maxBytes === maxBytes && (state.first === 0 || found.boot === boot))
@@ -197,23 +269,25 @@ async function startWrite(
       return new RecordKeeper(store, root, { ...fresh, arrays })
     }
   }
-  if ((isThere || found !== undefined) && !overwrite) {
-    const text = isThere
-      ? 'there is a Zarr array or group already'
-      : 'there is an unfinished write, of another version of the source or with other options; overwrite replaces it'
-    throw new HyperslabError('AlreadyExistsError', text)
-  }
-  if (isThere || found !== undefined) await nodes.remove('')
-  // After an error, or to overwrite it, all that is there goes: it must be ours.
-  const [other] = await store.list!(root === '' ? '' : `${root}/`)
+  if (isThere || found !== undefined) throw alreadyThere(isThere)
+  const prefix = root === '' ? '' : `${root}/`
+  const other = (await store.list!(prefix)).find((key) => !isOwnName(key.slice(prefix.length)))
   if (other !== undefined) {
     const text = `the folder holds something else already, such as '${other.split('/').at(-1) || other}'; choose another one, or empty it`
     throw new HyperslabError('AlreadyExistsError', text, { actual: other })
   }
   const record = new RecordKeeper(store, root, fresh)
-  if (resume !== undefined) await record.update({})
+  await record.update({})
   return record
 }
+
+const alreadyThere = (isThere: boolean): HyperslabError =>
+  new HyperslabError(
+    'AlreadyExistsError',
+    isThere
+      ? 'there is a Zarr array or group already'
+      : 'there is an unfinished write, of another version of the source or with other options; overwrite replaces it',
+  )
 
 /** The attributes of all groups as text, by path. */
 export const groupDocuments = ({ attributes, groups = new Map() }: ZarrExport): (readonly [path: string, text: string])[] =>
@@ -226,7 +300,12 @@ const jsonOf = (attributes: Attributes): JsonObject => attributesDocument(plain(
 /** Writes the chunks of all arrays, those that are not there yet. */
 async function writeArrays(
   planned: readonly PlannedArray[],
-  { store, root, record }: { readonly store: Store; readonly root: string; readonly record: RecordKeeper },
+  {
+    store,
+    root,
+    record,
+    check,
+  }: Pick<Target, 'store' | 'root'> & Pick<PlannedWrite, 'check'> & { readonly record: RecordKeeper },
   { maxBytes, resume, signal, onProgress }: ExportOptions,
 ): Promise<void> {
   const total = planned.reduce((sum, { count }) => sum + count, 0)
@@ -261,6 +340,7 @@ async function writeArrays(
           ...(done && { done }),
           onProgress: ({ done, total: steps }) => onProgress?.({ done: before + Math.floor((done / steps) * count), total }),
           onRegion: async (state) => {
+            await check()
             const isWhole = state.first === plan.first?.read.count && state.write === 0
             if (isWhole) scratch.seal()
             if (resume !== undefined) await record.setArray(name, state, isWhole)
@@ -317,7 +397,7 @@ export async function writeMetadata(
     (await store.stat([root, path, 'zarr.json'].filter((part) => part !== '').join('/'))) !== undefined
   for (const [path, content] of members) if (!(await isThere(path))) await nodes.create(path, content)
   if (await isThere('')) return
-  await nodes.createRoot(own?.[1] ?? groupDocument(jsonOf(source.attributes), Object.fromEntries(members)), false)
+  await nodes.createRoot(own?.[1] ?? groupDocument(jsonOf(source.attributes), Object.fromEntries(members)))
 }
 
 /** What is written as it is, or as a pyramid of so many levels, the finest first. */

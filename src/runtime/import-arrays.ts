@@ -6,7 +6,7 @@ import { type CreateOptions, FILE_CHECKS } from '../af/layers/file-options.ts'
 import { listSidecars } from '../af/layers/listed.ts'
 import { Paths } from '../af/layers/paths.ts'
 import { withDefaults } from '../af/settings.ts'
-import { checkFree, checkName, publishCopy } from '../af/write/create.ts'
+import { checkFree, checkName, publishCopy, type Replaced } from '../af/write/create.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { elementwise } from '../array/lazy/elementwise.ts'
 import { missingAs } from '../array/lazy/missing-as.ts'
@@ -112,12 +112,14 @@ export const IMPORT_CHECKS: Checks<ImportOptions> = {
  * appears when it is finished.
  * @param call how messages name the function that was called
  * @param open opens what is copied, once it is known that the container can be made
+ * @param sources places that are read meanwhile: with `overwrite`, none may be the container
  */
 export async function importArrays(
   call: string,
   open: () => Promise<ImportSource>,
   target: Location,
   options: ImportOptions,
+  sources: readonly Location[] = [],
 ): Promise<Imported> {
   codecsByName(options.codecs ?? [])
   const { store, path } = await resolveLocation(target)
@@ -125,17 +127,27 @@ export async function importArrays(
   const draft = new Paths(draftName(path.slice(0, -'.af'.length)))
   const { overwrite = false, signal } = options
   const work = async (): Promise<Imported> => {
-    await within({ file: store.describe(path) }, async () => {
+    const replaced = await within({ file: store.describe(path) }, async (): Promise<Replaced | undefined> => {
       checkName(final)
-      // Otherwise what is there stays until the copy is complete.
-      if (!overwrite) await checkFree(store, final)
+      if (!overwrite) {
+        await checkFree(store, final)
+        return undefined
+      }
+      // What is there stays until the copy is complete.
+      const there = await store.stat(final.base)
+      if (there !== undefined) await (await import('./replace/file.ts')).checkReplacing({ store, path })
+      return { etag: there?.etag }
     })
     await using source = await open()
+    if (overwrite) {
+      const { checkSources, localFiles } = await import('./replace/apart.ts')
+      await checkSources([...sources, ...localFiles(source.arrays)], { store, path })
+    }
     checkChunks(call, source, options)
     const copied = await copy(source, store, draft.base, options)
     signal?.throwIfAborted()
     const warnings = await within({ file: store.describe(path) }, async () =>
-      publishCopy(draft, { store, paths: final, options: await withDefaults({}) }, overwrite),
+      publishCopy(draft, { store, paths: final, options: await withDefaults({}) }, replaced),
     )
     return { ...copied, warnings: [...copied.warnings, ...warnings] }
   }

@@ -75,7 +75,7 @@ interface Resolved {
 export async function resolveLocation(location: Location, options: LocationOptions = {}): Promise<Resolved> {
   if (typeof location === 'string') return resolveText(location, options)
   if (typeof location === 'object' && location !== null) {
-    if ('store' in location) return location
+    if ('store' in location) return ofRoot(location)
     if ('bucket' in location) {
       const { R2Store } = await import('../store/r2.ts')
       return { store: new R2Store(location.bucket), path: location.key }
@@ -96,9 +96,9 @@ async function resolveText(text: string, { notFound, allowUrl }: LocationOptions
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase()
   switch (scheme) {
     case undefined:
-      return { store: await fileStore(), path: text }
+      return ofRoot({ store: await fileStore(), path: text })
     case 'file':
-      return { store: await fileStore(), path: pathsOfFileUrl(text).at(-1)! }
+      return ofRoot({ store: await fileStore(), path: pathsOfFileUrl(text).at(-1)! })
     case 'http':
     case 'https': {
       // Names of sidecars are made from the path, so the query is the store's.
@@ -115,6 +115,12 @@ async function resolveText(text: string, { notFound, allowUrl }: LocationOptions
       })
   }
 }
+
+/** The root of a disk, whose slash is not to be dropped as that at the end of other folders is. */
+const ofRoot = ({ store, path }: Resolved): Resolved => ({
+  store,
+  path: store.localPath !== undefined && /^\/+$/.test(path) ? '/.' : path,
+})
 
 async function fileStore(): Promise<Store> {
   const { FileStore } = await import('../store/fs/file.ts')

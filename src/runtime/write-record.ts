@@ -16,6 +16,8 @@ export interface WriteRecord {
    * The start of the machine that the intermediate array was written in; empty where it is sure to be kept.
    */
   readonly boot: string
+  /** Number of axes of each array, by path: which objects are chunks of it before there are metadata. */
+  readonly ranks?: Readonly<Record<string, number>>
   /** How far arrays are, by name. */
   readonly arrays: Readonly<Record<string, CopyState | 'complete'>>
 }
@@ -27,6 +29,9 @@ const NAME = '.hyperslab-plan.json'
 const MOST_BYTES = 16 * 2 ** 20
 /** Records are written at most so often, in ms. */
 const INTERVAL_MS = 500
+
+/** Whether an object of a target, by its name, is a record. */
+export const isRecord = (name: string): boolean => name === NAME
 
 const keyOf = (root: string): string => (root === '' ? NAME : `${root}/${NAME}`)
 
@@ -54,6 +59,11 @@ export class RecordKeeper {
     this.#store = store
     this.#key = keyOf(root)
     this.#record = record
+  }
+
+  /** Removes the record of a write that is not gone on with. */
+  remove(): Promise<void> {
+    return this.#store.delete!(this.#key)
   }
 
   /** How far an array is. */

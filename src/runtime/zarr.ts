@@ -30,9 +30,9 @@ export async function verifyZarr(location: ZarrLocation, options: VerifyZarrOpti
 /**
  * Makes an empty group of version 3 at a place, and opens it to be written to: `createArray`, `createGroup`.
  * What is written is there for others at once, in whole objects.
- * @throws AlreadyExistsError where there is a Zarr array or group, unless `overwrite` is set: then it goes,
- *   with all that is in it; ReadOnlyError for places that cannot be written to; InvalidArgumentError for
- *   options that do not fit
+ * @throws AlreadyExistsError where there is a Zarr array or group, unless `overwrite` is set: then it is
+ *   replaced, with all that is in it; ReadOnlyError for places that cannot be written to;
+ *   InvalidArgumentError for options that do not fit
  * @example
  * const place = { store: new MemoryStore(), path: 'new.zarr' }
  * const group = await createZarr(place, { attributes: { title: 'Rain' } })

@@ -7,6 +7,8 @@ import type { Stage, Store } from './store.ts'
 const FOLLOWING = ['stat', 'getRange', 'getRanges', 'getTail', 'get', 'list', 'put', 'makeFolder', 'stage', 'leftovers']
 /** Methods that remove the link itself. */
 const REMOVING = ['delete', 'removeFolder']
+/** Methods with two keys: neither is followed, since the object or the folder itself takes the other name. */
+const MOVING = ['copy', 'rename']
 
 type Method = (key: string, ...rest: unknown[]) => Promise<unknown>
 
@@ -73,6 +75,11 @@ export function guardedStore(store: Store, check: (key: string, method: string) 
   }
   return bound(store, (name, method) => {
     if (name === 'stage') return stage
+    if (MOVING.includes(name))
+      return async (from: string, to: unknown, ...rest: unknown[]): Promise<unknown> => {
+        for (const key of [from, String(to)]) await check(key, 'delete')
+        return method(from, to, ...rest)
+      }
     return FOLLOWING.includes(name) || REMOVING.includes(name) ? guarded(name, method) : method
   })
 }

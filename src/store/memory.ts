@@ -67,6 +67,14 @@ export class MemoryStore implements Store {
     this.#set(key, new Uint8Array(bytes))
   }
 
+  async copy(from: string, to: string, { ifMatch }: RangeOptions = {}): Promise<boolean> {
+    const entry = this.#objects.get(from)
+    if (entry === undefined) return false
+    checkMatch(this.describe(from), ifMatch, entry)
+    this.#set(to, entry.bytes)
+    return true
+  }
+
   async delete(key: string, { ifMatch }: DeleteOptions = {}): Promise<void> {
     const found = this.#objects.get(key)
     if (found !== undefined) checkMatch(this.describe(key), ifMatch, found)

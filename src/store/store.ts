@@ -153,6 +153,12 @@ export interface DeleteOptions extends StoreOptions {
   readonly ifMatch?: string | undefined
 }
 
+/** Options of `rename`. */
+export interface RenameOptions extends StoreOptions {
+  /** The version of the object that is replaced; without it there has to be nothing of the new name. */
+  readonly ifMatch?: string | undefined
+}
+
 /** Operations on condition of a version, atomic: two that name one version never both succeed. */
 export interface ConditionalWrites {
   /** True when it takes `publish` with `ifMatch`. */
@@ -245,6 +251,19 @@ export interface Store {
    *   store cannot tell at that moment
    */
   delete?(key: string, options?: DeleteOptions): Promise<void>
+  /**
+   * Copies an object within the store, replacing another one, without the bytes passing through this process.
+   * Optional: others read the bytes and write them.
+   * @returns false where there is no such object
+   * @throws ConflictError when `ifMatch` names another version of what is copied
+   */
+  copy?(from: string, to: string, options?: RangeOptions): Promise<boolean>
+  /**
+   * Renames an object, or a folder with all that is in it, as one step. Optional: stores of files have it.
+   * @returns false where there is nothing of the old name
+   * @throws ConflictError where there is something of the new name, or not the version that `ifMatch` names
+   */
+  rename?(from: string, to: string, options?: RenameOptions): Promise<boolean>
   /** Makes the folder of an object, and those above it; for stores that do not do so by themselves. */
   makeFolder?(near: string): Promise<void>
   /**

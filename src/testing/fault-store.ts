@@ -80,6 +80,8 @@ class Faults implements Store, FaultControls {
   readonly list?: NonNullable<Store['list']>
   readonly put?: NonNullable<Store['put']>
   readonly delete?: NonNullable<Store['delete']>
+  readonly copy?: NonNullable<Store['copy']>
+  readonly rename?: NonNullable<Store['rename']>
   readonly stage?: NonNullable<Store['stage']>
   readonly conditionalWrites?: NonNullable<Store['conditionalWrites']>
   readonly leftovers?: NonNullable<Store['leftovers']>
@@ -131,6 +133,9 @@ class Faults implements Store, FaultControls {
       }
     if (inner.delete)
       this.delete = (key, ...rest) => this.#step('delete', key, () => this.#replacing(key, () => inner.delete!(key, ...rest)))
+    if (inner.copy)
+      this.copy = (from, to, ...rest) => this.#step('copy', to, () => this.#replacing(to, () => inner.copy!(from, to, ...rest)))
+    if (inner.rename) this.rename = (from, to, ...rest) => this.#step('rename', to, () => inner.rename!(from, to, ...rest))
     if (inner.conditionalWrites)
       this.conditionalWrites = (near) => this.#step('conditions', near, () => inner.conditionalWrites!(near))
     // What folders there are is of no consequence.

@@ -19,6 +19,8 @@ export type OperationKind =
   | 'read'
   | 'put'
   | 'delete'
+  | 'copy'
+  | 'rename'
   | 'publish'
 
 /** One operation of a store, of some `kind`, as a script of faults is asked about it. */
@@ -42,8 +44,8 @@ export interface Operation {
  * - `crash`: this operation and all that follow fail, and stages are left behind, as when the process is
  *   killed
  *
- * A fault that an operation cannot have, as `lost` of a read, is an `error`. Writes are `put`, `delete` and
- * `publish`.
+ * A fault that an operation cannot have, as `lost` of a read, is an `error`. Writes are `put`, `delete`,
+ * `copy`, `rename` and `publish`.
  */
 export type FaultKind = 'delay' | 'error' | 'lost' | 'late' | 'short' | 'mixed' | 'crash'
 
@@ -73,7 +75,7 @@ export type Fault = FaultKind | FaultDetails
 export type FaultScript = (operation: Operation) => Fault | undefined | Promise<Fault | undefined>
 
 const KINDS: readonly FaultKind[] = ['delay', 'error', 'lost', 'late', 'short', 'mixed', 'crash']
-const WRITES: readonly OperationKind[] = ['put', 'delete', 'publish']
+const WRITES: readonly OperationKind[] = ['put', 'delete', 'copy', 'rename', 'publish']
 const OBJECT_READS: readonly OperationKind[] = ['get', 'ranges', 'tail', 'whole']
 const DETAILS: readonly string[] = ['kind', 'ms', 'after', 'done', 'error']
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ArrayFile } from '../../src/af/file.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import { FileStore } from '../../src/store/fs/file.ts'
-import { LEASE_MS } from '../../src/store/fs/lock.ts'
+import { LOCK_LEASE_MS } from '../../src/store/fs/lock.ts'
 import type { Stage } from '../../src/store/store.ts'
 import { storeConformance } from '../../src/testing/index.ts'
 import { testAll } from '../support/conformance.ts'
@@ -125,7 +125,7 @@ describe.each(WORKS)('%s', (_, old, wanted, work) => {
         // A lock that could not be given back ends with its lease.
         if ((await readdir(folder)).includes('x.af.lock')) {
           vi.useFakeTimers({ toFake: ['Date'] })
-          vi.setSystemTime(Date.now() + LEASE_MS + 1000)
+          vi.setSystemTime(Date.now() + LOCK_LEASE_MS + 1000)
         }
         if (stage?.broken) {
           const bytes = await stage.read(0, stage.size)
@@ -228,7 +228,7 @@ describe('locks', () => {
     await writeFile(lock(), JSON.stringify({ token: 'a', pid, machine, time: Date.now() }))
     await replace()
     await writeFile(lock(), '')
-    const past = Date.now() / 1000 - LEASE_MS / 1000 - 5
+    const past = Date.now() / 1000 - LOCK_LEASE_MS / 1000 - 5
     await utimes(lock(), past, past)
     await replace()
     expect(await readdir(folder)).toEqual(['x.af'])
@@ -267,9 +267,9 @@ describe('locks', () => {
     meanwhile = () => {
       const holder = JSON.parse(nodeFs.readFileSync(lock(), 'utf8'))
       expect(nodeFs.existsSync(join(folder, holder.staged))).toBe(true)
-      vi.setSystemTime(real + LEASE_MS + 5000)
+      vi.setSystemTime(real + LOCK_LEASE_MS + 5000)
       const script = `import { FileStore } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)}
-        Date.now = () => ${real + LEASE_MS + 5000}
+        Date.now = () => ${real + LOCK_LEASE_MS + 5000}
         await new FileStore().put(${JSON.stringify(key)}, new TextEncoder().encode('theirs'))`
       execFileSync(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' })
     }

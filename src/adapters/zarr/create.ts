@@ -15,7 +15,7 @@ import { ObjectWriter } from './write/object-writer.ts'
 
 /** Options of `createZarr`: what the group is to have, and how it is opened. */
 export interface CreateZarrOptions extends NewZarrGroup, Omit<OpenZarrOptions, 'mode' | 'kind' | 'names'> {
-  /** Removes what is there, with all that is in it, where that is a Zarr array or group. */
+  /** Replaces what is there, with all that is in it, where that is a Zarr array or group. */
   readonly overwrite?: boolean | undefined
 }
 
@@ -34,9 +34,15 @@ export function newNodes(store: Store, root: string, signal?: Signal): NodeWrite
 
 /**
  * Makes a group of version 3 at a place, and opens it to be written to.
- * @throws AlreadyExistsError; ReadOnlyError; InvalidArgumentError
+ * @param replace has a group written in place of what is there
+ * @throws AlreadyExistsError; ReadOnlyError; InvalidArgumentError; what `replace` throws
  */
-export async function createNode(store: Store, path: string, options: CreateZarrOptions): Promise<ZarrGroup> {
+export async function createNode(
+  store: Store,
+  path: string,
+  options: CreateZarrOptions,
+  replace: (root: string, write: (root: string) => Promise<void>) => Promise<void>,
+): Promise<ZarrGroup> {
   checkOptions('createZarr', options, CHECKS)
   checkOpening(options)
   const { overwrite = false, attributes, ...opening } = options
@@ -44,7 +50,8 @@ export async function createNode(store: Store, path: string, options: CreateZarr
   const file = store.describe(root)
   await within({ file }, async () => {
     const content = newGroup('createZarr', { attributes })
-    await newNodes(store, root, options.signal).createRoot(content, overwrite)
+    const write = (at: string): Promise<void> => newNodes(store, at, options.signal).createRoot(content)
+    await (overwrite ? replace(root, write) : write(root))
   })
   return (await openNode(store, path, { ...opening, mode: 'r+', kind: 'group' })) as ZarrGroup
 }

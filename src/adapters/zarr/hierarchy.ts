@@ -6,6 +6,7 @@ import { member } from '../../core/member.ts'
 import { asObject, badMetadata, isObject, type JsonObject, showJson, unsupported } from './document.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
 import { parseArray } from './parse-array.ts'
+import { checkNotReplacing } from './replacing.ts'
 import { checkMembers } from './v3.ts'
 
 /** Where metadata are read from. Keys are relative to the place that is opened. */
@@ -159,6 +160,7 @@ export class Hierarchy {
     const older = mayBe(2) ? [get('.zarray'), isRoot && isTogether ? get('.zmetadata') : get('.zattrs')] : []
     for (const request of older) request.catch(() => undefined)
     const v3 = mayBe(3) ? await get('zarr.json') : undefined
+    checkNotReplacing(v3)
     if (v3 !== undefined) {
       if (isRoot) this.#version = 3
       if (isTogether) this.#keepInline(path, v3)

@@ -4,6 +4,8 @@ import { HyperslabError } from '../../core/errors.ts'
 export const FOOTER_MAGIC = 'ARRF'
 /** Last four bytes of a `.stats` file. */
 export const STATS_MAGIC = 'ARST'
+/** Last four bytes under the name of a container while another one, with its sidecars, takes its place. */
+export const REPLACING_MAGIC = 'ARRP'
 export type Magic = typeof FOOTER_MAGIC | typeof STATS_MAGIC
 
 /** Bytes of the trailer that ends both kinds of file. */
@@ -25,6 +27,11 @@ export function readTrailer(end: Uint8Array, magic: Magic, fileBytes?: number): 
   }
   const trailer = end.subarray(end.byteLength - TRAILER_BYTES)
   const actual = Array.from(trailer.subarray(8), (byte) => String.fromCharCode(byte)).join('')
+  if (actual === REPLACING_MAGIC) {
+    const text =
+      'another container is taking this place, or its writer was killed meanwhile; run the same command once more to complete it'
+    throw new HyperslabError('ConflictError', text)
+  }
   if (actual !== magic) {
     const text = `the file ends in ${JSON.stringify(actual)}, expected ${JSON.stringify(magic)}`
     throw new HyperslabError('FormatError', text, { actual, expected: magic })

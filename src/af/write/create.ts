@@ -141,24 +141,42 @@ function alreadyThere(what: string, sidecars: readonly number[], cause?: unknown
  * Publishes the bytes that a stage holds, a whole base, as a container. Readers see the container that was
  * there before, or this one, or, when other programs had written layers of the old one, for a moment an empty
  * one.
- * @throws AlreadyExistsError when there is a container and `overwrite` is not set
+ * @throws AlreadyExistsError when there is a container that is not to be replaced; ConflictError when there is
+ *   another version of it than the one that is
  */
-async function publishStaged(files: ContainerFiles, stage: Stage, overwrite: boolean): Promise<void> {
+async function publishStaged(files: ContainerFiles, stage: Stage, replaced: Replaced | undefined): Promise<void> {
   const { store, paths } = files
   const none = new Uint8Array(0)
-  if (!overwrite) {
+  if (replaced === undefined) {
     await checkFree(store, paths)
     await orAlreadyThere(() => stage.publish(paths.base, none, { ifAbsent: true }))
     return
   }
   const { replace } = await conditionsOf(files)
+  const found = await store.stat(paths.base)
+  if (found?.etag !== replaced.etag) throw replacedMeanwhile(store.describe(paths.base))
   const { dead, merged } = await leftovers(files)
   // The bytes cannot list layers that name no base.
   if (merged.length > 0) await replaceContainer(files)
-  const there = replace ? await store.stat(paths.base) : undefined
+  const there = merged.length > 0 ? await store.stat(paths.base) : found
   await store.delete!(paths.stats)
-  await stage.publish(paths.base, none, { ifAbsent: false, ifMatch: there?.etag })
+  await stage.publish(
+    paths.base,
+    none,
+    there !== undefined && replace ? { ifAbsent: false, ifMatch: there.etag } : { ifAbsent: there === undefined },
+  )
   if (merged.length === 0) await removeDead(files, dead)
+}
+
+/** The container that is replaced, as it was when the work began. */
+export interface Replaced {
+  /** Its version; undefined where there was none. */
+  readonly etag: string | undefined
+}
+
+const replacedMeanwhile = (file: string): HyperslabError => {
+  const text = 'another process has replaced or changed this container meanwhile; run the command once more to replace that'
+  return new HyperslabError('ConflictError', text, { file })
 }
 
 const PIECE_BYTES = 8 * 1024 * 1024
@@ -167,9 +185,11 @@ const PIECE_BYTES = 8 * 1024 * 1024
  * Publishes the bytes of a container of a single file under another name, with its statistics. Readers of
  * that name see the whole container or none.
  * @returns what went wrong after that
- * @throws AlreadyExistsError when there is a container, sidecars alone included, and `overwrite` is not set
+ * @param replaced the container that it may take the place of; undefined where there is to be none
+ * @throws AlreadyExistsError when there is a container, sidecars alone included, that is not to be replaced;
+ *   ConflictError when it is no longer the version that is
  */
-export async function publishCopy(from: Paths, to: ContainerFiles, overwrite: boolean): Promise<string[]> {
+export async function publishCopy(from: Paths, to: ContainerFiles, replaced: Replaced | undefined): Promise<string[]> {
   const { store, paths } = to
   const gone = (): never => {
     throw new HyperslabError('ConflictError', 'what was written has been removed before it was published')
@@ -181,7 +201,7 @@ export async function publishCopy(from: Paths, to: ContainerFiles, overwrite: bo
       const length = Math.min(PIECE_BYTES, size - at)
       await stage.append((await store.getRange(from.base, at, length, { ifMatch: etag })) ?? gone())
     }
-    await publishStaged(to, stage, overwrite)
+    await publishStaged(to, stage, replaced)
   } finally {
     await stage.discard()
   }

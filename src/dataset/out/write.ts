@@ -51,6 +51,11 @@ export interface WriteDatasetOptions
    * `0/lat`, …) under the convention `multiscales`.
    */
   readonly levels?: number
+  /**
+   * Places that are read meanwhile. With `overwrite`, a target that is one of them, or lies in it
+   * or around it, is refused. Files of this machine are known without it.
+   */
+  readonly sources?: readonly Location[]
   /** The way variables and coordinates are stored, by name, each in place of the encoding that it has. */
   readonly encoding?: Readonly<Record<string, VariableEncoding>>
 }
@@ -70,6 +75,7 @@ const CHECKS: Checks<WriteDatasetOptions> = {
   maxBytes: 'integer from 1',
   resume: 'string',
   levels: 'integer from 1 to 32',
+  sources: 'list',
   chunks,
   codec,
   level,
@@ -107,7 +113,7 @@ export const warningsOf = ({ variables, coords, problems }: WrittenParts): strin
 /** See `write` of `Dataset`. */
 export async function writeDataset(parts: WrittenParts, location: Location, options: WriteDatasetOptions): Promise<Written> {
   checkOptions('write', options, CHECKS)
-  const { encoding = {}, format = formatOf(location), shards, levels, maxBytes, resume, ...rest } = options
+  const { encoding = {}, format = formatOf(location), shards, levels, maxBytes, resume, sources, ...rest } = options
   const { attributes, arrays } = encodedParts(parts, encoding)
   const warnings = warningsOf(parts)
   if (format === 'zarr') {
@@ -115,13 +121,13 @@ export async function writeDataset(parts: WrittenParts, location: Location, opti
     for (const [name, value] of Object.entries({ codecs, blockBytes }))
       if (value !== undefined) throw refused(`${name} is for containers, and this is Zarr`, value)
     const { exportZarr } = await import('../../runtime/export-zarr.ts')
-    const isWritten = await exportZarr({ attributes, arrays }, location, { ...own, shards, levels, maxBytes, resume })
+    const isWritten = await exportZarr({ attributes, arrays }, location, { ...own, shards, levels, maxBytes, resume, sources })
     return { arrays: arrays.map(({ name }) => name), warnings, ...(!isWritten && { unchanged: true }) }
   }
   for (const [name, value] of Object.entries({ shards, levels, maxBytes, resume }))
     if (value !== undefined) throw refused(`${name} is for Zarr, and this is a container`, value)
   const source: ImportSource = { ...importOf({ attributes, arrays }), warnings, async [Symbol.asyncDispose]() {} }
-  return importArrays('write', async () => source, location, rest)
+  return importArrays('write', async () => source, location, rest, sources)
 }
 
 const refused = (text: string, actual: unknown): HyperslabError =>

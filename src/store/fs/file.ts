@@ -1,4 +1,5 @@
 import type { Dirent } from 'node:fs'
+import { exists } from '../conditions.ts'
 import type {
   ConditionalWrites,
   DeleteOptions,
@@ -8,6 +9,7 @@ import type {
   ObjectInfo,
   PutOptions,
   RangeOptions,
+  RenameOptions,
   Stage,
   Store,
   Tail,
@@ -18,6 +20,7 @@ import { errorCode, fileError, onFile, orMissing } from './errors.ts'
 import {
   checkedInfo,
   type FileSystem,
+  fileInfo,
   fileSystem,
   folderOf,
   keepRoom,
@@ -28,7 +31,7 @@ import {
 import { underLock } from './lock.ts'
 import { isTemporary } from './names.ts'
 import { probeNames, realPathOf } from './paths.ts'
-import { checkVersion, FileStage } from './stage.ts'
+import { checkVersion, FileStage, withFolder } from './stage.ts'
 
 declare const process: { readonly platform: string }
 
@@ -199,6 +202,25 @@ export class FileStore implements Store {
       orMissingSync(() => fs.unlinkSync(key))
     }
     await underLock(fs, key, work, { signal })
+  }
+
+  async rename(from: string, to: string, { ifMatch, signal }: RenameOptions = {}): Promise<boolean> {
+    const fs = this.#fs
+    if ((await orMissing(from, 'read', () => fs.promises.lstat(from))) === undefined) return false
+    await this.makeFolder(to)
+    const work = (): void => {
+      if (ifMatch !== undefined) checkVersion(fs, to, ifMatch)
+      else if (orMissingSync(() => fs.lstatSync(to)) !== undefined) throw exists(to)
+      fs.renameSync(from, to)
+    }
+    if (ifMatch === undefined) await onFile(to, 'written', async () => work())
+    // The folder is brought to the disk here: earlier renames in it come with this one.
+    else
+      await withFolder(fs, to, async () => {
+        await underLock(fs, to, work, { signal })
+        return fileInfo(fs.statSync(to, { bigint: true }))
+      })
+    return true
   }
 
   async stage(near: string): Promise<Stage> {

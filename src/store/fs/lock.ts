@@ -13,7 +13,7 @@ declare function setTimeout(callback: () => void, ms: number): unknown
  * Whoever has a lock for longer has lost it. A lock is held for some system calls in a row, so only a process
  * that was stopped comes near.
  */
-export const LEASE_MS = 30_000
+export const LOCK_LEASE_MS = 30_000
 
 /** Longest wait before a lock that somebody has is looked at again, in ms. */
 const LONGEST_WAIT_MS = 50
@@ -49,8 +49,8 @@ interface Found {
  * call.
  *
  * The lock is a file that is created exclusively. One whose process is dead, or that is older than
- * {@link LEASE_MS}, is taken over: what its holder was about to rename is removed first, so that it cannot do
- * so any more should it go on after all; then the file is moved aside, which only one can.
+ * {@link LOCK_LEASE_MS}, is taken over: what its holder was about to rename is removed first, so that it
+ * cannot do so any more should it go on after all; then the file is moved aside, which only one can.
  * @param staged the file that `work` will rename, in the same folder
  * @throws StoreError, ReadOnlyError when the lock cannot be taken; whatever `work` throws
  */
@@ -103,7 +103,7 @@ function tryLocked<T>(
     if (id === undefined) return undefined
     const taken = Date.now()
     // Another one may have taken it over while this process was stopped, or be about to.
-    if (look(fs, lock)?.id !== id || Math.abs(Date.now() - taken) > LEASE_MS / 2) return undefined
+    if (look(fs, lock)?.id !== id || Math.abs(Date.now() - taken) > LOCK_LEASE_MS / 2) return undefined
     return { result: work() }
   } catch (error) {
     throw fileError(path, 'written', error)
@@ -189,7 +189,7 @@ function clear(fs: FileSystem, lock: string, seen: Map<string, number>): boolean
   // Clocks may differ, those of other machines too: what was there for all of the lease is expired whatever
   // it says.
   const age = Math.max(Date.now() - found.time, Date.now() - first)
-  if (age <= LEASE_MS && !isDead(fs, found.holder)) return false
+  if (age <= LOCK_LEASE_MS && !isDead(fs, found.holder)) return false
   const { staged } = found.holder
   if (typeof staged === 'string' && isTemporary(staged) && folderOf(staged) === '')
     orMissingSync(() => fs.unlinkSync(folderOf(lock) + staged))
@@ -225,6 +225,15 @@ function giveBack(fs: FileSystem, lock: string, id: string): void {
 
 let known: string | undefined
 
+/** The process that holds something, as it says of itself. */
+export type HoldingProcess = Pick<Holder, 'pid' | 'machine'>
+
+/** This process, for others of the same machine; without a machine where that is not known. */
+export const thisProcess = (fs: FileSystem): { readonly pid: number; readonly machine: string } => ({
+  pid: process.pid,
+  machine: machine(fs),
+})
+
 /** One boot of one machine, and the name space of process ids in it; empty where that is not known. */
 function machine(fs: FileSystem): string {
   if (known !== undefined) return known
@@ -237,7 +246,8 @@ function machine(fs: FileSystem): string {
   return known
 }
 
-function isDead(fs: FileSystem, { pid, machine: where }: Holder): boolean {
+/** Whether a process of this machine has ended; false for those of others. */
+export function isDead(fs: FileSystem, { pid, machine: where }: HoldingProcess): boolean {
   if (typeof pid !== 'number' || where !== machine(fs) || where === '') return false
   try {
     process.kill(pid, 0)

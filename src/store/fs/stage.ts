@@ -79,15 +79,11 @@ export class FileStage implements Stage {
     const { scratch = false, durable = !scratch } = condition
     if (!isPrepared) await (scratch ? this.#prepare(key, tail, async () => undefined) : this.prepare(key, tail))
     const { info } = this.#prepared!
-    const folder = durable ? await openFolder(this.#fs, key) : undefined
-    try {
+    const work = async (): Promise<ObjectInfo> => {
       await (condition.ifAbsent ? this.#link(key, info, condition) : this.#rename(key, info, condition))
-      await syncFolder(folder, key, info)
-    } finally {
-      // Whatever it says, the object is there, or there is an error already.
-      await folder?.close().catch(() => undefined)
+      return info
     }
-    return info
+    return durable ? withFolder(this.#fs, key, work) : work()
   }
 
   async discard(): Promise<void> {
@@ -258,6 +254,19 @@ async function writeAll({ handle, path }: TemporaryFile, bytes: Uint8Array, at: 
       done += bytesWritten
     }
   })
+}
+
+/** Does what gives a file its name, and brings that to the disk. */
+export async function withFolder(fs: FileSystem, key: string, work: () => Promise<ObjectInfo>): Promise<ObjectInfo> {
+  const folder = await openFolder(fs, key)
+  try {
+    const info = await work()
+    await syncFolder(folder, key, info)
+    return info
+  } finally {
+    // Whatever it says, the object is there, or there is an error already.
+    await folder?.close().catch(() => undefined)
+  }
 }
 
 /** Opened before anything is published, so that a failure to do so is none after it. */

@@ -1,11 +1,21 @@
 import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
+import { checkMatch } from '../conditions.ts'
 import { CLIENT_CHECKS, type HttpClientOptions } from '../http/client.ts'
 import { type RequestContext, statusError } from '../http/context.ts'
 import { isCrossOrigin } from '../http/fetch.ts'
 import { HttpReader } from '../http/reader.ts'
 import { listPages } from '../listing.ts'
 import { REQUEST_CHECKS, type RequestOptions } from '../requester.ts'
-import type { ConditionalWrites, DeleteOptions, ListOptions, SharedUploads, Stage, Store, StoreOptions } from '../store.ts'
+import type {
+  ConditionalWrites,
+  DeleteOptions,
+  ListOptions,
+  RangeOptions,
+  SharedUploads,
+  Stage,
+  Store,
+  StoreOptions,
+} from '../store.ts'
 import { ADDRESS_CHECKS, S3Address, type S3AddressOptions } from './address.ts'
 import { bodyOf, pageOf } from './answers.ts'
 import { S3Client } from './client.ts'
@@ -13,7 +23,7 @@ import { S3Conditions } from './conditions.ts'
 import { sharedUploads } from './shared-uploads.ts'
 import { type S3CredentialsSource, signing } from './sign.ts'
 import { partsOf, S3Stage } from './stage.ts'
-import { S3Writer } from './writer.ts'
+import { type CopiedPart, MAX_PARTS, S3Writer } from './writer.ts'
 
 /** Options of `S3Store`. */
 export interface S3StoreOptions extends S3AddressOptions, RequestOptions, HttpClientOptions {
@@ -100,6 +110,17 @@ export class S3Store extends HttpReader implements Store {
     else await this.#writer.putParts(key, partsOf(bytes, this.#partBytes), { signal })
   }
 
+  async copy(from: string, to: string, { ifMatch, signal }: RangeOptions = {}): Promise<boolean> {
+    const info = await this.stat(from, { signal })
+    if (info === undefined) return false
+    checkMatch(this.describe(from), ifMatch, info)
+    // The server checks that the object is still this version.
+    const source = { key: from, size: info.size, etag: info.etag }
+    if (info.size <= MAX_COPY_BYTES) await this.#writer.copy(to, source, signal)
+    else await this.#writer.putParts(to, copiedParts(source), { signal })
+    return true
+  }
+
   async delete(key: string, { ifMatch, signal }: DeleteOptions = {}): Promise<void> {
     const condition = ifMatch === undefined ? {} : { ifMatch: await this.#conditions.matching(ifMatch, 'remove', key) }
     await this.#writer.delete(key, { ...condition, signal })
@@ -146,6 +167,19 @@ export class S3Store extends HttpReader implements Store {
       )
     })
   }
+}
+
+/** S3 copies no more in one request. */
+const MAX_COPY_BYTES = 5 * 2 ** 30
+
+/** The parts of a large object, as few as S3 takes. */
+function copiedParts({ size, ...source }: CopiedPart): CopiedPart[] {
+  const length = Math.max(2 ** 29, Math.ceil(size / MAX_PARTS))
+  return Array.from({ length: Math.ceil(size / length) }, (_, i) => ({
+    ...source,
+    offset: i * length,
+    size: Math.min(length, size - i * length),
+  }))
 }
 
 const FORBIDDEN =

@@ -14,6 +14,10 @@ import type { S3Client } from './client.ts'
 export interface CopiedPart {
   readonly key: string
   readonly size: number
+  /** The first byte of the part, of an object of which it is not all. */
+  readonly offset?: number
+  /** The version of the object, which is copied and no other. */
+  readonly etag?: string | undefined
 }
 
 export type UploadedPart = Uint8Array | CopiedPart
@@ -222,13 +226,36 @@ export class S3Writer {
       }
       return this.#client.send({ ...request, body: part }, [], receive, signal)
     }
-    const headers = { 'x-amz-copy-source': this.#client.address.copySource(part.key) }
+    const { offset, size } = part
+    const headers = {
+      ...this.#copied(part),
+      ...(offset !== undefined && { 'x-amz-copy-source-range': `bytes=${offset}-${offset + size - 1}` }),
+    }
     const receive = async (answer: HttpAnswer): Promise<string> => {
       const xml = await bodyOf(answer)
       checkComplete(xml, 'CopyPartResult', this.#file(key))
       return this.#field(xml, 'ETag', key)
     }
     return this.#client.send({ ...request, headers, copiedBytes: part.size }, [], receive, signal)
+  }
+
+  /**
+   * Has the server copy an object to another key, in one request; up to 5 GiB.
+   * @throws StoreError where the object is gone or another version
+   */
+  async copy(key: string, from: CopiedPart, signal: Signal | undefined): Promise<void> {
+    const receive = async (answer: HttpAnswer): Promise<void> =>
+      checkComplete(await bodyOf(answer), 'CopyObjectResult', this.#file(key))
+    const request = { method: 'PUT', key, headers: this.#copied(from), copiedBytes: from.size } as const
+    await this.#client.send(request, [], receive, signal)
+  }
+
+  #copied({ key, etag }: CopiedPart): Record<string, string> {
+    const { address } = this.#client
+    return {
+      'x-amz-copy-source': address.copySource(key),
+      ...(etag !== undefined && { 'x-amz-copy-source-if-match': etag }),
+    }
   }
 
   /** The tag without quotes; empty where the server does not tell it, as some do of large objects. */

@@ -9,7 +9,7 @@ import { encodeDocument } from './document.ts'
 import { LEASE_MS } from './lease.ts'
 import type { ObjectWriter } from './object-writer.ts'
 
-/** Name of the claim in the folder of its array. Readers know no chunk of this name, and copies leave it out. */
+/** Name of the claim in the folder of its array. Readers know no such chunk, and copies leave it out. */
 export const CLAIM_NAME = '.hyperslab-append'
 
 /** A claim has some 80 bytes; a larger object is a foreign one. */
@@ -27,12 +27,13 @@ interface Holder {
 
 /**
  * The right of one process to change the shape of an array: an object that is created on condition that there
- * is none, and rewritten while its holder lives. A process that sees it unchanged for {@link LEASE_MS}, by its
- * own clock, takes it over on condition of that version.
+ * is none, and rewritten while its holder lives. A process that sees it unchanged for {@link LEASE_MS}, by
+ * its own clock, takes it over on condition of that version.
  *
- * A holder that lost its claim may not know it. Each change of an object is therefore in three steps: read the
- * object, look at the claim, write on condition of the version that was read. After a takeover the condition
- * fails, because the new holder rewrites the metadata first and stores every object of its own rows.
+ * A holder that lost its claim may not know it. Each change of an object is therefore in three steps: read
+ * the object, look at the claim, write on condition of the version that was read. After a takeover the
+ * condition fails, because the new holder rewrites the metadata first and stores every object of its own
+ * rows.
  */
 export class Claim {
   readonly #objects: ObjectWriter
@@ -64,7 +65,7 @@ export class Claim {
     const { replace, remove, reason } = await objects.can(key)
     if (!replace) {
       const why = reason ?? 'its store has no conditional writes'
-      const text = `the shape of the array cannot be changed safely, because another process could do so unnoticed: ${why}`
+      const text = `the shape of the array cannot be changed safely, because another writer could do so unnoticed: ${why}`
       throw new HyperslabError('UnsupportedError', text)
     }
     const token = randomName()
@@ -145,7 +146,7 @@ export class Claim {
   async #find(): Promise<void> {
     const found = await this.#objects.read(this.#key, { maxBytes: MOST_BYTES })
     if (found === undefined || parsed(found.bytes).holder !== this.#token) {
-      const text = `another process has taken over the array after ${LEASE_MS} ms without a sign of life of this one; nothing was added: do it again` // biome-ignore format: one line
+      const text = `another writer has taken over the array after ${LEASE_MS} ms without a sign of life of this one; nothing was added: do it again` // biome-ignore format: one line
       throw new HyperslabError('ConflictError', text)
     }
     this.#etag = found.etag

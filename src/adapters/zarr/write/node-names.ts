@@ -6,6 +6,9 @@ export const DOCUMENTS = ['zarr.json', '.zarray', '.zgroup', '.zattrs', '.zmetad
 /** Objects of this package beside those of a store begin with this. */
 const OWN = '.hyperslab-'
 
+/** Whether an object is a note of this package, such as the claim of a process that appends. */
+export const isOwnName = (name: string): boolean => name.startsWith(OWN) || name.includes(`/${OWN}`)
+
 /**
  * @throws InvalidArgumentError for a path that leads elsewhere, or that metadata or this package's objects
  * have

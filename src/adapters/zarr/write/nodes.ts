@@ -61,16 +61,13 @@ export class NodeWriter {
 
   /**
    * Makes the group of the place itself.
-   * @throws AlreadyExistsError where there is a node, unless `overwrite` is set: then it goes, with all that
-   *   is in it
+   * @throws AlreadyExistsError where there is a node
    */
-  async createRoot(content: JsonObject, overwrite: boolean): Promise<void> {
+  async createRoot(content: JsonObject): Promise<void> {
     const { store, file } = this.#place
     const found = await Promise.all(DOCUMENTS.slice(0, 3).map((name) => statToWrite(store, this.#at(name))))
-    if (found.some((info) => info !== undefined)) {
-      if (!overwrite) throw new HyperslabError('AlreadyExistsError', 'there is a Zarr array or group already', { file })
-      await this.remove('')
-    }
+    if (found.some((info) => info !== undefined))
+      throw new HyperslabError('AlreadyExistsError', 'there is a Zarr array or group already', { file })
     await this.#create('', content)
   }
 

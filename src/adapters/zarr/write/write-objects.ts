@@ -25,7 +25,10 @@ import { packShard, unpackShard } from './pack-shard.ts'
 /** An array as it is written. */
 export interface WrittenArray {
   readonly objects: ObjectWriter
-  /** Set by the holder of a claim: see {@link ChangeOptions}. Objects full of the fill value are then stored, too. */
+  /**
+   * Set by the holder of a claim: see {@link ChangeOptions}. Objects full of the fill value are then stored,
+   * too.
+   */
   readonly holds: ChangeOptions['holds']
   readonly type: StoredType
   readonly fillValue: ScalarOf<DType> | undefined

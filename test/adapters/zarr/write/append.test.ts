@@ -115,7 +115,7 @@ test('a store without conditional writes refuses to append and to resize', async
     },
   })
   const x = await writable(plain)
-  const refused = { tag: 'UnsupportedError', message: expect.stringContaining('another process could do so unnoticed') }
+  const refused = { tag: 'UnsupportedError', message: expect.stringContaining('another writer could do so unnoticed') }
   await expect(x.append(0, rows(2, 1))).rejects.toMatchObject(refused)
   await expect(x.resize([9, 3])).rejects.toMatchObject(refused)
   expect([x.shape, (await writable(store)).shape]).toEqual([[5, 3], [5, 3]]) // biome-ignore format: one line

@@ -1,0 +1,24 @@
+import { HyperslabError } from '../../core/errors.ts'
+import { isObject, type JsonObject, member } from './document.ts'
+
+/** Node type of the root of a hierarchy while another one takes its place. Readers know no such type. */
+const REPLACING = 'hyperslab.replacing'
+/** Characters of the command that a message shows. */
+const SHOWN = 200
+
+/** Metadata of the root of a hierarchy while another one takes its place. */
+export const replacingDocument = (command: string): JsonObject => ({ zarr_format: 3, node_type: REPLACING, command })
+
+/** Whether metadata are those of a root whose replacement has not ended. */
+export const isReplacing = (metadata: unknown): metadata is JsonObject =>
+  isObject(metadata) && member(metadata, 'node_type') === REPLACING
+
+/** @throws ConflictError for the root of a hierarchy whose replacement has not ended */
+export function checkNotReplacing(metadata: unknown): void {
+  if (!isReplacing(metadata)) return
+  const command = String(member(metadata, 'command')).slice(0, SHOWN)
+  throw new HyperslabError(
+    'ConflictError',
+    `another store is taking this place, or its writer was killed meanwhile; run the same command once more to complete it: ${command}`,
+  )
+}

@@ -1,0 +1,165 @@
+import type { DiskArray } from '../../array/disk-array.ts'
+import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import { forEachLimited } from '../../core/limiter.ts'
+import type { Signal } from '../../core/signal.ts'
+import { randomName } from '../../store/conditions.ts'
+import { fileSystem } from '../../store/fs/file-system.ts'
+import type { Store } from '../../store/store.ts'
+import { type Location, resolveLocation } from '../location.ts'
+import { METADATA, METADATA_PATH, type StoredAt } from '../place-format.ts'
+import { hasToken } from './owner.ts'
+import type { Survey, Target } from './target.ts'
+
+/** Objects that are looked at at the same time. */
+const AT_ONCE = 16
+
+/**
+ * Compares two places by what they are, not by their names: files and folders of this machine by device and
+ * inode, through links and mounts, other places where one store has both.
+ * @throws InvalidArgumentError where one is the other, or lies in it
+ */
+export async function checkApart(source: StoredAt, target: StoredAt): Promise<void> {
+  const [from, to] = [folderOrFile(source.path), folderOrFile(target.path)]
+  if (source.store.localPath !== undefined && target.store.localPath !== undefined) {
+    const [own, other] = await Promise.all([identities(from), identities(to)])
+    if (own.self !== undefined && other.all.has(own.self)) throw notApart(source, target)
+    if (other.self !== undefined && own.all.has(other.self)) throw notApart(source, target)
+  } else if (source.store === target.store && (isWithin(from, to) || isWithin(to, from))) throw notApart(source, target)
+}
+
+/**
+ * Compares places that are read with one that is replaced. See {@link checkApart}.
+ * @throws InvalidArgumentError
+ */
+export async function checkSources(sources: readonly Location[], target: StoredAt): Promise<void> {
+  for (const source of sources) {
+    const found = await resolveLocation(source)
+    try {
+      await checkApart(found, target)
+    } finally {
+      if (!isStored(source)) await found.store.close?.()
+    }
+  }
+}
+
+/** Whether a place is given with its store, which its owner closes. */
+export const isStored = (place: Location): boolean => typeof place === 'object' && place !== null && 'store' in place
+
+/** Files of this machine that arrays are read from, as their sources name them. */
+export const localFiles = (arrays: readonly { readonly array: DiskArray }[]): string[] => {
+  const files = arrays.map(({ array }) => array.source.label?.file ?? '')
+  return [...new Set(files)].filter((file) => file !== '' && !/^[a-z][a-z0-9+.-]+:/i.test(file))
+}
+
+const folderOrFile = (path: string): string => path.replace(METADATA_PATH, '').replace(/(?<=.)\/$/, '')
+
+const isWithin = (path: string, folder: string): boolean => folder === '' || path === folder || path.startsWith(`${folder}/`)
+
+/** What a path leads to, and all folders that it lies in. */
+async function identities(path: string): Promise<{ readonly self: string | undefined; readonly all: ReadonlySet<string> }> {
+  const fs = fileSystem().promises
+  const identity = async (at: string): Promise<string> => {
+    const { dev, ino } = await fs.stat(at, { bigint: true })
+    return `${dev} ${ino}`
+  }
+  const self = await identity(path || '.').catch(() => undefined)
+  const all = new Set<string>(self === undefined ? [] : [self])
+  for (let at = await existing(path || '.'); ; ) {
+    const known = await identity(at).catch(() => undefined)
+    if (known !== undefined) all.add(known)
+    const above = at.replace(/[/\\]?[^/\\]*$/, '') || '/'
+    if (above === at || at === '/') return { self, all }
+    at = above
+  }
+}
+
+/** The real path of the innermost folder of a path that there is. */
+async function existing(path: string): Promise<string> {
+  for (let at = path; ; at = at.includes('/') ? at.replace(/\/*[^/]*$/, '') || '/' : '.') {
+    const real = await fileSystem()
+      .promises.realpath(at)
+      .catch(() => undefined)
+    if (real !== undefined) return real
+    if (at === '/' || at === '.') return at
+  }
+}
+
+/**
+ * Looks under the source for what was just written at the target, and under the target for the metadata of
+ * the source: buckets may have several names, a server may show files of this machine, and folders may be
+ * mounted twice.
+ * @param token of the claim that lies at the target
+ * @throws InvalidArgumentError where one place is the other, or lies in it
+ */
+export async function checkApartByMarker(
+  source: StoredAt,
+  target: Target,
+  survey: Survey,
+  token: string,
+  signal: Signal | undefined,
+): Promise<void> {
+  const { store, path } = source
+  const at = { store: target.store, path: target.place }
+  const folder = `${folderOrFile(path)}/`.replace(/^\/$/, '')
+  const claim = target.workspace.slice(target.prefix.length)
+  const has = async (key: string): Promise<boolean> => (await orNone(hasToken(store, key, token, signal))) === true
+  if (await has(`${path.replace(/af$/, '')}${claim}owner.json`)) throw notApart(source, at)
+  const documents = new Map<string, { readonly size: number; readonly etag: string }>()
+  for (const name of METADATA) {
+    const info = await orNone(store.stat(folder + name, { signal }))
+    if (info !== undefined) documents.set(name, info)
+  }
+  if (documents.size === 0) return
+  if (store.list !== undefined) {
+    const keys = await store.list(folder, { deep: true, signal })
+    for (const key of keys.filter((each) => each.endsWith(`/${claim}owner.json`) || each === `${claim}owner.json`))
+      if (await has(key)) throw notApart(source, at)
+  } else if ((await has(`${folder}${claim}owner.json`)) || (await showsMarker(source, folder, target.store, target.prefix)))
+    throw notApart(source, at)
+  for (const within of await placesLike(documents, target, survey, signal))
+    if (await showsMarker(source, folder, target.store, within)) throw notApart(source, at)
+}
+
+/** Beginnings of keys at the target that have metadata of the same size as those of the source. */
+async function placesLike(
+  documents: ReadonlyMap<string, { readonly size: number }>,
+  { store, prefix }: Target,
+  { names }: Survey,
+  signal: Signal | undefined,
+): Promise<string[]> {
+  const [[name, { size }] = ['', { size: 0 }]] = documents
+  const found: string[] = []
+  const candidates = names.filter((each) => each.endsWith(`/${name}`))
+  await forEachLimited(candidates, AT_ONCE, async (each) => {
+    const info = await store.stat(prefix + each, { signal })
+    if (info?.size === size) found.push(prefix + each.slice(0, -name.length))
+  })
+  return found
+}
+
+/** Whether what is written at one place is seen at another. */
+async function showsMarker(source: StoredAt, folder: string, store: Store, prefix: string): Promise<boolean> {
+  const name = `zarr.json.0-${randomName()}.tmp`
+  await store.put!(prefix + name, new Uint8Array(1))
+  try {
+    return (await orNone(source.store.stat(folder + name))) !== undefined
+  } finally {
+    await store.delete!(prefix + name)
+  }
+}
+
+/** What cannot be looked at is not there: a server need not show what nothing refers to. */
+async function orNone<T>(looking: Promise<T>): Promise<T | undefined> {
+  try {
+    return await looking
+  } catch (error) {
+    if (isHyperslabError(error, 'StoreError', 'FormatError', 'NotFoundError', 'TooLargeError', 'UnsupportedError'))
+      return undefined
+    throw error
+  }
+}
+
+function notApart(source: StoredAt, target: StoredAt): HyperslabError {
+  const text = `the source and the target are the same place, or one lies in the other: '${source.store.describe(source.path)}' is read while this would be replaced; write to another place`
+  return new HyperslabError('InvalidArgumentError', text, { file: target.store.describe(target.path) })
+}

@@ -1,0 +1,50 @@
+import { HyperslabError } from '../../core/errors.ts'
+import type { Signal } from '../../core/signal.ts'
+import type { Stage } from '../../store/store.ts'
+import type { StoredAt } from '../place-format.ts'
+
+/** How one object is written. */
+export interface WriteFileOptions {
+  readonly overwrite: boolean
+  readonly signal?: Signal | undefined
+}
+
+/**
+ * Writes one object, which appears when it is complete. Of processes that replace it at the same time, one
+ * succeeds.
+ * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; UnsupportedError for stores that
+ *   replace nothing on condition of its version; ConflictError where another process has replaced it
+ *   meanwhile
+ */
+export async function writeFile(
+  { store, path }: StoredAt,
+  { overwrite, signal }: WriteFileOptions,
+  write: (stage: Stage) => Promise<void>,
+): Promise<number> {
+  const file = store.describe(path)
+  if (store.stage === undefined) throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file })
+  const there = await store.stat(path, { signal })
+  if (there !== undefined && !overwrite)
+    throw new HyperslabError('AlreadyExistsError', 'the file exists; --overwrite replaces it', { file })
+  if (there !== undefined) await checkReplacing({ store, path })
+  await store.makeFolder?.(path)
+  const stage = await store.stage(path)
+  try {
+    await write(stage)
+    signal?.throwIfAborted()
+    const condition = there === undefined ? { ifAbsent: true } : { ifAbsent: false, ifMatch: there.etag }
+    await stage.publish(path, new Uint8Array(0), condition)
+    return stage.size
+  } finally {
+    await stage.discard()
+  }
+}
+
+/** @throws UnsupportedError for stores that replace nothing on condition of its version */
+export async function checkReplacing({ store, path }: StoredAt): Promise<void> {
+  const can = await store.conditionalWrites?.(path)
+  if (can?.replace === true) return
+  const why = can?.reason ?? 'the store does not replace objects on condition of their version'
+  const text = `what is there is not replaced, since two processes could do so at once: ${why}; write to another place`
+  throw new HyperslabError('UnsupportedError', text, { file: store.describe(path) })
+}

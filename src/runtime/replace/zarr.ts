@@ -1,0 +1,40 @@
+import type { Signal } from '../../core/signal.ts'
+import type { Store } from '../../store/store.ts'
+import { type Location, resolveLocation } from '../location.ts'
+import type { StoredAt } from '../place-format.ts'
+import { isStored } from './apart.ts'
+import { hierarchyTarget } from './hierarchy.ts'
+import { alone, type OwnerCheck, type ReplaceOptions, removeClaim, replace } from './replace.ts'
+
+/**
+ * Replaces a Zarr hierarchy.
+ * @param sources places that are read meanwhile
+ * @param write writes the new one, at the root that it is given
+ * @throws what `replace` throws
+ */
+export async function replaceZarr(
+  place: StoredAt,
+  sources: readonly Location[],
+  options: Omit<ReplaceOptions, 'sources'>,
+  write: (root: string, check: OwnerCheck) => Promise<void>,
+): Promise<void> {
+  const opened: Store[] = []
+  try {
+    const places: StoredAt[] = []
+    for (const source of sources) {
+      const found = await resolveLocation(source)
+      if (!isStored(source)) opened.push(found.store)
+      places.push(found)
+    }
+    await replace(hierarchyTarget(place), { ...options, sources: places }, (prefix, check) => write(prefix.slice(0, -1), check))
+  } finally {
+    for (const store of opened) await store.close?.()
+  }
+}
+
+/** See {@link removeClaim}. */
+export const removeClaimAt = (place: StoredAt): Promise<void> => removeClaim(hierarchyTarget(place))
+
+/** Writes a Zarr hierarchy where there is nothing, while no other process does. See {@link alone}. */
+export const aloneAt = <T>(place: StoredAt, signal: Signal | undefined, work: (check: OwnerCheck) => Promise<T>): Promise<T> =>
+  alone(hierarchyTarget(place), signal, work)

@@ -1,0 +1,326 @@
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { copyPlace } from '../../src/runtime/copy-place.ts'
+import { exportZarr } from '../../src/runtime/export-zarr.ts'
+import { create, open } from '../../src/runtime/index.ts'
+import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { createZarr, openZarr } from '../../src/runtime/zarr.ts'
+import { FileStore } from '../../src/store/fs/file.ts'
+import { MemoryStore } from '../../src/store/memory.ts'
+import type { Store } from '../../src/store/store.ts'
+import { FaultStore } from '../../src/testing/index.ts'
+import { folderInMemory } from '../support/folder.ts'
+
+async function temporaryFolder(): Promise<string> {
+  const folder = await folderInMemory('replace')
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A group of two arrays, every element of which is one number. */
+async function zarrOf(store: Store, path: string, value: number, length = 4): Promise<void> {
+  const group = await createZarr({ store, path }, { attributes: { value } })
+  for (const name of ['a', 'sub/b']) {
+    const array = await group.createArray(name, { dtype: 'int32', shape: [length], chunks: [2], codec: 'none' })
+    await array.set(null, new Int32Array(length).fill(value))
+  }
+}
+
+/** The number that a store was made of; undefined for a place that is refused. */
+async function numberIn(store: Store, path: string): Promise<number | undefined> {
+  const group = await openZarr({ store, path }, { kind: 'group' }).catch((error: { tag: string; message: string }) => {
+    expect([error.tag, error.message]).toEqual(['ConflictError', expect.stringContaining('run the same command once more')])
+  })
+  if (group === undefined) return undefined
+  const value = group.attrs.get('value') as number
+  for (const name of ['a', 'sub/b']) {
+    const { data } = (await (await group.array(name)).get()) as { data: Int32Array }
+    expect([...data]).toEqual(new Array(data.length).fill(value))
+  }
+  return value
+}
+
+const places: [string, () => Promise<{ store: Store; root: string }>][] = [
+  ['memory', async () => ({ store: new MemoryStore(), root: '' })],
+  ['files', async () => ({ store: new FileStore(), root: `${await temporaryFolder()}/` })],
+]
+
+test.each(places)(
+  'a replacement that is killed at any operation leaves the old, the new or a place that is refused: %s',
+  async (_, make) => {
+    const seen = new Set<unknown>()
+    for (let point = 0; ; point++) {
+      const { store, root } = await make()
+      await zarrOf(store, `${root}in.zarr`, 2, 3)
+      await zarrOf(store, `${root}out.zarr`, 1, 6)
+      const faults = new FaultStore(store, {
+        faults: ({ number }) => (number === point ? { kind: 'crash', done: point % 2 === 0 } : undefined),
+      })
+      const from = { store, path: `${root}in.zarr` }
+      const end = await copyPlace(from, { store: faults, path: `${root}out.zarr` }, { overwrite: true }).catch(String)
+      const value = await numberIn(store, `${root}out.zarr`)
+      seen.add(value)
+      if (typeof end !== 'string') expect(value).toBe(2)
+      await copyPlace(from, { store, path: `${root}out.zarr` }, { overwrite: true })
+      expect(await numberIn(store, `${root}out.zarr`)).toBe(2)
+      const keys = (await store.list!(`${root}out.zarr/`, { deep: true }))
+        .map((key) => key.slice(`${root}out.zarr/`.length))
+        .sort()
+      expect(keys).toEqual([
+        'a/c/0',
+        'a/c/1',
+        'a/zarr.json',
+        'sub/b/c/0',
+        'sub/b/c/1',
+        'sub/b/zarr.json',
+        'sub/zarr.json',
+        'zarr.json',
+      ])
+      if (typeof end !== 'string') break
+    }
+    expect([...seen].sort()).toEqual([1, 2, undefined])
+  },
+  300_000,
+)
+
+test('of two processes that replace one place, one at most succeeds, and there is no mixture', async () => {
+  for (let round = 0; round < 20; round++) {
+    const store = new MemoryStore()
+    await zarrOf(store, 'x.zarr', 1)
+    await zarrOf(store, 'y.zarr', 2)
+    await zarrOf(store, 'out.zarr', 3)
+    const delayed = new FaultStore(store, { faults: () => (Math.random() < 0.3 ? { kind: 'delay', ms: 1 } : undefined) })
+    const ends = await Promise.allSettled(
+      ['x.zarr', 'y.zarr'].map((path) => copyPlace({ store, path }, { store: delayed, path: 'out.zarr' }, { overwrite: true })),
+    )
+    const done = ends.map(({ status }) => status === 'fulfilled')
+    expect(done.filter(Boolean).length).toBeLessThanOrEqual(1)
+    if (done.includes(true)) expect(await numberIn(store, 'out.zarr')).toBe(done[0] ? 1 : 2)
+  }
+})
+
+test('a place that is the source, lies in it or has it in it is refused, by whatever name', async () => {
+  const folder = await temporaryFolder()
+  const store = new FileStore()
+  await zarrOf(store, `${folder}/x.zarr`, 1)
+  await symlink(`${folder}/x.zarr`, `${folder}/link.zarr`)
+  const before = (await store.list(`${folder}/`, { deep: true })).sort()
+  for (const [from, to] of [
+    ['x.zarr', 'x.zarr'],
+    ['x.zarr', './x.zarr/'],
+    ['x.zarr', 'link.zarr'],
+    ['link.zarr', 'x.zarr'],
+    ['x.zarr', 'x.zarr/sub'],
+    ['x.zarr', 'x.zarr/new.zarr'],
+    ['x.zarr/sub', 'x.zarr'],
+    ['link.zarr/sub', 'x.zarr'],
+  ] as const)
+    await expect(copyPlace(`${folder}/${from}`, `${folder}/${to}`, { overwrite: true }), `${from} ${to}`).rejects.toMatchObject({
+      tag: 'InvalidArgumentError',
+      message: expect.stringContaining('the same place'),
+    })
+  expect((await store.list(`${folder}/`, { deep: true })).sort()).toEqual(before)
+  expect(await numberIn(store, `${folder}/x.zarr`)).toBe(1)
+})
+
+/** A bucket under another name. */
+function alias(store: MemoryStore, prefix = ''): Store {
+  const at = (key: string): string => prefix + key
+  return {
+    describe: (key) => `alias:${key}`,
+    stat: (key) => store.stat(at(key)),
+    getRange: (key, ...rest) => store.getRange(at(key), ...rest),
+    list: async (key) => (await store.list(at(key))).map((each) => each.slice(prefix.length)),
+  }
+}
+
+test('a bucket under another name is known by a marker', async () => {
+  for (const [from, to] of [
+    ['x.zarr', 'x.zarr'],
+    ['x.zarr', 'x.zarr/sub'],
+    ['x.zarr/sub', 'x.zarr'],
+  ] as const)
+    for (const canList of [true, false]) {
+      const store = new MemoryStore()
+      await zarrOf(store, 'x.zarr', 1)
+      const { list, ...blind } = alias(store)
+      if (!canList && to !== 'x.zarr') continue
+      const source = canList ? { ...blind, list: list! } : blind
+      await expect(
+        copyPlace({ store: source, path: from }, { store, path: to }, { overwrite: true }),
+        `${from} ${to}`,
+      ).rejects.toMatchObject({ tag: /InvalidArgumentError|UnsupportedError/ })
+      expect(await numberIn(store, 'x.zarr')).toBe(1)
+      expect((await store.list('')).filter((key) => /hyperslab|tmp/.test(key))).toEqual([])
+    }
+})
+
+test('folders that hold anything else are left alone', async () => {
+  const folder = await temporaryFolder()
+  const store = new FileStore()
+  await zarrOf(store, `${folder}/x.zarr`, 1)
+  await mkdir(`${folder}/data/inner`, { recursive: true })
+  await writeFile(`${folder}/data/inner/notes.txt`, 'mine')
+  const refused = { tag: 'AlreadyExistsError', message: expect.stringContaining('holds something else') }
+  await expect(copyPlace(`${folder}/x.zarr`, `${folder}/data/`, { overwrite: true })).rejects.toMatchObject(refused)
+  await expect(createZarr(`${folder}/data`, { overwrite: true })).rejects.toMatchObject(refused)
+  await zarrOf(store, `${folder}/old.zarr`, 2)
+  for (const name of ['notes.txt', 'a/0', 'c/0', 'a/c/00']) {
+    await mkdir(join(`${folder}/old.zarr`, name, '..'), { recursive: true })
+    await writeFile(join(`${folder}/old.zarr`, name), 'mine')
+    await expect(copyPlace(`${folder}/x.zarr`, `${folder}/old.zarr`, { overwrite: true }), name).rejects.toMatchObject(refused)
+    expect(await readFile(join(`${folder}/old.zarr`, name), 'utf8')).toBe('mine')
+    await rm(join(`${folder}/old.zarr`, name))
+  }
+  expect(await numberIn(store, `${folder}/old.zarr`)).toBe(2)
+  expect(await readFile(`${folder}/data/inner/notes.txt`, 'utf8')).toBe('mine')
+  await copyPlace(`${folder}/x.zarr`, `${folder}/old.zarr`, { overwrite: true })
+  expect(await numberIn(store, `${folder}/old.zarr`)).toBe(1)
+})
+
+test('a store that replaces nothing on condition is not overwritten', async () => {
+  const store = new (class extends MemoryStore {
+    override async conditionalWrites() {
+      return { replace: false, remove: false, reason: 'it cannot' }
+    }
+  })()
+  await zarrOf(store, 'x.zarr', 1)
+  await zarrOf(store, 'out.zarr', 2)
+  const refused = { tag: 'UnsupportedError', message: expect.stringContaining('it cannot') }
+  await expect(copyPlace({ store, path: 'x.zarr' }, { store, path: 'out.zarr' }, { overwrite: true })).rejects.toMatchObject(
+    refused,
+  )
+  expect(await numberIn(store, 'out.zarr')).toBe(2)
+})
+
+test('a chunk that is gone while it is copied is an error, and keeps the old store', async () => {
+  const store = new MemoryStore()
+  await zarrOf(store, 'x.zarr', 1)
+  await zarrOf(store, 'out.zarr', 2)
+  const losing = new FaultStore(store, {
+    faults: async ({ kind, key }) => {
+      if (kind === 'whole' && key.endsWith('/b/c/0')) await store.delete(key)
+      return undefined
+    },
+  })
+  await expect(
+    copyPlace({ store: losing, path: 'x.zarr' }, { store, path: 'out.zarr' }, { overwrite: true }),
+  ).rejects.toMatchObject({ tag: 'ConflictError' })
+  expect(await numberIn(store, 'out.zarr')).toBe(2)
+})
+
+test('an export that is killed at any operation leaves the old, the new or a place that is refused', async () => {
+  const array = async (value: number) => {
+    const store = new MemoryStore()
+    await zarrOf(store, 'x.zarr', value)
+    const group = await openZarr({ store, path: 'x.zarr' }, { kind: 'group' })
+    const arrays = await Promise.all(
+      ['a', 'sub/b'].map(async (name) => ({
+        name,
+        array: await group.array(name),
+        dimensionNames: ['x'],
+        attributes: new Map(),
+      })),
+    )
+    return { attributes: new Map([['value', value]]), arrays }
+  }
+  for (const resume of [undefined, 'one'])
+    for (let point = 0; ; point++) {
+      const store = new MemoryStore()
+      await exportZarr(await array(1), { store, path: 'out.zarr' }, { resume: 'old' })
+      const faults = new FaultStore(store, {
+        faults: ({ number }) => (number === point ? { kind: 'crash', done: point % 2 === 0 } : undefined),
+      })
+      const options = { overwrite: true, resume }
+      const end = await exportZarr(await array(2), { store: faults, path: 'out.zarr' }, options).catch(String)
+      const value = await numberIn(store, 'out.zarr')
+      if (typeof end !== 'string') expect(value).toBe(2)
+      await exportZarr(await array(2), { store, path: 'out.zarr' }, options)
+      expect(await numberIn(store, 'out.zarr')).toBe(2)
+      expect((await store.list('')).filter((key) => key.includes('hyperslab-next'))).toEqual([])
+      if (typeof end !== 'string') break
+    }
+}, 300_000)
+
+test('a container with its sidecars is replaced as one', async () => {
+  const containerOf = async (store: Store, path: string, values: number[]): Promise<void> => {
+    const file = await create({ store, path })
+    const array = file.define('a', { dtype: 'int32', shape: [4], chunkShape: [1] })
+    for (const value of values) {
+      await array.set(null, new Int32Array(4).fill(value))
+      await file.flush()
+    }
+    await file.close()
+  }
+  const valueIn = async (store: Store): Promise<number | undefined> => {
+    try {
+      await using file = await open({ store, path: 'out.af' })
+      return (await file.array('a').get([0])) as number
+    } catch (error) {
+      expect(error).toMatchObject({ tag: 'ConflictError' })
+      return undefined
+    }
+  }
+  const seen = new Set<unknown>()
+  for (let point = 0; ; point++) {
+    const store = new MemoryStore()
+    await containerOf(store, 'in.af', [5, 6, 7])
+    await containerOf(store, 'out.af', [1, 2])
+    const faults = new FaultStore(store, {
+      faults: ({ number }) => (number === point ? { kind: 'crash', done: point % 2 === 0 } : undefined),
+    })
+    const from = { store, path: 'in.af' }
+    const end = await copyPlace(from, { store: faults, path: 'out.af' }, { overwrite: true }).catch(String)
+    const value = await valueIn(store)
+    expect([2, 7, undefined]).toContain(value)
+    seen.add(value)
+    await copyPlace(from, { store, path: 'out.af' }, { overwrite: true })
+    expect(await valueIn(store)).toBe(7)
+    if (typeof end !== 'string') break
+  }
+  expect(seen.size).toBe(3)
+}, 300_000)
+
+test('a container is not written over itself, nor over one that was changed meanwhile', async () => {
+  const folder = await temporaryFolder()
+  const write = async (name: string, value: number): Promise<void> => {
+    await using file = await create(`${folder}/${name}.af`, { overwrite: true })
+    await file.define('a', { dtype: 'int32', shape: [4], dimensionNames: ['x'] }).set(null, new Int32Array(4).fill(value))
+    await file.flush()
+  }
+  const valueIn = async (name: string): Promise<unknown> => {
+    await using file = await open(`${folder}/${name}.af`)
+    return await file.array('a').get([0])
+  }
+  await write('in', 1)
+  await write('out', 2)
+  await symlink(`${folder}/in.af`, `${folder}/link.af`)
+  {
+    await using ds = await openDataset(`${folder}/in.af`)
+    for (const name of ['in', 'link'])
+      await expect(ds.write(`${folder}/${name}.af`, { overwrite: true }), name).rejects.toMatchObject({
+        tag: 'InvalidArgumentError',
+        message: expect.stringContaining('the same place'),
+      })
+  }
+  expect(await valueIn('in')).toBe(1)
+  const store = new FileStore()
+  let isChanged = false
+  const changing = new FaultStore(store, {
+    faults: async ({ kind, key }) => {
+      // What is copied is in a file beside the container by then.
+      if (isChanged || kind !== 'publish' || key.endsWith('/out.af')) return undefined
+      isChanged = true
+      await write('out', 3)
+      return undefined
+    },
+  })
+  await using ds = await openDataset(`${folder}/in.af`)
+  await expect(ds.write({ store: changing, path: `${folder}/out.af` }, { overwrite: true })).rejects.toMatchObject({
+    tag: 'ConflictError',
+    message: expect.stringContaining('meanwhile'),
+  })
+  expect(isChanged).toBe(true)
+  expect(await valueIn('out')).toBe(3)
+})
