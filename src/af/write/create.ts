@@ -141,8 +141,8 @@ function alreadyThere(what: string, sidecars: readonly number[], cause?: unknown
  * Publishes the bytes that a stage holds, a whole base, as a container. Readers see the container that was
  * there before, or this one, or, when other programs had written layers of the old one, for a moment an empty
  * one.
- * @throws AlreadyExistsError when there is a container that is not to be replaced; ConflictError when there is
- *   another version of it than the one that is
+ * @throws AlreadyExistsError when there is a container that is not to be replaced; ConflictError when there
+ *   is another version of it than the one that is
  */
 async function publishStaged(files: ContainerFiles, stage: Stage, replaced: Replaced | undefined): Promise<void> {
   const { store, paths } = files
