@@ -1,5 +1,6 @@
 import { HyperslabError } from '../../core/errors.ts'
-import { isObject, type JsonObject, member } from './document.ts'
+import { member } from '../../core/member.ts'
+import { isObject, type JsonObject } from './document.ts'
 
 /** Node type of the root of a hierarchy while another one takes its place. Readers know no such type. */
 const REPLACING = 'hyperslab.replacing'
