@@ -27,7 +27,8 @@ export function resolveAxes(option: AxisOption | undefined, array: Named): Set<n
 
 function resolveAxis(axis: Axis, { shape, dimensionNames = [] }: Named): number {
   const rank = shape.length
-  const number = typeof axis === 'string' ? dimensionNames.indexOf(axis) : axis < 0 ? axis + rank : axis
+  const place = typeof axis === 'string' ? dimensionNames.indexOf(axis) : typeof axis === 'number' ? axis : Number.NaN
+  const number = typeof axis === 'number' && axis < 0 ? axis + rank : place
   if (Number.isInteger(number) && number >= 0 && number < rank) return number
   const names = dimensionNames.length > 0 ? ` (${dimensionNames.join(', ')})` : ''
   throw new HyperslabError('InvalidArgumentError', `there is no axis ${quoted(axis)} in an array of ${rank} axes${names}`, {

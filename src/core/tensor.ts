@@ -23,7 +23,7 @@ export interface TensorLike {
 }
 
 export const isTensorLike = (value: unknown): value is TensorLike =>
-  typeof value === 'object' && value !== null && 'data' in value && 'shape' in value
+  typeof value === 'object' && value !== null && 'data' in value && 'shape' in value && Array.isArray(value.shape)
 
 /** A dense tensor over `data`, or over fresh zeroed memory. */
 export function tensorOf<D extends DType>(dtype: D, shape: readonly number[], data?: DataOf<D>): Tensor<D> {

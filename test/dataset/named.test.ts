@@ -141,3 +141,18 @@ test('groups and windows count zeros as values, also where they make means or ne
   expect(await numbers(n.rolling({ x: 2 }, { minPeriods: 2 }).sum())).toEqual([Number.NaN, 0, 5, 5])
   expect(await numbers(n.rolling({ x: 2 }).count())).toEqual([Number.NaN, 2, 2, 2])
 })
+
+test('repeated labels make groups, are refused between labels, and a coordinate may be called coord', async () => {
+  const repeated = new Dataset({ t: { dims: ['coord'], data: [1, 2, 4] } }, { coords: { coord: [10, 20, 10] } }).get('t')
+  const sums = repeated.groupBy('coord').sum()
+  expect(await sums.get()).toMatchObject({ data: Float64Array.of(5, 2) })
+  expect(await sums.sel({ coord: 10 }).get()).toBe(5)
+  expect(
+    await repeated
+      .groupBy({ coord: [0, 10, 20] })
+      .sum()
+      .get(),
+  ).toMatchObject({ data: Float64Array.of(5, 2) })
+  expect(() => repeated.groupBy(null as never)).toThrow(/groupBy takes a key/)
+  await expect((async () => repeated.interp({ coord: 15 }))()).rejects.toThrow(/the label 10 is there twice along coord/)
+})

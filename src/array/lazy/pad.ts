@@ -48,13 +48,17 @@ export function pad<D extends DType>(
   })
 }
 
+const isPair = (pair: unknown): boolean =>
+  Array.isArray(pair) && pair.length === 2 && pair.every((each) => Number.isSafeInteger(each) && each >= 0)
+
 function pairsOf({ shape }: BlockSource, widths: number | readonly Padding[]): (readonly [number, number])[] {
   const given = typeof widths === 'number' ? shape.map(() => widths) : widths
+  if (!Array.isArray(given))
+    invalidArgument(`paddings are a number, or a list with one for each axis, got ${quoted(given)}`, widths)
   if (given.length !== shape.length) invalidArgument(`paddings of ${given.length} axes for an array of ${shape.length}`, widths)
-  return given.map((width) => {
-    const pair = typeof width === 'number' ? ([width, width] as const) : width
-    if (pair.length !== 2 || !pair.every((each) => Number.isSafeInteger(each) && each >= 0))
-      invalidArgument(`padding must be non-negative integers, got ${quoted(width)}`, width)
+  return (given as readonly Padding[]).map((width) => {
+    const pair: readonly [number, number] = typeof width === 'number' ? [width, width] : width
+    if (!isPair(pair)) invalidArgument(`padding must be non-negative integers, got ${quoted(width)}`, width)
     return pair
   })
 }

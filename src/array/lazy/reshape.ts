@@ -51,6 +51,7 @@ function namesOf({ dimensionNames }: BlockSource, groups: readonly AxisGroup[], 
 }
 
 function completed({ shape }: BlockSource, to: readonly number[]): number[] {
+  if (!Array.isArray(to)) checkShape(to, 'shape')
   const known = to.reduce((size, length) => (length === -1 ? size : size * length), 1)
   const size = sizeOf(shape)
   const full = to.map((length) => (length === -1 && known > 0 ? size / known : length))
