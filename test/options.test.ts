@@ -189,7 +189,7 @@ const WITHOUT = {
   ],
   methods: [...['is', 'view', 'transpose', 'reshape', 'squeeze', 'expandDims', 'flip', 'rechunk', 'astype', 'toString']],
   fileArrayMethods: ['resize', 'storage', 'changeShape'],
-  fileMethods: ['toString', 'arrays', 'array', 'delete', 'layers', 'stats', 'warnings', 'flush', 'close'],
+  fileMethods: ['toString', 'arrays', 'array', 'delete', 'attributeIndex', 'layers', 'stats', 'warnings', 'flush', 'close'],
   whereMethods: ['count'],
   datasetMethods: ['get', 'isel', 'assign', 'merge', 'rename', 'swapDims', 'setCoords', 'drop', 'close', 'toString'],
   dataArrayMethods: [

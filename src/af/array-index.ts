@@ -129,6 +129,10 @@ class StateSnapshot implements ChunkSnapshot, ChunkStatistics {
     if (this.#state.described !== this.#state.stored) await (await statistics()).loadStats(this.#state, signal)
   }
 
+  get whole(): ChunkStats | undefined {
+    return this.#state.whole
+  }
+
   of(chunkIndex: number): ChunkStats | undefined {
     return knownStats(this.#state, chunkIndex)
   }

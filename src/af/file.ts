@@ -11,10 +11,10 @@ import { FileArray } from './file-array.ts'
 import { type ArrayOptions, isNested } from './format/definition.ts'
 import { isUnknownExtra, UNKNOWN_EXTRA } from './format/extras.ts'
 import type { ArrayState } from './layers/array-state.ts'
-import { AMBIGUOUS_ATTRIBUTES, Attributes } from './layers/attributes.ts'
+import { AMBIGUOUS_ATTRIBUTES, Attributes, type PlainAttribute } from './layers/attributes.ts'
 import { type ArrayTypes, type CreateOptions, OPEN_CHECKS, type OpenOptions, type Untyped } from './layers/file-options.ts'
 import { Paths } from './layers/paths.ts'
-import { Stack } from './layers/stack.ts'
+import { besideText, Stack } from './layers/stack.ts'
 import type { Statistics } from './layers/statistics.ts'
 import { withDefaults } from './settings.ts'
 import type { Verification, VerifyOptions } from './verify/verify.ts'
@@ -197,6 +197,22 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     )
   }
 
+  /**
+   * The values that one attribute has, by the names of the arrays that have it, in the order of `arrays()`.
+   * @example
+   * await using file = await open('climate.af')
+   * console.log(file.attributeIndex('units').get('tas')) // K
+   */
+  attributeIndex(key: string): Map<string, PlainAttribute> {
+    checkValue('attributeIndex', 'key', key, 'string')
+    const index = new Map<string, PlainAttribute>()
+    for (const name of this.arrays()) {
+      const attribute = this.#state(name).attributes.get(key)
+      if (attribute !== undefined) index.set(name, attribute.value)
+    }
+    return index
+  }
+
   /** The files the container is made of, oldest first. */
   layers(): LayerInfo[] {
     return this.#copy.layers.map((layer) => {
@@ -255,6 +271,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
       'was opened as one file: if there are sidecars of it (x.1.af, …), what they hold is missing; pass all files together'
     return [
       ...(store.seesOneFile ? [`${this.location}: ${alone}`] : []),
+      ...stack.beside.map(({ file }) => `${file}: ${besideText(stack.base)}`),
       ...(stack.lacksFiles ? [`${this.location}: a sidecar is lost: see verify`] : []),
       ...ambiguous.map(([name]) => `${this.location}: array '${name}': ${AMBIGUOUS_ATTRIBUTES}`),
       ...unknown.map(({ file, id, codec }) => `${file}: block ${id}: '${codec}' ${UNKNOWN_EXTRA}`),

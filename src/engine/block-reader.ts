@@ -190,10 +190,11 @@ export class BlockReader {
 
   /** What a worker needs to fetch a block by itself; undefined where none can. */
   #partFor(block: BlockRef): FilePart | undefined {
-    const { origin, codec, fileOffset, compressedBytes, crc, part } = block
+    const { origin, codec, fileOffset, compressedBytes, uncompressedBytes, crc, sizeInFront, part } = block
     const local = codec === 'none' || part !== undefined ? undefined : origin.local
     if (local === undefined || !this.#pool?.decodes(findCodec(this.#codecs, block))) return undefined
-    return { ...local, offset: fileOffset, length: compressedBytes, crc }
+    const size = sizeInFront ? uncompressedBytes : undefined
+    return { ...local, offset: fileOffset, length: compressedBytes, crc, size }
   }
 
   /** Not in the memory of the kernels here; undefined where that has to be done. */

@@ -58,6 +58,8 @@ export interface BlockRef {
   readonly codec: string
   /** CRC-32C of the block as stored; undefined where the file does not tell. */
   readonly crc: number | undefined
+  /** Whether the stored bytes begin with their decoded size, a u32, which has to be that of the block. */
+  readonly sizeInFront?: boolean | undefined
   /** Of a segment, which counts as a block of its own. */
   readonly part?: SegmentPart | undefined
 }
@@ -183,9 +185,19 @@ export const chunkPart = (decoded: Uint8Array, { offset, size }: ChunkAddress): 
 export function checkStoredBytes(block: BlockRef, bytes: Uint8Array): void {
   try {
     if (block.crc !== undefined) checkCrc('the bytes as stored', bytes, block.crc)
+    checkSizeInFront(block, bytes)
   } catch (error) {
     rethrowIn(error, block)
   }
+}
+
+/** @throws CodecError when a block says another decoded size in front of its bytes than its file does */
+function checkSizeInFront({ sizeInFront, uncompressedBytes }: BlockRef, bytes: Uint8Array): void {
+  if (!sizeInFront || bytes.length < 4) return
+  const size = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true)
+  if (size === uncompressedBytes) return
+  const text = `the size in front of the block is ${size} bytes, but the file says ${uncompressedBytes}`
+  throw new HyperslabError('CodecError', text, { actual: size, expected: uncompressedBytes })
 }
 
 /** @throws CodecError with file and block when nobody knows the codec */
@@ -216,6 +228,7 @@ export async function decodeOutsideKernels(codec: Codec, block: BlockRef, bytes:
  */
 export function decodeBlock(arena: Arena, codecs: CodecSet, block: BlockRef, bytes: Uint8Array, check = false): number {
   try {
+    checkSizeInFront(block, bytes)
     const pointer = check && block.crc !== undefined ? putChecked(arena, bytes, block.crc) : arena.put(bytes)
     return (codecs.find(block.codec) as KernelCodec).decodeIn(arena, pointer, bytes.length, block.uncompressedBytes)
   } catch (error) {

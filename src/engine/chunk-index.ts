@@ -112,6 +112,11 @@ export interface ChunkStatistics {
    * elements as the chunk has.
    */
   of(chunkIndex: number): ChunkStats | undefined
+  /**
+   * Minimum, maximum and counts of all elements of the array, as far as they are loaded; its sum means
+   * nothing. Optional: most formats keep statistics of chunks only.
+   */
+  readonly whole?: ChunkStats | undefined
 }
 
 /** Up to so many chunks are looked up one by one, without giving way to others of the thread. */

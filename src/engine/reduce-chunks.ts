@@ -27,7 +27,7 @@ import type { ReducePiece } from '../pool/task.ts'
 import type { BlockRef, ChunkAddress, StoredChunk } from './block.ts'
 import type { BlockUse } from './block-reader.ts'
 import type { ChunkIndex, ChunkSnapshot } from './chunk-index.ts'
-import { statsOfFill } from './chunk-stats.ts'
+import { type ChunkStats, statsOfFill } from './chunk-stats.ts'
 import { checkChunkBytes } from './fixed-values.ts'
 import { type Aggregate, Answers, answer, mayAnswer } from './statistics-aggregate.ts'
 import type { StridedPart } from './strided-reader.ts'
@@ -145,6 +145,11 @@ class ChunkReduction {
     signal: Signal | undefined,
   ): Promise<void> {
     const answers = asks ? this.#plain.map((each) => new Answers(each, this.#cellShape)) : undefined
+    if (answers !== undefined && this.#askWhole(answers)) {
+      const parts = answers.flatMap((each) => each.finish() ?? [])
+      if (parts.length > 0) take({ ...this.#partOf(parts), region: parts[0]!.region })
+      return
+    }
     const found = await this.#locate(take, answers, signal)
     const answered = (answers ?? []).flatMap((each) => each.finish() ?? [])
     if (answered.length > 0) take({ ...this.#partOf(answered), region: answered[0]!.region })
@@ -230,12 +235,29 @@ class ChunkReduction {
     return (dtype === 'float32' ? Math.fround(skip.fill as number) : skip.fill) === this.#fill
   }
 
+  /** Takes in the statistics of the whole array, if its extremes are asked for. */
+  #askWhole(answers: readonly Answers[]): boolean {
+    const { whole } = this.#snapshot.statistics!
+    if (whole === undefined || !this.#plain.every(({ op }) => op === 'min' || op === 'max')) return false
+    const { shape } = this.#grid
+    const isAll = this.#box.every(
+      ({ start, stop, step }, axis) =>
+        start === 0 && stop === shape[axis] && step === 1 && (stop === 1 || this.#reduction.reduced[axis]!),
+    )
+    if (!isAll) return false
+    const all = shape.map(() => ({ to: { start: 0, step: 1, length: 1 } }))
+    return this.#take(answers, whole, all)
+  }
+
   /** Takes in what the statistics of a chunk say, if they are enough. */
   #ask(answers: readonly Answers[], number: number, projections: readonly AxisProjection[]): boolean {
     // Called for each chunk, often before it is compiled: closures and arrays would cost most of its time.
     for (let axis = 0; axis < projections.length; axis++) if (!this.#merges(projections[axis]!, axis)) return false
     const stats = this.#snapshot.statistics!.of(number)
-    if (stats === undefined) return false
+    return stats !== undefined && this.#take(answers, stats, projections)
+  }
+
+  #take(answers: readonly Answers[], stats: ChunkStats, projections: readonly Pick<AxisProjection, 'to'>[]): boolean {
     const known: Aggregate[] = []
     for (let i = 0; i < answers.length; i++) {
       const one = answer(this.#plain[i]!, stats, this.#counted)

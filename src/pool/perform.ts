@@ -83,6 +83,7 @@ function filling(buffer: ArrayBuffer, input: TaskRequest['input']): Parameters<t
 function readIn(arena: Arena, part: FilePart): number | undefined {
   const pointer = arena.alloc(part.length)
   if (!readLocal(part, arena.bytes(pointer, part.length))) return undefined
+  if (part.size !== undefined && arena.view('uint32', pointer, 1)[0] !== part.size) return undefined
   return part.crc === undefined || part.crc === crc32c(arena, pointer, part.length) ? pointer : undefined
 }
 

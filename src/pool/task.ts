@@ -23,6 +23,8 @@ export interface PackedBlock {
 export interface FilePart extends LocalRange {
   /** CRC-32C of the bytes, if it is known. */
   readonly crc: number | undefined
+  /** The u32 that the bytes have to begin with, if there is one. */
+  readonly size?: number | undefined
 }
 
 /**

@@ -142,7 +142,7 @@ describe('versions', () => {
 
   test.each([0, 1, 3, 6, 2 ** 31])('%i is not supported', (version) => {
     expect(caught('UnsupportedError', () => decodeFooter(patched(0, version))).message).toBe(
-      `footer version ${version}, expected 4 or 5`,
+      `footer version ${new DataView(empty.buffer).getUint32(24, true)} or ${version}, expected 4, 5 or 6: a later program wrote the file, or it is damaged; update hyperslab`,
     )
     caught('InvalidArgumentError', () => encodeFooter({ ...EMPTY, version: version as 5 }))
   })

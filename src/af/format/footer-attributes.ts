@@ -58,7 +58,7 @@ const nanKeepsBits = <Bits extends number | bigint>(layout: Archived<FloatWithBi
 const each = (layoutOf: (dtype: NumericDType) => Archived<unknown>, suffix = ''): Record<string, Archived<object>> =>
   Object.fromEntries(NUMERIC_DTYPES.map((dtype) => [dtype + suffix, struct({ value: layoutOf(dtype) })]))
 
-const VARIANTS = {
+export const VARIANTS = {
   bool: struct({ value: bool }),
   ...each(scalar),
   float32: nanKeepsBits(float32WithBits),
@@ -128,10 +128,10 @@ export interface AttributePairs {
   values: number[]
 }
 
-type Columns = Pick<AttributePairs, 'keys' | 'values'>
+export type PairColumns = Pick<AttributePairs, 'keys' | 'values'>
 
 /** A Vec of pairs; read as columns, because an object for each pair takes ten times its bytes. */
-function pairs(index: Archived<number>): Archived<Columns> {
+export function pairs(index: Archived<number>): Archived<PairColumns> {
   return {
     size: VEC_BYTES,
     align: 8,

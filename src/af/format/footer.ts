@@ -4,6 +4,7 @@ import { type Archived, option, struct, unarchive } from '../rkyv/layout.ts'
 import { bool, safeUint64, uint32 } from '../rkyv/leaves.ts'
 import { vec } from '../rkyv/pointers.ts'
 import { string } from '../rkyv/string.ts'
+import type { ArrayStats } from './array-stats.ts'
 import {
   ATTRIBUTE_TYPES,
   type AttributePairs,
@@ -34,8 +35,10 @@ export interface Footer {
   baseFileHint: string
 }
 
-/** Both have the same bytes, but 4 has fewer attribute types. */
-export type FooterVersion = 4 | 5
+/**
+ * 4 and 5 have the same bytes, but 4 has fewer attribute types. A file of 6 has no layers.
+ */
+export type FooterVersion = 4 | 5 | 6
 
 export interface BlockMeta {
   id: number
@@ -59,10 +62,12 @@ export interface ArrayMeta {
   /** A tombstone: the array of this name in the layers below no longer exists. */
   deleted: boolean
   attributes: AttributePairs
+  /** Only in version 6, which keeps statistics in the footer; `null` where the writer knew none. */
+  stats?: ArrayStats | null
 }
 
 /** 56 bytes. A codec is "none" or a name, which has the bytes of an optional string. */
-const blockLayout: Archived<BlockMeta> = struct({
+export const blockLayout: Archived<BlockMeta> = struct({
   id: uint32,
   fileOffset: safeUint64,
   compressedBytes: safeUint64,
@@ -70,7 +75,7 @@ const blockLayout: Archived<BlockMeta> = struct({
   codec: option(string),
 })
 
-const beforeChunks = struct<Pick<ArrayMeta, 'dtype' | 'shape' | 'dimensionNames' | 'chunkShape'>>({
+export const beforeChunks = struct<Pick<ArrayMeta, 'dtype' | 'shape' | 'dimensionNames' | 'chunkShape'>>({
   dtype: dtypeLayout,
   shape: vec(uint32),
   dimensionNames: vec(string),
@@ -131,30 +136,38 @@ export function decodeFooter(payload: Uint8Array, typeDepth?: number): Footer {
   return footer
 }
 
-/**
- * Sizes of the root object, whose first field is the version: today's and the one that had pointers of 4
- * bytes.
- */
+/** Bytes of the root object, whose first field is the version, by version. */
 const ROOT_BYTES = footerLayout.size
+const ROOT_BYTES_6 = 72
 const NARROW_ROOT_BYTES = 48
+
+/**
+ * Whether the footer is one of version 6, which `footer-v6.ts` reads. Asked before any other version: in a
+ * payload of version 4 or 5 a multiple of 8 lies at this position, but in one of version 6 anything may lie
+ * where they have their version.
+ */
+export const isVersion6 = (payload: Uint8Array): boolean => u32BeforeEnd(payload, ROOT_BYTES_6) === 6
 
 /** Looks for the version before reading anything else, because the layout depends on it. */
 function checkVersion(payload: Uint8Array): void {
-  const bytes = payload.byteLength
-  const view = new DataView(payload.buffer, payload.byteOffset, bytes)
-  const version = bytes < ROOT_BYTES ? undefined : view.getUint32(bytes - ROOT_BYTES, true)
+  const version = u32BeforeEnd(payload, ROOT_BYTES)
   if (version === 4 || version === 5) return
-  if (bytes >= NARROW_ROOT_BYTES && view.getUint32(bytes - NARROW_ROOT_BYTES, true) === 4) {
+  if (u32BeforeEnd(payload, NARROW_ROOT_BYTES) === 4) {
     const text =
       'footer version 4 with 32-bit pointers, as written before array-format 0.8; rewrite the file with array-format 0.8 or later'
-    throw new HyperslabError('UnsupportedError', text, { actual: version, expected: [4, 5] })
+    throw new HyperslabError('UnsupportedError', text, { actual: version, expected: [4, 5, 6] })
   }
-  // Shorter ones are left to the general check of the size.
-  if (version === undefined) return
-  throw new HyperslabError('UnsupportedError', `footer version ${version}, expected 4 or 5`, {
-    actual: version,
-    expected: [4, 5],
-  })
+  const short = u32BeforeEnd(payload, ROOT_BYTES_6)
+  // Payloads that no version has are left to the general check of the size.
+  if (short === undefined || payload.byteLength % 8 !== 0) return
+  const before = version === undefined ? '' : ` or ${version}`
+  const text = `footer version ${short}${before}, expected 4, 5 or 6: a later program wrote the file, or it is damaged; update hyperslab`
+  throw new HyperslabError('UnsupportedError', text, { actual: [short, version], expected: [4, 5, 6] })
+}
+
+function u32BeforeEnd({ buffer, byteOffset, byteLength }: Uint8Array, distance: number): number | undefined {
+  if (byteLength < distance) return undefined
+  return new DataView(buffer, byteOffset, byteLength).getUint32(byteLength - distance, true)
 }
 
 export function checkAttributeTypes({ version, attributeValues }: Footer, tag: 'FormatError' | 'InvalidArgumentError'): void {
@@ -184,15 +197,15 @@ export function checkAttributeTypes({ version, attributeValues }: Footer, tag: '
  * @param report takes what is found; throws it unless given
  * @throws FormatError naming the array or block and the numbers
  */
-export function checkFooter(footer: Footer, dataBytes: number, report: Report = raise): void {
+export function checkFooter(footer: Footer, dataBytes: number, report: FooterReport = raise): void {
   for (const block of footer.blocks) checkBlock(block, dataBytes, report)
   const blocks = blocksById(footer.blocks)
   for (const array of footer.arrays) if (!array.deleted) checkArray(array, blocks, report)
 }
 
-type Report = (error: HyperslabError) => void
+export type FooterReport = (error: HyperslabError) => void
 
-const raise: Report = (error) => {
+export const raise: FooterReport = (error) => {
   throw error
 }
 
@@ -203,14 +216,14 @@ function blocksById(blocks: readonly BlockMeta[]): Map<number, BlockMeta> {
   return byId
 }
 
-function checkBlock({ id, fileOffset, compressedBytes }: BlockMeta, dataBytes: number, report: Report): void {
+function checkBlock({ id, fileOffset, compressedBytes }: BlockMeta, dataBytes: number, report: FooterReport): void {
   // Compared without a sum, which could be beyond 2^53.
   if (fileOffset <= dataBytes && compressedBytes <= dataBytes - fileOffset) return
   const text = `block ${id} has ${compressedBytes} bytes at ${fileOffset}, beyond the ${dataBytes} bytes of data in the file`
   report(new HyperslabError('FormatError', text, { actual: [fileOffset, compressedBytes], expected: dataBytes }))
 }
 
-function checkArray(array: ArrayMeta, blocks: ReadonlyMap<number, BlockMeta>, report: Report): void {
+function checkArray(array: ArrayMeta, blocks: ReadonlyMap<number, BlockMeta>, report: FooterReport): void {
   const wrong: Wrong = (text, actual, expected, axis) =>
     report(
       new HyperslabError('FormatError', text, { array: array.name, actual, expected, ...(axis === undefined ? {} : { axis }) }),

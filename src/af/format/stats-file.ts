@@ -2,29 +2,16 @@ import { joinBytes } from '../../core/bytes.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { checkCrc } from '../../engine/integrity.ts'
 import { crc32cOf } from '../../kernels/crc32c.ts'
-import { type Archived, option, struct, unarchive, union } from '../rkyv/layout.ts'
-import { float64WithBits, int64, uint32, uint64 } from '../rkyv/leaves.ts'
-import { binary, vec } from '../rkyv/pointers.ts'
-import { string } from '../rkyv/string.ts'
+import { struct, unarchive } from '../rkyv/layout.ts'
+import { uint32 } from '../rkyv/leaves.ts'
+import { vec } from '../rkyv/pointers.ts'
 import { archive } from '../rkyv/writer.ts'
+import { type ArrayStats, statsLayout } from './array-stats.ts'
 import { withTrailer } from './encode.ts'
 import { type Magic, readTrailer, STATS_MAGIC, TRAILER_BYTES } from './footer-trailer.ts'
-import type { StatValue } from './footer-values.ts'
 
+export type { ArrayStats } from './array-stats.ts'
 export type { StatValue } from './footer-values.ts'
-
-/**
- * Statistics of one array. Counts are those in the file, which are wrong in some: see the format's trust rule
- * for statistics.
- */
-export interface ArrayStats {
-  name: string
-  /** `null` when all elements are fill values. */
-  min: StatValue | null
-  max: StatValue | null
-  nullCount: bigint
-  rowCount: bigint
-}
 
 /** 0: array-format up to 0.11, which has no version field. 1: since 0.12. */
 export type StatsVersion = 0 | 1
@@ -33,24 +20,6 @@ export interface StatsFile {
   version: StatsVersion
   arrays: ArrayStats[]
 }
-
-/** 24 bytes; everything at +8. */
-export const statValueLayout: Archived<StatValue> = union('statistic', 'kind', {
-  int: struct({ value: int64 }),
-  uint: struct({ value: uint64 }),
-  float: float64WithBits,
-  bytes: struct({ value: binary }),
-  timestamp_ns: struct({ value: int64 }),
-}) as Archived<StatValue>
-
-/** +0 name | +16 minimum | +48 maximum | +80 nulls | +88 rows */
-const statsLayout: Archived<ArrayStats> = struct({
-  name: string,
-  min: option(statValueLayout),
-  max: option(statValueLayout),
-  nullCount: uint64,
-  rowCount: uint64,
-})
 
 /** 16 bytes. */
 const version0Layout = struct({ arrays: vec(statsLayout) })

@@ -47,6 +47,8 @@ export class ArrayState {
   readonly deleted: boolean = false
   /** Statistics of chunks that were seen, by number. */
   readonly chunkStats: ReadonlyMap<number, ChunkStats> = new Map()
+  /** Statistics of the whole array, once they were taken in; its sum means nothing. */
+  readonly whole: ChunkStats | undefined
   /** The `stored` whose statistics were taken in. */
   readonly described: readonly LayerChunks[] | undefined
   /** Identity of the layers that `stored` came from. */
@@ -111,9 +113,10 @@ export class ArrayState {
     factsOf(this).chunkStats.set(number, stats)
   }
 
-  /** Those of all chunks of some layers were taken in. */
-  statsTaken(stored: readonly LayerChunks[]): void {
+  /** Those of all chunks of some layers were taken in, and those of the whole array where they are known. */
+  statsTaken(stored: readonly LayerChunks[], whole?: ChunkStats): void {
     factsOf(this).described = stored
+    factsOf(this).whole = whole
   }
 
   /** What was known of some chunks is not so any more. */

@@ -19,17 +19,10 @@ import {
   SEGMENT_CHECKSUMS_CODEC,
   SEGMENTS_CODEC,
 } from '../format/extras.ts'
-import {
-  type ArrayMeta,
-  checkFooter,
-  decodeFooter,
-  FOOTER_MAGIC,
-  type Footer,
-  readTrailer,
-  TRAILER_BYTES,
-} from '../format/footer.ts'
+import { type ArrayMeta, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from '../format/footer.ts'
 import { foreignId, type Identity, identityIn } from '../format/identity.ts'
 import type { Limits } from '../format/limits.ts'
+import { readFooter } from '../format/read-footer.ts'
 import type { SegmentTable } from './segment-table.ts'
 
 /** Read from the end of a file at once: enough for the footers of most. */
@@ -119,7 +112,17 @@ export class Layer implements BlockOrigin {
       const { id, fileOffset, compressedBytes, uncompressedBytes, codec } = block
       if (blocks.has(id)) return
       // Not spread: that takes ten times as long, which counts with a million blocks.
-      blocks.set(id, { id, fileOffset, compressedBytes, uncompressedBytes, codec: codec ?? 'none', crc: crcs[i], origin: this })
+      blocks.set(id, {
+        id,
+        fileOffset,
+        compressedBytes,
+        uncompressedBytes,
+        codec: codec ?? 'none',
+        crc: crcs[i],
+        // The crate believes this size, so that in files of version 6 both have to agree.
+        sizeInFront: footer.version === 6 && codec === 'lz4',
+        origin: this,
+      })
     })
     this.blocks = blocks
     this.resizes = footer.blocks.some(({ codec }) => codec === RESIZED_CODEC)
@@ -150,8 +153,7 @@ export class Layer implements BlockOrigin {
       const end = await readEnd(options.cache?.endsOf(store) ?? store, key, limits, options)
       if (end === undefined) return undefined
       const { info, payload, before, dataBytes } = end
-      const footer = decodeFooter(payload, limits.typeDepth)
-      checkFooter(footer, dataBytes)
+      const footer = await readFooter(payload, dataBytes, limits.typeDepth)
       const checksums = checksumsIn(footer, before)
       if (checksums !== undefined) checkCrc('the footer', payload, checksums.footer)
       const footerCrc = checksums?.footer ?? crc32cOf(payload)
@@ -166,6 +168,11 @@ export class Layer implements BlockOrigin {
 
   async #readMany(ranges: readonly ByteRange[], signal?: Signal): Promise<Uint8Array[]> {
     return present(await this.#store.getRanges!(this.key, ranges, { signal, ifMatch: this.info.etag }), this.file)
+  }
+
+  /** Whether the file is one of footer version 6: written once, without layers. */
+  get immutable(): boolean {
+    return this.footer.version === 6
   }
 
   get version(): string {

@@ -1,12 +1,15 @@
+import { type DType, isBigInt, isFixed, isFloat, type NumericDType } from '../../core/dtype.ts'
 import { within } from '../../core/errors.ts'
 import { Pace } from '../../core/pace.ts'
 import type { Signal } from '../../core/signal.ts'
+import { type ChunkStats, NO_NANS } from '../../engine/chunk-stats.ts'
 import { checkCrc } from '../../engine/integrity.ts'
 import { type ChunkStatsTable, checkStatsBytes, decodeChunkStats, rowOf } from '../format/chunk-stats-table.ts'
 import { STATS_CODEC } from '../format/extras.ts'
 import type { ArrayMeta } from '../format/footer.ts'
 import type { ArrayState } from './array-state.ts'
 import type { Layer } from './layer.ts'
+import { haveNaN } from './statistics.ts'
 
 /**
  * Takes in what the layers know of their chunks, the newest version of each. Gives way to others of the
@@ -29,8 +32,9 @@ export async function loadStats(state: ArrayState, signal?: Signal): Promise<voi
     }
     return false
   }
+  const whole = wholeStats(state)
   const unknown = await some(lacks)
-  if (unknown === false) return
+  if (unknown === false && whole === undefined) return
   const tables =
     unknown && (await Promise.all(entries.map(async ({ layer, meta }) => (await chunkStatsOf(layer, signal)).get(meta))))
   const seen = new Set<number>()
@@ -45,7 +49,36 @@ export async function loadStats(state: ArrayState, signal?: Signal): Promise<voi
       return false
     }))
   if (ended === undefined || !isSame()) return loadStats(state, signal)
-  state.statsTaken(stored)
+  state.statsTaken(stored, whole)
+}
+
+/**
+ * Statistics of a whole array from a footer of version 6, where they are exact for readers: bounds that are
+ * NaN hide others, and the sign of a zero is that of one of several. Unwritten elements count as null there;
+ * without a fill value they read as zeros, which join the bounds.
+ */
+function wholeStats({ definition, entries }: ArrayState): ChunkStats | undefined {
+  const stats = entries[0]?.layer.immutable ? entries[0].meta.stats : undefined
+  const { kind } = definition.dtype
+  if (stats == null || haveNaN(stats) || !isFixed(kind as DType)) return undefined
+  const isWide = kind === 'timestamp_ns' || isBigInt(kind as NumericDType)
+  const [min, max] = [stats.min, stats.max].map((bound) => {
+    if (bound === null || bound.kind === 'bytes') return undefined
+    return isWide ? bound.value : Number(bound.value)
+  })
+  if (isFloat(kind as DType) && (min === 0 || max === 0)) return undefined
+  const [rows, nulls] = [Number(stats.rowCount), Number(stats.nullCount)]
+  const rest = { sum: 0, nanCount: 0, nans: NO_NANS }
+  if (definition.fillValue !== null || nulls === 0) return { min, max, count: rows - nulls, nullCount: nulls, ...rest }
+  const zero = isWide ? 0n : 0
+  if (isFloat(kind as DType)) return undefined
+  return {
+    min: min === undefined || min > zero ? zero : min,
+    max: max === undefined || max < zero ? zero : max,
+    count: rows,
+    nullCount: 0,
+    ...rest,
+  }
 }
 
 type ChunkStatsTables = ReadonlyMap<ArrayMeta, ChunkStatsTable>

@@ -34,14 +34,23 @@ export class Stack {
   readonly layers: readonly Layer[]
   /** Sidecars that count for nothing on this base, by number: left over from an earlier one, or void. */
   readonly dead: readonly Layer[]
+  /**
+   * Files that have the names of sidecars and are none: a file of footer version 6 is never a layer, and has
+   * none.
+   */
+  readonly beside: readonly Layer[]
 
-  /** @param files the base, then sidecars by number, dead ones included */
+  /** @param files the base, then the files named like its sidecars, by number */
   constructor(files: readonly Layer[]) {
-    const [base, ...sidecars] = files
-    const [live, dead]: [Layer[], Layer[]] = [[base!], []]
-    for (const layer of sidecars) (isLive(layer, base!) ? live : dead).push(layer)
+    const [base, ...others] = files
+    const [live, dead, beside]: [Layer[], Layer[], Layer[]] = [[base!], [], []]
+    for (const layer of others) {
+      if (base!.immutable || layer.immutable) beside.push(layer)
+      else (isLive(layer, base!) ? live : dead).push(layer)
+    }
     this.layers = live
     this.dead = dead
+    this.beside = beside
   }
 
   /**
@@ -82,9 +91,19 @@ export class Stack {
     return [...this.layers.slice(1), ...this.dead].sort((a, b) => a.number - b.number)
   }
 
-  /** Whether some number below the newest layer has no file: nothing that ends well leaves that. */
+  /** Whether some number below the newest layer has no layer: nothing that ends well leaves that. */
   get lacksFiles(): boolean {
     return this.sidecars.filter(({ number }) => number <= this.top).length < this.top
+  }
+
+  /** Why nothing can be written to the container in this state; undefined where it can. */
+  get readOnly(): string | undefined {
+    const { base, beside } = this
+    if (base.immutable)
+      return 'files of footer version 6 are never changed: copy it into a container with layers, which can be (hyperslab import OLD.af NEW.af)'
+    const [first] = beside
+    if (first === undefined) return undefined
+    return `${first.file} has the name of a layer, but is a file of footer version 6: move it elsewhere, then write`
   }
 
   /** Number of the newest layer. */
@@ -114,6 +133,12 @@ export class Stack {
     return arraysIn(this.layers)
   }
 }
+
+/** The warning of a file that has the name of a sidecar of a container and is none. */
+export const besideText = (base: Layer): string =>
+  base.immutable
+    ? 'has the name of a sidecar, but the container, of footer version 6, has none: nothing of it is read'
+    : 'has the name of a sidecar, but is a file of footer version 6: nothing of it is read'
 
 /**
  * The arrays that some layers, oldest first, make up, in the order they were defined. The newest entry of a

@@ -6,15 +6,15 @@ import { checkCrc } from '../../engine/integrity.ts'
 import { crc32cOf } from '../../kernels/crc32c.ts'
 import { Absences } from '../../store/absences.ts'
 import { STORE_CHECKS, type Store, type StoreOptions } from '../../store/store.ts'
-import { checkFooter, decodeFooter } from '../format/footer.ts'
 import { withDefaultLimits } from '../format/limits.ts'
+import { readFooter } from '../format/read-footer.ts'
 import { ArrayState } from '../layers/array-state.ts'
 import { AMBIGUOUS_ATTRIBUTES } from '../layers/attributes.ts'
 import type { OpenOptions } from '../layers/file-options.ts'
 import { checksumsIn, Layer, type LayerOptions, readEnd } from '../layers/layer.ts'
 import { listSidecars } from '../layers/listed.ts'
 import { checkLayerCount, Paths, probe } from '../layers/paths.ts'
-import { arraysIn, Stack } from '../layers/stack.ts'
+import { arraysIn, besideText, Stack } from '../layers/stack.ts'
 import type { WorkingCopyOptions } from '../write/container-files.ts'
 import { hasGrid } from './block.ts'
 import { blocksToRead, checkBlocks, verifyLayer } from './layer.ts'
@@ -171,7 +171,8 @@ async function reportLeftovers(store: Store, paths: Paths, report: Report): Prom
  * What other programs take for layers, though it counts for nothing here, and what an interrupted compaction
  * has left.
  */
-function reportDead({ dead, closed, base }: Stack, report: Report): void {
+function reportDead({ dead, beside, closed, base }: Stack, report: Report): void {
+  for (const { file } of beside) report.warn({ file }, besideText(base))
   for (const { file, identity } of dead) {
     if (identity.kind !== 'void')
       report.warn(
@@ -196,8 +197,7 @@ async function openLayer(
   const end = await readEnd(store, key, limits, options)
   if (end === undefined) return undefined
   const { info, payload, before, dataBytes } = end
-  const footer = decodeFooter(payload, limits.typeDepth)
-  checkFooter(footer, dataBytes, (error) => report.take({ file }, error))
+  const footer = await readFooter(payload, dataBytes, limits.typeDepth, (error) => report.take({ file }, error))
   let crcs: Uint32Array | undefined
   try {
     const checksums = checksumsIn(footer, before)

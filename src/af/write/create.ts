@@ -100,6 +100,7 @@ async function leftovers(files: ContainerFiles): Promise<{ dead: DeadFile[]; mer
     try {
       const layer = await Layer.open(store, key, number, options.limits)
       if (layer === undefined) continue
+      if (layer.immutable) throw isItself(layer)
       layers.push(layer)
       dead.push(deadFile(layer))
     } catch (error) {
@@ -130,6 +131,12 @@ export async function orAlreadyThere(publish: () => Promise<unknown>): Promise<v
     if (isConflict(error)) throw alreadyThere('another writer has created the file first', [], error)
     throw error
   }
+}
+
+/** Replacing a container must not remove a file of footer version 6: it is no layer, whatever its name. */
+function isItself({ file, number }: Layer): HyperslabError {
+  const text = `${file} has the name of a sidecar, but is a file of its own, of footer version 6: move it elsewhere first`
+  return new HyperslabError('AlreadyExistsError', text, { actual: number })
 }
 
 function alreadyThere(what: string, sidecars: readonly number[], cause?: unknown): HyperslabError {

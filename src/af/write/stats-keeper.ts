@@ -50,7 +50,9 @@ export class StatsKeeper {
    */
   async of(state: ArrayState): Promise<Statistics> {
     const { name, dtype } = state.definition
-    const stored = state.changed ? undefined : (await this.#load()).get(name)
+    const [entry] = state.entries
+    const inFooter = entry?.layer.immutable ? entry.meta.stats : undefined
+    const stored = inFooter ?? (state.changed ? undefined : (await this.#load()).get(name))
     if (stored !== undefined && !haveNaN(stored)) return present(dtype.kind, stored)
     const chunks = await this.#measured(state)
     return summarize(state.definition, chunks)

@@ -71,7 +71,7 @@ export class WorkingCopy implements Container, WriteSession {
 
   get readOnly(): string | undefined {
     if (this.options.layer !== undefined) return `layer ${this.options.layer} is a state of the past`
-    return canWrite(this.store) ? undefined : 'this store cannot be written'
+    return canWrite(this.store) ? this.#stack.readOnly : 'this store cannot be written'
   }
 
   get changed(): boolean {
@@ -130,7 +130,8 @@ export class WorkingCopy implements Container, WriteSession {
       // What is stored describes the newest layer.
       ({ StatsKeeper }) => {
         const { store, paths, blocks, options } = this
-        const stateOf = () => (options.layer === undefined ? this.#stack.described : undefined)
+        const isNewest = options.layer === undefined && !this.#stack.base.immutable
+        const stateOf = () => (isNewest ? this.#stack.described : undefined)
         return new StatsKeeper(store, paths.stats, blocks, stateOf, options.limits.footerBytes)
       },
     )

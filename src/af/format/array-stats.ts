@@ -1,0 +1,36 @@
+import { type Archived, option, struct, union } from '../rkyv/layout.ts'
+import { float64WithBits, int64, uint64 } from '../rkyv/leaves.ts'
+import { binary } from '../rkyv/pointers.ts'
+import { string } from '../rkyv/string.ts'
+import type { StatValue } from './footer-values.ts'
+
+/**
+ * Statistics of one array. Counts are those in the file, which are wrong in some: see the format's trust rule
+ * for statistics.
+ */
+export interface ArrayStats {
+  name: string
+  /** `null` when all elements are fill values. */
+  min: StatValue | null
+  max: StatValue | null
+  nullCount: bigint
+  rowCount: bigint
+}
+
+/** 24 bytes; everything at +8. */
+export const statValueLayout: Archived<StatValue> = union('statistic', 'kind', {
+  int: struct({ value: int64 }),
+  uint: struct({ value: uint64 }),
+  float: float64WithBits,
+  bytes: struct({ value: binary }),
+  timestamp_ns: struct({ value: int64 }),
+}) as Archived<StatValue>
+
+/** 96 bytes: +0 name | +16 minimum | +48 maximum | +80 nulls | +88 rows */
+export const statsLayout: Archived<ArrayStats> = struct({
+  name: string,
+  min: option(statValueLayout),
+  max: option(statValueLayout),
+  nullCount: uint64,
+  rowCount: uint64,
+})
