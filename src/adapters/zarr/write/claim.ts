@@ -6,7 +6,7 @@ import { newController, type Signal } from '../../../core/signal.ts'
 import { randomName } from '../../../store/conditions.ts'
 import { isObject, type JsonObject } from '../document.ts'
 import { encodeDocument } from './document.ts'
-import { LEASE_MS } from './lease.ts'
+import { CLAIM_LEASE_MS } from './lease.ts'
 import type { ObjectWriter } from './object-writer.ts'
 
 /** Name of the claim in the folder of its array. Readers know no such chunk, and copies leave it out. */
@@ -27,7 +27,7 @@ interface Holder {
 
 /**
  * The right of one process to change the shape of an array: an object that is created on condition that there
- * is none, and rewritten while its holder lives. A process that sees it unchanged for {@link LEASE_MS}, by
+ * is none, and rewritten while its holder lives. A process that sees it unchanged for {@link CLAIM_LEASE_MS}, by
  * its own clock, takes it over on condition of that version.
  *
  * A holder that lost its claim may not know it. Each change of an object is therefore in three steps: read
@@ -81,7 +81,7 @@ export class Claim {
       if (holder === token) return new Claim(objects, key, token, found!.etag, isTakenOver)
       if (found?.etag !== seen) unchangedMs = 0
       seen = found?.etag
-      if (holder === null || failed === true || unchangedMs > LEASE_MS) {
+      if (holder === null || failed === true || unchangedMs > CLAIM_LEASE_MS) {
         isTakenOver = holder !== null
         try {
           const condition = { ifAbsent: found === undefined, ifMatch: found?.etag }
@@ -130,7 +130,7 @@ export class Claim {
   async #renew(): Promise<void> {
     const { signal } = this.#ended
     while (!signal.aborted) {
-      await pause(LEASE_MS / 4, signal).catch(() => undefined)
+      await pause(CLAIM_LEASE_MS / 4, signal).catch(() => undefined)
       await this.#lock.run(async () => {
         if (signal.aborted) return
         try {
@@ -146,7 +146,7 @@ export class Claim {
   async #find(): Promise<void> {
     const found = await this.#objects.read(this.#key, { maxBytes: MOST_BYTES })
     if (found === undefined || parsed(found.bytes).holder !== this.#token) {
-      const text = `another writer has taken over the array after ${LEASE_MS} ms without a sign of life of this one; nothing was added: do it again` // biome-ignore format: one line
+      const text = `another writer has taken over the array after ${CLAIM_LEASE_MS} ms without a sign of life of this one; nothing was added: do it again` // biome-ignore format: one line
       throw new HyperslabError('ConflictError', text)
     }
     this.#etag = found.etag

@@ -8,7 +8,7 @@ import { FaultStore } from '../../../../src/testing/index.ts'
 import { type Layout, prepared, rows, tryAppend, writable } from './appenders.ts'
 
 // A killed process is succeeded after the lease.
-vi.mock('../../../../src/adapters/zarr/write/lease.ts', () => ({ LEASE_MS: 40 }))
+vi.mock('../../../../src/adapters/zarr/write/lease.ts', () => ({ CLAIM_LEASE_MS: 40 }))
 
 const LAYOUTS: Readonly<Record<string, Layout>> = {
   'chunks that both share': { version: 3, chunks: [4, 2] },

@@ -17,7 +17,7 @@ import { type FaultKind, FaultStore } from '../../../../src/testing/index.ts'
 import { elementFor, lengthOf, Model, Random, someSlices } from './support.ts'
 
 // A killed process is succeeded after the lease.
-vi.mock('../../../../src/adapters/zarr/write/lease.ts', () => ({ LEASE_MS: 40 }))
+vi.mock('../../../../src/adapters/zarr/write/lease.ts', () => ({ CLAIM_LEASE_MS: 40 }))
 
 /** More histories, for long runs. */
 const COUNT = Number(process.env['HYPERSLAB_ZARR_HISTORIES'] ?? 5)
