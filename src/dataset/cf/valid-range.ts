@@ -92,12 +92,16 @@ export function validRangeOf(variable: Bounded): ValidRange {
   const hasUnsigned =
     isPacked && dtype === 'int8' && sign === undefined && Math.max(...finite) > 127 && !finite.some((value) => value < 0)
   if (isLabels) return { range: undefined, hasUnsigned, warnings }
-  const unsigned = sign === 'unsigned' || hasUnsigned
+  const valueSign = hasUnsigned ? 'unsigned' : sign
   const [low, high] = (['low', 'high'] as const).map((end) => bounds.find((bound) => bound.end === end))
   const packed = isPacked
     ? ([low?.value ?? Number.NEGATIVE_INFINITY, high?.value ?? Number.POSITIVE_INFINITY] as const)
     : packedEnds(variable, [low, high])
-  return { range: withSign(packed, { dtype, unsigned, isNarrow: isPacked && isNarrow(variable, names) }), hasUnsigned, warnings }
+  return {
+    range: withSign(packed, { dtype, sign: valueSign, isNarrow: isPacked && isNarrow(variable, names) }),
+    hasUnsigned,
+    warnings,
+  }
 }
 
 /** Whether an attribute is of numbers. Text bounds nothing, as in xarray and netCDF4 for Python. */
@@ -177,18 +181,26 @@ const isNarrow = (variable: Bounded, names: readonly RangeName[]): boolean =>
   })
 
 /**
- * A range of unsigned values. What is stored below 0 in the packed type is above all others; what is below 0
- * otherwise bounds nothing.
+ * A range of values whose sign is not that of their type. A bound beyond this sign is one of the packed type,
+ * where the type of the range is no wider; a bound that then contradicts the other one bounds nothing.
  */
 function withSign(
   [low, high]: readonly [number | bigint, number | bigint],
-  { dtype, unsigned, isNarrow }: { readonly dtype: NumericDType; readonly unsigned: boolean; readonly isNarrow: boolean },
+  { dtype, sign, isNarrow }: { readonly dtype: NumericDType; readonly sign: Bounded['sign']; readonly isNarrow: boolean },
 ): readonly [number | bigint, number | bigint] {
-  if (!unsigned) return [low, high]
+  if (sign === undefined) return [low, high]
   const wrap = 2 ** (8 * elementBytes(dtype))
-  const unwrapped = (bound: number | bigint): number =>
-    Number.isFinite(Number(bound)) && bound < 0 && isNarrow ? Number(bound) + wrap : Number(bound)
-  const [from, to] = [unwrapped(low), unwrapped(high)]
-  // A low end that is above the high one is what it says: less than all.
+  const isBeyond = (bound: number | bigint): boolean => (sign === 'unsigned' ? bound < 0 : bound >= wrap / 2)
+  const wrapped = (bound: number | bigint): number =>
+    Number.isFinite(Number(bound)) && isBeyond(bound) && isNarrow
+      ? Number(bound) + (sign === 'unsigned' ? wrap : -wrap)
+      : Number(bound)
+  const [from, to] = [wrapped(low), wrapped(high)]
+  if (sign === 'signed') {
+    // A high end below the low one is as written: above all values.
+    const isOpen = isBeyond(high) && (isBeyond(to) || from > to)
+    return [isBeyond(from) ? Number.POSITIVE_INFINITY : from, isOpen ? Number.POSITIVE_INFINITY : to]
+  }
+  // A low end above the high one is as written: below all values.
   return [Number(low) < 0 && (from < 0 || from > to) ? Number.NEGATIVE_INFINITY : from, to < 0 ? Number.NEGATIVE_INFINITY : to]
 }
