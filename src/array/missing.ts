@@ -21,6 +21,11 @@ export interface Missing<D extends DType = DType> {
   readonly values: readonly ScalarOf<D>[]
   /** True when NaN is missing. Where it is not, it is a number that nobody knows: sums it is in are NaN. */
   readonly nan: boolean
+  /**
+   * One of `values` that is missing by a convention of the format alone: no attribute names it. Writers name
+   * it in none, either.
+   */
+  readonly implied?: ScalarOf<D> | undefined
 }
 
 /** What a source says of its missing elements. */

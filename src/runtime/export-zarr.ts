@@ -49,6 +49,8 @@ export interface ExportedArray {
   readonly chunkShape?: readonly number[] | undefined
   /** What stands for missing elements. */
   readonly fill?: Element | undefined
+  /** The missing value that no attribute names: see `implied` of missing elements. */
+  readonly implied?: Element | undefined
   /** The value that elements nobody wrote read as; what stands for missing ones when left out. */
   readonly fillValue?: ScalarOf<DType> | undefined
   /** Bytes of it that are held at a time, unless the options say or a shard has more. */
@@ -490,9 +492,10 @@ function plannedArray(
   const own = plain(attributes)
   // Programs that read what is missing go by the attribute; of times it is what is no time.
   const key = dtype === 'string' ? 'missing_value' : '_FillValue'
-  const isTold = missing === undefined || own.has(key) || dtype === 'timestamp_ns'
+  const implied = exported.implied ?? array.source.missing?.implied
+  const isTold = missing === undefined || implied !== undefined || own.has(key) || dtype === 'timestamp_ns'
   const missingValue = missing === undefined ? undefined : readElement(dtype, [missing] as never, 0)
-  const fillValue = given ?? missingValue
+  const fillValue = (implied as ScalarOf<DType> | undefined) ?? given ?? missingValue
   const options: NewZarrArray = {
     dtype,
     shape,

@@ -2,6 +2,7 @@ import type { ZarrGroup } from '../adapters/zarr/group.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
 import type { DatasetFile } from '../dataset/dataset-file.ts'
+import { withDurationUnit } from './duration-units.ts'
 import { variableOf } from './raw-variable.ts'
 import { withCharacters } from './zarr-characters.ts'
 
@@ -18,6 +19,9 @@ export async function variablesOfGroup(group: ZarrGroup): Promise<DatasetFile> {
     }
   })
   const arrays = (await Promise.all(opened)).flat()
-  const variables = arrays.map((array) => variableOf(array.name, withCharacters(array, arrays)))
+  const variables = arrays.map((array) => {
+    const variable = variableOf(array.name, withCharacters(array, arrays))
+    return { ...variable, attrs: withDurationUnit(variable.array.attrs, array.metadata.type) }
+  })
   return { variables, attrs: plainAttrs(group.attrs), unreadable }
 }

@@ -300,7 +300,7 @@ function definitionLike(
     shape,
     chunkShape: estimated.map((length, axis) => given[axis] ?? length),
     dimensionNames,
-    ...(fill !== undefined && { fillValue: readElement(dtype, [fill] as never, 0) }),
+    ...(fill !== undefined && dtype !== 'binary' && { fillValue: readElement(dtype, [fill] as never, 0) }),
   }
 }
 

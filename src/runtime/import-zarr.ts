@@ -8,10 +8,10 @@ import type { NamedValues } from '../array/source.ts'
 import { isFloat as isFloatType, isNumeric } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { writeJson } from '../core/json.ts'
-import { member } from '../core/member.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { withoutSlashes } from '../core/text.ts'
 import { attributeNumbers, type TypedValues } from '../dataset/attributes.ts'
+import { withDurationUnit } from './duration-units.ts'
 import {
   IMPORT_CHECKS,
   type Imported,
@@ -129,7 +129,7 @@ const wholeNumbers = (list: readonly number[], given: unknown): AttributeValue =
 
 /** Those that say what is missing have the value that stands for it in the copy. */
 function* attributesOf({ attrs, dtype, metadata }: ZarrArray, fill: Element | undefined): Generator<[string, AttributeValue]> {
-  for (const [name, value] of typed(attrs)) {
+  for (const [name, value] of typed(withDurationUnit(attrs, metadata.type))) {
     const isMissing = name === '_FillValue' || name === 'missing_value'
     // Ranges that are integers bound packed values, and those that are floats may not.
     const list = attributeNumbers({ [name]: attrs.get(name) }, name)
@@ -138,27 +138,6 @@ function* attributesOf({ attrs, dtype, metadata }: ZarrArray, fill: Element | un
     else if (isMissing && fill !== undefined && isNumeric(dtype)) yield [name, { type: dtype, value: fill } as AttributeValue]
     else yield [name, value]
   }
-  const { kind, unit } = metadata.type
-  if (kind === 'timedelta' && attrs.get('units') === undefined) yield ['units', { type: 'string', value: unitWords(unit!) }]
-}
-
-const UNITS: Readonly<Record<string, string>> = {
-  Y: 'years',
-  M: 'months',
-  W: 'weeks',
-  D: 'days',
-  h: 'hours',
-  m: 'minutes',
-  s: 'seconds',
-  ms: 'milliseconds',
-  us: 'microseconds',
-  ns: 'nanoseconds',
-}
-
-/** A unit of numpy in words: `10 milliseconds`. */
-function unitWords(unit: string): string {
-  const [, count = '', name = ''] = /^(\d*)(.*)$/s.exec(unit)!
-  return `${count === '' || count === '1' ? '' : `${count} `}${member(UNITS, name) ?? name}`
 }
 
 /** Those of groups below are attributes of the container by their paths. */

@@ -3,6 +3,7 @@ import { DiskArray } from '../../array/disk-array.ts'
 import type { Missing } from '../../array/missing.ts'
 import type { AsyncBuffer } from '../../core/async-buffer.ts'
 import { decodeText } from '../../core/characters.ts'
+import { DEFAULT_FILL } from '../../core/default-fill.ts'
 import { type DType, type ScalarOf, toElement } from '../../core/dtype.ts'
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { counted } from '../../core/inspect.ts'
@@ -17,7 +18,7 @@ import type { WorkerPool } from '../../pool/task.ts'
 import { attributesOf, bytesOfParsed, type NetcdfAttributes } from './attributes.ts'
 import { type ClassicVariable, checkAsyncBuffer, readBytes, readHeader } from './header.ts'
 import { layOut, type OpenNetcdf, VariableIndex, type VariableLayout } from './layout.ts'
-import { type ClassicDType, DEFAULT_FILL, NUMERIC_TYPES } from './types.ts'
+import { type ClassicDType, NUMERIC_TYPES } from './types.ts'
 
 /** Options of `openNetcdf`; an aborted `signal` ends the opening. */
 export interface OpenNetcdfOptions {
@@ -188,7 +189,8 @@ function fillAndMissing<D extends ClassicDType>(
   const values = [...fill, ...valuesOf(dtype, attributes.get('missing_value'))]
   if (given !== undefined) return { fillValue: fill[0], missing: { values, nan: false } }
   const unwritten = DEFAULT_FILL[dtype] as ScalarOf<D>
-  return { fillValue: unwritten, missing: { values: dtype === 'int8' ? values : [...values, unwritten], nan: false } }
+  if (dtype === 'int8') return { fillValue: unwritten, missing: { values, nan: false } }
+  return { fillValue: unwritten, missing: { values: [...values, unwritten], nan: false, implied: unwritten } }
 }
 
 /** The values of an attribute that elements of the type can have; no element is equal to others. */

@@ -12,18 +12,6 @@ export const NUMERIC_TYPES = {
   double: 'float64',
 } as const satisfies Record<string, FixedDType>
 
-/**
- * What the library fills elements with that nobody writes, where a variable has no `_FillValue` (`NC_FILL_…`
- * of netcdf.h).
- */
-export const DEFAULT_FILL: Record<ClassicDType, number> = {
-  int8: -127,
-  int16: -32767,
-  int32: -2147483647,
-  float32: 15 * 2 ** 119,
-  float64: 15 * 2 ** 119,
-}
-
 export type NumericType = keyof typeof NUMERIC_TYPES
 export type ClassicType = NumericType | 'char'
 export type ClassicDType = (typeof NUMERIC_TYPES)[NumericType]

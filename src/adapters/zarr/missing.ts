@@ -1,5 +1,6 @@
 import { type Missing, NOTHING } from '../../array/missing.ts'
 import { decodeBase64 } from '../../core/base64.ts'
+import { DEFAULT_FILL } from '../../core/default-fill.ts'
 import type { DType, ScalarOf } from '../../core/dtype.ts'
 import { isHyperslabError } from '../../core/errors.ts'
 import { member } from '../../core/member.ts'
@@ -25,15 +26,30 @@ export interface MissingFacts {
  * one; in version 3, where chunks need a fill value, the attribute `_FillValue` says it. Values of
  * `missing_value` are missing, too. Where axes have no names, as in images, nothing is missing. Of times only
  * what is no time is, in every array.
+ *
+ * The default fill value of netCDF is missing in version 3 without `_FillValue`, too: copies of NetCDF files
+ * name it in no attribute, as the files themselves.
  */
 export function parseMissing({ version, type, fillValue, attrs, isNamed }: MissingFacts): Missing {
   if (type.kind === 'datetime' || type.kind === 'timedelta') return { values: [NOT_A_TIME], nan: false }
   if (version === 2 && !isNamed) return NOTHING
   const ofFill =
     version === 2 && fillValue !== undefined ? [fillValue] : parseAttribute('_FillValue', member(attrs, '_FillValue'), type)
-  const values = [...ofFill, ...parseAttribute('missing_value', member(attrs, 'missing_value'), type)]
-  return values.length === 0 ? NOTHING : withoutNaN(values)
+  const implied =
+    version === 3 && isNamed && member(attrs, '_FillValue') === undefined && isDefaultFill(type, fillValue)
+      ? fillValue
+      : undefined
+  const named = [...ofFill, ...parseAttribute('missing_value', member(attrs, 'missing_value'), type)]
+  if (implied !== undefined) return { ...withoutNaN([...named, implied]), implied }
+  return named.length === 0 ? NOTHING : withoutNaN(named)
 }
+
+/** Whether unwritten elements of a NetCDF file have this value. All values of bytes are valid. */
+const isDefaultFill = ({ kind, dtype }: StoredType, value: Scalar | undefined): boolean =>
+  (kind === 'int' || kind === 'float') &&
+  dtype !== 'int8' &&
+  value !== undefined &&
+  value === (DEFAULT_FILL as Partial<Record<DType, number>>)[dtype]
 
 function withoutNaN(values: readonly Scalar[]): Missing {
   const others = values.filter((value) => !Number.isNaN(value))

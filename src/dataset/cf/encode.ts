@@ -67,6 +67,8 @@ export interface EncodedVariable {
   readonly chunks: readonly number[] | undefined
   /** What stands for missing elements. */
   readonly fill: Element | undefined
+  /** The same where no attribute names it, as none did where it was read from. */
+  readonly implied: Element | undefined
   /** With types where these matter. */
   readonly attrs: ReadonlyMap<string, TypedValue | unknown>
 }
@@ -99,13 +101,16 @@ export function encodeVariable(
   if (twice !== undefined) fail(name, `'${twice}' is an attribute, and in the encoding: leave one of them out`, attrs[twice])
   const stored = given === undefined ? storedAs(array) : undefined
   const packing = packingOf(variable, encoding)
-  const fill = stored === undefined || packing.fill !== undefined ? packing.fill : missingElement(missingElements(stored.source))
+  // Missing elements that were computed need an attribute: other programs do not know the convention.
+  const implied = stored?.source.missing?.implied as Element | undefined
+  const own = stored === undefined || packing.fill !== undefined ? packing.fill : missingElement(missingElements(stored.source))
   return {
     name,
     dims,
     array: verbatim(stored ?? packed(array, packing)),
     chunks: chunks?.map((length, axis) => Math.max(1, Math.min(length, array.shape[axis]!))),
-    fill,
+    fill: implied ?? own,
+    implied,
     attrs: attributesOf(variable, encoding, packing, boundsOf),
   }
 }
@@ -319,6 +324,8 @@ function attributesOf(
       const list = listOf(value).map((each) =>
         isNumeric(dtype) && typeof each !== 'string' ? elementIn(dtype, each as number, hasOtherSign) : undefined,
       )
+      // xarray writes and reads NaN of JSON as text, for which it makes floats of integers.
+      if (!isFloat(dtype) && Number.isNaN(value)) continue
       if (list.includes(undefined)) all.set(key, value)
       else
         all.set(

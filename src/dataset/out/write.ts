@@ -161,6 +161,7 @@ export function encodedParts(parts: WrittenParts, encoding: NonNullable<WriteDat
       dimensionNames: originalDims(variable),
       chunkShape: chunksOf(encoded, given),
       fill: encoded.fill,
+      implied: encoded.implied,
       maxBytes: HELD_BYTES,
       heldTimes: 1 + MOST_ELEMENT_BYTES / bytesOf(encoded.array.dtype),
       attributes: new Map([...encoded.attrs, ...attributeOf('coordinates', names.of.get(variable))]),

@@ -114,7 +114,7 @@ function checkName(name: string): void {
 function fillValueOf(source: BlockSource): ScalarOf<DType> | undefined {
   const { dtype, fillValue } = source
   const { values, nan } = missingOf(source)
-  return fillValue ?? values[0] ?? (nan || isFloat(dtype) ? Number.NaN : undefined)
+  return source.missing?.implied ?? fillValue ?? values[0] ?? (nan || isFloat(dtype) ? Number.NaN : undefined)
 }
 
 function metadataOf({ source }: DiskArray, array: string): JsonObject {
@@ -145,7 +145,7 @@ export function storedAttributes(source: BlockSource): JsonObject {
   const told = { ...missingAttributes(missing, source), ...own }
   // Where the format knows what is missing, attributes that say something else mean nothing, and would here.
   const attributes =
-    source.missing === undefined || saysAlike(told, missing, dtype)
+    source.missing === undefined || saysAlike(told, missing, source)
       ? told
       : { ...missingAttributes(missing, source), ...withoutMembers(own, (name) => MISSING.includes(name)) }
   const floats = [...floatsIn(own), ...(isFloat(dtype) ? ['missing_value'] : [])]
@@ -157,12 +157,15 @@ export function storedAttributes(source: BlockSource): JsonObject {
 
 const MISSING = ['_FillValue', 'missing_value']
 
-function missingAttributes({ values, nan }: Missing, { dtype, fillValue }: BlockSource): JsonObject {
-  const missing: readonly ScalarOf<DType>[] = nan ? [...values, Number.NaN] : values
+function missingAttributes({ values, nan }: Missing, { dtype, fillValue, missing: own }: BlockSource): JsonObject {
+  const named = values.filter((value) => value !== own?.implied)
+  const missing: readonly ScalarOf<DType>[] = nan ? [...named, Number.NaN] : named
   const first = missing.find((value) => value === fillValue) ?? missing[0]
   const others = missing.filter((value) => value !== first && !(Number.isNaN(value) && Number.isNaN(first)))
   // xarray reads `missing_value` of text, and refuses stores with `_FillValue` of text.
   if (dtype === 'string') return missing.length === 0 ? {} : { missing_value: others.length === 0 ? first : missing }
+  // An attribute `_FillValue` would say that the implied one is a value like any.
+  if (own?.implied !== undefined) return missing.length === 0 ? {} : attributesDocument(new Map([['missing_value', missing]]))
   return {
     ...(first !== undefined && { _FillValue: missingDocument(first, dtype) }),
     ...(others.length > 0 && dtype !== 'binary' && attributesDocument(new Map([['missing_value', others]]))),
@@ -170,8 +173,14 @@ function missingAttributes({ values, nan }: Missing, { dtype, fillValue }: Block
 }
 
 /** Whether attributes say that exactly some elements are missing. */
-function saysAlike(attrs: JsonObject, { values, nan }: Missing, dtype: DType): boolean {
-  const said = parseMissing({ version: 3, type: storedTypeOf(dtype), fillValue: undefined, attrs, isNamed: true })
+function saysAlike(attrs: JsonObject, { values, nan }: Missing, source: BlockSource): boolean {
+  const said = parseMissing({
+    version: 3,
+    type: storedTypeOf(source.dtype),
+    fillValue: source.missing?.implied,
+    attrs,
+    isNamed: true,
+  })
   const texts = (list: readonly unknown[]): string => [...new Set(list.map(String))].sort().join()
   return said.nan === nan && texts(said.values) === texts(values)
 }

@@ -1,0 +1,44 @@
+import type { StoredType } from '../adapters/zarr/metadata.ts'
+import { member } from '../core/member.ts'
+import type { TypedValues } from '../dataset/attributes.ts'
+
+const UNITS: Readonly<Record<string, string>> = {
+  Y: 'years',
+  M: 'months',
+  W: 'weeks',
+  D: 'days',
+  h: 'hours',
+  m: 'minutes',
+  s: 'seconds',
+  ms: 'milliseconds',
+  us: 'microseconds',
+  ns: 'nanoseconds',
+}
+
+/** A unit of numpy in words: `10 milliseconds`. */
+function unitWords(unit: string): string {
+  const [, count = '', name = ''] = /^(\d*)(.*)$/s.exec(unit)!
+  return `${count === '' || count === '1' ? '' : `${count} `}${member(UNITS, name) ?? name}`
+}
+
+/** Resolutions that xarray has; it reads coarser units in seconds. */
+const RESOLUTIONS: Readonly<Record<string, string>> = { W: 's', D: 's', h: 's', m: 's', s: 's', ms: 'ms', us: 'us', ns: 'ns' }
+
+/**
+ * Attributes of an array of lengths of time, with the unit that its data type has: writers store the numbers.
+ * They are those that xarray writes.
+ */
+export function withDurationUnit<A extends TypedValues | undefined>(attrs: A, { kind, unit }: StoredType): A | TypedValues {
+  if (kind !== 'timedelta' || unit === undefined || attrs === undefined || attrs.get('units') !== undefined) return attrs
+  const resolution = member(RESOLUTIONS, unit)
+  const added = new Map([
+    ['units', unitWords(unit)],
+    ...(resolution === undefined || attrs.get('dtype') !== undefined ? [] : [['dtype', `timedelta64[${resolution}]`] as const]),
+  ])
+  return {
+    get: (name) => added.get(name) ?? attrs.get(name),
+    keys: () => [...attrs.keys(), ...added.keys()],
+    ...(attrs.typed !== undefined && { typed: (name: string) => attrs.typed!(name) }),
+    ...(attrs.isFloat !== undefined && { isFloat: (name: string) => attrs.isFloat!(name) }),
+  }
+}
