@@ -14,6 +14,8 @@ const COUNT = Number(process.env['HYPERSLAB_DIFFERENTIAL'] ?? runs(200))
 const SEED = Number(process.env['HYPERSLAB_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 /** Whether each file is written as well, and opened by xarray again. */
 const IS_WRITTEN = process.env['HYPERSLAB_DIFFERENTIAL_WRITTEN'] === 'true'
+/** A run of 2000 files takes some minutes. */
+const TIMEOUT = 3_600_000
 /** Each with a process of Python of its own. */
 const LANES = [0, 1]
 
@@ -43,6 +45,7 @@ function report(spec: Spec, differences: readonly Difference[]): string {
 describe.skipIf(peers[0] === undefined)('differential', () => {
   test.concurrent.for(LANES)(
     'generated files are decoded, selected and written again as xarray reads them, lane %i',
+    { timeout: TIMEOUT },
     async (lane, { expect }) => {
       console.info(`differential: HYPERSLAB_DIFFERENTIAL=${COUNT} HYPERSLAB_SEED=${SEED}`)
       let number = 0
@@ -55,10 +58,9 @@ describe.skipIf(peers[0] === undefined)('differential', () => {
       await fc.assert(property, {
         numRuns: Math.ceil(COUNT / LANES.length),
         seed: SEED + lane,
-        interruptAfterTimeLimit: 3_600_000,
+        interruptAfterTimeLimit: TIMEOUT,
       })
       expect(number).toBeGreaterThan(0)
     },
-    3_600_000,
   )
 })

@@ -455,6 +455,7 @@ def outside(variable, is_netcdf, is_labels):
     - packed bytes are unsigned where a bound is above 127 and none below 0
     - of values that `_Unsigned` makes unsigned a bound below 0 is one of the stored type, where its type is no
       wider than that; a lower one that is above the upper one then, or is of a wider type, bounds nothing
+    - of values that `_Unsigned` makes signed it is the same with bounds that only the unsigned type has
     """
     attrs, packed = variable.attrs, variable.dtype
     inside = np.zeros(variable.shape, bool)
@@ -494,6 +495,13 @@ def outside(variable, is_netcdf, is_labels):
         wrapped = wrap(low)
         low = None if low is not None and low < 0 and (wrapped < 0 or (high is not None and wrapped > wrap(high))) else wrapped
         high = wrap(high)
+    elif sign == "i" and packed.kind == "u":
+        narrow = all(type == "integer" or width(type) <= width(packed.name) for type in types)
+        half = 2 ** (8 * packed.itemsize - 1)
+        wrap = lambda end: end if end is None or end < half or not narrow else float(end) - 2 * half
+        wrapped = wrap(high)
+        low = wrap(low)
+        high = None if high is not None and high >= half and (wrapped >= half or (low is not None and low > wrapped)) else wrapped
     out = inside.copy()
     with np.errstate(invalid="ignore"):
         if low is not None:

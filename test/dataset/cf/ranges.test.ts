@@ -110,13 +110,6 @@ const TABLE: [string, Type, number[], WriterAttribute[], number[] | RegExp][] = 
     [scale('float', 0.5), attribute('valid_min', 'float', 1), attribute('valid_max', 'short', 4)],
     /different types/,
   ],
-  [
-    'packed floats have a range of their own type',
-    'float',
-    [1, 5, 9],
-    [scale('float', 2), range('float', 2, 8)],
-    [none, 10, none],
-  ],
   ['floats bound integers that are not packed', 'short', [1, 5, 9], [range('float', 2, 8)], [none, 5, none]],
   ['a factor of 1 packs nothing', 'short', [1, 5, 9], [scale('double', 1), range('float', 2, 8)], [none, 5, none]],
   ['bytes beyond their type are unsigned', 'byte', [0, 100, -56, -1], [range('short', 0, 254)], [0, 100, 200, none]],
@@ -279,6 +272,14 @@ function raw(dtype: DType, data: ArrayLike<unknown>, attrs: Record<string, unkno
   return Dataset.from({ variables: [{ name: 'v', array: new DiskArray(source as never), dims: ['x'] }] })
 }
 
+test('packed floats have a range of their own type, which JSON does not tell', async () => {
+  const ds = await open('float', [1, 5, 9], [scale('float', 2), range('float', 2, 8)])
+  expect(await list(ds)).toEqual([none, 10, none])
+  const store = new MemoryStore()
+  await ds.write({ store, path: 'a.zarr' })
+  expect((await openDataset({ store, path: 'a.zarr' })).problems.get('v')?.message).toMatch(/it is not clear/)
+})
+
 describe('_Unsigned', () => {
   test.each(['true', 'True', 'TRUE', 'true\0'])('%j reads signed bytes as unsigned ones', async (value) => {
     expect(await list(await raw('int8', Int8Array.of(-1, 1), { _Unsigned: value }))).toEqual([255, 1])
@@ -305,6 +306,14 @@ describe('_Unsigned', () => {
     expect(await list(await openDataset({ store, path: 'a.zarr' }))).toEqual([none, -1])
     await ds.write({ store, path: 'b.zarr' }, { encoding: { v: { dtype: 'uint8', _Unsigned: 'false', _FillValue: 128 } } })
     expect(await list(await openDataset({ store, path: 'b.zarr' }))).toEqual([-1, 1, none])
+  })
+
+  test.each([
+    ['beyond both signs', { valid_range: Uint8Array.of(0, 200) }, [0, 127, -128, -1], [0, 127, none, none]],
+    ['of the stored type', { valid_range: Uint8Array.of(200, 10) }, [-56, -57, 10, 11], [-56, none, 10, none]],
+    ['of a wider type', { valid_max: Int16Array.of(200) }, [0, -1], [0, -1]],
+  ])('false has ranges of signed values: %s', async (_, attrs, values, wanted) => {
+    expect(await list(await raw('uint8', Uint8Array.from(values), { _Unsigned: 'false', ...attrs }))).toEqual(wanted)
   })
 
   test('of other text is refused', async () => {
