@@ -63,6 +63,16 @@ test('a NetCDF variable that is served as Zarr does not name the default fill va
   expect(await metadata(store, 'v/zarr.json')).toEqual({ attributes: { missing_value: -9 }, fill_value: DEFAULT })
 })
 
+test('a coarser level of a NetCDF variable names the fill value, which its missing elements get', async () => {
+  const grid: WriterVariable = { ...variable('v', [1, 2, 3, 4, 5, 6, 7, 8, 9]), dimensions: ['y', 'x'] }
+  const bytes = writeNetcdf({ dimensions: [['y', 3], ['x', 3]], variables: [grid] }) // biome-ignore format: one line
+  await using opened = await openNetcdf(new Blob([bytes as never]))
+  const store = asZarrStore({ v: opened.variable('v') as never }, { levels: 2 })
+  const names = [...((await store.metadataKeys?.()) ?? [])].filter((name) => name.includes('1'))
+  const all = await Promise.all(names.map((name) => textOf(store, name)))
+  expect(all.some((text) => JSON.parse(text).attributes?._FillValue === DEFAULT)).toBe(true)
+})
+
 /** A store with one array of version 2, of two elements. */
 async function version2(dtype: string, bytes: ArrayBufferView, attributes: string, fill: unknown = null): Promise<MemoryStore> {
   const store = new MemoryStore()

@@ -27,5 +27,8 @@ export function elementwise<D extends DType>(
     readBlock: async (...asked) => (await body()).readConverted(conversion, ...asked),
     write: converting.back && (async (...asked) => (await body()).writeConverted(conversion, ...asked)),
   }
-  return deriveSource(source, layer, kind)
+  const { dtype, fillValue, missing, attrs } = kind
+  // Elements may have become missing: the convention of a format is not about them.
+  const named = missing?.implied === undefined ? missing : { values: missing.values, nan: missing.nan }
+  return deriveSource(source, layer, { dtype, fillValue, missing: named, attrs })
 }
