@@ -17,7 +17,7 @@ const LAYERS: Record<string, string[]> = {
   'store/http': ['core', 'store'],
   'store/s3': ['core', 'store'],
   'store/fs': ['core', 'store'],
-  'store/zip': ['core', 'store'],
+  'store/zip': ['core', 'store', 'codec/checksums'],
   'store/opfs': ['core', 'store'],
   pool: ['core', 'kernels', 'aggregate', 'codec', 'store/fs/local-file'],
   engine: ['core', 'kernels', 'grid', 'aggregate', 'array', 'codec', 'store/store', 'pool/task'],

@@ -5,18 +5,19 @@ import { isUnreadable, treeOf, type ZarrTree } from '../adapters/zarr/tree.ts'
 import { elementBytes, isFixed } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { withoutSlashes } from '../core/text.ts'
-import type { Location } from '../runtime/location.ts'
+import { type Location, resolveLocation } from '../runtime/location.ts'
 import { METADATA_PATH, type PlaceFormat, zarrIn } from '../runtime/place-format.ts'
 import { placeName } from '../runtime/place-names.ts'
 import { resolveTarget } from '../runtime/target.ts'
 import { openZarr } from '../runtime/zarr.ts'
 import { codecWords, storedTypeWords } from './codec-words.ts'
 import { type ArrayDescription, type Description, describeJson, type PyramidDescription } from './description.ts'
-import { UsageError } from './failure.ts'
+import { oneLine, UsageError } from './failure.ts'
 import { type FoundOptions, unknownAt, zarrLocation } from './found.ts'
 import { textAttribute } from './labelled.ts'
 import { importFirst } from './netcdf-file.ts'
 import { type NotFoundOption, notFoundAt, type PlaceOptions, type ReadingOptions } from './options.ts'
+import { printError } from './output.ts'
 import type { Place, PlaceContents, PlacedArray } from './place.ts'
 import { checkReferences } from './view-references.ts'
 
@@ -228,10 +229,17 @@ export function openStore(
 ): Promise<Place> {
   return zarrErrors(location, CONTAINER, async () => {
     const at = isConfined ? await confinedStoreAt(location, format, options) : await storeAt(location, format, options)
+    if (format === 'zip') await printWarnings(at)
     const root = await openZarr(at, { names, ...reading })
     if (root.kind === 'array' && group !== undefined) throw new UsageError(`--group is for groups, and ${location} is an array`)
     return new ZarrPlace(location, format, root, group)
   })
+}
+
+/** Prints what is unusual about reading an archive. */
+async function printWarnings(archive: Location): Promise<void> {
+  const { store, path } = await resolveLocation(archive)
+  for (const warning of (await store.warnings?.(path)) ?? []) printError(`warning: ${oneLine(warning)}`)
 }
 
 /**

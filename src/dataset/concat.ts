@@ -75,6 +75,7 @@ async function concatParts(
   const isNew = labels !== undefined || !datasets.some((each) => allDims(each).includes(along))
   const parts = isNew ? alongNewDim(along, datasets, labels).map((each, at) => ({ ...each, place: given[at]!.place })) : given
   const problems = new Map(parts.flatMap((part) => [...(part.problems ?? [])]))
+  const warnings = [...new Set(parts.flatMap((part) => part.warnings ?? []))]
   const indexes = parts.map(({ coords }) => coords.get(along)?.index)
   const runs: readonly LabelRun[] =
     labels === undefined
@@ -105,7 +106,7 @@ async function concatParts(
     COMPARED_AT_A_TIME,
     ([own, other]) => checkEqual(own, other, options.signal),
   )
-  return { variables, coords, attrs: first.attrs, problems, close }
+  return { variables, coords, attrs: first.attrs, problems, warnings, close }
 }
 
 /** Closes all, also where one of them fails; then its error is thrown. */

@@ -19,6 +19,8 @@ export interface DatasetParts {
   readonly coords: Coords
   readonly attrs: Attrs
   readonly problems?: ReadonlyMap<string, HyperslabError> | undefined
+  /** What there is to say about the file, a line each. */
+  readonly warnings?: readonly string[] | undefined
   readonly close?: (() => Promise<void>) | undefined
   /** How it was made, where that is known. */
   readonly origin?: Origin | undefined

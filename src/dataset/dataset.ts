@@ -59,15 +59,17 @@ export class DatasetState implements DatasetParts {
   readonly coords: Coords
   readonly attrs: Attrs
   readonly problems: ReadonlyMap<string, HyperslabError>
+  readonly warnings: readonly string[]
   readonly close: (() => Promise<void>) | undefined
   readonly origin: Origin | undefined
 
   /** @throws InvalidArgumentError where lengths along a dimension differ */
-  constructor({ variables, coords, attrs, problems = new Map(), close, origin }: DatasetParts) {
+  constructor({ variables, coords, attrs, problems = new Map(), warnings = [], close, origin }: DatasetParts) {
     this.variables = variables
     this.coords = coords
     this.attrs = attrs
     this.problems = problems
+    this.warnings = warnings
     this.close = close
     this.origin = origin
     lengthsOf(this)
@@ -143,10 +145,13 @@ export class Dataset extends Printable implements AsyncDisposable {
     return this.parts.attrs
   }
 
-  /** Attributes that decoding has passed over, such as a `missing_value` that is text: a line each. */
+  /**
+   * Attributes that decoding has passed over, such as a `missing_value` that is text, and what is unusual about
+   * reading, such as files of an archive that are compressed: a line each.
+   */
   get warnings(): string[] {
-    const { variables, coords } = this.parts
-    return [...coords.values(), ...variables.values()].flatMap(({ warnings }) => warnings)
+    const { variables, coords, warnings } = this.parts
+    return [...warnings, ...[...coords.values(), ...variables.values()].flatMap((variable) => variable.warnings)]
   }
 
   /** Variables that are left out, each with the reason. */

@@ -55,8 +55,8 @@ export async function readParts(file: DatasetFile, options: DecodeOptions): Prom
   const ordered = new Map([...decoded.keys()].filter((name) => coords.has(name)).map((name) => [name, coords.get(name)!]))
   const variables = new Map([...decoded].filter(([name]) => !names.has(name)))
   const origin = file.opened && originOf(undefined, 'open', file.opened, decode)
-  const { attrs = {} } = file
-  return { variables, coords: ordered, attrs, problems, close: file.close?.bind(file), origin }
+  const { attrs = {}, warnings } = file
+  return { variables, coords: ordered, attrs, problems, warnings, close: file.close?.bind(file), origin }
 }
 
 /** The names of coordinates: labels of dimensions, and those that attributes name, with their bounds. */

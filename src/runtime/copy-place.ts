@@ -16,6 +16,7 @@ import { open } from './index.ts'
 import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from './location.ts'
 import { openZarr } from './open-zarr.ts'
 import { formatIn, METADATA, type StoredAt, zarrIn } from './place-format.ts'
+import { isOfMacos } from './place-names.ts'
 import { checkApart } from './replace/apart.ts'
 import { containerTarget } from './replace/container.ts'
 import { writeFile } from './replace/file.ts'
@@ -374,7 +375,7 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boole
   // Buckets may have empty objects that stand for folders.
   const all = keys
     .map((key) => key.slice(root.path.length))
-    .filter((name) => !isOwnName(name) && name !== '' && !name.endsWith('/'))
+    .filter((name) => !isOwnName(name) && !isOfMacos(name) && name !== '' && !name.endsWith('/'))
   await targetKeys(to.store, slashless(to.path), all)
   const last = METADATA.filter((name) => all.includes(name))
   const isMetadata = (name: string): boolean => METADATA.includes(name.slice(name.lastIndexOf('/') + 1))

@@ -1,5 +1,6 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
+import type { Signal } from '../core/signal.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
 import type { DatasetFile, DecodeOptions } from '../dataset/dataset-file.ts'
 import type { WorkerPool } from '../pool/task.ts'
@@ -36,8 +37,10 @@ export async function openDatasetFile(
     const found = await recognise(place, signal)
     format = found.format
     const opened = { format: level === undefined ? format : 'level of a pyramid', path: place.store.describe(place.path), group }
-    if (format !== 'container' && format !== 'netcdf')
-      return { ...(await openGroup(await zarrIn(place, format, { signal, notFound }), shared, { group, level })), opened }
+    if (format !== 'container' && format !== 'netcdf') {
+      const store = await zarrIn(place, format, { signal, notFound })
+      return { ...(await openGroup(store, shared, { group, level })), warnings: await warningsAt(store, signal), opened }
+    }
     if (group !== undefined || level !== undefined) {
       const text = `only Zarr stores have ${group === undefined ? 'levels' : 'groups'} to open`
       throw new HyperslabError('InvalidArgumentError', text, { file: place.store.describe(place.path), actual: group ?? level })
@@ -46,6 +49,7 @@ export async function openDatasetFile(
       ...(await (format === 'netcdf'
         ? openClassic(place, { ...shared, start: found.start })
         : openFromContainer(place, { pool, budget }))),
+      warnings: await warningsAt(place, signal),
       opened,
     }
   } catch (error) {
@@ -55,6 +59,9 @@ export async function openDatasetFile(
     throw reason
   }
 }
+
+const warningsAt = async ({ store, path }: StoredAt, signal: Signal | undefined): Promise<string[]> =>
+  (await store.warnings?.(path, { signal })) ?? []
 
 const KINDS = 'neither a container (.af), nor classic NetCDF, nor a Zarr group'
 

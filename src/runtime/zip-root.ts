@@ -1,12 +1,10 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Store } from '../store/store.ts'
+import { isOfMacos } from './place-names.ts'
 
 /** Metadata of a Zarr array or group, right in a folder. */
 const METADATA = /^(zarr\.json|\.z(group|array|metadata|attrs))$/
-/** Files that macOS adds to archives and folders. They are no part of the data. */
-const OF_MACOS = /(^|\/)(__MACOSX\/|\._[^/]*$|\.DS_Store$)/
-
 /**
  * The Zarr store in a zip archive: at its root, or in the only folder that holds one. Archives that a person
  * makes hold the folder itself, and those of macOS a second folder beside it.
@@ -18,7 +16,7 @@ export async function zarrInArchive(
 ): Promise<{ readonly store: Store; readonly path: string }> {
   const { ZipStore } = await import('../store/zip/zip.ts')
   const archive = new ZipStore({ store, path })
-  const keys = (await archive.list('', { deep: true, signal })).filter((key) => !OF_MACOS.test(key))
+  const keys = (await archive.list('', { deep: true, signal })).filter((key) => !isOfMacos(key))
   for (let root = ''; ; ) {
     const below = new Set<string>()
     const stores = new Set<string>()

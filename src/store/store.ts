@@ -216,6 +216,8 @@ export interface Store {
    * know them by it.
    */
   identify?(key: string, etag: string): string | undefined
+  /** Says what is unusual about reading objects below a prefix, such as that it takes more than it should. */
+  warnings?(prefix: string, options?: StoreOptions): Promise<string[]>
   /** Size and version of an object, `undefined` when there is none. */
   stat(key: string, options?: ReadOptions): Promise<ObjectInfo | undefined>
   /**

@@ -1,5 +1,6 @@
 import { zipSync } from 'fflate'
 import { expect, test } from 'vitest'
+import { copyPlace } from '../../src/runtime/copy-place.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
 import { openZarr, type ZarrGroup } from '../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
@@ -28,9 +29,9 @@ const MACOS = {
   '.DS_Store': Uint8Array.of(0, 0, 0, 1),
 }
 
-async function archive(files: Record<string, Uint8Array>): Promise<{ store: MemoryStore; path: string }> {
+async function archive(files: Record<string, Uint8Array>, level: 0 | 9 = 0): Promise<{ store: MemoryStore; path: string }> {
   const memory = new MemoryStore()
-  await memory.put('a.zip', zipSync(files, { level: 0 }))
+  await memory.put('a.zip', zipSync(files, { level }))
   return { store: memory, path: 'a.zip' }
 }
 
@@ -54,4 +55,36 @@ test('an archive of two stores is refused, and the error names both', async () =
   const error = { tag: 'InvalidArgumentError', message: expect.stringMatching(/2 Zarr stores, 'a\.zarr', 'b\.zarr'/) }
   await expect(openDataset(place)).rejects.toMatchObject(error)
   await expect(openZarr(place)).rejects.toMatchObject(error)
+})
+
+test('a compressed archive opens, and the dataset, its selections and what is written of it warn of the cost', async () => {
+  const place = await archive({ ...store('data.zarr/'), ...MACOS }, 9)
+  await using ds = await openDataset(place)
+  expect(Array.from((await ds.get('v').values()) as ArrayLike<number>)).toEqual([1, 2])
+  const warning = expect.stringMatching(/^memory:a\.zip compresses \d of 4 files .*fetched and inflated/s)
+  expect(ds.warnings).toEqual([warning])
+  expect(ds.isel({ x: 0 }).warnings).toEqual([warning])
+  const memory = new MemoryStore()
+  const { warnings } = await ds.write({ store: memory, path: 'out.zarr' })
+  expect(warnings).toEqual([warning])
+  await using stored = await openDataset(await archive(store('data.zarr/')))
+  expect(stored.warnings).toEqual([])
+})
+
+test('what macOS adds to folders and archives does not go along with a copy', async () => {
+  const files = {
+    ...store('data.zarr/'),
+    'data.zarr/.DS_Store': json(1),
+    'data.zarr/v/.DS_Store': json(1),
+    'data.zarr/v/._0': json(1),
+    'data.zarr/__MACOSX/._v': json(1),
+  }
+  const folder = new MemoryStore()
+  for (const [key, bytes] of Object.entries(files)) await folder.put(key, bytes)
+  for (const from of [{ store: folder, path: 'data.zarr' }, await archive(files), await archive(files, 9)]) {
+    const target = new MemoryStore()
+    await copyPlace(from, { store: target, path: 'out.zarr' })
+    const copied = (await target.list('', { deep: true })).sort()
+    expect(copied).toEqual(Object.keys(store('out.zarr/')).sort())
+  }
 })

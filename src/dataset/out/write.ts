@@ -102,12 +102,14 @@ export interface WrittenParts {
   readonly coords: Coords
   readonly attrs: Attrs
   readonly problems: ReadonlyMap<string, HyperslabError>
+  readonly warnings: readonly string[]
 }
 
-/** The variables that are left out, and the attributes that decoding has passed over: a line each. */
-export const warningsOf = ({ variables, coords, problems }: WrittenParts): string[] => [
+/** What is unusual about the file, variables that are left out, and attributes that decoding has passed over. */
+export const warningsOf = ({ variables, coords, problems, warnings }: WrittenParts): string[] => [
+  ...warnings,
   ...Array.from(problems, ([name, { message }]) => `'${name}' is left out: ${message}`),
-  ...[...coords.values(), ...variables.values()].flatMap(({ warnings }) => warnings),
+  ...[...coords.values(), ...variables.values()].flatMap((variable) => variable.warnings),
 ]
 
 /** See `write` of `Dataset`. */

@@ -1,4 +1,5 @@
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
+import { counted } from '../../core/inspect.ts'
 import { KeyIndex } from '../../core/keys.ts'
 import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
 import type { Signal } from '../../core/signal.ts'
@@ -18,6 +19,7 @@ import {
   type WholeOptions,
 } from '../store.ts'
 import { contentOffset, findDirectory, LOCAL_HEADER_BYTES, readDirectory, ZIP_TAIL_BYTES, type ZipEntry } from './directory.ts'
+import type { InflatedEntries } from './inflated.ts'
 
 /** Options of `ZipStore`. */
 export interface ZipOptions {
@@ -27,9 +29,19 @@ export interface ZipOptions {
   readonly path: string
   /** The largest central directory to read, in bytes; 64 MiB by default. It takes some 100 bytes an entry. */
   readonly maxDirectoryBytes?: number
+  /**
+   * Bytes of compressed files that are kept inflated, 256 MiB by default; a larger file is refused. As many
+   * again are held while files are inflated.
+   */
+  readonly maxInflatedBytes?: number
 }
 
-const CHECKS: Checks<ZipOptions> = { store: 'Store', path: 'string', maxDirectoryBytes: 'number from 0' }
+const CHECKS: Checks<ZipOptions> = {
+  store: 'Store',
+  path: 'string',
+  maxDirectoryBytes: 'number from 0',
+  maxInflatedBytes: 'number from 0',
+}
 
 /** One version of the archive. */
 interface Archive extends ObjectInfo {
@@ -48,6 +60,8 @@ interface Content extends ObjectInfo {
   readonly offset: number
   /** Of the archive. */
   readonly version: string
+  /** All of it, where it had to be inflated. */
+  readonly bytes?: Uint8Array
 }
 
 const MIB = 2 ** 20
@@ -56,19 +70,23 @@ const EXTRA_BYTES = 64
 /** How often a read starts again when the archive is replaced in the middle of it. */
 const VERSION_RETRIES = 3
 const ENCRYPTED = 1
-const METHODS: Record<number, string> = { 8: 'deflate', 9: 'deflate64', 12: 'bzip2', 14: 'lzma', 93: 'zstd', 95: 'xz' }
+const DEFLATE = 8
+const METHODS: Record<number, string> = { 9: 'deflate64', 12: 'bzip2', 14: 'lzma', 93: 'zstd', 95: 'xz' }
 
 /**
- * The files in a zip archive that lies in another store, read only and in place: a range of a file is a range
- * of the archive, so those must be stored, not compressed (`zip -0`). Keys are their names in the archive.
+ * The files in a zip archive that lies in another store, read only. Keys are their names in the archive. Files
+ * that are stored, not compressed (`zip -0`), are read in place: a range of a file is a range of the archive.
+ * Files that are deflated are inflated as a whole, checked by their CRC-32, and kept up to
+ * `maxInflatedBytes`; `warnings` says so.
  *
  * The directory is read once, and again when a read, a `stat` or a `getTail` finds that the archive was
  * replaced; that a file has been added goes unnoticed until then. The version of a file is that of the
- * archive. Checksums are not verified.
+ * archive. Checksums of stored files are not verified.
  *
  * Every read can throw NotFoundError (no archive), FormatError (not a zip archive, or a damaged one) and
  * UnsupportedError (an archive in several parts or with a directory that is too large, a file that is
- * compressed or encrypted).
+ * encrypted, or compressed by another method). Reads of deflated files can throw CodecError, IntegrityError
+ * and TooLargeError, too.
  */
 export class ZipStore implements Store {
   readonly getRanges?: NonNullable<Store['getRanges']>
@@ -78,18 +96,21 @@ export class ZipStore implements Store {
   readonly #maxDirectoryBytes: number
   readonly #opening = new SingleFlight<string, Archive>()
   readonly #locating = new SingleFlight<ZipEntry, number>()
+  readonly #maxInflatedBytes: number
   #archive: Archive | undefined
+  #inflated: InflatedEntries | undefined
 
   /** @throws InvalidArgumentError */
   constructor(options: ZipOptions) {
     checkOptions('ZipStore', options, CHECKS)
     checkValue('ZipStore', 'store', Object(options).store, 'Store')
     checkValue('ZipStore', 'path', options.path, 'string')
-    const { store, path, maxDirectoryBytes = 64 * MIB } = options
+    const { store, path, maxDirectoryBytes = 64 * MIB, maxInflatedBytes = 256 * MIB } = options
     this.#store = store
     this.#path = path
     this.#file = store.describe(path)
     this.#maxDirectoryBytes = maxDirectoryBytes
+    this.#maxInflatedBytes = maxInflatedBytes
     // Only where the archive's store makes something of many ranges at once.
     if (store.getRanges !== undefined) this.getRanges = (...args) => this.#getRanges(...args)
   }
@@ -110,16 +131,18 @@ export class ZipStore implements Store {
   }
 
   async getRange(key: string, offset: number, length: number, options: RangeOptions = {}): Promise<Uint8Array | undefined> {
-    return this.#read(key, options, (content) => {
+    return this.#read(key, options, async (content) => {
       const [range] = rangesIn(content, [{ offset, length }])
+      if (content.bytes !== undefined) return content.bytes.slice(offset, offset + length)
       const pinned = { signal: options.signal, ifMatch: content.version }
       return this.#store.getRange(this.#path, range!.offset, length, pinned)
     })
   }
 
   async getTail(key: string, length: number, options: StoreOptions = {}): Promise<Tail | undefined> {
-    return this.#read(key, options, async ({ size, etag, offset, version }) => {
+    return this.#read(key, options, async ({ size, etag, offset, version, bytes: content }) => {
       const wanted = Math.min(length, size)
+      if (content !== undefined) return { size, etag, bytes: content.slice(size - wanted) }
       const pinned = { signal: options.signal, ifMatch: version }
       const bytes = await this.#store.getRange(this.#path, offset + size - wanted, wanted, pinned)
       return bytes && { size, etag, bytes }
@@ -131,20 +154,56 @@ export class ZipStore implements Store {
     return this.#readEntry(key, { signal }, async (archive, entry) => {
       const { size, etag } = infoOf(archive, entry)
       checkWhole(this.describe(key), size, maxBytes)
-      const pinned = { signal, ifMatch: archive.etag }
-      const start = archive.offsets.get(entry) ?? entry.headerOffset
-      const most = LOCAL_HEADER_BYTES + entry.nameBytes.length + EXTRA_BYTES + size
-      const end = start === entry.headerOffset ? Math.min(start + most, archive.directoryOffset) : start + size
-      const read = await this.#store.getRange(this.#path, start, end - start, pinned)
-      if (read === undefined) return undefined
-      if (start !== entry.headerOffset) return { size, etag, bytes: read }
-      const offset = await within({ file: this.describe(key) }, async () => this.#contentStart(archive, entry, read))
-      const bytes =
-        offset + size <= end
-          ? read.slice(offset - start, offset - start + size)
-          : await this.#store.getRange(this.#path, offset, size, pinned)
-      return bytes && { size, etag, bytes }
+      const content =
+        entry.method === DEFLATE
+          ? (await this.#inflate(archive, entry, signal))?.slice()
+          : await this.#readStored(archive, entry, signal)
+      return content && { size, etag, bytes: content }
     })
+  }
+
+  /** The bytes of a file as they are stored. */
+  async #readStored(archive: Archive, entry: ZipEntry, signal: Signal | undefined): Promise<Uint8Array | undefined> {
+    const { storedSize, nameBytes, headerOffset } = entry
+    const pinned = { signal, ifMatch: archive.etag }
+    const start = archive.offsets.get(entry) ?? headerOffset
+    const most = LOCAL_HEADER_BYTES + nameBytes.length + EXTRA_BYTES + storedSize
+    const end = start === headerOffset ? Math.min(start + most, archive.directoryOffset) : start + storedSize
+    const read = await this.#store.getRange(this.#path, start, end - start, pinned)
+    if (read === undefined || start !== headerOffset) return read
+    const offset = await within({ file: this.describe(entry.name) }, async () => this.#contentStart(archive, entry, read))
+    return offset + storedSize <= end
+      ? read.slice(offset - start, offset - start + storedSize)
+      : this.#store.getRange(this.#path, offset, storedSize, pinned)
+  }
+
+  /** The content of a deflated file: others share it. */
+  async #inflate(archive: Archive, entry: ZipEntry, signal: Signal | undefined): Promise<Uint8Array | undefined> {
+    this.#inflated ??= new (await import('./inflated.ts')).InflatedEntries(this.#maxInflatedBytes)
+    const inflated = this.#inflated
+    return within({ file: this.describe(entry.name) }, () =>
+      inflated.get(entry, (shared) => this.#readStored(archive, entry, shared), signal),
+    )
+  }
+
+  /** Says what it costs to read files below a prefix that are compressed, where there are any. */
+  async warnings(prefix: string, { signal }: StoreOptions = {}): Promise<string[]> {
+    const { entries } = await this.#open(signal)
+    let [files, compressed, bytes, largest] = [0, 0, 0, 0]
+    for (const { name, method, size } of entries.values()) {
+      if (!name.startsWith(prefix)) continue
+      files++
+      if (method === 0) continue
+      compressed++
+      bytes += size
+      largest = Math.max(largest, size)
+    }
+    if (compressed === 0) return []
+    return [
+      `${this.#file} compresses ${compressed} of ${counted(files, 'file')} (${bytes} bytes, ${largest} the largest): to read any part of \
+one, all of it is fetched and inflated. At most ${this.#maxInflatedBytes} bytes are kept, and what had to go is inflated again. \
+Pack the archive without compression (zip -0) to read files in place`,
+    ]
   }
 
   /**
@@ -162,16 +221,21 @@ export class ZipStore implements Store {
   }
 
   #getRanges(key: string, ranges: readonly ByteRange[], options: RangeOptions = {}): Promise<Uint8Array[] | undefined> {
-    return this.#read(key, options, (content) => {
+    return this.#read(key, options, async (content) => {
+      const inArchive = rangesIn(content, ranges)
+      const { bytes } = content
+      if (bytes !== undefined) return ranges.map(({ offset, length }) => bytes.slice(offset, offset + length))
       const pinned = { signal: options.signal, ifMatch: content.version }
-      return this.#store.getRanges!(this.#path, rangesIn(content, ranges), pinned)
+      return this.#store.getRanges!(this.#path, inArchive, pinned)
     })
   }
 
   #read<T>(key: string, options: RangeOptions, read: (content: Content) => Promise<T | undefined>): Promise<T | undefined> {
     return this.#readEntry(key, options, async (archive, entry) => {
-      const offset = await this.#locate(archive, entry, options.signal)
-      return read({ ...infoOf(archive, entry), file: this.describe(key), offset, version: archive.etag })
+      const known = { ...infoOf(archive, entry), file: this.describe(key), version: archive.etag }
+      if (entry.method !== DEFLATE) return read({ ...known, offset: await this.#locate(archive, entry, options.signal) })
+      const bytes = await this.#inflate(archive, entry, options.signal)
+      return bytes && read({ ...known, offset: 0, bytes })
     })
   }
 
@@ -206,15 +270,15 @@ export class ZipStore implements Store {
     const { flags, method, disk, size, storedSize, headerOffset } = entry
     const file = this.describe(key)
     const unsupported = (text: string): HyperslabError => new HyperslabError('UnsupportedError', text, { file, actual: method })
-    if ((flags & ENCRYPTED) !== 0) throw unsupported('encrypted; only stored entries can be read in place')
-    if (method !== 0)
-      throw unsupported(`${METHODS[method] ?? `compression method ${method}`}; only stored entries can be read in place`)
+    if ((flags & ENCRYPTED) !== 0) throw unsupported('encrypted; decrypt it, and pack it without compression (zip -0)')
+    if (method !== 0 && method !== DEFLATE)
+      throw unsupported(`${METHODS[method] ?? `compression method ${method}`}; only stored and deflated entries can be read`)
     if (disk !== 0) throw unsupported('in another part of an archive in several parts; only one file can be read')
-    if (size !== storedSize) {
+    if (method === 0 && size !== storedSize) {
       const text = `not compressed, but ${storedSize} bytes stored for ${size}: the archive is damaged`
       throw new HyperslabError('FormatError', text, { file, actual: storedSize, expected: size })
     }
-    this.#checkEnd(key, headerOffset + LOCAL_HEADER_BYTES + entry.nameBytes.length + size, directoryOffset)
+    this.#checkEnd(key, headerOffset + LOCAL_HEADER_BYTES + entry.nameBytes.length + storedSize, directoryOffset)
     return entry
   }
 
@@ -233,7 +297,9 @@ export class ZipStore implements Store {
   }
 
   #forget(archive: Archive): void {
-    if (this.#archive === archive) this.#archive = undefined
+    if (this.#archive !== archive) return
+    this.#archive = undefined
+    this.#inflated?.clear()
   }
 
   async #readArchive(signal: Signal): Promise<Archive> {
@@ -279,7 +345,7 @@ export class ZipStore implements Store {
   /** @param header the local header, with what may follow it */
   #contentStart(archive: Archive, entry: ZipEntry, header: Uint8Array): number {
     const offset = entry.headerOffset + contentOffset(header, entry)
-    this.#checkEnd(entry.name, offset + entry.size, archive.directoryOffset)
+    this.#checkEnd(entry.name, offset + entry.storedSize, archive.directoryOffset)
     archive.offsets.set(entry, offset)
     return offset
   }
