@@ -101,6 +101,7 @@ const PACKAGES: Record<string, string[]> = {
 const PACKAGES_OF_FILES: Record<string, string[]> = {
   // Their types; they are loaded when a queue is opened.
   'cluster/bullmq/engine.ts': ['bullmq', 'ioredis'],
+  'store/zip/inflated.ts': ['fflate'],
   'dataset/out/arrow.ts': ['apache-arrow'],
   'kernels/module.ts': ['@assemblyscript/loader'],
   'store/s3/sign.ts': ['aws4fetch'],

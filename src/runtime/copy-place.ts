@@ -16,7 +16,6 @@ import { open } from './index.ts'
 import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from './location.ts'
 import { openZarr } from './open-zarr.ts'
 import { formatIn, METADATA, type StoredAt, zarrIn } from './place-format.ts'
-import { isOfMacos } from './place-names.ts'
 import { checkApart } from './replace/apart.ts'
 import { containerTarget } from './replace/container.ts'
 import { writeFile } from './replace/file.ts'
@@ -25,6 +24,7 @@ import { alone, replace } from './replace/replace.ts'
 import { copyObjectWithin } from './replace/switch.ts'
 import type { Target } from './replace/target.ts'
 import type { TargetOptions } from './target.ts'
+import { isOfMacos } from './zip-root.ts'
 
 /** Objects that are copied at the same time, each in pieces of so many bytes: 64 MiB are held at most. */
 const OBJECTS_AT_ONCE = 8

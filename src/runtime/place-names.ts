@@ -14,9 +14,3 @@ export function placeName(location: ZarrLocation): string {
   const path = withoutEndings(label.replace(/[?#].*$/s, ''), ': ', '/')
   return path.slice(path.lastIndexOf('/') + 1).replace(/\.(zarr|zip|ozx|json)$/i, '') || 'array'
 }
-
-/**
- * Whether macOS adds files of this name to folders and archives: they are no part of the data. All that is in
- * the folder `__MACOSX` has such names.
- */
-export const isOfMacos = (key: string): boolean => /^(\._.*|\.DS_Store)$/s.test(key.slice(key.lastIndexOf('/') + 1))

@@ -1,10 +1,15 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Store } from '../store/store.ts'
-import { isOfMacos } from './place-names.ts'
 
 /** Metadata of a Zarr array or group, right in a folder. */
 const METADATA = /^(zarr\.json|\.z(group|array|metadata|attrs))$/
+
+/**
+ * Whether macOS adds files of this name to folders and archives: they are no part of the data. All that is in
+ * the folder `__MACOSX` has such names.
+ */
+export const isOfMacos = (key: string): boolean => /^(\._.*|\.DS_Store)$/s.test(key.slice(key.lastIndexOf('/') + 1))
 /**
  * The Zarr store in a zip archive: at its root, or in the only folder that holds one. Archives that a person
  * makes hold the folder itself, and those of macOS a second folder beside it.

@@ -37,6 +37,9 @@ function changed(archive: Uint8Array, name: string, field: number, value: number
   return copy
 }
 
+/** To compare element by element takes long. */
+const same = (a: Uint8Array | undefined, b: Uint8Array): boolean => a !== undefined && Buffer.compare(a, b) === 0
+
 const [CRC, STORED_SIZE, SIZE] = [16, 20, 24]
 
 afterEach(() => vi.unstubAllGlobals())
@@ -57,7 +60,7 @@ describe.each(PLATFORMS)('compressed files, inflated by %s', (_, use) => {
   test('any ranges of files are those of what was packed, and each file is read once', async () => {
     use()
     const arbitrary = fc.record({
-      files: fc.array(fc.oneof(fc.uint8Array({ maxLength: 3000 }), fc.nat(200_000).map(content)), { minLength: 1, maxLength: 4 }),
+      files: fc.array(fc.oneof(fc.uint8Array({ maxLength: 3000 }), fc.nat(20_000).map(content)), { minLength: 1, maxLength: 4 }),
       level: fc.constantFrom(0 as const, 1 as const, 9 as const),
       picks: fc.array(fc.tuple(fc.nat(), fc.nat(), fc.nat()), { maxLength: 8 }),
     })
@@ -75,15 +78,15 @@ describe.each(PLATFORMS)('compressed files, inflated by %s', (_, use) => {
           const all = files[i]!
           const offset = from % (all.length + 1)
           const length = most % (all.length - offset + 1)
-          expect(await zip.getRange(`c/${i}`, offset, length)).toEqual(all.slice(offset, offset + length))
-          expect((await zip.getTail(`c/${i}`, length))!.bytes).toEqual(all.slice(all.length - length))
-          expect((await zip.get(`c/${i}`))!.bytes).toEqual(all)
+          expect(same(await zip.getRange(`c/${i}`, offset, length), all.slice(offset, offset + length))).toBe(true)
+          expect(same((await zip.getTail(`c/${i}`, length))!.bytes, all.slice(all.length - length))).toBe(true)
+          expect(same((await zip.get(`c/${i}`))!.bytes, all)).toBe(true)
           asked.add(i)
         }
         // Files that are stored are read by ranges.
         if (level > 0) expect(store.reads.length).toBeLessThanOrEqual(asked.size)
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     )
   })
 
@@ -113,7 +116,7 @@ describe.each(PLATFORMS)('compressed files, inflated by %s', (_, use) => {
     const archive = zipSync({ a: bytes }, { level: 9 })
     const { central } = headersOf(archive, 'a')
     const refused = new Set<string>()
-    for (let at = 31; at < central; at += 3) {
+    for (let at = 31; at < central; at += 23) {
       const damaged = archive.slice()
       damaged[at]! ^= 1 << (at % 8)
       const { zip } = await storeOf(damaged)
@@ -196,13 +199,13 @@ test('a replaced archive is inflated anew, and a pinned reader is told', async (
 })
 
 test('a reader that gives up leaves the others of the same file reading', async () => {
-  const { zip } = await storeOf(zipSync({ a: content(100_000) }))
+  const { zip } = await storeOf(zipSync({ a: content(9000) }))
   const controller = new AbortController()
   const ended = zip.getRange('a', 0, 1, { signal: controller.signal }).catch((error) => error)
   const other = zip.getRange('a', 0, 9)
   controller.abort(new Error('enough'))
   expect((await ended).message).toBe('enough')
-  expect(await other).toEqual(content(100_000).slice(0, 9))
+  expect(await other).toEqual(content(9000).slice(0, 9))
 })
 
 test('warnings count the compressed files below a prefix, and none of what is stored', async () => {

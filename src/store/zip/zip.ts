@@ -179,7 +179,8 @@ export class ZipStore implements Store {
 
   /** The content of a deflated file: others share it. */
   async #inflate(archive: Archive, entry: ZipEntry, signal: Signal | undefined): Promise<Uint8Array | undefined> {
-    this.#inflated ??= new (await import('./inflated.ts')).InflatedEntries(this.#maxInflatedBytes)
+    const { InflatedEntries } = await import('./inflated.ts')
+    this.#inflated ??= new InflatedEntries(this.#maxInflatedBytes)
     const inflated = this.#inflated
     return within({ file: this.describe(entry.name) }, () =>
       inflated.get(entry, (shared) => this.#readStored(archive, entry, shared), signal),
