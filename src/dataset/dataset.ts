@@ -146,8 +146,8 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /**
-   * Attributes that decoding has passed over, such as a `missing_value` that is text, and what is unusual about
-   * reading, such as files of an archive that are compressed: a line each.
+   * Attributes that decoding has passed over, such as a `missing_value` that is text, and unusual costs of
+   * reading, such as those of compressed archives: a line each.
    */
   get warnings(): string[] {
     const { variables, coords, warnings } = this.parts

@@ -417,7 +417,7 @@ export async function inLevels(source: ZarrExport, levels: number | undefined): 
     groups: new Map(Object.entries(below).map(([path, each]) => [path, namedAttributes(each)])),
     arrays: Object.entries(arrays).map(([path, array]) => {
       const [own, step] = [exportedAs(path), steps[path]]
-      // Missing elements of coarser levels are computed, so that an attribute has to name them, in all levels.
+      // Missing elements of coarser levels are computed: an attribute names them, in all levels.
       return { ...own, implied: undefined, name: path, ...(step && { array, step }) }
     }),
   }

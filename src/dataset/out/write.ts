@@ -105,7 +105,7 @@ export interface WrittenParts {
   readonly warnings: readonly string[]
 }
 
-/** What is unusual about the file, variables that are left out, and attributes that decoding has passed over. */
+/** Warnings of the file, variables that are left out, and attributes that decoding has passed over. */
 export const warningsOf = ({ variables, coords, problems, warnings }: WrittenParts): string[] => [
   ...warnings,
   ...Array.from(problems, ([name, { message }]) => `'${name}' is left out: ${message}`),

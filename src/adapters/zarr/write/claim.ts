@@ -27,8 +27,8 @@ interface Holder {
 
 /**
  * The right of one process to change the shape of an array: an object that is created on condition that there
- * is none, and rewritten while its holder lives. A process that sees it unchanged for {@link CLAIM_LEASE_MS}, by
- * its own clock, takes it over on condition of that version.
+ * is none, and rewritten while its holder lives. A process that sees it unchanged for
+ * {@link CLAIM_LEASE_MS}, by its own clock, takes it over on condition of that version.
  *
  * A holder that lost its claim may not know it. Each change of an object is therefore in three steps: read
  * the object, look at the claim, write on condition of the version that was read. After a takeover the
