@@ -75,7 +75,8 @@ const METHODS: Record<number, string> = { 9: 'deflate64', 12: 'bzip2', 14: 'lzma
 
 /**
  * The files in a zip archive that lies in another store, read only. Keys are their names in the archive.
- * Files that are stored, not compressed (`zip -0`), are read in place: a range of a file is a range of the archive.
+ * Files that are stored, not compressed (`zip -0`), are read in place: a range of a file is a range of the
+ * archive.
  * Files that are deflated are inflated as a whole, checked by their CRC-32, and kept up to
  * `maxInflatedBytes`; `warnings` says so.
  *
