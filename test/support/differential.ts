@@ -76,7 +76,7 @@ export function startDifferential(): DifferentialPeer | undefined {
 }
 
 /** Our side of a dataset. */
-export async function describe(ds: Dataset): Promise<Reading> {
+async function describe(ds: Dataset): Promise<Reading> {
   const variables: Record<string, Described> = {}
   const refused: Record<string, string> = Object.fromEntries([...ds.problems].map(([name, { message }]) => [name, message]))
   const all = [...Object.values(ds.coords).map((array) => [array, true] as const), ...Object.values(ds.variables).map((array) => [array, false] as const)] // biome-ignore format: one line
@@ -141,7 +141,7 @@ function attributeOf(value: unknown, type: string | undefined): Described['attrs
 }
 
 /** A selection here. */
-export function select(ds: Dataset, step: SpecStep, labels: readonly string[] | null): Dataset {
+function select(ds: Dataset, step: SpecStep, labels: readonly string[] | null): Dataset {
   const label = (value: unknown): never => (typeof value === 'string' && /^-?\d+$/.test(value) ? BigInt(value) : value) as never
   switch (step.kind) {
     case 'isel': {
@@ -205,7 +205,7 @@ const instantIn = (text: string, calendar: Calendar): bigint => parseTimeLabel(t
 const USED = new Set(['scale_factor', 'add_offset', '_FillValue', 'missing_value', '_Unsigned', 'valid_min', 'valid_max', 'valid_range', 'units', 'calendar', 'dtype', 'coordinates']) // biome-ignore format: a list
 
 /** What one variable is here and there. */
-export function compareVariable(
+function compareVariable(
   stage: string,
   name: string,
   own: Described,
@@ -284,7 +284,7 @@ const isMissingTimeRefused = ({ type, values }: Described, reason: string | unde
   type.startsWith('time') && values.includes(null) && /cftime.*NoneType/.test(reason ?? '')
 
 /** What two readings differ in. */
-export function compareReadings(stage: string, own: Reading, theirs: Reading, spec: Spec): Difference[] {
+function compareReadings(stage: string, own: Reading, theirs: Reading, spec: Spec): Difference[] {
   const found: Difference[] = []
   // A variable that is left out names no coordinates.
   const isComplete = Object.keys(own.refused).length === 0 && Object.keys(theirs.refused).length === 0
