@@ -16,6 +16,7 @@ import type { Progress } from '../array/transfers.ts'
 import { codecsByName } from '../codec/registry.ts'
 import { readElement } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError, messageOf, within } from '../core/errors.ts'
+import { lazily } from '../core/lazily.ts'
 import { member } from '../core/member.ts'
 import { type Checks, checkValue } from '../core/options.ts'
 import { sizeOf } from '../core/shape.ts'
@@ -26,6 +27,10 @@ import type { Store } from '../store/store.ts'
 import type { ZarrExport } from './export-zarr.ts'
 import { attributeOfJson } from './json-attributes.ts'
 import { type Location, resolveLocation } from './location.ts'
+
+// Named here, because the compiler leaves the endings of files imported beside `await using` as they are.
+const fileReplacement = lazily(() => import('./replace/file.ts'))
+const sourceChecks = lazily(() => import('./replace/apart.ts'))
 
 export const IMPORT_CHUNK_BYTES = 128 * 1024
 export const DEFAULT_BLOCK_BYTES = 256 * 1024
@@ -135,12 +140,12 @@ export async function importArrays(
       }
       // What is there stays until the copy is complete.
       const there = await store.stat(final.base)
-      if (there !== undefined) await (await import('./replace/file.ts')).checkReplacing({ store, path })
+      if (there !== undefined) await (await fileReplacement()).checkReplacing({ store, path })
       return { etag: there?.etag }
     })
     await using source = await open()
     if (overwrite) {
-      const { checkSources, localFiles } = await import('./replace/apart.ts')
+      const { checkSources, localFiles } = await sourceChecks()
       await checkSources([...sources, ...localFiles(source.arrays)], { store, path })
     }
     checkChunks(call, source, options)

@@ -99,7 +99,7 @@ export interface ReadOptions extends StoreOptions {
   /**
    * Called before a read returns `undefined` for an object whose absence the answer does not prove: a login
    * page, or a refusal that the server also sends for missing objects. A caller that goes on with "absent"
-   * reads a known object afterwards, as {@link Absences} does. Stores that always know never call it.
+   * reads a known object afterwards, as `store/absences.ts` does. Stores that always know never call it.
    */
   readonly onUnproved?: ((absence: UnprovedAbsence) => void) | undefined
 }
