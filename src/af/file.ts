@@ -198,7 +198,8 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   }
 
   /**
-   * The values that one attribute has, by the names of the arrays that have it, in the order of `arrays()`.
+   * Returns the values of one attribute by array name, in the order of `arrays()`. Arrays without the
+   * attribute are omitted.
    * @example
    * await using file = await open('climate.af')
    * console.log(file.attributeIndex('units').get('tas')) // K

@@ -22,8 +22,8 @@ export interface Missing<D extends DType = DType> {
   /** True when NaN is missing. Where it is not, it is a number that nobody knows: sums it is in are NaN. */
   readonly nan: boolean
   /**
-   * One of `values` that is missing by a convention of the format alone: no attribute names it. Writers name
-   * it in none, either.
+   * One of `values` that is missing only by a convention of the format. No attribute names it, and writers do
+   * not name it, either.
    */
   readonly implied?: ScalarOf<D> | undefined
 }

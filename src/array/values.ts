@@ -54,9 +54,9 @@ function mismatch(what: string, actual: unknown, expected: unknown): never {
 }
 
 /**
- * What a user gives as `out`, as a tensor: the same object where nothing was left out.
- * @throws InvalidArgumentError when its shape or the kind of its data differ, or its strides reach beyond the
- *   data or bring two elements to one place
+ * Checks the option `out` and returns it as a tensor: the same object if it has all members.
+ * @throws InvalidArgumentError when its shape or the kind of its data differ, or when its strides reach
+ *   beyond the data or map two elements to one position
  */
 export function outOf<D extends DType>(dtype: D, out: TensorLike, shape: readonly number[]): Tensor<D> {
   if (!isTensorLike(out) || !Array.isArray(out.shape) || Object(out.data) !== out.data)
@@ -78,7 +78,7 @@ export function outOf<D extends DType>(dtype: D, out: TensorLike, shape: readonl
 }
 
 /**
- * Sees that no two elements of a tensor have one place in its data.
+ * Checks that no two elements of a tensor share a position in its data.
  * @throws InvalidArgumentError
  */
 function checkApart({ shape, stride }: Tensor): void {
@@ -86,7 +86,7 @@ function checkApart({ shape, stride }: Tensor): void {
   const axes = shape.flatMap((length, axis) => (length === 1 ? [] : [{ length, step: Math.abs(stride[axis]!) }]))
   axes.sort((a, b) => a.step - b.step)
   let reach = axes.reduce((sum, { length, step }) => sum + (length - 1) * step, 0)
-  // An axis that steps over all others together cannot meet them.
+  // An axis whose step is larger than the extent of all others cannot collide with them.
   for (let last = axes.at(-1); last !== undefined; last = axes.at(-1)) {
     reach -= (last.length - 1) * last.step
     if (last.step <= reach || last.step === 0) break
@@ -101,7 +101,7 @@ function checkApart({ shape, stride }: Tensor): void {
   throw new HyperslabError('InvalidArgumentError', text, { actual: stride, expected: stridesOf(shape) })
 }
 
-/** Whether each element has a place of its own among those that are not used yet. */
+/** Whether each element gets a position that is not in use yet. */
 function isInjective(axes: readonly { readonly length: number; readonly step: number }[], used: Uint8Array, from = 0): boolean {
   const [first, ...rest] = axes
   if (first === undefined) {

@@ -51,7 +51,7 @@ function isUntold(array: DiskArray, { encoding }: Variable): boolean {
   const isKnown = (value: unknown): boolean => (Number.isNaN(value) ? nan : (values as readonly unknown[]).includes(value))
   const named = ['_FillValue', 'missing_value'].flatMap((name) => attributeNumbers(encoding, name) ?? [])
   const others = ['valid_min', 'valid_max', 'valid_range', '_Unsigned'].some((name) => name in encoding)
-  // NaT is missing among times though no attribute says so.
+  // NaT is missing among times even if no attribute names it.
   const told = attributeNumbers(encoding, 'fill_value') ?? []
   return others || !told.every(isKnown) || (array.source.missing === undefined && !named.every(isKnown))
 }

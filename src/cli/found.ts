@@ -24,7 +24,7 @@ export async function unknownAt(location: string, kinds: string, cause: unknown)
   }
 }
 
-/** Options of finding a Zarr store. */
+/** Options for finding a Zarr store. */
 export interface FoundOptions extends NotFoundOption {
   readonly signal?: Signal | undefined
 }

@@ -11,7 +11,7 @@ export interface ServerOptions {
   readonly cors: string | undefined
   /** Told of each answer that could not be made. */
   readonly onFailure: (text: string) => void
-  /** The time in ms that a reader has before it has to keep up with the least rate. Default: 10 s. */
+  /** Time in ms before the minimum rate applies to a reader. Default: 10 s. */
   readonly graceMs?: number
 }
 
@@ -24,16 +24,16 @@ export interface Answer {
   readonly parts?: { readonly size: number; readonly bytes: AsyncIterable<Uint8Array> }
 }
 
-/** Answers that are made and sent at a time: each holds a chunk until its reader has it. */
+/** Maximum number of concurrent answers. Each holds a chunk until its reader has received it. */
 const MOST_ANSWERS = 16
-/** Connections at a time; others are closed at once. */
+/** Maximum number of connections. Further ones are closed at once. */
 const MOST_CONNECTIONS = 256
-/** Bytes of an answer that its reader has to take in a second, on the average of each 10 s. */
+/** Minimum rate of a reader in bytes per second, averaged over 10 s. */
 const LEAST_BYTES_PER_SECOND = 16 * 1024
 const GRACE_MS = 10_000
-/** Bytes that are given to a connection at a time: how far it is can only be told between them. */
+/** Number of bytes passed to a connection at a time. Progress can only be measured between such pieces. */
 const PIECE_BYTES = 64 * 1024
-/** Time in which the headers of a request have to be there. */
+/** Maximum time in ms until the headers of a request are complete. */
 const HEADERS_MS = 10_000
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i
 
@@ -81,19 +81,22 @@ export function createReadServer(
         ended()
       }
     }
-    // The answer is held until the reader has all of it, and its place with it.
+    // The answer keeps its slot until the reader has received all of it.
     limiter.run(0, whole, gone.signal).catch(fail)
   })
   server.maxConnections = MOST_CONNECTIONS
   return server
 }
 
-/** Errors name files, and whoever reads may be anyone: they are told to the one who runs the server. */
+/**
+ * Answer to a failed request. Errors name files, and readers may be strangers, so only the server's own log
+ * shows the error.
+ */
 const FAILED = 'this cannot be read; the server tells why where it runs'
 
 /**
- * Ends the connection of a reader that takes less than the least rate while bytes are ready for it.
- * @returns what stops looking
+ * Closes the connection of a reader that takes less than the minimum rate while bytes are ready for it.
+ * @returns a function that stops the watch
  */
 function watchRate(response: ServerResponse, graceMs: number): () => void {
   const { socket } = response

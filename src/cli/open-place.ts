@@ -8,8 +8,9 @@ import type { Place } from './place.ts'
 import { openStore } from './zarr-store.ts'
 
 /**
- * Opens what is at a place for reading.
- * @param isConfined true to refuse links, and references, that lead out of it: others will read what is there
+ * Opens a place for reading.
+ * @param isConfined whether to refuse links and references that lead out of it, because other users will read
+ *   its content
  */
 export async function openPlace(
   location: string,

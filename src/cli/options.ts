@@ -85,9 +85,9 @@ function parseLengths(text: string): Record<string, number> {
   return Object.fromEntries(lengths)
 }
 
-/** For commands that open locations. */
+/** Option of commands that open locations. */
 export interface NotFoundOption {
-  /** Statuses by which servers of URLs say that there is no such object. */
+  /** HTTP statuses that mean "not found". */
   readonly notFound?: readonly number[]
 }
 
@@ -97,18 +97,21 @@ export const notFoundOption = () =>
     'of a URL: how its server answers for missing objects, e.g. 403,404,410 (default: 404,410)',
   ).argParser(parseStatuses)
 
-/** Statuses between commas. */
+/** Parses statuses separated by commas. */
 function parseStatuses(text: string): number[] {
   const statuses = text.split(',').map((each) => (/^\s*[1-5]\d\d\s*$/.test(each) ? Number(each) : Number.NaN))
   if (statuses.every(Number.isInteger)) return statuses
   throw new InvalidArgumentError('It must be statuses of HTTP between commas, like 403,404,410.')
 }
 
-/** The option as opening one of several locations takes it: places of this machine have no statuses. */
+/**
+ * Returns the option for one of several locations. Places on this machine have no statuses, so the option is
+ * omitted for them.
+ */
 export const notFoundAt = (location: string, { notFound }: NotFoundOption): NotFoundOption =>
   notFound !== undefined && isRemote(location) ? { notFound } : {}
 
-/** @throws UsageError for the option where no location is a URL */
+/** @throws UsageError if the option is given and no location is a URL */
 export function checkNotFoundOption(locations: readonly string[], { notFound }: NotFoundOption): void {
   if (notFound === undefined || locations.some(isRemote)) return
   throw new UsageError('--not-found is for URLs of http, https and s3, and no location is one')

@@ -76,7 +76,7 @@ Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is w
   return program
 }
 
-/** Commands that open no location of their own. */
+/** Commands that do not open a location of their own. */
 const PLACELESS: readonly string[] = ['work', 'jobs', 'completion']
 
 /** The version of the package, from its description beside `dist`. */

@@ -27,9 +27,8 @@ function refuse({ store, path }: StoredAt, text: string, actual?: string): never
 }
 
 /**
- * Checks that all that references name lies in their own folder, or below it. Everyone who reaches a server
- * can read what it serves, and references may come from anyone: the server must not fetch for them what lies
- * elsewhere.
+ * Checks that all references lead to their own folder or below it. Every user who reaches the server can read
+ * its content, and references may come from a stranger. The server must not fetch objects elsewhere for them.
  * @throws UnsupportedError
  */
 export async function checkReferences(place: StoredAt): Promise<ReferenceStore> {
@@ -44,7 +43,7 @@ export async function checkReferences(place: StoredAt): Promise<ReferenceStore> 
 
 const FOLLOWED = '`hyperslab serve --follow-links` serves the arrays all the same'
 
-/** References that are an object of a server, or of a bucket. */
+/** Checks references that are an object of a server or of a bucket. */
 function checkBelow(place: StoredAt, url: string): void {
   const base = place.store.describe(place.path)
   const folder = base.slice(0, base.lastIndexOf('/') + 1)

@@ -236,7 +236,7 @@ export function openStore(
   })
 }
 
-/** Prints what is unusual about reading an archive. */
+/** Prints warnings about unusual costs of reading an archive. */
 async function printWarnings(archive: Location): Promise<void> {
   const { store, path } = await resolveLocation(archive)
   for (const warning of (await store.warnings?.(path)) ?? []) printError(`warning: ${oneLine(warning)}`)
@@ -256,7 +256,7 @@ export async function zarrErrors<T>(file: string, other: string, work: () => Pro
   }
 }
 
-/** @throws UnsupportedError for references to what is not beside them */
+/** @throws UnsupportedError for references that lead out of their folder */
 async function confinedStoreAt(location: string, format: PlaceFormat, options: NotFoundOption): Promise<Location> {
   const place = await resolveTarget(location, notFoundAt(location, options))
   if (format === 'references') await checkReferences(place)

@@ -7,7 +7,7 @@ import type { Pins } from './pins.ts'
 /** What a copy writes, with what it takes to close it. */
 export interface OpenedCopySource {
   readonly source: ZarrExport
-  /** Variables that cannot be decoded, and attributes that are passed over, with the reasons: a line each. */
+  /** Variables that cannot be decoded and attributes that are ignored, with the reasons, one per line. */
   readonly leftOut: readonly string[]
   close(): Promise<void>
 }

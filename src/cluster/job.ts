@@ -41,7 +41,7 @@ export async function openJob(plan: JobPlan, options: OpenJobOptions = {}): Prom
 }
 
 /**
- * Opens the source of a job whose plan was checked.
+ * Opens the source of a job after its plan was checked.
  * @param places resolves all its locations
  */
 export const openJobIn = async (plan: JobPlan, places: Places, options: OpenJobOptions): Promise<Job> =>

@@ -27,7 +27,7 @@ import type {
 export interface OpenRecipeOptions {
   readonly pool?: WorkerPool | undefined
   readonly signal?: Signal | undefined
-  /** Resolves the locations of the target and of scratch folders; all may be touched when left out. */
+  /** Resolves the locations of the target and of scratch folders. Default: all locations are allowed. */
   readonly places?: Places | undefined
 }
 

@@ -26,7 +26,7 @@ export class Pins {
   #isOpening = true
 
   /**
-   * @param known what the versions have to be; noted when left out
+   * @param known the expected versions; if omitted, versions are recorded on first use
    * @param places resolves locations
    */
   constructor(known?: PinnedVersions, places: Places = ANY_PLACE) {

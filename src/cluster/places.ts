@@ -1,11 +1,11 @@
 import { type NotFoundOptions, resolveLocation } from '../runtime/location.ts'
 import type { StoredAt } from '../runtime/place-format.ts'
 
-/** Resolves the locations of jobs. All that a job reads or writes is opened by what this returns. */
+/** Resolves the locations of jobs. A job opens every place that it reads or writes through the result. */
 export interface Places {
-  /** @throws InvalidArgumentError for a place that must not be touched; what resolving it throws */
+  /** @throws InvalidArgumentError for a place that must not be accessed; errors of resolving it */
   resolve(location: string, options?: NotFoundOptions): Promise<StoredAt>
 }
 
-/** Places of jobs that this process has made itself. */
+/** Places of jobs that this process created itself: all are allowed. */
 export const ANY_PLACE: Places = { resolve: (location, options) => resolveLocation(location, options) }

@@ -43,7 +43,7 @@ export interface StoredArrayRecipe {
   readonly location: string
   /** Its name, in a Zarr store its path; left out where the place is a Zarr array. */
   readonly array?: string
-  /** Statuses by which the server of a URL says that there is no such object; see `openZarr`. */
+  /** HTTP statuses that mean "not found" for a URL; see `openZarr`. */
   readonly notFound?: readonly number[]
   readonly views?: readonly ViewRecipe[]
 }
@@ -58,7 +58,7 @@ export interface DatasetRecipe extends JoinRules {
   readonly dim?: string
   /** The path of a group of a Zarr store. */
   readonly group?: string
-  /** Statuses by which the servers of URLs say that there is no such object; see `openZarr`. */
+  /** HTTP statuses that mean "not found" for the URLs; see `openZarr`. */
   readonly notFound?: readonly number[]
 }
 

@@ -23,8 +23,8 @@ export class ScratchFolder {
 
   /**
    * @param location the scratch folder of a plan
-   * @param id that of the plan
-   * @param isOwn nobody but this job has made the scratch folder, which goes with it
+   * @param id id of the plan
+   * @param isOwn whether this job alone created the scratch folder, so that the folder is removed with it
    * @param places resolves the location
    */
   constructor(location: string, id: string, isOwn: boolean, places: Places) {

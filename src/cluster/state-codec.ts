@@ -15,7 +15,7 @@ export type StateValue =
   | { readonly [name: string]: StateValue }
 
 const MAGIC = 'HSS1'
-/** Bytes of the text, in which labels and lists of texts are. */
+/** Maximum size in bytes of the JSON text with the labels and the lists of texts. */
 const MOST_BYTES = 256 * 2 ** 20
 
 /** Numbers of eight bytes lie on a multiple of that. */

@@ -34,17 +34,20 @@ interface FramePart {
   readonly size: number
 }
 
-/** Decodes a frame that does not say its size, to at most so many bytes. Returns how many these are. */
+/** Decodes a frame without a declared size to at most `mostBytes` bytes, and returns its size. */
 export type FrameMeasure = (frame: Frame, mostBytes: number) => number
 
-/** Each takes the memory of a block at least while it is measured, however few bytes it has. */
+/**
+ * Maximum number of frames without a declared size. Measuring one allocates at least a block, however short
+ * the frame is.
+ */
 const MOST_SILENT_FRAMES = 1024
 
 /**
- * The frames that decode to so many bytes.
- * @param measure asked about frames that do not say their size, but the last of them
- * @throws CodecError where the bytes are no complete frames, need a dictionary or say that they decode to
- *   another number
+ * Returns the frames that decode to `decodedBytes` bytes.
+ * @param measure called for frames without a declared size, except the last one
+ * @throws CodecError when a frame is incomplete, needs a dictionary, or when the frames declare another
+ *   number of bytes
  */
 export function framePartsOf(bytes: Uint8Array, decodedBytes: number, measure: FrameMeasure): readonly FramePart[] {
   const frames = framesOf(bytes)
@@ -56,10 +59,9 @@ export function framePartsOf(bytes: Uint8Array, decodedBytes: number, measure: F
 }
 
 /**
- * What each frame has to decode to: what it says, or, of those that say nothing, what they are measured to
- * have. The last of these has what the others leave.
- * @throws CodecError when that is not `decodedBytes` in all, so that no frame is given more room than the
- *   block has
+ * Returns the decoded size of each frame: the declared size, or the measured one if none is declared. The
+ * last frame without a declared size gets the remaining bytes.
+ * @throws CodecError when the sum is not `decodedBytes`, so that no frame gets more room than the block has
  */
 function sizesOf(frames: readonly Frame[], decodedBytes: number, measure: FrameMeasure): number[] {
   const known = frames.reduce((sum, { contentBytes = 0 }) => sum + contentBytes, 0)
@@ -150,14 +152,14 @@ export function frameOf({ blocks, checksum }: Frame, contentBytes: number): Uint
 }
 
 /**
- * The frame with a header of ours that does not say its size.
- * @param mostBytes it has at most so many, which the decoder looks back on
+ * Returns the frame with a header of this package that declares no size.
+ * @param mostBytes upper bound of its size, which becomes the window of the decoder
  */
 export function unsizedFrameOf({ blocks, checksum }: Frame, mostBytes: number): Uint8Array {
   const out = new Uint8Array(6 + blocks.length + checksum.length)
   new DataView(out.buffer).setUint32(0, MAGIC, true)
   out[4] = checksum.length
-  // A window of a power of two, from 1 KiB.
+  // The window is a power of two, at least 1 KiB.
   out[5] = Math.max(0, Math.ceil(Math.log2(Math.max(1, mostBytes))) - 10) << 3
   out.set(blocks, 6)
   out.set(checksum, 6 + blocks.length)

@@ -70,7 +70,7 @@ export const decodeFrame = ({ blocks }: Frame, contentBytes: number): Uint8Array
   })
 
 /**
- * Decodes a frame to at most so many bytes, and returns how many these are.
+ * Decodes a frame to at most `mostBytes` bytes, and returns its size.
  * @throws CodecError as {@link zstdStreams}
  */
 export const measureFrame: FrameMeasure = ({ blocks }, mostBytes) =>

@@ -35,7 +35,10 @@ export async function decode(bytes: Uint8Array, decodedBytes: number): Promise<U
 
 const frameDecoder = async (): Promise<FrameDecoder> => nativeDecoder() ?? portable()
 
-/** Measures frames by what else decodes here: rarely, so that no thread of the platform's own is asked. */
+/**
+ * Returns a synchronous decoder for frames without a declared size. They are rare, so threads of the
+ * platform's own decoder are not used.
+ */
 async function frameMeasure(): Promise<FrameMeasure> {
   const native = platformZlib()?.zstdDecompressSync
   if (native !== undefined) return nativeMeasure(native)
@@ -136,8 +139,8 @@ async function interpreted(): Promise<SyncFrameDecoder> {
 async function interpretedUpTo(): Promise<(frame: Frame, mostBytes: number) => Uint8Array | undefined> {
   const { decompress } = await import('fzstd')
   return (frame, mostBytes) => {
-    // The frame goes on with bytes that nothing else has: where these are, the others end. What is behind
-    // them is what fzstd works with.
+    // The frame continues with bytes that occur nowhere else. Their position is the end of the other frames.
+    // The bytes behind them belong to the working memory of fzstd.
     const mark = Uint8Array.from({ length: 8 }, () => 1 + Math.random() * 255)
     let out: Uint8Array
     try {

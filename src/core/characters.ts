@@ -1,13 +1,13 @@
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The text of `char` data: UTF-8 or, where it is not valid UTF-8, Latin-1 as older writers left it. Trailing
+ * Decodes `char` data as UTF-8 or, if it is not valid UTF-8, as Latin-1, which older writers used. Trailing
  * NULs are padding and dropped.
  */
 export function decodeText(bytes: Uint8Array): string {
   let end = bytes.length
   while (end > 0 && bytes[end - 1] === 0) end--
-  // A copy, because decoders refuse shared memory.
+  // Copied, because decoders refuse shared memory.
   const text = bytes.slice(0, end)
   try {
     return UTF8.decode(text)
@@ -16,14 +16,14 @@ export function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** By hand: what TextDecoder calls latin1 is windows-1252. */
+/** Decodes Latin-1 without TextDecoder, whose `latin1` is windows-1252. */
 function latin1(bytes: Uint8Array): string {
   let text = ''
   for (const byte of bytes) text += String.fromCharCode(byte)
   return text
 }
 
-/** A variable of a file, by the dimensions that it has. */
+/** A variable of a file, with the dimensions that it uses. */
 export interface DimensionUse<D> {
   readonly name: string
   readonly dims: readonly D[]
@@ -32,8 +32,9 @@ export interface DimensionUse<D> {
 }
 
 /**
- * The dimensions that are lengths of texts, as xarray has it: only variables of characters have them, all as
- * their last one, and no variable has their name. Along others, characters stay single.
+ * Returns the dimensions that are lengths of texts, by the rule of xarray: only variables of characters use
+ * them, always as their last dimension, and no variable has their name. Along other dimensions, characters
+ * stay single.
  */
 export function textLengths<D>(variables: readonly DimensionUse<D>[], nameOf: (dim: D) => string): Set<D> {
   const names = new Set(variables.map(({ name }) => name))

@@ -65,12 +65,12 @@ export type ErrorTag =
   | 'CancelledError'
   | 'WorkerLostError'
 
-/** Errors that callers aborted with. */
+/** Errors that callers passed to `abort`. */
 const REASONS = new WeakSet<object>()
 
 /**
- * Has an error thrown as it is, as a caller aborted with it. Where it is one of ours, it tells nothing of
- * files and arrays, and no layer adds to it.
+ * Marks an error that a caller passed to `abort`, so that it is thrown unchanged. Even if it is an error of
+ * this package, no layer adds a file or an array to it.
  */
 export function keepReason(reason: unknown): void {
   if (reason instanceof Error) REASONS.add(reason)
@@ -133,7 +133,10 @@ export function isErrorOfPackage(error: unknown, ...tags: ErrorTag[]): error is 
   return tags.length === 0 || tags.includes(error.tag as ErrorTag)
 }
 
-/** The same for all of this package: false for an error that a caller aborted with, whatever it is. */
+/**
+ * Whether an error is one of this package, with one of the tags if any are given. Returns false for an error
+ * that a caller passed to `abort`.
+ */
 export const isHyperslabError = (error: unknown, ...tags: ErrorTag[]): error is HyperslabError =>
   isErrorOfPackage(error, ...tags) && !REASONS.has(error)
 

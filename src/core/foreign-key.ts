@@ -1,21 +1,21 @@
 import { HyperslabError } from './errors.ts'
 import { encodeNames } from './url-names.ts'
 
-/** Options of a foreign key. */
+/** Options for joining a foreign key. */
 export interface ForeignKeyOptions {
-  /** Whether keys become paths of Windows, where more names than elsewhere lead to another place. */
+  /** Whether keys become Windows paths, where more names lead to another place. */
   readonly windowsNames?: boolean | undefined
-  /** Whether keys are URLs, in which names are percent-encoded. */
+  /** Whether keys are URLs with percent-encoded names. */
   readonly urlNames?: boolean | undefined
-  /** How errors name the place that the key comes from, or goes to. */
+  /** Name in errors of the place that the key comes from or goes to. */
   readonly file?: string
 }
 
-/** Separators, streams and signs that Windows has in no name. */
+/** Characters that Windows does not allow in names, such as separators and the sign of streams. */
 const WINDOWS_SIGNS = /[\\:*?"<>|]/
-/** Names that Windows opens as devices, whatever extension they have. */
+/** Names that Windows opens as devices, with any extension. */
 const WINDOWS_DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u00b2\u00b3])$/i
-/** Half of a character: files and URLs replace it, so that two such names are one. */
+/** A lone surrogate. Files and URLs replace it, so that two such names become one. */
 const LONE_SURROGATE = /\p{Surrogate}/u
 
 /**
@@ -47,9 +47,9 @@ export function wrongKey(key: string, windowsNames = false): string | undefined 
 }
 
 /**
- * Joins a root and a relative key that comes from a file, an archive or a listing. Every key that is written
- * below a root is made here.
- * @throws FormatError for a key that is empty or absolute, leads upwards, or that the place cannot have
+ * Joins a root and a relative key that comes from a file, an archive or a listing. All keys that are written
+ * below a root are made by this function.
+ * @throws FormatError for a key that is empty or absolute, leads upwards, or is not allowed at the place
  */
 export function joinForeignKey(root: string, key: string, { windowsNames, urlNames, file }: ForeignKeyOptions = {}): string {
   const wrong = wrongKey(key, windowsNames)

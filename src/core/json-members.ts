@@ -3,16 +3,16 @@ import { METADATA_BYTES, parseJson } from './json.ts'
 import { Pace } from './pace.ts'
 import type { Signal } from './signal.ts'
 
-/** Lists and objects in each other, within one value. */
+/** Maximum nesting depth of lists and objects within one value. */
 const MAX_DEPTH = 200
 const [QUOTE, COMMA, COLON, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [34, 44, 58, 92, 91, 93, 123, 125]
 const isSpace = (byte: number | undefined): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9
 
-/** An object of JSON of which only the names are read: its values stay bytes until they are asked for. */
+/** JSON object of which only the names are parsed. Its values stay bytes until they are requested. */
 export class JsonMembers {
   readonly #bytes: Uint8Array
   readonly #what: string
-  /** The place of the first byte of each value. */
+  /** Position of the first byte of each value. */
   readonly #starts: ReadonlyMap<string, number>
   readonly #inner: ReadonlyMap<string, JsonMembers>
 
@@ -24,11 +24,12 @@ export class JsonMembers {
   }
 
   /**
-   * Reads the names of an object, and gives way to other work meanwhile.
+   * Reads the names of an object, and yields to other work meanwhile.
    * @param what names the document in errors
-   * @param options `most` members are read; members of the name `inner` that are objects are read alike
-   * @throws FormatError for bytes that are no object of JSON; TooLargeError for more members, and for a value
-   *   of more than 16 MiB that is no text
+   * @param options `most`: maximum number of members; `inner`: name of members whose own members are read,
+   *   too
+   * @throws FormatError if the bytes are not an object of JSON; TooLargeError for too many members, and for a
+   *   value of more than 16 MiB that is not a text
    */
   static async read(
     bytes: Uint8Array,
@@ -54,12 +55,12 @@ export class JsonMembers {
     return this.#starts.has(name)
   }
 
-  /** The members of a value that was read as they were; undefined where it is no object. */
+  /** Returns the members of a value that was read with `inner`; undefined if it is not an object. */
   inner(name: string): JsonMembers | undefined {
     return this.#inner.get(name)
   }
 
-  /** The bytes of a value, as they are; undefined where there is none of this name. */
+  /** Returns the bytes of a value; undefined if there is no such name. */
   bytesOf(name: string): Uint8Array | undefined {
     const start = this.#starts.get(name)
     if (start === undefined) return undefined
@@ -73,7 +74,7 @@ export class JsonMembers {
   }
 }
 
-/** Goes over a document, and makes nothing of it but names. */
+/** Scans a document and parses only the names. */
 class Scan {
   readonly bytes: Uint8Array
   readonly what: string
@@ -87,7 +88,7 @@ class Scan {
     this.#at = at
   }
 
-  /** The places of values by their names. */
+  /** Reads the positions of values by name. */
   async members(pace: Pace, inner?: string): Promise<[Map<string, number>, Map<string, JsonMembers>]> {
     const starts = new Map<string, number>()
     const objects = new Map<string, JsonMembers>()
@@ -117,12 +118,12 @@ class Scan {
     }
   }
 
-  /** @throws FormatError where more follows */
+  /** @throws FormatError if more bytes follow */
   end(): void {
     if (this.#next() !== undefined) this.#wrong()
   }
 
-  /** Goes over a value. @returns the place of its end */
+  /** Skips a value. @returns the position of its end */
   value(): number {
     const first = this.#next()
     if (first === QUOTE) this.#text()
@@ -160,7 +161,7 @@ class Scan {
     } while (depth > 0)
   }
 
-  /** Goes over a text in quotes. */
+  /** Skips a text in quotes. */
   #text(): void {
     const start = this.#at
     for (let at = start + 1; ; ) {
@@ -181,7 +182,7 @@ class Scan {
     return parseJson(this.bytes.subarray(start, this.#at), 'a name') as string
   }
 
-  /** The next byte that is no space; undefined at the end. */
+  /** Returns the next byte that is not white space; undefined at the end. */
   #next(): number | undefined {
     while (isSpace(this.bytes[this.#at])) this.#at++
     return this.bytes[this.#at]

@@ -1,16 +1,16 @@
 import { HyperslabError, messageOf } from './errors.ts'
 
-/** Bytes that one document of JSON may have by default. */
+/** Default maximum size of one document of JSON in bytes. */
 export const METADATA_BYTES = 16 * 2 ** 20
-/** Bytes of the limit for each value: what a value takes in memory is bounded by that. */
+/** Bytes of the limit for each value, which bounds the memory of the parsed document. */
 const BYTES_PER_VALUE = 8
-/** Deepest nesting of lists and objects. */
+/** Maximum nesting depth of lists and objects. */
 const MAX_DEPTH = 200
-/** Digits of integers that are kept exactly: more than 128 bits have. */
+/** Maximum number of digits of an integer that is kept exactly. A 128-bit integer has fewer. */
 const MAX_DIGITS = 40
-/** An integer that `JSON.parse` may round, where it is no part of a text of one word. */
+/** An integer that `JSON.parse` may round. Texts of several words can match, too. */
 const LONG = /(?:^|[[:,\s-])\d{16,40}\s*(?:[\],}]|$)/
-/** A whole number that is spelt as a float; within a text it costs the slower parser, and nothing else. */
+/** A whole number that is written as a float. A match within a text only costs the slower parser. */
 const WHOLE_FLOAT = /\d\.0+\s*[,\]}]|\d[eE][+-]?\d/
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
 const WORDS: readonly (readonly [string, unknown])[] = [
@@ -22,27 +22,30 @@ const WORDS: readonly (readonly [string, unknown])[] = [
   ['-Infinity', Number.NEGATIVE_INFINITY],
 ]
 
-/** Options of parsing a document. */
+/** Options for parsing a document. */
 interface JsonOptions {
-  /** Bytes that the document may have; it may have one value for every 8 of them. Default: 16 MiB. */
+  /** Maximum size in bytes. The document may have one value for every 8 of them. Default: 16 MiB. */
   readonly maxBytes?: number | undefined
-  /** The option that raises `maxBytes`, as errors name it. */
+  /** Name in errors of the option that raises `maxBytes`. */
   readonly limit?: string | undefined
-  /** False for integers beyond 2^53 as numbers, as `JSON.stringify` writes them. Default: true. */
+  /**
+   * Whether integers beyond 2^53 become `bigint`; false: numbers, as `JSON.stringify` writes them. Default:
+   * true.
+   */
   readonly exact?: boolean | undefined
 }
 
-/** Names of members, or positions of items, that are whole numbers and floats: `10.0`. */
+/** Names of members, or positions of items, that are whole numbers written as floats: `10.0`. */
 const FLOATS = new WeakMap<object, ReadonlySet<string>>()
 const NONE: ReadonlySet<string> = new Set()
 
 /**
- * The members of a parsed object, or items of a list, that are whole numbers spelt as floats. Python keeps
- * the two apart, and so do the types of what it computes.
+ * Returns the members of a parsed object, or the items of a list, that are whole numbers written as floats.
+ * Python keeps integers and floats apart, and the types of its results depend on it.
  */
 export const floatsIn = (parent: object): ReadonlySet<string> => FLOATS.get(parent) ?? NONE
 
-/** Has some members of an object, or items of a list, written as floats. Returns the object. */
+/** Marks members of an object, or items of a list, to be written as floats. Returns the object. */
 export function markFloats<T extends object>(parent: T, names: Iterable<string | number>): T {
   const floats = new Set(Array.from(names, String))
   if (floats.size > 0) FLOATS.set(parent, floats)
@@ -50,7 +53,7 @@ export function markFloats<T extends object>(parent: T, names: Iterable<string |
   return parent
 }
 
-/** An object without some members; those that are left stay floats where they are. */
+/** Returns an object without some members. The remaining marks of floats are kept. */
 export function withoutMembers(
   object: Readonly<Record<string, unknown>>,
   isLeftOut: (name: string) => boolean,
@@ -87,9 +90,9 @@ function tooLarge(text: string, actual: number, expected: number, { limit }: Jso
   return new HyperslabError('TooLargeError', text, { actual, expected, ...(limit !== undefined && { limit }) })
 }
 
-/** Refuses documents that would take more memory or more of the stack than their length tells. */
+/** Refuses documents that would take more memory, or a deeper stack, than their length suggests. */
 function checkBounds(text: string, what: string, maxBytes: number, options: JsonOptions): void {
-  // Small documents have their share without being counted.
+  // Small documents get a minimum share, so that they need not be counted.
   const most = Math.ceil(maxBytes / BYTES_PER_VALUE) + 1024
   let [values, depth] = [1, 0]
   for (let at = 0; at < text.length; at++) {
@@ -110,7 +113,9 @@ function checkBounds(text: string, what: string, maxBytes: number, options: Json
   }
 }
 
-/** The position of the quote that ends the text that begins at `at`; the last one where none does. */
+/**
+ * Returns the position of the quote that ends the text that begins at `at`; the last position if none does.
+ */
 function endOfText(text: string, at: number): number {
   for (let next = at + 1; next < text.length; next++) {
     const unit = text.charCodeAt(next)
@@ -123,8 +128,8 @@ function endOfText(text: string, at: number): number {
 const [QUOTE, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [34, 44, 92, 91, 93, 123, 125]
 
 /**
- * Whether a member is a number that is written as floats are, `10.0`, or a list with one. The type of valid
- * ranges says which values they bound.
+ * Whether a member is a number written as a float, `10.0`, or a list that contains one. The type of a valid
+ * range decides which values it bounds.
  */
 export function isFloatIn(object: Readonly<Record<string, unknown>>, name: string): boolean {
   const value = object[name]
@@ -138,15 +143,15 @@ function parseText(text: string): unknown {
     try {
       return JSON.parse(text)
     } catch {
-      // It may have a NaN; if not, the other parser says what is wrong.
+      // The document may contain a NaN. If not, the other parser throws the right error.
     }
   }
   return new ExactParser(text).whole()
 }
 
 /**
- * The text of a value, as the parser takes it: long integers stay integers, NaN and infinities words, and
- * whole numbers that are marked as floats have a point.
+ * Writes a value as text that the parser accepts: long integers stay integers, NaN and infinities become
+ * words, and whole numbers that are marked as floats get a point.
  */
 export function writeJson(value: unknown): string {
   if (typeof value === 'bigint' || typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
@@ -164,11 +169,11 @@ function floatText(value: unknown): string {
   return Number.isInteger(value) && /^-?\d+$/.test(text) ? `${text}.0` : text
 }
 
-/** Slower than the runtime's, and exact. */
+/** Parses exactly, but slower than the runtime's parser. */
 class ExactParser {
   readonly #text: string
   #at = 0
-  /** Whether the last number was a whole one, spelt as a float. */
+  /** Whether the last number was a whole number written as a float. */
   #isWholeFloat = false
 
   constructor(text: string) {
@@ -206,7 +211,7 @@ class ExactParser {
       if (this.#text[this.#at++] !== ':') this.#wrong(-1)
       const value = this.#value()
       if (typeof value === 'number' && this.#isWholeFloat) floats.push(name)
-      // To assign it would set the prototype.
+      // An assignment would set the prototype.
       if (name === '__proto__')
         Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
       else object[name] = value

@@ -1,4 +1,4 @@
-/** Keys in order: finds those that begin alike without a look at all others. */
+/** Sorted keys. Finds those with a common prefix without a scan of all others. */
 export class KeyIndex {
   readonly #keys: readonly string[]
 
@@ -8,7 +8,8 @@ export class KeyIndex {
 
   /**
    * Returns the keys that begin with a prefix.
-   * @param shallow true for keys of its own folder and the folders in it, these with a slash at their ends
+   * @param shallow whether to return only the keys in its own folder and the folders in it, which end with a
+   *   slash
    */
   below(prefix: string, shallow = false): string[] {
     const found: string[] = []
@@ -17,13 +18,13 @@ export class KeyIndex {
       if (!key.startsWith(prefix)) break
       const slash = shallow ? key.indexOf('/', prefix.length) : -1
       found.push(slash < 0 ? key : key.slice(0, slash + 1))
-      // '0' is the character behind the slash.
+      // '0' is the character after the slash.
       at = slash < 0 ? at + 1 : this.#from(`${key.slice(0, slash)}0`)
     }
     return found
   }
 
-  /** The place of the first key that does not come before another one. */
+  /** Returns the position of the first key that does not sort before another one. */
   #from(key: string): number {
     let [low, high] = [0, this.#keys.length]
     while (low < high) {

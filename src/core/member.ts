@@ -1,3 +1,3 @@
-/** A member that an object has of its own: `constructor` and what else every object has does not count. */
+/** Returns a member of an object. Inherited members, such as `constructor`, do not count. */
 export const member = <T>(object: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined

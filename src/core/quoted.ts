@@ -1,9 +1,9 @@
-/** Characters of an object that a message shows. */
+/** Number of characters of an object that a message shows. */
 const SHOWN = 100
 
 /**
- * Any value as a message shows it: texts in quotes, bigints with an `n`, objects as JSON, of which long ones
- * are cut. It never fails, whatever the value is.
+ * Returns a value as messages show it: texts in quotes, bigints with an `n`, objects as JSON, cut if long.
+ * Never throws, whatever the value is.
  */
 export function quoted(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)

@@ -17,7 +17,7 @@ export interface Controller {
 // Every runtime has it, but no library that is loaded without the DOM.
 declare const AbortController: new () => Controller
 
-/** Signals of work that this package aborts itself, perhaps by an error that tells why. */
+/** Signals that this package aborts itself, perhaps with an error that names the cause. */
 const OWN = new WeakSet<Signal>()
 
 export function newController(): Controller {
@@ -52,8 +52,8 @@ function listenersOf(signal: Signal): Set<() => void> {
 }
 
 /**
- * Has the reason that a caller aborts with thrown as it is, also one of our own errors: no layer adds to it.
- * Each call that takes a signal begins with this, by the check of its options.
+ * Marks the abort reason of a caller to be thrown unchanged, even if it is one of our own errors. Each call
+ * that takes a signal does this first, when it checks its options.
  */
 export function keepReasonOf(signal: Signal): void {
   if (OWN.has(signal)) return

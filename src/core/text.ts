@@ -1,6 +1,6 @@
 /**
- * Returns the text without these endings, however often they follow each other. A regular expression with a
- * quantifier before `$` would begin anew at each place of the text.
+ * Returns the text without these endings, however often they repeat. A regular expression with a quantifier
+ * before `$` would restart at each position of the text.
  */
 export function withoutEndings(text: string, ...endings: readonly string[]): string {
   let end = text.length
@@ -11,10 +11,10 @@ export function withoutEndings(text: string, ...endings: readonly string[]): str
   }
 }
 
-/** Returns the text without the padding that some writers leave behind it. */
+/** Returns the text without the padding that some writers append. */
 export const withoutNuls = (text: string): string => withoutEndings(text, '\0')
 
-/** Returns the path without slashes at its ends. */
+/** Returns the path without trailing slashes. */
 export function withoutSlashes(path: string): string {
   let start = 0
   while (path[start] === '/') start++

@@ -1,11 +1,11 @@
-/** Signs that encodeURIComponent leaves alone, and signatures of S3 and some servers do not. */
+/** Characters that encodeURIComponent leaves alone, but signatures of S3 and some servers encode. */
 const LEFT_ALONE = /[!'()*]/g
 
 const percentOf = (sign: string): string => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`
 
 /**
- * Encodes names between slashes for the path of a URL: everything but what RFC 3986 leaves alone. The names
- * have no half of a surrogate pair; `wrongKey` refuses these.
+ * Encodes names between slashes for the path of a URL: all characters except the unreserved ones of RFC 3986.
+ * The names must not contain lone surrogates, which `wrongKey` refuses.
  */
 export const encodeNames = (names: string): string =>
   names
@@ -13,7 +13,7 @@ export const encodeNames = (names: string): string =>
     .map((name) => encodeURIComponent(name).replace(LEFT_ALONE, percentOf))
     .join('/')
 
-/** Decodes names of a URL or a listing; undefined where percent signs in them encode no text. */
+/** Decodes names of a URL or a listing; returns undefined if its percent signs do not encode a text. */
 export function decodeNames(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
@@ -23,8 +23,8 @@ export function decodeNames(text: string): string | undefined {
 }
 
 /**
- * The paths that a `file:` URL may mean, the likelier first: what follows the slashes as it is written, as
- * fsspec takes it, and decoded, as URLs are meant.
+ * Returns the paths that a `file:` URL may mean, the more likely one first: the literal path, which fsspec
+ * uses, and the decoded path, which the URL standard defines.
  */
 export function pathsOfFileUrl(url: string): string[] {
   const written = url.replace(/^file:\/\/[^/]*/i, '')

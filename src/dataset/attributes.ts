@@ -13,7 +13,7 @@ export interface TypedValue {
 /** Attributes by name, which may know their types. */
 export interface TypedValues extends NamedValues {
   typed?(name: string): TypedValue | undefined
-  /** Whether a number, or a list of them, is written as floats are, where types are not known. */
+  /** Whether a number, or a list of numbers, is written as floats. Used if types are not known. */
   isFloat?(name: string): boolean
 }
 
@@ -38,7 +38,7 @@ export function typedAttribute(attrs: Attrs, name: string): TypedValue | undefin
   return typed !== undefined && Object.is(typed.value, attrs[name]) ? typed : undefined
 }
 
-/** Whether numbers of an attribute are still as JSON has them, with a point or an exponent. */
+/** Whether the numbers of an attribute are written in JSON with a point or an exponent. */
 export function isWrittenAsFloat(attrs: Attrs, name: string): boolean {
   const source = SOURCES.get(attrs)
   return source?.isFloat?.(name) === true && Object.is(source.get(name), attrs[name])

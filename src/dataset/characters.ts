@@ -9,8 +9,8 @@ import { ChunkGrid } from '../grid/chunks.ts'
 import { boxShape } from '../grid/range.ts'
 
 /**
- * An array of single bytes as text, lazily.
- * @param joins whether the last axis is the length of texts, and not an axis of the result
+ * Returns an array of single bytes as text, lazily.
+ * @param joins whether the last axis is the length of texts, so that the result does not have it
  */
 export function asCharacters({ source }: DiskArray, joins: boolean): DiskArray {
   const width = joins ? source.shape.at(-1)! : 1

@@ -5,7 +5,7 @@ import type { Variable } from './variable.ts'
 
 /** Bytes of coordinates that an open dataset keeps at most, unless its options say otherwise. */
 const COORDINATE_BYTES = 256 * 2 ** 20
-/** Bytes of a text in memory: some for itself, and those of each of its UTF-16 code units. */
+/** Bytes of a text in memory, without the 2 bytes of each UTF-16 code unit. */
 const TEXT_BYTES = 32
 const BYTES_OF_UNIT = 2
 
@@ -31,8 +31,8 @@ export class CoordinateMemory {
   }
 
   /**
-   * Counts texts as they are decoded, where they take more than `take` has guessed.
-   * @throws TooLargeError where there is no room for them
+   * Counts texts as they are decoded, if they take more memory than `take` has estimated.
+   * @throws TooLargeError if they exceed the limit
    */
   takeTexts(variable: Pick<Variable, 'name' | 'array'>, texts: Iterable<unknown>): void {
     const guessed = bytesOf(variable.array.dtype)

@@ -19,7 +19,7 @@ export interface DatasetParts {
   readonly coords: Coords
   readonly attrs: Attrs
   readonly problems?: ReadonlyMap<string, HyperslabError> | undefined
-  /** What there is to say about the file, a line each. */
+  /** Warnings about the file, one per line. */
   readonly warnings?: readonly string[] | undefined
   readonly close?: (() => Promise<void>) | undefined
   /** How it was made, where that is known. */

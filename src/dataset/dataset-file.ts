@@ -14,7 +14,7 @@ export interface DatasetFile {
   readonly opened?: { readonly format: string; readonly path: string; readonly group?: string | undefined }
   /** The names of arrays that could not be opened, each with the reason. */
   readonly unreadable?: ReadonlyMap<string, HyperslabError>
-  /** What there is to say about reading it, a line each. */
+  /** Warnings about reading the file, one per line. */
   readonly warnings?: readonly string[]
   /** Gives back its handles. */
   close?(): Promise<void>

@@ -146,8 +146,8 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /**
-   * Attributes that decoding has passed over, such as a `missing_value` that is text, and unusual costs of
-   * reading, such as those of compressed archives: a line each.
+   * Warnings, one per line: attributes that decoding ignores, such as a `missing_value` that is text, and
+   * unusual costs of reading, such as those of compressed archives.
    */
   get warnings(): string[] {
     const { variables, coords, warnings } = this.parts
@@ -291,15 +291,15 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /**
-   * Writes it as a container or, where the name ends with `.zarr`, as a Zarr group of version 3; either
-   * appears when it is complete. Variables and coordinates have their attributes, and are encoded as they
-   * were in the file they come from (packed, as numbers of units of time), or as `encoding` says; computed
-   * values as they are. Reads and computes block by block, of shards one at a time. Attributes that are
-   * nested become JSON text in containers; what is in `problems` is left out, with a warning.
+   * Writes the dataset as a container or, if the name ends with `.zarr`, as a Zarr group of version 3. Either
+   * appears when it is complete. Variables and coordinates keep their attributes. They are encoded as in
+   * their source file (packed, or as numbers of units of time), unless `encoding` overrides it; computed
+   * values are stored unchanged. Reads and computes block by block, and shards one at a time. In containers,
+   * nested attributes become JSON text. Variables in `problems` are omitted, with a warning.
    * @returns names of the arrays, size of a container in bytes, warnings
-   * @throws AlreadyExistsError unless `overwrite` is set: what is there stays until the new one is complete
-   *   then; InvalidArgumentError for values that their encoding does not hold, and options of the other
-   *   format; UnknownArrayError for an encoding of no variable
+   * @throws AlreadyExistsError unless `overwrite` is set, which keeps the old store until the new one is
+   *   complete; InvalidArgumentError for values that their encoding cannot store, and for options of the
+   *   other format; UnknownArrayError for an encoding without a variable
    * @example
    * const place = { store: new MemoryStore(), path: 'x.af' }
    * const ds = new Dataset({ t: { dims: ['lat'], data: [271.5, 275.25], attrs: { units: 'K' } } })

@@ -27,10 +27,10 @@ export interface LabelKind {
   readonly period?: number | undefined
 }
 
-/** Rounding that the length of a period may take. */
+/** Relative rounding error that the length of a period may have. */
 const ROUND_SLACK = 2 ** -40
 
-/** Positions of a label that occurs several times, as errors list them. */
+/** Maximum number of positions that errors list for a repeated label. */
 const MOST_SHOWN = 5
 
 /** Half of the distance between neighbouring floats is what rounding takes; sums and products take some. */
@@ -46,7 +46,7 @@ export class LabelIndex {
   readonly kind: LabelKind
   /** 1 where labels ascend, -1 where they descend, each differing from the next; 0 otherwise. */
   readonly direction: 1 | 0 | -1
-  /** As {@link direction}, where neighbours may be equal: enough for ranges. */
+  /** Direction as in {@link direction}, but neighbours may be equal, which is enough for ranges. */
   readonly order: 1 | 0 | -1
 
   constructor(dim: string, values: Labels, kind: LabelKind) {
@@ -156,7 +156,8 @@ export class LabelIndex {
   }
 
   /**
-   * The reason why labels are in no strict order: one that is missing, one that is there twice, or a turn.
+   * Returns the reason why labels are not in strict order: a missing label, a repeated one, or a change of
+   * direction.
    */
   disorder(): string {
     const places = new Map<Label, number>()
@@ -199,9 +200,7 @@ export class LabelIndex {
     return this.#fail(`no label along ${this.dim} is ${this.show(label)}: ${this.#neighbours(wanted)}`, label)
   }
 
-  /**
-   * Refuses a label at several positions, of which the nearest label stands at one as well as at the others.
-   */
+  /** Refuses a label that occurs at several positions, because the nearest position is ambiguous. */
   #checkOnce(at: number, label: Label): void {
     const isAlone = this.direction !== 0 && [at - 1, at + 1].every((each) => this.at(each) !== this.at(at))
     const same = isAlone ? [at] : this.#all(this.at(at))
@@ -283,13 +282,15 @@ export class LabelIndex {
     return typeof bound === 'number' ? bound + roundings * this.#roundingOf(bound) : bound
   }
 
-  /** Whether a number lies within the labels, up to rounding. */
+  /** Whether a number lies within the range of the labels, up to rounding. */
   reaches(label: number): boolean {
     const [low, high] = this.#bounds()
     return label >= low - ROUNDINGS * this.#roundingOf(low) && label <= high + ROUNDINGS * this.#roundingOf(high)
   }
 
-  /** The same place within the round of the labels. A label within their reach stays as it is. */
+  /**
+   * Shifts a label by whole periods into the range of the labels. A label within the range stays unchanged.
+   */
   #around(label: Label): Label {
     const { period } = this.kind
     if (period === undefined || typeof label !== 'number' || this.length === 0 || this.reaches(label)) return label
@@ -340,8 +341,8 @@ export class LabelIndex {
 }
 
 /**
- * Rounds of which no two take one position: at the ends of a whole period two of them do. It stays in the
- * round whose labels are shifted least, so that a label that is there is taken as it is.
+ * Removes positions that two rounds share, which happens at the ends of a whole period. The round with the
+ * smallest shift keeps the position, so that existing labels are used unchanged.
  */
 function eachOnce<T extends { readonly positions: AxisView; readonly shift: number }>(parts: readonly T[]): T[] {
   const taken: AxisView[] = []
@@ -352,7 +353,7 @@ function eachOnce<T extends { readonly positions: AxisView; readonly shift: numb
     for (const other of taken) {
       const [from, to] = [Math.max(start, other.start), Math.min(start + length, other.start + other.length)]
       if (from >= to) continue
-      // They share positions at one end only.
+      // They share positions only at one end.
       length = from === start ? start + length - to : from - start
       if (from === start) start = to
     }
@@ -363,10 +364,10 @@ function eachOnce<T extends { readonly positions: AxisView; readonly shift: numb
   return parts.flatMap((part) => kept.get(part) ?? [])
 }
 
-/** NaN and {@link NAT} are no labels. */
+/** Whether a label is NaN or {@link NAT}. */
 const isMissingLabel = (label: Label): boolean => label === NAT || Number.isNaN(label)
 
-/** The way in which labels run, of which neighbours may be equal. */
+/** Returns the direction of labels whose neighbours may be equal. */
 function orderOf(values: Labels): 1 | 0 | -1 {
   let [ascends, descends] = [true, true]
   for (let i = 0; i < values.length; i++) {

@@ -1,15 +1,15 @@
 import type { RawVariable } from './cf/decode.ts'
 import type { Variable } from './variable.ts'
 
-/** Dimensions that an array has again, by the names that they have instead. */
+/** New names of repeated dimensions, mapped to the original ones. */
 export type RepeatedDims = ReadonlyMap<string, string>
 
-/** A variable each of whose axes has a name of its own. */
+/** A variable whose axes all have different names. */
 export type DistinctVariable = RawVariable & { readonly repeated?: RepeatedDims }
 
 /**
- * Variables each of whose axes has a name of its own. A dimension that is there again has a suffix,
- * `cov(x, x_2)`, with a number that no other name has.
+ * Returns variables whose axes all have different names. A repeated dimension gets a suffix, `cov(x, x_2)`,
+ * with a number that no other name uses.
  */
 export function withDistinctDims(variables: readonly RawVariable[]): DistinctVariable[] {
   const names = new Set(variables.flatMap(({ name, dims }) => [name, ...dims]))
@@ -41,7 +41,10 @@ export function withDistinctDims(variables: readonly RawVariable[]): DistinctVar
   })
 }
 
-/** The dimensions of a variable as they were, where those that were the same still are of one length. */
+/**
+ * Returns the original dimensions of a variable, if axes with the same original name still have the same
+ * length.
+ */
 export function originalDims({ dims, array: { shape }, repeated }: Variable): readonly string[] {
   if (repeated === undefined) return dims
   return dims.map((dim, axis) => {

@@ -108,7 +108,7 @@ function shown(value: unknown): string {
   return line.length > VALUE_LENGTH ? `${line.slice(0, VALUE_LENGTH - 3)}...` : line
 }
 
-/** JSON has no integers beyond 2^53 of its own. */
+/** Converts bigints to text, because JSON has no integers beyond 2^53. */
 const bigAsText = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)
 
 /** Rows with columns of the same width, but for the last one. */

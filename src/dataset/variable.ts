@@ -27,9 +27,9 @@ export interface VariableParts {
   readonly stored?: DiskArray | undefined
   /** Of times: how they are stored. Where their array is not of `timestamp_ns`, it has them so. */
   readonly times?: TimeUnits | undefined
-  /** Attributes that decoding has passed over, each with the reason. */
+  /** Attributes that decoding has ignored, each with the reason. */
   readonly warnings?: readonly string[] | undefined
-  /** Of an array that has a dimension twice: the name that it had, by the one that it has here. */
+  /** For an array with a repeated dimension: original name by the name it has here. */
   readonly repeated?: ReadonlyMap<string, string> | undefined
   /** Of a coordinate of groups: the dimension that they are of, and what each was made by. */
   readonly grouped?: { readonly dim: string; readonly key: string } | undefined

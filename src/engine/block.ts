@@ -58,7 +58,7 @@ export interface BlockRef {
   readonly codec: string
   /** CRC-32C of the block as stored; undefined where the file does not tell. */
   readonly crc: number | undefined
-  /** Whether the stored bytes begin with their decoded size, a u32, which has to be that of the block. */
+  /** Whether the stored bytes begin with their decoded size, a u32 that has to equal that of the block. */
   readonly sizeInFront?: boolean | undefined
   /** Of a segment, which counts as a block of its own. */
   readonly part?: SegmentPart | undefined
@@ -191,7 +191,7 @@ export function checkStoredBytes(block: BlockRef, bytes: Uint8Array): void {
   }
 }
 
-/** @throws CodecError when a block says another decoded size in front of its bytes than its file does */
+/** @throws CodecError if the size in front of the bytes of a block differs from the size in the footer */
 function checkSizeInFront({ sizeInFront, uncompressedBytes }: BlockRef, bytes: Uint8Array): void {
   if (!sizeInFront || bytes.length < 4) return
   const size = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true)

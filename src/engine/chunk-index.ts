@@ -40,8 +40,8 @@ export interface ChunkIndex<D extends DType = DType> {
   /** The grid that the array has now. */
   readonly grid: ChunkGrid
   /**
-   * Begins a run of reading. The engine calls the result before it returns anything of the run: then what the
-   * format took for absent without proof is confirmed, or an error thrown. Left out where absence is certain.
+   * Begins a run of reads. Before the engine returns a result of the run, it calls the returned function,
+   * which confirms all unproved absences or throws. Optional: formats whose absences are certain omit it.
    */
   begin?(): (signal?: Signal) => Promise<void>
   /**
@@ -113,8 +113,8 @@ export interface ChunkStatistics {
    */
   of(chunkIndex: number): ChunkStats | undefined
   /**
-   * Minimum, maximum and counts of all elements of the array, as far as they are loaded; its sum means
-   * nothing. Optional: most formats keep statistics of chunks only.
+   * Minimum, maximum and counts of all elements of the array, as far as they are loaded; the sum is
+   * undefined. Optional: most formats keep statistics of chunks only.
    */
   readonly whole?: ChunkStats | undefined
 }

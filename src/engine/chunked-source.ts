@@ -172,7 +172,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     await settle?.(signal)
   }
 
-  /** Runs work on the array; what it found absent is settled before it returns. */
+  /** Runs work on the array, and confirms the absences that it met before it returns. */
   #run<T>(signal: Signal | undefined, work: () => Promise<T>): Promise<T> {
     return within(this.label, async () => {
       const settle = this.#index.begin?.()

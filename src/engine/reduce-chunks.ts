@@ -235,7 +235,7 @@ class ChunkReduction {
     return (dtype === 'float32' ? Math.fround(skip.fill as number) : skip.fill) === this.#fill
   }
 
-  /** Takes in the statistics of the whole array, if its extremes are asked for. */
+  /** Uses the statistics of the whole array, if minimum or maximum is requested. */
   #askWhole(answers: readonly Answers[]): boolean {
     const { whole } = this.#snapshot.statistics!
     if (whole === undefined || !this.#plain.every(({ op }) => op === 'min' || op === 'max')) return false

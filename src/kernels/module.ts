@@ -38,9 +38,9 @@ export function embedded(text: string, length: number): () => object {
 }
 
 /**
- * Instantiates kernels. Returns the exports of the instance: the loader's own wrap each function, which costs
- * an array a call.
- * @param module compiled, or its bytes
+ * Instantiates kernels. Returns the exports of the instance, because the loader's own exports wrap each
+ * function and allocate an array on each call.
+ * @param module a compiled module, or its bytes
  */
 export function instantiate<T>(module: object, imports: object = {}): { readonly compiled: object; readonly exports: T } {
   const result = instantiateSync(module as never, imports as never)

@@ -23,7 +23,7 @@ export interface PackedBlock {
 export interface FilePart extends LocalRange {
   /** CRC-32C of the bytes, if it is known. */
   readonly crc: number | undefined
-  /** The u32 that the bytes have to begin with, if there is one. */
+  /** The u32 that the bytes have to begin with. Optional. */
   readonly size?: number | undefined
 }
 

@@ -30,7 +30,7 @@ import { isOfMacos } from './zip-root.ts'
 const OBJECTS_AT_ONCE = 8
 const PIECE_BYTES = 8 * 1024 * 1024
 
-/** Objects that a place which cannot list is asked for: a request each. */
+/** Maximum number of objects requested from a place that cannot list, one request each. */
 const MOST_ASKED = 1_000_000
 
 /** How far a copy is: objects `done` of `total`, and the `bytes` of those that were copied. */
@@ -42,7 +42,7 @@ export interface CopyProgress {
 
 /** Options of copying a place. */
 export interface CopyPlaceOptions extends TargetOptions, NotFoundOptions {
-  /** Replaces what is there, once all is copied. */
+  /** Whether to replace an existing target, after all objects were copied. */
   readonly overwrite?: boolean | undefined
   readonly signal?: Signal | undefined
   readonly onProgress?: ((progress: CopyProgress) => void) | undefined
@@ -61,31 +61,31 @@ export interface CopiedPlace {
 interface Parts {
   readonly from: StoredAt
   readonly to: StoredAt
-  /** The place that nothing is written out of: a folder, or a file with others beside it. */
+  /** Place that all written objects stay in: a folder, or a file with others beside it. */
   readonly root: string
   readonly names: readonly string[]
   /** Those without which nothing opens: they go first where they are replaced, and come last. */
   readonly last: readonly string[]
   /** Names at the target that would be taken for parts of what is copied. */
   readonly others: readonly string[]
-  /** Confirms that the source still answers as it did when its objects were looked for. */
+  /** Confirms that the server still gives the answers that it gave when the objects were searched. */
   readonly confirm?: Settle
-  /** The place that users name. */
+  /** Place as the user names it. */
   readonly source: StoredAt
-  /** What is replaced as one, at the root; undefined where that is one object. */
+  /** Returns the unit that is replaced as a whole, at the root; undefined if it is a single object. */
   readonly targetOf?: ((place: StoredAt) => Target) | undefined
-  /** What is at the target, while this is copied beside it. */
+  /** Existing content of the target, while the new content is copied beside it. */
   readonly old?: StoredAt | undefined
 }
 
 /**
- * Copies what is at a place, object by object as it is: a container with its sidecars, a Zarr hierarchy, or
- * one file. What makes the target open comes last. Objects that are there with the same bytes are kept, so
- * that the same copy goes on where it was ended.
- * @throws AlreadyExistsError, unless `overwrite` is set, for objects that are there and are not the same, and
- *   with it for what is no part of what is replaced; InvalidArgumentError for a source that is the target, or
- *   lies in it or around it; NotFoundError; ReadOnlyError; ConflictError where the source changes meanwhile;
- *   errors of the stores
+ * Copies a place unchanged, object by object: a container with its sidecars, a Zarr hierarchy, or one file.
+ * The objects that make the target readable are written last. Objects that exist with the same bytes are
+ * kept, so that an interrupted copy can be resumed.
+ * @throws AlreadyExistsError, without `overwrite`, for existing objects with other bytes and, with
+ *   `overwrite`, for objects that do not belong to the replaced store; InvalidArgumentError for a source that
+ *   is the target, lies in it or contains it; NotFoundError; ReadOnlyError; ConflictError if the source
+ *   changes meanwhile; errors of the stores
  */
 export async function copyPlace(source: Location, target: Location, options: CopyPlaceOptions = {}): Promise<CopiedPlace> {
   checkNotFound('copyPlace', source, options)
@@ -99,7 +99,7 @@ export async function copyPlace(source: Location, target: Location, options: Cop
       throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file: to.store.describe(to.path) })
     const given = await partsOf(source, from, to, options)
     await checkApart(from, { store: to.store, path: given.root })
-    // Names come from the source.
+    // Names come from the source, so the target is confined to its root.
     const parts = { ...given, to: { ...given.to, store: confined(given.to.store, given.root, options) } }
     return await (options.overwrite === true ? replaceParts(parts, options) : addParts(parts, options))
   } finally {
@@ -107,7 +107,7 @@ export async function copyPlace(source: Location, target: Location, options: Cop
   }
 }
 
-/** Copies to a place that has nothing else. */
+/** Copies to an empty place. */
 async function addParts(parts: Parts, options: CopyPlaceOptions): Promise<CopiedPlace> {
   const { to, root, others, targetOf } = parts
   if (others.length > 0) throw alreadyThere(to.store.describe(others[0]!), 'the source has no such object')
@@ -115,7 +115,7 @@ async function addParts(parts: Parts, options: CopyPlaceOptions): Promise<Copied
   return alone(targetOf({ store: to.store, path: root }), options.signal, () => copyParts(parts, options))
 }
 
-/** Copies beside what is there, in place of which it comes when it is complete. */
+/** Copies beside the existing store, and replaces it when the copy is complete. */
 async function replaceParts(parts: Parts, options: CopyPlaceOptions): Promise<CopiedPlace> {
   const { from, to, root, targetOf, names, last, source } = parts
   if (targetOf === undefined) return replaceFile(parts, options)
@@ -124,7 +124,7 @@ async function replaceParts(parts: Parts, options: CopyPlaceOptions): Promise<Co
   const { signal } = options
   const replacing = { command: 'hyperslab cp … --overwrite', id: 'cp', sources: [source], signal }
   await replace(target, replacing, async (prefix) => {
-    // What an earlier attempt has copied, of a source that had other objects.
+    // An earlier attempt may have copied objects that the source no longer has.
     const wanted = new Set([...names, ...last].map((name) => prefix + name))
     const left = (await to.store.list!(prefix, { deep: true, signal })).filter((key) => !wanted.has(key))
     await forEachLimited(left, OBJECTS_AT_ONCE, (key) => to.store.delete!(key, { signal }))
@@ -134,7 +134,7 @@ async function replaceParts(parts: Parts, options: CopyPlaceOptions): Promise<Co
     copied = await copyParts({ ...parts, to: { ...to, path: prefix }, old: to }, options)
     if ((await versions()) !== before) throw gone(from.store.describe(from.path))
   })
-  // Another process had completed it.
+  // Another process had already completed the copy.
   return copied ?? { objects: 0, bytes: 0, kept: names.length + last.length }
 }
 
@@ -171,7 +171,7 @@ async function copyParts(
     onProgress?.({ done, total, bytes })
   }
   await forEachLimited(names, OBJECTS_AT_ONCE, copy)
-  // Without the last ones nothing opens: they are not written beside pages of a login.
+  // Without the last objects the target does not open. They must not be written beside login pages.
   await confirm?.(signal)
   for (const name of last) await copy(name)
   return { objects, bytes, kept: total - objects }
@@ -219,9 +219,9 @@ async function copyObject(
 }
 
 /**
- * Publishes an object, at the target itself only where there is none: another process may copy to the same
- * place.
- * @returns false where another process has stored the same
+ * Publishes an object. At the target itself this requires that none exists, because another process may copy
+ * to the same place.
+ * @returns false if another process has stored the same bytes
  */
 async function publishCopied(stage: Stage, key: string, isDraft: boolean, isKept: () => Promise<boolean>): Promise<boolean> {
   const none = new Uint8Array(0)
@@ -231,7 +231,7 @@ async function publishCopied(stage: Stage, key: string, isDraft: boolean, isKept
       return true
     } catch (error) {
       if (isHyperslabError(error, 'ConflictError') && (await isKept())) return false
-      // Of servers that take no conditions, the object was looked for.
+      // For servers without conditional writes, the object was looked up before.
       if (!isHyperslabError(error, 'UnsupportedError')) throw error
     }
   await stage.publish(key, none, { ifAbsent: false })
@@ -344,7 +344,7 @@ async function containerParts(source: Location, from: StoredAt, given: StoredAt,
   const known = (await to.store.list?.(`${stem(to.path)}.`)) ?? []
   const others = known.filter((key) => isSidecarOf(key, stem(to.path)) && !wanted.has(key))
   const isAlone = names.length === 0 && known.filter((key) => isSidecarOf(key, stem(to.path))).length === 0
-  // One file takes the place of another at once.
+  // A single file replaces another one in one step.
   if (isAlone) return { from, to, root: to.path, names, last: [''], others, source: from }
   return {
     from: { ...from, path: `${stem(from.path)}.` },
@@ -372,7 +372,7 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boole
     })
   const named = root.store.list === undefined ? await namedKeys(from.store, root, signal) : undefined
   const keys = named?.keys ?? (await root.store.list!(root.path, { deep: true, signal }))
-  // Buckets may have empty objects that stand for folders.
+  // Buckets may contain empty objects that stand for folders.
   const all = keys
     .map((key) => key.slice(root.path.length))
     .filter((name) => !isOwnName(name) && !isOfMacos(name) && name !== '' && !name.endsWith('/'))
@@ -403,7 +403,7 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boole
 
 const prefixOf = (path: string): string => (slashless(path) === '' ? '' : `${slashless(path)}/`)
 
-/** A store of URLs as one whose keys have names as they are below a path. */
+/** Returns a store of URLs whose keys below a path are plain names. */
 function namedBelow(store: Store, path: string): Store {
   const at = (key: string): string => joinForeignKey(path, key.slice(path.length), store)
   return {
@@ -415,9 +415,10 @@ function namedBelow(store: Store, path: string): Store {
 }
 
 /**
- * The keys of a hierarchy whose place cannot list them, as its metadata have them; not all need be there.
+ * Returns the keys of a hierarchy at a place that cannot list. The keys are computed from the metadata, so
+ * some may not exist.
  * @param given the store that is opened
- * @param place the same one, with names as they are
+ * @param place the same store, with decoded names
  */
 async function namedKeys(
   given: Store,

@@ -1,7 +1,10 @@
 import { isHyperslabError } from '../core/errors.ts'
 import { decodeVariable, type RawVariable } from '../dataset/cf/decode.ts'
 
-/** Reasons why variables that are copied as stored, or some of their attributes, cannot be decoded. */
+/**
+ * Returns the reasons why variables that are copied as stored, or some of their attributes, cannot be
+ * decoded.
+ */
 export function decodeWarnings(variables: readonly RawVariable[]): string[] {
   return variables.flatMap((variable) => {
     try {

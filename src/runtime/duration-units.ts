@@ -15,18 +15,18 @@ const UNITS: Readonly<Record<string, string>> = {
   ns: 'nanoseconds',
 }
 
-/** A unit of numpy in words: `10 milliseconds`. */
+/** Returns a unit of numpy in words: `10 milliseconds`. */
 function unitWords(unit: string): string {
   const [, count = '', name = ''] = /^(\d*)(.*)$/s.exec(unit)!
   return `${count === '' || count === '1' ? '' : `${count} `}${member(UNITS, name) ?? name}`
 }
 
-/** Resolutions that xarray has; it reads coarser units in seconds. */
+/** Resolution that xarray uses for each unit. It reads coarser units in seconds. */
 const RESOLUTIONS: Readonly<Record<string, string>> = { W: 's', D: 's', h: 's', m: 's', s: 's', ms: 'ms', us: 'us', ns: 'ns' }
 
 /**
- * Attributes of an array of lengths of time, with the unit that its data type has: writers store the numbers.
- * They are those that xarray writes.
+ * Adds the unit of the data type to the attributes of an array of durations, because writers store plain
+ * numbers. The attributes are the ones that xarray writes.
  */
 export function withDurationUnit<A extends TypedValues | undefined>(attrs: A, { kind, unit }: StoredType): A | TypedValues {
   if (kind !== 'timedelta' || unit === undefined || attrs === undefined || attrs.get('units') !== undefined) return attrs

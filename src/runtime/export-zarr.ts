@@ -49,7 +49,7 @@ export interface ExportedArray {
   readonly chunkShape?: readonly number[] | undefined
   /** What stands for missing elements. */
   readonly fill?: Element | undefined
-  /** The missing value that no attribute names: see `implied` of missing elements. */
+  /** Missing value that no attribute names: see `implied` of missing elements. */
   readonly implied?: Element | undefined
   /** The value that elements nobody wrote read as; what stands for missing ones when left out. */
   readonly fillValue?: ScalarOf<DType> | undefined
@@ -83,11 +83,14 @@ export interface ExportOptions extends TargetOptions {
    * OME-NGFF of one array, groups under the convention `multiscales` of several.
    */
   readonly levels?: number | undefined
-  /** Replaces the Zarr store that is there, once all is written beside it. */
+  /** Whether to replace an existing Zarr store, after all was written beside it. */
   readonly overwrite?: boolean | undefined
-  /** Places that are read meanwhile: with `overwrite`, none may be the target, or lie in it or around it. */
+  /**
+   * Places that are read meanwhile. With `overwrite`, the target must not be one of them, lie in it or
+   * contain it.
+   */
   readonly sources?: readonly Location[] | undefined
-  /** How errors name the command that completes what was begun. */
+  /** Name in errors of the command that completes an interrupted write. */
   readonly command?: string | undefined
   /** Bytes of elements held at a time, unless a shard has more. */
   readonly maxBytes?: number | undefined
@@ -107,12 +110,13 @@ const HELD_BYTES = 64 * 1024 * 1024
 export type PlannedArray = ExportedArray & { readonly options: NewZarrArray; readonly count: number }
 
 /**
- * Writes a group of version 3 with some arrays, or an array. Metadata come last, those of the place itself at
- * the very end: before there is no group. What was written is removed after an error, unless it can be gone
- * on with. With `overwrite`, all is written beside what is there, and takes its place when it is complete.
- * @returns false where all of it was there already
- * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; InvalidArgumentError for options that
- *   do not fit; what `replace` throws; errors of the store, and of reading the arrays
+ * Writes a group of version 3 with some arrays, or an array. Metadata are written last, and those of the
+ * place itself at the very end, so that no incomplete group opens. After an error, the written objects are
+ * removed, unless the write can be resumed. With `overwrite`, all is written beside the old store, and
+ * replaces it when it is complete.
+ * @returns false if all of it existed already
+ * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; InvalidArgumentError for invalid
+ *   options; errors of `replace`, of the store, and of reading the arrays
  */
 export async function exportZarr(given: ZarrExport, target: Location, options: ExportOptions): Promise<boolean> {
   const { store, path } = await resolveTarget(target, options)
@@ -149,7 +153,7 @@ export async function exportZarr(given: ZarrExport, target: Location, options: E
   }
 }
 
-/** Whether there is something at a place that this write does not go on with. */
+/** Whether a place contains anything that this write cannot resume. */
 async function isTaken(store: Store, root: string, id: string): Promise<boolean> {
   const found = await readRecord(store, root)
   const prefix = root === '' ? '' : `${root}/`
@@ -161,7 +165,7 @@ async function isTaken(store: Store, root: string, id: string): Promise<boolean>
   return ((await store.list?.(prefix, { shallow: true })) ?? []).length > 0
 }
 
-/** The name of a write: of what is written, and of the version of the source. */
+/** Returns the id of a write, derived from its content and the version of the source. */
 async function idOf(source: ZarrExport, planned: readonly PlannedArray[], { resume }: ExportOptions): Promise<string> {
   if (resume === undefined) return crypto.randomUUID()
   const own = planned.map(({ name, options }) => [name, writeJson(newArray(options, []).content)])
@@ -169,8 +173,8 @@ async function idOf(source: ZarrExport, planned: readonly PlannedArray[], { resu
 }
 
 /**
- * Looks at a place before anything is written there.
- * @returns false where all of it is there already
+ * Checks a place before anything is written there.
+ * @returns false if all of it exists already
  * @throws AlreadyExistsError
  */
 async function checkFree(store: Store, root: string, id: string, { resume }: ExportOptions): Promise<boolean> {
@@ -186,11 +190,11 @@ interface PlannedWrite {
   readonly source: ZarrExport
   readonly planned: readonly PlannedArray[]
   readonly id: string
-  /** Throws where another process has taken the place over. */
+  /** Throws if another process has taken the place over. */
   readonly check: () => Promise<void>
 }
 
-/** Writes to a place that has nothing else. */
+/** Writes to an empty place. */
 async function writeTo(write: PlannedWrite, target: Target, options: ExportOptions): Promise<boolean> {
   const { source, planned } = write
   const { store, root, nodes } = target
@@ -206,7 +210,7 @@ async function writeTo(write: PlannedWrite, target: Target, options: ExportOptio
     else await record.update({ complete: true, arrays: {} })
     return true
   } catch (error) {
-    // What could not be recorded is written again.
+    // If the record cannot be updated, the arrays are written again later.
     if (resume !== undefined) await record.update({}).catch(() => undefined)
     if (resume !== undefined) throw error
     await nodes.remove('').catch((left: unknown) => {
@@ -219,7 +223,7 @@ async function writeTo(write: PlannedWrite, target: Target, options: ExportOptio
 
 /**
  * Plans the arrays of a target. Nothing is written before all names are known to stay in it.
- * @throws InvalidArgumentError for options that do not fit, and for paths that lead elsewhere or lie in an
+ * @throws InvalidArgumentError for invalid options, and for paths that lead out of the target or lie in an
  *   array; FormatError for names that the target cannot hold together
  */
 export async function planArrays(
@@ -417,7 +421,8 @@ export async function inLevels(source: ZarrExport, levels: number | undefined): 
     groups: new Map(Object.entries(below).map(([path, each]) => [path, namedAttributes(each)])),
     arrays: Object.entries(arrays).map(([path, array]) => {
       const [own, step] = [exportedAs(path), steps[path]]
-      // Missing elements of coarser levels are computed: an attribute names them, in all levels.
+      // Missing elements of coarser levels are computed, so an attribute names the missing value in all
+      // levels.
       return { ...own, implied: undefined, name: path, ...(step && { array, step }) }
     }),
   }
@@ -430,7 +435,7 @@ function storedArray({ array: { dtype, source }, dimensionNames, fill, attribute
   return new DiskArray(deriveSource(source, layer, { dtype, fillValue, missing: source.missing, attrs: plain(attributes) }))
 }
 
-/** Attributes as plain values, which still know the types that they were given with. */
+/** Returns attributes as plain values, and keeps the types that they were given with. */
 function plain(attributes: Attributes & Partial<Pick<NamedAttributes, 'typed'>>): NamedAttributes {
   const values = Array.from(attributes, ([name, value]): [string, unknown] => [name, isTyped(value) ? value.value : value])
   const typed = (name: string): ReturnType<NamedAttributes['typed']> => {
@@ -440,13 +445,13 @@ function plain(attributes: Attributes & Partial<Pick<NamedAttributes, 'typed'>>)
   return Object.assign(new Map(values), { typed })
 }
 
-/** The types that attributes of NetCDF and of containers have. Objects of JSON have no such member `type`. */
+/** Types of attributes in NetCDF and containers. JSON objects do not have such a member `type`. */
 const TYPES = /^(u?int(8|16|32|64)|float(32|64)|string|bool|binary|timestamp_ns)(\[\])?$/
 
 const isTyped = (value: unknown): value is { readonly type: string; readonly value: unknown } =>
   typeof value === 'object' &&
   value !== null &&
-  // NaN of containers has its bits beside it.
+  // For NaN, containers store the bits beside the value.
   /^(bits,)?type,value$/.test(Object.keys(value).sort().join()) &&
   TYPES.test(String((value as { readonly type: unknown }).type))
 

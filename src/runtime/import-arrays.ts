@@ -113,11 +113,11 @@ export const IMPORT_CHECKS: Checks<ImportOptions> = {
 }
 
 /**
- * Copies arrays into a container of a single file. It is written under another name beside its own, and
- * appears when it is finished.
- * @param call how messages name the function that was called
- * @param open opens what is copied, once it is known that the container can be made
- * @param sources places that are read meanwhile: with `overwrite`, none may be the container
+ * Copies arrays into a container of a single file. It is written under a temporary name, and appears when it
+ * is complete.
+ * @param call name of the called function in messages
+ * @param open opens the source, after the target was checked
+ * @param sources places that are read meanwhile: with `overwrite`, the container must be none of them
  */
 export async function importArrays(
   call: string,
@@ -138,7 +138,7 @@ export async function importArrays(
         await checkFree(store, final)
         return undefined
       }
-      // What is there stays until the copy is complete.
+      // The old container stays until the copy is complete.
       const there = await store.stat(final.base)
       if (there !== undefined) await (await fileReplacement()).checkReplacing({ store, path })
       return { etag: there?.etag }

@@ -131,7 +131,7 @@ const wholeNumbers = (list: readonly number[], given: unknown): AttributeValue =
 function* attributesOf({ attrs, dtype, metadata }: ZarrArray, fill: Element | undefined): Generator<[string, AttributeValue]> {
   for (const [name, value] of typed(withDurationUnit(attrs, metadata.type))) {
     const isMissing = name === '_FillValue' || name === 'missing_value'
-    // Ranges that are integers bound packed values, and those that are floats may not.
+    // Ranges of integers bound packed values. Ranges of floats may bound unpacked ones.
     const list = attributeNumbers({ [name]: attrs.get(name) }, name)
     const isWhole = name.startsWith('valid_') && list?.every(Number.isSafeInteger) && !(attrs as TypedValues).isFloat?.(name)
     if (isWhole && !isFloatType(dtype)) yield [name, wholeNumbers(list as number[], attrs.get(name))]

@@ -38,23 +38,29 @@ export type Location =
 /** How a server answers for missing objects. */
 export interface NotFoundOptions {
   /**
-   * Statuses by which the server of a URL says that there is no such object; 404 and 410 by default. Reads
-   * confirm all others by a known object. For a store of yours, pass it to the store.
+   * HTTP statuses that mean "not found" for a URL. Default: 404 and 410. After any other status, the read
+   * confirms the absence by a known object. For a store of your own, pass the option to the store.
    */
   readonly notFound?: readonly number[] | undefined
 }
 
 /** Options of a location that is a URL. */
 export interface LocationOptions extends NotFoundOptions {
-  /** A function that is asked about each URL before it is requested, those of redirects too. */
+  /**
+   * Called with each URL before it is requested, including redirects. The request is refused if it returns
+   * false.
+   */
   readonly allowUrl?: ((url: string) => boolean) | undefined
 }
 
-/** Whether a location is a URL of a server, which answers with statuses. */
+/** Whether a location is a URL of a server that answers with HTTP statuses. */
 export const isRemote = (location: unknown): boolean =>
   /^(https?|s3):\/\//i.test(typeof location === 'string' ? location : String((Object(location) as { href?: unknown }).href))
 
-/** @throws InvalidArgumentError for `notFound` of a place that is no URL: a store has statuses of its own */
+/**
+ * @throws InvalidArgumentError for `notFound` at a place that is not a URL, because a store has statuses of
+ *   its own
+ */
 export function checkNotFound(call: string, location: unknown, { notFound }: NotFoundOptions): void {
   if (notFound === undefined) return
   checkValue(call, 'notFound', notFound, 'list of integers')
@@ -116,7 +122,7 @@ async function resolveText(text: string, { notFound, allowUrl }: LocationOptions
   }
 }
 
-/** The root of a disk, whose slash is not to be dropped as that at the end of other folders is. */
+/** Keeps the slash of the root of a disk, which is dropped at the end of other folders. */
 const ofRoot = ({ store, path }: Resolved): Resolved => ({
   store,
   path: store.localPath !== undefined && /^\/+$/.test(path) ? '/.' : path,

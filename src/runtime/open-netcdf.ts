@@ -10,7 +10,7 @@ import type { StoredAt } from './place-format.ts'
 /**
  * Opens a classic NetCDF file (CDF-1 or CDF-2), wherever `open` finds a container. Reads the header only; the
  * variables are lazy arrays, which fetch the byte ranges that a selection needs. `char` variables are arrays
- * of strings: of texts, where their last dimension is the length of these, else of single characters.
+ * of strings: of whole texts if the last dimension is the length of texts, otherwise of single characters.
  * @throws NotFoundError; FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for
  *   NetCDF-4 and CDF-5; reading, ConflictError when the file has changed since
  * @example

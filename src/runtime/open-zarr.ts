@@ -48,7 +48,7 @@ export async function openZarr(location: ZarrLocation, options: ZarrOptions = {}
   }
 }
 
-/** The Zarr store at a place, found as `openDataset` and the command find it. */
+/** Finds the Zarr store at a place, as `openDataset` and the command do. */
 async function zarrPlace(place: StoredAt, options: ZarrOptions): Promise<StoredAt> {
   const format = await formatIn(place, options.signal)
   return format === 'container' || format === 'netcdf' ? place : zarrIn(place, format, options)

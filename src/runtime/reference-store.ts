@@ -5,18 +5,18 @@ import { HttpStore } from '../store/http/http.ts'
 import { readWhole, type Store } from '../store/store.ts'
 import { type Location, type LocationOptions, resolveLocation } from './location.ts'
 
-/** Options of opening references. */
+/** Options for opening references. */
 export interface ReferenceOptions extends LocationOptions {
-  /** Opens what references name by a URL; undefined leaves that to the package. */
+  /** Opens the URLs that references name. Returns undefined for the default behaviour. */
   readonly resolve?: ((url: string) => Location | undefined) | undefined
   readonly limits?: { readonly metadataBytes?: number } | undefined
   readonly signal?: Signal | undefined
 }
 
-/** Bytes of references that are read: of a million, some 100 MB. They are kept as they are. */
+/** Maximum size of references in bytes. A million references take some 100 MB. They are kept unparsed. */
 const REFERENCES_BYTES = 256 * 2 ** 20
 
-/** What references in an object of a store name, as a store. */
+/** Returns a store of the objects that references name. */
 export async function storeOfReferences(
   store: Store,
   path: string,

@@ -10,7 +10,7 @@ import { formatIn, METADATA, METADATA_PATH, type StoredAt } from './place-format
 /** Objects that are asked for at the same time. */
 const AT_ONCE = 16
 
-/** Options of asking for the version of a place. */
+/** Options for reading the version of a place. */
 export interface VersionOptions extends NotFoundOptions {
   readonly signal?: Signal | undefined
 }

@@ -7,7 +7,7 @@ import type { ExportedArray } from './export-zarr.ts'
 export const arrayAsStored = (name: string, array: DiskArray): ExportedArray => ({
   name,
   array,
-  // A dimension that is there twice is written twice.
+  // A repeated dimension is written once for each of its axes.
   dimensionNames: array.shape.map((_, axis) => array.dimensionNames?.[axis] || `dim_${axis}`),
   isUnnamed: array.dimensionNames === undefined,
   chunkShape: array.chunks.chunkShape,

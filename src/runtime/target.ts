@@ -2,18 +2,18 @@ import { confined } from '../store/confined.ts'
 import type { Store } from '../store/store.ts'
 import { type Location, type NotFoundOptions, resolveLocation } from './location.ts'
 
-/** Options of writing names that come from a file. */
+/** Options for writing under names that come from a file. */
 export interface TargetOptions {
   /**
-   * True to follow symbolic links out of the target, which may itself be one. Default: false, since names
-   * come from the source.
+   * Whether to follow symbolic links out of the target. The target itself may always be a link. Default:
+   * false, because names come from the source.
    */
   readonly followLinks?: boolean | undefined
 }
 
 /**
- * Resolves a place that foreign names are written below. Its store refuses all keys that lead out of it.
- * @throws what {@link resolveLocation} throws
+ * Resolves a place for writing under foreign names. Its store refuses all keys that lead out of it.
+ * @throws errors of {@link resolveLocation}
  */
 export async function resolveTarget(
   location: Location,

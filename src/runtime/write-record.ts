@@ -16,7 +16,7 @@ export interface WriteRecord {
    * The start of the machine that the intermediate array was written in; empty where it is sure to be kept.
    */
   readonly boot: string
-  /** Number of axes of each array, by path: which objects are chunks of it before there are metadata. */
+  /** Number of axes of each array, by path. It identifies the chunks before metadata exist. */
   readonly ranks?: Readonly<Record<string, number>>
   /** How far arrays are, by name. */
   readonly arrays: Readonly<Record<string, CopyState | 'complete'>>
@@ -30,7 +30,7 @@ const MOST_BYTES = 16 * 2 ** 20
 /** Records are written at most so often, in ms. */
 const INTERVAL_MS = 500
 
-/** Whether an object of a target, by its name, is a record. */
+/** Whether an object of a target is a record, by its name. */
 export const isRecord = (name: string): boolean => name === NAME
 
 const keyOf = (root: string): string => (root === '' ? NAME : `${root}/${NAME}`)
@@ -61,7 +61,7 @@ export class RecordKeeper {
     this.#record = record
   }
 
-  /** Removes the record of a write that is not gone on with. */
+  /** Removes the record of a write that will not be resumed. */
   remove(): Promise<void> {
     return this.#store.delete!(this.#key)
   }

@@ -4,11 +4,12 @@ import { textLengths } from '../core/characters.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import { asCharacters } from '../dataset/characters.ts'
 
-/** Whether elements are single characters, as xarray and kerchunk leave `char` data: `|S1`. */
+/** Whether elements are single characters, `|S1`, as xarray and kerchunk store `char` data. */
 const isCharacter = ({ metadata: { type } }: ZarrArray): boolean => type.kind === 'fixed-bytes' && type.bytes === 1
 
 /**
- * An array of a group whose single characters are text, by the rule that NetCDF goes by; others as they are.
+ * Returns an array of a group with its single characters joined to text by the rule for NetCDF. Other arrays
+ * are returned unchanged.
  * @param arrays all arrays of its group
  */
 export function withCharacters(array: ZarrArray, arrays: readonly ZarrArray[]): DiskArray {
@@ -17,7 +18,10 @@ export function withCharacters(array: ZarrArray, arrays: readonly ZarrArray[]): 
   return asCharacters(array, textLengths(uses, (dim) => dim).has(array.dimensionNames.at(-1)!))
 }
 
-/** Gives arrays their characters as text, by the other arrays of their groups. */
+/**
+ * Joins the characters of arrays to text. The rule depends on the other arrays of the same group, which are
+ * read once.
+ */
 export class CharactersOf {
   readonly #root: ZarrGroup | ZarrArray
   readonly #known = new Map<string, Promise<ZarrArray[]>>()
@@ -35,7 +39,7 @@ export class CharactersOf {
   }
 }
 
-/** The arrays of a group that can be opened. */
+/** Returns the arrays of a group that can be opened. */
 async function arraysIn(group: ZarrGroup): Promise<ZarrArray[]> {
   const opened = (await group.arrays()).map(async (name) => {
     try {

@@ -28,11 +28,11 @@ export async function verifyZarr(location: ZarrLocation, options: VerifyZarrOpti
 }
 
 /**
- * Makes an empty group of version 3 at a place, and opens it to be written to: `createArray`, `createGroup`.
- * What is written is there for others at once, in whole objects.
- * @throws AlreadyExistsError where there is a Zarr array or group, unless `overwrite` is set: then it is
- *   replaced, with all that is in it; ReadOnlyError for places that cannot be written to;
- *   InvalidArgumentError for options that do not fit
+ * Creates an empty group of version 3 at a place, and opens it for writing with `createArray` and
+ * `createGroup`. Each written object is visible to other processes at once.
+ * @throws AlreadyExistsError if a Zarr array or group exists, unless `overwrite` is set, which replaces it
+ *   with all its content; ReadOnlyError for places that cannot be written to; InvalidArgumentError for
+ *   invalid options
  * @example
  * const place = { store: new MemoryStore(), path: 'new.zarr' }
  * const group = await createZarr(place, { attributes: { title: 'Rain' } })

@@ -2,18 +2,18 @@ import { HyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Store } from '../store/store.ts'
 
-/** Metadata of a Zarr array or group, right in a folder. */
+/** Names of metadata of a Zarr array or group, directly in a folder. */
 const METADATA = /^(zarr\.json|\.z(group|array|metadata|attrs))$/
 
 /**
- * Whether macOS adds files of this name to folders and archives: they are no part of the data. All that is in
- * the folder `__MACOSX` has such names.
+ * Whether a name is one that macOS adds to folders and archives. Such files are not part of the data. All
+ * files in the folder `__MACOSX` have such names.
  */
 export const isOfMacos = (key: string): boolean => /^(\._.*|\.DS_Store)$/s.test(key.slice(key.lastIndexOf('/') + 1))
 /**
- * The Zarr store in a zip archive: at its root, or in the only folder that holds one. Archives that a person
- * makes hold the folder itself, and those of macOS a second folder beside it.
- * @throws InvalidArgumentError where there are several
+ * Finds the Zarr store in a zip archive: at its root, or in the only folder that contains one. Many archives
+ * contain the folder itself, and macOS adds a second folder beside it.
+ * @throws InvalidArgumentError if several folders contain one
  */
 export async function zarrInArchive(
   { store, path }: { readonly store: Store; readonly path: string },

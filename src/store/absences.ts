@@ -3,84 +3,86 @@ import type { Signal } from '../core/signal.ts'
 import { SingleFlight } from '../core/single-flight.ts'
 import type { Store, Tail, UnprovedAbsence } from './store.ts'
 
-/** Bytes of the known object that are read again. */
+/** Number of bytes of the known object that are read again. */
 const WITNESS_BYTES = 4096
 
-/** An object that was read, and the end of its bytes. */
+/** A known object, with the end of its bytes. */
 interface Witness {
   readonly key: string
   readonly offset: number
   readonly bytes: Uint8Array
-  /** Undefined where this process has written the object since. */
+  /** Version; undefined if this process has written the object since. */
   readonly etag: string | undefined
 }
 
-/** Confirms what a run found absent. Called before the run returns anything that depends on it. */
+/** Confirms the absences of a run. Called before the run returns a result that depends on them. */
 export type Settle = (signal?: Signal) => Promise<void>
 
 /**
- * Absences in a place that answers have not proved, and the known object that confirms them. A server whose
- * session has ended may answer for every object as it does for missing ones, so a run that met such answers
- * reads the known object again before it ends: one request, shared by all runs that wait for it. Runs whose
- * absences are all proved cost none.
+ * Unproved absences in a place, and the known object that confirms them. After a session has ended, a server
+ * may answer for every object as it does for missing ones. A run that met such answers therefore reads the
+ * known object again before it ends. This is one request, shared by all runs that wait for it. Runs whose
+ * absences are all proved need none.
  */
 export class Absences {
   readonly #store: Pick<Store, 'describe' | 'getRange'>
   readonly #forget: () => void
   readonly #checks = new SingleFlight<'', void>()
   #witness: Witness | undefined
-  /** Absences that were not proved when they were met, counted, and how many of them are confirmed. */
+  /** Number of absences that were unproved when they were met, and number of confirmed ones among them. */
   #unproved = 0
   #confirmed = 0
   #last: UnprovedAbsence | undefined
-  /** Checks that failed: what a run has read meanwhile is not to be believed. */
+  /** Number of failed checks. A run discards its results if it changes meanwhile. */
   #failures = 0
   #failure: unknown
 
-  /** @param forget drops all that is remembered of absences, as a check has failed */
+  /** @param forget drops all remembered absences; called after a failed check */
   constructor(store: Pick<Store, 'describe' | 'getRange'>, forget: () => void = () => undefined) {
     this.#store = store
     this.#forget = forget
   }
 
-  /** Takes note of an absence; to be passed to reads. */
+  /** Records an absence. Passed to reads. */
   readonly onUnproved = (absence: UnprovedAbsence): void => {
     this.#unproved++
     this.#last = absence
   }
 
-  /** The last answer that did not prove an absence which is not confirmed yet. */
+  /** Answer of the last unproved absence that is not confirmed yet. */
   get doubt(): UnprovedAbsence | undefined {
     return this.#confirmed < this.#unproved ? this.#last : undefined
   }
 
-  /** Takes an object that was read as the known one, unless there is one. */
+  /** Records an object as the known one, unless there is one already. */
   known(key: string, { bytes, size, etag }: Tail): void {
     if (this.#witness !== undefined || bytes.length === 0) return
     const end = bytes.slice(-WITNESS_BYTES)
     this.#witness = { key, offset: size - end.length, bytes: end, etag }
   }
 
-  /** Takes what this process has written: of the known object it is what is there from now on. */
+  /**
+   * Records a write of this process. If it changed the known object, the new bytes are expected from then on.
+   */
   written(key: string, bytes: Uint8Array | undefined): void {
     if (this.#witness?.key !== key) return
     this.#witness = undefined
     if (bytes !== undefined) this.known(key, { bytes, size: bytes.length, etag: '' })
   }
 
-  /** Begins a run. The result settles it. */
+  /** Begins a run. The result confirms its absences. */
   begin(): Settle {
     const failures = this.#failures
     return async (signal) => {
       const target = this.#unproved
       while (failures === this.#failures && this.#confirmed < target)
-        // A check that had begun before says nothing of what came later: then another one follows.
+        // A check that began earlier does not cover later absences, so another one follows.
         await this.#checks.share('', (shared) => this.#check(shared), signal)
       if (failures !== this.#failures) throw this.#failure
     }
   }
 
-  /** Runs work, and settles it before its result is returned. */
+  /** Runs work, and confirms its absences before its result is returned. */
   async settled<T>(work: () => Promise<T>, signal?: Signal): Promise<T> {
     const settle = this.begin()
     const result = await work()
@@ -88,7 +90,7 @@ export class Absences {
     return result
   }
 
-  /** Reads the known object again, also where nothing is in doubt. */
+  /** Reads the known object again, even if all absences are confirmed. */
   recheck(signal?: Signal): Promise<void> {
     this.#unproved++
     return this.begin()(signal)
@@ -105,7 +107,7 @@ export class Absences {
       this.#forget()
       throw error
     } finally {
-      // After a failure, too: what was in doubt is forgotten, and its runs fail.
+      // Also after a failure: its absences are forgotten, and the runs that met them fail.
       if (!signal.aborted) this.#confirmed = upTo
     }
   }
@@ -144,8 +146,8 @@ export class Absences {
 }
 
 /**
- * Size and version of an object at a place to be written to.
- * @throws StoreError where the answer proves neither that there is one nor that there is none
+ * Returns the size and version of an object before a write.
+ * @throws StoreError if the answer proves neither presence nor absence
  */
 export async function statToWrite(store: Pick<Store, 'stat'>, key: string, signal?: Signal): ReturnType<Store['stat']> {
   return store.stat(key, { signal, onUnproved: refuseUnproved })

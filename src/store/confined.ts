@@ -3,19 +3,20 @@ import { wrongKey } from '../core/foreign-key.ts'
 import { withoutEndings } from '../core/text.ts'
 import type { Stage, Store } from './store.ts'
 
-/** Methods whose first argument is a key that is followed if it is a link. */
+/** Methods whose first argument is a key. Links are followed. */
 const FOLLOWING = ['stat', 'getRange', 'getRanges', 'getTail', 'get', 'list', 'put', 'makeFolder', 'stage', 'leftovers']
-/** Methods that remove the link itself. */
+/** Methods that remove a link itself. */
 const REMOVING = ['delete', 'removeFolder']
-/** Methods with two keys: neither is followed, since the object or the folder itself takes the other name. */
+/** Methods with two keys. Links are not followed, because the object or folder itself gets the other name. */
 const MOVING = ['copy', 'rename']
 
 type Method = (key: string, ...rest: unknown[]) => Promise<unknown>
 
 /**
- * Returns the same store, which refuses keys that lead out of a root: by their names, or by symbolic links.
- * The root itself may be a link, which is resolved once. Keys beside the root, such as sidecars, stay in its
- * folder. A link that another process puts in place of a folder between the check and the use is not noticed.
+ * Returns the same store, which refuses keys that lead out of a root by their names or by symbolic links. The
+ * root itself may be a link, which is resolved once. Keys beside the root, such as sidecars, stay in its
+ * folder. If another process replaces a folder with a link between the check and the use, this is not
+ * noticed.
  */
 export function confined(
   store: Store,
@@ -42,7 +43,7 @@ export function confined(
     if (path === base || key === below) return
     const start = path.startsWith(below) ? below : folderAt(base)
     const name = path.slice(start.length)
-    // The last name of a prefix may be a part of one.
+    // The last name of a prefix may be incomplete.
     const names = method === 'list' && !key.endsWith('/') ? name.slice(0, Math.max(0, name.lastIndexOf('/'))) : name
     const wrong = path.startsWith(start) ? (names === '' ? undefined : wrongKey(names, store.windowsNames)) : 'it is elsewhere'
     if (wrong !== undefined) refuse(key, `this leads out of the place that was given: ${wrong}`)
@@ -55,12 +56,12 @@ export function confined(
   return guardedStore(store, check)
 }
 
-/** Whether a method acts on a link itself, and not on what it leads to. */
+/** Whether a method acts on a link itself instead of its target. */
 export const actsOnLink = (method: string): boolean => REMOVING.includes(method)
 
 /**
- * Returns the same store, of which each key is checked before it is used.
- * @param check told the key and the name of the method; throws to refuse it
+ * Returns the same store, which checks each key before use.
+ * @param check called with the key and the name of the method; throws to refuse it
  */
 export function guardedStore(store: Store, check: (key: string, method: string) => Promise<void>): Store {
   const guarded = (name: string, method: Method): Method => {
@@ -84,7 +85,7 @@ export function guardedStore(store: Store, check: (key: string, method: string) 
   })
 }
 
-/** Returns an object whose methods are replaced; all else is that of the original. */
+/** Returns an object with replaced methods. All other members are those of the original. */
 const bound = <T extends object>(original: T, replace: (name: string, method: Method) => unknown): T =>
   new Proxy(original, {
     get(target, name) {

@@ -29,7 +29,7 @@ interface Entry {
  */
 export class MemoryStore implements Store {
   readonly #objects = new Map<string, Entry>()
-  /** The keys in order, from a listing to the next change of them. */
+  /** Keys in order. Created by a listing and dropped when a key is added or removed. */
   #keys: KeyIndex | undefined
   #generation = 0
 

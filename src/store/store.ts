@@ -86,20 +86,20 @@ export interface ListOptions extends StoreOptions {
   readonly deep?: boolean
 }
 
-/** An answer that a store takes for "there is no such object" and that does not prove it. */
+/** An answer that a store treats as "not found", although it does not prove it. */
 export interface UnprovedAbsence {
-  /** The object, as errors name it. */
+  /** Name of the object in errors. */
   readonly file: string
-  /** The answer: its status, with the code or the kind of its body. */
+  /** The answer: its status, and the code or kind of its body. */
   readonly answer: string
 }
 
-/** Options of asking for an object. */
+/** Options for reading an object. */
 export interface ReadOptions extends StoreOptions {
   /**
-   * Called before a read returns `undefined` for an object whose absence the answer does not prove: a login
-   * page, or a refusal that the server also sends for missing objects. A caller that goes on with "absent"
-   * reads a known object afterwards, as `store/absences.ts` does. Stores that always know never call it.
+   * Called before a read returns `undefined` for an object whose absence is not proved: after a login page,
+   * or a refusal that the server also sends for missing objects. A caller that accepts the absence has to
+   * read a known object afterwards, as `store/absences.ts` does. Stores that always know never call it.
    */
   readonly onUnproved?: ((absence: UnprovedAbsence) => void) | undefined
 }
@@ -108,7 +108,7 @@ export interface ReadOptions extends StoreOptions {
 export interface RangeOptions extends ReadOptions {
   /** Read this version of the object and no other. */
   readonly ifMatch?: string
-  /** Ask the server itself: neither a request under way nor a cache on the way may answer. */
+  /** Whether to request from the server itself: no concurrent request and no cache may answer. */
   readonly fresh?: boolean
 }
 
@@ -155,7 +155,7 @@ export interface DeleteOptions extends StoreOptions {
 
 /** Options of `rename`. */
 export interface RenameOptions extends StoreOptions {
-  /** The version of the object that is replaced; without it there has to be nothing of the new name. */
+  /** Version of the object that is replaced. If omitted, no object may have the new name. */
   readonly ifMatch?: string | undefined
 }
 
@@ -169,11 +169,11 @@ export interface ConditionalWrites {
   readonly reason?: string
 }
 
-/** The differences between names that a place ignores. */
+/** Differences between names that a place ignores. */
 export interface FoldedNames {
-  /** Whether `T` and `t` are one name. */
+  /** Whether `T` and `t` are the same name. */
   readonly case: boolean
-  /** Whether the composed and the decomposed form of a character are one name. */
+  /** Whether the composed and the decomposed form of a character are the same name. */
   readonly unicode: boolean
 }
 
@@ -216,7 +216,7 @@ export interface Store {
    * know them by it.
    */
   identify?(key: string, etag: string): string | undefined
-  /** Says what is unusual about reading objects below a prefix, such as that it takes more than it should. */
+  /** Returns warnings about unusual costs of reading objects below a prefix. */
   warnings?(prefix: string, options?: StoreOptions): Promise<string[]>
   /** Size and version of an object, `undefined` when there is none. */
   stat(key: string, options?: ReadOptions): Promise<ObjectInfo | undefined>
@@ -256,14 +256,15 @@ export interface Store {
   /**
    * Copies an object within the store, replacing another one, without the bytes passing through this process.
    * Optional: others read the bytes and write them.
-   * @returns false where there is no such object
-   * @throws ConflictError when `ifMatch` names another version of what is copied
+   * @returns false if the object does not exist
+   * @throws ConflictError if the copied object does not have the version `ifMatch`
    */
   copy?(from: string, to: string, options?: RangeOptions): Promise<boolean>
   /**
-   * Renames an object, or a folder with all that is in it, as one step. Optional: stores of files have it.
-   * @returns false where there is nothing of the old name
-   * @throws ConflictError where there is something of the new name, or not the version that `ifMatch` names
+   * Renames an object, or a folder with all its content, in one step. Optional: stores of files have it.
+   * @returns false if the old name does not exist
+   * @throws ConflictError if the new name exists and `ifMatch` is omitted, or if it does not have that
+   *   version
    */
   rename?(from: string, to: string, options?: RenameOptions): Promise<boolean>
   /** Makes the folder of an object, and those above it; for stores that do not do so by themselves. */
@@ -292,19 +293,19 @@ export interface Store {
    * may answer with a page for what it does not have: a name that nothing has tells.
    */
   answersAlike?(key: string, other: string, options?: ReadOptions): Promise<boolean>
-  /** False where references in its objects must not be followed, since they may name any place. */
+  /** False if references in its objects must not be followed, because they may name any place. */
   readonly followsReferences?: boolean
-  /** Whether keys are paths of Windows: a backslash separates names there, and some names are devices. */
+  /** Whether keys are Windows paths: a backslash separates names there, and some names are devices. */
   readonly windowsNames?: boolean
-  /** Whether keys are URLs: names below a place are percent-encoded in them. */
+  /** Whether keys are URLs, with percent-encoded names. */
   readonly urlNames?: boolean
   /**
-   * Tells which names are one to this place, by trying it beside `near`. Optional: a store without this
-   * method tells all names apart, and an object may have the name of a folder.
+   * Returns which names this place treats as equal, after a test beside `near`. Optional: a store without
+   * this method distinguishes all names, and allows an object with the name of a folder.
    */
   foldedNames?(near: string): Promise<FoldedNames>
   /**
-   * The absolute path of a key with all links in it followed, as far as the path exists. Optional: stores
+   * Returns the absolute path of a key with all links followed, as far as the path exists. Optional: stores
    * without links omit it.
    */
   realPath?(key: string): Promise<string>

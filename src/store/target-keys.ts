@@ -4,16 +4,16 @@ import type { FoldedNames, Store } from './store.ts'
 
 /**
  * Joins a root and the keys of all objects that are about to be written below it, and checks them together.
- * @returns the joined keys, in the order given
- * @throws FormatError for keys that lead out of the root, and for those that the place cannot hold together:
- *   it cannot tell them apart, or one is an object and the folder of another
+ * @returns the joined keys, in the given order
+ * @throws FormatError for keys that lead out of the root, and for keys that the place cannot hold together:
+ *   names that it treats as equal, or an object with the name of a folder
  */
 export async function targetKeys(store: Store, root: string, keys: readonly string[]): Promise<string[]> {
   const options = { windowsNames: store.windowsNames, file: store.describe(root) }
   const joined = keys.map((key) => joinForeignKey(root, key, options))
   if (store.foldedNames === undefined) return joined
   const first = clashIn(keys, { case: true, unicode: true })
-  // Only a place that folds names has to be asked, and asking writes to it.
+  // Only a place that treats some names as equal needs this test, which writes to it.
   const clash = first && (first.isFolder ? first : clashIn(keys, await store.foldedNames(joined[0]!)))
   if (clash === undefined) return joined
   const [a, b] = clash.keys.map((key) => JSON.stringify(key))
@@ -28,11 +28,11 @@ export async function targetKeys(store: Store, root: string, keys: readonly stri
 
 interface Clash {
   readonly keys: readonly [string, string]
-  /** One of them is an object, and the folder of the other. */
+  /** Whether one of them is an object with the name of the other's folder. */
   readonly isFolder: boolean
 }
 
-/** Finds two keys, or folders of theirs, that are one under these rules. */
+/** Finds two keys, or folders of them, that are equal under these rules. */
 function clashIn(keys: readonly string[], folds: FoldedNames): Clash | undefined {
   const known = new Map<string, string>()
   const folders = new Set<string>()

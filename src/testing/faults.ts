@@ -33,13 +33,13 @@ export interface Operation {
 }
 
 /**
- * The ways in which an operation may go wrong:
+ * Kinds of faults of an operation:
  *
  * - `delay`: it takes longer
  * - `error`: it fails and nothing has happened
  * - `lost`: a write is carried out, or refused, but its answer is lost: the caller is told that it failed
  * - `late`: a write is reported as failed and carried out afterwards
- * - `short`: a read gives the first half of the bytes
+ * - `short`: a read returns the first half of the bytes
  * - `mixed`: the second half of what is read is of the version that was replaced last
  * - `crash`: this operation and all that follow fail, and stages are left behind, as when the process is
  *   killed

@@ -30,8 +30,8 @@ export interface OpenNetcdfOptions {
   readonly budget?: MemoryBudget | undefined
   readonly signal?: Signal | undefined
   /**
-   * Statuses by which the server of a URL says that there is no such object; 404 and 410 by default. Reads
-   * confirm all others by a known object. For a store of yours, pass it to the store.
+   * HTTP statuses that mean "not found" for a URL. Default: 404 and 410. After any other status, the read
+   * confirms the absence by a known object. For a store of your own, pass the option to the store.
    */
   readonly notFound?: readonly number[] | undefined
 }
@@ -96,11 +96,10 @@ export type OpenBuffer = AsyncBuffer & Pick<BlockOrigin, 'local' | 'recycle'> & 
 
 /**
  * Opens a classic NetCDF file (CDF-1 or CDF-2). Reads the header only; the variables are lazy arrays on the
- * file. Missing are elements equal to `_FillValue`, to one of `missing_value` and, where there is no
- * `_FillValue`, to the default fill value of the type (of all but `byte` and `char`, which have none that
- * says so). What lies outside `valid_min`, `valid_max` and `valid_range` is not: these are attributes like
- * any. `char` variables are arrays of strings: of texts, where their last dimension is the length of these,
- * else of single characters.
+ * file. Elements equal to `_FillValue` or to one of `missing_value` are missing. Without `_FillValue`,
+ * elements equal to the default fill value of the type are missing, too, except for `byte` and `char`.
+ * `valid_min`, `valid_max` and `valid_range` are not applied. `char` variables are arrays of strings: of
+ * whole texts if the last dimension is the length of texts, otherwise of single characters.
  * @throws FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for NetCDF-4 and
  *   CDF-5
  */

@@ -118,8 +118,8 @@ function place(
   lengths: ReadonlySet<number>,
 ): VariableLayout {
   const names = variable.dimensionIds.map((id) => header.dimensions[id]!.name)
-  // Characters make texts along a dimension that is the length of these; but records stay apart, also where
-  // each is one character.
+  // Characters are joined along a dimension that is the length of texts. Records are never joined, even if
+  // each record is one character.
   const joins = variable.type === 'char' && slabShape.length > 0 && lengths.has(variable.dimensionIds.at(-1)!)
   const shape = joins ? slabShape.slice(0, -1) : slabShape
   const elementBytes = joins ? slabShape.at(-1)! : TYPE_BYTES[variable.type]

@@ -136,7 +136,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     this.dimensionNames = dimensionNames
     this.fillValue = fillValue as ScalarOf<D> | undefined
     this.attrs = namedAttributes(attrs)
-    // JSON has no types: valid ranges say by theirs which values they bound.
+    // JSON has no types, but the type of a valid range decides whether it bounds packed or unpacked values.
     Object.defineProperty(this.attrs, 'isFloat', { value: (name: string) => isFloatIn(this.metadata.attrs, name) })
     this.label = label
     this.opened = opened
@@ -170,12 +170,12 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     return this.#plan.levels.length === 0 ? undefined : clippedGrid(this.#layout.objects)
   }
 
-  /** How many objects the metadata tell of, whether they are there or not. */
+  /** Number of objects that the metadata describe, whether they exist or not. */
   get objectCount(): number {
     return this.#layout.objects.count
   }
 
-  /** The keys of these objects. */
+  /** Yields the keys of these objects. */
   *objectKeys(): Generator<string, void> {
     const { objects, keyOf } = this.#layout
     for (let object = 0; object < objects.count; object++) yield keyOf(objects.index(object))

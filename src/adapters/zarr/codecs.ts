@@ -243,7 +243,7 @@ function packbits(chain: Chain, configuration: Configuration): Step {
   return packbitsStep()
 }
 
-/** Other names that writers had for paddings. */
+/** Other names that writers used for paddings. */
 const PADDINGS: Readonly<Record<string, BitField['padding']>> = {
   none: 'none',
   first_byte: 'first_byte',
@@ -252,7 +252,7 @@ const PADDINGS: Readonly<Record<string, BitField['padding']>> = {
   end_byte: 'last_byte',
 }
 
-/** `packbits` of version 3, which makes bytes of elements by itself. */
+/** Codec `packbits` of version 3, which converts elements to bytes itself. */
 function bitField(chain: Chain, configuration: Configuration): Step {
   const fail = (text: string, actual: unknown): never => {
     throw new HyperslabError('CodecError', `packbits: ${text}`, { actual })

@@ -15,7 +15,7 @@ import { ObjectWriter } from './write/object-writer.ts'
 
 /** Options of `createZarr`: what the group is to have, and how it is opened. */
 export interface CreateZarrOptions extends NewZarrGroup, Omit<OpenZarrOptions, 'mode' | 'kind' | 'names'> {
-  /** Replaces what is there, with all that is in it, where that is a Zarr array or group. */
+  /** Whether to replace an existing Zarr array or group with all its content. */
   readonly overwrite?: boolean | undefined
 }
 
@@ -33,9 +33,9 @@ export function newNodes(store: Store, root: string, signal?: Signal): NodeWrite
 }
 
 /**
- * Makes a group of version 3 at a place, and opens it to be written to.
- * @param replace has a group written in place of what is there
- * @throws AlreadyExistsError; ReadOnlyError; InvalidArgumentError; what `replace` throws
+ * Creates a group of version 3 at a place, and opens it for writing.
+ * @param replace writes the group in place of the existing store
+ * @throws AlreadyExistsError; ReadOnlyError; InvalidArgumentError; errors of `replace`
  */
 export async function createNode(
   store: Store,

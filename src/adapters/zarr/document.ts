@@ -6,7 +6,7 @@ export type JsonObject = Readonly<Record<string, unknown>>
 
 /** More axes than numpy has make no sense, and take time. */
 const MAX_AXES = 64
-/** Codecs that follow each other. */
+/** Maximum number of codecs in a chain. */
 const MAX_CODECS = 64
 /** Characters of a value that a message shows. */
 const SHOWN = 80
@@ -55,7 +55,7 @@ export const asLength = (value: unknown, what: string): number =>
     ? (value as number)
     : badMetadata(`${what} must be an integer from 0, got ${showJson(value)}`, value)
 
-/** @throws FormatError unless it is a list of at most 64 codecs: each goes over every chunk */
+/** @throws FormatError unless it is a list of at most 64 codecs, because each codec processes every chunk */
 export function asCodecs(value: unknown, what: string): readonly unknown[] {
   const codecs = asList(value, what)
   if (codecs.length > MAX_CODECS) badMetadata(`${what} has ${codecs.length} codecs, more than ${MAX_CODECS}`, codecs.length)

@@ -84,19 +84,22 @@ export function packbitsStep(): Step {
   }
 }
 
-/** How a bit field lies in elements, and where a byte says how many bits of the last byte are padding. */
+/** Position of a bit field in elements, and of the byte that counts the padding bits of the last byte. */
 export interface BitField {
   /** Bytes of an element. */
   readonly bytes: number
-  /** Of an element, from the least significant: the first and the last that are stored. */
+  /** First and last stored bit of an element, counted from the least significant bit. */
   readonly firstBit: number
   readonly lastBit: number
-  /** Bits above the last one are copies of it. */
+  /** Whether the bits above the last one are copies of it. */
   readonly isSigned: boolean
   readonly padding: 'none' | 'first_byte' | 'last_byte'
 }
 
-/** Bits of elements one behind the other, the least significant first, as version 3 packs them. */
+/**
+ * Returns the step that packs bits of elements one after the other, least significant bit first, as version 3
+ * does.
+ */
 export function bitFieldStep({ bytes, firstBit, lastBit, isSigned, padding }: BitField): Step {
   const width = lastBit - firstBit + 1
   const paddingBytes = padding === 'none' ? 0 : 1

@@ -68,10 +68,10 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Gives the array another shape: all lengths, or those of some axes by number or name (`{ time: 24 }`).
-   * What is added is the fill value; what is cut off is gone, and comes back as fill. Chunks keep their
-   * shape. Handles of what was opened together see the new shape at once. Processes that resize an array, or
-   * append to it, take turns; others may write elements meanwhile.
+   * Changes the shape of the array: all lengths, or those of some axes by number or name (`{ time: 24 }`).
+   * New elements have the fill value. Elements beyond the new shape are deleted. Chunks keep their shape.
+   * Handles that were opened together see the new shape at once. Processes that resize an array, or append to
+   * it, take turns; others may write elements meanwhile.
    * @throws ReadOnlyError; InvalidArgumentError for axes that do not exist; ConflictError when another
    *   process has taken over because this one was stopped for too long; UnsupportedError for rectilinear
    *   chunks, and on stores without conditional writes
@@ -89,12 +89,12 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Makes the array longer along an axis (a number or name) and writes there: elements in C order or a
-   * tensor, of the shape of the array in all other axes. They are stored before the array is longer. Each of
-   * several appends, of this process or of others, gets a place of its own; they take turns. A process that
-   * was killed meanwhile is succeeded after 10 seconds.
-   * @throws InvalidArgumentError, before anything is written, when the values do not fit; else as `resize`
-   *   and `set`
+   * Extends the array along an axis (a number or name) and writes the new elements: values in C order or a
+   * tensor, with the shape of the array in all other axes. The elements are stored before the array grows.
+   * Concurrent appends, of this process or of others, take turns, and each gets rows of its own. If a process
+   * is killed during its append, the next one takes over after 10 seconds.
+   * @throws InvalidArgumentError, before anything is written, when the values do not fit; otherwise the
+   *   errors of `resize` and `set`
    * @example
    * const group = await createZarr({ store: new MemoryStore(), path: 'a.zarr' })
    * const x = await group.createArray('x', { dtype: 'int8', shape: [0, 3], chunks: [2, 3] })
@@ -197,7 +197,7 @@ export class ZarrStore {
     this.opened.checkOpen()
     const settle = this.opened.absences.begin()
     const node = await this.#hierarchy.node(path)
-    // At the place itself nothing was read that could tell whether there is anything.
+    // For the place itself, no read has shown yet whether a node exists.
     if (node !== undefined || path !== '') await settle()
     return node ?? this.unknown(path)
   }

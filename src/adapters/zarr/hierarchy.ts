@@ -31,7 +31,7 @@ export interface HierarchyOptions {
   readonly names?: readonly string[] | undefined
   /** False to read the metadata of each node, even where they lie together in one object. Default: true. */
   readonly consolidated?: boolean | undefined
-  /** Bytes that one object of metadata may have. Default: 16 MiB. */
+  /** Maximum size of one metadata object in bytes. Default: 16 MiB. */
   readonly metadataBytes?: number | undefined
 }
 
@@ -77,7 +77,7 @@ const V2_OBJECTS = { '.zarray': 'array', '.zgroup': 'group', '.zattrs': 'attribu
 export class Hierarchy {
   readonly #reader: MetadataReader
   readonly #options: HierarchyOptions
-  /** Metadata that lay together. */
+  /** Metadata that were read from one object, such as consolidated metadata. */
   readonly #known = new Folder()
   /** The names of the options, once they are asked for. */
   #named: Folder | undefined
@@ -214,8 +214,8 @@ export class Hierarchy {
   }
 
   /**
-   * Keeps the documents of nodes below a path.
-   * @param bare is told of each group that has none of its own
+   * Stores the documents of nodes below a path.
+   * @param bare called for each group without a document of its own
    */
   #keep(path: string, byPath: ReadonlyMap<string, NodeDocuments>, what: string, bare: (folder: Folder) => void): void {
     let most = byPath.size + MAX_BARE_GROUPS
@@ -224,7 +224,7 @@ export class Hierarchy {
       bare(folder)
     }
     const root = this.#known.at(path)
-    // A path that is too long is kept by its first name, and refused when that is asked for.
+    // A path that is too long is stored under its first name. Opening that name throws the error.
     for (const [name, documents] of byPath)
       if (name.length > MAX_PATH_LENGTH) root.at(name.split('/', 1)[0]!)
       else root.at(name, grow).documents = documents
@@ -267,7 +267,7 @@ export class Hierarchy {
   }
 }
 
-/** What is known of a path and of those below it. */
+/** Known metadata of a path and of the paths below it. */
 class Folder {
   documents: NodeDocuments | undefined
   /** Whether the documents of all nodes below are known. */
@@ -278,7 +278,7 @@ class Folder {
     return this.#folders?.keys() ?? []
   }
 
-  /** The folder at a path below, made where there is none. */
+  /** Returns the folder at a path below, and creates it if it does not exist. */
   at(path: string, grow?: (folder: Folder) => void): Folder {
     let folder: Folder = this
     for (const name of namesOf(path)) {
@@ -294,7 +294,7 @@ class Folder {
     return folder
   }
 
-  /** What is known of a path below; all that is below a complete folder is. */
+  /** Returns the known metadata of a path below. Below a complete folder, all metadata are known. */
   find(path: string): Pick<Folder, 'documents' | 'isComplete' | 'names'> {
     let folder: Folder = this
     let { isComplete } = folder
@@ -316,7 +316,7 @@ function folderOf(paths: Iterable<string>): Folder {
   return root
 }
 
-/** Names of what may be nodes: not empty, and none of the objects that metadata are. */
+/** Returns the names that can be nodes: not empty, and not the name of a metadata object. */
 const nodesAmong = (names: Iterable<string>): Set<string> =>
   new Set([...names].filter((name) => name !== '' && name !== 'zarr.json' && !/^\.z(array|group|attrs|metadata)$/.test(name)))
 

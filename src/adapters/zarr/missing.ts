@@ -22,13 +22,13 @@ export interface MissingFacts {
 }
 
 /**
- * The missing elements as xarray has them. In version 2 the fill value of arrays whose axes have names is
- * one; in version 3, where chunks need a fill value, the attribute `_FillValue` says it. Values of
- * `missing_value` are missing, too. Where axes have no names, as in images, nothing is missing. Of times only
- * what is no time is, in every array.
+ * Returns the missing elements by the rules of xarray. In version 2, the fill value is missing if the axes of
+ * the array have names. In version 3, the attribute `_FillValue` names the missing value, because chunks
+ * always need a fill value. Values of `missing_value` are missing, too. If axes have no names, as in images,
+ * nothing is missing. Of times, only NaT is missing, in every array.
  *
- * The default fill value of netCDF is missing in version 3 without `_FillValue`, too: copies of NetCDF files
- * name it in no attribute, as the files themselves.
+ * In version 3 without `_FillValue`, the default fill value of netCDF is missing, too: copies of NetCDF files
+ * name it in no attribute, like the files themselves.
  */
 export function parseMissing({ version, type, fillValue, attrs, isNamed }: MissingFacts): Missing {
   if (type.kind === 'datetime' || type.kind === 'timedelta') return { values: [NOT_A_TIME], nan: false }
@@ -44,7 +44,7 @@ export function parseMissing({ version, type, fillValue, attrs, isNamed }: Missi
   return named.length === 0 ? NOTHING : withoutNaN(named)
 }
 
-/** Whether unwritten elements of a NetCDF file have this value. All values of bytes are valid. */
+/** Whether this value is the one that the netCDF library stores in unwritten elements. Bytes have none. */
 const isDefaultFill = ({ kind, dtype }: StoredType, value: Scalar | undefined): boolean =>
   (kind === 'int' || kind === 'float') &&
   dtype !== 'int8' &&

@@ -102,7 +102,10 @@ export function checkOpening({ limits, codecs = [] }: Pick<OpenZarrOptions, 'lim
 /** The root of keys of a place, without slashes at its end. */
 export const rootOf = (path: string): string => withoutEndings(path, '/')
 
-/** Reads metadata below a root. The first object that is read is the one that absences are confirmed by. */
+/**
+ * Reads metadata below a root. The first object that is read becomes the known object, which confirms
+ * absences.
+ */
 export function readerOf(
   { store, absences }: Pick<OpenedStore, 'store' | 'absences'>,
   root: string,

@@ -52,7 +52,7 @@ export class OpenedStore {
   /** The tables of shards, by object and place in it. */
   readonly tables: ByteCache<string, KnownTable> = new ByteCache(TABLE_BYTES)
   readonly tableReads: SingleFlight<string, KnownTable | undefined> = new SingleFlight()
-  /** Absences that the server has not proved; each run settles those that it met. */
+  /** Absences that the server has not proved. Each run confirms its own ones before it ends. */
   readonly absences: Absences
   #absent = new Set<string>()
   /** Objects that were written, counted: one of them may have been absent when another call asked for it. */

@@ -73,8 +73,8 @@ export class ReferenceStore implements Store {
   }
 
   /**
-   * Reads the names of references. What one says is parsed when it is asked for.
-   * @throws FormatError for bytes that are no JSON of references; UnsupportedError for `gen`, and for other
+   * Reads the names of references. Each reference is parsed on first use.
+   * @throws FormatError if the bytes are not JSON of references; UnsupportedError for `gen` and for other
    *   versions; TooLargeError for more than 2^23 references
    */
   static async open(json: Uint8Array, place: ReferencePlace, signal?: Signal): Promise<ReferenceStore> {
@@ -179,7 +179,7 @@ export class ReferenceStore implements Store {
     })
   }
 
-  /** The object that the JSON itself has: text, base64, or, of metadata, JSON. */
+  /** Returns the object that the JSON itself contains: text, base64 or, for metadata, JSON. */
   #inlineBytes(key: string): Uint8Array | undefined {
     const bytes = this.#references.bytesOf(key)!
     if (bytes[0] === OPEN_OBJECT) return bytes.slice()
@@ -233,14 +233,14 @@ export class ReferenceStore implements Store {
     if (scheme === 'file') {
       if (!isLocal) unsupported(`references that are no file of this machine name one: ${given}`, given)
       const [written, decoded = written] = pathsOfFileUrl(given)
-      // fsspec takes the path as it is written: then there is such a file.
+      // fsspec takes the path as it is written, if such a file exists.
       const isWritten = written === decoded || (await home.store.stat(written!)) !== undefined
       return { store: home.store, path: isWritten ? written! : decoded! }
     }
     if (scheme === 's3' && base !== undefined && given.startsWith(bucketOf(base))) {
       return { store: home.store, path: given.slice(bucketOf(base).length) }
     }
-    // A relative name is no URL with a fragment, and a percent sign in it need not encode anything.
+    // A relative name is not a URL: it has no fragment, and a percent sign in it may encode nothing.
     const name = scheme === undefined ? given.replaceAll('#', '%23').replace(/%(?![0-9a-f]{2})/gi, '%25') : given
     const { href, origin, protocol, search } = parseUrl(name, base)
     if (!isHttp(protocol))
@@ -266,7 +266,7 @@ interface Opened<T> {
 }
 
 const [QUOTE, OPEN_OBJECT] = [34, 123]
-/** References of one list: of each, its name and its place in the JSON are kept. */
+/** Maximum number of references in one list. Of each, the name and its position in the JSON are kept. */
 const MOST_REFERENCES = 2 ** 23
 
 const INLINE = 'inline'

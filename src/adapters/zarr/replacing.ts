@@ -2,15 +2,15 @@ import { HyperslabError } from '../../core/errors.ts'
 import { member } from '../../core/member.ts'
 import { isObject, type JsonObject } from './document.ts'
 
-/** Node type of the root of a hierarchy while another one takes its place. Readers know no such type. */
+/** Node type of a root during a replacement of its hierarchy. Readers refuse this type. */
 const REPLACING = 'hyperslab.replacing'
-/** Characters of the command that a message shows. */
+/** Number of characters of the command that a message shows. */
 const SHOWN = 200
 
-/** Metadata of the root of a hierarchy while another one takes its place. */
+/** Metadata of a root during a replacement of its hierarchy. */
 export const replacingDocument = (command: string): JsonObject => ({ zarr_format: 3, node_type: REPLACING, command })
 
-/** Whether metadata are those of a root whose replacement has not ended. */
+/** Whether metadata belong to a root whose replacement has not ended. */
 export const isReplacing = (metadata: unknown): metadata is JsonObject =>
   isObject(metadata) && member(metadata, 'node_type') === REPLACING
 

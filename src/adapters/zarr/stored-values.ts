@@ -161,9 +161,9 @@ export function lengthPrefixedStep(name: string, count: number): Step {
 }
 
 /**
- * Values of their own lengths brought back from another order.
- * @param count of values
- * @param findPlaces returns for each value in C order the one it is stored at; called when they are needed
+ * Returns the step that restores the C order of values of variable length.
+ * @param count number of values
+ * @param findPlaces returns the stored position of each value in C order; called on first use
  */
 export function reorderStep(name: string, count: number, findPlaces: () => Float64Array): Step {
   let places: Float64Array | undefined
@@ -171,7 +171,8 @@ export function reorderStep(name: string, count: number, findPlaces: () => Float
     name,
     encodedBytes: (bytes) => bytes,
     decode(stored) {
-      // The shape is what metadata claim: places are found where there are as many elements.
+      // The shape comes from the metadata and may be wrong. Places are therefore computed only if there are
+      // as many elements.
       const head = OFFSET_BYTES * (count + 1)
       if (stored.length < head) throw wrongLength(name, stored.length, head)
       places ??= findPlaces()

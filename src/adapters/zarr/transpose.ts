@@ -49,7 +49,7 @@ export function placesOf(order: readonly number[], shape: readonly number[]): Fl
   for (const [axis, length] of shape.entries()) {
     if (length === 1) continue
     const stride = stored[order.indexOf(axis)]!
-    // From the end: each place is read before others take the room that it has.
+    // Runs from the end, so that each place is read before other values overwrite it.
     for (let at = count - 1; at >= 0; at--)
       for (let i = length - 1; i >= 0; i--) places[at * length + i] = places[at]! + i * stride
     count *= length

@@ -55,10 +55,10 @@ export function parseArrayV2(metadata: unknown, attributes: unknown): ZarrArrayM
   }
 }
 
-/** Where version 2 has the names of dimensions, which are no attribute of the data. */
+/** Attribute of version 2 with the names of dimensions. It is not an attribute of the data. */
 export const DIMENSIONS = '_ARRAY_DIMENSIONS'
 
-/** Whether the attribute `_FillValue` means nothing: the metadata have another fill value, which counts. */
+/** Whether the attribute `_FillValue` is ignored, because the metadata have a different fill value. */
 function isIdle(attrs: JsonObject, fillValue: ScalarOf<DType> | undefined, type: StoredType): boolean {
   if (fillValue === undefined) return false
   const { values, nan } = parseMissing({ version: 3, type, fillValue, attrs: { _FillValue: attrs['_FillValue'] }, isNamed: true })

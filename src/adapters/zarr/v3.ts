@@ -89,7 +89,7 @@ export function checkMembers(members: JsonObject, known: readonly string[]): voi
 export function parseCodecs(value: unknown): CodecMetadata[] {
   const codecs = asCodecs(value, 'codecs').map((codec) => {
     const { name, configuration } = parseNamed(codec, 'a codec')
-    // The filter of numcodecs packs in another way than the codec of this name, which always has a padding.
+    // The filter `packbits` of numcodecs differs from the codec of the same name, which always has a padding.
     if (name === 'packbits') return { name, configuration: { padding_encoding: 'none', ...configuration } }
     return { name: name.replace(/^numcodecs\./, ''), configuration }
   })

@@ -151,7 +151,7 @@ export async function verifyNode(
       await using apart = await open({ consolidated: false })
       for (const finding of await compareConsolidated(tree, apart)) report.add({ ...finding, file })
     }
-    // All of them are of one store.
+    // All arrays are of one store.
     const settle = arrays[0]?.index.opened.absences.begin()
     const total = arrays.reduce((sum, { chunks }) => sum + chunks.count, 0)
     let done = 0

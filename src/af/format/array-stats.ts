@@ -5,7 +5,7 @@ import { string } from '../rkyv/string.ts'
 import type { StatValue } from './footer-values.ts'
 
 /**
- * Statistics of one array. Counts are those in the file, which are wrong in some: see the format's trust rule
+ * Statistics of one array. The counts are stored values and wrong in some files: see the format's trust rule
  * for statistics.
  */
 export interface ArrayStats {

@@ -4,7 +4,7 @@ import { HyperslabError } from '../../core/errors.ts'
 export const FOOTER_MAGIC = 'ARRF'
 /** Last four bytes of a `.stats` file. */
 export const STATS_MAGIC = 'ARST'
-/** Last four bytes under the name of a container while another one, with its sidecars, takes its place. */
+/** Last four bytes of a container during its replacement, together with its sidecars. */
 export const REPLACING_MAGIC = 'ARRP'
 export type Magic = typeof FOOTER_MAGIC | typeof STATS_MAGIC
 

@@ -24,13 +24,13 @@ import { readChunks } from './footer-chunks.ts'
 import { type FillValue, fillValueLayout, type StatValue } from './footer-values.ts'
 
 /*
- * Footers of version 6: one file that is written once. Strings of attributes lie in a pool, which the keys
- * share, and statistics beside the arrays.
+ * Footers of version 6, whose files are written once. Strings of attributes are in a pool, which the keys
+ * share. Statistics are stored beside the arrays.
  */
 
 type PooledValue = { type: 'string'; value: number } | { type: 'string[]'; value: Uint32Array } | AttributeValue
 
-/** 24 bytes; strings are indices into the pool, one at +4, those of a list at +8. */
+/** 24 bytes. Strings are indices into the pool: a single one at +4, a list at +8. */
 const pooledValueLayout = union('attribute value', 'type', {
   ...VARIANTS,
   string: struct({ value: uint32 }),
@@ -73,10 +73,11 @@ const rootLayout = struct({
 })
 
 /**
- * The footer of version 6 in a payload, checked: no number in it contradicts another, or the file.
- * @param dataBytes bytes in front of the payload
- * @param report takes what contradicts; throws it unless given
- * @throws FormatError when the bytes are no footer; with the array or block and the numbers where they lie
+ * Returns the footer of version 6 in a payload. Checks that no number in it contradicts another one or the
+ * file.
+ * @param dataBytes number of bytes in front of the payload
+ * @param report called for each contradiction. Default: throws it
+ * @throws FormatError when the bytes are not a footer; names the array or block and the numbers
  */
 export function readFooter6(payload: Uint8Array, dataBytes: number, typeDepth?: number, report: FooterReport = raise): Footer {
   const { blocks, strings, values, arrays } = unarchive('footer', rootLayout, payload, typeDepth)
@@ -109,7 +110,7 @@ function withStrings(value: PooledValue, strings: readonly string[], index: numb
   return value as AttributeValue
 }
 
-/** Blocks are known by their positions, lie apart from each other, and are not empty. */
+/** Checks that blocks are known by their positions, do not overlap, and are not empty. */
 function checkBlocks(blocks: readonly BlockMeta[], report: FooterReport): void {
   const wrong = (text: string, actual: unknown, expected: unknown): void =>
     report(new HyperslabError('FormatError', text, { actual, expected }))
@@ -125,7 +126,7 @@ function checkBlocks(blocks: readonly BlockMeta[], report: FooterReport): void {
   placed.sort((a, b) => a.fileOffset - b.fileOffset)
   for (let i = 1; i < placed.length; i++) {
     const [before, block] = [placed[i - 1]!, placed[i]!]
-    // Compared without a sum, which could be beyond 2^53.
+    // Compared without a sum, which could exceed 2^53.
     if (before.compressedBytes <= block.fileOffset - before.fileOffset) continue
     const text = `blocks ${before.index} and ${block.index} overlap: ${before.compressedBytes} bytes at ${before.fileOffset}, and ${block.compressedBytes} at ${block.fileOffset}`
     wrong(text, block.fileOffset, before.fileOffset + before.compressedBytes)
@@ -153,14 +154,16 @@ function checkArrays({ arrays, attributeKeys, attributeValues }: Footer, report:
 /** @returns whether there is a grid of chunks */
 function checkShapes({ shape, chunkShape, dimensionNames }: ArrayMeta, wrong: Wrong): boolean {
   const rank = shape.length
-  // Other programs of this version always write a name for each axis.
+  // Other programs always write a dimension name for each axis in this version.
   if (dimensionNames.length === 0 && rank > 0) wrong(`${rank} axes, but 0 dimension names`, 0, rank)
   const axis = chunkShape.findIndex((length, axis) => length === 0 && shape[axis] === 0)
   if (axis >= 0) wrong(`axis ${axis} has chunks of length 0, expected 1 or more`, 0)
   return chunkShape.length === rank && chunkShape.every((length) => length > 0) && Number.isSafeInteger(sizeOf(shape))
 }
 
-/** Chunks lie in the grid, each once, ascending, with the bytes that their elements take. */
+/**
+ * Checks that each chunk lies in the grid, occurs once, in ascending order, and has the size of its elements.
+ */
 function checkChunks(array: ArrayMeta, wrong: Wrong): void {
   const { dtype, chunks } = array
   const { length, rank, coords, sizes } = chunks
@@ -192,7 +195,7 @@ function checkChunks(array: ArrayMeta, wrong: Wrong): void {
 
 const isText = (kind: string): boolean => kind === 'string' || kind === 'binary'
 
-/** Kinds of bounds by type; integers and floats by the beginning of their names. */
+/** Returns the kind of bounds of a type. Integers and floats are known by the beginning of their names. */
 function boundsKind(kind: string): StatValue['kind'] | undefined {
   if (isText(kind)) return 'bytes'
   if (kind === 'bool' || kind.startsWith('uint')) return 'uint'
@@ -201,7 +204,7 @@ function boundsKind(kind: string): StatValue['kind'] | undefined {
   return kind === 'timestamp_ns' ? kind : undefined
 }
 
-/** Statistics that contradict the array would give wrong answers without a read. */
+/** Checks the statistics against the array, because wrong ones would give wrong answers without a read. */
 function checkStats({ name, dtype, shape, stats }: ArrayMeta, wrong: Wrong): void {
   if (stats == null) return
   const elements = BigInt(sizeOf(shape))
@@ -216,7 +219,7 @@ function checkStats({ name, dtype, shape, stats }: ArrayMeta, wrong: Wrong): voi
   }
 }
 
-/** Every index lies in its pool; no key, as a text, is there twice. */
+/** Checks that every index lies in its pool, and that no key, as a text, occurs twice. */
 function checkAttributes(
   { attributes: { keys, values } }: ArrayMeta,
   strings: readonly string[],

@@ -36,7 +36,7 @@ export interface Footer {
 }
 
 /**
- * 4 and 5 have the same bytes, but 4 has fewer attribute types. A file of 6 has no layers.
+ * Versions 4 and 5 have the same layout, but 4 has fewer attribute types. A file of version 6 has no layers.
  */
 export type FooterVersion = 4 | 5 | 6
 
@@ -62,7 +62,7 @@ export interface ArrayMeta {
   /** A tombstone: the array of this name in the layers below no longer exists. */
   deleted: boolean
   attributes: AttributePairs
-  /** Only in version 6, which keeps statistics in the footer; `null` where the writer knew none. */
+  /** Only in version 6, which stores statistics in the footer; `null` if the writer had none. */
   stats?: ArrayStats | null
 }
 
@@ -136,15 +136,15 @@ export function decodeFooter(payload: Uint8Array, typeDepth?: number): Footer {
   return footer
 }
 
-/** Bytes of the root object, whose first field is the version, by version. */
+/** Size of the root object in bytes, by version. Its first field is the version. */
 const ROOT_BYTES = footerLayout.size
 const ROOT_BYTES_6 = 72
 const NARROW_ROOT_BYTES = 48
 
 /**
- * Whether the footer is one of version 6, which `footer-v6.ts` reads. Asked before any other version: in a
- * payload of version 4 or 5 a multiple of 8 lies at this position, but in one of version 6 anything may lie
- * where they have their version.
+ * Whether the footer has version 6, which `footer-v6.ts` reads. Checked before any other version, because
+ * only this check is unambiguous: payloads of versions 4 and 5 have a multiple of 8 at this position, but
+ * version 6 may have any value where they store their version.
  */
 export const isVersion6 = (payload: Uint8Array): boolean => u32BeforeEnd(payload, ROOT_BYTES_6) === 6
 
@@ -158,7 +158,7 @@ function checkVersion(payload: Uint8Array): void {
     throw new HyperslabError('UnsupportedError', text, { actual: version, expected: [4, 5, 6] })
   }
   const short = u32BeforeEnd(payload, ROOT_BYTES_6)
-  // Payloads that no version has are left to the general check of the size.
+  // The general check of the size refuses payloads that no version has.
   if (short === undefined || payload.byteLength % 8 !== 0) return
   const before = version === undefined ? '' : ` or ${version}`
   const text = `footer version ${short}${before}, expected 4, 5 or 6: a later program wrote the file, or it is damaged; update hyperslab`

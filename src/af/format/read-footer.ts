@@ -1,9 +1,9 @@
 import { checkFooter, decodeFooter, type Footer, type FooterReport, isVersion6 } from './footer.ts'
 
 /**
- * The footer in a payload, checked, of whichever version it is.
- * @param dataBytes bytes in front of the payload
- * @param report takes numbers that contradict each other; throws them unless given
+ * Reads and checks the footer in a payload, of any version.
+ * @param dataBytes number of bytes in front of the payload
+ * @param report called for numbers that contradict each other. Default: throws the error
  * @throws FormatError, UnsupportedError
  */
 export async function readFooter(

@@ -47,7 +47,7 @@ export class ArrayState {
   readonly deleted: boolean = false
   /** Statistics of chunks that were seen, by number. */
   readonly chunkStats: ReadonlyMap<number, ChunkStats> = new Map()
-  /** Statistics of the whole array, once they were taken in; its sum means nothing. */
+  /** Statistics of the whole array, once they are loaded. Their sum is undefined. */
   readonly whole: ChunkStats | undefined
   /** The `stored` whose statistics were taken in. */
   readonly described: readonly LayerChunks[] | undefined
@@ -113,7 +113,10 @@ export class ArrayState {
     factsOf(this).chunkStats.set(number, stats)
   }
 
-  /** Those of all chunks of some layers were taken in, and those of the whole array where they are known. */
+  /**
+   * Called after the statistics of all chunks of some layers were loaded, with those of the whole array if
+   * they are known.
+   */
   statsTaken(stored: readonly LayerChunks[], whole?: ChunkStats): void {
     factsOf(this).described = stored
     factsOf(this).whole = whole

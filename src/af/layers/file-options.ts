@@ -66,8 +66,8 @@ export interface OpenOptions<A extends ArrayTypes = ArrayTypes> extends FileOpti
    */
   readonly arrays?: A
   /**
-   * Statuses by which the server of a URL says that there is no such object; 404 and 410 by default. Reads
-   * confirm all others by a known object. For a store of yours, pass it to the store.
+   * HTTP statuses that mean "not found" for a URL. Default: 404 and 410. After any other status, the read
+   * confirms the absence by a known object. For a store of your own, pass the option to the store.
    */
   readonly notFound?: readonly number[] | undefined
 }

@@ -31,7 +31,7 @@ const TAIL_BYTES = 64 * 1024
 const BLOCK_META_BYTES = 56
 
 export interface LayerOptions extends ReadOptions {
-  /** Absences of files that the server does not prove. */
+  /** Absences of files that the server has not proved. */
   readonly absences?: Absences | undefined
   /** Keeps the ends of files. */
   readonly cache?: { endsOf(store: Store): Store } | undefined
@@ -119,7 +119,7 @@ export class Layer implements BlockOrigin {
         uncompressedBytes,
         codec: codec ?? 'none',
         crc: crcs[i],
-        // The crate believes this size, so that in files of version 6 both have to agree.
+        // The crate trusts this size, so in files of version 6 both sizes have to agree.
         sizeInFront: footer.version === 6 && codec === 'lz4',
         origin: this,
       })
@@ -170,7 +170,7 @@ export class Layer implements BlockOrigin {
     return present(await this.#store.getRanges!(this.key, ranges, { signal, ifMatch: this.info.etag }), this.file)
   }
 
-  /** Whether the file is one of footer version 6: written once, without layers. */
+  /** Whether the file has footer version 6, which is written once and has no layers. */
   get immutable(): boolean {
     return this.footer.version === 6
   }
@@ -254,7 +254,7 @@ export async function readEnd(
   const { bytes, size, etag } = tail
   const end = bytes.length - TRAILER_BYTES
   const footerBytes = readTrailer(bytes.subarray(Math.max(0, end)), FOOTER_MAGIC, size)
-  // A login page is never the known object: it has no trailer.
+  // A login page never becomes the known object, because it has no trailer.
   absences?.known(key, tail)
   const { room = { bytes: limits.footerBytes } } = options
   if (footerBytes > room.bytes) {

@@ -53,9 +53,9 @@ export async function loadStats(state: ArrayState, signal?: Signal): Promise<voi
 }
 
 /**
- * Statistics of a whole array from a footer of version 6, where they are exact for readers: bounds that are
- * NaN hide others, and the sign of a zero is that of one of several. Unwritten elements count as null there;
- * without a fill value they read as zeros, which join the bounds.
+ * Returns the statistics of a whole array from a footer of version 6, if they are exact for readers. NaN
+ * bounds hide others, and the sign of a zero bound is not reliable. The footer counts unwritten elements as
+ * null. Without a fill value they read as zeros, so they extend the bounds.
  */
 function wholeStats({ definition, entries }: ArrayState): ChunkStats | undefined {
   const stats = entries[0]?.layer.immutable ? entries[0].meta.stats : undefined

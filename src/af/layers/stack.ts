@@ -35,8 +35,8 @@ export class Stack {
   /** Sidecars that count for nothing on this base, by number: left over from an earlier one, or void. */
   readonly dead: readonly Layer[]
   /**
-   * Files that have the names of sidecars and are none: a file of footer version 6 is never a layer, and has
-   * none.
+   * Files that are named like sidecars but are not: a file of footer version 6 is never a layer, and has no
+   * sidecars.
    */
   readonly beside: readonly Layer[]
 
@@ -68,7 +68,7 @@ export class Stack {
     known?: Stack,
   ): Promise<Stack> {
     const { layer: last = Number.POSITIVE_INFINITY } = options
-    // Sidecars that were not found are confirmed before anything counts without them.
+    // Absences of sidecars are confirmed before any count relies on them.
     const absences = new Absences(store)
     const stack = await absences.settled(
       () => openAll(store, paths, { ...options, absences, onUnproved: absences.onUnproved, limits, last }, known),
@@ -91,12 +91,12 @@ export class Stack {
     return [...this.layers.slice(1), ...this.dead].sort((a, b) => a.number - b.number)
   }
 
-  /** Whether some number below the newest layer has no layer: nothing that ends well leaves that. */
+  /** Whether a number below the newest layer has no layer. No operation that completes leaves this state. */
   get lacksFiles(): boolean {
     return this.sidecars.filter(({ number }) => number <= this.top).length < this.top
   }
 
-  /** Why nothing can be written to the container in this state; undefined where it can. */
+  /** Reason why the container cannot be written to in this state; undefined if it can. */
   get readOnly(): string | undefined {
     const { base, beside } = this
     if (base.immutable)
@@ -134,7 +134,7 @@ export class Stack {
   }
 }
 
-/** The warning of a file that has the name of a sidecar of a container and is none. */
+/** Returns the warning for a file that is named like a sidecar of a container but is not one. */
 export const besideText = (base: Layer): string =>
   base.immutable
     ? 'has the name of a sidecar, but the container, of footer version 6, has none: nothing of it is read'

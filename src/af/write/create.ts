@@ -133,7 +133,10 @@ export async function orAlreadyThere(publish: () => Promise<unknown>): Promise<v
   }
 }
 
-/** Replacing a container must not remove a file of footer version 6: it is no layer, whatever its name. */
+/**
+ * Returns the error that keeps a file of footer version 6 from being removed: it is not a layer, whatever its
+ * name.
+ */
 function isItself({ file, number }: Layer): HyperslabError {
   const text = `${file} has the name of a sidecar, but is a file of its own, of footer version 6: move it elsewhere first`
   return new HyperslabError('AlreadyExistsError', text, { actual: number })
@@ -145,11 +148,10 @@ function alreadyThere(what: string, sidecars: readonly number[], cause?: unknown
 }
 
 /**
- * Publishes the bytes that a stage holds, a whole base, as a container. Readers see the container that was
- * there before, or this one, or, when other programs had written layers of the old one, for a moment an empty
- * one.
- * @throws AlreadyExistsError when there is a container that is not to be replaced; ConflictError when there
- *   is another version of it than the one that is
+ * Publishes the bytes of a stage, a whole base, as a container. Readers see the old container or this one. If
+ * other programs had written layers of the old one, readers may see an empty container for a moment.
+ * @throws AlreadyExistsError when a container exists that is not to be replaced; ConflictError when its
+ *   version is not that of `replaced`
  */
 async function publishStaged(files: ContainerFiles, stage: Stage, replaced: Replaced | undefined): Promise<void> {
   const { store, paths } = files
@@ -175,9 +177,9 @@ async function publishStaged(files: ContainerFiles, stage: Stage, replaced: Repl
   if (merged.length === 0) await removeDead(files, dead)
 }
 
-/** The container that is replaced, as it was when the work began. */
+/** Container to be replaced, in its state when the work began. */
 export interface Replaced {
-  /** Its version; undefined where there was none. */
+  /** Its version; undefined if it did not exist. */
   readonly etag: string | undefined
 }
 
@@ -191,10 +193,10 @@ const PIECE_BYTES = 8 * 1024 * 1024
 /**
  * Publishes the bytes of a container of a single file under another name, with its statistics. Readers of
  * that name see the whole container or none.
- * @returns what went wrong after that
- * @param replaced the container that it may take the place of; undefined where there is to be none
- * @throws AlreadyExistsError when there is a container, sidecars alone included, that is not to be replaced;
- *   ConflictError when it is no longer the version that is
+ * @returns warnings about failures after the publication
+ * @param replaced the container that may be replaced; undefined if none may exist
+ * @throws AlreadyExistsError when a container exists that is not to be replaced, even if only sidecars exist;
+ *   ConflictError when its version is not that of `replaced`
  */
 export async function publishCopy(from: Paths, to: ContainerFiles, replaced: Replaced | undefined): Promise<string[]> {
   const { store, paths } = to

@@ -28,7 +28,7 @@ export function elementwise<D extends DType>(
     write: converting.back && (async (...asked) => (await body()).writeConverted(conversion, ...asked)),
   }
   const { dtype, fillValue, missing, attrs } = kind
-  // Elements may have become missing: the convention of a format is not about them.
+  // Computed elements may be missing, and the convention of a format does not apply to them.
   const named = missing?.implied === undefined ? missing : { values: missing.values, nan: missing.nan }
   return deriveSource(source, layer, { dtype, fillValue, missing: named, attrs })
 }

@@ -9,8 +9,8 @@ interface Attributed extends MissingOf {
 }
 
 /**
- * The sign that NetCDF's `_Unsigned` gives integers in place of that of their type, in any spelling of true
- * and false; undefined where it is their own, and null for other values.
+ * Returns the sign that NetCDF's `_Unsigned` gives integers, in any spelling of true and false. Returns
+ * undefined if their type has this sign already, and null for other values of the attribute.
  */
 export function signOf(dtype: DType, given: unknown): 'signed' | 'unsigned' | undefined | null {
   const text = String(given ?? '').trim().toLowerCase() // biome-ignore format: one line
@@ -20,7 +20,7 @@ export function signOf(dtype: DType, given: unknown): 'signed' | 'unsigned' | un
   return word === 'false' && /^uint/.test(dtype) ? 'signed' : undefined
 }
 
-/** A value as an element; one of the other sign, where values are read so, is the element of its bits. */
+/** Converts a value to an element. If the values have the other sign, the element has the same bits. */
 export function elementOfSign(dtype: NumericDType, value: number | bigint, hasOtherSign: boolean): number | bigint {
   const number = Number(value)
   const wrap = 2 ** (8 * elementBytes(dtype))
@@ -32,7 +32,7 @@ export function elementOfSign(dtype: NumericDType, value: number | bigint, hasOt
   return isUnsigned ? number + wrap : number - wrap
 }
 
-/** As {@link elementOfSign}; undefined where no element equals the value. */
+/** Converts as {@link elementOfSign}; returns undefined if no element equals the value. */
 export function elementIn(dtype: NumericDType, value: number | bigint, hasOtherSign: boolean): number | bigint | undefined {
   try {
     return elementOfSign(dtype, value, hasOtherSign)

@@ -34,7 +34,7 @@ export function unpacking(
     if (Number.isNaN(value)) return fill ?? pack(value as never)
     const exact = (value - addOffset) / scaleFactor
     const whole = rounds ? Math.round(exact) + 0 : exact
-    // Numbers of the other sign become ones that the packed type does not have, and are refused.
+    // Values that the signed type does not have are moved beyond the packed type, which then refuses them.
     if (signed) return pack((whole >= -wrap / 2 && (whole < 0 || whole >= wrap / 2) ? whole + wrap : whole) as never)
     return pack((unsigned && whole < wrap && (whole < 0 || whole >= wrap / 2) ? whole - wrap : whole) as never)
   }

@@ -12,13 +12,13 @@ import type { Places } from '../places.ts'
 /** Folders, with all below them, and files. */
 export type Allowed = readonly string[]
 
-/** How often a path may be percent-encoded over and over. */
+/** Maximum number of times that a path may be percent-encoded. */
 const MOST_DECODINGS = 8
 
 /**
- * The places that a worker may touch. A location is resolved once, and its store checks each key that is read
- * or written: of files the path with all links followed, of the web each URL that is requested, those of
- * redirects too. References are refused, since they may name any place.
+ * Places that a worker may access. Each location is resolved once, and its store checks each key before a
+ * read or write. For files, it checks the path with all links followed; for the web, each requested URL and
+ * each redirect. References are refused, because they may name any place.
  */
 export class AllowedPlaces implements Places {
   readonly #allow: Allowed
@@ -28,13 +28,13 @@ export class AllowedPlaces implements Places {
     this.#allow = allow
   }
 
-  /** @throws InvalidArgumentError for a place that is not among those allowed */
+  /** @throws InvalidArgumentError for a place outside the allowed ones */
   async resolve(location: string, options: NotFoundOptions = {}): Promise<StoredAt> {
     this.#roots ??= Promise.all(this.#allow.map(identityOfRoot))
     const roots = await this.#roots
     const isAllowed = (identity: string): boolean => roots.some((root) => lies(identity, root))
     const isBucket = /^s3:/i.test(location)
-    // Requests to a bucket go to its own server, and to no other that this redirects to.
+    // Requests to a bucket go to its own server. Redirects to other servers are refused.
     let origin: string | undefined
     const allowUrl = (url: string): boolean => {
       if (!isBucket) return isAllowed(identityOfUrl(url))
@@ -56,7 +56,7 @@ export class AllowedPlaces implements Places {
     return { store: guarded, path }
   }
 
-  /** @throws InvalidArgumentError for a plan that names a place which is not among those allowed */
+  /** @throws InvalidArgumentError for a plan that names a place outside the allowed ones */
   async check({ operation, scratch }: JobPlan): Promise<void> {
     const { sources, target } = placesIn(operation)
     for (const location of [...sources, target, scratch])
@@ -64,7 +64,7 @@ export class AllowedPlaces implements Places {
   }
 }
 
-/** The one name of a key: of a file its path with all links followed, of others its URL. */
+/** Returns the unique name of a key: the path with all links followed for files, the URL otherwise. */
 async function identityOf(store: Store, key: string, method: string): Promise<string> {
   if (store.realPath === undefined) {
     const name = store.describe(key)
@@ -78,13 +78,13 @@ async function identityOf(store: Store, key: string, method: string): Promise<st
 
 const forward = (path: string): string => (/^[a-z]:\\|^\\\\/i.test(path) ? path.replaceAll('\\', '/') : path)
 
-/** The URL as it is requested, without user, query and fragment. */
+/** Returns the requested URL without user, query and fragment. */
 function identityOfUrl(text: string): string {
   const { origin, pathname } = new URL(text)
   return origin + pathname
 }
 
-/** The identity of an allowed place, without slashes at its end. */
+/** Returns the identity of an allowed place, without trailing slashes. */
 async function identityOfRoot(allowed: string): Promise<string> {
   const location = absolutePath(allowed)
   if (/^https?:\/\//i.test(location)) return withoutEndings(identityOfUrl(location), '/')
@@ -96,9 +96,9 @@ async function identityOfRoot(allowed: string): Promise<string> {
   return withoutEndings(identity, '/')
 }
 
-/** Whether an identity is one that is allowed, lies below it, or is a sidecar of a container that is. */
+/** Whether an identity is an allowed place, lies below one, or is a sidecar of an allowed container. */
 function lies(identity: string, root: string): boolean {
-  // Servers may decode what URLs leave as it is.
+  // Servers may decode characters that URL parsers leave encoded.
   if (/^https?:|^s3:/i.test(identity) && leadsUpwards(identity)) return false
   if (identity === root || identity.startsWith(`${root}/`)) return true
   const stem = root.endsWith('.af') ? root.slice(0, -'af'.length) : undefined

@@ -14,7 +14,7 @@ export interface NodeRunner extends TaskTree {
   close?(): Promise<void>
 }
 
-/** Characters of the plan of a run. */
+/** Maximum number of characters of the plan of a run. */
 const MOST_BYTES = 256 * 2 ** 20
 
 /** The plan of a run. */

@@ -27,7 +27,7 @@ export const PACKING: readonly string[] = [
   'valid_range',
 ]
 const TIME = ['units', 'calendar']
-/** Attributes of values that stand for missing ones. */
+/** Attributes that name missing values. */
 const FILLS: readonly string[] = ['_FillValue', 'missing_value']
 
 /** An array as a format has it, and its attributes where they are not those of its source. */
@@ -39,15 +39,16 @@ export interface RawVariable {
 }
 
 /**
- * A variable by the CF conventions, lazily: what is missing or outside the valid range becomes NaN, then
- * packed values are scaled, then numbers with units of time become times.
+ * Decodes a variable by the CF conventions, lazily. First, missing elements and those outside the valid range
+ * become NaN. Then packed values are scaled. Then numbers with units of time become times.
  *
- * - labels of a dimension are all valid, and the smallest int64 is no time and no length of time
- * - `scale_factor` and `add_offset` give floats of their own type (CF 8.1): float32 where both are and the
- *   packed type has at most 16 bits or is float32 itself, else float64
- * - integers that may be missing become float32 up to 16 bits, else float64; those of 64 bits, and flags,
- *   stay what they are unless they have a valid range, their missing values known as such
- * - times of the standard calendars become `timestamp_ns`; others stay numbers that know their units
+ * - labels of a dimension are all valid; among times and durations, the smallest int64 is NaT
+ * - `scale_factor` and `add_offset` give floats (CF 8.1): float32 if both are float32 and the packed type has
+ *   at most 16 bits or is float32 itself, otherwise float64
+ * - integers that may be missing become float32 up to 16 bits, otherwise float64; 64-bit integers and flags
+ *   keep their type, unless they have a valid range, and their missing values stay known
+ * - times of the standard calendars become `timestamp_ns`; times of other calendars stay numbers with known
+ *   units
  * @throws InvalidArgumentError for attributes that contradict CF; UnsupportedError for units of time that
  *   have no fixed length
  */
@@ -99,7 +100,7 @@ function decodeNumbers(whole: VariableParts, named: NamedValues | undefined): Va
     offset: told.addOffset ?? 0,
     sign: told.unsigned ? 'unsigned' : told.signed ? 'signed' : undefined,
   })
-  // Bytes whose range no signed one has are unsigned: so are what stands for missing ones.
+  // If the range of bytes exceeds 127, the bytes are unsigned, and so are their missing values.
   const hasOtherSign = bounds.hasUnsigned || told.unsigned === true || told.signed === true
   const fills = fillsOf(whole, given, hasOtherSign, warnings)
   const packing = packingOf(array.source, {
@@ -134,7 +135,7 @@ function decodeNumbers(whole: VariableParts, named: NamedValues | undefined): Va
   return { ...parts, array: new DiskArray(scaledSource(array.source, options)) }
 }
 
-/** Whether the smallest integer of 64 bits is NaT: of times, and of lengths of time. */
+/** Whether the smallest 64-bit integer is NaT, as for times and durations. */
 function isTimeLike(dtype: DType, attrs: Attrs): boolean {
   const units = attributeText(attrs, 'units') ?? ''
   const type = attributeText(attrs, 'dtype') ?? ''
@@ -151,8 +152,8 @@ const packingAttributes = ({ array: { source } }: VariableParts, named: NamedVal
 })
 
 /**
- * The values of attributes that stand for missing ones. Text among attributes of numbers equals none of them,
- * but for NaN, and so do numbers that the packed type does not have.
+ * Returns the values of attributes that name missing elements. Among numbers, texts other than NaN and
+ * numbers that the packed type does not have equal no element, so they are ignored.
  */
 function fillsOf(
   { name, array: { dtype }, attrs }: VariableParts,

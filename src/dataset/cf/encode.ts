@@ -67,7 +67,7 @@ export interface EncodedVariable {
   readonly chunks: readonly number[] | undefined
   /** What stands for missing elements. */
   readonly fill: Element | undefined
-  /** The same where no attribute names it, as none did where it was read from. */
+  /** Missing value that no attribute names, because the source named it in none, either. */
   readonly implied: Element | undefined
   /** With types where these matter. */
   readonly attrs: ReadonlyMap<string, TypedValue | unknown>
@@ -101,7 +101,7 @@ export function encodeVariable(
   if (twice !== undefined) fail(name, `'${twice}' is an attribute, and in the encoding: leave one of them out`, attrs[twice])
   const stored = given === undefined ? storedAs(array) : undefined
   const packing = packingOf(variable, encoding)
-  // Missing elements that were computed need an attribute: other programs do not know the convention.
+  // Computed missing elements need an attribute, because other programs do not know the convention.
   const implied = stored?.source.missing?.implied as Element | undefined
   const own = stored === undefined || packing.fill !== undefined ? packing.fill : missingElement(missingElements(stored.source))
   return {
@@ -134,7 +134,7 @@ interface Packing {
   readonly offset: number
   readonly isPacked: boolean
   readonly isUnsigned: boolean
-  /** Whether negative values are stored in an unsigned type. */
+  /** Whether an unsigned type stores negative values. */
   readonly isSigned: boolean
   readonly times: TimeUnits | undefined
   /** What is written for missing elements, as stored. */
@@ -175,7 +175,7 @@ function packingOf(variable: Variable, encoding: Attrs): Packing {
     signOf(dtype, encoding['_Unsigned']) ?? (encoding['unsigned'] === true && dtype === 'int8' ? 'unsigned' : undefined)
   const [isUnsigned, isSigned] = [sign === 'unsigned', sign === 'signed']
   const missing = ['_FillValue', 'fill_value', 'missing_value'].flatMap((key) => {
-    // Decoding has passed over what no element equals.
+    // Decoding has ignored values that no element equals.
     const isKnown = (value: unknown): boolean =>
       typeof value !== 'string' &&
       (encoding !== variable.encoding || elementIn(dtype as NumericDType, value as number, sign !== undefined) !== undefined)
@@ -324,7 +324,7 @@ function attributesOf(
       const list = listOf(value).map((each) =>
         isNumeric(dtype) && typeof each !== 'string' ? elementIn(dtype, each as number, hasOtherSign) : undefined,
       )
-      // xarray writes and reads NaN of JSON as text, for which it makes floats of integers.
+      // xarray writes and reads NaN in JSON as text, and would convert integers to floats for it.
       if (!isFloat(dtype) && Number.isNaN(value)) continue
       if (list.includes(undefined)) all.set(key, value)
       else
@@ -337,7 +337,9 @@ function attributesOf(
   return all
 }
 
-/** A range of JSON with the type that it has there, since the type says which values it bounds. */
+/**
+ * Returns a range from JSON with the type that it has there, because the type decides which values it bounds.
+ */
 function rangeOfType(encoding: Attrs, key: string, dtype: DType): TypedValue | unknown {
   const numbers = attributeNumbers(encoding, key)
   const value = encoding[key]
@@ -349,7 +351,7 @@ function rangeOfType(encoding: Attrs, key: string, dtype: DType): TypedValue | u
   return Array.isArray(value) ? { type: `${type}[]`, value: data } : { type, value: data[0] }
 }
 
-/** The packed type, or one that holds the numbers, too. */
+/** Returns the packed type, or a wider one if the numbers need it. */
 const integerTypeOf = (numbers: readonly (number | bigint)[], dtype: NumericDType): NumericDType => {
   const holds = (type: NumericDType): boolean =>
     numbers.every((each) => {

@@ -7,10 +7,10 @@ import { type Attrs, attributeNumbers, type TypedValues } from '../attributes.ts
 const RANGES = ['valid_range', 'valid_min', 'valid_max'] as const
 type RangeName = (typeof RANGES)[number]
 
-/** Infinities as JSON has them, which knows no such numbers: as texts. */
+/** Infinities as texts, because JSON has no such numbers. */
 const INFINITE = /^\s*([+-]?)inf(?:inity)?\s*$/i
 
-/** The numbers of a range; undefined where it is text other than that of an infinity. */
+/** Returns the numbers of a range; undefined if it is a text that is not an infinity. */
 function boundNumbers(attrs: Attrs, key: string): (number | bigint)[] | undefined {
   const value = attrs[key]
   const parts: readonly unknown[] = Array.isArray(value) ? value : [value]
@@ -22,13 +22,13 @@ function boundNumbers(attrs: Attrs, key: string): (number | bigint)[] | undefine
   return attributeNumbers({ [key]: numbers }, key)
 }
 
-/** The valid values of a variable, as its attributes have them. */
+/** Valid values of a variable, as its attributes define them. */
 export interface ValidRange {
-  /** The lowest and the highest packed value that is valid; undefined where nothing bounds them. */
+  /** Lowest and highest valid packed value; undefined if nothing bounds them. */
   readonly range: readonly [number | bigint, number | bigint] | undefined
-  /** Whether it holds values that only unsigned bytes have. */
+  /** Whether the range contains values that only unsigned bytes have. */
   readonly hasUnsigned: boolean
-  /** The attributes that bound nothing, each with the reason. */
+  /** Attributes that are ignored, each with the reason. */
   readonly warnings: readonly string[]
 }
 
@@ -36,20 +36,20 @@ export interface ValidRange {
 export interface Bounded {
   readonly name: string
   readonly dtype: NumericDType
-  /** Whether it labels its dimension: then each value is valid (CF 2.5.1). */
+  /** Whether it labels its dimension. All labels are valid (CF 2.5.1). */
   readonly isLabels: boolean
   readonly scale: number
   readonly offset: number
-  /** The sign that `_Unsigned` gives its values in place of that of their type. */
+  /** Sign that `_Unsigned` gives its values, if it differs from that of their type. */
   readonly sign: 'signed' | 'unsigned' | undefined
   readonly attrs: Attrs
   readonly typed: TypedValues | undefined
 }
 
-/** The type of an attribute. JSON tells integers from floats, but no widths. */
+/** Type of an attribute. JSON distinguishes integers and floats, but no widths. */
 type AttributeType = NumericDType | 'integer' | 'float'
 
-/** Types by how much they hold. JSON has floats as float64. */
+/** Types in ascending order of their range. Floats from JSON count as float64. */
 const WIDTHS: readonly (readonly AttributeType[])[] = [
   ['int8', 'uint8'],
   ['int16', 'uint16'],
@@ -63,7 +63,7 @@ const widthOf = (type: AttributeType): number => WIDTHS.findIndex((types) => typ
 const isFloating = (type: AttributeType): boolean => type === 'float' || (type !== 'integer' && isFloat(type))
 
 function typeOf({ attrs, typed }: Bounded, key: string): AttributeType {
-  // JSON tells no widths, whatever type its numbers are written with.
+  // JSON has no widths, so the declared types of its numbers do not count.
   const told = typed?.isFloat === undefined ? typed?.typed?.(key)?.type.replace('[]', '') : undefined
   if (told !== undefined && isNumeric(told as DType)) return told as NumericDType
   const value = attrs[key]
@@ -74,11 +74,11 @@ function typeOf({ attrs, typed }: Bounded, key: string): AttributeType {
 }
 
 /**
- * The valid range of packed values. It is packed as these are, but for a range of the wider type of
- * `scale_factor` and `add_offset`, where that is wider than the packed type: it bounds unpacked values, as
- * netCDF-Java has it. The table is in docs/formats.md.
- * @throws InvalidArgumentError for attributes of another number of values, and for ranges of which it is not
- *   clear which values they bound
+ * Returns the valid range of packed values. The range itself is packed, with one exception: if it has the
+ * wider type of `scale_factor` and `add_offset`, and this is wider than the packed type, it bounds unpacked
+ * values, as in netCDF-Java. The table is in docs/formats.md.
+ * @throws InvalidArgumentError for attributes with a wrong number of values, and for ranges that may bound
+ *   either packed or unpacked values
  */
 export function validRangeOf(variable: Bounded): ValidRange {
   const { attrs, isLabels, dtype, sign } = variable
@@ -104,7 +104,7 @@ export function validRangeOf(variable: Bounded): ValidRange {
   }
 }
 
-/** Whether an attribute is of numbers. Text bounds nothing, as in xarray and netCDF4 for Python. */
+/** Whether an attribute contains numbers. Text is ignored, as in xarray and netCDF4 for Python. */
 function isNumbers({ name, attrs }: Bounded, key: RangeName, warnings: string[]): boolean {
   const found = boundNumbers(attrs, key)
   if (found === undefined) warnings.push(`'${name}': ${key} is no number, so it bounds nothing: ${quoted(attrs[key])}`)
@@ -140,7 +140,7 @@ function isUnpacked(variable: Bounded, key: RangeName): boolean {
   const range = typeOf(variable, key)
   const isOfJson = range === 'float' || factor === 'float'
   const isSame = range === factor || (isOfJson && isFloating(range) && isFloating(factor))
-  // Of packed floats, JSON does not tell which of the two types a range has.
+  // For packed floats, JSON does not show which of the two types a range has.
   const isClear = !(isOfJson && isFloat(dtype) && isFloating(range))
   if (isClear && isSame && widthOf(factor) > widthOf(dtype)) return true
   if (isClear && (!isFloating(range) || range === dtype)) return false
@@ -148,10 +148,12 @@ function isUnpacked(variable: Bounded, key: RangeName): boolean {
   throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: range, expected: dtype })
 }
 
-/** Rounding that values of a type have, as a part of them, with some reserve. */
+/** Relative rounding error of values of a type, with some reserve. */
 const roundingOf = (type: AttributeType): number => (type === 'float32' ? 2 ** -22 : 2 ** -50)
 
-/** The packed values whose unpacked ones lie within bounds, up to the rounding of these. */
+/**
+ * Returns the packed values whose unpacked ones lie within bounds, up to the rounding error of the bounds.
+ */
 function packedEnds(variable: Bounded, ends: readonly (Bound | undefined)[]): readonly [number, number] {
   const { name, attrs, dtype, scale, offset } = variable
   const keys = ['scale_factor', 'add_offset'].filter((key) => key in attrs)
@@ -173,7 +175,7 @@ function packedEnds(variable: Bounded, ends: readonly (Bound | undefined)[]): re
   return [at(from, -1), at(to, 1)]
 }
 
-/** Whether a range is of a type that is no wider than the packed one: then it may have the other sign. */
+/** Whether the type of a range is no wider than the packed type. Such a range may have the other sign. */
 const isNarrow = (variable: Bounded, names: readonly RangeName[]): boolean =>
   names.every((key) => {
     const type = typeOf(variable, key)
@@ -181,8 +183,9 @@ const isNarrow = (variable: Bounded, names: readonly RangeName[]): boolean =>
   })
 
 /**
- * A range of values whose sign is not that of their type. A bound beyond this sign is one of the packed type,
- * where the type of the range is no wider; a bound that then contradicts the other one bounds nothing.
+ * Converts a range of values whose sign differs from that of their type. A bound beyond this sign belongs to
+ * the packed type, if the type of the range is no wider. If such a bound contradicts the other one, it bounds
+ * nothing.
  */
 function withSign(
   [low, high]: readonly [number | bigint, number | bigint],
@@ -197,10 +200,10 @@ function withSign(
       : Number(bound)
   const [from, to] = [wrapped(low), wrapped(high)]
   if (sign === 'signed') {
-    // A high end below the low one is as written: above all values.
+    // If wrapping moves the high end below the low one, the written value counts: it is above all values.
     const isOpen = isBeyond(high) && (isBeyond(to) || from > to)
     return [isBeyond(from) ? Number.POSITIVE_INFINITY : from, isOpen ? Number.POSITIVE_INFINITY : to]
   }
-  // A low end above the high one is as written: below all values.
+  // If wrapping moves the low end above the high one, the written value counts: it is below all values.
   return [Number(low) < 0 && (from < 0 || from > to) ? Number.NEGATIVE_INFINITY : from, to < 0 ? Number.NEGATIVE_INFINITY : to]
 }

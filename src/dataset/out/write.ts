@@ -52,8 +52,8 @@ export interface WriteDatasetOptions
    */
   readonly levels?: number
   /**
-   * Places that are read meanwhile. With `overwrite`, a target that is one of them, or lies in it
-   * or around it, is refused. Files of this machine are known without it.
+   * Places that are read meanwhile. With `overwrite`, a target that is one of them, lies in it or contains it
+   * is refused. Files on this machine are recognised without this option.
    */
   readonly sources?: readonly Location[]
   /** The way variables and coordinates are stored, by name, each in place of the encoding that it has. */
@@ -105,7 +105,7 @@ export interface WrittenParts {
   readonly warnings: readonly string[]
 }
 
-/** Warnings of the file, variables that are left out, and attributes that decoding has passed over. */
+/** Returns warnings of the file, omitted variables, and attributes that decoding has ignored. */
 export const warningsOf = ({ variables, coords, problems, warnings }: WrittenParts): string[] => [
   ...warnings,
   ...Array.from(problems, ([name, { message }]) => `'${name}' is left out: ${message}`),

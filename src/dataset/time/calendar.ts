@@ -35,10 +35,10 @@ const NAMES: Readonly<Record<string, Calendar>> = {
 }
 
 /**
- * The calendar that an attribute names, in any case, by one of the names CF has for it.
- * @param text `undefined`, where there is no attribute, and an empty text are `standard`
- * @param label the file and array it is about
- * @throws UnsupportedError for `none`, which has no dates, and for calendars that CF does not have
+ * Parses the name of a calendar, in any case and by any of its CF names.
+ * @param text `undefined` (no attribute) and an empty text mean `standard`
+ * @param label the file and array of the attribute
+ * @throws UnsupportedError for `none`, which has no dates, and for calendars that CF does not define
  */
 export function parseCalendar(text: unknown, label?: ErrorDetails): Calendar {
   const name = typeof text === 'string' ? text.trim().toLowerCase() : ''

@@ -17,8 +17,8 @@ export function toDateOrCFTime(instant: bigint, calendar: Calendar): Date | CFTi
 }
 
 /**
- * Times as Dates or {@link CFTime}s; missing ones are null.
- * @param counted the units of values that are no instants yet, and which of them are missing
+ * Returns times as Dates or {@link CFTime}s, and missing ones as null.
+ * @param counted units of values that are not converted to instants yet, and their missing values
  */
 export function datesOf(
   values: ArrayLike<bigint | number>,

@@ -34,23 +34,22 @@ const UNITS_OF: Partial<Record<Calendar, typeof UNITS>> = {
 const REFERENCE =
   /^(\d{1,4}|[+-]\d{1,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:(?:\s*T|\s|_)\s*(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?)?\s*(?:Z|UTC|GMT|([+-])([01]?\d|2[0-3])(?::?([0-5]\d))?)?$/i
 
-/** A date whose year comes last, and the text behind it. */
+/** A date that ends with the year, and the text after it. */
 const YEAR_LAST = /^(\d{1,2})-(\d{1,2})-(\d{4})(?!\d)(.*)$/s
 
 /**
- * Whether units count a length of time, such as `hours`: names of days and smaller units, without a
- * reference.
+ * Whether units are those of a duration, such as `hours`: days or smaller units, without a reference date.
  */
 export const isDurationUnit = (units: string): boolean => UNITS.some(([names]) => names.test(units.trim().toLowerCase()))
 
 /**
- * The units of a coordinate of time, `undefined` where they are not `… since …`. They are those of cftime,
- * and nanoseconds: days and smaller ones, by their names or short; months in `360_day`, common years in
- * `noleap`. The reference is a date, with or without a time of the day and a zone, which is UTC unless it
- * says otherwise. Its year may come last where day and month are equal: `1-1-1970`.
- * @param label the file and array it is about
- * @throws UnsupportedError for other units, also for months and years in calendars where they differ, and for
- *   a reference that the calendar does not have
+ * Parses the units of a coordinate of time; returns `undefined` if they are not `… since …`. Accepts the
+ * units of cftime, and nanoseconds: days and smaller units, by name or abbreviation; months in `360_day`,
+ * common years in `noleap`. The reference is a date with an optional time of day and zone. Default zone: UTC.
+ * The year may come last if day and month are equal: `1-1-1970`.
+ * @param label the file and array of the attribute
+ * @throws UnsupportedError for other units, for months and years in calendars where their lengths vary, and
+ *   for a reference date that the calendar does not have
  */
 export function parseTimeUnits(units: unknown, calendar: Calendar, label?: ErrorDetails): TimeUnits | undefined {
   const text = typeof units === 'string' ? units.trim() : ''

@@ -10,13 +10,13 @@ import { METADATA, METADATA_PATH, type StoredAt } from '../place-format.ts'
 import { hasToken } from './owner.ts'
 import type { Survey, Target } from './target.ts'
 
-/** Objects that are looked at at the same time. */
+/** Number of objects checked concurrently. */
 const AT_ONCE = 16
 
 /**
- * Compares two places by what they are, not by their names: files and folders of this machine by device and
- * inode, through links and mounts, other places where one store has both.
- * @throws InvalidArgumentError where one is the other, or lies in it
+ * Compares two places by identity, not by name. Files and folders on this machine are compared by device and
+ * inode, through links and mounts. Other places are compared if one store contains both.
+ * @throws InvalidArgumentError if one is the other or lies in it
  */
 export async function checkApart(source: StoredAt, target: StoredAt): Promise<void> {
   const [from, to] = [folderOrFile(source.path), folderOrFile(target.path)]
@@ -28,7 +28,7 @@ export async function checkApart(source: StoredAt, target: StoredAt): Promise<vo
 }
 
 /**
- * Compares places that are read with one that is replaced. See {@link checkApart}.
+ * Compares the places that are read with the place that is replaced. See {@link checkApart}.
  * @throws InvalidArgumentError
  */
 export async function checkSources(sources: readonly Location[], target: StoredAt): Promise<void> {
@@ -42,10 +42,10 @@ export async function checkSources(sources: readonly Location[], target: StoredA
   }
 }
 
-/** Whether a place is given with its store, which its owner closes. */
+/** Whether a place is given with its store, which the caller closes. */
 export const isStored = (place: Location): boolean => typeof place === 'object' && place !== null && 'store' in place
 
-/** Files of this machine that arrays are read from, as their sources name them. */
+/** Returns the files on this machine that arrays are read from, as their sources name them. */
 export const localFiles = (arrays: readonly { readonly array: DiskArray }[]): string[] => {
   const files = arrays.map(({ array }) => array.source.label?.file ?? '')
   return [...new Set(files)].filter((file) => file !== '' && !/^[a-z][a-z0-9+.-]+:/i.test(file))
@@ -55,7 +55,7 @@ const folderOrFile = (path: string): string => path.replace(METADATA_PATH, '').r
 
 const isWithin = (path: string, folder: string): boolean => folder === '' || path === folder || path.startsWith(`${folder}/`)
 
-/** What a path leads to, and all folders that it lies in. */
+/** Returns the identity of a path's target, and of all folders that contain it. */
 async function identities(path: string): Promise<{ readonly self: string | undefined; readonly all: ReadonlySet<string> }> {
   const fs = fileSystem().promises
   const identity = async (at: string): Promise<string> => {
@@ -73,7 +73,7 @@ async function identities(path: string): Promise<{ readonly self: string | undef
   }
 }
 
-/** The real path of the innermost folder of a path that there is. */
+/** Returns the real path of the innermost existing folder of a path. */
 async function existing(path: string): Promise<string> {
   for (let at = path; ; at = at.includes('/') ? at.replace(/\/*[^/]*$/, '') || '/' : '.') {
     const real = await fileSystem()
@@ -85,11 +85,11 @@ async function existing(path: string): Promise<string> {
 }
 
 /**
- * Looks under the source for what was just written at the target, and under the target for the metadata of
- * the source: buckets may have several names, a server may show files of this machine, and folders may be
- * mounted twice.
- * @param token of the claim that lies at the target
- * @throws InvalidArgumentError where one place is the other, or lies in it
+ * Searches the source for the claim that was just written at the target, and the target for the metadata of
+ * the source. This finds identical places that names do not reveal: buckets with several names, servers that
+ * show files of this machine, and folders mounted twice.
+ * @param token token of the claim at the target
+ * @throws InvalidArgumentError if one place is the other or lies in it
  */
 export async function checkApartByMarker(
   source: StoredAt,
@@ -120,7 +120,7 @@ export async function checkApartByMarker(
     if (await showsMarker(source, folder, target.store, within)) throw notApart(source, at)
 }
 
-/** Beginnings of keys at the target that have metadata of the same size as those of the source. */
+/** Returns prefixes of keys at the target with metadata of the same size as those of the source. */
 async function placesLike(
   documents: ReadonlyMap<string, { readonly size: number }>,
   { store, prefix }: Target,
@@ -137,7 +137,7 @@ async function placesLike(
   return found
 }
 
-/** Whether what is written at one place is seen at another. */
+/** Whether an object written at one place is visible at another. */
 async function showsMarker(source: StoredAt, folder: string, store: Store, prefix: string): Promise<boolean> {
   const name = `zarr.json.0-${randomName()}.tmp`
   await store.put!(prefix + name, new Uint8Array(1))
@@ -148,7 +148,9 @@ async function showsMarker(source: StoredAt, folder: string, store: Store, prefi
   }
 }
 
-/** What cannot be looked at is not there: a server need not show what nothing refers to. */
+/**
+ * Treats failed lookups as "not found", because a server need not answer for objects that nothing refers to.
+ */
 async function orNone<T>(looking: Promise<T>): Promise<T | undefined> {
   try {
     return await looking

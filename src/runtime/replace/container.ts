@@ -8,7 +8,7 @@ import type { Target } from './target.ts'
 const BASE = 'af'
 const BESIDE = /^([1-9]\d*\.af|stats)$/
 
-/** A container with its sidecars and statistics, as what can be replaced. */
+/** Returns a container, with its sidecars and statistics, as a replaceable target. */
 export function containerTarget({ store, path }: StoredAt): Target {
   const paths = new Paths(path)
   const prefix = path.slice(0, -BASE.length)

@@ -3,18 +3,17 @@ import type { Signal } from '../../core/signal.ts'
 import type { Stage } from '../../store/store.ts'
 import type { StoredAt } from '../place-format.ts'
 
-/** How one object is written. */
+/** Options for writing one object. */
 export interface WriteFileOptions {
   readonly overwrite: boolean
   readonly signal?: Signal | undefined
 }
 
 /**
- * Writes one object, which appears when it is complete. Of processes that replace it at the same time, one
+ * Writes one object, which appears when it is complete. If several processes replace it at the same time, one
  * succeeds.
- * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; UnsupportedError for stores that
- *   replace nothing on condition of its version; ConflictError where another process has replaced it
- *   meanwhile
+ * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; UnsupportedError for stores without
+ *   conditional replacement; ConflictError if another process has replaced it meanwhile
  */
 export async function writeFile(
   { store, path }: StoredAt,
@@ -40,7 +39,7 @@ export async function writeFile(
   }
 }
 
-/** @throws UnsupportedError for stores that replace nothing on condition of its version */
+/** @throws UnsupportedError for stores without conditional replacement */
 export async function checkReplacing({ store, path }: StoredAt): Promise<void> {
   const can = await store.conditionalWrites?.(path)
   if (can?.replace === true) return

@@ -13,10 +13,10 @@ import { SCRATCH } from '../scratch.ts'
 import { isRecord, readRecord } from '../write-record.ts'
 import type { ChunkNames, Survey, Target } from './target.ts'
 
-/** Objects of metadata that are read at the same time. */
+/** Number of metadata objects read concurrently. */
 const AT_ONCE = 16
 
-/** A Zarr hierarchy at a place, as what can be replaced. */
+/** Returns a Zarr hierarchy at a place as a replaceable target. */
 export function hierarchyTarget({ store, path }: StoredAt): Target {
   const prefix = path === '' || path.endsWith('/') ? path : `${path}/`
   const workspace = `${prefix}.hyperslab-next/`
@@ -38,9 +38,9 @@ export function hierarchyTarget({ store, path }: StoredAt): Target {
 }
 
 /**
- * Looks at what is at a place. Every object has to be accounted for by the metadata there.
- * @throws AlreadyExistsError for a folder without Zarr metadata at its root, and for objects that its
- *   hierarchy does not account for
+ * Surveys a place. Every object must belong to the hierarchy that the metadata describe.
+ * @throws AlreadyExistsError for a folder without Zarr metadata at its root, and for objects that do not
+ *   belong to the hierarchy
  */
 async function surveyHierarchy(store: Store, prefix: string, signal: Signal | undefined): Promise<Survey> {
   const file = store.describe(prefix)
@@ -58,7 +58,7 @@ async function surveyHierarchy(store: Store, prefix: string, signal: Signal | un
   const isNode = [...roots.keys()].some((name) => name !== '.zattrs')
   const record = isNode ? undefined : await readRecord(store, prefix.replace(/\/$/, ''))
   if (!isNode && record === undefined) {
-    // Not all of it is listed: it may be a whole disk.
+    // Listed only shallowly, because the place may be a whole disk.
     const keys = await store.list!(prefix, { shallow: true, signal })
     const other = keys.map((key) => key.slice(prefix.length)).find((name) => name !== '' && !isWorkspace(name))
     if (other !== undefined) throw foreign(file, other, 'it has no Zarr metadata at its root')
@@ -80,7 +80,7 @@ async function surveyHierarchy(store: Store, prefix: string, signal: Signal | un
   const known = new Map(arrays.map((each) => [each.path, each]))
   for (const name of names) {
     if (belongs(known, name)) continue
-    // Consoles make objects without bytes that stand for folders.
+    // Consoles create empty objects that stand for folders.
     if ((name === '' || name.endsWith('/')) && (await store.stat(prefix + name, { signal }))?.size === 0) continue
     throw foreign(file, name, 'the hierarchy there does not account for it')
   }
@@ -116,7 +116,7 @@ function documentIn(bytes: Uint8Array, name: string): JsonObject | undefined {
   }
 }
 
-/** @returns true for metadata of a group, false for what is no Zarr metadata */
+/** @returns the chunk names of an array; true for metadata of a group, false for other objects */
 function chunkNamesIn(name: string, document: JsonObject | undefined): ChunkNames | boolean {
   if (document === undefined) return false
   const path = name.slice(0, Math.max(0, name.lastIndexOf('/')))
@@ -132,7 +132,7 @@ function chunkNamesIn(name: string, document: JsonObject | undefined): ChunkName
   const { name: style, configuration = {} } = isObject(encoding) ? encoding : { name: encoding }
   const given = isObject(configuration) ? member(configuration, 'separator') : undefined
   const isPrefixed = style !== 'v2'
-  // Chunks under other names are not accounted for.
+  // Chunks with other names do not belong to the hierarchy.
   if (isPrefixed && style !== 'default') return true
   return { path, rank, separator: given === '.' || given === '/' ? given : isPrefixed ? '/' : '.', isPrefixed }
 }

@@ -5,37 +5,37 @@ import { type FileSystem, fileSystem } from '../../store/fs/file-system.ts'
 import { isDead, thisProcess } from '../../store/fs/lock.ts'
 import { readWhole, type Store } from '../../store/store.ts'
 
-/** An owner that did not renew its claim for so long has lost it, in ms. */
+/** Time in ms after which an owner that did not renew its claim has lost it. */
 const LEASE_MS = 30_000
-/** A claim is renewed after so long, in ms. */
+/** Interval of renewals in ms. */
 const RENEWAL_MS = LEASE_MS / 3
-/** Wait before the claim of another machine is looked at again, in ms. */
+/** Wait in ms before the next look at the claim of another machine. */
 const LOOK_MS = 1000
 const MOST_BYTES = 64 * 1024
 
-/** Claims of this process that are held now. */
+/** Claims that this process holds now. */
 const held = new Set<string>()
-/** Tells this thread, and this copy of the package, from others of the process. */
+/** Distinguishes this thread, and this copy of the package, from others in the process. */
 const instance = randomName()
 
-/** The object that claims a place. */
+/** Content of the object that claims a place. */
 interface Claim {
   readonly token: string
-  /** What is written there, where another process may go on with it. */
+  /** Id of the write in progress, if another process may resume it. */
   readonly id?: string
-  /** Whether the owner has given it back. */
+  /** Whether the owner has released it. */
   readonly released?: boolean
   readonly instance?: string
   readonly pid?: number
   readonly machine?: string
-  /** When it was taken or renewed, in ms since 1970. */
+  /** Time of the last renewal, in ms since 1970. */
   readonly time: number
 }
 
-/** The sole right to replace a store, claimed by a conditional write and renewed while it is held. */
+/** Exclusive right to replace a store. It is claimed by a conditional write, and renewed while it is held. */
 export class Owner {
   readonly token: string
-  /** The id of the write that an earlier owner began and did not end. */
+  /** Id of the write that an earlier owner began and did not complete. */
   readonly before: string | undefined
   readonly #store: Store
   readonly #key: string
@@ -60,9 +60,9 @@ export class Owner {
   }
 
   /**
-   * Claims a place. Takes it over from an owner that is dead: its process has ended, or it has not renewed
-   * its claim for 30 seconds.
-   * @throws ConflictError where another owner has it
+   * Claims a place. Takes it over from a dead owner: its process has ended, or it has not renewed its claim
+   * for 30 seconds.
+   * @throws ConflictError if another owner holds it
    */
   static async take(store: Store, key: string, id: string | undefined, signal: Signal | undefined): Promise<Owner> {
     await store.makeFolder?.(key)
@@ -83,8 +83,9 @@ export class Owner {
   }
 
   /**
-   * @param isNow whether the claim is renewed in any case, since much depends on it
-   * @throws ConflictError where another process has taken the place over
+   * Checks that the claim is still held.
+   * @param isNow whether to renew the claim in any case, before a critical step
+   * @throws ConflictError if another process has taken the place over
    */
   async check(isNow = false): Promise<void> {
     if (isNow || Date.now() - this.#renewed > RENEWAL_MS) await this.#renew()
@@ -92,8 +93,8 @@ export class Owner {
   }
 
   /**
-   * Gives the place back.
-   * @param isKept whether another owner may go on with what was written
+   * Releases the place.
+   * @param isKept whether another owner may resume the write
    */
   async release(isKept: boolean): Promise<void> {
     clearInterval(this.#timer as never)
@@ -147,7 +148,7 @@ async function isAlive(
     }
   }
   if (claim?.instance === instance) return held.has(claim.token)
-  // The clocks of two machines may differ: it has to stay as it is for all of the lease.
+  // Clocks of two machines may differ, so the claim has to stay unchanged for the whole lease.
   for (const end = Date.now() + LEASE_MS; Date.now() < end; ) {
     await raceAbort(new Promise<void>((resolve) => void setTimeout(resolve, LOOK_MS)), signal)
     const now = await store.stat(key, { signal })
@@ -164,7 +165,7 @@ function claimIn(bytes: Uint8Array): Claim | undefined {
       ? (claim as Claim)
       : undefined
   } catch {
-    // Cut off by a machine that failed.
+    // The text was truncated when a machine failed.
     return undefined
   }
 }
@@ -196,7 +197,7 @@ async function publish(
   }
 }
 
-/** Whether an object has this claim. */
+/** Whether an object contains this claim. */
 export async function hasToken(store: Store, key: string, token: string, signal: Signal | undefined): Promise<boolean> {
   const found = await readWhole(store, key, { maxBytes: MOST_BYTES, signal })
   return found !== undefined && claimIn(found.bytes)?.token === token

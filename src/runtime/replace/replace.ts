@@ -9,11 +9,13 @@ import type { Survey, Target } from './target.ts'
 
 /** Options of a replacement. */
 export interface ReplaceOptions {
-  /** The command, as errors name it for what it leaves when it is killed. */
+  /** Name of the command that completes an interrupted replacement, as errors show it. */
   readonly command: string
-  /** Tells the write from others: one that was ended is gone on with by the next of the same id. */
+  /** Id of the write. An interrupted write is resumed by the next one with the same id. */
   readonly id?: string | undefined
-  /** Whether the id tells all that is written: what another process has completed is not written again. */
+  /**
+   * Whether the id also identifies the content, so that a completed write of another process is not repeated.
+   */
   readonly isVersioned?: boolean
   /** Places that are read meanwhile. */
   readonly sources?: readonly StoredAt[] | undefined
@@ -21,13 +23,13 @@ export interface ReplaceOptions {
 }
 
 /**
- * Replaces what is at a place: all of the new is written beside it first, then the two change places. Before
- * that, whatever fails or is killed leaves the old. A process that is killed while they change places leaves
- * a place that readers refuse, and that the next replacement completes.
- * @param write writes the new, under keys with the beginning that it is given
- * @throws AlreadyExistsError where something else is at the place than what is replaced; UnsupportedError for
- *   stores that do not replace objects on condition; ReadOnlyError; InvalidArgumentError for a source that is
- *   the target, or lies in it or around it; ConflictError where another process replaces it
+ * Replaces the content of a place. All new objects are written beside the old ones first, and then the two
+ * are exchanged. A failure or a kill before the exchange keeps the old content. A kill during the exchange
+ * leaves a place that readers refuse, and that the next replacement completes.
+ * @param write writes the new content, under keys with the given prefix
+ * @throws AlreadyExistsError if the place contains anything else; UnsupportedError for stores without
+ *   conditional replacement; ReadOnlyError; InvalidArgumentError for a source that is the target, lies in it
+ *   or contains it; ConflictError if another process replaces the place
  */
 export async function replace(
   target: Target,
@@ -40,7 +42,7 @@ export async function replace(
   const before = await target.survey(signal)
   await checkReplacing({ store, path: place })
   const owner = await Owner.take(store, ownerOf(target), id, signal)
-  /** Whether what is written stays for another process to go on with. */
+  /** Whether the written objects are kept, so that another process can resume. */
   let isKept = before.state === 'replacing'
   let isClaiming = false
   try {
@@ -52,7 +54,7 @@ export async function replace(
       if (isVersioned && completed === id) return
       old = await target.survey(signal)
     }
-    // Another process may have replaced it before this one took it.
+    // Another process may have replaced the place before this one claimed it.
     await checkSame(target, old, signal)
     const isBegun = id !== undefined && owner.before === id && !(await isSwitched(target))
     if (!isBegun) await clearWorkspace(target, owner)
@@ -67,7 +69,7 @@ export async function replace(
     await owner.check(true)
     isClaiming = true
     await claim(target, now, command)
-    // Nothing is given up any more.
+    // From here on, nothing is discarded.
     isKept = true
     await completeSwitch(target, owner)
     await clearWorkspace(target, owner)
@@ -83,13 +85,13 @@ export async function replace(
   }
 }
 
-/** Throws a ConflictError where another process has taken the place over. */
+/** Throws a ConflictError if another process has taken the place over. */
 export type OwnerCheck = () => Promise<void>
 
 /**
- * Does work that writes to a place while no other process writes or replaces it, where the store can keep
- * others out.
- * @throws ConflictError where another process has the place
+ * Runs work that writes to a place while no other process writes or replaces it, if the store can exclude
+ * other processes.
+ * @throws ConflictError if another process holds the place
  */
 export async function alone<T>(target: Target, signal: Signal | undefined, work: (check: OwnerCheck) => Promise<T>): Promise<T> {
   const { store, workspace, place } = target
@@ -97,7 +99,7 @@ export async function alone<T>(target: Target, signal: Signal | undefined, work:
   const owner = await Owner.take(store, ownerOf(target), undefined, signal)
   try {
     const result = await work(() => owner.check())
-    // Of a replacement that was killed before this.
+    // Removes the rest of a replacement that was killed earlier.
     await clearWorkspace(target, owner)
     return result
   } finally {
@@ -106,7 +108,7 @@ export async function alone<T>(target: Target, signal: Signal | undefined, work:
   }
 }
 
-/** Removes the claim of a process that was killed after all was written. Its answer decides nothing. */
+/** Removes the claim of a process that was killed after its last write. Failures are ignored. */
 export async function removeClaim(target: Target): Promise<void> {
   if ((await target.store.stat(ownerOf(target))) === undefined) return
   await alone(target, undefined, async () => undefined).catch((error: unknown) => {
@@ -116,9 +118,7 @@ export async function removeClaim(target: Target): Promise<void> {
 
 const ownerOf = ({ workspace }: Target): string => `${workspace}owner.json`
 
-/**
- * Whether the place is certainly not claimed. A claim may have been carried out though its answer was lost.
- */
+/** Whether the place is certainly unclaimed. A claim may have succeeded even if its answer was lost. */
 async function isUnclaimed(target: Target): Promise<boolean> {
   try {
     return (await target.survey(undefined)).state !== 'replacing'
@@ -128,8 +128,8 @@ async function isUnclaimed(target: Target): Promise<boolean> {
 }
 
 /**
- * Surveys the place once more.
- * @throws ConflictError where what says what is there was replaced since
+ * Surveys the place again.
+ * @throws ConflictError if its root metadata were replaced since
  */
 async function checkSame(target: Target, { state, roots }: Survey, signal: Signal | undefined): Promise<Survey> {
   const now = await target.survey(signal)
@@ -140,7 +140,7 @@ async function checkSame(target: Target, { state, roots }: Survey, signal: Signa
   throw new HyperslabError('ConflictError', text, { file: target.store.describe(target.place) })
 }
 
-/** From here on, readers refuse the place. */
+/** Claims the place. From here on, readers refuse it. */
 async function claim(target: Target, { roots }: Survey, command: string): Promise<void> {
   const { store, prefix, claimed } = target
   const ifMatch = roots.get(claimed)
@@ -163,7 +163,7 @@ function checkStore({ store, place }: Target): void {
     throw new HyperslabError('UnsupportedError', 'what cannot be listed is not replaced: write to another place', { file })
 }
 
-/** Temporary objects of an attempt that was killed would be moved with the others. */
+/** Removes temporary objects of a killed attempt, which would otherwise be moved with the others. */
 async function removeLeftovers(target: Target): Promise<void> {
   const { store } = target
   for (const { key } of (await store.leftovers?.(draftOf(target), { deep: true })) ?? []) await store.delete!(key)

@@ -4,19 +4,19 @@ import { readWhole, type Store } from '../../store/store.ts'
 import type { Owner } from './owner.ts'
 import type { Members, Target } from './target.ts'
 
-/** Objects that are copied or removed at the same time. */
+/** Number of objects copied or removed concurrently. */
 const AT_ONCE = 16
 const PIECE_BYTES = 8 * 1024 * 1024
-/** A journal of more is none of ours. */
+/** Maximum size of a journal in bytes. Larger objects are not journals. */
 const MOST_BYTES = 256 * 2 ** 20
 
-/** What is known of a switch before it begins. */
+/** State that is recorded before a switch begins. */
 export interface Journal {
-  /** The write that it completes. */
+  /** Id of the write that the switch completes. */
   readonly id?: string | undefined
-  /** What the old store has. */
+  /** Members of the old store. */
   readonly members: Members
-  /** Entries of the folder of the old store, the claimed object left out; stores that rename move them. */
+  /** Entries of the folder of the old store, without the claimed object. Used by stores that rename. */
   readonly entries: readonly string[]
 }
 
@@ -24,14 +24,14 @@ const JOURNAL = 'journal.json'
 const NEW = 'new/'
 const OLD = 'old/'
 
-/** The beginning of keys of what is written beside a target. */
+/** Returns the prefix of keys of the new objects beside a target. */
 export const draftOf = ({ workspace }: Target): string => workspace + NEW
 
 export async function writeJournal({ store, workspace }: Target, journal: Journal): Promise<void> {
   await store.put!(workspace + JOURNAL, new TextEncoder().encode(JSON.stringify(journal)))
 }
 
-/** Whether an attempt has come so far that what it has left cannot be gone on with. */
+/** Whether an attempt has begun to switch, so that its new objects can no longer be changed. */
 export const isSwitched = async ({ store, workspace }: Target): Promise<boolean> =>
   (await store.stat(workspace + JOURNAL)) !== undefined
 
@@ -40,15 +40,15 @@ async function readJournal({ store, workspace }: Target): Promise<Journal | unde
   try {
     return found && (JSON.parse(new TextDecoder().decode(found.bytes)) as Journal)
   } catch {
-    // Cut off by a machine that failed, before the place was claimed.
+    // The text was truncated when a machine failed, before the place was claimed.
     return undefined
   }
 }
 
 /**
- * Takes away what is at a claimed place, and moves there what was written beside it. Does only what was not
- * done yet, so that another process can go on after this one was killed. The claimed object is replaced last.
- * @returns the journal of what was done
+ * Removes the old objects of a claimed place, and moves the new ones there. Skips completed steps, so that
+ * another process can continue after this one was killed. The claimed object is replaced last.
+ * @returns the journal of the switch
  */
 export async function completeSwitch(target: Target, owner: Owner): Promise<Journal> {
   const { store, prefix, workspace, claimed } = target
@@ -80,7 +80,7 @@ async function moveEntries(target: Target, owner: Owner, journal: Journal, draft
   }
 }
 
-/** The entries of a folder that objects lie in, without the claimed object. */
+/** Returns the entries of a folder that contain objects, without the claimed object. */
 export const folderEntries = (names: Iterable<string>, claimed: string): string[] =>
   [...new Set(Array.from(names, (name) => name.split('/', 1)[0]!))].filter((entry) => entry !== claimed && entry !== '')
 
@@ -90,7 +90,7 @@ const inOrder = (names: readonly string[], isMetadata: (name: string) => boolean
   return isFirst ? [...metadata, ...others] : [...others, ...metadata]
 }
 
-/** Removes the old objects and copies the new ones, metadata first and last. */
+/** Removes the old objects and copies the new ones. Metadata are removed first and copied last. */
 async function moveObjects(target: Target, owner: Owner, { members }: Journal, drafts: readonly string[]): Promise<void> {
   const { store, prefix, workspace, claimed, isMetadata, isRoot } = target
   const each = async (names: readonly string[], work: (name: string) => Promise<void>): Promise<void> => {
@@ -124,9 +124,7 @@ async function moveObjects(target: Target, owner: Owner, { members }: Journal, d
   await each(added.filter(isRoot), copy)
 }
 
-/**
- * Puts what was written in place of the claim, or removes the claim where the new store has no such object.
- */
+/** Replaces the claim with the new object, or removes the claim if the new store has no such object. */
 async function publishClaimed({ store, prefix, workspace, claimed }: Target, ifMatch: string, isNew: boolean): Promise<void> {
   const [from, to] = [workspace + NEW + claimed, prefix + claimed]
   if (!isNew) {
@@ -142,7 +140,7 @@ async function publishClaimed({ store, prefix, workspace, claimed }: Target, ifM
 
 /**
  * Copies an object to another key of its store.
- * @throws ConflictError where it is gone
+ * @throws ConflictError if the object no longer exists
  */
 export async function copyObjectWithin(store: Store, from: string, to: string, ifMatch?: string): Promise<void> {
   if (store.copy !== undefined) {
@@ -179,8 +177,8 @@ const gone = (file: string): HyperslabError =>
   new HyperslabError('ConflictError', 'the object was removed or replaced while it was being copied', { file })
 
 /**
- * Removes what an attempt has left beside a target: what it wrote, and what it moved aside of the old store.
- * Objects that belong to neither stay.
+ * Removes the leftovers of an attempt beside a target: its new objects, and the old ones that it moved aside.
+ * Objects that belong to neither store are kept.
  */
 export async function clearWorkspace(target: Target, owner: Owner): Promise<void> {
   const { store, workspace } = target
@@ -201,6 +199,6 @@ export async function clearWorkspace(target: Target, owner: Owner): Promise<void
   })
   await store.removeFolder?.(workspace + NEW)
   await store.removeFolder?.(workspace + OLD)
-  // The last, since it says what is old.
+  // Removed last, because it identifies the old objects.
   if (journal !== undefined) await store.delete!(workspace + JOURNAL)
 }

@@ -1,7 +1,7 @@
 import type { Signal } from '../../core/signal.ts'
 import type { Store } from '../../store/store.ts'
 
-/** The names that the chunks of an array have in its folder. */
+/** Names of the chunks of an array in its folder. */
 export interface ChunkNames {
   /** Path of the array. */
   readonly path: string
@@ -11,44 +11,44 @@ export interface ChunkNames {
   readonly isPrefixed: boolean
 }
 
-/** What tells the objects of a target from others, as data: it outlives the metadata. */
+/** Description of the objects that belong to a target. It is plain data, so that it outlives the metadata. */
 export interface Members {
   readonly arrays: readonly ChunkNames[]
 }
 
-/** What is at a place before it is replaced. */
+/** State of a place before its replacement. */
 export interface Survey {
-  /** `replacing` where an earlier replacement has begun to switch, and did not end. */
+  /** State; `replacing`: an earlier replacement has begun to switch and did not end. */
   readonly state: 'empty' | 'unfinished' | 'complete' | 'replacing'
-  /** Versions of the objects without which nothing opens, by name. */
+  /** Versions of the root objects, without which nothing opens, by name. */
   readonly roots: ReadonlyMap<string, string>
-  /** All objects, by their names below the prefix. */
+  /** Names of all objects, relative to the prefix. */
   readonly names: readonly string[]
   readonly members: Members
 }
 
-/** Something that is replaced as one: a Zarr hierarchy, or a container with its sidecars. */
+/** Unit that is replaced as a whole: a Zarr hierarchy, or a container with its sidecars. */
 export interface Target {
   readonly store: Store
-  /** The beginning of all its keys. */
+  /** Prefix of all its keys. */
   readonly prefix: string
-  /** The folder of what is written beside it, with a slash at its end. */
+  /** Folder of the new objects beside it, with a trailing slash. */
   readonly workspace: string
-  /** The place that users name. */
+  /** Place as the user names it. */
   readonly place: string
-  /** The object that is claimed: while it says so, readers refuse the place. */
+  /** Key of the claimed object. While it contains the claim, readers refuse the place. */
   readonly claimed: string
-  /** What the claimed object holds meanwhile. */
+  /** Returns the content of the claimed object during the switch. */
   claim(command: string): Uint8Array
-  /** Whether an object says what there is: removed first, written last. */
+  /** Whether an object is metadata, which are removed first and written last. */
   isMetadata(name: string): boolean
-  /** Whether an object is one of those without which nothing opens. */
+  /** Whether an object is a root object, without which nothing opens. */
   isRoot(name: string): boolean
-  /** Tells whether an object is a part of what has these members. */
+  /** Returns a function that checks whether an object belongs to these members. */
   membership(members: Members): (name: string) => boolean
   /**
-   * Looks at what is there.
-   * @throws AlreadyExistsError for anything that is no part of it
+   * Surveys the place.
+   * @throws AlreadyExistsError for objects that do not belong to the target
    */
   survey(signal: Signal | undefined): Promise<Survey>
 }

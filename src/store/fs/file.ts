@@ -214,7 +214,7 @@ export class FileStore implements Store {
       fs.renameSync(from, to)
     }
     if (ifMatch === undefined) await onFile(to, 'written', async () => work())
-    // The folder is brought to the disk here: earlier renames in it come with this one.
+    // Syncs the folder, which also makes earlier renames in it durable.
     else
       await withFolder(fs, to, async () => {
         await underLock(fs, to, work, { signal })

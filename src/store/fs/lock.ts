@@ -44,15 +44,15 @@ interface Found {
 }
 
 /**
- * Does `work` while nobody else has the lock of `path`, all at once: from taking the lock to giving it back,
- * no other code of this thread runs, and between `work` and the last look at the lock there is no system
- * call.
+ * Runs `work` while this process holds the lock of `path`. From taking the lock to its release, no other code
+ * of this thread runs. Between the last check of the lock and `work` there is no system call.
  *
- * The lock is a file that is created exclusively. One whose process is dead, or that is older than
- * {@link LOCK_LEASE_MS}, is taken over: what its holder was about to rename is removed first, so that it
- * cannot do so any more should it go on after all; then the file is moved aside, which only one can.
+ * The lock is a file that is created exclusively. One whose process is dead, or that is older than {@link
+ * LOCK_LEASE_MS}, is taken over. First, the file that its holder was about to rename is removed, so that a
+ * holder that continues cannot rename it any more. Then the lock is moved aside, which only one process can
+ * do.
  * @param staged the file that `work` will rename, in the same folder
- * @throws StoreError, ReadOnlyError when the lock cannot be taken; whatever `work` throws
+ * @throws StoreError, ReadOnlyError when the lock cannot be taken; errors of `work`
  */
 export async function underLock<T>(
   fs: FileSystem,
@@ -225,10 +225,10 @@ function giveBack(fs: FileSystem, lock: string, id: string): void {
 
 let known: string | undefined
 
-/** The process that holds something, as it says of itself. */
+/** Identification of a process that holds a lock or a claim. */
 export type HoldingProcess = Pick<Holder, 'pid' | 'machine'>
 
-/** This process, for others of the same machine; without a machine where that is not known. */
+/** Returns the identification of this process, without a machine if it is unknown. */
 export const thisProcess = (fs: FileSystem): { readonly pid: number; readonly machine: string } => ({
   pid: process.pid,
   machine: machine(fs),
@@ -246,7 +246,7 @@ function machine(fs: FileSystem): string {
   return known
 }
 
-/** Whether a process of this machine has ended; false for those of others. */
+/** Whether a process of this machine has ended; false for processes of other machines. */
 export function isDead(fs: FileSystem, { pid, machine: where }: HoldingProcess): boolean {
   if (typeof pid !== 'number' || where !== machine(fs) || where === '') return false
   try {

@@ -7,10 +7,10 @@ declare const process: { getBuiltinModule(name: string): unknown }
 
 const paths = (): typeof import('node:path') => process.getBuiltinModule('node:path') as typeof import('node:path')
 
-/** Links that one path may lead through, as systems bound them. */
+/** Maximum number of links in one path, as operating systems limit it. */
 const MOST_LINKS = 40
 
-/** Returns the absolute path with all links followed, those that lead to nothing too. */
+/** Returns the absolute path with all links followed, even if they lead to nothing. */
 export async function realPathOf(fs: FileSystem, path: string, left = MOST_LINKS): Promise<string> {
   const { resolve, dirname, basename } = paths()
   const absolute = resolve(path)
@@ -28,8 +28,8 @@ export async function realPathOf(fs: FileSystem, path: string, left = MOST_LINKS
 }
 
 /**
- * Tries which names are one to a file system: in a folder of its own beside `near`, or in the nearest folder
- * above that exists.
+ * Tests which names a file system treats as equal. Uses a temporary folder beside `near`, or in the nearest
+ * existing parent folder.
  */
 export async function probeNames(fs: FileSystem, near: string): Promise<FoldedNames> {
   const { join, dirname } = paths()

@@ -256,7 +256,7 @@ async function writeAll({ handle, path }: TemporaryFile, bytes: Uint8Array, at: 
   })
 }
 
-/** Does what gives a file its name, and brings that to the disk. */
+/** Runs the work that gives a file its name, and syncs its folder. */
 export async function withFolder(fs: FileSystem, key: string, work: () => Promise<ObjectInfo>): Promise<ObjectInfo> {
   const folder = await openFolder(fs, key)
   try {
@@ -264,7 +264,7 @@ export async function withFolder(fs: FileSystem, key: string, work: () => Promis
     await syncFolder(folder, key, info)
     return info
   } finally {
-    // Whatever it says, the object is there, or there is an error already.
+    // A failure to close is ignored: the object exists, or an error is already thrown.
     await folder?.close().catch(() => undefined)
   }
 }

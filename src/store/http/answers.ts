@@ -19,20 +19,20 @@ const MAX_DROPPED_BYTES = 64 * 2 ** 20
 const SMALL_BYTES = 2 ** 20
 
 /**
- * The meaning of an answer without an object: that there is none.
- * @throws StoreError where it means anything else
+ * Interprets an answer without an object. Returns the absence if it means "not found".
+ * @throws StoreError if it means anything else
  */
 export async function readRefusal(answer: HttpAnswer, place: RequestContext): Promise<Absence> {
   const { status, headers } = answer
   const isProof = PROOFS.includes(status) && place.missing.includes(status)
-  // Object stores tell in XML, or a header, what they refuse a request for.
+  // Object stores send the reason of a refusal in XML or in a header.
   const mayHaveCode = /xml/i.test(headers.get('content-type') ?? '') || codeInHeaders(headers) !== undefined
   if (!isProof || mayHaveCode) return (await import('./refusals.ts')).meaningOf(answer, place)
   answer.discard()
   return new Absence()
 }
 
-/** Whether the body is a page for people, which servers also have for missing objects. */
+/** Whether the body is an HTML page, which servers also send for missing objects. */
 export const isHtml = (headers: Headers): boolean =>
   /^\s*(text\/html|application\/xhtml\+xml)\b/i.test(headers.get('content-type') ?? '')
 
@@ -48,11 +48,11 @@ export async function readSize(answer: HttpAnswer, place: RequestContext): Promi
 }
 
 /**
- * The bytes of a range from the answer to a request for it: 206, or 200 with the whole object. The status
- * itself when it is 412 or 416, for which it matters how the object is now.
- * @throws ConflictError when the answer is about another version than `ifMatch`; FormatError when the object
- *   is too short; UnsupportedError when the part is compressed; StoreError for all else; Transient when the
- *   transfer was cut short
+ * Reads the bytes of a range from an answer: 206, or 200 with the whole object. Returns the status for 412
+ * and 416, whose meaning depends on the current state of the object.
+ * @throws ConflictError when the answer has another version than `ifMatch`; FormatError when the object is
+ *   too short; UnsupportedError when the part is compressed; StoreError for all other answers; Transient when
+ *   the transfer was cut short
  */
 export async function readRange(
   answer: HttpAnswer,

@@ -128,8 +128,8 @@ export interface HttpClientOptions extends TimeLimits, Pick<RequestOptions, 'ret
    */
   readonly fetch?: Fetch | undefined
   /**
-   * A function that is asked about each URL before it is requested, those that redirects lead to too; the
-   * request is refused where it returns false. In browsers, which hide redirects, these are refused.
+   * Called with each URL before it is requested, including redirects. The request is refused if it returns
+   * false. In browsers, which hide redirects, redirects are refused.
    */
   readonly allowUrl?: ((url: string) => boolean) | undefined
   /**

@@ -1,22 +1,22 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { UnprovedAbsence } from '../store.ts'
 
-/** Where a request goes. */
+/** Target of a request, and how its answers are interpreted. */
 export interface RequestContext {
   readonly url: string
-  /** How errors name the object. */
+  /** Name of the object in errors. */
   readonly file: string
-  /** Statuses that mean that there is none. */
+  /** Statuses that mean "not found". */
   readonly missing: readonly number[]
-  /** What 403 may mean besides, and what to do about it. */
+  /** Other causes of a 403, and what to do about them. */
   readonly forbidden: string
-  /** The browser hides headers of the answer. */
+  /** Whether the browser hides headers of the answer. */
   readonly crossOrigin: boolean
 }
 
-/** The result of a request for an object that is not there; thrown where a result cannot be one. */
+/** Result of a request for a missing object. Thrown if it cannot be returned. */
 export class Absence {
-  /** Undefined where the answer proves it. */
+  /** Undefined if the answer proves the absence. */
   readonly unproved: UnprovedAbsence | undefined
 
   constructor(unproved?: UnprovedAbsence) {
@@ -24,7 +24,10 @@ export class Absence {
   }
 }
 
-/** Statuses that say that there is no object. All others that callers take for that say nothing of it. */
+/**
+ * Statuses that prove that there is no object. Other statuses that callers treat as "not found" prove
+ * nothing.
+ */
 export const PROOFS: readonly number[] = [404, 410]
 
 export function statusError(status: number, { file, forbidden }: RequestContext): HyperslabError {

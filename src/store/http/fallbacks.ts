@@ -37,9 +37,9 @@ function sizeOfUnsatisfied(headers: Headers): number | undefined {
 }
 
 /**
- * What the refusal of a range means, by how the object is now. Returns when the version is the right one:
- * then the server compares tags in some way of its own.
- * @param pinned whether the server was asked for one version
+ * Interprets the refusal of a range by the current state of the object. Returns if the version is the
+ * expected one, because the server then compares tags in its own way.
+ * @param pinned whether one version was requested
  * @throws Absence; ConflictError for another version; FormatError when the object is too short; StoreError
  */
 export function settleRefusal(

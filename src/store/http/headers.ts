@@ -33,10 +33,10 @@ export function contentLength(headers: Headers): number | undefined {
   return /^\d+$/.test(length) && encodingOf(headers) === undefined ? Number(length) : undefined
 }
 
-/** Headers in which object stores give the code of an error, of which HEAD has no body. */
+/** Headers with the error code of an object store. Answers to HEAD have no body for it. */
 const CODE_HEADERS = ['x-amz-error-code', 'x-minio-error-code', 'x-ms-error-code', 'x-goog-error-code']
 
-/** The code of an error, as object stores have it in headers. */
+/** Returns the error code that object stores send in headers. */
 export function codeInHeaders(headers: Headers): string | undefined {
   for (const name of CODE_HEADERS) {
     const code = headers.get(name)

@@ -17,12 +17,12 @@ interface Quirks extends Pages {
   noIfMatch?: true
 }
 
-/** Thrown for a part of a page of HTML, which may be in the place of the object. */
+/** Thrown for a part of an HTML page that may have been sent instead of the object. */
 const HTML = Symbol('html')
 
-/** Facts about an answer that its result does not have. */
+/** Facts about an answer that its result does not contain. */
 interface Seen {
-  /** It was a page of HTML. */
+  /** Whether it was an HTML page. */
   html?: boolean
 }
 
@@ -31,7 +31,7 @@ function noting(answer: HttpAnswer, seen: Seen | undefined): HttpAnswer {
   return answer
 }
 
-/** The result of a read; of a missing object, the caller is told how far that is proved. */
+/** Returns the result of a read. For a missing object, reports an unproved absence to the caller. */
 function orAbsent<T extends object>(found: T | Absence, { onUnproved }: ReadOptions): T | undefined {
   if (!(found instanceof Absence)) return found
   if (found.unproved !== undefined) onUnproved?.(found.unproved)
@@ -46,7 +46,7 @@ export abstract class HttpReader implements Store {
   protected readonly client: HttpClient
   protected readonly requester: RangeRequester
   readonly #quirks = new Map<string, Quirks>()
-  /** Numbers requests that no other caller may share. */
+  /** Counter that makes keys of requests that no other caller may share. */
   #fresh = 0
 
   /** @throws InvalidArgumentError for limits that would let nothing through */
@@ -97,7 +97,8 @@ export abstract class HttpReader implements Store {
       if (error instanceof Absence) return orAbsent<never>(error, options)
       if (error !== HTML) throw error
     }
-    // Asked for outside of the limits on requests, in which this one would wait for itself.
+    // Requested outside of the limit on concurrent requests, because otherwise this request would wait for
+    // itself.
     if (await this.#isPage(place, signal)) return this.#missingByPage(place, options)
     try {
       return await read(true)
@@ -172,7 +173,7 @@ export abstract class HttpReader implements Store {
     return found
   }
 
-  /** @throws Absence when there is no object; HTML for a page of it, unless that is taken */
+  /** @throws Absence when there is no object; HTML for a part of a page, unless pages are accepted */
   async #range(
     place: RequestContext,
     range: HttpRange & { readonly fresh: boolean; readonly takesHtml: boolean },
@@ -184,7 +185,8 @@ export abstract class HttpReader implements Store {
     const headers = {
       range: `bytes=${offset}-${offset + length - 1}`,
       ...(pin && { 'if-match': ifMatch }),
-      // Browsers ask for fresh answers anyway, and would ask other origins first whether they may send this.
+      // Browsers request fresh answers anyway. For other origins, this header would cause a preflight
+      // request.
       ...(fresh && !isBrowser() && { 'cache-control': 'no-cache' }),
     }
     const request = { ...place, method: 'GET', headers, range: { offset, length } } as const

@@ -14,12 +14,12 @@ const MAX_REDIRECTS = 20
 const HARMLESS = ['accept-encoding', 'range', 'if-match']
 
 /**
- * Makes a request that carries something that is meant for one server: headers of the caller, a signature.
- * Redirects within its origin are followed with all of it. To another origin only what is read is asked for,
- * with nothing but the range and by the platform's own `fetch`: platforms leave out `Authorization` there,
- * and nothing else.
- * @param allowUrl asked about each URL before it is requested
- * @throws StoreError where a redirect cannot be followed so; InvalidArgumentError for a URL that is not
+ * Sends a request that carries data for one server only: headers of the caller, or a signature. Redirects
+ * within its origin are followed with all of them. Redirects to another origin are followed only for reads,
+ * by the platform's own `fetch` and with no header except the range, because platforms remove only
+ * `Authorization` there.
+ * @param allowUrl called with each URL before it is requested
+ * @throws StoreError if a redirect cannot be followed this way; InvalidArgumentError for a URL that is not
  *   allowed
  */
 export async function fetchGuarded(

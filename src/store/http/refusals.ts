@@ -4,10 +4,10 @@ import type { HttpAnswer } from './client.ts'
 import { Absence, PROOFS, type RequestContext, statusError } from './context.ts'
 import { codeInHeaders, contentLength } from './headers.ts'
 
-/** Bodies of errors are read up to so many bytes. */
+/** Maximum number of bytes read from the body of an error. */
 const MAX_BODY_BYTES = 64 * 2 ** 10
 
-/** Codes by which object stores say that there is no object. */
+/** Codes of object stores that mean "not found". */
 const ABSENT = new Set([
   'NoSuchKey',
   'NoSuchVersion',
@@ -19,22 +19,22 @@ const ABSENT = new Set([
 ])
 
 /**
- * Codes that say nothing of the object: S3 answers so for missing keys to clients that may not list, and for
- * keys that exist and may not be read.
+ * Codes that neither prove nor disprove an object: S3 sends them for missing keys to clients that may not
+ * list, and for existing keys that may not be read.
  */
 const SILENT = new Set(['AccessDenied', 'Forbidden', '403'])
 
 /**
- * Codes, of any status, that are about the client or the whole place: credentials, clock, account, bucket.
- * Nothing there was looked up.
+ * Codes about the client or the whole place: credentials, clock, account, bucket. With any status, they mean
+ * that no object was looked up.
  */
 const OF_CLIENT =
   /token|signature|signed|accesskey|credential|skew|expired|security|account|auth|disabled|suspend|bucket|container|region/i
 
 /**
- * The meaning of an answer without an object, by its status and the code in its body: that there is none. A
- * status that does not prove it takes a code that says so or says nothing; any other code is an error.
- * @throws StoreError where it means anything else
+ * Interprets an answer without an object by its status and the code in its body. A status that proves nothing
+ * needs a code that means "not found" or says nothing; any other code is an error.
+ * @throws StoreError if it does not mean "not found"
  */
 export async function meaningOf(answer: HttpAnswer, place: RequestContext): Promise<Absence> {
   const { status } = answer
@@ -52,7 +52,7 @@ export async function meaningOf(answer: HttpAnswer, place: RequestContext): Prom
   throw new HyperslabError('StoreError', `the server answered ${status} ${code}${advice}`, { file: place.file, actual: code })
 }
 
-/** The code that an object store gives with an error, in a header or the XML of its body. */
+/** Returns the error code of an object store, from a header or the XML body. */
 async function codeOf(answer: HttpAnswer): Promise<string | undefined> {
   const told = codeInHeaders(answer.headers)
   if (told !== undefined || answer.method === 'HEAD' || (contentLength(answer.headers) ?? 0) > MAX_BODY_BYTES) {

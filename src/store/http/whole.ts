@@ -53,10 +53,10 @@ export async function readWholeObject(
 
 const PAGE = '200 with a page of HTML'
 
-/** The result for an object in the place of which a server has a page. */
+/** Returns the result for a missing object whose server sends a page instead. */
 export const missingByPage = ({ file }: RequestContext): Absence => new Absence({ file, answer: PAGE })
 
-/** Whether a body of any content type begins as HTML does. */
+/** Whether a body of any content type begins like HTML. */
 function startsAsPage(bytes: Uint8Array): boolean {
   if (bytes[0] !== 0x3c) return false
   return /^<(!doctype\s+html|html)[\s>]/i.test(String.fromCharCode(...bytes.subarray(0, 32)))
@@ -149,10 +149,10 @@ function folderOf({ url }: RequestContext): string {
 }
 
 /**
- * Whether a page of HTML is the one that the server has for missing objects.
- * @param bytes of the page; asked for when left out
- * @throws StoreError where each name has a page of its own, as login pages that name the page to return to:
- *   then nothing tells whether there is an object
+ * Whether an HTML page is the one that the server sends for missing objects.
+ * @param bytes bytes of the page; if omitted, the page is requested
+ * @throws StoreError if each name has a page of its own, such as login pages that contain the requested
+ *   address: then presence and absence cannot be distinguished
  */
 export async function isPage(
   reads: WholeReads,

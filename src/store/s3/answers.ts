@@ -42,7 +42,7 @@ const unescaped = (text: string): string =>
   text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (entity, hex, decimal, name) => {
     if (name !== undefined) return member(ENTITIES, name) ?? entity
     const point = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
-    // Beyond Unicode it is no character.
+    // Numbers beyond Unicode are not characters.
     return point <= 0x10ffff ? String.fromCodePoint(point) : entity
   })
 

@@ -114,7 +114,7 @@ export class S3Store extends HttpReader implements Store {
     const info = await this.stat(from, { signal })
     if (info === undefined) return false
     checkMatch(this.describe(from), ifMatch, info)
-    // The server checks that the object is still this version.
+    // Makes the server check that the object still has this version.
     const source = { key: from, size: info.size, etag: info.etag }
     if (info.size <= MAX_COPY_BYTES) await this.#writer.copy(to, source, signal)
     else await this.#writer.putParts(to, copiedParts(source), { signal })
@@ -169,10 +169,10 @@ export class S3Store extends HttpReader implements Store {
   }
 }
 
-/** S3 copies no more in one request. */
+/** Maximum size in bytes of one copy request in S3. */
 const MAX_COPY_BYTES = 5 * 2 ** 30
 
-/** The parts of a large object, as few as S3 takes. */
+/** Returns the parts for the copy of a large object, as few as S3 allows. */
 function copiedParts({ size, ...source }: CopiedPart): CopiedPart[] {
   const length = Math.max(2 ** 29, Math.ceil(size / MAX_PARTS))
   return Array.from({ length: Math.ceil(size / length) }, (_, i) => ({

@@ -14,9 +14,9 @@ import type { S3Client } from './client.ts'
 export interface CopiedPart {
   readonly key: string
   readonly size: number
-  /** The first byte of the part, of an object of which it is not all. */
+  /** Offset of the part in the object; undefined if the part is the whole object. */
   readonly offset?: number
-  /** The version of the object, which is copied and no other. */
+  /** Required version of the copied object. */
   readonly etag?: string | undefined
 }
 
@@ -240,8 +240,8 @@ export class S3Writer {
   }
 
   /**
-   * Has the server copy an object to another key, in one request; up to 5 GiB.
-   * @throws StoreError where the object is gone or another version
+   * Makes the server copy an object to another key, in one request; up to 5 GiB.
+   * @throws StoreError if the object no longer exists or has another version
    */
   async copy(key: string, from: CopiedPart, signal: Signal | undefined): Promise<void> {
     const receive = async (answer: HttpAnswer): Promise<void> =>

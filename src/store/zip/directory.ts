@@ -112,14 +112,15 @@ function placeOf(place: Omit<DirectoryPlace, 'prefix'>, end: number): DirectoryP
 }
 
 /**
- * Reads the central directory: of each entry
+ * Reads the central directory. Each entry contains:
  *
  *     +0 u32 PK12 | +4 u16, u16 versions | +8 u16 flags | +10 u16 method | +12 u16, u16 time, date | +16 u32 CRC-32
  *     +20 u32 stored bytes | +24 u32 bytes | +28 u16 bytes of the name | +30 of extra fields | +32 of the comment
  *     +34 u16 disk | +36 u16, u32 attributes | +42 u32 offset of the local header | +46 name | extra fields | comment
  *
- * @returns the files by name, the last one of each; folders are left out
- * @throws FormatError for a damaged one, and for names that lead out of a folder that they are unpacked to
+ * @returns the files by name; the last entry of a name counts, and folders are omitted
+ * @throws FormatError for a damaged directory, and for names that would lead out of the folder they are
+ *   unpacked to
  */
 export function readDirectory(bytes: Uint8Array, { entries, modulus, prefix }: DirectoryPlace): Map<string, ZipEntry> {
   const view = viewOf(bytes)

@@ -7,16 +7,19 @@ import type { Signal } from '../../core/signal.ts'
 import { SingleFlight } from '../../core/single-flight.ts'
 import type { ZipEntry } from './directory.ts'
 
-/** Entries that are inflated at the same time, at most. */
+/** Maximum number of entries inflated concurrently. */
 const AT_ONCE = 4
-/** Stored bytes that are handed over at once: they come to 64 MiB at most. */
+/** Number of stored bytes passed on at a time. They inflate to at most 64 MiB. */
 const PIECE_BYTES = 64 * 1024
-/** Deflate makes at most 1032 bytes of one, and of nothing a few bits. */
+/** Maximum ratio of inflated to stored bytes in Deflate. */
 const MOST_RATIO = 1032
-/** An empty block takes 5 bytes: what does not compress is longer by one for each 16 KiB, at most. */
+/**
+ * Returns the maximum stored size. An empty block takes 5 bytes, and incompressible data grow by one such
+ * block for each 16 KiB at most.
+ */
 const mostStored = (size: number): number => size + 5 * Math.ceil(size / 2 ** 14) + 1024
 
-/** The contents of compressed entries that were read last, each as a whole. */
+/** Cache of the most recently read contents of compressed entries, each as a whole. */
 export class InflatedEntries {
   readonly #maxBytes: number
   readonly #cache: ByteCache<ZipEntry, Uint8Array>
@@ -34,10 +37,10 @@ export class InflatedEntries {
   }
 
   /**
-   * The content of an entry, which all who ask share: to be copied, and never changed.
-   * @param read gives the stored bytes, or undefined where the archive is gone
-   * @throws TooLargeError for more than may be kept; FormatError and CodecError for what is no such content;
-   *   IntegrityError for a content of another checksum
+   * Returns the content of an entry. All callers share it, so they copy it and never change it.
+   * @param read returns the stored bytes, or undefined if the archive no longer exists
+   * @throws TooLargeError for an entry above the limit; FormatError and CodecError for damaged content;
+   *   IntegrityError for a wrong checksum
    */
   async get(
     entry: ZipEntry,
@@ -63,7 +66,7 @@ export class InflatedEntries {
     return this.#flights.share(entry, (shared) => this.#limiter.run(bytes, () => inflate(shared), shared), signal)
   }
 
-  /** Nothing is allocated by sizes that cannot be true. */
+  /** Refuses impossible sizes before anything is allocated. */
   #checkSizes({ size, storedSize }: ZipEntry): void {
     if (size > MOST_RATIO * storedSize || storedSize > mostStored(size)) {
       const text = `${storedSize} compressed bytes are announced for ${size}, which deflate never makes: the archive is damaged`
@@ -78,10 +81,10 @@ pack the archive without compression (zip -0), or unpack it`
 
 const hex = (sum: number): string => sum.toString(16).padStart(8, '0')
 
-/** Takes what is inflated, piece by piece. */
+/** Receives the inflated bytes, piece by piece. */
 type Take = (piece: Uint8Array) => void
 
-/** Exactly `size` bytes, of a stream of deflate without a frame. */
+/** Inflates a raw deflate stream to exactly `size` bytes. */
 async function inflated(stored: Uint8Array, size: number, signal: Signal): Promise<Uint8Array> {
   const content = new Uint8Array(size)
   let length = 0
@@ -106,7 +109,7 @@ async function inflated(stored: Uint8Array, size: number, signal: Signal): Promi
   throw new HyperslabError('FormatError', text, { actual: length, expected: size })
 }
 
-/** What is used of a `DecompressionStream`, whose type needs the DOM library. */
+/** The used members of a `DecompressionStream`, whose type needs the DOM library. */
 interface InflatingStream {
   readonly writable: {
     getWriter(): { write(bytes: Uint8Array): Promise<void>; close(): Promise<void>; abort(reason?: unknown): Promise<void> }
@@ -118,7 +121,7 @@ interface InflatingStream {
 
 declare const DecompressionStream: (new (format: string) => object) | undefined
 
-/** Undefined where the platform has none, or none without a frame. */
+/** Returns the platform's stream; undefined if it has none for raw deflate. */
 function platformStream(): InflatingStream | undefined {
   if (typeof DecompressionStream === 'undefined') return undefined
   try {
@@ -136,7 +139,7 @@ async function inflateBy({ writable, readable }: InflatingStream, stored: Uint8A
     await writer.close()
   }
   const written = write()
-  // A failure is reported by the side that reads.
+  // A failure is reported by the reading side.
   written.catch(() => undefined)
   try {
     for (;;) {

@@ -30,8 +30,8 @@ export interface ZipOptions {
   /** The largest central directory to read, in bytes; 64 MiB by default. It takes some 100 bytes an entry. */
   readonly maxDirectoryBytes?: number
   /**
-   * Bytes of compressed files that are kept inflated, 256 MiB by default; a larger file is refused. As many
-   * again are held while files are inflated.
+   * Maximum size in bytes of compressed files that are kept inflated. Default: 256 MiB. A larger file is
+   * refused. While files are inflated, up to twice as much memory is used.
    */
   readonly maxInflatedBytes?: number
 }
@@ -46,7 +46,7 @@ const CHECKS: Checks<ZipOptions> = {
 /** One version of the archive. */
 interface Archive extends ObjectInfo {
   readonly entries: ReadonlyMap<string, ZipEntry>
-  /** Their names in order, once they are listed. */
+  /** Names of the files in order. Created by the first listing. */
   keys?: KeyIndex
   readonly directoryOffset: number
   /** Where the content of those begins that were read. */
@@ -60,7 +60,7 @@ interface Content extends ObjectInfo {
   readonly offset: number
   /** Of the archive. */
   readonly version: string
-  /** All of it, where it had to be inflated. */
+  /** The whole content, if it had to be inflated. */
   readonly bytes?: Uint8Array
 }
 
@@ -74,15 +74,14 @@ const DEFLATE = 8
 const METHODS: Record<number, string> = { 9: 'deflate64', 12: 'bzip2', 14: 'lzma', 93: 'zstd', 95: 'xz' }
 
 /**
- * The files in a zip archive that lies in another store, read only. Keys are their names in the archive.
- * Files that are stored, not compressed (`zip -0`), are read in place: a range of a file is a range of the
- * archive.
- * Files that are deflated are inflated as a whole, checked by their CRC-32, and kept up to
- * `maxInflatedBytes`; `warnings` says so.
+ * Read-only store of the files in a zip archive, which is in another store. Keys are the names in the
+ * archive. Files that are stored, not compressed (`zip -0`), are read in place: a range of a file is a range
+ * of the archive. Deflated files are inflated as a whole, checked by their CRC-32, and kept up to
+ * `maxInflatedBytes`; `warnings` reports this.
  *
  * The directory is read once, and again when a read, a `stat` or a `getTail` finds that the archive was
- * replaced; that a file has been added goes unnoticed until then. The version of a file is that of the
- * archive. Checksums of stored files are not verified.
+ * replaced. Until then, added files are not noticed. The version of a file is that of the archive. Checksums
+ * of stored files are not verified.
  *
  * Every read can throw NotFoundError (no archive), FormatError (not a zip archive, or a damaged one) and
  * UnsupportedError (an archive in several parts or with a directory that is too large, a file that is
@@ -163,7 +162,7 @@ export class ZipStore implements Store {
     })
   }
 
-  /** The bytes of a file as they are stored. */
+  /** Reads the stored bytes of a file. */
   async #readStored(archive: Archive, entry: ZipEntry, signal: Signal | undefined): Promise<Uint8Array | undefined> {
     const { storedSize, nameBytes, headerOffset } = entry
     const pinned = { signal, ifMatch: archive.etag }
@@ -178,7 +177,7 @@ export class ZipStore implements Store {
       : this.#store.getRange(this.#path, offset, storedSize, pinned)
   }
 
-  /** The content of a deflated file: others share it. */
+  /** Returns the content of a deflated file, which other callers share. */
   async #inflate(archive: Archive, entry: ZipEntry, signal: Signal | undefined): Promise<Uint8Array | undefined> {
     const { InflatedEntries } = await import('./inflated.ts')
     this.#inflated ??= new InflatedEntries(this.#maxInflatedBytes)
@@ -188,7 +187,7 @@ export class ZipStore implements Store {
     )
   }
 
-  /** Says what it costs to read files below a prefix that are compressed, where there are any. */
+  /** Returns a warning with the cost of reading compressed files below a prefix, if there are any. */
   async warnings(prefix: string, { signal }: StoreOptions = {}): Promise<string[]> {
     const { entries } = await this.#open(signal)
     let [files, compressed, bytes, largest] = [0, 0, 0, 0]

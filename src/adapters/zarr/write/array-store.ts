@@ -135,7 +135,7 @@ function metadataOf({ source }: DiskArray, array: string): JsonObject {
   }
 }
 
-/** The attributes of an array, which tell the same elements to be missing as the array does. */
+/** Returns the attributes of an array, adjusted so that they name the same missing elements as the array. */
 export function storedAttributes(source: BlockSource): JsonObject {
   const { dtype } = source
   const own = arrayAttributes(source.attrs, dtype)
@@ -143,7 +143,8 @@ export function storedAttributes(source: BlockSource): JsonObject {
   if (dtype === 'timestamp_ns') return own
   const missing = missingOf(source)
   const told = { ...missingAttributes(missing, source), ...own }
-  // Where the format knows what is missing, attributes that say something else mean nothing, and would here.
+  // If the format itself defines the missing elements, contradicting attributes have no effect. They would
+  // have one in the copy.
   const attributes =
     source.missing === undefined || saysAlike(told, missing, source)
       ? told
@@ -162,9 +163,9 @@ function missingAttributes({ values, nan }: Missing, { dtype, fillValue, missing
   const missing: readonly ScalarOf<DType>[] = nan ? [...named, Number.NaN] : named
   const first = missing.find((value) => value === fillValue) ?? missing[0]
   const others = missing.filter((value) => value !== first && !(Number.isNaN(value) && Number.isNaN(first)))
-  // xarray reads `missing_value` of text, and refuses stores with `_FillValue` of text.
+  // For text, xarray reads `missing_value`, and refuses stores with `_FillValue`.
   if (dtype === 'string') return missing.length === 0 ? {} : { missing_value: others.length === 0 ? first : missing }
-  // An attribute `_FillValue` would say that the implied one is a value like any.
+  // The implied missing value is not named by `_FillValue`, because the source names it in no attribute.
   if (own?.implied !== undefined) return missing.length === 0 ? {} : attributesDocument(new Map([['missing_value', missing]]))
   return {
     ...(first !== undefined && { _FillValue: missingDocument(first, dtype) }),
@@ -172,7 +173,7 @@ function missingAttributes({ values, nan }: Missing, { dtype, fillValue, missing
   }
 }
 
-/** Whether attributes say that exactly some elements are missing. */
+/** Whether attributes name exactly these missing elements. */
 function saysAlike(attrs: JsonObject, { values, nan }: Missing, source: BlockSource): boolean {
   const said = parseMissing({
     version: 3,

@@ -9,38 +9,38 @@ import { encodeDocument } from './document.ts'
 import { CLAIM_LEASE_MS } from './lease.ts'
 import type { ObjectWriter } from './object-writer.ts'
 
-/** Name of the claim in the folder of its array. Readers know no such chunk, and copies leave it out. */
+/** Name of the claim in the folder of its array. Readers ignore it, and copies omit it. */
 export const CLAIM_NAME = '.hyperslab-append'
 
-/** A claim has some 80 bytes; a larger object is a foreign one. */
+/** Maximum size in bytes. A claim has some 80 bytes; a larger object is not a claim. */
 const MOST_BYTES = 4096
-/** Longest wait, in ms, before the claim of another process is looked at again. */
+/** Longest wait, in ms, between two reads of the claim of another process. */
 const LONGEST_WAIT_MS = 250
 
 /** Content of a claim. */
 interface Holder {
-  /** Random; null once the holder has ended its work on a store that removes nothing on condition. */
+  /** Random token; null after the holder has ended, on a store that cannot delete on condition. */
   readonly holder?: unknown
-  /** The holder has failed, so requests of its own may still be under way. */
+  /** Set if the holder has failed, so that its requests may still be under way. */
   readonly failed?: unknown
 }
 
 /**
- * The right of one process to change the shape of an array: an object that is created on condition that there
- * is none, and rewritten while its holder lives. A process that sees it unchanged for
- * {@link CLAIM_LEASE_MS}, by its own clock, takes it over on condition of that version.
+ * Exclusive right of one process to change the shape of an array. The claim is an object that is created only
+ * if none exists, and rewritten while its holder lives. A process that sees it unchanged for {@link
+ * CLAIM_LEASE_MS}, by its own clock, takes it over, on condition that it still has that version.
  *
- * A holder that lost its claim may not know it. Each change of an object is therefore in three steps: read
- * the object, look at the claim, write on condition of the version that was read. After a takeover the
- * condition fails, because the new holder rewrites the metadata first and stores every object of its own
- * rows.
+ * A holder that lost its claim may not know it. Each change of an object therefore has three steps: read the
+ * object, check the claim, write on condition that the object still has the version that was read. After a
+ * takeover the condition fails, because the new holder rewrites the metadata first and stores every object of
+ * its own rows.
  */
 export class Claim {
   readonly #objects: ObjectWriter
   readonly #key: string
   readonly #token: string
   readonly #ended = newController()
-  /** Renewing, looking and releasing, one at a time. */
+  /** Serializes renewals, checks and the release. */
   readonly #lock = new Lock()
   #etag: string
   #beat = 0
@@ -58,8 +58,9 @@ export class Claim {
   }
 
   /**
-   * Waits until the claim is free, or its holder has given no sign of life for the lease, and takes it.
-   * @throws UnsupportedError where the store cannot replace objects on condition; the reason of the signal
+   * Waits until the claim is free, or until its holder has not renewed it for the length of the lease, and
+   * takes it.
+   * @throws UnsupportedError if the store cannot replace objects on condition; the reason of the signal
    */
   static async take(objects: ObjectWriter, key: string, signal: Signal | undefined): Promise<Claim> {
     const { replace, remove, reason } = await objects.can(key)
@@ -74,10 +75,10 @@ export class Claim {
     let unchangedMs = 0
     for (let tries = 0; ; tries++) {
       signal?.throwIfAborted()
-      // Where claims are removed, there is none in most cases.
+      // If the store removes claims, usually no claim exists.
       const found = tries === 0 && remove ? undefined : await objects.read(key, { maxBytes: MOST_BYTES, signal })
       const { holder, failed } = found === undefined ? { holder: null } : parsed(found.bytes)
-      // The answer to an earlier request was lost.
+      // An earlier request had succeeded, but its answer was lost.
       if (holder === token) return new Claim(objects, key, token, found!.etag, isTakenOver)
       if (found?.etag !== seen) unchangedMs = 0
       seen = found?.etag
@@ -98,9 +99,9 @@ export class Claim {
   }
 
   /**
-   * Looks whether this process still holds the claim. The look begins after the call, and is shared by all
-   * calls before it begins.
-   * @throws ConflictError
+   * Checks whether this process still holds the claim. The check begins after the call, and is shared by all
+   * calls that arrive before it begins.
+   * @throws ConflictError if another process has taken the claim
    */
   holds(): Promise<void> {
     this.#look ??= this.#lock.run(() => {
@@ -111,8 +112,8 @@ export class Claim {
   }
 
   /**
-   * Gives the claim up. If that fails, the next process waits for the lease.
-   * @param isDone false after an error: requests of this holder may still be under way
+   * Releases the claim. If that fails, the next process waits for the end of the lease.
+   * @param isDone false after an error, when requests of this holder may still be under way
    */
   release(isDone: boolean): Promise<void> {
     this.#ended.abort()
@@ -122,7 +123,7 @@ export class Claim {
         if (isDone && remove) await this.#objects.removeVersion(this.#key, this.#etag)
         else await this.#write(isDone ? { holder: null } : { holder: this.#token, failed: true })
       } catch {
-        // The lease ends it.
+        // The claim ends with its lease.
       }
     })
   }
@@ -137,7 +138,7 @@ export class Claim {
           await this.#find()
           await this.#write({ holder: this.#token, beat: ++this.#beat })
         } catch {
-          // The next look finds a lost claim, and the next turn repeats a request that failed.
+          // The next check finds a lost claim, and the next renewal repeats a failed request.
         }
       })
     }
@@ -158,7 +159,7 @@ export class Claim {
   }
 }
 
-/** A text that is no claim has a holder that never gives a sign of life. */
+/** Parses a claim. A text that is not a claim counts as one whose holder never renews it. */
 function parsed(bytes: Uint8Array): Holder {
   try {
     const value = parseJson(bytes, CLAIM_NAME)
@@ -172,8 +173,8 @@ function parsed(bytes: Uint8Array): Holder {
 const MARK_BYTES = 49
 
 /**
- * White space for the end of a document, different each time: no version of it ever has the bytes of an
- * earlier one, from which some stores derive their version.
+ * Returns white space for the end of a document, different on each call. Some stores derive the version of an
+ * object from its bytes, so no two versions may have the same bytes.
  */
 export function newMark(): string {
   const bits = [...randomName().slice(0, 12)].map((digit) => Number.parseInt(digit, 16).toString(2).padStart(4, '0')).join('')

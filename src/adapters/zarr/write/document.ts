@@ -163,15 +163,18 @@ export const shardingCodec = (chunkShape: readonly number[], codecs: readonly Co
   },
 })
 
-/** Attributes that describe how another version or format lays an array out. */
+/** Attributes that describe the layout of an array in another version or format. */
 const LAYOUT = /^(_ARRAY_DIMENSIONS|_(NCZARR|nczarr)_.*)$/
-/** Attributes that say how bytes became text. Elements are text here, and Python would decode them again. */
+/**
+ * Attributes that describe how bytes were decoded to text. They are omitted, because Python would decode the
+ * text again.
+ */
 const OF_TEXT = ['_FillValue', '_Encoding']
 
 /**
- * The attributes of an array of version 3 as JSON. Leaves out those that would be wrong there: how another
- * format lays it out, and of text what decoded it.
- * @throws InvalidArgumentError for what JSON has no form of
+ * Returns the attributes of an array of version 3 as JSON. Omits those that would be wrong there: the layout
+ * in another format and, for text, the attributes that described its decoding.
+ * @throws InvalidArgumentError for values that JSON cannot express
  */
 export function arrayAttributes(attributes: NewAttributes | undefined, dtype: DType): JsonObject {
   const all = attributesDocument(attributes, dtype)
@@ -179,11 +182,11 @@ export function arrayAttributes(attributes: NewAttributes | undefined, dtype: DT
 }
 
 /**
- * Attributes as JSON: lists for typed arrays, texts for NaN and infinities, of which JSON has none. Numbers
- * with a type of floats stay floats: `10.0`. The attribute `_FillValue` of an array of floats is the base64
- * of a little-endian float64, as xarray reads it.
- * @param dtype of the array that they are of; none for those of a group
- * @throws InvalidArgumentError for what JSON has no form of
+ * Returns attributes as JSON: lists for typed arrays, and texts for NaN and infinities, which JSON does not
+ * have. Numbers with a type of floats stay floats: `10.0`. For an array of floats, the attribute `_FillValue`
+ * is the base64 of a little-endian float64, as xarray reads it.
+ * @param dtype data type of the array; undefined for attributes of a group
+ * @throws InvalidArgumentError for values that JSON cannot express
  */
 export function attributesDocument(attributes: NewAttributes = {}, dtype?: DType): JsonObject {
   const floats: string[] = []
@@ -200,7 +203,7 @@ export function attributesDocument(attributes: NewAttributes = {}, dtype?: DType
   return markFloats(json, floats)
 }
 
-/** Whether an attribute has a type of floats, or was spelt as one. */
+/** Whether an attribute has a type of floats, or was written as one. */
 function isOfFloats(attributes: NewAttributes, name: string): boolean {
   const { typed } = attributes as { typed?: unknown }
   const type =

@@ -1,5 +1,5 @@
 /**
- * Time without a sign of life, in ms, after which a claim is taken over. A process that was stopped for
- * longer loses its claim, and its append is refused: only waiting depends on the time, correctness does not.
+ * Time without a renewal, in ms, after which a claim is taken over. A process that was stopped for longer
+ * loses its claim, and its append fails. Correctness does not depend on this time, only the wait does.
  */
 export const CLAIM_LEASE_MS = 10_000

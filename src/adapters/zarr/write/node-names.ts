@@ -1,17 +1,17 @@
 import { HyperslabError } from '../../../core/errors.ts'
 import { checkPath, groupsAbove } from '../hierarchy.ts'
 
-/** Objects of metadata of a node, of both versions. */
+/** Names of the metadata objects of a node, in both versions. */
 export const DOCUMENTS = ['zarr.json', '.zarray', '.zgroup', '.zattrs', '.zmetadata']
-/** Objects of this package beside those of a store begin with this. */
+/** Prefix of the names of this package's own objects in a store. */
 const OWN = '.hyperslab-'
 
-/** Whether an object is a note of this package, such as the claim of a process that appends. */
+/** Whether an object belongs to this package, such as the claim of a process that appends. */
 export const isOwnName = (name: string): boolean => name.startsWith(OWN) || name.includes(`/${OWN}`)
 
 /**
- * @throws InvalidArgumentError for a path that leads elsewhere, or that metadata or this package's objects
- * have
+ * @throws InvalidArgumentError for a path that leads out of the hierarchy, or that is a name of metadata or
+ *   of this package's own objects
  */
 export function checkNodeName(path: string, label: { readonly file?: string; readonly array: string }): void {
   const refuse = (text: string): never => {
@@ -23,8 +23,8 @@ export function checkNodeName(path: string, label: { readonly file?: string; rea
 }
 
 /**
- * Checks the paths of all arrays and groups of a new hierarchy together; '' is its root.
- * @throws InvalidArgumentError for paths that lead elsewhere, occur twice, or lie in an array
+ * Checks the paths of all arrays and groups of a new hierarchy together. The path of the root is ''.
+ * @throws InvalidArgumentError for paths that lead out of the hierarchy, occur twice, or lie in an array
  */
 export function checkNodeNames(arrays: readonly string[], groups: Iterable<string>): void {
   const known = new Set<string>()

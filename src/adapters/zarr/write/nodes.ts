@@ -22,7 +22,7 @@ export interface NodePlace {
   readonly root: string
   /** How errors name it. */
   readonly file: string
-  /** Bytes that one object of metadata may have. */
+  /** Maximum size of one metadata object in bytes. */
   readonly metadataBytes?: number | undefined
 }
 
@@ -30,8 +30,8 @@ export interface NodePlace {
 const AT_ONCE = 16
 
 /**
- * Reads the metadata of a node as they are now. They are read after the consolidated ones, and those are
- * replaced on condition, so that the last writer stores the newest.
+ * Reads the current metadata of a node. They are read after the consolidated metadata, which are replaced on
+ * condition of their version. The last writer therefore stores the newest ones.
  */
 type Stored = () => Promise<JsonObject>
 
@@ -60,8 +60,8 @@ export class NodeWriter {
   }
 
   /**
-   * Makes the group of the place itself.
-   * @throws AlreadyExistsError where there is a node
+   * Creates the group at the place itself.
+   * @throws AlreadyExistsError if a node exists there
    */
   async createRoot(content: JsonObject): Promise<void> {
     const { store, file } = this.#place
@@ -139,7 +139,8 @@ export class NodeWriter {
     await this.#place.objects.change(this.#at(key), { signal, holds }, async (old) => {
       if (old === undefined && name !== '.zattrs') this.#removed(path)
       const content = change(old === undefined ? {} : asObject(this.#parse(old, key), key))
-      // Once a claim was held, no version has the bytes of an earlier one: a late holder would replace it.
+      // After a claim was held, no version may have the bytes of an earlier one. Otherwise a late holder
+      // could replace it.
       const isNew = holds !== undefined || (old !== undefined && isMarked(old))
       return encodeDocument(content, isNew ? newMark() : '')
     })
@@ -148,7 +149,7 @@ export class NodeWriter {
     else await this.#keepInStep2(key, stored)
   }
 
-  /** Takes the claim on the shape of an array for the time of the work. */
+  /** Holds the claim on the shape of an array while the work runs. */
   async claimed<T>(path: string, signal: Signal | undefined, work: (claim: Claim) => Promise<T>): Promise<T> {
     const key = this.#at(path === '' ? CLAIM_NAME : `${path}/${CLAIM_NAME}`)
     const claim = await Claim.take(this.#place.objects, key, signal)
@@ -274,7 +275,7 @@ export class NodeWriter {
 
   #at(key: string): string {
     const { store, root, file } = this.#place
-    // Prefixes of what is below a node end with a slash.
+    // A prefix of the objects below a node ends with a slash.
     const path = key.endsWith('/') ? key.slice(0, -1) : key
     if (path === '') return root === '' ? '' : `${root}/`
     return (

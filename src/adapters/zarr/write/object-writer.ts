@@ -27,8 +27,8 @@ export interface ChangeOptions {
   readonly maxBytes?: number | undefined
   readonly signal?: Signal | undefined
   /**
-   * Throws if the writer may not write any more. It is asked after an object was read and before it is
-   * replaced. Objects are then never removed.
+   * Throws if the writer has lost its claim. Called after an object was read and before it is replaced.
+   * Objects are never removed if this is set.
    */
   readonly holds?: (() => Promise<void>) | undefined
 }
@@ -59,8 +59,8 @@ export class ObjectWriter {
   #conditions: Promise<ConditionalWrites> | undefined
 
   /**
-   * @param absences of the store, among them those that are met here
-   * @param written told of each object that may have changed
+   * @param absences absences of the store; this writer adds the ones that it meets
+   * @param written called for each object that may have changed
    * @throws ReadOnlyError for a store that cannot be written to
    */
   constructor(store: Store, absences: Absences, written: (key: string) => void) {
@@ -71,15 +71,16 @@ export class ObjectWriter {
   }
 
   /**
-   * Reads an object and stores what it becomes; again when another writer was faster. An object whose absence
-   * the store does not prove is created on condition that there is none: it may exist and not be readable.
-   * @throws what `change` throws; ConflictError after many others were faster; errors of the store
+   * Reads an object, changes it and stores it. Repeats this when another writer was faster. If the store does
+   * not prove that an object is absent, the object is created only if none exists, because it may exist and
+   * be unreadable.
+   * @throws errors of `change`; ConflictError after too many faster writers; errors of the store
    */
   change(key: string, options: ChangeOptions, change: Change): Promise<void> {
     return this.#alone(key, () => this.#change(key, options, change))
   }
 
-  /** Stores an object, whatever was there. */
+  /** Stores an object, and replaces an existing one. */
   replace(key: string, bytes: Uint8Array, { holds, signal }: Omit<ChangeOptions, 'maxBytes'> = {}): Promise<void> {
     return this.#alone(key, async () => {
       if (holds === undefined) return this.#put(key, bytes)
@@ -92,7 +93,7 @@ export class ObjectWriter {
     })
   }
 
-  /** Removes an object, if there is one. */
+  /** Removes an object, if it exists. */
   remove(key: string, { holds, signal }: Omit<ChangeOptions, 'maxBytes'> = {}): Promise<void> {
     return this.#alone(key, async () => {
       if (holds === undefined) return this.removeVersion(key, undefined)
@@ -121,7 +122,7 @@ export class ObjectWriter {
         this.#absences.onUnproved(absence)
       }
       const old = await readWhole(this.#store, key, { maxBytes, signal, onUnproved })
-      // The answer to an earlier try was lost.
+      // An earlier try had succeeded, but its answer was lost.
       if (tried !== undefined && old !== undefined && sameBytes(tried, old.bytes)) return
       const isUnsure = old === undefined && doubt !== undefined
       const bytes = await change(old?.bytes, holds === undefined && (remove || !replace) && !isUnsure)
@@ -150,7 +151,7 @@ export class ObjectWriter {
     this.#folders.clear()
   }
 
-  /** Stores an object on a condition. */
+  /** Stores an object if the condition holds. */
   async publish(key: string, bytes: Uint8Array, condition: PublishCondition): Promise<ObjectInfo> {
     await this.#makeFolder(key)
     try {
@@ -177,7 +178,7 @@ export class ObjectWriter {
     }
   }
 
-  /** Removes a version of an object, or any without one. */
+  /** Removes one version of an object or, without `ifMatch`, any version. */
   async removeVersion(key: string, ifMatch: string | undefined): Promise<void> {
     try {
       await this.#store.delete!(key, { ifMatch })
@@ -195,7 +196,7 @@ export class ObjectWriter {
     this.#folders.add(folder)
   }
 
-  /** Tells what the store can do on condition. */
+  /** Returns the conditional writes that the store supports. */
   can(near: string): Promise<ConditionalWrites> {
     this.#conditions ??= this.#ask(near)
     return this.#conditions
@@ -222,7 +223,7 @@ export class ObjectWriter {
   }
 }
 
-/** Of an object that was answered as missing, and that is in the way of a new one. */
+/** Returns the error for an object that was answered as missing, but exists when it is created. */
 function unreadable({ file, answer }: UnprovedAbsence, cause: unknown): HyperslabError {
   const text = `the server answered ${answer}, but there is such an object, which may not be read: it was not changed; give the credentials permission to read it`
   return new HyperslabError('StoreError', text, { file, actual: answer, cause })

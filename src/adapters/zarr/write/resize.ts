@@ -83,7 +83,7 @@ export function appendZarr<D extends DType>(
   })
 }
 
-/** @throws what planning throws, unless the array has another shape by now, for which it throws nothing */
+/** @throws errors of planning, unless the array has got another shape meanwhile */
 async function checkFits(array: Growing, planned: (before: ZarrArrayMetadata) => unknown): Promise<void> {
   try {
     planned(array.index.metadata)
@@ -113,8 +113,8 @@ async function refreshed({ index, nodes, path }: Growing): Promise<ZarrArrayMeta
 }
 
 /**
- * The same for the holder of a claim. After a takeover the metadata are rewritten, so that the earlier holder
- * cannot publish its shape any more, and the objects that it left beyond the array are removed.
+ * Reads the metadata for the holder of a claim. After a takeover it rewrites them, so that the earlier holder
+ * cannot publish its shape any more, and removes the objects that the earlier holder left beyond the array.
  */
 async function current(array: Growing, claim: Claim): Promise<ZarrArrayMetadata> {
   const { index, nodes, path } = array

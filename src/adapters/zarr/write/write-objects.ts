@@ -26,8 +26,8 @@ import { packShard, unpackShard } from './pack-shard.ts'
 export interface WrittenArray {
   readonly objects: ObjectWriter
   /**
-   * Set by the holder of a claim: see {@link ChangeOptions}. Objects full of the fill value are then stored,
-   * too.
+   * Set by the holder of a claim, see {@link ChangeOptions}. Chunks that contain only the fill value are then
+   * stored, too.
    */
   readonly holds: ChangeOptions['holds']
   readonly type: StoredType
