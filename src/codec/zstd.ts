@@ -135,12 +135,14 @@ async function interpreted(): Promise<SyncFrameDecoder> {
   }
 }
 
-/** Decodes a frame to up to so many bytes by fzstd; undefined where it has more, or does not decode. */
+/**
+ * Decodes a frame by fzstd to at most `mostBytes` bytes; returns undefined if it has more or does not decode.
+ */
 async function interpretedUpTo(): Promise<(frame: Frame, mostBytes: number) => Uint8Array | undefined> {
   const { decompress } = await import('fzstd')
   return (frame, mostBytes) => {
-    // The frame continues with bytes that occur nowhere else. Their position is the end of the other frames.
-    // The bytes behind them belong to the working memory of fzstd.
+    // The mark, bytes that occur nowhere else, is appended to the frame. Its position shows where the decoded
+    // bytes end. The bytes after it belong to the working memory of fzstd.
     const mark = Uint8Array.from({ length: 8 }, () => 1 + Math.random() * 255)
     let out: Uint8Array
     try {

@@ -40,7 +40,7 @@ export interface Operation {
  * - `lost`: a write is carried out, or refused, but its answer is lost: the caller is told that it failed
  * - `late`: a write is reported as failed and carried out afterwards
  * - `short`: a read returns the first half of the bytes
- * - `mixed`: the second half of what is read is of the version that was replaced last
+ * - `mixed`: a read returns its second half from the previous version of the object
  * - `crash`: this operation and all that follow fail, and stages are left behind, as when the process is
  *   killed
  *

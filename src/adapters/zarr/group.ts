@@ -69,9 +69,9 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
 
   /**
    * Changes the shape of the array: all lengths, or those of some axes by number or name (`{ time: 24 }`).
-   * New elements have the fill value. Elements beyond the new shape are deleted. Chunks keep their shape.
-   * Handles that were opened together see the new shape at once. Processes that resize an array, or append to
-   * it, take turns; others may write elements meanwhile.
+   * New elements have the fill value. Elements beyond the new shape are deleted, and read as fill if the
+   * array grows again. Chunks keep their shape. Handles that were opened together see the new shape at once.
+   * Processes that resize an array, or append to it, take turns; others may write elements meanwhile.
    * @throws ReadOnlyError; InvalidArgumentError for axes that do not exist; ConflictError when another
    *   process has taken over because this one was stopped for too long; UnsupportedError for rectilinear
    *   chunks, and on stores without conditional writes

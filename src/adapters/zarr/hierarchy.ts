@@ -79,7 +79,7 @@ export class Hierarchy {
   readonly #options: HierarchyOptions
   /** Metadata that were read from one object, such as consolidated metadata. */
   readonly #known = new Folder()
-  /** The names of the options, once they are asked for. */
+  /** Folder of the paths that the option `names` lists. Created on first use. */
   #named: Folder | undefined
   /** The version of the place, once it is known. */
   #version: 2 | 3 | undefined

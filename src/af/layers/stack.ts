@@ -68,7 +68,7 @@ export class Stack {
     known?: Stack,
   ): Promise<Stack> {
     const { layer: last = Number.POSITIVE_INFINITY } = options
-    // Absences of sidecars are confirmed before any count relies on them.
+    // Absences of sidecars are confirmed before any result relies on them.
     const absences = new Absences(store)
     const stack = await absences.settled(
       () => openAll(store, paths, { ...options, absences, onUnproved: absences.onUnproved, limits, last }, known),

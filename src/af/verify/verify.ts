@@ -88,7 +88,7 @@ export async function verifyContainer(
   { signal, onProgress, deep = false }: VerifyOptions,
 ): Promise<Verification> {
   const report = new Report()
-  // Absences of sidecars are confirmed before any count relies on them.
+  // Absences of sidecars are confirmed before any result relies on them.
   const absences = new Absences(store)
   const options = { signal, absences, onUnproved: absences.onUnproved }
   const { files, whole } = await absences.settled(() => openLayers(store, paths, settings, report, options), signal)

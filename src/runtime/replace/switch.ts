@@ -31,7 +31,7 @@ export async function writeJournal({ store, workspace }: Target, journal: Journa
   await store.put!(workspace + JOURNAL, new TextEncoder().encode(JSON.stringify(journal)))
 }
 
-/** Whether an attempt has begun to switch, so that its new objects can no longer be changed. */
+/** Whether an attempt has written its journal. The write can then no longer be resumed. */
 export const isSwitched = async ({ store, workspace }: Target): Promise<boolean> =>
   (await store.stat(workspace + JOURNAL)) !== undefined
 

@@ -32,8 +32,9 @@ const OF_CLIENT =
   /token|signature|signed|accesskey|credential|skew|expired|security|account|auth|disabled|suspend|bucket|container|region/i
 
 /**
- * Interprets an answer without an object by its status and the code in its body. A status that proves nothing
- * needs a code that means "not found" or says nothing; any other code is an error.
+ * Interprets an answer without an object by its status and the code in its body. A status that proves absence
+ * counts, unless the code is about the client. Any other status counts only without a code, or with a code
+ * that means "not found" or says nothing.
  * @throws StoreError if it does not mean "not found"
  */
 export async function meaningOf(answer: HttpAnswer, place: RequestContext): Promise<Absence> {

@@ -84,9 +84,9 @@ const METHODS: Record<number, string> = { 9: 'deflate64', 12: 'bzip2', 14: 'lzma
  * of stored files are not verified.
  *
  * Every read can throw NotFoundError (no archive), FormatError (not a zip archive, or a damaged one) and
- * UnsupportedError (an archive in several parts or with a directory that is too large, a file that is
- * encrypted, or compressed by another method). Reads of deflated files can throw CodecError, IntegrityError
- * and TooLargeError, too.
+ * UnsupportedError. The latter is for archives in several parts or with a directory that is too large, and
+ * for files that are encrypted or compressed by another method. Reads of deflated files can throw CodecError,
+ * IntegrityError and TooLargeError, too.
  */
 export class ZipStore implements Store {
   readonly getRanges?: NonNullable<Store['getRanges']>

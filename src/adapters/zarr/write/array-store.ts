@@ -173,7 +173,7 @@ function missingAttributes({ values, nan }: Missing, { dtype, fillValue, missing
   }
 }
 
-/** Whether attributes name exactly these missing elements. */
+/** Whether attributes name exactly the given missing elements. */
 function saysAlike(attrs: JsonObject, { values, nan }: Missing, source: BlockSource): boolean {
   const said = parseMissing({
     version: 3,

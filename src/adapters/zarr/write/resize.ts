@@ -114,7 +114,7 @@ async function refreshed({ index, nodes, path }: Growing): Promise<ZarrArrayMeta
 
 /**
  * Reads the metadata for the holder of a claim. After a takeover it rewrites them, so that the earlier holder
- * cannot publish its shape any more, and removes the objects that the earlier holder left beyond the array.
+ * can no longer publish its shape. It also removes the objects that the earlier holder left beyond the array.
  */
 async function current(array: Growing, claim: Claim): Promise<ZarrArrayMetadata> {
   const { index, nodes, path } = array
