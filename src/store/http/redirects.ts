@@ -16,8 +16,8 @@ const HARMLESS = ['accept-encoding', 'range', 'if-match']
 /**
  * Sends a request that carries data for one server only: headers of the caller, or a signature. Redirects
  * within its origin are followed with all of them. Redirects to another origin are followed only for reads,
- * by the platform's own `fetch` and with no headers except `Range`, `If-Match` and `Accept-Encoding`. The reason:
- * platforms themselves remove only `Authorization` there.
+ * by the platform's own `fetch` and with no headers except `Range`, `If-Match` and `Accept-Encoding`. The
+ * reason: platforms themselves remove only `Authorization` there.
  * @param allowUrl called with each URL before it is requested
  * @throws StoreError if a redirect cannot be followed this way; InvalidArgumentError for a URL that is not
  *   allowed
