@@ -270,7 +270,7 @@ async function* piecesOf(
 }
 
 const gone = (file: string): HyperslabError =>
-  new HyperslabError('ConflictError', 'the object was removed while it was being copied', { file })
+  new HyperslabError('ConflictError', 'the object was removed or changed while the store was being copied; run the command once more', { file })
 
 const alreadyThere = (file: string, why: string): HyperslabError =>
   new HyperslabError('AlreadyExistsError', `there is an object of this name already, and ${why}; overwrite replaces it`, { file })
@@ -371,14 +371,18 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boole
       file: to.store.describe(to.path),
     })
   const named = root.store.list === undefined ? await namedKeys(from.store, root, signal) : undefined
-  const keys = named?.keys ?? (await root.store.list!(root.path, { deep: true, signal }))
+  const list = async (): Promise<string[]> => named?.keys ?? root.store.list!(root.path, { deep: true, signal })
+  const isMetadata = (name: string): boolean => METADATA.includes(name.slice(name.lastIndexOf('/') + 1))
+  // Writers store chunks before metadata: the second list has all chunks that these versions name.
+  const documents = (await list()).filter(isMetadata)
+  const versions = await versionsOf(root.store, documents, signal)
+  const keys = await list()
   // Buckets may contain empty objects that stand for folders.
   const all = keys
     .map((key) => key.slice(root.path.length))
     .filter((name) => !isOwnName(name) && !isOfMacos(name) && name !== '' && !name.endsWith('/'))
   await targetKeys(to.store, slashless(to.path), all)
   const last = METADATA.filter((name) => all.includes(name))
-  const isMetadata = (name: string): boolean => METADATA.includes(name.slice(name.lastIndexOf('/') + 1))
   const below = all.filter((name) => !last.includes(name))
   const names = [...below.filter((name) => !isMetadata(name)), ...below.filter(isMetadata)]
   const wanted = new Set(all)
@@ -397,8 +401,25 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boole
     others,
     source: from,
     targetOf: hierarchyTarget,
-    ...(named && { confirm: named.confirm }),
+    confirm: async (signal) => {
+      await named?.confirm(signal)
+      const now = await versionsOf(root.store, documents, signal)
+      const changed = documents.find((_, i) => now[i] !== versions[i])
+      if (changed !== undefined) throw gone(root.store.describe(changed))
+    },
   }
+}
+
+async function versionsOf(
+  store: Store,
+  keys: readonly string[],
+  signal: Signal | undefined,
+): Promise<readonly (string | undefined)[]> {
+  const versions = new Array<string | undefined>(keys.length)
+  await forEachLimited(keys.keys(), 4 * OBJECTS_AT_ONCE, async (i) => {
+    versions[i] = (await store.stat(keys[i]!, { signal }))?.etag
+  })
+  return versions
 }
 
 const prefixOf = (path: string): string => (slashless(path) === '' ? '' : `${slashless(path)}/`)

@@ -213,12 +213,35 @@ async function writeTo(write: PlannedWrite, target: Target, options: ExportOptio
     // If the record cannot be updated, the arrays are written again later.
     if (resume !== undefined) await record.update({}).catch(() => undefined)
     if (resume !== undefined) throw error
-    await nodes.remove('').catch((left: unknown) => {
+    // What is there now belongs to the process that has taken the place over.
+    if (!(await isHeld(write))) throw error
+    await nodes.remove('', await belongsTo(planned, target)).catch((left: unknown) => {
       const text = `${messageOf(error)}; what was written could not be removed: ${messageOf(left)}`
       throw new HyperslabError('StoreError', text, { cause: new AggregateError([error, left]) })
     })
     throw error
   }
+}
+
+async function isHeld({ check }: PlannedWrite): Promise<boolean> {
+  try {
+    await check()
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Tells objects of the planned arrays from those that others have put into the folder meanwhile. */
+async function belongsTo(planned: readonly PlannedArray[], { store, root }: Target): Promise<(name: string) => boolean> {
+  const { hierarchyTarget } = await import('./replace/hierarchy.ts')
+  const arrays = planned.map(({ name, options: { shape } }) => ({
+    path: name,
+    rank: shape.length,
+    separator: '/',
+    isPrefixed: true,
+  }))
+  return hierarchyTarget({ store, path: root }).membership({ arrays })
 }
 
 /**

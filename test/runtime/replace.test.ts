@@ -324,3 +324,80 @@ test('a container is not written over itself, nor over one that was changed mean
   expect(isChanged).toBe(true)
   expect(await valueIn('out')).toBe(3)
 })
+
+test('a store to which rows are appended while it is copied is not published with fill in their place', async () => {
+  const store = new MemoryStore()
+  await zarrOf(store, 'in.zarr', 1, 2)
+  for (const overwrite of [false, true]) {
+    let isAppended = false
+    const grown = new FaultStore(store, { faults: () => undefined })
+    const original = grown.get?.bind(grown)
+    grown.get = async (key, options) => {
+      if (!isAppended && key.endsWith('a/c/0')) {
+        isAppended = true
+        await (await openZarr({ store, path: 'in.zarr/a' }, { kind: 'array', mode: 'r+' })).append(0, [1, 1])
+      }
+      return original!(key, options)
+    }
+    const copied = copyPlace({ store: grown, path: 'in.zarr' }, { store, path: `out-${overwrite}.zarr` }, { overwrite })
+    await expect(copied).rejects.toMatchObject({ tag: 'ConflictError' })
+    expect(isAppended).toBe(true)
+    expect((await store.list('')).filter((key) => key === `out-${overwrite}.zarr/zarr.json`)).toEqual([])
+  }
+})
+
+test('files that have the names of sidecars, and are none, are not replaced with a container', async () => {
+  const store = new MemoryStore()
+  const file = async (path: string): Promise<void> => {
+    await using made = await create({ store, path })
+    await made.define('x', { dtype: 'int8', shape: [2] }).set(null, [1, 2])
+    await made.flush()
+  }
+  await file('y.af')
+  await file('other.af')
+  const strangers: [string, Uint8Array][] = [
+    ['run.1.af', (await store.get('other.af'))!.bytes],
+    ['run.2.af', new TextEncoder().encode('notes')],
+    ['run.stats', new TextEncoder().encode('statistics of another program')],
+  ]
+  for (const [name, bytes] of strangers) {
+    await store.put(name, bytes)
+    const copied = copyPlace({ store, path: 'y.af' }, { store, path: 'run.af' }, { overwrite: true })
+    await expect(copied, name).rejects.toMatchObject({ tag: 'AlreadyExistsError' })
+    expect((await store.get(name))?.bytes).toEqual(bytes)
+    await store.delete(name)
+  }
+})
+
+test('a failed export removes what it wrote, and nothing that others have put beside it', async () => {
+  const store = new MemoryStore()
+  await zarrOf(store, 'in.zarr', 1, 6)
+  const source = await (await openZarr({ store, path: 'in.zarr' }, { kind: 'group' })).array('a')
+  const arrays = [{ name: 'a', array: source, dimensionNames: ['x'], attributes: new Map() }]
+  const failing = exportZarr(
+    { attributes: new Map(), arrays: arrays as never },
+    { store, path: 'out' },
+    {
+      onProgress: () => {
+        void store.put('out/notes.txt', new Uint8Array([1]))
+        throw new Error('stopped')
+      },
+    },
+  )
+  await expect(failing).rejects.toThrow('stopped')
+  expect((await store.list('out/')).filter((key) => !key.includes('.hyperslab-'))).toEqual(['out/notes.txt'])
+})
+
+test('empty folders and temporary files do not keep a store from taking its place', async () => {
+  const folder = await temporaryFolder()
+  const store = new FileStore()
+  await zarrOf(store, `${folder}/in.zarr`, 2, 3)
+  await zarrOf(store, `${folder}/out.zarr`, 1, 6)
+  await rm(`${folder}/out.zarr/sub`, { recursive: true })
+  await mkdir(`${folder}/out.zarr/sub/b/c`, { recursive: true })
+  await writeFile(`${folder}/out.zarr/a/c/0.123-0123456789abcdef01234567.tmp`, 'x')
+  for (let times = 0; times < 2; times++) {
+    await copyPlace(`${folder}/in.zarr`, `${folder}/out.zarr`, { overwrite: true })
+    expect(await numberIn(store, `${folder}/out.zarr`)).toBe(2)
+  }
+})

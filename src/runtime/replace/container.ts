@@ -1,11 +1,17 @@
-import { REPLACING_MAGIC, TRAILER_BYTES } from '../../af/format/footer-trailer.ts'
+import { REPLACING_MAGIC, STATS_MAGIC, TRAILER_BYTES } from '../../af/format/footer-trailer.ts'
+import { DEFAULT_LIMITS } from '../../af/format/limits.ts'
+import { Layer } from '../../af/layers/layer.ts'
 import { listSidecars } from '../../af/layers/listed.ts'
 import { Paths } from '../../af/layers/paths.ts'
-import { readTail } from '../../store/store.ts'
+import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import { forEachLimited } from '../../core/limiter.ts'
+import { readTail, type Store, type Tail } from '../../store/store.ts'
 import type { StoredAt } from '../place-format.ts'
 import type { Target } from './target.ts'
 
 const BASE = 'af'
+/** Number of sidecars that are checked concurrently. */
+const AT_ONCE = 8
 const BESIDE = /^([1-9]\d*\.af|stats)$/
 
 /** Returns a container, with its sidecars and statistics, as a replaceable target. */
@@ -22,18 +28,46 @@ export function containerTarget({ store, path }: StoredAt): Target {
     isMetadata: (name) => name === BASE,
     isRoot: (name) => name === BASE,
     membership: () => (name) => BESIDE.test(name),
+    isReplacing: async (signal) => endsIn(await readTail(store, path, TRAILER_BYTES, { signal }), REPLACING_MAGIC),
     survey: async (signal) => {
       const members = { arrays: [] }
       const end = await readTail(store, path, TRAILER_BYTES, { signal })
       const roots = new Map(end === undefined ? [] : [[BASE, end.etag]])
-      if (end !== undefined && new TextDecoder('latin1').decode(end.bytes).endsWith(REPLACING_MAGIC))
-        return { state: 'replacing', roots, names: [], members }
-      const sidecars = (await listSidecars(store, paths, signal)).map((number) => paths.sidecar(number))
-      const isMeasured = (await store.stat(paths.stats, { signal })) !== undefined
+      if (endsIn(end, REPLACING_MAGIC)) return { state: 'replacing', roots, names: [], members }
+      const numbers = await listSidecars(store, paths, signal)
+      await forEachLimited(numbers, AT_ONCE, (number) => checkSidecar(store, paths, number))
+      const sidecars = numbers.map((number) => paths.sidecar(number))
+      const stats = await readTail(store, paths.stats, TRAILER_BYTES, { signal })
+      const isMeasured = stats !== undefined
+      if (isMeasured && !endsIn(stats, STATS_MAGIC))
+        throw foreign(store.describe(paths.stats), 'it has no statistics of a container')
       const names = [...(end === undefined ? [] : [path]), ...sidecars, ...(isMeasured ? [paths.stats] : [])].map((key) =>
         key.slice(prefix.length),
       )
       return { state: names.length === 0 ? 'empty' : end === undefined ? 'unfinished' : 'complete', roots, names, members }
     },
   }
+}
+
+const endsIn = (end: Tail | undefined, magic: string): boolean =>
+  end !== undefined && new TextDecoder('latin1').decode(end.bytes).endsWith(magic)
+
+/**
+ * Checks that a file with the name of a sidecar is one.
+ * @throws AlreadyExistsError for a file of its own
+ */
+async function checkSidecar(store: Store, paths: Paths, number: number): Promise<void> {
+  const key = paths.sidecar(number)
+  try {
+    const layer = await Layer.open(store, key, number, DEFAULT_LIMITS)
+    if (layer === undefined || layer.footer.overlayIndex === number) return
+  } catch (error) {
+    if (!isHyperslabError(error, 'FormatError', 'IntegrityError', 'UnsupportedError')) throw error
+  }
+  throw foreign(store.describe(key), 'it is no sidecar of this container')
+}
+
+function foreign(file: string, why: string): HyperslabError {
+  const text = `the file has a name that belongs to the container, but ${why}, so it is not replaced; move it elsewhere`
+  return new HyperslabError('AlreadyExistsError', text, { file })
 }

@@ -33,8 +33,14 @@ export function hierarchyTarget({ store, path }: StoredAt): Target {
       const known = new Map(arrays.map((each) => [each.path, each]))
       return (name) => belongs(known, name)
     },
+    isReplacing: (signal) => isClaimed(store, prefix, signal),
     survey: (signal) => surveyHierarchy(store, prefix, signal),
   }
+}
+
+async function isClaimed(store: Store, prefix: string, signal: Signal | undefined): Promise<boolean> {
+  const found = await readWhole(store, `${prefix}zarr.json`, { maxBytes: METADATA_BYTES, signal })
+  return found !== undefined && isReplacing(documentIn(found.bytes, 'zarr.json'))
 }
 
 /**
@@ -53,7 +59,7 @@ async function surveyHierarchy(store: Store, prefix: string, signal: Signal | un
     const found = await readWhole(store, prefix + name, { maxBytes: METADATA_BYTES, signal })
     return found && documentIn(found.bytes, name)
   }
-  if (roots.has('zarr.json') && isReplacing(await read('zarr.json')))
+  if (roots.has('zarr.json') && (await isClaimed(store, prefix, signal)))
     return { state: 'replacing', roots, names: [], members: { arrays: [] } }
   const isNode = [...roots.keys()].some((name) => name !== '.zattrs')
   const record = isNode ? undefined : await readRecord(store, prefix.replace(/\/$/, ''))

@@ -98,6 +98,7 @@ export async function alone<T>(target: Target, signal: Signal | undefined, work:
   if (store.list === undefined || (await store.conditionalWrites?.(place))?.replace !== true) return work(async () => undefined)
   const owner = await Owner.take(store, ownerOf(target), undefined, signal)
   try {
+    if (await target.isReplacing(signal)) throw halfReplaced(store.describe(place))
     const result = await work(() => owner.check())
     // Removes the rest of a replacement that was killed earlier.
     await clearWorkspace(target, owner)
@@ -106,6 +107,11 @@ export async function alone<T>(target: Target, signal: Signal | undefined, work:
     await owner.release(false).catch(() => undefined)
     await store.removeFolder?.(workspace).catch(() => undefined)
   }
+}
+
+function halfReplaced(file: string): HyperslabError {
+  const text = 'another store is taking this place, and its command was ended; run that command once more, with --overwrite'
+  return new HyperslabError('ConflictError', text, { file })
 }
 
 /** Removes the claim of a process that was killed after its last write. Failures are ignored. */

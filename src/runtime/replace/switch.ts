@@ -18,6 +18,8 @@ export interface Journal {
   readonly members: Members
   /** Entries of the folder of the old store, without the claimed object. Used by stores that rename. */
   readonly entries: readonly string[]
+  /** Whether the new store has an object in place of the claimed one: Zarr of version 2 has none. */
+  readonly hasClaimed: boolean
 }
 
 const JOURNAL = 'journal.json'
@@ -27,7 +29,9 @@ const OLD = 'old/'
 /** Returns the prefix of keys of the new objects beside a target. */
 export const draftOf = ({ workspace }: Target): string => workspace + NEW
 
-export async function writeJournal({ store, workspace }: Target, journal: Journal): Promise<void> {
+export async function writeJournal(target: Target, known: Omit<Journal, 'hasClaimed'>): Promise<void> {
+  const { store, workspace, claimed } = target
+  const journal: Journal = { ...known, hasClaimed: (await store.stat(draftOf(target) + claimed)) !== undefined }
   await store.put!(workspace + JOURNAL, new TextEncoder().encode(JSON.stringify(journal)))
 }
 
@@ -55,13 +59,13 @@ export async function completeSwitch(target: Target, owner: Owner): Promise<Jour
   const journal = await readJournal(target)
   const claim = await store.stat(prefix + claimed)
   const drafts = (await store.list!(workspace + NEW, { deep: true })).map((key) => key.slice(workspace.length + NEW.length))
-  if (journal === undefined || claim === undefined || drafts.length === 0) {
+  if (journal === undefined || claim === undefined || (drafts.length === 0 && journal.hasClaimed)) {
     const text = 'another store was taking this place, and what it was to be is gone; remove what is left'
     throw new HyperslabError('ConflictError', text, { file: store.describe(target.place) })
   }
   await (store.rename === undefined ? moveObjects(target, owner, journal, drafts) : moveEntries(target, owner, journal, drafts))
   await owner.check()
-  await publishClaimed(target, claim.etag, drafts.includes(claimed))
+  await publishClaimed(target, claim.etag, journal.hasClaimed)
   return journal
 }
 
@@ -76,6 +80,8 @@ async function moveEntries(target: Target, owner: Owner, journal: Journal, draft
   }
   for (const entry of inOrder(folderEntries(drafts, claimed), isMetadata, false)) {
     await owner.check()
+    // Folders without files are no part of any store, and stand in the way.
+    await store.removeFolder?.(`${prefix}${entry}/`)
     await store.rename!(workspace + NEW + entry, prefix + entry)
   }
 }
@@ -184,10 +190,11 @@ export async function clearWorkspace(target: Target, owner: Owner): Promise<void
   const { store, workspace } = target
   const journal = await readJournal(target)
   const keys = new Set(await store.list!(workspace, { deep: true }))
-  for (const { key } of (await store.leftovers?.(workspace, { deep: true })) ?? []) keys.add(key)
+  const temporary = new Set(((await store.leftovers?.(workspace, { deep: true })) ?? []).map(({ key }) => key))
+  for (const key of temporary) keys.add(key)
   const belongs = journal && target.membership(journal.members)
   const isOurs = (name: string): boolean => {
-    if (name.startsWith(NEW)) return true
+    if (name.startsWith(NEW) || temporary.has(workspace + name)) return true
     if (!name.startsWith(OLD)) return name.endsWith('.tmp')
     const old = name.slice(OLD.length)
     return belongs !== undefined && (belongs(old) || target.isRoot(old))

@@ -46,6 +46,8 @@ export interface Target {
   isRoot(name: string): boolean
   /** Returns a function that checks whether an object belongs to these members. */
   membership(members: Members): (name: string) => boolean
+  /** Returns whether a replacement has claimed the place and has not ended. */
+  isReplacing(signal: Signal | undefined): Promise<boolean>
   /**
    * Surveys the place.
    * @throws AlreadyExistsError for objects that do not belong to the target

@@ -218,7 +218,7 @@ export class FileStore implements Store {
     else
       await withFolder(fs, to, async () => {
         await underLock(fs, to, work, { signal })
-        return fileInfo(fs.statSync(to, { bigint: true }))
+        return onFile(to, 'read', async () => fileInfo(fs.statSync(to, { bigint: true })))
       })
     return true
   }

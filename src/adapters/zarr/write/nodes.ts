@@ -93,14 +93,15 @@ export class NodeWriter {
 
   /**
    * Removes a node with all that is in it: from consolidated metadata first, then its own, then the rest.
+   * @param belongs tells objects that are removed, by their names below the node; all of them unless given
    * @throws errors of the store; what was not removed is then no part of the hierarchy any more
    */
-  async remove(path: string): Promise<void> {
+  async remove(path: string, belongs: (name: string) => boolean = () => true): Promise<void> {
     const { store, objects } = this.#place
     if (path !== '') await this.#keepInStep(path, undefined)
     const prefix = this.#at(path === '' ? '' : `${path}/`)
     await this.#remove(DOCUMENTS.map((name) => prefix + name))
-    const keys = await store.list!(prefix, { deep: true })
+    const keys = (await store.list!(prefix, { deep: true })).filter((key) => belongs(key.slice(prefix.length)))
     const isDocument = (key: string): boolean => DOCUMENTS.includes(key.slice(key.lastIndexOf('/') + 1))
     await this.#remove(keys.filter(isDocument))
     await this.#remove(keys.filter((key) => !isDocument(key)))
