@@ -127,10 +127,10 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     return 'more'
   // What opening a dataset loads, and what reading its first values loads, in a file each: they are asked for one after the other. What they
   // share with entries stays apart, or these would bring them along.
-  const shared = /^(?:runtime\/(location)|dataset\/(dataset-file)|engine\/(chunk-values|write-box))$/.exec(room)
+  const shared = /^(?:runtime\/(location|place-format)|dataset\/(dataset-file)|engine\/(chunk-values|write-box))$/.exec(room)
   if (shared) return shared.slice(1).find(Boolean)
   if (
-    /^(runtime\/(raw-variable|group-variables|dataset-file|place-format|container-dataset)|dataset\/(cf\/(decode|bounds)|time\/(units|dates)|coordinate-memory|read-parts|with-times))$/.test(
+    /^(runtime\/(raw-variable|group-variables|dataset-file|container-dataset)|dataset\/(cf\/(decode|bounds)|time\/(units|dates)|coordinate-memory|read-parts|with-times))$/.test(
       room,
     )
   )
@@ -141,6 +141,9 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     )
   )
     return 'values'
+  // What names, metadata and checksums of other formats take: of a few kB, which no larger file may bring along.
+  if (!reading.has(id) && /^core\/(json|member|text|foreign-key|url-names|quoted|default-fill)$/.test(room)) return 'names'
+  if (room === 'codec/checksums') return 'checksums'
   if (!atOnce.has(id))
     return /^(aggregate|array\/reductions|kernels(?!\/filters))\//.test(room)
       ? 'reductions'
