@@ -67,7 +67,7 @@ const program = (() => {
 describe('docstrings', () => {
   /** A first word that makes a clause or a phrase of what should be a sentence, or the name of what it describes. */
   const FRAGMENT =
-    /^(Of|What|Whether|How|Which|Who|Where|When|If|As|That|Those|With|Without|Under|For|In|On|At|By|To|From|Not|And|Or|Because|Backwards|Called)\b/
+    /^(Of|What|How|Which|Who|Where|When|If|As|That|Those|With|Without|Under|For|In|On|At|By|To|From|Not|And|Or|Because|Backwards|Called)\b/
   /** What is used of things that platforms describe. */
   const PLATFORM = /Like$|^Fetch|^Signal$/
 

@@ -200,8 +200,10 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   /**
    * Returns the values of one attribute by array name, in the order of `arrays()`. Arrays without the
    * attribute are omitted.
+   * @throws InvalidArgumentError for a key that is not a string
    * @example
-   * await using file = await open('climate.af')
+   * const file = await create({ store: new MemoryStore(), path: 'a.af' })
+   * file.define('tas', { dtype: 'float32', shape: [3] }).attrs.set('units', 'K')
    * console.log(file.attributeIndex('units').get('tas')) // K
    */
   attributeIndex(key: string): Map<string, PlainAttribute> {

@@ -270,7 +270,11 @@ async function* piecesOf(
 }
 
 const gone = (file: string): HyperslabError =>
-  new HyperslabError('ConflictError', 'the object was removed or changed while the store was being copied; run the command once more', { file })
+  new HyperslabError(
+    'ConflictError',
+    'the object was removed or changed while the store was being copied; run the command once more',
+    { file },
+  )
 
 const alreadyThere = (file: string, why: string): HyperslabError =>
   new HyperslabError('AlreadyExistsError', `there is an object of this name already, and ${why}; overwrite replaces it`, { file })

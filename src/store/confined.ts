@@ -45,7 +45,10 @@ export function confined(
     const name = path.slice(start.length)
     // The last name of a prefix may be incomplete.
     const names = method === 'list' && !key.endsWith('/') ? name.slice(0, Math.max(0, name.lastIndexOf('/'))) : name
-    const wrong = path.startsWith(start) ? (names === '' ? undefined : wrongKey(names, store.windowsNames)) : 'it is elsewhere'
+    // References may name files by absolute paths below a relative root: there the real path alone decides.
+    const isOtherForm = store.realPath !== undefined && path.startsWith('/') !== base.startsWith('/')
+    const isFree = isOtherForm || names === ''
+    const wrong = isFree ? undefined : path.startsWith(start) ? wrongKey(names, store.windowsNames) : 'it is elsewhere'
     if (wrong !== undefined) refuse(key, `this leads out of the place that was given: ${wrong}`)
     if (realPath === undefined) return
     const real = await boundary(start === below ? base || '.' : start || '.')

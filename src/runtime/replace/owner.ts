@@ -1,4 +1,5 @@
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import { parseJson } from '../../core/json.ts'
 import { raceAbort, type Signal } from '../../core/signal.ts'
 import { randomName } from '../../store/conditions.ts'
 import { type FileSystem, fileSystem } from '../../store/fs/file-system.ts'
@@ -160,7 +161,7 @@ async function isAlive(
 
 function claimIn(bytes: Uint8Array): Claim | undefined {
   try {
-    const claim: unknown = JSON.parse(new TextDecoder().decode(bytes))
+    const claim: unknown = parseJson(bytes, 'the claim', { maxBytes: MOST_BYTES, exact: false })
     return typeof claim === 'object' && claim !== null && typeof (claim as Claim).token === 'string'
       ? (claim as Claim)
       : undefined

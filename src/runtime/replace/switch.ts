@@ -1,4 +1,5 @@
 import { HyperslabError } from '../../core/errors.ts'
+import { parseJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { readWhole, type Store } from '../../store/store.ts'
 import type { Owner } from './owner.ts'
@@ -42,7 +43,7 @@ export const isSwitched = async ({ store, workspace }: Target): Promise<boolean>
 async function readJournal({ store, workspace }: Target): Promise<Journal | undefined> {
   const found = await readWhole(store, workspace + JOURNAL, { maxBytes: MOST_BYTES })
   try {
-    return found && (JSON.parse(new TextDecoder().decode(found.bytes)) as Journal)
+    return found && (parseJson(found.bytes, JOURNAL, { maxBytes: MOST_BYTES, exact: false }) as Journal)
   } catch {
     // The text was truncated when a machine failed, before the place was claimed.
     return undefined

@@ -35,6 +35,7 @@ const FORBIDDEN =
  * console.log(await file.array('tas').get([0, 0, 0])) // 280
  */
 export class HttpStore extends HttpReader {
+  /** Keys are URLs, with percent-encoded names. */
   readonly urlNames = true
   readonly #query: string
   readonly #missing: readonly number[]

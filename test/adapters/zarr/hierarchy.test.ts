@@ -230,11 +230,11 @@ test('names cannot lead out of the hierarchy', async () => {
   const hierarchy = open(placeOf({ '.zmetadata': { metadata } }))
   await hierarchy.node('')
   expect(await shown(hierarchy)).toEqual([
-    `..: FormatError: a.zarr: array '..': ".." is no path of names: none may be empty, '.' or '..', or have a backslash`,
+    `..: FormatError: a.zarr: array '..': ".." is no path of names: '..' leads to another folder`,
     'a: group',
     'x: array',
   ])
-  for (const path of ['..', 'a/../b', 'a//b', '/a', 'a/', '.', 'a\\b', 'a\0', 'a/'.repeat(3000)])
+  for (const path of ['..', 'a/../b', 'a//b', '/a', 'a/', '.', 'a\0', 'a/'.repeat(3000)])
     expect(await failure(hierarchy.node(path))).toMatch(/^FormatError/)
 })
 
