@@ -2,6 +2,7 @@ import type { DiskArray } from '../../array/disk-array.ts'
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import type { Signal } from '../../core/signal.ts'
+import { withoutEndings } from '../../core/text.ts'
 import { randomName } from '../../store/conditions.ts'
 import { fileSystem } from '../../store/fs/file-system.ts'
 import type { Store } from '../../store/store.ts'
@@ -67,15 +68,21 @@ async function identities(path: string): Promise<{ readonly self: string | undef
   for (let at = await existing(path || '.'); ; ) {
     const known = await identity(at).catch(() => undefined)
     if (known !== undefined) all.add(known)
-    const above = at.replace(/[/\\]?[^/\\]*$/, '') || '/'
+    const above = folderOf(at)
     if (above === at || at === '/') return { self, all }
     at = above
   }
 }
 
+/** Returns the folder that a path lies in. */
+function folderOf(path: string): string {
+  const end = Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\'))
+  return withoutEndings(path.slice(0, Math.max(0, end)), '/') || '/'
+}
+
 /** Returns the real path of the innermost existing folder of a path. */
 async function existing(path: string): Promise<string> {
-  for (let at = path; ; at = at.includes('/') ? at.replace(/\/*[^/]*$/, '') || '/' : '.') {
+  for (let at = path; ; at = at.includes('/') ? folderOf(at) : '.') {
     const real = await fileSystem()
       .promises.realpath(at)
       .catch(() => undefined)
