@@ -262,7 +262,7 @@ describe('refused:', () => {
     const bytes = await readFile(fixture('basic_compact/t.af'))
     for (const version of [1, 2, 3, 6]) {
       bytes[bytes.length - 12 - 96] = version
-      await refuses(open(bytes), 'UnsupportedError', { actual: version })
+      await refuses(open(bytes), 'UnsupportedError', { actual: expect.arrayContaining([version]) })
     }
     // As before 0.8: a root of 48 bytes.
     const narrow = new Uint8Array(48 + 12)
