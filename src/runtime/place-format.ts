@@ -71,7 +71,9 @@ export async function recognise(
   { store, path }: StoredAt,
   signal?: Signal,
 ): Promise<{ readonly format: PlaceFormat; readonly start?: Tail | undefined }> {
-  if (path.endsWith('/') || METADATA_PATH.test(path)) return { format: 'zarr' }
+  // The root of a store is a folder, of which some stores refuse to read bytes.
+  const isRoot = path === '' && store.seesOneFile !== true
+  if (isRoot || path.endsWith('/') || METADATA_PATH.test(path)) return { format: 'zarr' }
   // The key of a picked file is not its name.
   const isPicked = store.seesOneFile ?? false
   const name = isPicked ? store.describe(path) : path
