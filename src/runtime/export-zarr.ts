@@ -213,7 +213,7 @@ async function writeTo(write: PlannedWrite, target: Target, options: ExportOptio
     // If the record cannot be updated, the arrays are written again later.
     if (resume !== undefined) await record.update({}).catch(() => undefined)
     if (resume !== undefined) throw error
-    // What is there now belongs to the process that has taken the place over.
+    // Another process has taken the place over, so its objects stay.
     if (!(await isHeld(write))) throw error
     await nodes.remove('', await belongsTo(planned, target)).catch((left: unknown) => {
       const text = `${messageOf(error)}; what was written could not be removed: ${messageOf(left)}`

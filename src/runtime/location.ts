@@ -35,7 +35,7 @@ export type Location =
   | { readonly bucket: R2BucketLike; readonly key: string }
   | { readonly store: Store; readonly path: string }
 
-/** How a server answers for missing objects. */
+/** Status codes by which a server reports missing objects. */
 export interface NotFoundOptions {
   /**
    * HTTP statuses that mean "not found" for a URL. Default: 404 and 410. After any other status, the read
