@@ -249,6 +249,22 @@ const removesVersion: Check = async ({ store, prefix }) => {
   await store.delete(key, { ifMatch: second })
 }
 
+const copies: Check = async ({ store, prefix }) => {
+  if (store.copy === undefined) return
+  const [from, to] = [`${prefix}x`, `${prefix}y z/ü%41+`]
+  const first = await put(store, from, 1)
+  const second = await put(store, from, 2)
+  equal(await store.copy(`${prefix}none`, to), false)
+  await refused(store.copy(from, to, { ifMatch: first }), 'ConflictError')
+  equal(await store.stat(to), undefined)
+  equal(await store.copy(from, to, { ifMatch: second }), true)
+  equal(await contentOf(store, to), bytes(2))
+  await put(store, from, 3)
+  equal(await store.copy(from, to), true)
+  equal(await contentOf(store, to), bytes(3))
+  equal(await contentOf(store, from), bytes(3))
+}
+
 const replaceOrRemove: Check = async ({ store, prefix }) => {
   if (!(await store.conditionalWrites!(prefix)).replace) return
   const key = `${prefix}x`
@@ -288,6 +304,7 @@ const CASES: readonly (readonly [string, Check])[] = [
   ['one version is replaced', whereItCan('replace', replacesVersion)],
   ['no other version is replaced, nor one that is gone', whereItCan('replace', refusesVersion)],
   [`of ${REPLACERS} who replace one version exactly one wins`, whereItCan('replace', oneReplaces)],
+  ['a copy has the content of its source, of one version where that is asked for', copies],
   ['one version is removed, and no other', whereItCan('remove', removesVersion)],
   ['of those who replace or remove one version exactly one wins', whereItCan('remove', replaceOrRemove)],
 ]

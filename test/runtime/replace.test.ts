@@ -1,6 +1,8 @@
-import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { replacingDocument } from '../../src/adapters/zarr/replacing.ts'
+import { encodeDocument } from '../../src/adapters/zarr/write/document.ts'
 import { copyPlace } from '../../src/runtime/copy-place.ts'
 import { exportZarr } from '../../src/runtime/export-zarr.ts'
 import { create, open } from '../../src/runtime/index.ts'
@@ -8,7 +10,7 @@ import { openDataset } from '../../src/runtime/open-dataset.ts'
 import { createZarr, openZarr } from '../../src/runtime/zarr.ts'
 import { FileStore } from '../../src/store/fs/file.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
-import type { Store } from '../../src/store/store.ts'
+import { readWhole, type Store } from '../../src/store/store.ts'
 import { FaultStore } from '../../src/testing/index.ts'
 import { folderInMemory } from '../support/folder.ts'
 
@@ -24,6 +26,20 @@ async function zarrOf(store: Store, path: string, value: number, length = 4): Pr
   for (const name of ['a', 'sub/b']) {
     const array = await group.createArray(name, { dtype: 'int32', shape: [length], chunks: [2], codec: 'none' })
     await array.set(null, new Int32Array(length).fill(value))
+  }
+}
+
+/** A group like that of version 2, which has no object named `zarr.json`. */
+async function zarr2Of(store: Store, path: string, value: number, length = 4): Promise<void> {
+  const put = (name: string, json: unknown): Promise<unknown> =>
+    store.put!(`${path}/${name}`, new TextEncoder().encode(JSON.stringify(json)))
+  for (const group of ['', 'sub/']) await put(`${group}.zgroup`, { zarr_format: 2 })
+  await put('.zattrs', { value })
+  for (const name of ['a', 'sub/b']) {
+    const array = { shape: [length], chunks: [2], dtype: '<i4', order: 'C', fill_value: 0, compressor: null, filters: null }
+    await put(`${name}/.zarray`, { zarr_format: 2, ...array })
+    for (let i = 0; 2 * i < length; i++)
+      await store.put!(`${path}/${name}/${i}`, new Uint8Array(new Int32Array(2).fill(value).buffer))
   }
 }
 
@@ -399,5 +415,130 @@ test('empty folders and temporary files do not keep a store from taking its plac
   for (let times = 0; times < 2; times++) {
     await copyPlace(`${folder}/in.zarr`, `${folder}/out.zarr`, { overwrite: true })
     expect(await numberIn(store, `${folder}/out.zarr`)).toBe(2)
+  }
+})
+
+/** Lets time pass, for which an owner does not renew its claim, and puts a running process in its place. */
+async function loseClaim(store: Store, workspace: string): Promise<boolean> {
+  const found = await readWhole(store, `${workspace}owner.json`, { maxBytes: 65_536 })
+  if (found === undefined) return false
+  vi.setSystemTime(Date.now() + 60_000)
+  const claim = { ...JSON.parse(new TextDecoder().decode(found.bytes)), pid: process.ppid, instance: 'another' }
+  await store.put!(`${workspace}owner.json`, new TextEncoder().encode(JSON.stringify(claim)))
+  return true
+}
+
+test.each(places)(
+  'an owner that stands still until another has taken the place over changes nothing after that: %s',
+  async (name, make) => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    let taken = 0
+    // Files are slow. Every fifth operation of a run is a sample, from another one on each time.
+    const step = name === 'files' ? 5 : 1
+    for (let point = Math.floor(Math.random() * step), isOver = false; !isOver; point += step) {
+      const { store, root } = await make()
+      await zarrOf(store, `${root}second.zarr`, 2, 3)
+      await zarrOf(store, `${root}third.zarr`, 3, 5)
+      await zarrOf(store, `${root}out.zarr`, 1, 6)
+      const replaceBy = (name: string, to: Store) =>
+        copyPlace({ store, path: `${root}${name}.zarr` }, { store: to, path: `${root}out.zarr` }, { overwrite: true })
+      let after: unknown
+      const standing = new FaultStore(store, {
+        faults: async ({ number }) => {
+          if (number !== point || !(await loseClaim(store, `${root}out.zarr/.hyperslab-next/`))) return undefined
+          taken++
+          await replaceBy('third', store)
+          after = await numberIn(store, `${root}out.zarr`)
+          return undefined
+        },
+      })
+      const end = await replaceBy('second', standing).catch((error: { tag: string }) => error.tag)
+      isOver = standing.log.length <= point
+      if (after !== undefined) {
+        expect(after).toBe(3)
+        expect(end, standing.log.at(point)).not.toBeUndefined()
+        expect(await numberIn(store, `${root}out.zarr`), `${point} ${standing.log.at(point)}`).toBe(3)
+      }
+      await replaceBy('second', store)
+      expect(await numberIn(store, `${root}out.zarr`)).toBe(2)
+      const keys = await store.list!(`${root}out.zarr/`, { deep: true })
+      expect(keys.length).toBe(8)
+    }
+    expect(taken).toBeGreaterThan(50 / step)
+  },
+  300_000,
+)
+
+test('a place that is half switched is not written without overwriting, and its replacement is completed', async () => {
+  const seen = new Set<unknown>()
+  for (const version of [2, 3] as const)
+    for (let point = 0, isOver = false; !isOver; point++) {
+      const store = new MemoryStore()
+      const make = version === 2 ? zarr2Of : zarrOf
+      await make(store, 'in.zarr', 2, 3)
+      await make(store, 'out.zarr', 1, 6)
+      const faults = new FaultStore(store, {
+        faults: ({ number }) => (number === point ? { kind: 'crash', done: point % 2 === 0 } : undefined),
+      })
+      const from = { store, path: 'in.zarr' }
+      const to = { store, path: 'out.zarr' }
+      await copyPlace(from, { store: faults, path: 'out.zarr' }, { overwrite: true }).then(() => {
+        isOver = true
+      }, String)
+      const value = await numberIn(store, 'out.zarr')
+      const plain = await copyPlace(from, to, {}).catch((error: { tag: string }) => error.tag)
+      expect(await numberIn(store, 'out.zarr')).toBe(value)
+      // A copy of the same version that is complete succeeds once more.
+      if (value !== 2) expect(['AlreadyExistsError', 'ConflictError']).toContain(plain)
+      seen.add(value)
+      await copyPlace(from, to, { overwrite: true })
+      expect(await numberIn(store, 'out.zarr')).toBe(2)
+      const names = (key: string): Promise<string[]> =>
+        store.list(`${key}/`).then((keys) => keys.map((each) => each.slice(key.length)).sort())
+      expect(await names('out.zarr')).toEqual(await names('in.zarr'))
+    }
+  expect(seen).toEqual(new Set([1, 2, undefined]))
+}, 300_000)
+
+test('a claim that comes after its draft was removed is taken back', async () => {
+  for (const version of [2, 3] as const) {
+    const store = new MemoryStore()
+    const make = version === 2 ? zarr2Of : zarrOf
+    await make(store, 'in.zarr', 2, 3)
+    await make(store, 'out.zarr', 1, 6)
+    const claimed = await store.get('out.zarr/zarr.json')
+    const replaced = claimed === undefined ? null : new TextDecoder().decode(claimed.bytes)
+    const claim = { command: 'cp', draft: '0123456789abcdef01234567', replaced }
+    await store.put('out.zarr/zarr.json', encodeDocument(replacingDocument(claim)))
+    expect(await numberIn(store, 'out.zarr')).toBeUndefined()
+    const gone = copyPlace({ store, path: 'gone.zarr' }, { store, path: 'out.zarr' }, { overwrite: true })
+    await expect(gone).rejects.toMatchObject({ tag: 'NotFoundError' })
+    await copyPlace({ store, path: 'in.zarr' }, { store, path: 'out.zarr' }, { overwrite: true })
+    expect(await numberIn(store, 'out.zarr')).toBe(2)
+  }
+})
+
+test('objects that killed writers left do not keep a store from being replaced', async () => {
+  const folder = await temporaryFolder()
+  const stores: [Store, string, readonly string[]][] = [
+    [
+      new FileStore(),
+      `${folder}/`,
+      ['zarr.json.lock', 'a/zarr.json.lock', 'a/.hyperslab-append.lock', '.hyperslab-next/owner.json.lock'],
+    ],
+    [new MemoryStore(), '', ['zarr.json.0123456789abcdef01234567.tmp', 'a/c/0.0123456789abcdef01234567.tmp']],
+  ]
+  for (const [store, root, names] of stores) {
+    await zarrOf(store, `${root}in.zarr`, 2, 3)
+    await zarrOf(store, `${root}out.zarr`, 1, 6)
+    await store.makeFolder?.(`${root}out.zarr/.hyperslab-next/x`)
+    for (const name of names)
+      await store.put!(`${root}out.zarr/${name}`, new TextEncoder().encode('{"pid":1,"machine":"gone","time":0}'))
+    if (root !== '') for (const name of names) await utimes(`${root}out.zarr/${name}`, 0, 0)
+    for (let times = 0; times < 2; times++) {
+      await copyPlace({ store, path: `${root}in.zarr` }, { store, path: `${root}out.zarr` }, { overwrite: true })
+      expect(await numberIn(store, `${root}out.zarr`)).toBe(2)
+    }
   }
 })

@@ -7,8 +7,18 @@ const REPLACING = 'hyperslab.replacing'
 /** Number of characters of the command that a message shows. */
 const SHOWN = 200
 
-/** Metadata of a root during a replacement of its hierarchy. */
-export const replacingDocument = (command: string): JsonObject => ({ zarr_format: 3, node_type: REPLACING, command })
+/** Claim of a replacement, as the metadata of the root record it. */
+export interface ReplacingClaim {
+  /** Command that completes the replacement. */
+  readonly command: string
+  /** Name of the folder with the new objects. */
+  readonly draft: string
+  /** Text of the replaced `zarr.json`; null if there was none; `undefined` if it is too long for a claim. */
+  readonly replaced?: string | null | undefined
+}
+
+/** Returns the metadata of a root during a replacement of its hierarchy. */
+export const replacingDocument = (claim: ReplacingClaim): JsonObject => ({ zarr_format: 3, node_type: REPLACING, ...claim })
 
 /** Whether metadata belong to a root whose replacement has not ended. */
 export const isReplacing = (metadata: unknown): metadata is JsonObject =>

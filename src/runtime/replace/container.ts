@@ -4,8 +4,9 @@ import { Layer } from '../../af/layers/layer.ts'
 import { listSidecars } from '../../af/layers/listed.ts'
 import { Paths } from '../../af/layers/paths.ts'
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import { METADATA_BYTES, parseJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
-import { readTail, type Store, type Tail } from '../../store/store.ts'
+import { readTail, readWhole, type Store, type Tail } from '../../store/store.ts'
 import type { StoredAt } from '../place-format.ts'
 import type { Target } from './target.ts'
 
@@ -24,11 +25,17 @@ export function containerTarget({ store, path }: StoredAt): Target {
     workspace: `${prefix}hyperslab-next/`,
     place: path,
     claimed: BASE,
-    claim: (command) => new TextEncoder().encode(`${JSON.stringify({ command })}${REPLACING_MAGIC}`),
+    claim: async (command, draft) => new TextEncoder().encode(`${JSON.stringify({ command, draft })}${REPLACING_MAGIC}`),
+    claimNow: async (signal) => {
+      if (!endsIn(await readTail(store, path, TRAILER_BYTES, { signal }), REPLACING_MAGIC)) return undefined
+      const found = await readWhole(store, path, { maxBytes: METADATA_BYTES, signal })
+      const text = found && new TextDecoder().decode(found.bytes.subarray(0, -REPLACING_MAGIC.length))
+      const claim = text === undefined ? undefined : parseJson(text, 'the claim')
+      return { draft: String((claim as { draft?: unknown } | null | undefined)?.draft) }
+    },
     isMetadata: (name) => name === BASE,
     isRoot: (name) => name === BASE,
     membership: () => (name) => BESIDE.test(name),
-    isReplacing: async (signal) => endsIn(await readTail(store, path, TRAILER_BYTES, { signal }), REPLACING_MAGIC),
     survey: async (signal) => {
       const members = { arrays: [] }
       const end = await readTail(store, path, TRAILER_BYTES, { signal })

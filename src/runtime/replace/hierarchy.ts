@@ -11,10 +11,12 @@ import { readWhole, type Store } from '../../store/store.ts'
 import { METADATA, type StoredAt } from '../place-format.ts'
 import { SCRATCH } from '../scratch.ts'
 import { isRecord, readRecord } from '../write-record.ts'
-import type { ChunkNames, Survey, Target } from './target.ts'
+import { type ChunkNames, STAGED, type Survey, type Target } from './target.ts'
 
 /** Number of metadata objects read concurrently. */
 const AT_ONCE = 16
+/** Maximum size in bytes of replaced metadata that a claim contains. */
+const MOST_REPLACED = 2 ** 20
 
 /** Returns a Zarr hierarchy at a place as a replaceable target. */
 export function hierarchyTarget({ store, path }: StoredAt): Target {
@@ -26,21 +28,34 @@ export function hierarchyTarget({ store, path }: StoredAt): Target {
     workspace,
     place: prefix.replace(/(?<=.)\/$/, ''),
     claimed: 'zarr.json',
-    claim: (command) => encodeDocument(replacingDocument(command)),
+    claim: async (command, draft) => {
+      const old = await readWhole(store, `${prefix}zarr.json`, { maxBytes: METADATA_BYTES })
+      const isShort = old !== undefined && old.bytes.length <= MOST_REPLACED
+      const replaced = old === undefined ? null : isShort ? new TextDecoder().decode(old.bytes) : undefined
+      return encodeDocument(replacingDocument({ command, draft, replaced }))
+    },
+    claimNow: async (signal) => {
+      const found = await claimAt(store, prefix, signal)
+      if (found === undefined) return undefined
+      const replaced = member(found, 'replaced')
+      const draft = String(member(found, 'draft'))
+      if (typeof replaced === 'string') return { draft, replaced: new TextEncoder().encode(replaced) }
+      return { draft, replaced: replaced === null ? 'none' : undefined }
+    },
     isMetadata: (name) => METADATA.includes(baseOf(name)),
     isRoot: (name) => METADATA.includes(name),
     membership: ({ arrays }) => {
       const known = new Map(arrays.map((each) => [each.path, each]))
       return (name) => belongs(known, name)
     },
-    isReplacing: (signal) => isClaimed(store, prefix, signal),
     survey: (signal) => surveyHierarchy(store, prefix, signal),
   }
 }
 
-async function isClaimed(store: Store, prefix: string, signal: Signal | undefined): Promise<boolean> {
+async function claimAt(store: Store, prefix: string, signal: Signal | undefined): Promise<JsonObject | undefined> {
   const found = await readWhole(store, `${prefix}zarr.json`, { maxBytes: METADATA_BYTES, signal })
-  return found !== undefined && isReplacing(documentIn(found.bytes, 'zarr.json'))
+  const document = found && documentIn(found.bytes, 'zarr.json')
+  return isReplacing(document) ? document : undefined
 }
 
 /**
@@ -59,7 +74,7 @@ async function surveyHierarchy(store: Store, prefix: string, signal: Signal | un
     const found = await readWhole(store, prefix + name, { maxBytes: METADATA_BYTES, signal })
     return found && documentIn(found.bytes, name)
   }
-  if (roots.has('zarr.json') && (await isClaimed(store, prefix, signal)))
+  if (roots.has('zarr.json') && (await claimAt(store, prefix, signal)) !== undefined)
     return { state: 'replacing', roots, names: [], members: { arrays: [] } }
   const isNode = [...roots.keys()].some((name) => name !== '.zattrs')
   const record = isNode ? undefined : await readRecord(store, prefix.replace(/\/$/, ''))
@@ -99,6 +114,7 @@ const baseOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
 
 function belongs(arrays: ReadonlyMap<string, ChunkNames>, name: string): boolean {
   const base = baseOf(name)
+  if (STAGED.test(base)) return belongs(arrays, name.replace(STAGED, ''))
   if (METADATA.includes(base) || base === CLAIM_NAME || isRecord(name) || name.startsWith(SCRATCH)) return true
   for (let end = name.length; end >= 0; end = end === 0 ? -1 : Math.max(0, name.lastIndexOf('/', end - 1))) {
     const array = arrays.get(name.slice(0, end))

@@ -24,6 +24,10 @@ interface Claim {
   readonly token: string
   /** Id of the write in progress, if another process may resume it. */
   readonly id?: string
+  /** Name of the draft that the owner writes. It is the token of the owner that began the write. */
+  readonly draft: string
+  /** Drafts of earlier owners that did not renew their claims, and may still run. */
+  readonly uncertain?: readonly string[]
   /** Whether the owner has released it. */
   readonly released?: boolean
   readonly instance?: string
@@ -33,11 +37,21 @@ interface Claim {
   readonly time: number
 }
 
+/** Write of an owner. */
+export interface OwnedWrite {
+  /** Id of the write. */
+  readonly id?: string | undefined
+  /** Whether the id also identifies the content. */
+  readonly isVersioned: boolean
+}
+
 /** Exclusive right to replace a store. It is claimed by a conditional write, and renewed while it is held. */
 export class Owner {
   readonly token: string
-  /** Id of the write that an earlier owner began and did not complete. */
-  readonly before: string | undefined
+  /** Name of the draft. It is not the token if this owner resumes the write of an earlier one. */
+  draft: string
+  /** Drafts of earlier owners that may still run. */
+  readonly uncertain: readonly string[]
   readonly #store: Store
   readonly #key: string
   readonly #id: string | undefined
@@ -47,12 +61,13 @@ export class Owner {
   #renewing: Promise<void> = Promise.resolve()
   #timer: unknown
 
-  private constructor(place: { store: Store; key: string; id: string | undefined }, claim: Claim, etag: string, before?: string) {
+  private constructor(place: { store: Store; key: string }, claim: Claim, etag: string) {
     this.#store = place.store
     this.#key = place.key
-    this.#id = place.id
+    this.#id = claim.id
     this.token = claim.token
-    this.before = before
+    this.draft = claim.draft
+    this.uncertain = claim.uncertain ?? []
     this.#etag = etag
     this.#renewed = claim.time
     held.add(claim.token)
@@ -63,19 +78,25 @@ export class Owner {
   /**
    * Claims a place. Takes it over from a dead owner: its process has ended, or it has not renewed its claim
    * for 30 seconds.
+   * @param write the write, which resumes the write of a dead owner with the same id. The write of an owner
+   *   that may still run is resumed only if the id also identifies the content.
    * @throws ConflictError if another owner holds it
    */
-  static async take(store: Store, key: string, id: string | undefined, signal: Signal | undefined): Promise<Owner> {
+  static async take(store: Store, key: string, { id, isVersioned }: OwnedWrite, signal: Signal | undefined): Promise<Owner> {
     await store.makeFolder?.(key)
     for (let tries = 0; ; tries++) {
       const found = await readWhole(store, key, { maxBytes: MOST_BYTES, signal })
       const other = found && claimIn(found.bytes)
-      if (found !== undefined && (await isAlive(store, key, other, found.etag, signal))) throw taken(store.describe(key))
-      const claim = newClaim(randomName(), id)
+      const state = found === undefined ? 'dead' : await stateOf(store, key, other, found.etag, signal)
+      if (state === 'alive') throw taken(store.describe(key))
+      const token = randomName()
+      const isResumed = id !== undefined && other?.id === id && (state === 'dead' || isVersioned)
+      const uncertain = [...(other?.uncertain ?? []), ...(other !== undefined && state === 'uncertain' ? [other.draft] : [])]
+      const claim = newClaim({ token, draft: isResumed ? other.draft : token, uncertain, ...(id !== undefined && { id }) })
       const condition = found === undefined ? { ifAbsent: true } : { ifAbsent: false, ifMatch: found.etag }
       try {
         const etag = await publish(store, key, claim, condition)
-        return new Owner({ store, key, id }, claim, etag, other?.id)
+        return new Owner({ store, key }, claim, etag)
       } catch (error) {
         if (!isHyperslabError(error, 'ConflictError')) throw error
         if (tries > 0) throw taken(store.describe(key), error)
@@ -93,6 +114,30 @@ export class Owner {
     if (this.#lost !== undefined) throw taken(this.#store.describe(this.#key), this.#lost)
   }
 
+  /** Begins a draft of its own instead of one that it would resume. */
+  async beginAnew(): Promise<void> {
+    if (this.draft === this.token) return
+    this.draft = this.token
+    await this.check(true)
+  }
+
+  /**
+   * Checks the claim, and does one step of work. A process that stood still since the check may have lost its
+   * claim before the step. The step is then undone.
+   * @throws ConflictError if another process has taken the place over
+   */
+  async step(work: () => Promise<void>, undo: () => Promise<void>): Promise<void> {
+    await this.check()
+    await work()
+    if (Date.now() - this.#renewed < LEASE_MS) return
+    try {
+      await this.check(true)
+    } catch (error) {
+      await undo()
+      throw error
+    }
+  }
+
   /**
    * Releases the place.
    * @param isKept whether another owner may resume the write
@@ -103,12 +148,17 @@ export class Owner {
     try {
       if (this.#lost !== undefined) return
       if (isKept) {
-        const claim = { ...newClaim(this.token, this.#id), released: true }
+        const claim = { ...this.#claim(), released: true }
         await publish(this.#store, this.#key, claim, { ifAbsent: false, ifMatch: this.#etag })
       } else await this.#store.delete!(this.#key, await this.#mine())
     } finally {
       held.delete(this.token)
     }
+  }
+
+  #claim(): Claim {
+    const { token, draft, uncertain } = this
+    return newClaim({ token, draft, uncertain, ...(this.#id !== undefined && { id: this.#id }) })
   }
 
   async #mine(): Promise<{ readonly ifMatch?: string }> {
@@ -119,7 +169,7 @@ export class Owner {
   #renew(): Promise<void> {
     this.#renewing = this.#renewing.then(async () => {
       if (this.#lost !== undefined) return
-      const claim = newClaim(this.token, this.#id)
+      const claim = this.#claim()
       try {
         this.#etag = await publish(this.#store, this.#key, claim, { ifAbsent: false, ifMatch: this.#etag })
         this.#renewed = claim.time
@@ -131,49 +181,51 @@ export class Owner {
   }
 }
 
-/** Whether a claim is held, as far as this process can know. */
-async function isAlive(
+/** State of the owner of a claim, as far as this process knows. `uncertain`: it did not renew the claim. */
+async function stateOf(
   store: Store,
   key: string,
   claim: Claim | undefined,
   etag: string,
   signal: Signal | undefined,
-): Promise<boolean> {
-  if (claim?.released === true) return false
+): Promise<'alive' | 'dead' | 'uncertain'> {
+  const ownState = (token: string): 'alive' | 'dead' => (held.has(token) ? 'alive' : 'dead')
+  if (claim?.released === true) return 'dead'
   const fs = platform()
   if (claim !== undefined && fs !== undefined) {
     const own = thisProcess(fs)
     if (claim.machine === own.machine && own.machine !== '') {
-      if (claim.pid === own.pid && claim.instance === instance) return held.has(claim.token)
-      return !isDead(fs, claim) && Date.now() - claim.time <= LEASE_MS
+      if (claim.pid === own.pid && claim.instance === instance) return ownState(claim.token)
+      return isDead(fs, claim) ? 'dead' : Date.now() - claim.time <= LEASE_MS ? 'alive' : 'uncertain'
     }
   }
-  if (claim?.instance === instance) return held.has(claim.token)
+  if (claim?.instance === instance) return ownState(claim.token)
   // Clocks of two machines may differ, so the claim has to stay unchanged for the whole lease.
   for (const end = Date.now() + LEASE_MS; Date.now() < end; ) {
     await raceAbort(new Promise<void>((resolve) => void setTimeout(resolve, LOOK_MS)), signal)
     const now = await store.stat(key, { signal })
-    if (now === undefined) return false
-    if (now.etag !== etag) return true
+    if (now === undefined) return 'dead'
+    if (now.etag !== etag) return 'alive'
   }
-  return false
+  return 'uncertain'
 }
+
+const isName = (value: unknown): boolean => typeof value === 'string' && /^[0-9a-f]{24}$/.test(value)
 
 function claimIn(bytes: Uint8Array): Claim | undefined {
   try {
     const claim: unknown = parseJson(bytes, 'the claim', { maxBytes: MOST_BYTES, exact: false })
-    return typeof claim === 'object' && claim !== null && typeof (claim as Claim).token === 'string'
-      ? (claim as Claim)
-      : undefined
+    const isClaim = typeof claim === 'object' && claim !== null && [(claim as Claim).token, (claim as Claim).draft].every(isName)
+    return isClaim ? (claim as Claim) : undefined
   } catch {
     // The text was truncated when a machine failed.
     return undefined
   }
 }
 
-function newClaim(token: string, id: string | undefined): Claim {
+function newClaim(owner: Pick<Claim, 'token' | 'draft' | 'uncertain' | 'id'>): Claim {
   const fs = platform()
-  return { token, instance, time: Date.now(), ...(id !== undefined && { id }), ...(fs && thisProcess(fs)) }
+  return { ...owner, instance, time: Date.now(), ...(fs && thisProcess(fs)) }
 }
 
 function platform(): FileSystem | undefined {

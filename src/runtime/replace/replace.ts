@@ -4,7 +4,16 @@ import type { StoredAt } from '../place-format.ts'
 import { checkApart, checkApartByMarker } from './apart.ts'
 import { checkReplacing } from './file.ts'
 import { Owner } from './owner.ts'
-import { clearWorkspace, completeSwitch, draftOf, folderEntries, isSwitched, writeJournal } from './switch.ts'
+import {
+  clearDrafts,
+  completeSwitch,
+  discardDraft,
+  draftOf,
+  folderEntries,
+  isComplete,
+  removeStaged,
+  writeJournal,
+} from './switch.ts'
 import type { Survey, Target } from './target.ts'
 
 /** Options of a replacement. */
@@ -41,49 +50,55 @@ export async function replace(
   for (const source of sources) await checkApart(source, { store, path: place })
   const before = await target.survey(signal)
   await checkReplacing({ store, path: place })
-  const owner = await Owner.take(store, ownerOf(target), id, signal)
+  const owner = await Owner.take(store, ownerOf(target), { id, isVersioned }, signal)
   /** Whether the written objects are kept, so that another process can resume. */
   let isKept = before.state === 'replacing'
   let isClaiming = false
   try {
     let old = before
     if (before.state === 'replacing') {
-      const { id: completed } = await completeSwitch(target, owner)
-      await clearWorkspace(target, owner)
+      const completed = await completeSwitch(target, owner)
       isKept = false
-      if (isVersioned && completed === id) return
+      if (isVersioned && completed !== undefined && completed.id === id) {
+        await clearDrafts(target, owner, ANY_DRAFT)
+        return
+      }
       old = await target.survey(signal)
     }
     // Another process may have replaced the place before this one claimed it.
     await checkSame(target, old, signal)
-    const isBegun = id !== undefined && owner.before === id && !(await isSwitched(target))
-    if (!isBegun) await clearWorkspace(target, owner)
+    if (await isComplete(target, owner.draft)) await owner.beginAnew()
+    const { draft } = owner
+    // Owners that may still run keep their drafts, since they could claim the place late.
+    await clearDrafts(target, owner, (each) => each !== draft && !owner.uncertain.includes(each))
     for (const source of sources) await checkApartByMarker(source, target, old, owner.token, signal)
     isKept = id !== undefined
-    await write(draftOf(target), () => owner.check())
+    await write(draftOf(target, draft), () => owner.check())
     const now = await checkSame(target, old, signal)
-    await removeLeftovers(target)
+    await removeStaged(target, draft)
     await owner.check()
-    await writeJournal(target, { id, members: now.members, entries: folderEntries(now.names, target.claimed) })
+    await writeJournal(target, draft, { id, members: now.members, entries: folderEntries(now.names, target.claimed) })
     signal?.throwIfAborted()
     await owner.check(true)
     isClaiming = true
-    await claim(target, now, command)
+    await claim(target, now, command, draft)
     // From here on, nothing is discarded.
     isKept = true
     await completeSwitch(target, owner)
-    await clearWorkspace(target, owner)
+    await clearDrafts(target, owner, ANY_DRAFT)
     isKept = false
   } catch (error) {
     if (isKept) throw error
     isKept = isClaiming && !(await isUnclaimed(target))
-    if (!isKept) await discard(target, owner, error)
+    if (!isKept) await discard(target, owner.draft, error)
     throw error
   } finally {
     await owner.release(isKept).catch(() => undefined)
     if (!isKept) await store.removeFolder?.(workspace).catch(() => undefined)
   }
 }
+
+const ANY_DRAFT = (): boolean => true
 
 /** Throws a ConflictError if another process has taken the place over. */
 export type OwnerCheck = () => Promise<void>
@@ -96,12 +111,12 @@ export type OwnerCheck = () => Promise<void>
 export async function alone<T>(target: Target, signal: Signal | undefined, work: (check: OwnerCheck) => Promise<T>): Promise<T> {
   const { store, workspace, place } = target
   if (store.list === undefined || (await store.conditionalWrites?.(place))?.replace !== true) return work(async () => undefined)
-  const owner = await Owner.take(store, ownerOf(target), undefined, signal)
+  const owner = await Owner.take(store, ownerOf(target), { isVersioned: false }, signal)
   try {
-    if (await target.isReplacing(signal)) throw halfReplaced(store.describe(place))
+    if ((await target.claimNow(signal)) !== undefined) throw halfReplaced(store.describe(place))
     const result = await work(() => owner.check())
     // Removes the rest of a replacement that was killed earlier.
-    await clearWorkspace(target, owner)
+    await clearDrafts(target, owner, ANY_DRAFT)
     return result
   } finally {
     await owner.release(false).catch(() => undefined)
@@ -147,14 +162,14 @@ async function checkSame(target: Target, { state, roots }: Survey, signal: Signa
 }
 
 /** Claims the place. From here on, readers refuse it. */
-async function claim(target: Target, { roots }: Survey, command: string): Promise<void> {
+async function claim(target: Target, { roots }: Survey, command: string, draft: string): Promise<void> {
   const { store, prefix, claimed } = target
   const ifMatch = roots.get(claimed)
   await store.makeFolder?.(prefix + claimed)
   const stage = await store.stage!(prefix + claimed)
   try {
     const condition = ifMatch === undefined ? { ifAbsent: true } : { ifAbsent: false, ifMatch }
-    await stage.publish(prefix + claimed, target.claim(command), condition)
+    await stage.publish(prefix + claimed, await target.claim(command, draft), condition)
   } finally {
     await stage.discard()
   }
@@ -169,15 +184,9 @@ function checkStore({ store, place }: Target): void {
     throw new HyperslabError('UnsupportedError', 'what cannot be listed is not replaced: write to another place', { file })
 }
 
-/** Removes temporary objects of a killed attempt, which would otherwise be moved with the others. */
-async function removeLeftovers(target: Target): Promise<void> {
-  const { store } = target
-  for (const { key } of (await store.leftovers?.(draftOf(target), { deep: true })) ?? []) await store.delete!(key)
-}
-
-async function discard(target: Target, owner: Owner, error: unknown): Promise<void> {
+async function discard(target: Target, draft: string, error: unknown): Promise<void> {
   try {
-    await clearWorkspace(target, owner)
+    await discardDraft(target, draft)
   } catch (left) {
     const text = `${messageOf(error)}; what was written could not be removed: ${messageOf(left)}`
     throw new HyperslabError('StoreError', text, { cause: new AggregateError([error, left]) })

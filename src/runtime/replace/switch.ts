@@ -3,7 +3,7 @@ import { parseJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { readWhole, type Store } from '../../store/store.ts'
 import type { Owner } from './owner.ts'
-import type { Members, Target } from './target.ts'
+import { type Members, type PlaceClaim, STAGED, type Target } from './target.ts'
 
 /** Number of objects copied or removed concurrently. */
 const AT_ONCE = 16
@@ -23,27 +23,34 @@ export interface Journal {
   readonly hasClaimed: boolean
 }
 
-const JOURNAL = 'journal.json'
-const NEW = 'new/'
-const OLD = 'old/'
+/** Objects of a draft in the workspace of a target. Each owner has a draft of its own. */
+const journalOf = ({ workspace }: Target, draft: string): string => `${workspace}journal-${draft}.json`
+const oldOf = ({ workspace }: Target, draft: string): string => `${workspace}old-${draft}/`
 
 /** Returns the prefix of keys of the new objects beside a target. */
-export const draftOf = ({ workspace }: Target): string => workspace + NEW
+export const draftOf = ({ workspace }: Target, draft: string): string => `${workspace}new-${draft}/`
 
-export async function writeJournal(target: Target, known: Omit<Journal, 'hasClaimed'>): Promise<void> {
-  const { store, workspace, claimed } = target
-  const journal: Journal = { ...known, hasClaimed: (await store.stat(draftOf(target) + claimed)) !== undefined }
-  await store.put!(workspace + JOURNAL, new TextEncoder().encode(JSON.stringify(journal)))
+/** Name of an object in a workspace, and the draft it belongs to. */
+const OF_DRAFT = /^(new|old|journal)-([0-9a-f]{24})(\.json$|\/)/
+
+export async function writeJournal(target: Target, draft: string, known: Omit<Journal, 'hasClaimed'>): Promise<void> {
+  const { store, claimed } = target
+  const journal: Journal = { ...known, hasClaimed: (await store.stat(draftOf(target, draft) + claimed)) !== undefined }
+  await store.put!(journalOf(target, draft), new TextEncoder().encode(JSON.stringify(journal)))
 }
 
-/** Whether an attempt has written its journal. The write can then no longer be resumed. */
-export const isSwitched = async ({ store, workspace }: Target): Promise<boolean> =>
-  (await store.stat(workspace + JOURNAL)) !== undefined
+/** Whether the write of a draft is complete: it has a journal or a root. Such a write is not resumed. */
+export async function isComplete(target: Target, draft: string): Promise<boolean> {
+  const { store } = target
+  const folder = draftOf(target, draft)
+  if ((await store.stat(journalOf(target, draft))) !== undefined) return true
+  return (await store.list!(folder, { shallow: true })).some((key) => target.isRoot(key.slice(folder.length)))
+}
 
-async function readJournal({ store, workspace }: Target): Promise<Journal | undefined> {
-  const found = await readWhole(store, workspace + JOURNAL, { maxBytes: MOST_BYTES })
+async function readJournal(target: Target, draft: string): Promise<Journal | undefined> {
+  const found = await readWhole(target.store, journalOf(target, draft), { maxBytes: MOST_BYTES })
   try {
-    return found && (parseJson(found.bytes, JOURNAL, { maxBytes: MOST_BYTES, exact: false }) as Journal)
+    return found && (parseJson(found.bytes, 'the journal', { maxBytes: MOST_BYTES, exact: false }) as Journal)
   } catch {
     // The text was truncated when a machine failed, before the place was claimed.
     return undefined
@@ -53,37 +60,85 @@ async function readJournal({ store, workspace }: Target): Promise<Journal | unde
 /**
  * Removes the old objects of a claimed place, and moves the new ones there. Skips completed steps, so that
  * another process can continue after this one was killed. The claimed object is replaced last.
- * @returns the journal of the switch
+ * @returns the journal of the switch; `undefined` if the claim was taken back, because its objects are gone
  */
-export async function completeSwitch(target: Target, owner: Owner): Promise<Journal> {
-  const { store, prefix, workspace, claimed } = target
-  const journal = await readJournal(target)
-  const claim = await store.stat(prefix + claimed)
-  const drafts = (await store.list!(workspace + NEW, { deep: true })).map((key) => key.slice(workspace.length + NEW.length))
-  if (journal === undefined || claim === undefined || (drafts.length === 0 && journal.hasClaimed)) {
-    const text = 'another store was taking this place, and what it was to be is gone; remove what is left'
-    throw new HyperslabError('ConflictError', text, { file: store.describe(target.place) })
+export async function completeSwitch(target: Target, owner: Owner): Promise<Journal | undefined> {
+  const { store, prefix, claimed } = target
+  const stat = await store.stat(prefix + claimed)
+  const claim = await target.claimNow(undefined)
+  if (stat === undefined || claim === undefined) throw gone(store.describe(prefix + claimed))
+  const { draft } = claim
+  const journal = await readJournal(target, draft)
+  const folder = draftOf(target, draft)
+  const drafts = (await store.list!(folder, { deep: true })).map((key) => key.slice(folder.length))
+  if (journal === undefined || (drafts.length === 0 && journal.hasClaimed)) {
+    await takeBack(target, owner, claim, stat.etag)
+    return undefined
   }
-  await (store.rename === undefined ? moveObjects(target, owner, journal, drafts) : moveEntries(target, owner, journal, drafts))
+  const move = { target, owner, journal, draft, drafts }
+  await (store.rename === undefined ? moveObjects(move) : moveEntries(move))
   await owner.check()
-  await publishClaimed(target, claim.etag, journal.hasClaimed)
+  await publishClaimed(target, draft, stat.etag, journal.hasClaimed)
   return journal
 }
 
+/**
+ * Restores the claimed object. A late owner claims a place after the next owner has removed its draft. It
+ * cannot have moved anything, because the draft is removed only when the late owner has lost its claim.
+ * @throws ConflictError if the claim does not contain the replaced object
+ */
+async function takeBack(target: Target, owner: Owner, { draft, replaced }: PlaceClaim, ifMatch: string): Promise<void> {
+  const { store, prefix, claimed } = target
+  const aside = await store.list!(oldOf(target, draft), { deep: true })
+  if (replaced === undefined || aside.length > 0) {
+    const text = 'another store was taking this place, and what it was to be is gone; remove what is left'
+    throw new HyperslabError('ConflictError', text, { file: store.describe(target.place) })
+  }
+  await owner.check()
+  if (replaced === 'none') {
+    await removeClaimed(target, ifMatch)
+    return
+  }
+  const stage = await store.stage!(prefix + claimed)
+  try {
+    await stage.publish(prefix + claimed, replaced, { ifAbsent: false, ifMatch })
+  } finally {
+    await stage.discard()
+  }
+}
+
+async function removeClaimed({ store, prefix, claimed }: Target, ifMatch: string): Promise<void> {
+  const { remove } = await store.conditionalWrites!(prefix + claimed)
+  await store.delete!(prefix + claimed, remove ? { ifMatch } : {})
+}
+
+/** Move of a draft to its place. */
+interface Move {
+  readonly target: Target
+  readonly owner: Owner
+  readonly journal: Journal
+  readonly draft: string
+  /** Names of the new objects. */
+  readonly drafts: readonly string[]
+}
+
 /** Renames entries of folders: the old ones aside, then the new ones into place. */
-async function moveEntries(target: Target, owner: Owner, journal: Journal, drafts: readonly string[]): Promise<void> {
-  const { store, prefix, workspace, claimed, isMetadata } = target
-  const firstOf = (name: string): string => name.split('/', 1)[0]!
-  const aside = new Set((await store.list!(workspace + OLD)).map((key) => firstOf(key.slice(workspace.length + OLD.length))))
+async function moveEntries({ target, owner, journal, draft, drafts }: Move): Promise<void> {
+  const { store, prefix, claimed, isMetadata } = target
+  const [from, old] = [draftOf(target, draft), oldOf(target, draft)]
+  const aside = new Set((await store.list!(old)).map((key) => key.slice(old.length).split('/', 1)[0]!))
   for (const entry of inOrder(journal.entries, isMetadata, true)) {
-    await owner.check()
-    if (!aside.has(entry)) await store.rename!(prefix + entry, workspace + OLD + entry)
+    if (aside.has(entry)) continue
+    await owner.step(
+      async () => void (await store.rename!(prefix + entry, old + entry)),
+      async () => void (await store.rename!(old + entry, prefix + entry)),
+    )
   }
   for (const entry of inOrder(folderEntries(drafts, claimed), isMetadata, false)) {
     await owner.check()
     // Folders without files are no part of any store, and stand in the way.
     await store.removeFolder?.(`${prefix}${entry}/`)
-    await store.rename!(workspace + NEW + entry, prefix + entry)
+    await store.rename!(from + entry, prefix + entry)
   }
 }
 
@@ -98,7 +153,7 @@ const inOrder = (names: readonly string[], isMetadata: (name: string) => boolean
 }
 
 /** Removes the old objects and copies the new ones. Metadata are removed first and copied last. */
-async function moveObjects(target: Target, owner: Owner, { members }: Journal, drafts: readonly string[]): Promise<void> {
+async function moveObjects({ target, owner, journal, draft, drafts }: Move): Promise<void> {
   const { store, prefix, workspace, claimed, isMetadata, isRoot } = target
   const each = async (names: readonly string[], work: (name: string) => Promise<void>): Promise<void> => {
     await forEachLimited(names, AT_ONCE, async (name) => {
@@ -110,16 +165,23 @@ async function moveObjects(target: Target, owner: Owner, { members }: Journal, d
   const names = (await store.list!(prefix, { deep: true }))
     .filter((key) => !key.startsWith(workspace))
     .map((key) => key.slice(prefix.length))
-  const belongs = target.membership(members)
+  const belongs = target.membership(journal.members)
   const old = names.filter((name) => name !== claimed && (belongs(name) || wanted.has(name)))
-  const remove = (name: string): Promise<void> => store.delete!(prefix + name)
+  const canRemove = (await store.conditionalWrites!(prefix)).remove
+  const remove = async (name: string): Promise<void> => {
+    if (!canRemove) return store.delete!(prefix + name)
+    // A process that stood still must not remove the object that its successor put there.
+    const now = await store.stat(prefix + name)
+    await owner.check()
+    if (now !== undefined) await store.delete!(prefix + name, { ifMatch: now.etag })
+  }
   await each(old.filter(isMetadata), remove)
   await each(
     old.filter((name) => !isMetadata(name) && !wanted.has(name)),
     remove,
   )
   const added = drafts.filter((name) => name !== claimed)
-  const copy = (name: string): Promise<void> => copyObjectWithin(store, workspace + NEW + name, prefix + name)
+  const copy = (name: string): Promise<void> => copyObjectWithin(store, draftOf(target, draft) + name, prefix + name)
   await each(
     added.filter((name) => !isMetadata(name)),
     copy,
@@ -132,12 +194,10 @@ async function moveObjects(target: Target, owner: Owner, { members }: Journal, d
 }
 
 /** Replaces the claim with the new object, or removes the claim if the new store has no such object. */
-async function publishClaimed({ store, prefix, workspace, claimed }: Target, ifMatch: string, isNew: boolean): Promise<void> {
-  const [from, to] = [workspace + NEW + claimed, prefix + claimed]
-  if (!isNew) {
-    const { remove } = await store.conditionalWrites!(to)
-    return store.delete!(to, remove ? { ifMatch } : {})
-  }
+async function publishClaimed(target: Target, draft: string, ifMatch: string, isNew: boolean): Promise<void> {
+  const { store, prefix, claimed } = target
+  if (!isNew) return removeClaimed(target, ifMatch)
+  const [from, to] = [draftOf(target, draft) + claimed, prefix + claimed]
   if (store.rename !== undefined) {
     await store.rename(from, to, { ifMatch })
     return
@@ -180,33 +240,76 @@ async function publishObject(
   }
 }
 
+const isStaged = (key: string): boolean => STAGED.test(key)
+
 const gone = (file: string): HyperslabError =>
   new HyperslabError('ConflictError', 'the object was removed or replaced while it was being copied', { file })
 
 /**
- * Removes the leftovers of an attempt beside a target: its new objects, and the old ones that it moved aside.
- * Objects that belong to neither store are kept.
+ * Removes the leftovers of drafts beside a target: new objects, and old ones that were moved aside. Objects
+ * that belong to neither store are kept.
+ * @param isCleared whether a draft is cleared
  */
-export async function clearWorkspace(target: Target, owner: Owner): Promise<void> {
+export async function clearDrafts(target: Target, owner: Owner, isCleared: (draft: string) => boolean): Promise<void> {
   const { store, workspace } = target
-  const journal = await readJournal(target)
   const keys = new Set(await store.list!(workspace, { deep: true }))
-  const temporary = new Set(((await store.leftovers?.(workspace, { deep: true })) ?? []).map(({ key }) => key))
-  for (const key of temporary) keys.add(key)
-  const belongs = journal && target.membership(journal.members)
-  const isOurs = (name: string): boolean => {
-    if (name.startsWith(NEW) || temporary.has(workspace + name)) return true
-    if (!name.startsWith(OLD)) return name.endsWith('.tmp')
-    const old = name.slice(OLD.length)
-    return belongs !== undefined && (belongs(old) || target.isRoot(old))
+  for (const { key } of (await store.leftovers?.(workspace, { deep: true })) ?? []) keys.add(key)
+  const drafts = new Map<string, string[]>()
+  const stray: string[] = []
+  for (const key of keys) {
+    const name = key.slice(workspace.length)
+    const draft = OF_DRAFT.exec(name)?.[2]
+    if (draft === undefined && name.endsWith('.tmp')) stray.push(key)
+    if (draft === undefined || !isCleared(draft)) continue
+    const found = drafts.get(draft)
+    if (found === undefined) drafts.set(draft, [key])
+    else found.push(key)
   }
-  const names = [...keys].map((key) => key.slice(workspace.length)).filter(isOurs)
-  await forEachLimited(names, AT_ONCE, async (name) => {
-    await owner.check()
-    await store.delete!(workspace + name)
-  })
-  await store.removeFolder?.(workspace + NEW)
-  await store.removeFolder?.(workspace + OLD)
+  const check = (): Promise<void> => owner.check()
+  for (const [draft, found] of drafts) await clearDraft(target, draft, found, check)
+  await removeAll(target, stray, check)
+}
+
+/** Removes objects of one draft. */
+async function clearDraft(target: Target, draft: string, keys: readonly string[], check: () => Promise<void>): Promise<void> {
+  const { store } = target
+  const remove = (removed: readonly string[]): Promise<void> => removeAll(target, removed, check)
+  const [journal, next, old] = [journalOf(target, draft), draftOf(target, draft), oldOf(target, draft)]
+  const aside = keys.filter((key) => key.startsWith(old))
+  // Without its journal, a draft that did not claim the place cannot be mistaken for a complete one.
+  const journals = keys.filter((key) => key === journal)
+  if (aside.length === 0) await remove(journals)
+  const known = aside.length === 0 ? undefined : await readJournal(target, draft)
+  const belongs = known && target.membership(known.members)
+  const isOurs = (name: string): boolean => isStaged(name) || (belongs !== undefined && (belongs(name) || target.isRoot(name)))
+  await remove(keys.filter((key) => key.startsWith(next)))
+  await remove(aside.filter((key) => isOurs(key.slice(old.length))))
+  await store.removeFolder?.(next)
+  await store.removeFolder?.(old)
   // Removed last, because it identifies the old objects.
-  if (journal !== undefined) await store.delete!(workspace + JOURNAL)
+  if (aside.length > 0) await remove(journals)
+}
+
+const removeAll = ({ store }: Target, keys: readonly string[], check: () => Promise<void>): Promise<void> =>
+  forEachLimited(keys, AT_ONCE, async (key) => {
+    await check()
+    await store.delete!(key)
+  })
+
+/** Removes temporary objects of a killed attempt, which would otherwise be moved with the others. */
+export async function removeStaged(target: Target, draft: string): Promise<void> {
+  const { store } = target
+  const folder = draftOf(target, draft)
+  for (const { key } of (await store.leftovers?.(folder, { deep: true })) ?? []) await store.delete!(key)
+  const keys = await store.list!(folder, { deep: true })
+  await removeAll(target, keys.filter(isStaged), async () => undefined)
+}
+
+/** Removes what an owner wrote, whether or not it still holds the place. */
+export async function discardDraft(target: Target, draft: string): Promise<void> {
+  const { store, workspace } = target
+  const mine = (key: string): boolean => OF_DRAFT.exec(key.slice(workspace.length))?.[2] === draft
+  const keys = new Set((await store.list!(workspace, { deep: true })).filter(mine))
+  for (const { key } of (await store.leftovers?.(workspace, { deep: true })) ?? []) if (mine(key)) keys.add(key)
+  await clearDraft(target, draft, [...keys], async () => undefined)
 }

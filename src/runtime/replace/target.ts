@@ -1,6 +1,9 @@
 import type { Signal } from '../../core/signal.ts'
 import type { Store } from '../../store/store.ts'
 
+/** End of the name of a temporary object, which a killed writer leaves in any store. */
+export const STAGED = /\.(\d+-)?[0-9a-f]{24}\.tmp$/
+
 /** Names of the chunks of an array in its folder. */
 export interface ChunkNames {
   /** Path of the array. */
@@ -27,6 +30,14 @@ export interface Survey {
   readonly members: Members
 }
 
+/** Claim of a place during a switch. */
+export interface PlaceClaim {
+  /** Name of the draft that takes the place. */
+  readonly draft: string
+  /** Content of the claimed object before the claim. It is restored if the draft is gone. */
+  readonly replaced?: Uint8Array | 'none' | undefined
+}
+
 /** Unit that is replaced as a whole: a Zarr hierarchy, or a container with its sidecars. */
 export interface Target {
   readonly store: Store
@@ -38,16 +49,19 @@ export interface Target {
   readonly place: string
   /** Key of the claimed object. While it contains the claim, readers refuse the place. */
   readonly claimed: string
-  /** Returns the content of the claimed object during the switch. */
-  claim(command: string): Uint8Array
+  /**
+   * Returns the content of the claimed object during the switch.
+   * @param command command that completes the switch, as errors show it
+   */
+  claim(command: string, draft: string): Promise<Uint8Array>
+  /** Reads the claim. `undefined` if no replacement has claimed the place, or if it has ended. */
+  claimNow(signal: Signal | undefined): Promise<PlaceClaim | undefined>
   /** Whether an object is metadata, which are removed first and written last. */
   isMetadata(name: string): boolean
   /** Whether an object is a root object, without which nothing opens. */
   isRoot(name: string): boolean
   /** Returns a function that checks whether an object belongs to these members. */
   membership(members: Members): (name: string) => boolean
-  /** Returns whether a replacement has claimed the place and has not ended. */
-  isReplacing(signal: Signal | undefined): Promise<boolean>
   /**
    * Surveys the place.
    * @throws AlreadyExistsError for objects that do not belong to the target

@@ -16,8 +16,9 @@ export const draftName = (stem: string): string => `${stem}.hyperslab-import-${r
 
 /**
  * Names that only this package gives, so that no file of a user is ever taken for one: of stages and of locks
- * that were moved aside, of locks of the files of containers, and of imports.
+ * that were moved aside, of locks of the files of containers and of Zarr metadata, and of imports.
  */
-const TEMPORARY = /\.\d+-[0-9a-f]{24}\.tmp$|\.(af|stats)\.lock$|\.hyperslab-import-[0-9a-f]{24}\.((\d+\.)?af|stats)$/
+const TEMPORARY =
+  /\.\d+-[0-9a-f]{24}\.tmp$|\.(af|stats)\.lock$|^(zarr\.json|owner\.json|\.z(array|group|attrs|metadata)|\.hyperslab-append)\.lock$|\.hyperslab-import-[0-9a-f]{24}\.((\d+\.)?af|stats)$/
 
 export const isTemporary = (name: string): boolean => TEMPORARY.test(name)
