@@ -7,6 +7,7 @@ import * as hyperslab from '../src/runtime/index.ts'
 import * as netcdf from '../src/runtime/netcdf.ts'
 import * as zarr from '../src/runtime/zarr.ts'
 import * as testing from '../src/testing/index.ts'
+import { methodsOf } from './support/methods.ts'
 
 const { create, DiskArray, MemoryStore } = hyperslab
 
@@ -268,17 +269,6 @@ async function refusalOf(call: Call, options: unknown): Promise<unknown> {
   } catch (error) {
     return error
   }
-}
-
-/** Names of the methods of a class and of those it extends, accessors left out. */
-function methodsOf(object: object, end: object = Object.prototype): string[] {
-  const prototype = Object.getPrototypeOf(object)
-  if (prototype === end) return []
-  const own = Object.entries(Object.getOwnPropertyDescriptors(prototype))
-  return [
-    ...own.filter(([name, { value }]) => typeof value === 'function' && name !== 'constructor').map(([name]) => name),
-    ...methodsOf(prototype, end),
-  ]
 }
 
 const sorted = (names: Iterable<string>): string[] => [...new Set(names)].sort()

@@ -163,7 +163,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     name: string,
     options: ArrayOptions<D, S>,
   ): FileArray<D, S['length']> {
-    return this.#within(String(name), () => new FileArray<D, S['length']>(this.#copy, this.#copy.define(name, options)))
+    return this.#within(name, () => new FileArray<D, S['length']>(this.#copy, this.#copy.define(name, options)))
   }
 
   /**

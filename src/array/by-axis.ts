@@ -1,4 +1,5 @@
 import { invalidArgument } from '../core/errors.ts'
+import { quoted } from '../core/quoted.ts'
 import { type Named, resolveAxes } from './axes.ts'
 
 /**
@@ -7,7 +8,7 @@ import { type Named, resolveAxes } from './axes.ts'
  * @throws InvalidArgumentError for axes that do not exist or are given twice
  */
 export function byAxis<T>(given: { readonly [axis: string]: T }, array: Named): Map<number, T> {
-  if (typeof given !== 'object' || given === null) invalidArgument(`expected an object by axis, got ${String(given)}`, given)
+  if (typeof given !== 'object' || given === null) invalidArgument(`expected an object by axis, got ${quoted(given)}`, given)
   const entries = Object.entries(given)
   const named = (key: string): boolean => array.dimensionNames?.includes(key) === true || !/^-?\d+$/.test(key)
   const axes = resolveAxes(

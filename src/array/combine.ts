@@ -5,8 +5,8 @@ export type { ZippedBlocks } from './iteration.ts'
 
 import type { DType, ScalarOf } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
-import { checkOptions } from '../core/options.ts'
-import type { Tensor } from '../core/tensor.ts'
+import { checkOptions, checkValue } from '../core/options.ts'
+import { isTensorLike, type Tensor } from '../core/tensor.ts'
 import type { Axis } from './axes.ts'
 import { DiskArray } from './disk-array.ts'
 import { type BroadcastOptions, broadcastSource as broadcastSources } from './lazy/broadcast.ts'
@@ -14,8 +14,8 @@ import type { Operand } from './lazy/broadcast-blocks.ts'
 import {
   type ConcatOptions,
   concatSource as concatSources,
-  mapTiles,
   type StackOptions,
+  sourcesOf,
   stackSource as stackSources,
   type TileGrid,
 } from './lazy/concat.ts'
@@ -25,6 +25,7 @@ import { packingOf } from './lazy/packing.ts'
 import { rollSource } from './lazy/roll.ts'
 import { SCALED_CHECKS, type ScaledOptions, scaledSource } from './lazy/scaled.ts'
 import { zipElements as zipSources } from './lazy/zip.ts'
+import { sourceOf } from './operand.ts'
 
 /** `D` where it is one data type; where it is one of several nobody knows what they are promoted to. */
 type Single<D extends DType, All = D> = D extends All ? ([All] extends [D] ? D : DType) : never
@@ -42,7 +43,7 @@ export const concat = <D extends DType>(
   tiles: TileGrid<DiskArray<D>>,
   options?: ConcatOptions<Single<D>>,
 ): DiskArray<Single<D>> =>
-  new DiskArray(concatSources(mapTiles(tiles, sourceOf), options as ConcatOptions)) as DiskArray<Single<D>>
+  new DiskArray(concatSources(sourcesOf('concat', tiles), options as ConcatOptions)) as DiskArray<Single<D>>
 
 /**
  * Arrays of one shape along a new axis, or nested lists of them along several.
@@ -52,7 +53,7 @@ export const concat = <D extends DType>(
  * console.log(stack([row, row]).shape) // [ 2, 3 ]
  */
 export const stack = <D extends DType>(tiles: TileGrid<DiskArray<D>>, options?: StackOptions<Single<D>>): DiskArray<Single<D>> =>
-  new DiskArray(stackSources(mapTiles(tiles, sourceOf), options as StackOptions)) as DiskArray<Single<D>>
+  new DiskArray(stackSources(sourcesOf('stack', tiles), options as StackOptions)) as DiskArray<Single<D>>
 
 /**
  * Arrays of any shapes put together, each with its first element at `origin`; what none of them covers reads
@@ -63,16 +64,16 @@ export const stack = <D extends DType>(tiles: TileGrid<DiskArray<D>>, options?: 
 export const mosaic = <D extends DType>(
   tiles: readonly { readonly origin: readonly number[]; readonly array: DiskArray<D> }[],
   options?: MosaicOptions<D>,
-): DiskArray<D> =>
-  new DiskArray(
-    mosaicSources(
-      tiles.map((tile) => {
-        checkOptions('a tile of mosaic', tile, TILE_CHECKS)
-        return { origin: tile.origin, source: tile.array.source }
-      }),
-      options,
-    ),
-  )
+): DiskArray<D> => {
+  checkValue('mosaic', 'tiles', tiles, 'list')
+  const placed = Array.from(tiles, (tile) => {
+    checkValue('mosaic', 'tile', tile, 'plain object')
+    checkOptions('a tile of mosaic', tile, TILE_CHECKS)
+    checkValue('a tile of mosaic', 'origin', tile.origin, 'list')
+    return { origin: tile.origin, source: sourceOf('a tile of mosaic', tile.array) }
+  })
+  return new DiskArray(mosaicSources(placed, options))
+}
 
 const TILE_CHECKS = { origin: 'list', array: 'object' }
 
@@ -81,7 +82,7 @@ const TILE_CHECKS = { origin: 'list', array: 'object' }
  * @throws InvalidArgumentError unless `shift` is an integer and there is such an axis
  */
 export const roll = <D extends DType, R extends number>(array: DiskArray<D, R>, shift: number, axis: Axis): DiskArray<D, R> =>
-  new DiskArray(rollSource(array.source, shift, axis))
+  new DiskArray(rollSource(sourceOf('roll', array), shift, axis))
 
 /** An operand of `broadcast`: an array, a tensor in memory, or a single value. */
 export type BroadcastOperand = DiskArray | Tensor | number | bigint | boolean | string
@@ -132,7 +133,7 @@ export function broadcast(fn: (...values: never[]) => unknown, ...given: unknown
   const options = typeof last === 'object' && last !== null && !('source' in last) && !('data' in last) ? given.pop() : {}
   const operands = given.map((operand): Operand => {
     if (typeof operand !== 'object' || operand === null) return { value: operand }
-    return 'source' in operand ? (operand as DiskArray).source : inMemory(operand as Tensor)
+    return isTensorLike(operand) ? inMemory(operand as Tensor) : sourceOf('broadcast', operand as DiskArray, 'operand')
   })
   return new DiskArray(broadcastSources(fn, operands, options as BroadcastOptions<DType>))
 }
@@ -154,15 +155,16 @@ export function scaled<F extends 'float32' | 'float64' = 'float64', R extends nu
   array: DiskArray<DType, R>,
   options: ScaledOptions & { readonly dtype?: F } = {},
 ): DiskArray<F, R> {
-  checkOptions('scaled', options, SCALED_CHECKS, array.source.label)
+  const source = sourceOf('scaled', array)
+  checkOptions('scaled', options, SCALED_CHECKS, source.label)
   const { dtype, ...packing } = options
   const isGiven = Object.values(packing).some((value) => value !== undefined)
   if (!isGiven && array.attrs === undefined) {
     const text = 'an array without attributes does not say how it is packed: pass scaleFactor, addOffset or missing values'
-    throw new HyperslabError('InvalidArgumentError', text, array.source.label)
+    throw new HyperslabError('InvalidArgumentError', text, source.label)
   }
-  const all = isGiven ? options : { ...packingOf(array.source, array.attrs!), ...(dtype && { dtype }) }
-  return new DiskArray(scaledSource(array.source, all)) as DiskArray as DiskArray<F, R>
+  const all = isGiven ? options : { ...packingOf(source, array.attrs!), ...(dtype && { dtype }) }
+  return new DiskArray(scaledSource(source, all)) as DiskArray as DiskArray<F, R>
 }
 
 /**
@@ -189,9 +191,8 @@ export const generate = <D extends DType, const S extends readonly number[] = re
  */
 export const zip = <D extends readonly DType[]>(
   ...arrays: { [K in keyof D]: DiskArray<D[K]> }
-): AsyncGenerator<{ [K in keyof D]: ScalarOf<D[K]> }, void> => zipSources<D>(arrays.map(sourceOf))
-
-const sourceOf = ({ source }: DiskArray): DiskArray['source'] => source
+): AsyncGenerator<{ [K in keyof D]: ScalarOf<D[K]> }, void> =>
+  zipSources<D>(arrays.map((array: DiskArray) => sourceOf('zip', array)))
 
 /**
  * Goes through arrays of one shape together, in C order of parts that are whole chunks of all of them where
@@ -205,7 +206,8 @@ export async function* zipBlocks(
 ): AsyncGenerator<ZippedBlocks, void> {
   const { BLOCKS_CHECKS, traversalChunks, zipped } = await import('./iteration.ts')
   checkOptions('zipBlocks', options, BLOCKS_CHECKS)
-  const [first, ...others] = arrays.map(({ source }) => source)
+  checkValue('zipBlocks', 'arrays', arrays, 'list')
+  const [first, ...others] = Array.from(arrays, (array) => sourceOf('zipBlocks', array))
   if (first === undefined) return
   for (const { shape, label } of others) {
     if (sameShape(shape, first.shape)) continue

@@ -275,7 +275,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * @throws whatever the sources throw
    */
   async equals(other: DiskArray, options: EqualsOptions = {}): Promise<boolean> {
-    return (await this.#iteration('equals', options)).equalElements(this.source, other.source, options)
+    return (await this.#iteration('equals', options)).equalElements(this.source, other, options)
   }
 
   /**
@@ -287,17 +287,17 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    *   ReadOnlyError; whatever reading and writing throw
    */
   async assign(from: DiskArray, options: ProgressOptions = {}): Promise<void> {
-    const { copyWhole } = await this.#iteration('assign', options)
-    await within(this.source.label ?? {}, () => copyWhole(from.source, this.source, options))
+    const { assignWhole } = await this.#iteration('assign', options)
+    await assignWhole('assign', from, this, options)
   }
 
   /**
    * The same the other way round: copies this array into another one.
    * @throws as {@link assign}
    */
-  async copyTo(to: DiskArray, options?: ProgressOptions): Promise<void> {
-    await this.#iteration('copyTo', options)
-    await to.assign(this, options)
+  async copyTo(to: DiskArray, options: ProgressOptions = {}): Promise<void> {
+    const { assignWhole } = await this.#iteration('copyTo', options)
+    await assignWhole('copyTo', this, to, options)
   }
 
   /**
@@ -439,7 +439,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    */
   async rechunkTo(target: DiskArray<D>, options?: RechunkOptions): Promise<void> {
     const { rechunkTo } = await import('./lazy/rechunk-to.ts')
-    await within(this.source.label ?? {}, () => rechunkTo(this.source, target.source, options))
+    await within(this.source.label ?? {}, () => rechunkTo(this.source, target, options))
   }
 
   /**

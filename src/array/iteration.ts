@@ -1,5 +1,5 @@
 import { allocate, type DataOf, type DType, readElement, type ScalarOf, toElement } from '../core/dtype.ts'
-import { HyperslabError } from '../core/errors.ts'
+import { HyperslabError, within } from '../core/errors.ts'
 import { ahead, inOrder } from '../core/in-order.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { Pace } from '../core/pace.ts'
@@ -15,6 +15,7 @@ import type { Selection } from '../grid/selection.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { planSelection, type ReadPlan } from './get.ts'
 import { copiedTo } from './lazy/missing-restated.ts'
+import { type ArrayOperand, sourceOf } from './operand.ts'
 import { runsOf, writtenRunsOf } from './reductions/runs.ts'
 import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf, checkWritable, requestsOf, type Writable } from './source.ts'
 import { progressOf, type TransferProgress } from './transfers.ts'
@@ -199,11 +200,20 @@ async function readWhole<D extends DType>(source: BlockSource<D>, out: Tensor<D>
 }
 
 /**
+ * Copies an array to another one; errors name the target.
+ * @throws InvalidArgumentError for operands that are not arrays, and as {@link copyWhole}
+ */
+export async function assignWhole(call: string, from: ArrayOperand, to: ArrayOperand, options: ProgressOptions): Promise<void> {
+  const [source, target] = [sourceOf(call, from), sourceOf(call, to)]
+  await within(target.label ?? {}, () => copyWhole(source, target, options))
+}
+
+/**
  * Copies `from` to `to`, some chunks of `to` at a time; the next are read while some are written. What is
  * missing stays so (see {@link copiedTo}).
  * @throws InvalidArgumentError when shapes or types differ; ReadOnlyError
  */
-export async function copyWhole(from: BlockSource, to: BlockSource, options: ProgressOptions & BlocksOptions): Promise<void> {
+async function copyWhole(from: BlockSource, to: BlockSource, options: ProgressOptions & BlocksOptions): Promise<void> {
   checkCopy(from, to)
   const tally = tallyOf(to, options)
   const { signal, prefetch = 1 } = options
@@ -251,7 +261,8 @@ export async function fillWhole<D extends DType>(
 /**
  * Whether two arrays have one shape, one type and the same elements; stops at the first part that differs.
  */
-export async function equalElements(a: BlockSource, b: BlockSource, options: EqualsOptions): Promise<boolean> {
+export async function equalElements(a: BlockSource, other: ArrayOperand, options: EqualsOptions): Promise<boolean> {
+  const b = sourceOf('equals', other)
   if (!sameShape(a.shape, b.shape) || a.dtype !== b.dtype) return false
   const tally = tallyOf(a, options)
   for (const source of [a, b]) checkElements(source)

@@ -21,8 +21,8 @@ export function newShape(to: NewShape, array: Named): readonly number[] {
 
 /** How many positions along an axis the values are for. */
 export function addedLength(values: unknown, shape: readonly number[], axis: number): number {
-  const { shape: given, length } = values as { shape?: readonly number[]; length?: number }
-  if (given !== undefined) return given[axis] ?? 0
+  const { shape: given, length } = Object(values) as { shape?: readonly number[]; length?: number }
+  if (Array.isArray(given)) return given[axis] ?? 0
   const each = sizeOf(shape.filter((_, i) => i !== axis))
   if (length !== undefined && typeof values !== 'string' && each > 0 && length % each === 0) return length / each
   const what = length === undefined || typeof values === 'string' ? 'one value' : `${length} elements`

@@ -3,6 +3,7 @@ import { checkDType, type DType, elementBytes, isFixed, type ScalarOf } from '..
 import { type ErrorDetails, HyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
+import { quoted } from '../core/quoted.ts'
 import { checkShape, sameShape, showShape } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Tensor } from '../core/tensor.ts'
@@ -209,8 +210,9 @@ export function checkKindOf(
   label?: ErrorDetails,
 ): void {
   if ((type ?? dtype) === dtype && (rank ?? shape.length) === shape.length) return
+  if (type !== undefined) checkDType(type)
   const actual = `${dtype} of ${shape.length} axes`
-  const expected = `${type ?? 'any type'} of ${rank ?? 'any number of'} axes`
+  const expected = `${type ?? 'any type'} of ${rank === undefined ? 'any number of' : quoted(rank)} axes`
   throw new HyperslabError('InvalidArgumentError', `the array is ${actual}, not ${expected}`, { ...label, actual, expected })
 }
 
@@ -230,6 +232,7 @@ export function completeSource<D extends DType>(source: SourceLike<D>, options: 
   checkValue('DiskArray', 'readBlock', source.readBlock, 'function')
   checkDType(source.dtype)
   checkShape(source.shape, 'shape')
+  if (source.dimensionNames !== undefined) checkValue('DiskArray', 'dimensionNames', source.dimensionNames, 'list of strings')
   checkOptions('DiskArray', options, ESTIMATE_CHECKS)
   const chunks = gridOf(source, options)
   if (!sameShape(chunks.shape, source.shape)) {

@@ -1,6 +1,6 @@
 import { allocate, type DataOf, type DType, type FixedDType, isBigInt, isFixed, toElement } from '../core/dtype.ts'
 import { HyperslabError, rethrowWithin } from '../core/errors.ts'
-import { type Checks, checkOptions } from '../core/options.ts'
+import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
 import { sizeOf, stridesOf } from '../core/shape.ts'
 import { cloneTensor, denseData, isDense, type Tensor } from '../core/tensor.ts'
@@ -8,6 +8,7 @@ import { type Box, boxShape, wholeBox } from '../grid/range.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { withOneMissing } from './lazy/missing-as.ts'
 import { missingElements } from './missing.ts'
+import { sourceOf } from './operand.ts'
 import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf, type PartStats, type PartVisitor } from './source.ts'
 import { checkChunk } from './visit.ts'
 
@@ -71,8 +72,9 @@ export function where<D extends DType>(
   range: ValueRange,
   options: WhereOptions = {},
 ): Where<D> {
-  const { source } = array
+  const source = sourceOf('where', array)
   checkOptions('where', options, WHERE_CHECKS, source.label)
+  checkValue('where', 'range', range, 'plain object', source.label)
   checkOptions('the range of where', range, RANGE_CHECKS, source.label)
   return new Where(source, range, options)
 }

@@ -12,7 +12,7 @@ import { elementJson, elementText } from './format.ts'
 import { type RawOption, rawOption, selectArray, shownAs } from './labelled.ts'
 import { openPlace } from './open-place.ts'
 import { type JsonOption, jsonOption, type NotFoundOption, numberFrom, PLACE, parseNames } from './options.ts'
-import { count, print, printLines } from './output.ts'
+import { count, jsonText, print, printLines } from './output.ts'
 import type { Place, PlacedArray } from './place.ts'
 
 interface Options extends RawOption, JsonOption, NotFoundOption {
@@ -45,7 +45,7 @@ Example
       await using a = await openPlace(first, at)
       await using b = await openPlace(second, at)
       const found = await differences(a, b, options)
-      if (options.json) await print([`${JSON.stringify(found.map(plain), null, 2)}\n`])
+      if (options.json) await print([jsonText(found.map(plain))])
       else await printLines(found.length === 0 ? ['nothing differs'] : found.map(lineOf))
       if (found.length > 0) process.exitCode = EXIT.failed
     })

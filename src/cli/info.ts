@@ -21,6 +21,8 @@ import { addPlaceOptions, PLACE, type PlaceOptions } from './options.ts'
 import {
   type Column,
   count,
+  exactNumber,
+  jsonText,
   lineWidth,
   print,
   printable,
@@ -49,7 +51,7 @@ export function addInfo(program: Command): void {
     .action(async (path: string, { json = false, attributes = false, raw = false, ...state }: Options) => {
       await using place = await openPlace(path, state)
       const description = await place.describe({ raw })
-      if (json) await print([`${JSON.stringify(plain(description), null, 2)}\n`])
+      if (json) await print([jsonText(plain(description))])
       else await printLines(infoLines(description, { attributes, width: lineWidth() }))
       for (const problem of description.problems) printError(oneLine(problem))
       if (description.problems.length + description.unreadable.length > 0) process.exitCode = EXIT.failed
@@ -351,10 +353,6 @@ function plainAttribute({ type, value }: DescribedAttribute) {
     value: isList ? Array.from(value as ArrayLike<unknown>, (each) => plainValue(dtype, each)) : plainValue(dtype, value),
   }
 }
-
-/** What JSON has no numbers for becomes text. */
-const exactNumber = (_: string, value: unknown): unknown =>
-  typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value)) ? String(value) : value
 
 /** Extremes of booleans are kept as numbers. */
 const statType = (dtype: string): string => (dtype === 'bool' || isFloat(dtype as DType) ? 'float64' : dtype)

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { HyperslabError } from '../core/errors.ts'
 import type { JobQueue, JobStatus } from '../runtime/cluster.ts'
 import { oneLine, UsageError } from './failure.ts'
-import { print, printLines, table } from './output.ts'
+import { jsonText, print, printLines, table } from './output.ts'
 import { loadCluster, prefixOption, type QueueUrlOptions, queueOf, queueOption } from './queue.ts'
 
 const ACTIONS = ['list', 'show', 'cancel', 'retry', 'metrics'] as const
@@ -33,8 +33,7 @@ export function addJobs(program: Command): void {
       await using jobs = await openJobQueue(queueOf(queue))
       if (action === 'metrics') return print([`${await jobs.metrics()}\n`])
       const found = await jobs.list()
-      if (action === 'list')
-        return json ? print([`${JSON.stringify(found.map(plain), null, 2)}\n`]) : printLines(listLines(found))
+      if (action === 'list') return json ? print([jsonText(found.map(plain))]) : printLines(listLines(found))
       const { id: whole } = jobOf(found, id!)
       if (action === 'show') return show(jobs, whole, json)
       const isDone = await jobs[action](whole)
@@ -59,8 +58,8 @@ function jobOf(jobs: readonly JobStatus[], id: string): JobStatus {
 
 async function show(jobs: JobQueue, id: string, json: boolean): Promise<void> {
   const { plan, ...status } = await jobs.show(id)
-  if (json) return print([`${JSON.stringify({ ...plain(status), plan }, null, 2)}\n`])
-  await printLines([...listLines([status]), ...JSON.stringify(plan, null, 2).split('\n')])
+  if (json) return print([jsonText({ ...plain(status), plan })])
+  await printLines([...listLines([status]), ...jsonText(plan).trimEnd().split('\n')])
 }
 
 const plain = ({ failure, ...status }: JobStatus): object => ({ ...status, ...(failure && { failure: failure.message }) })

@@ -6,6 +6,13 @@ const BATCH_LENGTH = 1 << 16
 // Names, values and messages come out of files: whatever is written as text goes through `printable` here,
 // and nowhere else in the command.
 
+/** Returns a value as the text of `--json`. Numbers that JSON does not have become text. */
+export const jsonText = (value: unknown): string => `${JSON.stringify(value, exactNumber, 2)}\n`
+
+/** Replaces numbers that JSON does not have by text. */
+export const exactNumber = (_: string, value: unknown): unknown =>
+  typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value)) ? String(value) : value
+
 /** Writes text to stdout no faster than it takes the bytes. */
 export async function print(pieces: Iterable<string>): Promise<void> {
   let batch = ''

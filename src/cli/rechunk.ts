@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
-import type { NamedValues } from '../array/source.ts'
-import { parseJson } from '../core/json.ts'
 import { withoutSlashes } from '../core/text.ts'
+import type { TypedValues } from '../dataset/attributes.ts'
 import type { CopySource, StoredArrayRecipe } from '../runtime/cluster.ts'
 import { exportZarr, groupDocuments, type ZarrExport } from '../runtime/export-zarr.ts'
 import { shareMemory } from '../runtime/memory-bound.ts'
@@ -90,8 +89,10 @@ async function chosen(
 
 /** Arrays with all that is stored beside their elements. */
 function asStored({ arrays, groups }: PlaceContents): ZarrExport {
-  const attributes = (values: NamedValues | undefined): ReadonlyMap<string, unknown> =>
-    new Map(Array.from(values?.keys() ?? [], (name) => [name, values!.get(name)]))
+  const attributes = (values: TypedValues | undefined): ReadonlyMap<string, unknown> => {
+    const named = Array.from(values?.keys() ?? [], (name): [string, unknown] => [name, values!.get(name)])
+    return Object.assign(new Map(named), { typed: (name: string) => values?.typed?.(name) })
+  }
   return {
     attributes: attributes(groups.get('')),
     groups: new Map([...groups].filter(([path]) => path !== '').map(([path, values]) => [path, attributes(values)])),
@@ -111,6 +112,7 @@ function recipesOf(
   const recipes = contents.arrays.map(({ name }) =>
     isGroup ? [name, { ...at, array: below + name }] : ['', { ...at, ...(group !== undefined && { array: group }) }],
   )
-  const groups = groupDocuments(asStored(contents)).map(([path, text]) => [path, parseJson(text, path)])
+  // As text, attributes keep integers beyond 2^53 and whole floats.
+  const groups = groupDocuments(asStored(contents))
   return { arrays: Object.fromEntries(recipes), ...(isGroup && { groups: Object.fromEntries(groups) }) }
 }

@@ -6,7 +6,7 @@ import { EXIT, interruptible, oneLine } from './failure.ts'
 import { formatAt } from './found.ts'
 import { checkContainerOptions, checkStoreOptions } from './open-place.ts'
 import { layerOption, namesOption, type PlaceOptions } from './options.ts'
-import { count, print, printLines, showBytes } from './output.ts'
+import { count, jsonText, print, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
 import { CONTAINER, storeAt, zarrErrors } from './zarr-store.ts'
 
@@ -34,7 +34,7 @@ export function addVerify(program: Command): void {
     .addHelpText('after', '\nExit code 1 when something is wrong.\n\nExample:\n  $ hyperslab verify climate.af --deep')
     .action(async (path: string, { json = false, ...options }: Options) => {
       const { result, lookedAt } = await interruptible((signal) => verifyPlace(path, options, signal))
-      if (json) await print([`${JSON.stringify(result, null, 2)}\n`])
+      if (json) await print([jsonText(result)])
       else await printLines([...findingLines(path, result), ...lookedAt])
       if (!result.ok) process.exitCode = EXIT.failed
     })

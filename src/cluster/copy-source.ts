@@ -1,5 +1,5 @@
 import type { ExportedArray, ZarrExport } from '../runtime/export-zarr.ts'
-import { arrayAsStored } from '../runtime/stored-arrays.ts'
+import { arrayAsStored, groupAttributes } from '../runtime/stored-arrays.ts'
 import type { CopiedArrays, CopiedDataset, CopySource } from './job-operation.ts'
 import { type OpenRecipeOptions, RecipeOpener } from './open-recipe.ts'
 import type { Pins } from './pins.ts'
@@ -40,8 +40,8 @@ async function openArrays({ arrays, groups = {} }: CopiedArrays, opener: RecipeO
   for (const [name, recipe] of Object.entries(arrays)) opened.push(arrayAsStored(name, await opener.open(recipe)))
   const { '': attributes = {}, ...below } = groups
   const source: ZarrExport = {
-    attributes: new Map(Object.entries(attributes)),
-    groups: new Map(Object.entries(below).map(([path, each]) => [path, new Map(Object.entries(each))])),
+    attributes: groupAttributes(attributes, ''),
+    groups: new Map(Object.entries(below).map(([path, each]) => [path, groupAttributes(each, path)])),
     arrays: opened,
   }
   return { source, leftOut: [] }

@@ -31,12 +31,18 @@ export interface ReduceOperation {
 }
 
 /**
+ * Attributes of a group: an object, or the text of one. Text keeps integers beyond 2^53 and whole floats
+ * (`10.0`), which JavaScript's numbers do not.
+ */
+export type GroupAttributes = string | { readonly [name: string]: JsonValue }
+
+/**
  * The `arrays` that are copied as they are, by the paths that they get; '' makes the target itself an array.
  */
 export interface CopiedArrays {
   readonly arrays: { readonly [path: string]: ArrayRecipe }
   /** Attributes of groups by path, those of the target itself as ''. */
-  readonly groups?: { readonly [path: string]: { readonly [name: string]: JsonValue } }
+  readonly groups?: { readonly [path: string]: GroupAttributes }
 }
 
 /** Variables of a dataset that are copied with their labels, encoded as they were. */
@@ -192,7 +198,7 @@ function checkCopyOperation(call: string, operation: CopyOperation): void {
   if (Object.keys(arrays).length === 0) invalidArgument(`${call}: source: there are no arrays to copy`, arrays)
   for (const recipe of Object.values(arrays)) checkRecipe(call, recipe)
   for (const [path, attributes] of Object.entries(groups))
-    checkValue(`${call}: source`, `groups: '${path}'`, attributes, 'plain object')
+    checkValue(`${call}: source`, `groups: '${path}'`, attributes, 'plain object or string')
 }
 
 /** The same operation with every location replaced. */

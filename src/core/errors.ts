@@ -1,3 +1,5 @@
+import { quoted } from './quoted.ts'
+
 /** Fields an error can carry. All optional: each tag documents which it sets. */
 export interface ErrorDetails {
   /** The file (or other place) the error is about. */
@@ -117,7 +119,9 @@ export class HyperslabError extends Error {
 }
 
 function describe(text: string, { file, array }: ErrorDetails): string {
-  const where = [file, array === undefined ? undefined : `array '${array}'`].filter((part) => part !== undefined)
+  const where = [file, array === undefined ? undefined : `array '${typeof array === 'string' ? array : quoted(array)}'`].filter(
+    (part) => part !== undefined,
+  )
   return [...where, text].join(': ')
 }
 

@@ -5,7 +5,7 @@ export const METADATA_BYTES = 16 * 2 ** 20
 /** Bytes of the limit for each value, which bounds the memory of the parsed document. */
 const BYTES_PER_VALUE = 8
 /** Maximum nesting depth of lists and objects. */
-const MAX_DEPTH = 200
+export const MAX_DEPTH = 200
 /** Maximum number of digits of an integer that is kept exactly. A 128-bit integer has fewer. */
 const MAX_DIGITS = 40
 /** An integer that `JSON.parse` may round. Texts of several words can match, too. */

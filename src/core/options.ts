@@ -46,7 +46,7 @@ export function checkValue(call: string, name: string, value: unknown, check: Ch
   const text =
     typeof check === 'string'
       ? ` must be ${/^[aeio]/i.test(check) ? 'an' : 'a'} ${check}, got ${show(value)}`
-      : ` cannot be ${show(value)}${hint(String(value), check)}`
+      : ` cannot be ${show(value)}${hint(typeof value === 'string' ? value : '', check)}`
   throw wrong(`${call}: ${name}${text}`, { ...label, actual: value, expected: check })
 }
 
@@ -68,7 +68,7 @@ function testOf(check: string): Test {
 /** Objects of these kinds, also of another copy of the package, are told by what they have. */
 const MARKS: Readonly<Record<string, string>> = {
   BlockCache: 'slabs',
-  DiskArray: 'source',
+  DiskArray: 'rechunkTo',
   MemoryBudget: 'result',
   Store: 'getRange',
   WorkerPool: 'decodes',

@@ -1,20 +1,53 @@
 import type { NamedValues } from '../array/source.ts'
+import { invalidArgument } from '../core/errors.ts'
+import { checkValue } from '../core/options.ts'
 import { withoutNuls } from '../core/text.ts'
 
 /** Attributes by name: text, numbers, lists of numbers, and whatever JSON holds. */
 export type Attrs = Readonly<Record<string, unknown>>
 
-/** A value with the type that a file has it in. */
-export interface TypedValue {
+/**
+ * A value with the type that a file stores it in. A class, because an attribute of a user may be an object
+ * with the same members.
+ */
+export class TypedValue {
   readonly type: string
   readonly value: unknown
+  /** Of a float that is NaN: its bits. */
+  readonly bits?: unknown
+
+  constructor({ type, value, bits }: { readonly type: string; readonly value: unknown; readonly bits?: unknown }) {
+    this.type = type
+    this.value = value
+    if (bits !== undefined) this.bits = bits
+  }
 }
 
 /** Attributes by name, which may know their types. */
 export interface TypedValues extends NamedValues {
-  typed?(name: string): TypedValue | undefined
+  typed?(name: string): { readonly type: string; readonly value: unknown } | undefined
   /** Whether a number, or a list of numbers, is written as floats. Used if types are not known. */
   isFloat?(name: string): boolean
+}
+
+/** Maximum nesting depth of attributes, that of documents of JSON. */
+const MAX_DEPTH = 200
+
+/** @throws InvalidArgumentError for values that are not an object, or nest too deeply, as cyclic ones do */
+export function checkAttrs(call: string, attrs: unknown): asserts attrs is Attrs {
+  checkValue(call, 'attrs', attrs, 'object')
+  if (isDeeper(attrs, MAX_DEPTH, new Set()))
+    invalidArgument(`${call}: attrs nest deeper than ${MAX_DEPTH} levels, or contain themselves`, attrs)
+}
+
+/** @param within the values that contain this one */
+function isDeeper(value: unknown, depth: number, within: Set<unknown>): boolean {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false
+  if (depth === 0 || within.has(value)) return true
+  within.add(value)
+  const isFound = Object.values(value).some((each) => isDeeper(each, depth - 1, within))
+  within.delete(value)
+  return isFound
 }
 
 /** The attributes that objects of plain values were made of. */
@@ -35,7 +68,7 @@ export function withTypes(attrs: Attrs, values: NamedValues | undefined): Attrs 
 /** An attribute with its type, where it is still the one of the file it came from. */
 export function typedAttribute(attrs: Attrs, name: string): TypedValue | undefined {
   const typed = SOURCES.get(attrs)?.typed?.(name)
-  return typed !== undefined && Object.is(typed.value, attrs[name]) ? typed : undefined
+  return typed !== undefined && Object.is(typed.value, attrs[name]) ? new TypedValue(typed) : undefined
 }
 
 /** Whether the numbers of an attribute are written in JSON with a point or an exponent. */

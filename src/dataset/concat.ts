@@ -48,7 +48,7 @@ export async function concatenated(
   dim: string | undefined,
   options: ConcatDatasetsOptions,
 ): Promise<Dataset> {
-  if (!Array.isArray(datasets) || !datasets.every((each) => each instanceof Dataset))
+  if (!Array.isArray(datasets) || !Array.from(datasets).every((each) => each instanceof Dataset))
     invalidArgument('concatDatasets takes a list of datasets', datasets)
   return new Dataset(new DatasetState(await concatParts(datasets.map(({ parts }) => parts), dim, options))) // biome-ignore format: one line
 }

@@ -1,8 +1,9 @@
-import { HyperslabError } from '../core/errors.ts'
+import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { quoted } from '../core/quoted.ts'
 import type { Attrs } from './attributes.ts'
 import type { Taken } from './label-selectors.ts'
 import type { Origin } from './origin.ts'
-import type { Variable } from './variable.ts'
+import { Variable } from './variable.ts'
 
 /** Coordinates by name. */
 export type Coords = ReadonlyMap<string, Variable>
@@ -11,6 +12,12 @@ export type Coords = ReadonlyMap<string, Variable>
 export interface Labelled {
   readonly variable: Variable
   readonly coordinates: Coords
+}
+
+/** @throws InvalidArgumentError for a value that is not a labelled array */
+export function checkLabelled(call: string, value: unknown): asserts value is Labelled {
+  if ((Object(value) as Partial<Labelled>).variable instanceof Variable) return
+  invalidArgument(`${call} takes an array with labels (a DataArray), got ${quoted(value)}`, value)
 }
 
 /** What a dataset is made of. */

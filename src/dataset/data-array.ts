@@ -7,15 +7,15 @@ import type { Lengths } from '../array/reductions/windows.ts'
 import type { DType, ScalarOf } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { Printable } from '../core/inspect.ts'
-import { checkOptions } from '../core/options.ts'
+import { checkOptions, checkValue } from '../core/options.ts'
 import type { Tensor } from '../core/tensor.ts'
 import type { Selector } from '../grid/selection.ts'
 import { type Arithmetic, type ArithmeticOptions, combineArrays, whereTrue } from './arithmetic.ts'
 import { asFloats } from './as-floats.ts'
-import type { Attrs } from './attributes.ts'
+import { type Attrs, checkAttrs } from './attributes.ts'
 import { axisKindOf } from './cf/axis-kind.ts'
 import { type ClimatologyOptions, climatologyOf } from './climatology.ts'
-import { type Coords, coordsAlong, type Labelled, takeCoords } from './coords.ts'
+import { type Coords, checkLabelled, coordsAlong, type Labelled, takeCoords } from './coords.ts'
 import { GroupBy, type GroupKey } from './group-by.ts'
 import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
@@ -289,6 +289,7 @@ export class DataArray extends Printable {
    * @throws InvalidArgumentError for weights along other dimensions
    */
   weighted(weights: DataArray): Weighted<DataArray> {
+    checkLabelled('weighted', weights)
     return new Weighted(this, weights, this.#then('weighted', weights))
   }
 
@@ -345,11 +346,13 @@ export class DataArray extends Printable {
 
   /** The same values under another name. */
   rename(name: string): DataArray {
+    checkValue('rename', 'name', name, 'string')
     return new DataArray(this.variable.with({ name }), this.coordinates, originOf(this, 'rename', name))
   }
 
   /** The same values with other attributes beside, or in place of, those it has. */
   assignAttrs(attrs: Attrs): DataArray {
+    checkAttrs('assignAttrs', attrs)
     return this.#then(
       'assignAttrs',
       attrs,
@@ -390,6 +393,7 @@ export class DataArray extends Printable {
  * @throws UnsupportedError for values that are no numbers
  */
 export function cos(array: DataArray): DataArray {
+  checkLabelled('cos', array)
   const { name, attrs } = array
   const kind = axisKindOf(name, attrs)
   const units = attrs['units'] ?? (kind === 'latitude' || kind === 'longitude' ? 'degrees' : '')

@@ -5,11 +5,11 @@ import { inMemory } from '../array/lazy/generate.ts'
 import { allocate, type DataOf, type DType, toElement } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { Printable } from '../core/inspect.ts'
-import { type Checks, checkOptions } from '../core/options.ts'
+import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
 import { isTensorLike, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
 import type { Selector } from '../grid/selection.ts'
-import { type Attrs, plainAttrs } from './attributes.ts'
+import { type Attrs, checkAttrs, plainAttrs } from './attributes.ts'
 import { type Coords, type DatasetParts, mergeCoords, takeCoords } from './coords.ts'
 import { DataArray } from './data-array.ts'
 import type { DatasetFile, DecodeOptions } from './dataset-file.ts'
@@ -102,7 +102,9 @@ export class Dataset extends Printable implements AsyncDisposable {
       this.parts = variables
       return
     }
+    checkValue('Dataset', 'variables', variables, 'object')
     checkOptions('Dataset', options, OPTIONS)
+    checkAttrs('Dataset', options.attrs ?? {})
     const coords = new Map(
       Object.entries(options.coords ?? {}).map(([name, input]) => [name, indexed(toVariable(name, input, name))]),
     )
@@ -171,7 +173,7 @@ export class Dataset extends Printable implements AsyncDisposable {
     if (problem !== undefined) throw problem
     const known = [...variables.keys(), ...coords.keys()]
     throw new HyperslabError('UnknownArrayError', `there is no variable of this name: there are ${known.join(', ') || 'none'}`, {
-      array: String(name),
+      array: name,
       actual: name,
       expected: known,
     })
@@ -236,6 +238,7 @@ export class Dataset extends Printable implements AsyncDisposable {
    * @throws InvalidArgumentError for names that are not there, or taken
    */
   rename(names: Readonly<Record<string, string>>): Dataset {
+    checkValue('rename', 'names', names, 'object')
     const { variables, coords } = this.parts
     const known = new Set([...variables.keys(), ...coords.keys(), ...Object.keys(this.dims)])
     for (const [from, to] of Object.entries(names)) {
@@ -406,6 +409,8 @@ function toVariable(name: string, input: VariableInput, dim: string | undefined)
     return new Variable({ name, array: input, dims: namesOf(input, name), attrs: plainAttrs(input.attrs) })
   if (typeof input === 'object' && input !== null && 'dims' in input) {
     const { dims, data, attrs = {} } = input
+    checkValue(`variable '${name}'`, 'dims', dims, 'list of strings')
+    checkAttrs(`variable '${name}'`, attrs)
     return new Variable({ name, array: toArray(data, dims, name), dims, attrs })
   }
   if (dim !== undefined && isList(input))

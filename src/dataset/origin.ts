@@ -8,10 +8,21 @@ export interface Origin {
 }
 
 /** An operation with copies of its arguments, which callers may change afterwards. */
-export const originOf = (of: unknown, name: string, ...args: readonly unknown[]): Origin => ({ of, name, args: args.map(copied) })
+export const originOf = (of: unknown, name: string, ...args: readonly unknown[]): Origin => {
+  const copies = new Map<unknown, unknown>()
+  return { of, name, args: args.map((arg) => copied(arg, copies)) }
+}
 
-const copied = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(copied)
+/** @param copies made so far: a value that contains itself is copied once */
+function copied(value: unknown, copies: Map<unknown, unknown>): unknown {
   const isPlain = value instanceof Object && Object.getPrototypeOf(value) === Object.prototype
-  return isPlain ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, copied(each)])) : value
+  if (!Array.isArray(value) && !isPlain) return value
+  const known = copies.get(value)
+  if (known !== undefined) return known
+  const copy: object = Array.isArray(value) ? [] : {}
+  copies.set(value, copy)
+  // A plain assignment of `__proto__` would set the prototype.
+  for (const [name, each] of Object.entries(value))
+    Object.defineProperty(copy, name, { value: copied(each, copies), writable: true, enumerable: true, configurable: true })
+  return copy
 }

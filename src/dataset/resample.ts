@@ -1,4 +1,5 @@
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { checkValue } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Labelled } from './coords.ts'
 import type { PositionGroups } from './group-by.ts'
@@ -11,8 +12,10 @@ import { withInstants } from './with-instants.ts'
  * @throws InvalidArgumentError for what is no frequency of pandas, and for dimensions without times
  */
 export function resampledGroups({ variable, coordinates }: Labelled, by: Readonly<Record<string, string>>): PositionGroups {
+  checkValue('resample', 'by', by, 'object')
   const [[dim, frequency] = ['', ''], ...more] = Object.entries(by)
   if (more.length > 0 || dim === '') invalidArgument("resample takes one dimension, { time: 'MS' }", by)
+  checkValue('resample', dim, frequency, 'string')
   const coord = coordinates.get(dim)
   const index = coord?.index
   const calendar = index?.kind.calendar

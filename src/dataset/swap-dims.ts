@@ -1,4 +1,5 @@
 import { HyperslabError } from '../core/errors.ts'
+import { checkValue } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
 import { coordinateMemoryOf } from './coordinate-memory.ts'
 import type { DatasetParts } from './coords.ts'
@@ -11,6 +12,7 @@ import { storedArray, withReadIndex } from './with-times.ts'
  * @throws InvalidArgumentError for what does not lie along the dimension alone
  */
 export async function swappedDims(parts: DatasetParts, names: Readonly<Record<string, string>>): Promise<DatasetParts> {
+  checkValue('swapDims', 'names', names, 'object')
   const labelled = new Map<string, Variable>()
   for (const [dim, name] of Object.entries(names)) {
     const variable = parts.coords.get(name) ?? parts.variables.get(name)

@@ -5,6 +5,7 @@ import { coarsenBy, type Lengths, rollingBy } from '../array/reductions/windows.
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { member } from '../core/member.ts'
 import { type Check, type Checks, checkOptions } from '../core/options.ts'
+import { quoted } from '../core/quoted.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Tensor } from '../core/tensor.ts'
@@ -135,7 +136,8 @@ const result = (variable: Variable, array: DiskArray, coordinates: Coords, kind:
 })
 
 function sizesAlong({ name, dims }: Variable, lengths: Lengths): number[] {
-  for (const [dim, size] of Object.entries(Object(lengths) as Lengths)) {
+  if (Object(lengths) !== lengths) invalidArgument(`lengths by dimension are an object, got ${quoted(lengths)}`, lengths)
+  for (const [dim, size] of Object.entries(lengths)) {
     checkDim(dim, dims, name)
     if (!(Number.isSafeInteger(size) && size >= 1)) invalidArgument(`the length along ${dim} is an integer from 1`, size)
   }

@@ -104,9 +104,9 @@ export function listPositions(
   for (let i = 0; i < positions.length; i++) {
     const given = values[offset + i * stride]
     const value = typeof given === 'bigint' ? Number(given) : given
-    const position = (value as number) < 0 ? (value as number) + length : (value as number)
-    if (!Number.isSafeInteger(value) || position < 0 || position >= length)
-      resolveIndex(value, axis, length, `element ${i} of a list`)
+    const isInteger = Number.isSafeInteger(value)
+    const position = isInteger && (value as number) < 0 ? (value as number) + length : (value as number)
+    if (!isInteger || position < 0 || position >= length) resolveIndex(value, axis, length, `element ${i} of a list`)
     positions[i] = position
   }
   return positions

@@ -90,7 +90,7 @@ export function resolveSelection(
   { chunks, dimensionNames }: SelectionContext = {},
 ): ResolvedSelection {
   const { selectors, named } = selectorsOf(selection, shape.length, dimensionNames)
-  const given = selectors.map(read)
+  const given = Array.from(selectors, read)
   const counts = given.map(axesOf)
   const odd = named ? counts.findIndex((count) => count !== 1) : -1
   if (odd >= 0)

@@ -23,6 +23,7 @@ import { member } from '../core/member.ts'
 import { sha256 } from '../core/sha256.ts'
 import { showShape, sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
+import { TypedValue } from '../dataset/attributes.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import type { Store } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
@@ -460,23 +461,16 @@ function storedArray({ array: { dtype, source }, dimensionNames, fill, attribute
 
 /** Returns attributes as plain values, and keeps the types that they were given with. */
 function plain(attributes: Attributes & Partial<Pick<NamedAttributes, 'typed'>>): NamedAttributes {
-  const values = Array.from(attributes, ([name, value]): [string, unknown] => [name, isTyped(value) ? value.value : value])
+  const values = Array.from(attributes, ([name, value]): [string, unknown] => [
+    name,
+    value instanceof TypedValue ? value.value : value,
+  ])
   const typed = (name: string): ReturnType<NamedAttributes['typed']> => {
     const value = attributes.get(name)
-    return isTyped(value) ? value : attributes.typed?.(name)
+    return value instanceof TypedValue ? value : attributes.typed?.(name)
   }
   return Object.assign(new Map(values), { typed })
 }
-
-/** Types of attributes in NetCDF and containers. JSON objects do not have such a member `type`. */
-const TYPES = /^(u?int(8|16|32|64)|float(32|64)|string|bool|binary|timestamp_ns)(\[\])?$/
-
-const isTyped = (value: unknown): value is { readonly type: string; readonly value: unknown } =>
-  typeof value === 'object' &&
-  value !== null &&
-  // For NaN, containers store the bits beside the value.
-  /^(bits,)?type,value$/.test(Object.keys(value).sort().join()) &&
-  TYPES.test(String((value as { readonly type: unknown }).type))
 
 /** @throws InvalidArgumentError for lengths along dimensions that there are not */
 function checkDimensions({ arrays }: ZarrExport, options: ExportOptions): void {

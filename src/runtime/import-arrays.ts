@@ -1,3 +1,4 @@
+import { attributesDocument } from '../adapters/zarr/write/document.ts'
 import { ArrayFile } from '../af/file.ts'
 import type { FileArray } from '../af/file-array.ts'
 import type { ArrayOptions } from '../af/format/definition.ts'
@@ -16,11 +17,13 @@ import type { Progress } from '../array/transfers.ts'
 import { codecsByName } from '../codec/registry.ts'
 import { readElement } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError, messageOf, within } from '../core/errors.ts'
+import { writeJson } from '../core/json.ts'
 import { lazily } from '../core/lazily.ts'
 import { member } from '../core/member.ts'
 import { type Checks, checkValue } from '../core/options.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
+import { TypedValue } from '../dataset/attributes.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import { draftName } from '../store/fs/names.ts'
 import type { Store } from '../store/store.ts'
@@ -257,9 +260,12 @@ function typedAttributes(attributes: Iterable<readonly [string, unknown]>): Type
   const isJson = (value: unknown): boolean =>
     value === null ||
     (Array.isArray(value) && !value.every((each) => each instanceof Uint8Array)) ||
-    (typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype && !('type' in value && 'value' in value))
-  const kept = (value: unknown): unknown => (isJson(value) ? (attributeOfJson(value) ?? JSON.stringify(value)) : value)
-  return Array.from(attributes, ([name, value]) => [name, kept(value) as string])
+    (typeof value === 'object' && [Object.prototype, null].includes(Object.getPrototypeOf(value)))
+  const kept = (name: string, value: unknown): unknown => {
+    if (value instanceof TypedValue) return { ...value }
+    return isJson(value) ? (attributeOfJson(value) ?? writeJson(attributesDocument({ [name]: value })[name])) : value
+  }
+  return Array.from(attributes, ([name, value]) => [name, kept(name, value) as string])
 }
 
 /**

@@ -54,8 +54,10 @@ export interface LocationOptions extends NotFoundOptions {
 }
 
 /** Whether a location is a URL of a server that answers with HTTP statuses. */
-export const isRemote = (location: unknown): boolean =>
-  /^(https?|s3):\/\//i.test(typeof location === 'string' ? location : String((Object(location) as { href?: unknown }).href))
+export function isRemote(location: unknown): boolean {
+  const text = typeof location === 'string' ? location : (Object(location) as { href?: unknown }).href
+  return typeof text === 'string' && /^(https?|s3):\/\//i.test(text)
+}
 
 /**
  * @throws InvalidArgumentError for `notFound` at a place that is not a URL, because a store has statuses of
@@ -81,12 +83,22 @@ interface Resolved {
 export async function resolveLocation(location: Location, options: LocationOptions = {}): Promise<Resolved> {
   if (typeof location === 'string') return resolveText(location, options)
   if (typeof location === 'object' && location !== null) {
-    if ('store' in location) return ofRoot(location)
+    if ('store' in location) {
+      checkValue('the location', 'store', location.store, 'Store')
+      checkValue('the location', 'describe', location.store.describe, 'function')
+      checkValue('the location', 'path', location.path, 'string')
+      return ofRoot(location)
+    }
     if ('bucket' in location) {
+      checkValue('the location', 'bucket', location.bucket, 'object')
+      checkValue('the location', 'key', location.key, 'string')
       const { R2Store } = await import('../store/r2.ts')
       return { store: new R2Store(location.bucket), path: location.key }
     }
-    if ('href' in location) return resolveText(location.href, options)
+    if ('href' in location) {
+      checkValue('the location', 'href', location.href, 'string')
+      return resolveText(location.href, options)
+    }
     const { storeOfFiles } = await import('../store/picked-files.ts')
     const store = storeOfFiles(location)
     if (store !== undefined) return { store, path: store.key }

@@ -1,6 +1,8 @@
-import { namedAttributes } from '../adapters/zarr/named-attributes.ts'
+import { type NamedAttributes, namedAttributes } from '../adapters/zarr/named-attributes.ts'
 import { storedAttributes } from '../adapters/zarr/write/array-store.ts'
 import type { DiskArray } from '../array/disk-array.ts'
+import { invalidArgument } from '../core/errors.ts'
+import { parseJson } from '../core/json.ts'
 import type { ExportedArray } from './export-zarr.ts'
 
 /** An array with all that is stored beside its elements, as it is written to Zarr. */
@@ -21,4 +23,17 @@ export function dimensionsOf({ shape, dimensionNames }: DiskArray): string[] {
     const name = dimensionNames?.[axis]
     return name === undefined || name === '' || dimensionNames!.indexOf(name) < axis ? `dim_${axis}` : name
   })
+}
+
+/**
+ * Returns attributes of a group by name.
+ * @param given an object, or the JSON text of one, which keeps integers beyond 2^53 and whole floats
+ * @throws InvalidArgumentError for text that is not that of an object
+ */
+export function groupAttributes(given: string | Readonly<Record<string, unknown>>, path: string): NamedAttributes {
+  if (typeof given !== 'string') return namedAttributes(given)
+  const what = `the attributes of group '${path}'`
+  const parsed = parseJson(given, what)
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) invalidArgument(`${what} are no JSON object`, given)
+  return namedAttributes(parsed as Readonly<Record<string, unknown>>)
 }

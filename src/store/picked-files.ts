@@ -17,7 +17,7 @@ export function storeOfFiles(given: object): PickedFile['store'] | undefined {
   const picked: PickedFile[] = []
   for (const file of given) {
     const store = storeOfFile(Object(file))
-    const name = (file as { readonly name?: unknown }).name
+    const name = (Object(file) as { readonly name?: unknown }).name
     if (store === undefined || typeof name !== 'string') return undefined
     picked.push({ name, store })
   }

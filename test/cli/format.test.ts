@@ -3,6 +3,7 @@ import { toTensor } from '../../src/array/values.ts'
 import { jsonElement, showElement } from '../../src/cli/element.ts'
 import { readExcerpt } from '../../src/cli/excerpt.ts'
 import { jsonPieces, textPieces, whole } from '../../src/cli/format.ts'
+import { jsonText } from '../../src/cli/output.ts'
 import type { DType } from '../../src/core/dtype.ts'
 import { DiskArray, slice } from '../../src/runtime/index.ts'
 
@@ -170,4 +171,9 @@ describe('an excerpt', () => {
     })
     await expect(readExcerpt(array, [2])).rejects.toThrow("f.af: array 'a': index 2 is out of bounds for axis 0 of length 2")
   })
+})
+
+test('JSON has integers beyond 2^53, NaN and infinities as text', () => {
+  const value = { big: 2n ** 63n, list: [Number.NaN, -Infinity, 1.5] }
+  expect(JSON.parse(jsonText(value))).toEqual({ big: '9223372036854775808', list: ['NaN', '-Infinity', 1.5] })
 })

@@ -1,4 +1,14 @@
-import { appendFileSync, copyFileSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -96,6 +106,19 @@ describe('a copy by tasks', () => {
     const there = newTarget()
     await runNodes(await planJob(copyOf(there, options), { taskBytes }), (nodes) => nodes.reverse())
     expect(objectsOf(there)).toEqual(expected)
+  })
+
+  test('keeps whole floats and long integers of group attributes that the recipe has as text', async () => {
+    const text = '{"scale":10.0,"list":[1.0,2],"long":9007199254740993,"inner":{"x":2.0}}'
+    const target = newTarget()
+    const arrays = { tas: { location, array: 'tas' } }
+    const operation = { method: 'copy', source: { arrays, groups: { '': text, sub: '{"level":1.0}' } }, target } as const
+    await local().run(await planJob(operation))
+    const written = (path: string): string => readFileSync(join(target, path, 'zarr.json'), 'utf8').replace(/\s/g, '')
+    expect(written('')).toContain(`"attributes":${text}`)
+    expect(written('sub')).toContain('"attributes":{"level":1.0}')
+    const refused = planJob({ ...operation, source: { arrays, groups: { '': '[1]' } }, target: newTarget() })
+    await expect(refused).rejects.toMatchObject({ tag: 'InvalidArgumentError', message: /group ''/ })
   })
 
   test('in two passes reads all before it writes any, and writes what one process writes', async () => {

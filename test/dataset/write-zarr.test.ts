@@ -287,3 +287,22 @@ describe('Zarr', () => {
     expect(t.metadata.codecs).toEqual([expect.objectContaining({ name: 'bytes' }), { name: 'gzip', configuration: { level: 1 } }])
   })
 })
+
+test('an attribute that is an object of a type and a value stays that object', async () => {
+  const attrs = { range: { type: 'int32', value: 5 }, list: { type: 'float64[]', value: [1, 2] }, plain: 1.5 }
+  const store = new MemoryStore()
+  const ds = new Dataset({ t: { dims: ['x'], data: [1, 2], attrs } }, { attrs })
+  await ds.write({ store, path: 'a.zarr' })
+  const zarr = await openDataset({ store, path: 'a.zarr' })
+  expect([zarr.attrs, zarr.get('t').attrs]).toEqual([attrs, attrs])
+  // Containers have no objects: these become text.
+  await ds.write({ store, path: 'a.af' })
+  const text = { ...attrs, range: JSON.stringify(attrs.range), list: JSON.stringify(attrs.list) }
+  const container = await openDataset({ store, path: 'a.af' })
+  expect([container.attrs, container.get('t').attrs]).toEqual([text, text])
+  // Integers beyond 2^53 within them stay what they are.
+  const long = new Dataset({ t: { dims: ['x'], data: [1], attrs: { inner: { big: 2n ** 60n } } } })
+  expect(String(long.get('t'))).toContain('1152921504606846976')
+  await long.write({ store, path: 'b.af' })
+  expect((await openDataset({ store, path: 'b.af' })).get('t').attrs).toEqual({ inner: '{"big":1152921504606846976}' })
+})

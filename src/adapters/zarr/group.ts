@@ -9,6 +9,7 @@ import type { DType } from '../../core/dtype.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
 import { joinForeignKey } from '../../core/foreign-key.ts'
 import { counted, Printable } from '../../core/inspect.ts'
+import { quoted } from '../../core/quoted.ts'
 import { ChunkedSource } from '../../engine/chunked-source.ts'
 import { ZarrIndex } from './array-index.ts'
 import {
@@ -494,7 +495,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   }
 
   #at(name: string): string {
-    if (typeof name !== 'string') this.#store.unknown(String(name))
+    if (typeof name !== 'string') this.#store.unknown(quoted(name))
     return this.path === '' ? name : `${this.path}/${name}`
   }
 

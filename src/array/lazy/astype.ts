@@ -1,4 +1,5 @@
 import {
+  checkDType,
   type DType,
   elementBytes,
   type FixedDType,
@@ -28,6 +29,7 @@ import { elementwise } from './elementwise.ts'
 export function astype<D extends DType>(source: BlockSource, dtype: D): BlockSource<D> {
   const from = source.dtype
   if (from === (dtype as DType)) return source as BlockSource as BlockSource<D>
+  checkDType(dtype)
   const castable = (each: DType): boolean => isFixed(each) && each !== 'timestamp_ns'
   if (!castable(from) || !castable(dtype))
     throw new HyperslabError('UnsupportedError', `${from} values do not become ${dtype}`, { actual: dtype, expected: from })

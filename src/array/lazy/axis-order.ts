@@ -1,5 +1,6 @@
 import type { DType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import { checkValue } from '../../core/options.ts'
 import { showShape } from '../../core/shape.ts'
 import { wholeAxis } from '../../core/tensor.ts'
 import { type AxisOption, resolveAxes } from '../axes.ts'
@@ -50,6 +51,7 @@ export function squeeze<D extends DType>(source: BlockSource<D>, axis?: AxisOpti
  * @throws InvalidArgumentError when there can be no such axis
  */
 export function expandDims<D extends DType>(source: BlockSource<D>, axis: number, name = ''): BlockSource<D> {
+  checkValue('expandDims', 'name', name, 'string')
   const order: (number | string)[] = allAxes(source)
   const [place] = resolveAxes(axis, { shape: [...source.shape, 1] })
   order.splice(place!, 0, name)

@@ -1,8 +1,10 @@
 import type { DType, ScalarOf } from '../../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
+import { quoted } from '../../core/quoted.ts'
 import { eachIndex, showShape, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type Axis, resolveAxes } from '../axes.ts'
+import { sourceOf } from '../operand.ts'
 import type { BlockSource } from '../source.ts'
 import { astype, promote } from './astype.ts'
 import { expandDims } from './axis-order.ts'
@@ -88,7 +90,23 @@ export function stackSource(tiles: TileGrid<BlockSource>, options: StackOptions 
   return concatSource(expanded, { axis: axes, ...(fillValue !== undefined && { fillValue }) })
 }
 
-export const mapTiles = <T, U>(tiles: TileGrid<T>, fn: (tile: T) => U): TileGrid<U> =>
+/** Maximum depth of nested lists of tiles. */
+const MAX_NESTING = 64
+
+/** @throws InvalidArgumentError for a tile that is neither an array, a list of these, nor null */
+export function sourcesOf<D extends DType>(
+  call: string,
+  tiles: TileGrid<{ readonly source: BlockSource<D> }>,
+  depth = 0,
+): TileGrid<BlockSource<D>> {
+  if (!Array.isArray(tiles) || depth > MAX_NESTING)
+    invalidArgument(`${call} takes lists of arrays, nested at most ${MAX_NESTING} deep, got ${quoted(tiles)}`, tiles)
+  return Array.from(tiles as readonly unknown[], (tile) =>
+    Array.isArray(tile) ? sourcesOf<D>(call, tile, depth + 1) : tile === null ? null : sourceOf(call, tile as never),
+  )
+}
+
+const mapTiles = <T, U>(tiles: TileGrid<T>, fn: (tile: T) => U): TileGrid<U> =>
   tiles.map((tile) => (Array.isArray(tile) ? mapTiles(tile, fn) : tile === null ? null : fn(tile as T)))
 
 /** All tiles in C order of the levels. */

@@ -10,6 +10,7 @@ import type { ChunkGrid } from '../../grid/chunks.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
 import { planRechunk, type RechunkPlan } from '../../grid/rechunk-plan.ts'
 import { checkCopy, PROGRESS_CHECKS, type ProgressOptions } from '../iteration.ts'
+import { type ArrayOperand, sourceOf } from '../operand.ts'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.ts'
 import { progressOf } from '../transfers.ts'
 import { copiedTo } from './missing-restated.ts'
@@ -63,8 +64,9 @@ export interface CopyOptions extends ProgressOptions {
  * as fit.
  * @throws InvalidArgumentError when shapes or types differ; ReadOnlyError
  */
-export async function rechunkTo(source: BlockSource, target: BlockSource, options: RechunkOptions = {}): Promise<void> {
+export async function rechunkTo(source: BlockSource, to: ArrayOperand, options: RechunkOptions = {}): Promise<void> {
   checkOptions('rechunkTo', options, CHECKS)
+  const target = sourceOf('rechunkTo', to, 'target')
   checkCopy(source, target)
   const maxBytes = options.maxBytes ?? DEFAULT_MAX_BYTES
   const mostPasses = options.scratch === undefined ? 1 : 2

@@ -1,5 +1,6 @@
 import type { DType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import { checkValue } from '../../core/options.ts'
 import { checkShape, showShape, sizeOf } from '../../core/shape.ts'
 import { type AxisChunks, ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { chunksOf, lengthsOf } from '../../grid/irregular-chunks.ts'
@@ -51,7 +52,7 @@ function namesOf({ dimensionNames }: BlockSource, groups: readonly AxisGroup[], 
 }
 
 function completed({ shape }: BlockSource, to: readonly number[]): number[] {
-  if (!Array.isArray(to)) checkShape(to, 'shape')
+  checkValue('reshape', 'shape', to, 'list of numbers')
   const known = to.reduce((size, length) => (length === -1 ? size : size * length), 1)
   const size = sizeOf(shape)
   const full = to.map((length) => (length === -1 && known > 0 ? size / known : length))

@@ -1,5 +1,6 @@
 import type { DType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import { quoted } from '../../core/quoted.ts'
 import { wholeAxis } from '../../core/tensor.ts'
 import { type Axis, resolveAxes } from '../axes.ts'
 import type { BlockSource } from '../source.ts'
@@ -12,7 +13,7 @@ import { mosaicSource } from './mosaic.ts'
  */
 export function rollSource<D extends DType>(source: BlockSource<D>, shift: number, axis: Axis): BlockSource<D> {
   if (!Number.isSafeInteger(shift))
-    throw new HyperslabError('InvalidArgumentError', `a shift must be an integer, got ${shift}`, { actual: shift })
+    throw new HyperslabError('InvalidArgumentError', `a shift must be an integer, got ${quoted(shift)}`, { actual: shift })
   const [along] = resolveAxes(axis, source)
   const length = source.shape[along!]!
   const moved = length === 0 ? 0 : ((shift % length) + length) % length

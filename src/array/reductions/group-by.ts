@@ -1,7 +1,8 @@
 import { cellBox, eachCell } from '../../aggregate/cells.ts'
 import type { DType } from '../../core/dtype.ts'
-import { HyperslabError } from '../../core/errors.ts'
+import { HyperslabError, invalidArgument } from '../../core/errors.ts'
 import { Pace } from '../../core/pace.ts'
+import { quoted } from '../../core/quoted.ts'
 import { showShape, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
 import { type Box, boxShape, type Range, wholeBox } from '../../grid/range.ts'
@@ -49,6 +50,8 @@ export function divideGroups<D extends DType, L, K extends FoldKind>(
 ): DividedReduction<GroupCells, Grouped<FoldedDType<D, K>, L>> {
   checkKind('groupBy', kind, source)
   const axis = [...resolveAxes(along, source)][0]!
+  if (typeof (Object(given) as Iterable<L>)[Symbol.iterator] !== 'function')
+    invalidArgument(`groupBy: labels must be a list, got ${quoted(given)}`, given)
   const numbers = new Map<L, number>()
   const groupOf = Array.from(given, (label) => {
     if (!numbers.has(label)) numbers.set(label, numbers.size)

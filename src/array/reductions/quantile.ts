@@ -1,5 +1,6 @@
 import type { DType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import { checkValue } from '../../core/options.ts'
 import { sizeOf, stridesOf } from '../../core/shape.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
@@ -28,6 +29,7 @@ const isSketched = ({ shape }: BlockSource, { axis, maxBytes = MAX_BYTES }: Quan
   axis === undefined && 8 * sizeOf(shape) > maxBytes
 
 function checkedList(q: number | ArrayLike<number>): readonly number[] {
+  checkValue('quantile', 'q', q, 'number or list of numbers')
   const list = typeof q === 'number' ? [q] : Array.from(q)
   for (const each of list) {
     if (!(each >= 0 && each <= 1))

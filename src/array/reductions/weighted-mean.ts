@@ -1,7 +1,8 @@
 import { cellBox } from '../../aggregate/cells.ts'
 import type { DType } from '../../core/dtype.ts'
-import { HyperslabError } from '../../core/errors.ts'
+import { HyperslabError, invalidArgument } from '../../core/errors.ts'
 import { Pace } from '../../core/pace.ts'
+import { quoted } from '../../core/quoted.ts'
 import { showShape, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
@@ -68,7 +69,10 @@ function listsOf(
   { shape }: BlockSource<DType>,
   weights: ReadonlyMap<number, ArrayLike<number>>,
 ): (ArrayLike<number> | undefined)[] {
-  for (const [axis, { length }] of weights) {
+  for (const [axis, list] of weights) {
+    const isOfNumbers = Object(list) === list && Array.from(list).every((each) => typeof each === 'number')
+    if (!isOfNumbers) invalidArgument(`the weights of axis ${axis} are a list of numbers, got ${quoted(list)}`, list)
+    const { length } = list
     if (length === shape[axis]) continue
     const text = `${length} weights for axis ${axis} of an array of shape ${showShape(shape)}`
     throw new HyperslabError('InvalidArgumentError', text, { axis, actual: length, expected: shape[axis] })

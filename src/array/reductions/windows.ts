@@ -1,12 +1,14 @@
 import { type DType, isFloat } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
+import { quoted } from '../../core/quoted.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { byAxis } from '../by-axis.ts'
 import { DiskArray } from '../disk-array.ts'
 import { deriveSource } from '../lazy/derive.ts'
 import { withOneMissing } from '../lazy/missing-as.ts'
 import { isAnyMissing, type MissingOf, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.ts'
+import { sourceOf } from '../operand.ts'
 import type { BlockSource } from '../source.ts'
 import { checkFoldable, checkKind, type FoldedDType, type FoldKind, foldedDType, type WindowOptions } from './fold-kinds.ts'
 import type { Windows } from './window-fold.ts'
@@ -36,7 +38,7 @@ export function coarsen<D extends DType, K extends FoldKind, R extends number = 
   kind: K,
   options: WindowOptions = {},
 ): DiskArray<FoldedDType<D, K>, R> {
-  const { source } = array
+  const source = sourceOf('coarsen', array)
   checkOptions('coarsen', options, WINDOW_CHECKS, source.label)
   checkKind('coarsen', kind, source)
   return coarsenBy(array as never, sizesOf(source, factors), kind, options) as DiskArray as DiskArray<never, R>
@@ -71,7 +73,7 @@ export function rolling<D extends DType, K extends FoldKind, R extends number = 
   kind: K,
   options: WindowOptions = {},
 ): DiskArray<FoldedDType<D, K>, R> {
-  const { source } = array
+  const source = sourceOf('rolling', array)
   checkOptions('rolling', options, WINDOW_CHECKS, source.label)
   checkKind('rolling', kind, source)
   return rollingBy(array as never, sizesOf(source, windows), kind, options) as DiskArray as DiskArray<never, R>
@@ -99,7 +101,7 @@ function sizesOf(source: BlockSource<DType>, given: Lengths): number[] {
   const sizes = source.shape.map(() => 1)
   for (const [axis, size] of byAxis(given, source)) {
     if (!Number.isSafeInteger(size) || size < 1) {
-      throw new HyperslabError('InvalidArgumentError', `windows need a positive integer, got ${size} for axis ${axis}`, {
+      throw new HyperslabError('InvalidArgumentError', `windows need a positive integer, got ${quoted(size)} for axis ${axis}`, {
         ...source.label,
         axis,
         actual: size,

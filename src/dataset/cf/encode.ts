@@ -17,7 +17,7 @@ import {
 import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { quoted } from '../../core/quoted.ts'
-import { type Attrs, attributeNumbers, isWrittenAsFloat, type TypedValue, typedAttribute } from '../attributes.ts'
+import { type Attrs, attributeNumbers, isWrittenAsFloat, TypedValue, typedAttribute } from '../attributes.ts'
 import { isOfDates, parseCalendar } from '../time/calendar.ts'
 import { NAT, showInstant, unitsSince } from '../time/instant.ts'
 import { parseTimeUnits, type TimeUnits } from '../time/units.ts'
@@ -318,7 +318,7 @@ function attributesOf(
     if (value === undefined) continue
     const typed = encoding === own ? typedAttribute(own, key) : undefined
     if (typed !== undefined) all.set(key, typed)
-    else if (key === 'scale_factor' || key === 'add_offset') all.set(key, { type: float, value: Number(value) })
+    else if (key === 'scale_factor' || key === 'add_offset') all.set(key, new TypedValue({ type: float, value: Number(value) }))
     else if (key === '_FillValue' || key === 'missing_value') {
       const hasOtherSign = packing.isUnsigned || packing.isSigned
       const list = listOf(value).map((each) =>
@@ -330,7 +330,11 @@ function attributesOf(
       else
         all.set(
           key,
-          list.length === 1 && !ArrayBuffer.isView(value) ? { type: dtype, value: list[0] } : { type: `${dtype}[]`, value: list },
+          new TypedValue(
+            list.length === 1 && !ArrayBuffer.isView(value)
+              ? { type: dtype, value: list[0] }
+              : { type: `${dtype}[]`, value: list },
+          ),
         )
     } else all.set(key, key.startsWith('valid_') ? rangeOfType(own, key, dtype) : value)
   }
@@ -348,7 +352,7 @@ function rangeOfType(encoding: Attrs, key: string, dtype: DType): TypedValue | u
   const type = isWhole && !isWrittenAsFloat(encoding, key) ? integerTypeOf(numbers, dtype) : 'float64'
   const data = allocate(type, numbers.length)
   for (const [i, each] of numbers.entries()) data[i] = toElement(type, each) as never
-  return Array.isArray(value) ? { type: `${type}[]`, value: data } : { type, value: data[0] }
+  return new TypedValue(Array.isArray(value) ? { type: `${type}[]`, value: data } : { type, value: data[0] })
 }
 
 /** Returns the packed type, or a wider one if the numbers need it. */

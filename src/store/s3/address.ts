@@ -1,5 +1,5 @@
 import { HyperslabError } from '../../core/errors.ts'
-import type { Checks } from '../../core/options.ts'
+import { type Checks, checkValue } from '../../core/options.ts'
 import { encodeNames } from '../../core/url-names.ts'
 
 export interface S3AddressOptions {
@@ -34,6 +34,7 @@ export interface S3Location {
  * @throws InvalidArgumentError for anything else
  */
 export function parseS3Url(url: string): S3Location {
+  checkValue('parseS3Url', 'url', url, 'string')
   const [, bucket, key] = /^s3:\/\/([^/]+)\/(.+)$/is.exec(url) ?? []
   if (bucket !== undefined && key !== undefined) return { bucket, key }
   throw new HyperslabError('InvalidArgumentError', 'not of the form s3://bucket/key', { file: url, actual: url })

@@ -1,8 +1,9 @@
 import type { NamedValues } from '../../../array/source.ts'
 import { encodeBase64 } from '../../../core/base64.ts'
 import { type DType, elementBytes, isFixed, isFloat, type ScalarOf } from '../../../core/dtype.ts'
-import { HyperslabError } from '../../../core/errors.ts'
-import { floatsIn, markFloats, withoutMembers, writeJson } from '../../../core/json.ts'
+import { HyperslabError, invalidArgument } from '../../../core/errors.ts'
+import { floatsIn, MAX_DEPTH, markFloats, withoutMembers, writeJson } from '../../../core/json.ts'
+import { checkValue } from '../../../core/options.ts'
 import type { JsonObject } from '../document.ts'
 import type { CodecMetadata, StoredType } from '../metadata.ts'
 import { NOT_A_TIME } from '../time-units.ts'
@@ -222,6 +223,7 @@ function isNamed(attributes: NewAttributes): attributes is NamedValues {
 
 /** The names of attributes, with their values. */
 export const entriesOf = (attributes: NewAttributes): [string, unknown][] => {
+  checkValue('updateAttributes', 'attributes', attributes, 'object')
   if (!isNamed(attributes)) return Object.entries(attributes)
   return [...attributes.keys()].map((name) => [name, attributes.get(name)])
 }
@@ -235,7 +237,9 @@ export function missingDocument(value: ScalarOf<DType>, dtype: DType): unknown {
   return encodeBase64(bytes)
 }
 
-function attributeDocument(name: string, value: unknown): unknown {
+function attributeDocument(name: string, value: unknown, depth = 0): unknown {
+  if (depth > MAX_DEPTH)
+    invalidArgument(`the attribute '${name}' nests deeper than ${MAX_DEPTH} levels, or contains itself`, value)
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
     const list = Array.from(value as unknown as ArrayLike<number | bigint>, (each) => attributeDocument(name, each))
     return /^Float/.test(Object.prototype.toString.call(value).slice(8)) ? markFloats(list, list.keys()) : list
@@ -251,12 +255,12 @@ function attributeDocument(name: string, value: unknown): unknown {
       if (value === null) return null
       if (Array.isArray(value))
         return markFloats(
-          value.map((each) => attributeDocument(name, each)),
+          value.map((each) => attributeDocument(name, each, depth + 1)),
           floatsIn(value),
         )
       if (Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null)
         return markFloats(
-          Object.fromEntries(Object.entries(value).map(([key, each]) => [key, attributeDocument(name, each)])),
+          Object.fromEntries(Object.entries(value).map(([key, each]) => [key, attributeDocument(name, each, depth + 1)])),
           floatsIn(value),
         )
   }

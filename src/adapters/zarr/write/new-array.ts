@@ -98,6 +98,7 @@ export interface NewArray {
  * @throws InvalidArgumentError, CodecError and UnsupportedError naming what does not fit
  */
 export function newArray(options: NewZarrArray, users: readonly Codec[]): NewArray {
+  checkValue('createArray', 'options', options, 'plain object')
   checkOptions('createArray', options, CHECKS)
   const { dtype, shape, shards, fillValue, dimensionNames, attributes } = options
   checkValue('createArray', 'dtype', dtype, 'string')
