@@ -17,7 +17,16 @@ import { planSelection, type ReadPlan } from './get.ts'
 import { copiedTo } from './lazy/missing-restated.ts'
 import { type ArrayOperand, sourceOf } from './operand.ts'
 import { runsOf, writtenRunsOf } from './reductions/runs.ts'
-import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf, checkWritable, requestsOf, type Writable } from './source.ts'
+import {
+  BLOCK_CHECKS,
+  type BlockOptions,
+  type BlockReadOptions,
+  type BlockSource,
+  bytesOf,
+  checkWritable,
+  requestsOf,
+  type Writable,
+} from './source.ts'
 import { progressOf, type TransferProgress } from './transfers.ts'
 import { checkChunk, checkElements } from './visit.ts'
 
@@ -76,7 +85,7 @@ export function blocks<D extends DType>(source: BlockSource<D>, options: BlocksO
   const { chunks } = source
   checkChunk(source, options.maxBytes)
   return readAhead(chunks, options, async (box, signal) => {
-    const [data] = (await readParts([source], box, signal)) as [Tensor<D>]
+    const [data] = (await readParts([source], box, { signal })) as [Tensor<D>]
     return { index: chunks.find(box.map(({ start }) => start)), box, data }
   })
 }
@@ -89,7 +98,7 @@ export const ELEMENTS_AT_ONCE = 1024
 /** The elements in C order of the array. */
 export async function* values<D extends DType>(source: BlockSource<D>, options: BlockOptions): AsyncGenerator<ScalarOf<D>, void> {
   const read = async (box: Box, signal: Signal): Promise<DataOf<D>> =>
-    ((await readParts([source], box, signal)) as [Tensor<D>])[0].data
+    ((await readParts([source], box, { signal })) as [Tensor<D>])[0].data
   const pace = new Pace(options.signal)
   for await (const data of readAhead(arrayOrder(source), options, read)) {
     for (let i = 0; i < data.length; i++) {
@@ -108,28 +117,28 @@ export interface ZippedBlocks {
 export function zipped(
   sources: readonly BlockSource[],
   grid: ChunkGrid,
-  options: BlocksOptions,
+  { onAbsent, ...options }: BlocksOptions & BlockReadOptions,
 ): AsyncGenerator<ZippedBlocks, void> {
   const largest = sizeOf(grid.chunkShape.map((length, axis) => Math.min(length, grid.shape[axis]!)))
   const bytes = sources.reduce((sum, { dtype }) => sum + largest * bytesOf(dtype), 0)
   checkBytes(sources[0]!, bytes, options.maxBytes ?? MAX_RESULT_BYTES, 'a chunk of all arrays', 'read parts of them with get()')
-  return readAhead(grid, options, async (box, signal) => ({ box, data: await readParts(sources, box, signal) }))
+  return readAhead(grid, options, async (box, signal) => ({ box, data: await readParts(sources, box, { signal, onAbsent }) }))
 }
 
 /**
  * The same part of several arrays, held in the budget that they share, if they do, until all of it is read.
  */
-async function readParts(sources: readonly BlockSource[], box: Box, signal: Signal): Promise<Tensor[]> {
+async function readParts(sources: readonly BlockSource[], box: Box, options: BlockReadOptions): Promise<Tensor[]> {
   const shape = boxShape(box)
   const read = async (): Promise<Tensor[]> => {
     const data: Tensor[] = sources.map(({ dtype }) => tensorOf(dtype, shape))
-    const reads = await Promise.allSettled(sources.map(async (source, i) => source.readBlock(box, data[i]!, { signal })))
+    const reads = await Promise.allSettled(sources.map(async (source, i) => source.readBlock(box, data[i]!, options)))
     for (const read of reads) if (read.status === 'rejected') throw read.reason
     return data
   }
   const bytes = sizeOf(shape) * sources.reduce((sum, { dtype }) => sum + bytesOf(dtype), 0)
   const [budget, ...others] = new Set(sources.map((source) => source.budget))
-  return budget === undefined || others.length > 0 ? read() : budget.result(bytes, read, signal)
+  return budget === undefined || others.length > 0 ? read() : budget.result(bytes, read, options.signal)
 }
 
 /**
@@ -155,9 +164,12 @@ async function* readAhead<T>(
 }
 
 /** Tells how far work is, in chunks of an array. */
-function tallyOf({ chunks, dtype }: BlockSource, { onProgress }: ProgressOptions): (box: Box) => void {
-  const tell = progressOf(chunks.count, dtype, onProgress)
-  return (box) => tell({ chunks: countChunks(box, chunks), shape: boxShape(box) })
+function tallyOf(
+  { chunks, dtype }: BlockSource,
+  { onProgress }: ProgressOptions,
+): { readonly tally: (box: Box) => void; readonly onAbsent: BlockReadOptions['onAbsent'] } {
+  const { tell, onAbsent } = progressOf(chunks.count, dtype, onProgress)
+  return { onAbsent, tally: (box) => tell({ chunks: countChunks(box, chunks), shape: boxShape(box) }) }
 }
 
 /** Plans reading a selection, without any I/O. */
@@ -190,10 +202,10 @@ export async function readTensor<D extends DType>(source: BlockSource<D>, option
 /** All elements, read in runs of chunks straight to their places, two at a time. */
 async function readWhole<D extends DType>(source: BlockSource<D>, out: Tensor<D>, options: ProgressOptions): Promise<void> {
   const { signal } = options
-  const tally = tallyOf(source, options)
+  const { tally, onAbsent } = tallyOf(source, options)
   const read = async (box: Box): Promise<Box> => {
     signal?.throwIfAborted()
-    await source.readBlock(box, viewTensor(out, box.map(viewOf)), { signal })
+    await source.readBlock(box, viewTensor(out, box.map(viewOf)), { signal, onAbsent })
     return box
   }
   await inOrder(chunkBoxes(runsOf(source)), { count: 2 }, read, tally)
@@ -215,9 +227,9 @@ export async function assignWhole(call: string, from: ArrayOperand, to: ArrayOpe
  */
 async function copyWhole(from: BlockSource, to: BlockSource, options: ProgressOptions & BlocksOptions): Promise<void> {
   checkCopy(from, to)
-  const tally = tallyOf(to, options)
+  const { tally, onAbsent } = tallyOf(to, options)
   const { signal, prefetch = 1 } = options
-  for await (const { box, data } of zipped([copiedTo(from, to)], writtenRunsOf(to), { signal, prefetch })) {
+  for await (const { box, data } of zipped([copiedTo(from, to)], writtenRunsOf(to), { signal, prefetch, onAbsent })) {
     await to.writeBlock(box, data[0]!, options)
     tally(box)
   }
@@ -245,7 +257,7 @@ export async function fillWhole<D extends DType>(
 ): Promise<void> {
   checkWritable(to)
   checkElements(to)
-  const tally = tallyOf(to, options)
+  const { tally } = tallyOf(to, options)
   const one = allocate(to.dtype, 1)
   one[0] = toElement(to.dtype, value) as never
   const pace = new Pace(options.signal)
@@ -264,7 +276,7 @@ export async function fillWhole<D extends DType>(
 export async function equalElements(a: BlockSource, other: ArrayOperand, options: EqualsOptions): Promise<boolean> {
   const b = sourceOf('equals', other)
   if (!sameShape(a.shape, b.shape) || a.dtype !== b.dtype) return false
-  const tally = tallyOf(a, options)
+  const { tally } = tallyOf(a, options)
   for (const source of [a, b]) checkElements(source)
   for await (const { box, data } of zipped([a, b], traversalChunks([a, b]), { signal: options.signal, prefetch: 0 })) {
     if (!sameElements(data[0]!.data, data[1]!.data, options.equalNaN ?? false)) return false

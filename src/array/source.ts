@@ -17,6 +17,12 @@ export interface BlockOptions {
   readonly signal?: Signal | undefined
 }
 
+/** Options of reading a block. */
+export interface BlockReadOptions extends BlockOptions {
+  /** Receives the number of chunks that the read touched and that were absent. They read as fill. */
+  readonly onAbsent?: ((chunks: number) => void) | undefined
+}
+
 export const BLOCK_CHECKS: Checks<BlockOptions> = { signal: 'AbortSignal' }
 
 /** Options of reducing a box. */
@@ -86,13 +92,13 @@ export interface BulkAccess<D extends DType = DType> {
    * Reads several boxes, for sources that can share work between them: requests for neighbours, a block that
    * several boxes lie in.
    */
-  read?(reads: readonly BoxRead<D>[], options?: BlockOptions): Promise<void>
+  read?(reads: readonly BoxRead<D>[], options?: BlockReadOptions): Promise<void>
   /**
    * Reads what some transfers want, each straight to its places in `out`, for sources that need not hold
    * their boxes to do so.
    * @param out of the plan's `fullShape`
    */
-  gather?(transfers: readonly Transfer[], out: Tensor<D>, options?: BlockOptions): Promise<void>
+  gather?(transfers: readonly Transfer[], out: Tensor<D>, options?: BlockReadOptions): Promise<void>
   /**
    * Number of blocks that reading some boxes would fetch while nothing is cached, for plans; undefined where
    * that is not known.
@@ -159,7 +165,7 @@ export interface BlockSource<D extends DType = DType> {
   readonly maxElements?: number | undefined
   /** Names of file and array for error messages. */
   readonly label?: { readonly file?: string; readonly array?: string }
-  readBlock(box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> | void
+  readBlock(box: Box, out: Tensor<D>, options?: BlockReadOptions): Promise<void> | void
   writeBlock?(box: Box, source: Tensor<D>, options?: BlockOptions): Promise<void> | void
   /**
    * Writes those elements of a box whose `mask` is 1, and leaves the others as they are when that is done:

@@ -7,7 +7,7 @@ import { type AxisView, type Tensor, tensorOf, viewTensor } from '../core/tensor
 import { PLAN_CHECKS, type Plan, type PlanOptions, type Transfer } from '../grid/plan.ts'
 import { boxShape } from '../grid/range.ts'
 import type { ResolvedSelection } from '../grid/selection.ts'
-import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf } from './source.ts'
+import { BLOCK_CHECKS, type BlockOptions, type BlockReadOptions, type BlockSource, bytesOf } from './source.ts'
 
 const copying = lazily(() => import('../core/copy-indices.ts'))
 
@@ -35,9 +35,12 @@ export interface Progress {
   readonly total: number
 }
 
-/** The same, with the `bytes` of elements moved. */
+/** Progress of reading, writing or copying elements. */
 export interface TransferProgress extends Progress {
+  /** Number of bytes of elements that were moved. */
   readonly bytes: number
+  /** Number of stored chunks that were to be read and are absent. Their elements read as fill. */
+  readonly absent: number
 }
 
 /** A selection with its plan. */
@@ -57,27 +60,34 @@ export async function move(
   { dtype }: BlockSource,
   plan: Plan,
   { concurrency, signal, onProgress }: TransferOptions & { readonly concurrency: number },
-  work: (transfer: Transfer) => Promise<void>,
+  work: (transfer: Transfer, onAbsent: BlockReadOptions['onAbsent']) => Promise<void>,
 ): Promise<void> {
   const limiter = new Limiter(Infinity, MAX_BYTES)
-  const tell = progressOf(plan.chunks, dtype, onProgress)
+  const { onAbsent, tell } = progressOf(plan.chunks, dtype, onProgress)
   await forEachLimited(plan.transfers, Math.max(1, Math.min(concurrency, plan.transfers.length)), async (transfer) => {
-    await limiter.run(sizeOf(transfer.shape) * bytesOf(dtype), () => work(transfer), signal)
+    await limiter.run(sizeOf(transfer.shape) * bytesOf(dtype), () => work(transfer, onAbsent), signal)
     tell(transfer)
   })
 }
 
-/** What is to be told of each step of work on `total` chunks. */
+/** Counts the steps of work on `total` chunks, and tells of each. */
 export function progressOf(
   total: number,
   dtype: DType,
   onProgress: TransferOptions['onProgress'],
-): (step: Pick<Transfer, 'chunks' | 'shape'>) => void {
-  let [done, bytes] = [0, 0]
-  return ({ chunks, shape }) => {
-    done += chunks
-    bytes += sizeOf(shape) * bytesOf(dtype)
-    onProgress?.({ done, total, bytes })
+): { readonly tell: (step: Pick<Transfer, 'chunks' | 'shape'>) => void; readonly onAbsent: BlockReadOptions['onAbsent'] } {
+  let [done, bytes, absent] = [0, 0, 0]
+  return {
+    onAbsent:
+      onProgress &&
+      ((chunks) => {
+        absent += chunks
+      }),
+    tell: ({ chunks, shape }) => {
+      done += chunks
+      bytes += sizeOf(shape) * bytesOf(dtype)
+      onProgress?.({ done, total, bytes, absent })
+    },
   }
 }
 
@@ -86,7 +96,7 @@ export async function readInto<D extends DType>(
   source: BlockSource<D>,
   plan: Plan,
   full: Tensor<D>,
-  options: TransferOptions,
+  options: TransferOptions & BlockReadOptions,
 ): Promise<void> {
   const { signal } = options
   const { transfers } = plan
@@ -94,18 +104,21 @@ export async function readInto<D extends DType>(
   const isGathered = transfers.some(({ inner }) => inner !== null)
   if (isGathered ? gather : read && transfers.length > 1) {
     signal?.throwIfAborted()
-    if (isGathered) await source.bulk!.gather!(transfers, full, { signal })
+    const { tell, ...progress } = progressOf(plan.chunks, source.dtype, options.onProgress)
+    const { onAbsent = progress.onAbsent } = options
+    if (isGathered) await source.bulk!.gather!(transfers, full, { signal, onAbsent })
     else {
       const reads = transfers.map((transfer) => ({ box: transfer.box, out: placeOf(source, transfer, full) }))
-      await source.bulk!.read!(reads, { signal })
+      await source.bulk!.read!(reads, { signal, onAbsent })
     }
-    transfers.forEach(progressOf(plan.chunks, source.dtype, options.onProgress))
+    transfers.forEach(tell)
     return
   }
   const concurrency = options.concurrency ?? source.capabilities?.concurrency ?? 8
-  await move(source, plan, { ...options, concurrency }, async (transfer) => {
+  await move(source, plan, { ...options, concurrency }, async (transfer, absence) => {
+    const { onAbsent = absence } = options
     const out = placeOf(source, transfer, full)
-    await source.readBlock(transfer.box, out, { signal })
+    await source.readBlock(transfer.box, out, { signal, onAbsent })
     await settle(transfer, out, full)
   })
 }

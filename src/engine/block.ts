@@ -40,6 +40,8 @@ export interface BlockOrigin {
    * @throws FormatError, IntegrityError when the table of them is damaged, or too large
    */
   readonly checksumsOf?: TableLookup<CheckedBlock> | undefined
+  /** Whether a read found that there is no such object. Optional: objects that always exist omit it. */
+  isAbsent?(): boolean
 }
 
 type TableLookup<T> = (block: BlockRef, signal?: Signal, budget?: MemoryBudget) => Promise<T | undefined>

@@ -2,6 +2,7 @@ import type { PlacedAggregate, Reduction } from '../aggregate/reduction.ts'
 import type { Missing } from '../array/missing.ts'
 import type {
   BlockOptions,
+  BlockReadOptions,
   BlockSource,
   BoxRead,
   BulkAccess,
@@ -100,14 +101,14 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     return { dtype, fill: fillElement(dtype, fillValue), hasFill: fillValue !== undefined }
   }
 
-  readBlock(box: Box, out: Tensor<D>, options: BlockOptions = {}): Promise<void> {
+  readBlock(box: Box, out: Tensor<D>, options: BlockReadOptions = {}): Promise<void> {
     return this.#read([{ box, out }], options)
   }
 
   /**
    * The one way to elements: projects regions on chunks, locates these, has them fetched, decoded, scattered.
    */
-  async #read(regions: readonly Region<D>[], { signal }: BlockOptions = {}): Promise<void> {
+  async #read(regions: readonly Region<D>[], { signal, onAbsent }: BlockReadOptions = {}): Promise<void> {
     await this.#run(signal, async () => {
       const lists = regions.some(({ transfer }) => transfer !== undefined) ? await listed() : undefined
       const projector = lists && new lists.ListProjector()
@@ -131,6 +132,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
       const { blocks, strided } = this.#index
       if (scatter.blocks.size > 0) await blocks!.use(scatter.blocks, scatter, () => undefined, signal)
       if (scatter.strided.length > 0) await strided!.copy(scatter.strided, scatter, lists !== undefined, signal)
+      onAbsent?.(scatter.countAbsent())
     })
   }
 

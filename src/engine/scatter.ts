@@ -41,6 +41,8 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
   readonly blocks = new Map<BlockRef, StoredCopy<D>[]>()
   /** What is to be read where it lies. */
   readonly strided: (ChunkCopy<D> & { readonly found: StridedChunk })[] = []
+  /** Number of chunks that were absent before anything was fetched. */
+  #absent = 0
   readonly #elements: Elements<D>
   readonly #lists: typeof Lists | undefined
   readonly #decode: typeof decodeChunk
@@ -61,7 +63,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
    * @throws FormatError when the chunk has not the bytes its elements need
    */
   add(copy: ChunkCopy<D>, found: StoredChunk | undefined): void {
-    if (found === undefined) this.fill(copy)
+    if (found === undefined) this.fill(copy, 1)
     else if (found instanceof Uint8Array) withArena((arena) => this.#scatter(arena, [copy as StoredCopy<D>], () => found))
     else if (found.block === undefined) this.strided.push({ ...copy, found })
     else {
@@ -73,11 +75,19 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
     }
   }
 
-  /** Puts the fill value to some places. */
-  fill({ to, out }: Pick<ChunkCopy<D>, 'to' | 'out'>): void {
+  /** Puts the fill value to the places of some absent chunks. */
+  fill({ to, out }: Pick<ChunkCopy<D>, 'to' | 'out'>, chunks: number): void {
+    this.#absent += chunks
     const { fill } = this.#elements
     if (this.#lists !== undefined) this.#lists.fillIndices(out, to, fill)
     else fillTensor(viewTensor(out, to as readonly AxisView[]), fill)
+  }
+
+  /** Returns the number of absent chunks, after all blocks were fetched. */
+  countAbsent(): number {
+    let count = this.#absent
+    for (const [{ origin }, chunks] of this.blocks) if (origin.isAbsent?.()) count += chunks.length
+    return count
   }
 
   /** Puts decoded chunks of a block to their places: those of one result together. */

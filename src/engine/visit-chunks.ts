@@ -119,12 +119,14 @@ export async function locateMany<D extends DType>(
   const pace = new Pace(signal)
   const stored: ChunkVisit<AxisIndices>['stored'] = (_, found, projections) => scatter.add(copyOf(projections, out), found)
   const missing = async (from: number, to: number): Promise<void> => {
+    let absent = to - from
     for (const places of touched.places(from, to, FILL_SIZE)) {
       if (pace.due()) {
         await pace.turn()
         snapshot.checkGrid('read')
       }
-      scatter.fill({ to: places, out })
+      scatter.fill({ to: places, out }, absent)
+      absent = 0
     }
   }
   await visitChunks(snapshot, touched, { stored, missing }, signal)

@@ -25,6 +25,7 @@ import { showShape, sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import { TypedValue } from '../dataset/attributes.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
+import { statToWrite } from '../store/absences.ts'
 import type { Store } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
 import type { Location } from './location.ts'
@@ -159,7 +160,7 @@ async function isTaken(store: Store, root: string, id: string): Promise<boolean>
   const found = await readRecord(store, root)
   const prefix = root === '' ? '' : `${root}/`
   const isThere = async (): Promise<boolean> => {
-    const infos = await Promise.all(METADATA.map((name) => store.stat(prefix + name)))
+    const infos = await Promise.all(METADATA.map((name) => statToWrite(store, prefix + name)))
     return infos.some((info) => info !== undefined)
   }
   if (found !== undefined) return found.id !== id || found.complete || (await isThere())

@@ -1,6 +1,7 @@
 import type { CopyState } from '../array/lazy/rechunk-to.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
+import { refuseUnproved } from '../store/absences.ts'
 import { readWhole, type Store } from '../store/store.ts'
 
 /** What a target says of the write that is under way, or was finished. */
@@ -37,7 +38,7 @@ const keyOf = (root: string): string => (root === '' ? NAME : `${root}/${NAME}`)
 
 /** The record of a target; undefined where there is none that is understood. */
 export async function readRecord(store: Store, root: string): Promise<WriteRecord | undefined> {
-  const found = await readWhole(store, keyOf(root), { maxBytes: MOST_BYTES })
+  const found = await readWhole(store, keyOf(root), { maxBytes: MOST_BYTES, onUnproved: refuseUnproved })
   if (found === undefined) return undefined
   try {
     const record = parseJson(found.bytes, NAME, { maxBytes: MOST_BYTES, exact: false }) as WriteRecord

@@ -153,8 +153,11 @@ export async function statToWrite(store: Pick<Store, 'stat'>, key: string, signa
   return store.stat(key, { signal, onUnproved: refuseUnproved })
 }
 
-/** @throws StoreError */
-function refuseUnproved({ file, answer }: UnprovedAbsence): never {
+/**
+ * Refuses an absence that is not proved, before a write that depends on it.
+ * @throws StoreError
+ */
+export function refuseUnproved({ file, answer }: UnprovedAbsence): never {
   const text = `the server answered ${answer}, which does not tell whether there is an object already; nothing is written there. Give the credentials permission to read and to list`
   throw new HyperslabError('StoreError', text, { file, actual: answer })
 }

@@ -98,10 +98,10 @@ describe('concurrency', () => {
     await array.get([[5, 8, 15, 45]], { onProgress, concurrency: 1 })
     await array.set([[5, 45]], 0, { onProgress })
     expect(seen).toEqual([
-      { done: 2, total: 3, bytes: 88 },
-      { done: 3, total: 3, bytes: 96 },
-      { done: 1, total: 2, bytes: 8 },
-      { done: 2, total: 2, bytes: 16 },
+      { done: 2, total: 3, bytes: 88, absent: 0 },
+      { done: 3, total: 3, bytes: 96, absent: 0 },
+      { done: 1, total: 2, bytes: 8, absent: 0 },
+      { done: 2, total: 2, bytes: 16, absent: 0 },
     ])
   })
 })

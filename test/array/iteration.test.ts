@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { zipBlocks } from '../../src/array/combine.ts'
 import { DiskArray } from '../../src/array/disk-array.ts'
 import { arrayOrder } from '../../src/array/iteration.ts'
+import type { TransferProgress } from '../../src/array/transfers.ts'
 import { allocate, type DType, readElement } from '../../src/core/dtype.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { dtypes, grids, numbered, plains, shapes } from '../support/arbitraries.ts'
@@ -151,7 +152,7 @@ describe('whole arrays', () => {
         expect((await array.toTensor()).data).toEqual(plain.data)
         const target = { ...plain, data: allocate(plain.dtype, plain.data.length) }
         const other = new DiskArray(new CountingSource(target, b))
-        const told: { done: number; total: number; bytes: number }[] = []
+        const told: TransferProgress[] = []
         await array.copyTo(other, { onProgress: (progress) => told.push(progress) })
         expect(target.data).toEqual(plain.data)
         expect(told.at(-1)?.done).toBe(b.count === 0 ? undefined : b.count)

@@ -283,7 +283,9 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
       store.getRanges &&
       ((ranges: readonly ByteRange[], signal?: Signal) => Promise.all(ranges.map(() => read(0, Infinity, signal))))
     const name = `zarr ${this.#generation} ${key}`
-    return { file: store.describe(key), version: name, cacheKey: name, read, readMany, recycle: store.recycle?.bind(store) }
+    const isAbsent = (): boolean => this.opened.isAbsent(key)
+    const recycle = store.recycle?.bind(store)
+    return { file: store.describe(key), version: name, cacheKey: name, read, readMany, recycle, isAbsent }
   }
 
   /** A shard, of which parts are read. */

@@ -9,7 +9,7 @@ import { cutPicks } from '../../grid/list-pieces.ts'
 import { type Box, boxShape, type Range, rangeLength, rangeOf, viewOf } from '../../grid/range.ts'
 import { planResolved } from '../get.ts'
 import {
-  type BlockOptions,
+  type BlockReadOptions,
   type BlockSource,
   type BoxRead,
   type PartVisitor,
@@ -54,7 +54,7 @@ export const readPicks = <D extends DType>(
   source: BlockSource<D>,
   picks: readonly AxisPick[],
   out: Tensor<D>,
-  options: BlockOptions = {},
+  options: BlockReadOptions = {},
 ): Promise<void> => readInto(source, planned(source, picks).plan, out, options)
 
 /** Writes to a source below by the way that a mask asks for. */
@@ -70,11 +70,11 @@ export const writePicks = <D extends DType>(
   picks: readonly AxisPick[],
   values: Tensor<D>,
   mask: Tensor<'bool'> | undefined,
-  options: BlockOptions = {},
+  options: BlockReadOptions = {},
 ): Promise<void> => writeSelection(source, planned(source, picks), values, options, mask)
 
 /** Reads a box of a view. */
-export const readView = <D extends DType>(view: ViewOf<D>, box: Box, out: Tensor<D>, options?: BlockOptions): Promise<void> =>
+export const readView = <D extends DType>(view: ViewOf<D>, box: Box, out: Tensor<D>, options?: BlockReadOptions): Promise<void> =>
   readPicks(view.base, picksBelow(view, box), inBaseOrder(view, out), options)
 
 /** Writes to a box of a view. */
@@ -88,7 +88,7 @@ export const writeView = <D extends DType>(
 export async function readManyOfView<D extends DType>(
   view: ViewOf<D>,
   reads: readonly BoxRead<D>[],
-  options?: BlockOptions,
+  options?: BlockReadOptions,
 ): Promise<void> {
   const { base } = view
   const boxes: BoxRead<D>[] = []
@@ -116,7 +116,7 @@ export async function* visitView<D extends DType, R>(
   view: ViewOf<D>,
   box: Box,
   visitor: PartVisitor<D, R>,
-  options?: BlockOptions,
+  options?: BlockReadOptions,
 ): AsyncGenerator<R, void, undefined> {
   const { base, order } = view
   const picks = picksBelow(view, box)
@@ -222,7 +222,7 @@ const MOST_NOTED = 2 ** 22
 export async function writtenOfView(
   { base, picks, places }: ViewOf,
   grid: ChunkGrid,
-  options: BlockOptions = {},
+  options: BlockReadOptions = {},
 ): Promise<Float64Array | undefined> {
   const known = await base.bulk!.written!(base.chunks, options)
   if (known === undefined) return undefined

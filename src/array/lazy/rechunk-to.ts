@@ -11,7 +11,7 @@ import { type Box, boxShape } from '../../grid/range.ts'
 import { planRechunk, type RechunkPlan } from '../../grid/rechunk-plan.ts'
 import { checkCopy, PROGRESS_CHECKS, type ProgressOptions } from '../iteration.ts'
 import { type ArrayOperand, sourceOf } from '../operand.ts'
-import { type BlockOptions, type BlockSource, bytesOf } from '../source.ts'
+import { type BlockReadOptions, type BlockSource, bytesOf } from '../source.ts'
 import { progressOf } from '../transfers.ts'
 import { copiedTo } from './missing-restated.ts'
 
@@ -98,7 +98,7 @@ export async function copyByPlan(
 ): Promise<void> {
   const { dtype, shape, chunks } = target
   const passes = first === undefined ? 1 : 2
-  const tell = progressOf(passes * chunks.count, dtype, onProgress)
+  const { tell, onAbsent } = progressOf(passes * chunks.count, dtype, onProgress)
   let [elements, counted] = [0, 0]
   const tally = (box: Box): void => {
     elements += sizeOf(boxShape(box))
@@ -106,7 +106,9 @@ export async function copyByPlan(
     tell({ chunks: now - counted, shape: boxShape(box) })
     counted = now
   }
-  const options = { maxBytes, signal, tally }
+  // Chunks of the intermediate array are never absent in the source.
+  const plain = { maxBytes, signal, tally }
+  const options = { ...plain, onAbsent }
   const converted = copiedTo(source, target)
   if (first === undefined)
     return copyRegions(converted, target, write, done.write, options, (count) => onRegion?.({ first: 0, write: count }))
@@ -117,7 +119,7 @@ export async function copyByPlan(
   }
   await copyRegions(converted, between, first.read, done.first, options, (count) => onRegion?.({ first: count, write: 0 }))
   const { count } = first.read
-  await copyRegions(between, target, write, done.write, options, (written) => onRegion?.({ first: count, write: written }))
+  await copyRegions(between, target, write, done.write, plain, (written) => onRegion?.({ first: count, write: written }))
 }
 
 /** Copies one region of a grid, which is made of whole objects of the target. */
@@ -141,7 +143,7 @@ async function copyRegions(
   to: BlockSource,
   regions: ChunkGrid,
   start: number,
-  { maxBytes, signal, tally }: BlockOptions & { readonly maxBytes: number; readonly tally: (box: Box) => void },
+  { maxBytes, signal, onAbsent, tally }: BlockReadOptions & { readonly maxBytes: number; readonly tally: (box: Box) => void },
   onDone: (count: number) => Promise<void> | undefined,
 ): Promise<void> {
   for (let number = 0; number < start; number++) tally(regions.box(regions.index(number)))
@@ -159,7 +161,7 @@ async function copyRegions(
     signal?.throwIfAborted()
     const box = regions.box(regions.index(number))
     const tensor = tensorFor(number, boxShape(box))
-    const work = async (): Promise<void> => from.readBlock(box, tensor, { signal })
+    const work = async (): Promise<void> => from.readBlock(box, tensor, { signal, onAbsent })
     await (budget?.result(sizeOf(tensor.shape) * bytesOf(dtype), work, signal) ?? work())
     return { number, box, tensor }
   }

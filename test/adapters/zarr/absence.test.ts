@@ -2,8 +2,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ZarrArray, ZarrGroup } from '../../../src/adapters/zarr/group.ts'
 import { openNode } from '../../../src/adapters/zarr/open.ts'
 import { verifyNode } from '../../../src/adapters/zarr/verify.ts'
+import { DiskArray } from '../../../src/array/disk-array.ts'
+import type { TransferProgress } from '../../../src/array/transfers.ts'
+import { slice } from '../../../src/grid/slice.ts'
 import type { Fetch } from '../../../src/store/http/fetch.ts'
 import { S3Store } from '../../../src/store/s3/s3.ts'
+import { CountingSource } from '../../support/counting-source.ts'
 import { type Manners, RudeServer } from '../../support/rude-server.ts'
 import { slow } from '../../support/served.ts'
 
@@ -44,6 +48,25 @@ const opened = async (url: string, options = {}): Promise<ZarrArray> => (await o
 const all = async (array: ZarrArray): Promise<number[]> => [...((await array.get([null])) as { data: Int8Array }).data]
 
 describe('a chunk that is answered 404', () => {
+  test('is counted by the progress of each kind of read', async () => {
+    const array = await opened(putArray())
+    const told: number[] = []
+    const onProgress = ({ absent }: TransferProgress): void => void told.push(absent)
+    const last = async (work: Promise<unknown>): Promise<number | undefined> => {
+      told.length = 0
+      await work
+      return told.at(-1)
+    }
+    const target = new DiskArray(new CountingSource({ dtype: 'int8', shape: [8], data: new Int8Array(8) }, array.chunks))
+    expect(await last(array.get([null], { onProgress }))).toBe(2)
+    expect(await last(array.get([[0, 3, 7]], { onProgress }))).toBe(2)
+    expect(await last(array.get([slice(0, 2)], { onProgress }))).toBe(0)
+    expect(await last(array.view([slice(1, 8)]).get([null], { onProgress }))).toBe(2)
+    expect(await last(array.toTensor({ onProgress }))).toBe(2)
+    expect(await last(array.copyTo(target, { onProgress }))).toBe(2)
+    expect(await last(array.rechunkTo(target, { onProgress }))).toBe(2)
+  })
+
   test('is absent without a further request', async () => {
     const array = await opened(putArray())
     rude.seen.length = 0

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DiskArray } from '../../../src/array/disk-array.ts'
+import type { TransferProgress } from '../../../src/array/transfers.ts'
 import { allocate } from '../../../src/core/dtype.ts'
 import { sizeOf } from '../../../src/core/shape.ts'
 import { ChunkGrid } from '../../../src/grid/chunks.ts'
@@ -56,7 +57,7 @@ describe('rechunkTo', () => {
       new CountingSource(plain, ChunkGrid.regular(shape, [1, 4096])),
       new CountingSource(copy, ChunkGrid.regular(shape, [512, 16])),
     ]
-    const seen: { done: number; total: number; bytes: number }[] = []
+    const seen: TransferProgress[] = []
     const made: CountingSource<'float32'>[] = []
     const scratch = async (wanted: { shape: readonly number[]; chunks: readonly number[] }) => {
       made.push(new CountingSource(between, ChunkGrid.regular(wanted.shape, wanted.chunks)))
@@ -69,7 +70,7 @@ describe('rechunkTo', () => {
     expect(source.reads.map((box) => boxShape(box))).toEqual(Array(32).fill([16, 4096]))
     expect([made[0]!.chunks.chunkShape, made[0]!.writes.length, made[0]!.reads.length]).toEqual([[16, 128], 32, 32]) // biome-ignore format: one line
     expect(target.writes.map((box) => boxShape(box))).toEqual(Array(32).fill([512, 128]))
-    expect(seen.at(-1)).toEqual({ done: 512, total: 512, bytes: 2 * plain.data.byteLength })
+    expect(seen.at(-1)).toEqual({ done: 512, total: 512, bytes: 2 * plain.data.byteLength, absent: 0 })
     const other = async () =>
       new DiskArray(new CountingSource({ ...plain, dtype: 'int32', data: new Int32Array(plain.data.length) }, target.chunks))
     await expect(new DiskArray(source).rechunkTo(new DiskArray(target), { ...options, scratch: other })).rejects.toMatchObject({
