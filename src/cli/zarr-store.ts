@@ -21,6 +21,9 @@ import { printError } from './output.ts'
 import type { Place, PlaceContents, PlacedArray } from './place.ts'
 import { checkReferences } from './view-references.ts'
 
+/** Number of chunks of an array up to which `info` counts the stored ones. */
+const MOST_COUNTED = 2 ** 20
+
 /** A Zarr group, or array, as a place: names of arrays are paths. */
 class ZarrPlace implements Place {
   readonly location: string
@@ -118,7 +121,12 @@ class ZarrPlace implements Place {
     return {
       file: this.location,
       format: `Zarr ${root.version}${holder}${consolidated}`,
-      arrays: arrays.map((array) => describeArray(array, this.#shown(array.path) || ownName(this.location))),
+      arrays: await Promise.all(
+        arrays.map(async (array) => ({
+          ...describeArray(array, this.#shown(array.path) || ownName(this.location)),
+          ...(await storedChunksOf(array)),
+        })),
+      ),
       attributes: root.kind === 'array' ? new Map() : describeJson(root.attrs),
       groups: groups
         .filter(({ path }) => path !== root.path)
@@ -198,6 +206,20 @@ function describeArray(array: ZarrArray, name: string): ArrayDescription {
     missing: array.missing,
     attributes: describeJson(array.attrs),
   }
+}
+
+/**
+ * Counts the stored chunks of an array in a folder on this machine. Elsewhere, listing would take a request
+ * for each thousand of them. Arrays with shards are left out, because a shard tells only itself what it has.
+ */
+async function storedChunksOf({ index, metadata }: ZarrArray): Promise<{ readonly storedChunks?: number }> {
+  const { store } = index.opened
+  const hasShards = planChunks(metadata.chunks, metadata.codecs).levels.length > 0
+  if (store.localPath === undefined || hasShards || index.objectCount > MOST_COUNTED) return {}
+  const keys = new Set(await store.list?.(index.path === '' ? '' : `${index.path}/`, { deep: true }))
+  let storedChunks = 0
+  for (const key of index.objectKeys()) if (keys.has(key)) storedChunks++
+  return { storedChunks }
 }
 
 async function describePyramids(group: ZarrGroup, path: string): Promise<PyramidDescription[]> {

@@ -4,7 +4,8 @@ import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { create } from '../../src/runtime/index.ts'
+import { create, slice } from '../../src/runtime/index.ts'
+import { createZarr } from '../../src/runtime/zarr.ts'
 import { haveZip, zipped } from '../support/archives.ts'
 import { RudeServer } from '../support/rude-server.ts'
 import { hyperslab, NETCDF, smallContainer, temporaryFolder } from './support.ts'
@@ -57,7 +58,7 @@ describe('info', () => {
       '',
       'Arrays',
       '  name            type     shape                                      chunk shape     codecs               chunks    bytes',
-      '  2m_temperature  float32  time 4, latitude 7, longitude 12           1 x 7 x 12      blosc lz4 5 shuffle       4  1.3 KiB',
+      '  2m_temperature  float32  time 4, latitude 7, longitude 12           1 x 7 x 12      blosc lz4 5 shuffle  2 of 4  1.3 KiB',
       '  geopotential    int16    time 4, level 2, latitude 7, longitude 12  2 x 1 x 7 x 12  blosc lz4 5 shuffle       4  1.3 KiB',
       '  latitude        float32  latitude 7                                 7               blosc lz4 5 shuffle       1     28 B',
       '  level           int64    level 2                                    2               blosc lz4 5 shuffle       1     16 B',
@@ -139,6 +140,25 @@ describe('info', () => {
     expect(pyramids[0].levels[1]).toEqual({ path: '1', shape: [2, 8, 12], scale: [1, 1, 1], translation: [0, 0.25, 0.25] })
     expect(attributes.ome).toMatchObject({ type: 'json', value: { version: '0.5', multiscales: [{ name: 'cells' }] } })
     expect(totals.bytes).toBe(1536 + 384 + 96)
+  })
+
+  test('counts the stored chunks of arrays in a folder', async () => {
+    const folder = await temporaryFolder()
+    const group = await createZarr(`${folder}/x.zarr`)
+    for (const [name, written] of [
+      ['whole', 6],
+      ['half', 3],
+    ] as const) {
+      const array = await group.createArray(name, { dtype: 'int8', shape: [6], chunks: [1] })
+      await array.set([slice(0, written)], 1)
+    }
+    const { stdout } = await hyperslab(folder, ['info', 'x.zarr', '--json'])
+    const { arrays } = JSON.parse(stdout) as { arrays: { name: string; chunks: number; storedChunks: number }[] }
+    expect(arrays.map(({ name, chunks, storedChunks }) => [name, chunks, storedChunks])).toEqual([
+      ['half', 6, 3],
+      ['whole', 6, 6],
+    ])
+    expect((await hyperslab(folder, ['info', 'x.zarr'])).stdout).toContain('3 of 6')
   })
 
   test('says which arrays cannot be read, and why, and fails', async () => {
@@ -375,7 +395,8 @@ describe('over HTTP', () => {
     const url = await serveStores('era5.zarr')
     const { stdout, stderr, exitCode } = await hyperslab(STORES, ['info', `${url}/era5.zarr`], WIDE)
     expect([stderr, exitCode]).toEqual(['', 0])
-    expect(stdout.replace(`${url}/`, '')).toBe(await output('info', 'era5.zarr'))
+    // Stored chunks are counted in folders alone.
+    expect(stdout.replace(`${url}/`, '')).toBe((await output('info', 'era5.zarr')).replace('2 of 4', '     4'))
     for (const place of [`${url}/era5.zarr/`, `${url}/era5.zarr?token=1`, `${url}/era5.zarr/.zmetadata`])
       expect(await numbers(place, 'geopotential', '0,0,0,2'), place).toEqual([element(2, 2.5, 5000)])
     expect(await output('plot', `${url}/era5.zarr`, '2m_temperature', '1', '--width', '20')).toContain('90N ')
