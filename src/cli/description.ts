@@ -83,7 +83,7 @@ export function describeJson(attrs: NamedValues): DescribedAttributes {
   return new Map(
     [...attrs.keys()].map((name): [string, DescribedAttribute] => {
       const value = attrs.get(name)
-      return [name, attributeOfJson(value) ?? { type: 'json', value }]
+      return [name, attributeOfJson(value, true) ?? { type: 'json', value }]
     }),
   )
 }

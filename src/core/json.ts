@@ -131,8 +131,7 @@ const [QUOTE, COMMA, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT
  * Whether a member is a number written as a float, `10.0`, or a list that contains one. The type of a valid
  * range decides which values it bounds.
  */
-export function isFloatIn(object: Readonly<Record<string, unknown>>, name: string): boolean {
-  const value = object[name]
+export function isFloatIn(object: object, name: string, value: unknown): boolean {
   const isFloat = (each: unknown, parent: object, key: string): boolean =>
     typeof each === 'number' && (!Number.isInteger(each) || floatsIn(parent).has(key))
   return Array.isArray(value) ? value.some((each, i) => isFloat(each, value, String(i))) : isFloat(value, object, name)

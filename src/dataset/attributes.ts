@@ -71,10 +71,13 @@ export function typedAttribute(attrs: Attrs, name: string): TypedValue | undefin
   return typed !== undefined && Object.is(typed.value, attrs[name]) ? new TypedValue(typed) : undefined
 }
 
-/** Whether the numbers of an attribute are written in JSON with a point or an exponent. */
-export function isWrittenAsFloat(attrs: Attrs, name: string): boolean {
+/**
+ * Whether the numbers of an attribute are written in JSON with a point or an exponent. Undefined for an
+ * attribute that is not that of a file any more, or of one without JSON.
+ */
+export function isWrittenAsFloat(attrs: Attrs, name: string): boolean | undefined {
   const source = SOURCES.get(attrs)
-  return source?.isFloat?.(name) === true && Object.is(source.get(name), attrs[name])
+  return source !== undefined && Object.is(source.get(name), attrs[name]) ? source.isFloat?.(name) : undefined
 }
 
 /** An attribute that is text, without the NULs that some writers leave behind it. */

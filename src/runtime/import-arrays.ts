@@ -263,7 +263,7 @@ function typedAttributes(attributes: Iterable<readonly [string, unknown]>): Type
     (typeof value === 'object' && [Object.prototype, null].includes(Object.getPrototypeOf(value)))
   const kept = (name: string, value: unknown): unknown => {
     if (value instanceof TypedValue) return { ...value }
-    return isJson(value) ? (attributeOfJson(value) ?? writeJson(attributesDocument({ [name]: value })[name])) : value
+    return isJson(value) ? (attributeOfJson(value, true) ?? writeJson(attributesDocument({ [name]: value })[name])) : value
   }
   return Array.from(attributes, ([name, value]) => [name, kept(name, value) as string])
 }

@@ -4,7 +4,6 @@ import { treeOf } from '../adapters/zarr/tree.ts'
 import type { AttributeValue } from '../af/format/footer.ts'
 import type { DiskArray } from '../array/disk-array.ts'
 import type { Element } from '../array/missing.ts'
-import type { NamedValues } from '../array/source.ts'
 import { isFloat as isFloatType, isNumeric } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { writeJson } from '../core/json.ts'
@@ -118,10 +117,12 @@ function sourceOf(stored: ZarrArray, array: DiskArray, name: string): SourceArra
 const LAYOUT = /^(_ARRAY_DIMENSIONS|_NCProperties|_(NCZARR|nczarr)_.*)$/
 
 /** JSON that no attribute type has is kept as text. */
-const attributeOf = (value: unknown): AttributeValue => attributeOfJson(value) ?? { type: 'string', value: writeJson(value) }
+const attributeOf = (value: unknown, isFloat: boolean): AttributeValue =>
+  attributeOfJson(value, isFloat) ?? { type: 'string', value: writeJson(value) }
 
-function* typed(attrs: NamedValues): Generator<[string, AttributeValue]> {
-  for (const name of attrs.keys()) if (!LAYOUT.test(name)) yield [name, attributeOf(attrs.get(name))]
+function* typed(attrs: TypedValues): Generator<[string, AttributeValue]> {
+  for (const name of attrs.keys())
+    if (!LAYOUT.test(name)) yield [name, attributeOf(attrs.get(name), attrs.isFloat?.(name) === true)]
 }
 
 const wholeNumbers = (list: readonly number[], given: unknown): AttributeValue =>

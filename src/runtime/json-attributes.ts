@@ -1,14 +1,17 @@
 import type { AttributeValue } from '../af/format/footer.ts'
+import { integerAttribute } from '../dataset/cf/integer-attribute.ts'
 
 const isIn64Bits = (value: bigint): boolean => value >= -(2n ** 63n) && value < 2n ** 64n
 const isUnsigned = (value: bigint): boolean => value >= 2n ** 63n
 
 /**
- * A value of JSON as an attribute with a type: numbers are `float64`, integers beyond 2^53 `int64` or
- * `uint64`, lists those of their elements. Undefined for null, objects, lists of other than numbers, texts or
+ * A value of JSON as an attribute with a type: numbers are `float64`, or, unless they are written as floats,
+ * `int32` or `int64`; integers beyond 2^53 are `int64` or `uint64`, lists of those their elements. Undefined for null, objects, lists of other than numbers, texts or
  * booleans alone, and integers beyond 64 bits.
  */
-export function attributeOfJson(value: unknown): AttributeValue | undefined {
+export function attributeOfJson(value: unknown, isFloat: boolean): AttributeValue | undefined {
+  const integers = isFloat ? undefined : integerAttribute(value)
+  if (integers !== undefined) return { ...integers } as AttributeValue
   switch (typeof value) {
     case 'string':
       return { type: 'string', value }

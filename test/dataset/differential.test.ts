@@ -12,8 +12,6 @@ import { runs } from '../support/runs.ts'
 const COUNT = Number(process.env['HYPERSLAB_DIFFERENTIAL'] ?? runs(200))
 /** A new one each time, and that of a run to repeat. */
 const SEED = Number(process.env['HYPERSLAB_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-/** Whether each file is written as well, and opened by xarray again. */
-const IS_WRITTEN = process.env['HYPERSLAB_DIFFERENTIAL_WRITTEN'] === 'true'
 /** A run of 2000 files takes some minutes. */
 const TIMEOUT = 3_600_000
 /** Each with a process of Python of its own. */
@@ -51,7 +49,7 @@ describe.skipIf(peers[0] === undefined)('differential', () => {
       let number = 0
       const property = fc.asyncProperty(specs, async (spec) => {
         const own = join(folder, `${lane}-${number++}`)
-        const differences = await differencesOf(peers[lane]!, spec, own, IS_WRITTEN)
+        const differences = await differencesOf(peers[lane]!, spec, own)
         await rm(own, { recursive: true, force: true })
         if (differences.length > 0) throw new Error(report(spec, differences))
       })

@@ -306,3 +306,25 @@ test('an attribute that is an object of a type and a value stays that object', a
   await long.write({ store, path: 'b.af' })
   expect((await openDataset({ store, path: 'b.af' })).get('t').attrs).toEqual({ inner: '{"big":1152921504606846976}' })
 })
+
+test('integers of Zarr attributes stay integers in a container, and whole floats stay floats', async () => {
+  const store = new MemoryStore()
+  const document = (node_type: string, attributes: string, rest = '') =>
+    store.put(
+      node_type === 'group' ? 'a.zarr/zarr.json' : 'a.zarr/t/zarr.json',
+      new TextEncoder().encode(`{"zarr_format":3,"node_type":"${node_type}","attributes":${attributes}${rest}}`),
+    )
+  const attributes = '{"whole":3,"float":3.0,"integers":[1,2],"floats":[1.0,2.0],"long":1099511627776}'
+  await document('group', attributes)
+  const grid = '"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},"chunk_key_encoding":{"name":"default"}'
+  const rest = `,"shape":[2],"data_type":"int16","fill_value":0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"dimension_names":["x"],${grid}`
+  await document('array', attributes, rest)
+  await (await openDataset({ store, path: 'a.zarr' })).write({ store, path: 'b.af' })
+  const again = await openDataset({ store, path: 'b.af' })
+  await again.write({ store, path: 'c.zarr' })
+  for (const key of ['c.zarr/zarr.json', 'c.zarr/t/zarr.json']) {
+    const info = await store.stat(key)
+    const text = new TextDecoder().decode(await store.getRange(key, 0, info!.size)).replace(/\s/g, '')
+    expect(text, key).toContain(attributes.slice(1, -1))
+  }
+})

@@ -67,7 +67,7 @@ describe('stores as others write them', () => {
     ])
     expect(await tas.max()).toBe(Math.max(...elements(239, 0.25, 240)))
     expect([file.array('height').shape, await file.array('height').get()]).toEqual([[], 2])
-    expect(file.attrs.typed('realization_index')).toEqual({ type: 'float64', value: 1 })
+    expect(file.attrs.typed('realization_index')).toEqual({ type: 'int32', value: 1 })
   })
 
   test('HRRR: names are paths, times keep their moment, halves become floats', async () => {
@@ -115,6 +115,8 @@ test('arrays of every type are what openZarr reads, attributes what JSON has', a
     text: 'a',
     yes: true,
     whole: 3,
+    long: 2 ** 40,
+    integers: [1, -2],
     list: [1, 2.5],
     names: ['a', 'b'],
     none: null,
@@ -141,7 +143,9 @@ test('arrays of every type are what openZarr reads, attributes what JSON has', a
   expect(attributesOf(file.array('bool'))).toEqual({
     text: { type: 'string', value: 'a' },
     yes: { type: 'bool', value: true },
-    whole: { type: 'float64', value: 3 },
+    whole: { type: 'int32', value: 3 },
+    long: { type: 'int64', value: 2n ** 40n },
+    integers: { type: 'int32[]', value: Int32Array.of(1, -2) },
     list: { type: 'float64[]', value: Float64Array.of(1, 2.5) },
     names: { type: 'string[]', value: ['a', 'b'] },
     none: { type: 'string', value: 'null' },

@@ -304,13 +304,8 @@ function compareReadings(stage: string, own: Reading, theirs: Reading, spec: Spe
   return found
 }
 
-/** Runs a file through all stages; what is written and read again only where asked. */
-export async function differencesOf(
-  peer: DifferentialPeer,
-  spec: Spec,
-  folder: string,
-  isWritten: boolean,
-): Promise<Difference[]> {
+/** Runs a file through all stages. */
+export async function differencesOf(peer: DifferentialPeer, spec: Spec, folder: string): Promise<Difference[]> {
   await mkdir(folder, { recursive: true })
   const path = join(folder, spec.form === 'nc' ? 'file.nc' : 'file.zarr')
   const theirs = await peer.make(spec, path)
@@ -327,7 +322,7 @@ export async function differencesOf(
         ({ variable, kind }) => !known.has(variable) && !(kind === 'coordinate' && refused.length > 0),
       ),
     )
-  if (isWritten) found.push(...(await compareWritten(peer, ds, theirs, spec, folder, path)))
+  found.push(...(await compareWritten(peer, ds, theirs, spec, folder, path)))
   return found
 }
 

@@ -3,7 +3,6 @@ import type { Codec, KernelCodec } from '../../codec/codec.ts'
 import type { CodecSet } from '../../codec/registry.ts'
 import type { DType, ScalarOf } from '../../core/dtype.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
-import { isFloatIn } from '../../core/json.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import { eachIndex, showShape, sizeOf } from '../../core/shape.ts'
 import type { Signal } from '../../core/signal.ts'
@@ -136,8 +135,6 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     this.dimensionNames = dimensionNames
     this.fillValue = fillValue as ScalarOf<D> | undefined
     this.attrs = namedAttributes(attrs)
-    // JSON has no types, but the type of a valid range decides whether it bounds packed or unpacked values.
-    Object.defineProperty(this.attrs, 'isFloat', { value: (name: string) => isFloatIn(this.metadata.attrs, name) })
     this.label = label
     this.opened = opened
     this.codecs = codecs

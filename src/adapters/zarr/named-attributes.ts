@@ -1,8 +1,10 @@
-import { floatsIn, markFloats } from '../../core/json.ts'
+import { floatsIn, isFloatIn, markFloats } from '../../core/json.ts'
 
 /** Attributes from JSON by name, with the information which whole numbers are floats. */
 export interface NamedAttributes extends Map<string, unknown> {
   typed(name: string): { readonly type: string; readonly value: unknown } | undefined
+  /** Whether a number, or a list of numbers, is written as floats: JSON has no types, but files that it is copied to do. */
+  isFloat?(name: string): boolean
 }
 
 /**
@@ -14,6 +16,7 @@ export function namedAttributes(attrs: Readonly<Record<string, unknown>>): Named
   const typed = (name: string) => (floatsIn(map).has(name) ? { type: 'float64', value: map.get(name) } : undefined)
   // Not enumerable, so that programs that print the map do not show it.
   Object.defineProperty(map, 'typed', { value: typed })
+  Object.defineProperty(map, 'isFloat', { value: (name: string) => isFloatIn(map, name, map.get(name)) })
   replaceAttributes(map, attrs)
   return map as NamedAttributes
 }

@@ -1,5 +1,4 @@
 import {
-  checkDType,
   type DType,
   elementBytes,
   type FixedDType,
@@ -13,6 +12,7 @@ import {
   toElement,
 } from '../../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import { quoted } from '../../core/quoted.ts'
 import { type Element, missingElements } from '../missing.ts'
 import type { BlockSource, PartStats } from '../source.ts'
 import type { Convert } from './converted.ts'
@@ -29,10 +29,13 @@ import { elementwise } from './elementwise.ts'
 export function astype<D extends DType>(source: BlockSource, dtype: D): BlockSource<D> {
   const from = source.dtype
   if (from === (dtype as DType)) return source as BlockSource as BlockSource<D>
-  checkDType(dtype)
-  const castable = (each: DType): boolean => isFixed(each) && each !== 'timestamp_ns'
+  const castable = (each: DType): boolean => typeof each === 'string' && isFixed(each) && each !== 'timestamp_ns'
   if (!castable(from) || !castable(dtype))
-    throw new HyperslabError('UnsupportedError', `${from} values do not become ${dtype}`, { actual: dtype, expected: from })
+    throw new HyperslabError(
+      'UnsupportedError',
+      `${from} values do not become ${typeof dtype === 'string' ? dtype : quoted(dtype)}`,
+      { actual: dtype, expected: from },
+    )
   const forth = casting(from, dtype)
   // Values that the type cannot hold are refused where they are read.
   const cast = (element: Element): readonly ScalarOf<D>[] => {

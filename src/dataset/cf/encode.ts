@@ -23,6 +23,7 @@ import { NAT, showInstant, unitsSince } from '../time/instant.ts'
 import { parseTimeUnits, type TimeUnits } from '../time/units.ts'
 import type { Variable } from '../variable.ts'
 import { missingTold, PACKING, storedAs, timeUnitsOf } from './decode.ts'
+import { integerAttribute } from './integer-attribute.ts'
 
 /** The way a variable is stored, in xarray's words; values are stored as they are where nothing is said. */
 export interface VariableEncoding {
@@ -295,6 +296,13 @@ function packerOf(packing: Packing): (value: number | bigint, from: unknown) => 
   }
 }
 
+/** Returns an attribute with the type that it is stored with. Integers of JSON stay integers. */
+export function storedAttribute(attrs: Attrs, name: string): unknown {
+  const value = attrs[name]
+  const typed = typedAttribute(attrs, name)
+  return typed ?? (isWrittenAsFloat(attrs, name) === false ? integerAttribute(value) : undefined) ?? value
+}
+
 /** The attributes that say how a variable is stored, beside its own. */
 function attributesOf(
   variable: Variable,
@@ -304,7 +312,7 @@ function attributesOf(
 ): Map<string, unknown> {
   const { array, attrs, encoding: own } = variable
   const { dtype } = packing
-  const all = new Map<string, unknown>(Object.keys(attrs).map((key) => [key, typedAttribute(attrs, key) ?? attrs[key]]))
+  const all = new Map<string, unknown>(Object.keys(attrs).map((key) => [key, storedAttribute(attrs, key)]))
   if (array.dtype === 'bool' && dtype !== 'bool') all.set('dtype', 'bool')
   for (const key of ['units', 'calendar']) if (encoding[key] !== undefined) all.set(key, encoding[key])
   const implied = impliedTimes(variable, encoding)

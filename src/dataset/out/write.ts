@@ -13,9 +13,9 @@ import {
 } from '../../runtime/import-arrays.ts'
 import type { Location } from '../../runtime/location.ts'
 import { labelOf } from '../../runtime/place-names.ts'
-import { type Attrs, attributeText, typedAttribute } from '../attributes.ts'
+import { type Attrs, attributeText } from '../attributes.ts'
 import { BOUNDS } from '../cf/bounds.ts'
-import { type EncodedVariable, encodeVariable, storedTimes, type VariableEncoding } from '../cf/encode.ts'
+import { type EncodedVariable, encodeVariable, storedAttribute, storedTimes, type VariableEncoding } from '../cf/encode.ts'
 import type { Coords } from '../coords.ts'
 import { originalDims } from '../repeated-dims.ts'
 import type { Variable } from '../variable.ts'
@@ -169,7 +169,7 @@ export function encodedParts(parts: WrittenParts, encoding: NonNullable<WriteDat
       attributes: new Map([...encoded.attrs, ...attributeOf('coordinates', names.of.get(variable))]),
     }
   })
-  const own = Object.keys(parts.attrs).map((name) => [name, typedAttribute(parts.attrs, name) ?? parts.attrs[name]] as const)
+  const own = Object.keys(parts.attrs).map((name) => [name, storedAttribute(parts.attrs, name)] as const)
   const attributes = new Map([...own.filter(([name]) => name !== 'coordinates'), ...attributeOf('coordinates', names.global)])
   return { attributes, arrays }
 }
