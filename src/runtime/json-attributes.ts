@@ -5,9 +5,10 @@ const isIn64Bits = (value: bigint): boolean => value >= -(2n ** 63n) && value < 
 const isUnsigned = (value: bigint): boolean => value >= 2n ** 63n
 
 /**
- * A value of JSON as an attribute with a type: numbers are `float64`, or, unless they are written as floats,
- * `int32` or `int64`; integers beyond 2^53 are `int64` or `uint64`, lists of those their elements. Undefined for null, objects, lists of other than numbers, texts or
- * booleans alone, and integers beyond 64 bits.
+ * Returns a value of JSON as an attribute with a type. Numbers that are written as floats are `float64`.
+ * Other whole numbers are `int32` or `int64`, and beyond 2^53 `int64` or `uint64`. Lists have the type of
+ * their elements. Returns undefined for null, objects, integers beyond 64 bits, and lists of anything but
+ * numbers, texts or booleans alone.
  */
 export function attributeOfJson(value: unknown, isFloat: boolean): AttributeValue | undefined {
   const integers = isFloat ? undefined : integerAttribute(value)

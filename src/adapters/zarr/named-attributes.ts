@@ -3,7 +3,9 @@ import { floatsIn, isFloatIn, markFloats } from '../../core/json.ts'
 /** Attributes from JSON by name, with the information which whole numbers are floats. */
 export interface NamedAttributes extends Map<string, unknown> {
   typed(name: string): { readonly type: string; readonly value: unknown } | undefined
-  /** Whether a number, or a list of numbers, is written as floats: JSON has no types, but files that it is copied to do. */
+  /**
+   * Whether a number, or a list of numbers, is written as floats. JSON has no types, but other formats do.
+   */
   isFloat?(name: string): boolean
 }
 
