@@ -20,3 +20,19 @@ export function withoutSlashes(path: string): string {
   while (path[start] === '/') start++
   return withoutEndings(path.slice(start), '/')
 }
+
+/**
+ * Compares two texts by their code points, which is the order of their UTF-8 bytes. The operator `<` compares
+ * UTF-16 units, and has characters beyond U+FFFF before those from U+E000 on.
+ */
+export function compareCodePoints(a: string, b: string): number {
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)]
+    if (x !== y) return rank(x) - rank(y)
+  }
+  return a.length - b.length
+}
+
+/** Moves the units of surrogate pairs behind all others. */
+const rank = (unit: number): number => (unit >= 0xe000 ? unit - 0x800 : unit >= 0xd800 ? unit + 0x2000 : unit)

@@ -134,9 +134,12 @@ function sorted(keys: readonly number[], values: readonly number[]): Pair[] {
   return keys.map((key, index) => ({ key, value: values[index]! })).sort((a, b) => a.key - b.key)
 }
 
-/** What follows the blocks in a file: payload and trailer. */
-export function encodeFooterFile(footer: Footer): Uint8Array {
-  return withTrailer(encodeFooter(footer), FOOTER_MAGIC)
+/**
+ * What follows the blocks in a file: payload and trailer.
+ * @param encode writes the payload. Default: in footer version 4 or 5
+ */
+export function encodeFooterFile(footer: Footer, encode: (footer: Footer) => Uint8Array = encodeFooter): Uint8Array {
+  return withTrailer(encode(footer), FOOTER_MAGIC)
 }
 
 /** The mirror of {@link readTrailer}: a payload with its trailer, the end of a file. */

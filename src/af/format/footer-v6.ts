@@ -28,7 +28,7 @@ import { type FillValue, fillValueLayout, type StatValue } from './footer-values
  * share. Statistics are stored beside the arrays.
  */
 
-type PooledValue = { type: 'string'; value: number } | { type: 'string[]'; value: Uint32Array } | AttributeValue
+export type PooledValue = { type: 'string'; value: number } | { type: 'string[]'; value: Uint32Array } | AttributeValue
 
 /** 24 bytes. Strings are indices into the pool: a single one at +4, a list at +8. */
 const pooledValueLayout = union('attribute value', 'type', {
@@ -60,11 +60,11 @@ const arrayLayout: Archived<ArrayMeta> = {
       return rethrowWithin(error, { array: name })
     }
   },
-  form: ['array'],
+  form: ['array', beforeChunks, afterChunks],
 }
 
 /** 72 bytes: +0 version | +8 blocks | +24 strings | +40 values | +56 arrays */
-const rootLayout = struct({
+export const rootLayout6 = struct({
   version: uint32,
   blocks: vec(blockLayout),
   strings: vec(string),
@@ -80,7 +80,7 @@ const rootLayout = struct({
  * @throws FormatError when the bytes are not a footer; names the array or block and the numbers
  */
 export function readFooter6(payload: Uint8Array, dataBytes: number, typeDepth?: number, report: FooterReport = raise): Footer {
-  const { blocks, strings, values, arrays } = unarchive('footer', rootLayout, payload, typeDepth)
+  const { blocks, strings, values, arrays } = unarchive('footer', rootLayout6, payload, typeDepth)
   const attributeValues = values.map((value, index) => withStrings(value, strings, index))
   const footer: Footer = {
     version: 6,
@@ -158,7 +158,8 @@ function checkShapes({ shape, chunkShape, dimensionNames }: ArrayMeta, wrong: Wr
   if (dimensionNames.length === 0 && rank > 0) wrong(`${rank} axes, but 0 dimension names`, 0, rank)
   const axis = chunkShape.findIndex((length, axis) => length === 0 && shape[axis] === 0)
   if (axis >= 0) wrong(`axis ${axis} has chunks of length 0, expected 1 or more`, 0)
-  return chunkShape.length === rank && chunkShape.every((length) => length > 0) && Number.isSafeInteger(sizeOf(shape))
+  const isCountable = [shape, chunkShape].every((lengths) => Number.isSafeInteger(sizeOf(lengths)))
+  return chunkShape.length === rank && chunkShape.every((length) => length > 0) && isCountable
 }
 
 /**

@@ -254,6 +254,8 @@ type Wrong = (text: string, actual: unknown, expected?: unknown, axis?: number) 
 function checkShapes({ shape, chunkShape, dimensionNames }: ArrayMeta, wrong: Wrong): void {
   const rank = shape.length
   if (!Number.isSafeInteger(sizeOf(shape))) wrong(`shape ${showShape(shape)} has more than 2^53 elements`, shape)
+  if (!Number.isSafeInteger(sizeOf(chunkShape)))
+    wrong(`chunk shape ${showShape(chunkShape)} has more than 2^53 elements`, chunkShape)
   if (chunkShape.length !== rank) wrong(`shape ${showShape(shape)}, but chunk shape ${showShape(chunkShape)}`, chunkShape, rank)
   if (dimensionNames.length !== rank && dimensionNames.length !== 0) {
     wrong(`${rank} axes, but ${dimensionNames.length} dimension names`, dimensionNames, rank)

@@ -1,3 +1,4 @@
+import { attributeKey } from '../format/attribute-key.ts'
 import type { AttributePairs, AttributeValue, Footer } from '../format/footer.ts'
 import type { AttributeMap } from './attributes.ts'
 
@@ -61,19 +62,3 @@ function intern<T>(index: Map<string, number>, list: T[], key: string, item: T):
 const longest = <T>(lists: readonly T[][]): T[] => lists.reduce((a, b) => (b.length > a.length ? b : a), [])
 
 const isPrefix = (list: readonly string[], of: readonly string[]): boolean => list.every((item, i) => item === of[i])
-
-/** True for values equal down to the bits of their floats, which is when dictionaries hold them once. */
-const attributeKey = ({ type, value, ...rest }: AttributeValue & { bits?: number | bigint }): string => {
-  const parts = typeof value === 'object' && !Array.isArray(value) ? [...value] : value
-  const text = (part: unknown): unknown =>
-    typeof part === 'bigint'
-      ? `${part}n`
-      : part instanceof Uint8Array
-        ? [...part]
-        : Object.is(part, -0)
-          ? '-0'
-          : typeof part === 'number'
-            ? String(part)
-            : part
-  return JSON.stringify([type, Array.isArray(parts) ? parts.map(text) : text(parts), text(rest.bits)])
-}
