@@ -6,6 +6,7 @@ import { type ErrorDetails, HyperslabError, isHyperslabError, rethrowWithin, wit
 import { counted, Printable } from '../core/inspect.ts'
 import { checkOptions, checkValue } from '../core/options.ts'
 import type { IoStats } from '../engine/block-fetcher.ts'
+import type { BlockReader } from '../engine/block-reader.ts'
 import { STORE_CHECKS, type Store, type StoreOptions } from '../store/store.ts'
 import { FileArray } from './file-array.ts'
 import { type ArrayOptions, isNested } from './format/definition.ts'
@@ -235,6 +236,18 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
         version: layer.footer.version,
       }
     })
+  }
+
+  /**
+   * @internal Arrays as they are committed, and what reads their blocks.
+   * @throws InvalidArgumentError while changes are pending
+   */
+  get stored(): { readonly states: readonly ArrayState[]; readonly blocks: BlockReader } {
+    const { states, blocks, changed } = this.#copy
+    this.#copy.checkOpen()
+    if (!changed) return { states: [...states.values()], blocks }
+    const text = 'changes are pending, which a copy would not have: flush them first'
+    throw new HyperslabError('InvalidArgumentError', text, { file: this.location })
   }
 
   /** The blocks that were fetched so far, and their bytes as stored. */

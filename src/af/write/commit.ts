@@ -14,7 +14,7 @@ import { Dictionary } from '../layers/dictionary.ts'
 import { Layer } from '../layers/layer.ts'
 import { Stack } from '../layers/stack.ts'
 import type { BlockPacker, PackedBlocks } from './packer.ts'
-import { seal } from './seal.ts'
+import { type Sealed, seal } from './seal.ts'
 
 /** The chunks of one array that go into a layer, by number. */
 export interface LayerArray {
@@ -66,13 +66,34 @@ export async function publishLayer(
   const { footer: plain, redefined } = footerOf(contents, blocks)
   const marks = [encodeIdentity({ ...contents.identity, redefined })]
   if (contents.arrays.some(hasShapes)) marks.push(RESIZED_CODEC)
-  const { footer, tail, footerBytes, crcs } = seal(
-    plain,
-    extras ? { tables: tablesOf(contents, plain), ...packed } : undefined,
-    marks,
-  )
-  checkFooterBytes(besides + footerBytes, limits, store.describe(contents.base))
+  const sealed = seal(plain, extras ? { tables: tablesOf(contents.arrays, plain), ...packed } : undefined, marks)
+  checkFooterBytes(besides + sealed.footerBytes, limits, store.describe(contents.base))
   const { id } = contents.identity
+  return publishSealed({ store, key, number: contents.number }, sealed, stage, { id, condition, limits, before })
+}
+
+/** A file of a container that gets its name. */
+interface Published {
+  readonly store: Store
+  readonly key: string
+  readonly number: number
+}
+
+/**
+ * Publishes the blocks in a stage with what follows them.
+ * @param id by which the file is known again, if the answer of the server is lost; undefined if it has none
+ */
+export async function publishSealed(
+  { store, key, number }: Published,
+  { footer, tail, footerBytes, crcs }: Sealed,
+  stage: Pick<Stage, 'publish' | 'prepare'>,
+  {
+    id,
+    condition,
+    limits,
+    before,
+  }: Pick<PublishOptions, 'condition' | 'limits' | 'before'> & { readonly id: string | undefined },
+): Promise<Layer> {
   if (before !== undefined) {
     for (const outcome of await Promise.allSettled([before(), stage.prepare?.(key, tail)])) {
       if (outcome.status === 'rejected') throw outcome.reason
@@ -85,14 +106,15 @@ export async function publishLayer(
     // Published, but perhaps not for good: what is not durable is not acknowledged.
     if (isHyperslabError(error) && error.details.published !== undefined) throw error
     // The answer may be what failed, or the conflict may be with a request of our own whose answer was lost.
-    const there = await openOwn(store, key, contents.number, limits, id)
+    const there = id === undefined ? undefined : await openOwn(store, key, number, limits, id)
     if (there === undefined) throw error
     info = there.info
   }
-  return new Layer(store, key, contents.number, info, footer, { footerBytes, limits, crcs })
+  return new Layer(store, key, number, info, footer, { footerBytes, limits, crcs })
 }
 
-function checkFooterBytes(bytes: number, { footerBytes: most }: Required<Limits>, file: string): void {
+/** @throws TooLargeError when readers would refuse the container for its footers */
+export function checkFooterBytes(bytes: number, { footerBytes: most }: Required<Limits>, file: string): void {
   if (bytes <= most) return
   const text = `the footers of its files would have ${bytes} bytes, more than limits.footerBytes, ${most}, with which nobody could open it; nothing was written, and changes are kept: compact the container, or raise the limit here and wherever it is read`
   throw new HyperslabError('TooLargeError', text, { file, actual: bytes, expected: most, limit: 'limits.footerBytes' })
@@ -145,7 +167,7 @@ const hasShapes = ({ state: { entries, definition } }: LayerArray): boolean =>
   entries.some(({ meta }) => !sameShape(meta.shape, definition.shape))
 
 /** Statistics of the chunks of each array for which those of all are known, by its index in the footer. */
-function tablesOf({ arrays }: LayerContents, footer: Footer): Map<number, ChunkStatsTable> {
+export function tablesOf(arrays: readonly LayerArray[], footer: Footer): Map<number, ChunkStatsTable> {
   const tables = new Map<number, ChunkStatsTable>()
   const first = footer.arrays.length - arrays.length
   for (const [i, { state, chunks }] of arrays.entries()) {
@@ -170,7 +192,7 @@ function footerOf(
     ...metaOf(state.definition, false),
     chunks: chunkTable(
       state.grid.shape.length,
-      [...chunks].map(([chunk, pending]) => rowOf(state, chunk, pending)),
+      [...chunks].map(([chunk, pending]) => chunkRowOf(state, chunk, pending)),
     ),
     attributes: dictionary.add(state.attributes),
   }))
@@ -187,7 +209,7 @@ function footerOf(
   return { footer, redefined }
 }
 
-function metaOf({ name, dtype, shape, chunkShape, dimensionNames, fillValue }: Definition, deleted: boolean): ArrayMeta {
+export function metaOf({ name, dtype, shape, chunkShape, dimensionNames, fillValue }: Definition, deleted: boolean): ArrayMeta {
   return {
     name,
     dtype,
@@ -201,7 +223,7 @@ function metaOf({ name, dtype, shape, chunkShape, dimensionNames, fillValue }: D
   }
 }
 
-function rowOf({ grid }: ArrayState, number: number, { address }: PendingChunk): ChunkRow {
+export function chunkRowOf({ grid }: ArrayState, number: number, { address }: PendingChunk): ChunkRow {
   const { block, offset, size } = address!
   return { coord: grid.index(number), blockId: block.id, offset, size }
 }

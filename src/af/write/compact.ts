@@ -4,6 +4,7 @@ import { type BlockRef, type ChunkAddress, chunkView } from '../../engine/block.
 import type { BlockReader } from '../../engine/block-reader.ts'
 import { unlessDamaged } from '../../engine/segment-reads.ts'
 import { withArena } from '../../kernels/arena.ts'
+import { isNested } from '../format/definition.ts'
 import { type ArrayState, PendingChunk } from '../layers/array-state.ts'
 import { measure, visitBlocks } from '../layers/chunk-stats.ts'
 import { loadStats } from '../layers/load-stats.ts'
@@ -86,12 +87,16 @@ function isWhole({ uncompressedBytes }: BlockRef, run: readonly Moved[]): boolea
   return end === uncompressedBytes
 }
 
+/** Chunks of nested types have no statistics. */
+const lacksStats = ({ chunkStats, definition }: ArrayState, number: number): boolean =>
+  !chunkStats.has(number) && !isNested(definition)
+
 /**
  * Decodes a block that is taken over where something is not known of it: statistics of its chunks, or whether
  * it is damaged.
  */
 async function look(state: ArrayState, block: BlockRef, run: readonly Moved[], blocks: BlockReader): Promise<void> {
-  const unknown = (number: number): boolean => !state.chunkStats.has(number)
+  const unknown = (number: number): boolean => lacksStats(state, number)
   if (block.crc !== undefined && !run.some(({ number }) => unknown(number))) return
   await visitBlocks(blocks, [[block, run]], (arena, { number }, bytes) => {
     if (unknown(number)) measure(arena, state, number, bytes)
@@ -108,7 +113,7 @@ async function repack(
   const copies = new Map<number, Uint8Array>()
   await visitBlocks(blocks, [[block, run]], (arena, { number }, bytes) => {
     copies.set(number, new Uint8Array(chunkView(arena, bytes)))
-    if (!state.chunkStats.has(number)) withArena((inner) => measure(inner, state, number, bytes))
+    if (lacksStats(state, number)) withArena((inner) => measure(inner, state, number, bytes))
   })
   for (const { number, chunk } of run) await packer.put(chunk, copies.get(number)!)
 }

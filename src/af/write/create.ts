@@ -18,6 +18,11 @@ const CHECKS: Checks<CreateOptions> = { ...FILE_CHECKS, overwrite: 'boolean' }
 export function checkCreate(store: Store, paths: Paths, options: CreateOptions): void {
   checkOptions('create', options, CHECKS)
   checkName(paths)
+  checkWrites(store)
+}
+
+/** @throws ReadOnlyError for a store in which no container can be written */
+export function checkWrites(store: Store): void {
   if (!canWrite(store)) throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
 }
 
@@ -124,9 +129,9 @@ const publishBase = (
 }
 
 /** @throws AlreadyExistsError where another writer was faster */
-export async function orAlreadyThere(publish: () => Promise<unknown>): Promise<void> {
+export async function orAlreadyThere<T>(publish: () => Promise<T>): Promise<T> {
   try {
-    await publish()
+    return await publish()
   } catch (error) {
     if (isConflict(error)) throw alreadyThere('another writer has created the file first', [], error)
     throw error
@@ -183,7 +188,7 @@ export interface Replaced {
   readonly etag: string | undefined
 }
 
-const replacedMeanwhile = (file: string): HyperslabError => {
+export const replacedMeanwhile = (file: string): HyperslabError => {
   const text = 'another process has replaced or changed this container meanwhile; run the command once more to replace that'
   return new HyperslabError('ConflictError', text, { file })
 }

@@ -1,5 +1,5 @@
 import { attempt, decodeWith, inKernel } from '../../codec/codec.ts'
-import { lz4 } from '../../codec/lz4.ts'
+import { lz4, PREFIX_BYTES } from '../../codec/lz4.ts'
 import { cutSegments, encodeLz4, encodeSegments } from '../../codec/lz4-encode.ts'
 import type { Segment } from '../../codec/lz4-segments.ts'
 import { none } from '../../codec/none.ts'
@@ -142,8 +142,9 @@ export class BlockPacker implements BlockOrigin {
     chunks: readonly { chunk: PendingChunk; address: ChunkAddress }[],
     segments?: readonly Segment[],
   ): Promise<void> {
-    const bytes = await block.origin.read(block.fileOffset, block.compressedBytes)
-    checkStoredBytes(block, bytes)
+    const stored = await block.origin.read(block.fileOffset, block.compressedBytes)
+    checkStoredBytes(block, stored)
+    const { bytes, crc } = withSizeInFront(block, stored)
     await this.settle(0)
     const checkedSegments =
       block.codec === 'none'
@@ -153,7 +154,7 @@ export class BlockPacker implements BlockOrigin {
             this.#options.segmentBytes,
           )
         : undefined
-    const own = await this.#append({ ...block, bytes, segments, checkedSegments })
+    const own = await this.#append({ ...block, bytes, crc, segments, checkedSegments })
     for (const { chunk, address } of chunks) chunk.address = { ...address, block: own }
     this.#blocks.set(own, new Set(chunks.map(({ chunk }) => chunk)))
   }
@@ -373,6 +374,22 @@ export class BlockPacker implements BlockOrigin {
       })
     })
   }
+}
+
+/**
+ * Returns a block as it is to be stored. LZ4 blocks begin with their size, which readers of footer version 6
+ * rely on, and other programs may have got wrong where nothing else reads it.
+ */
+function withSizeInFront(
+  { codec, uncompressedBytes, crc }: BlockRef,
+  stored: Uint8Array,
+): { readonly bytes: Uint8Array; readonly crc: number | undefined } {
+  const sizeIn = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView => new DataView(buffer, byteOffset, byteLength)
+  if (codec !== 'lz4' || stored.length < PREFIX_BYTES || sizeIn(stored).getUint32(0, true) === uncompressedBytes)
+    return { bytes: stored, crc }
+  const bytes = new Uint8Array(stored)
+  sizeIn(bytes).setUint32(0, uncompressedBytes, true)
+  return { bytes, crc: undefined }
 }
 
 /** The segments of a block that is not compressed, of chunks of those sizes. */

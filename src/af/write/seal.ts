@@ -3,7 +3,7 @@ import { joinBytes } from '../../core/bytes.ts'
 import type { CheckedSegment } from '../../engine/segment-checksums.ts'
 import { crc32cOf } from '../../kernels/crc32c.ts'
 import { type ChunkStatsTable, encodeChunkStats } from '../format/chunk-stats-table.ts'
-import { encodeChecksums, encodeFooterFile } from '../format/encode.ts'
+import { encodeChecksums, encodeFooter, encodeFooterFile } from '../format/encode.ts'
 import { CHECKSUM_CODEC, checksumBytes, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from '../format/extras.ts'
 import type { BlockMeta, Footer } from '../format/footer.ts'
 import { TRAILER_BYTES } from '../format/footer-trailer.ts'
@@ -30,8 +30,27 @@ export interface Extras {
   readonly crcs: readonly number[]
 }
 
-/** @param marks codec names of empty blocks, which say something of the file as a whole */
-export function seal(footer: Footer, extras: Extras | undefined, marks: readonly string[]): Sealed {
+/** A version of footers, as it is written. */
+export interface SealedVersion {
+  /** Writes the payload. */
+  readonly encode: (footer: Footer) => Uint8Array
+  /** Bytes of a block that is there for its name alone. */
+  readonly markBytes: number
+}
+
+/** Version 5, whose blocks may be empty. */
+const VERSION_5: SealedVersion = { encode: encodeFooter, markBytes: 0 }
+
+/**
+ * @param marks codec names of blocks without data, which say something of the file as a whole
+ * @param version of the footer. Default: 5
+ */
+export function seal(
+  footer: Footer,
+  extras: Extras | undefined,
+  marks: readonly string[],
+  { encode, markBytes }: SealedVersion = VERSION_5,
+): Sealed {
   const crcs = [...(extras?.crcs ?? [])]
   const blocks = [...footer.blocks]
   const last = blocks.at(-1)
@@ -41,27 +60,24 @@ export function seal(footer: Footer, extras: Extras | undefined, marks: readonly
     blocks.push(block)
     end += bytes
   }
-  for (const mark of marks) {
-    add(mark, 0)
-    crcs.push(crc32cOf(new Uint8Array()))
-  }
-  if (extras === undefined) {
-    const marked = { ...footer, blocks }
-    const tail = encodeFooterFile(marked)
-    return { footer: marked, tail, footerBytes: tail.length - TRAILER_BYTES, crcs: [] }
-  }
   const parts: Uint8Array[] = []
   const put = (codec: string, bytes: Uint8Array): void => {
     add(codec, bytes.length)
     crcs.push(crc32cOf(bytes))
     parts.push(bytes)
   }
+  for (const mark of marks) put(mark, new Uint8Array(markBytes))
+  if (extras === undefined) {
+    const marked = { ...footer, blocks }
+    const encoded = encodeFooterFile(marked, encode)
+    return { footer: marked, tail: joinBytes([...parts, encoded]), footerBytes: encoded.length - TRAILER_BYTES, crcs: [] }
+  }
   if (extras.tables.size > 0) put(STATS_CODEC, encodeChunkStats(extras.tables))
   if (extras.segments.size > 0) put(SEGMENTS_CODEC, encodeSegmentTable(extras.segments))
   if (extras.checkedSegments.size > 0) put(SEGMENT_CHECKSUMS_CODEC, encodeSegmentChecksums(extras.checkedSegments))
   add(CHECKSUM_CODEC, checksumBytes(crcs.length))
   const whole = { ...footer, blocks }
-  const encoded = encodeFooterFile(whole)
+  const encoded = encodeFooterFile(whole, encode)
   const footerBytes = encoded.length - TRAILER_BYTES
   const footerCrc = crc32cOf(encoded.subarray(0, footerBytes))
   const checksums = encodeChecksums({ footer: footerCrc, blocks: Uint32Array.from(crcs) })

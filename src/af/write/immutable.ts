@@ -1,0 +1,273 @@
+import type { Progress } from '../../array/transfers.ts'
+import type { DType } from '../../core/dtype.ts'
+import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import { chunkView } from '../../engine/block.ts'
+import type { BlockReader } from '../../engine/block-reader.ts'
+import type { PublishCondition } from '../../store/store.ts'
+import type { ArrayStats } from '../format/array-stats.ts'
+import { gridFor, isNested } from '../format/definition.ts'
+import { chunkTable, encodeIdentity, randomId } from '../format/encode.ts'
+import { encodeFooter6 } from '../format/encode-v6.ts'
+import type { ArrayMeta, BlockMeta, Footer } from '../format/footer.ts'
+import { TRAILER_BYTES } from '../format/footer-trailer.ts'
+import { readFooter6 } from '../format/footer-v6.ts'
+import type { ArrayState } from '../layers/array-state.ts'
+import { measure, visitBlocks } from '../layers/chunk-stats.ts'
+import { Dictionary } from '../layers/dictionary.ts'
+import type { Layer } from '../layers/layer.ts'
+import { listSidecars } from '../layers/listed.ts'
+import { knownStats } from '../layers/null-value.ts'
+import { combine, haveNaN } from '../layers/statistics.ts'
+import {
+  checkFooterBytes,
+  chunkRowOf,
+  type LayerArray,
+  metaOf,
+  type Packed,
+  publishLayer,
+  publishSealed,
+  tablesOf,
+} from './commit.ts'
+import { compactInto } from './compact.ts'
+import { type ContainerFiles, conditionsOf, newPacker } from './container-files.ts'
+import { orAlreadyThere, type Replaced, replacedMeanwhile } from './create.ts'
+import { type Sealed, seal } from './seal.ts'
+
+/** Blocks of footer version 6 are never empty. */
+const MARK_BYTES = 1
+
+/** Arrays of a container, and what reads their blocks. */
+export interface StoredArrays {
+  readonly states: readonly ArrayState[]
+  readonly blocks: BlockReader
+}
+
+/** Options of copying arrays as they are stored. */
+export interface StoredCopyOptions {
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+}
+
+/**
+ * Checks that no file of a container with layers lies beside a place. A file of footer version 6 has none,
+ * and other readers would take them for parts of it.
+ * @throws AlreadyExistsError
+ */
+export async function checkAlone({ store, paths }: Pick<ContainerFiles, 'store' | 'paths'>): Promise<void> {
+  const beside = (await listSidecars(store, paths)).map((number) => paths.sidecar(number))
+  if ((await store.stat(paths.stats)) !== undefined) beside.push(paths.stats)
+  if (beside.length === 0) return
+  const text = `files of a container with layers lie beside it (${beside.join(', ')}), and a file of footer version 6 has none: remove them, or choose another name`
+  throw new HyperslabError('AlreadyExistsError', text, { actual: beside })
+}
+
+/**
+ * Copies arrays as they are stored into a file of footer version 6, a block in memory at a time. Readers see
+ * the whole file or the one before it.
+ * @param replaced the file that may be replaced; undefined if none may exist
+ * @throws AlreadyExistsError when there is a file that is not to be replaced, or files of a container with
+ *   layers lie beside it; ConflictError when its version is not that of `replaced`; UnsupportedError for
+ *   arrays that the version cannot hold
+ */
+export async function copyImmutable(
+  files: ContainerFiles,
+  { states, blocks }: StoredArrays,
+  replaced: Replaced | undefined,
+  { onProgress }: StoredCopyOptions,
+): Promise<Layer> {
+  const packer = newPacker(files)
+  try {
+    const arrays = await compactInto(packer, states, blocks, { recode: files.options.recode, onProgress })
+    const stats: (ArrayStats | null)[] = []
+    for (const array of arrays) stats.push(await statsOf(array, blocks))
+    await checkAlone(files)
+    return await replacing(files, replaced, (condition) =>
+      publishImmutable(files, { arrays, stats, id: randomId() }, packer, condition),
+    )
+  } finally {
+    await packer.discard()
+  }
+}
+
+/** Publishes on condition that what is there is what is replaced. */
+async function replacing(
+  files: ContainerFiles,
+  replaced: Replaced | undefined,
+  publish: (condition: PublishCondition) => Promise<Layer>,
+): Promise<Layer> {
+  const { store, paths } = files
+  if (replaced === undefined) return orAlreadyThere(() => publish({ ifAbsent: true }))
+  const { etag } = replaced
+  if ((await store.stat(paths.base))?.etag !== etag) throw replacedMeanwhile(store.describe(paths.base))
+  if (etag === undefined) return publish({ ifAbsent: true })
+  const { replace } = await conditionsOf(files)
+  return publish(replace ? { ifAbsent: false, ifMatch: etag } : { ifAbsent: false })
+}
+
+/** The contents of a file of footer version 6. */
+export interface ImmutableContents {
+  readonly arrays: readonly LayerArray[]
+  /** Of each array; null where they are not known. */
+  readonly stats: readonly (ArrayStats | null)[]
+  /** By which the file is known again. */
+  readonly id: string
+}
+
+/**
+ * Publishes a file of footer version 6: the blocks that `packer` holds, then what only this package reads, in
+ * blocks that no array refers to, then the footer.
+ * @throws as {@link publishLayer}; UnsupportedError for arrays that the version cannot hold
+ */
+export async function publishImmutable(
+  { store, paths, options }: ContainerFiles,
+  { arrays: given, stats, id }: ImmutableContents,
+  packer: Packed,
+  condition: PublishCondition,
+): Promise<Layer> {
+  const { limits, extras } = options
+  const { stage, blocks, ...packed } = await packer.finish()
+  // Tables of chunks are sorted by coordinates, which is the order of their numbers.
+  const arrays = given.map(({ state, chunks }) => ({ state, chunks: new Map([...chunks].sort(([a], [b]) => a - b)) }))
+  const footer = footerOf(arrays, stats, blocks)
+  const sealed = seal(
+    footer,
+    extras ? { tables: tablesOf(arrays, footer), ...packed } : undefined,
+    extras ? [encodeIdentity({ id, kind: 'base' })] : [],
+    { encode: encodeFooter6, markBytes: MARK_BYTES },
+  )
+  checkFooterBytes(sealed.footerBytes, limits, store.describe(paths.base))
+  checkSealed(sealed, limits.typeDepth)
+  const place = { store, key: paths.base, number: 0 }
+  return publishSealed(place, sealed, stage, { id: extras ? id : undefined, condition, limits })
+}
+
+/**
+ * Reads the footer as every reader will.
+ * @throws UnsupportedError for what readers would refuse
+ */
+function checkSealed({ tail, footerBytes, footer: { blocks } }: Sealed, typeDepth: number): void {
+  const last = blocks.at(-1)
+  const end = tail.length - TRAILER_BYTES
+  try {
+    readFooter6(tail.subarray(end - footerBytes, end), last === undefined ? 0 : last.fileOffset + last.compressedBytes, typeDepth)
+  } catch (error) {
+    if (!isHyperslabError(error, 'FormatError')) throw error
+    const text = `footer version 6 cannot hold this: ${error.message}; nothing was written`
+    throw new HyperslabError('UnsupportedError', text, { ...error.details, cause: error })
+  }
+}
+
+function footerOf(arrays: readonly LayerArray[], stats: readonly (ArrayStats | null)[], blocks: BlockMeta[]): Footer {
+  const dictionary = new Dictionary()
+  const metas = arrays.map(({ state, chunks }, i): ArrayMeta => {
+    const { definition, grid, attributes } = state
+    const { shape, dimensionNames } = definition
+    const rows = [...chunks].map(([number, chunk]) => chunkRowOf(state, number, chunk))
+    return {
+      ...metaOf(definition, false),
+      // Extents of 0, which other programs left on empty axes, are 1 in this version.
+      chunkShape: [...gridFor(definition).chunkShape],
+      // Every axis has a name in this version, which arrays of other programs may lack.
+      dimensionNames: dimensionNames.length === shape.length ? [...dimensionNames] : shape.map((_, axis) => `dim${axis}`),
+      chunks: chunkTable(grid.shape.length, rows),
+      attributes: dictionary.add(attributes),
+      stats: stats[i]!,
+    }
+  })
+  const { keys, values } = dictionary
+  return { version: 6, blocks, arrays: metas, attributeKeys: keys, attributeValues: values, overlayIndex: 0, baseFileHint: '' }
+}
+
+/**
+ * Returns the statistics of an array; null for nested types. Only chunks whose statistics are not known are
+ * read.
+ */
+async function statsOf({ state, chunks }: LayerArray, blocks: BlockReader): Promise<ArrayStats | null> {
+  const { definition } = state
+  if (isNested(definition)) return null
+  for (const number of chunks.keys()) {
+    if (knownStats(state, number) !== undefined) continue
+    const address = state.find(number)!
+    await visitBlocks(blocks, [[address.block, [{ address }]]], (arena, _, bytes) => measure(arena, state, number, bytes))
+  }
+  const known = [...chunks.keys()].map((number) => ({ number, stats: knownStats(state, number)! }))
+  const stats = combine(
+    definition,
+    known.map((each) => each.stats),
+  )
+  if (!haveNaN(stats)) return stats
+  const numbers = known.filter((each) => each.stats.nanCount > 0).map(({ number }) => number)
+  const [lowest, highest] = await nanBounds(state, numbers, blocks)
+  const exact = (bound: ArrayStats['min'], bits: bigint): ArrayStats['min'] =>
+    bound?.kind === 'float' && Number.isNaN(bound.value) ? { ...bound, bits } : bound
+  return { ...stats, min: exact(stats.min, lowest), max: exact(stats.max, highest) }
+}
+
+/**
+ * Returns the bits of the lowest and the highest NaN among some chunks, as float64: statistics of chunks tell
+ * NaNs apart by their signs alone, but the format orders them by their payloads, too.
+ */
+async function nanBounds(state: ArrayState, numbers: readonly number[], blocks: BlockReader): Promise<[bigint, bigint]> {
+  const { kind } = state.definition.dtype
+  const found: bigint[] = []
+  for (const number of numbers) {
+    const address = state.find(number)!
+    await visitBlocks(blocks, [[address.block, [{ address }]]], (arena, _, bytes) => {
+      const nans = nansIn(kind as DType, chunkView(arena, bytes))
+      if (nans !== undefined) found.push(...nans)
+    })
+  }
+  return [
+    found.reduce((a, b) => (totalOrder(b) < totalOrder(a) ? b : a)),
+    found.reduce((a, b) => (totalOrder(b) > totalOrder(a) ? b : a)),
+  ]
+}
+
+/** The lowest and the highest NaN of a chunk. Float32 is compared as it is stored, then widened. */
+function nansIn(dtype: DType, bytes: Uint8Array): [bigint, bigint] | undefined {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const isWide = dtype === 'float64'
+  const width = isWide ? 8 : 4
+  let [lowest, highest]: (bigint | undefined)[] = []
+  for (let at = 0; at < bytes.length; at += width) {
+    if (!Number.isNaN(isWide ? view.getFloat64(at, true) : view.getFloat32(at, true))) continue
+    // The bits of a float32 as the upper ones of 64, so that both widths have one order.
+    const bits = isWide ? view.getBigUint64(at, true) : BigInt(view.getUint32(at, true)) << 32n
+    if (lowest === undefined || totalOrder(bits) < totalOrder(lowest)) lowest = bits
+    if (highest === undefined || totalOrder(bits) > totalOrder(highest)) highest = bits
+  }
+  if (lowest === undefined || highest === undefined) return undefined
+  return isWide ? [lowest, highest] : [widened(lowest), widened(highest)]
+}
+
+/** A NaN of float32, in the upper 32 bits, as float64: its payload moves, and it becomes quiet. */
+function widened(bits: bigint): bigint {
+  const narrow = bits >> 32n
+  return ((narrow >> 31n) << 63n) | 0x7ff8000000000000n | ((narrow & 0x7fffffn) << 29n)
+}
+
+/** IEEE 754's total order of float64, as integers. */
+function totalOrder(bits: bigint): bigint {
+  const signed = BigInt.asIntN(64, bits)
+  return signed < 0n ? signed ^ 0x7fffffffffffffffn : signed
+}
+
+/**
+ * Copies arrays as they are stored into a new container that takes layers.
+ * @throws ConflictError when there is one
+ */
+export async function copyLayered(
+  files: ContainerFiles,
+  { states, blocks }: StoredArrays,
+  { onProgress }: StoredCopyOptions,
+): Promise<Layer> {
+  const { store, paths, options } = files
+  const packer = newPacker(files)
+  try {
+    const arrays = await compactInto(packer, states, blocks, { recode: options.recode, onProgress })
+    const identity = { id: randomId(), kind: 'base' } as const
+    const contents = { number: 0, base: paths.base, arrays, deleted: [], dictionary: new Dictionary(), identity }
+    return await publishLayer(store, paths.base, contents, packer, { ...options, condition: { ifAbsent: true } })
+  } finally {
+    await packer.discard()
+  }
+}
