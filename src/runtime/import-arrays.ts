@@ -7,7 +7,9 @@ import { type CreateOptions, FILE_CHECKS } from '../af/layers/file-options.ts'
 import { listSidecars } from '../af/layers/listed.ts'
 import { Paths } from '../af/layers/paths.ts'
 import { withDefaults } from '../af/settings.ts'
-import { checkFree, checkName, publishCopy, type Replaced } from '../af/write/create.ts'
+import type { ContainerFiles } from '../af/write/container-files.ts'
+import { checkFree, checkName, checkWrites, publishCopy, type Replaced } from '../af/write/create.ts'
+import type { StoredArrays, StoredCopyOptions } from '../af/write/immutable.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { elementwise } from '../array/lazy/elementwise.ts'
 import { missingAs } from '../array/lazy/missing-as.ts'
@@ -34,6 +36,7 @@ import { type Location, resolveLocation } from './location.ts'
 // Named here, because the compiler leaves the endings of files imported beside `await using` as they are.
 const fileReplacement = lazily(() => import('./replace/file.ts'))
 const sourceChecks = lazily(() => import('./replace/apart.ts'))
+const immutableWrites = lazily(() => import('../af/write/immutable.ts'))
 
 export const IMPORT_CHUNK_BYTES = 128 * 1024
 export const DEFAULT_BLOCK_BYTES = 256 * 1024
@@ -60,6 +63,8 @@ export interface SourceArray {
 
 /** What is open of another format, and is to be copied. */
 export interface ImportSource extends AsyncDisposable {
+  /** Arrays of a container, which are copied as they are stored, in place of `arrays`. */
+  readonly stored?: StoredArrays
   /** Attributes of all of it. */
   readonly attributes: TypedAttributes
   /** The arrays that are to be copied. */
@@ -83,6 +88,11 @@ export interface ImportOptions extends Pick<CreateOptions, 'codec' | 'level' | '
   readonly chunkBytes?: number
   /** Size of blocks before compression, the least that is fetched to read a point; 256 KiB by default. */
   readonly blockBytes?: number
+  /**
+   * Whether to write a single file of footer version 6, which is never changed and has no layers. Default: a
+   * container of version 5.
+   */
+  readonly immutable?: boolean
   /** Ends the import when it is aborted. */
   readonly signal?: Signal
   /** Told after every chunk of the copy. */
@@ -108,6 +118,7 @@ export const IMPORT_CHECKS: Checks<ImportOptions> = {
   codecs: FILE_CHECKS.codecs,
   blockBytes: FILE_CHECKS.blockBytes,
   overwrite: 'boolean',
+  immutable: 'boolean',
   variables: 'list of strings',
   chunks: 'plain object',
   chunkBytes: 'integer from 1',
@@ -133,10 +144,13 @@ export async function importArrays(
   const { store, path } = await resolveLocation(target)
   const final = new Paths(path)
   const draft = new Paths(draftName(path.slice(0, -'.af'.length)))
-  const { overwrite = false, signal } = options
+  const { overwrite = false, immutable = false, signal } = options
+  const settings = settingsOf(options)
   const work = async (): Promise<Imported> => {
     const replaced = await within({ file: store.describe(path) }, async (): Promise<Replaced | undefined> => {
       checkName(final)
+      checkWrites(store)
+      if (immutable) await (await immutableWrites()).checkAlone({ store, paths: final })
       if (!overwrite) {
         await checkFree(store, final)
         return undefined
@@ -152,11 +166,11 @@ export async function importArrays(
       await checkSources([...sources, ...localFiles(source.arrays)], { store, path })
     }
     checkChunks(call, source, options)
-    const copied = await copy(source, store, draft.base, options)
+    const files = { store, paths: final, options: await withDefaults(settings) }
+    if (immutable) return copyIntoOne(source, files, draft, replaced, options)
+    const copied = await copyIntoDraft(source, { ...files, paths: draft }, options)
     signal?.throwIfAborted()
-    const warnings = await within({ file: store.describe(path) }, async () =>
-      publishCopy(draft, { store, paths: final, options: await withDefaults({}) }, replaced),
-    )
+    const warnings = await within({ file: store.describe(path) }, () => publishCopy(draft, files, replaced))
     return { ...copied, warnings: [...copied.warnings, ...warnings] }
   }
   const names = (text: string): string => text.replaceAll(store.describe(draft.base), store.describe(path))
@@ -183,15 +197,71 @@ async function settled<T>(work: () => Promise<T>): Promise<{ readonly value: T }
   }
 }
 
-/** @returns what the container holds, and its size */
-async function copy(source: ImportSource, store: Store, path: string, options: ImportOptions): Promise<Imported> {
-  const { codec, level, codecs, blockBytes = DEFAULT_BLOCK_BYTES, signal, onProgress } = options
-  await using file = await ArrayFile.create(store, path, {
-    blockBytes,
-    ...(codec !== undefined && { codec }),
-    ...(level !== undefined && { level }),
-    ...(codecs !== undefined && { codecs }),
+const settingsOf = ({ codec, level, codecs, blockBytes = DEFAULT_BLOCK_BYTES }: ImportOptions): CreateOptions => ({
+  blockBytes,
+  ...(codec !== undefined && { codec }),
+  ...(level !== undefined && { level }),
+  ...(codecs !== undefined && { codecs }),
+})
+
+/** Told of the progress of copying stored arrays, which ends when the copy is aborted. */
+const copying = ({ signal, onProgress }: ImportOptions): { readonly onProgress: (progress: Progress) => void } => ({
+  onProgress: (progress) => {
+    signal?.throwIfAborted()
+    onProgress?.(progress)
+  },
+})
+
+/** @returns what the container under the temporary name holds, and its size */
+async function copyIntoDraft(source: ImportSource, files: ContainerFiles, options: ImportOptions): Promise<Imported> {
+  const { stored } = source
+  if (stored !== undefined) {
+    const { info } = await (await immutableWrites()).copyLayered(files, stored, copying(options))
+    return { arrays: namesIn(stored), bytes: info.size, warnings: source.warnings }
+  }
+  return copy(source, files, options, async (file) => {
+    await file.compact()
+    return file.layers().reduce((sum, { bytes }) => sum + bytes, 0)
   })
+}
+
+/** Writes a file of footer version 6, by way of a draft unless arrays are copied as they are stored. */
+async function copyIntoOne(
+  source: ImportSource,
+  files: ContainerFiles,
+  draft: Paths,
+  replaced: Replaced | undefined,
+  options: ImportOptions,
+): Promise<Imported> {
+  const { store, paths } = files
+  const { copyImmutable } = await immutableWrites()
+  const publish = async (to: ContainerFiles, stored: StoredArrays, how: StoredCopyOptions): Promise<number> => {
+    options.signal?.throwIfAborted()
+    return within({ file: store.describe(paths.base) }, async () => (await copyImmutable(to, stored, replaced, how)).info.size)
+  }
+  const { stored } = source
+  // Blocks of the draft are encoded as they shall be.
+  const asDrafted = { ...files, options: { ...files.options, recode: false } }
+  if (stored === undefined)
+    return copy(source, { ...files, paths: draft }, options, (file) => publish(asDrafted, file.stored, {}))
+  return { arrays: namesIn(stored), bytes: await publish(files, stored, copying(options)), warnings: source.warnings }
+}
+
+const namesIn = ({ states }: StoredArrays): string[] => states.map(({ definition }) => definition.name)
+
+/**
+ * Copies into a container, which it closes at the end.
+ * @param finish takes the container with all arrays flushed, and returns the size of what becomes of it
+ * @returns what the container holds, and its size
+ */
+async function copy(
+  source: ImportSource,
+  { store, paths }: Pick<ContainerFiles, 'store' | 'paths'>,
+  options: ImportOptions,
+  finish: (file: ArrayFile) => Promise<number>,
+): Promise<Imported> {
+  const { signal, onProgress } = options
+  await using file = await ArrayFile.create(store, paths.base, settingsOf(options))
   const { copies, warnings } = defineCopies(file, source, options)
   const total = copies.reduce((sum, { to }) => sum + to.chunks.count, 0)
   let before = 0
@@ -201,8 +271,7 @@ async function copy(source: ImportSource, store: Store, path: string, options: I
     before += to.chunks.count
   }
   await file.flush()
-  await file.compact()
-  const bytes = file.layers().reduce((sum, { bytes }) => sum + bytes, 0)
+  const bytes = await finish(file)
   const arrays = source.arrays.map(({ name }) => name)
   return { arrays, bytes, warnings: [...source.warnings, ...warnings, ...file.warnings()] }
 }

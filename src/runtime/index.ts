@@ -6,7 +6,9 @@
 import { ArrayFile } from '../af/file.ts'
 import type { ArrayTypes, CreateOptions, OpenOptions, Untyped } from '../af/layers/file-options.ts'
 import type { Verification, VerifyOptions } from '../af/verify/verify.ts'
+import type { Imported } from './import-arrays.ts'
 import { checkNotFound, type Location, resolveLocation } from './location.ts'
+import type { ImmutableSource, WriteImmutableOptions } from './write-immutable.ts'
 
 /**
  * Opens a container.
@@ -65,6 +67,30 @@ export async function verify(
   } finally {
     await store.close?.()
   }
+}
+
+/**
+ * Writes a file of footer version 6, which the crate array-format reads from 0.15 on: a single file that is
+ * never changed. It appears when it is complete.
+ * @param source a container, whose chunks and attributes are copied as they are stored; a dataset; or arrays
+ *   by name, each with its options where it shall get others than it has
+ * @throws AlreadyExistsError for a file that exists, unless `overwrite` is set, and if files of a container
+ *   with layers lie beside it; InvalidArgumentError; UnsupportedError for arrays that the version cannot
+ *   hold; ConflictError when another process has written the file meanwhile
+ * @example
+ * await using file = await open('climate.af')
+ * const place = { store: new MemoryStore(), path: 'copy.af' }
+ * const { arrays } = await writeImmutable({ tas: file.array('tas') }, place, { codec: 'zstd' })
+ * console.log(arrays) // [ 'tas' ]
+ * const copy = await open(place)
+ * console.log(copy.layers()[0]?.version) // 6
+ */
+export async function writeImmutable(
+  source: ImmutableSource,
+  location: Location,
+  options?: WriteImmutableOptions,
+): Promise<Imported> {
+  return (await import('./write-immutable.ts')).writeSource(source, location, options)
 }
 
 export type { ArrayFile, LayerInfo } from '../af/file.ts'
@@ -204,4 +230,7 @@ export type {
   WholeOptions,
 } from '../store/store.ts'
 export { type ZipOptions, ZipStore } from '../store/zip/zip.ts'
+export type { Imported } from './import-arrays.ts'
 export type { Location } from './location.ts'
+export type { AttributeValues, ImmutableArray } from './named-arrays.ts'
+export type { ImmutableSource, WriteImmutableOptions, WritesItself } from './write-immutable.ts'

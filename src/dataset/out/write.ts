@@ -24,7 +24,10 @@ export type { Location } from '../../runtime/location.ts'
 
 /** Options of `write`. */
 export interface WriteDatasetOptions
-  extends Pick<ImportOptions, 'codec' | 'level' | 'codecs' | 'overwrite' | 'blockBytes' | 'chunks' | 'signal' | 'onProgress'> {
+  extends Pick<
+    ImportOptions,
+    'codec' | 'level' | 'codecs' | 'overwrite' | 'blockBytes' | 'immutable' | 'chunks' | 'signal' | 'onProgress'
+  > {
   /** The format: that of the name, `.af` or `.zarr`, unless given. */
   readonly format?: 'af' | 'zarr'
   /**
@@ -68,7 +71,7 @@ export interface Written extends Omit<Imported, 'bytes'> {
   readonly unchanged?: boolean
 }
 
-const { codec, level, codecs, overwrite, blockBytes, chunks, signal, onProgress } = IMPORT_CHECKS
+const { codec, level, codecs, overwrite, blockBytes, immutable, chunks, signal, onProgress } = IMPORT_CHECKS
 const CHECKS: Checks<WriteDatasetOptions> = {
   format: ['af', 'zarr'],
   shards: 'plain object',
@@ -82,6 +85,7 @@ const CHECKS: Checks<WriteDatasetOptions> = {
   codecs,
   overwrite,
   blockBytes,
+  immutable,
   signal,
   onProgress,
   encoding: 'plain object',
@@ -119,8 +123,8 @@ export async function writeDataset(parts: WrittenParts, location: Location, opti
   const { attributes, arrays } = encodedParts(parts, encoding)
   const warnings = warningsOf(parts)
   if (format === 'zarr') {
-    const { codecs, blockBytes, ...own } = rest
-    for (const [name, value] of Object.entries({ codecs, blockBytes }))
+    const { codecs, blockBytes, immutable, ...own } = rest
+    for (const [name, value] of Object.entries({ codecs, blockBytes, immutable }))
       if (value !== undefined) throw refused(`${name} is for containers, and this is Zarr`, value)
     const { exportZarr } = await import('../../runtime/export-zarr.ts')
     const isWritten = await exportZarr({ attributes, arrays }, location, { ...own, shards, levels, maxBytes, resume, sources })

@@ -1,0 +1,78 @@
+import { ArrayFile } from '../af/file.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { checkOptions } from '../core/options.ts'
+import { IMPORT_CHECKS, type Imported, type ImportOptions, type ImportSource, importArrays } from './import-arrays.ts'
+import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from './location.ts'
+import { arraysSource, attributesOf } from './named-arrays.ts'
+
+/** The array that carries the attributes of a container, which every copy keeps. */
+const FILE_ARRAY = '__file__'
+
+/** Options that arrays of a container leave no choice for. */
+const OWN_CHUNKS = ['chunks', 'chunkBytes'] as const
+
+/**
+ * Copies the newest state of a container into a new one, of a single file, as it is stored: chunks,
+ * attributes with their types, fill values, axes of length 0. Takes blocks over where they can be. With
+ * options of chunks, arrays are divided anew.
+ * @throws UnknownArrayError; as `open` and `importArrays`
+ */
+export async function importContainer(
+  source: Location,
+  target: Location,
+  { notFound, ...options }: ImportOptions & NotFoundOptions = {},
+): Promise<Imported> {
+  checkOptions('importContainer', options, IMPORT_CHECKS)
+  checkNotFound('importContainer', source, { notFound })
+  const { codecs, signal } = options
+  const opening = { ...(codecs !== undefined && { codecs }), ...(signal !== undefined && { signal }) }
+  const isRechunked = OWN_CHUNKS.some((name) => options[name] !== undefined)
+  const openSource = async () => {
+    const { store, path } = await resolveLocation(source, notFound === undefined ? {} : { notFound })
+    const file = await ArrayFile.open(store, path, opening)
+    return isRechunked ? rechunkedSource(file, options) : storedSource(file, options.variables)
+  }
+  return importArrays('importContainer', openSource, target, options, [source])
+}
+
+/** @throws InvalidArgumentError for options of chunks, which a copy of stored arrays keeps */
+export function checkNoChunks(call: string, options: object): void {
+  for (const name of OWN_CHUNKS) {
+    const given = (options as Record<string, unknown>)[name]
+    if (given === undefined) continue
+    const text = `${call}: ${name}: arrays of a container are copied with the chunks that they have`
+    throw new HyperslabError('InvalidArgumentError', text, { actual: given })
+  }
+}
+
+/** The arrays of a container by way of their elements, which get other chunks. */
+function rechunkedSource(file: ArrayFile, { variables, chunkBytes }: ImportOptions): ImportSource {
+  const entries = (variables ?? file.arrays()).map((name) => [name, file.array(name)] as const)
+  const source = arraysSource('importContainer', entries, attributesOf(file.attrs))
+  const arrays = chunkBytes === undefined ? source.arrays : source.arrays.map((each) => ({ ...each, chunkShape: undefined }))
+  return { ...source, arrays, warnings: file.warnings(), [Symbol.asyncDispose]: () => file.close() }
+}
+
+/**
+ * The arrays of a container as they are stored. Closing the source closes the container.
+ * @param names of the arrays; all when left out
+ * @throws UnknownArrayError
+ */
+export function storedSource(file: ArrayFile, names: readonly string[] | undefined): ImportSource {
+  const { states, blocks } = file.stored
+  const known = new Set(states.map(({ definition }) => definition.name))
+  const missing = names?.find((name) => !known.has(name))
+  if (missing !== undefined) {
+    const text = `there is no array '${missing}'; there are ${file.arrays().join(', ') || 'none'}`
+    throw new HyperslabError('UnknownArrayError', text, { file: file.location, actual: missing, expected: file.arrays() })
+  }
+  const chosen = states.filter(({ definition: { name } }) => names === undefined || name === FILE_ARRAY || names.includes(name))
+  return {
+    attributes: [],
+    arrays: [],
+    dimensions: [],
+    warnings: file.warnings(),
+    stored: { states: chosen, blocks },
+    [Symbol.asyncDispose]: () => file.close(),
+  }
+}

@@ -1,0 +1,93 @@
+import type { PlainAttribute, TypedAttribute } from '../af/layers/attributes.ts'
+import { DiskArray } from '../array/disk-array.ts'
+import { missingAs } from '../array/lazy/missing-as.ts'
+import { type Element, isAnyMissing, missingElements } from '../array/missing.ts'
+import type { NamedValues } from '../array/source.ts'
+import { type ScalarOf, toElement } from '../core/dtype.ts'
+import { invalidArgument } from '../core/errors.ts'
+import { type Checks, checkOptions, checkValue } from '../core/options.ts'
+import { type ImportSource, importOf, type SourceArray, type TypedAttributes } from './import-arrays.ts'
+
+/**
+ * Values of attributes by name, with types where these matter: `{ units: 'K', scale: { type: 'float32',
+ * value: 2 } }`.
+ */
+export type AttributeValues = Readonly<
+  Record<string, PlainAttribute | TypedAttribute | readonly (number | bigint | string | boolean)[]>
+>
+
+/** An array that is written. Each option replaces a property of the array itself. */
+export interface ImmutableArray {
+  /** Source of the elements. */
+  readonly array: DiskArray
+  /** Shape of its chunks. */
+  readonly chunkShape?: readonly number[]
+  /** One for each axis. */
+  readonly dimensionNames?: readonly string[]
+  /** The value of missing elements. */
+  readonly fillValue?: ScalarOf<DiskArray['dtype']>
+  /** Attributes in place of those that the array has. */
+  readonly attributes?: AttributeValues
+}
+
+/** An array, with its options if it has any. */
+export type GivenArray = DiskArray | ImmutableArray
+
+const ARRAY_CHECKS: Checks<ImmutableArray> = {
+  array: 'object',
+  chunkShape: 'list',
+  dimensionNames: 'list of strings',
+  fillValue: 'value',
+  attributes: 'plain object',
+}
+
+/**
+ * Arrays by name as what is copied into a container.
+ * @param call how messages name the function
+ * @param attributes of the container
+ * @throws InvalidArgumentError naming the array
+ */
+export function arraysSource(
+  call: string,
+  entries: readonly (readonly [string, GivenArray])[],
+  attributes: TypedAttributes,
+): ImportSource {
+  const arrays = entries.map(([name, given]) => sourceArray(call, name, given))
+  const dimensions = [...new Set(arrays.flatMap(({ dimensionNames }) => dimensionNames))]
+  return { attributes, arrays, dimensions, warnings: [], async [Symbol.asyncDispose]() {} }
+}
+
+function sourceArray(call: string, name: string, given: GivenArray): SourceArray {
+  checkValue(call, `the array '${name}'`, given, 'object')
+  const wanted: ImmutableArray = given instanceof DiskArray ? { array: given } : given
+  checkOptions(`${call}: '${name}'`, wanted, ARRAY_CHECKS)
+  const { array, chunkShape, dimensionNames, fillValue, attributes } = wanted
+  if (!(array instanceof DiskArray)) invalidArgument(`${call}: '${name}' is no array`, array)
+  for (const [what, list] of Object.entries({ chunkShape, dimensionNames }))
+    if (list !== undefined && list.length !== array.shape.length)
+      invalidArgument(`${call}: '${name}': ${what} has ${list.length} entries for ${array.shape.length} axes`, list)
+  const ofArray = attributes === undefined ? attributesOf(array.attrs) : (Object.entries(attributes) as TypedAttributes)
+  return {
+    name,
+    array: fillValue === undefined ? array : withMissing(array, fillValue),
+    dimensionNames: dimensionNames ?? array.shape.map((_, axis) => array.dimensionNames?.[axis] ?? `dim_${axis}`),
+    chunkShape: chunkShape ?? array.chunks.chunkShape,
+    ...(fillValue !== undefined && { fill: elementOf(array, fillValue) }),
+    attributes: () => ofArray,
+  }
+}
+
+/** Attributes, of formats that have types with these. */
+type MaybeTyped = NamedValues & { readonly typed?: (name: string) => unknown }
+
+/** Attributes with their types, if these are known; JSON that no attribute type has becomes text. */
+export function attributesOf(values: MaybeTyped | undefined): TypedAttributes {
+  const own = Array.from(values?.keys() ?? [], (name) => [name, values!.typed?.(name) ?? values!.get(name)] as const)
+  return importOf({ attributes: new Map(own), arrays: [] }).attributes
+}
+
+const elementOf = ({ dtype }: DiskArray, value: unknown): Element => toElement(dtype, value) as Element
+
+/** The same elements, with another value for those that are missing, if there may be any. */
+const withMissing = (array: DiskArray, fillValue: unknown): DiskArray =>
+  isAnyMissing(missingElements(array.source)) ? new DiskArray(missingAs(array.source, elementOf(array, fillValue))) : array
