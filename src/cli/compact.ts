@@ -1,11 +1,25 @@
 import type { Command } from 'commander'
+import { importContainer } from '../runtime/import-container.ts'
 import { type ArrayFile, open, type Progress } from '../runtime/index.ts'
-import { interruptible } from './failure.ts'
+import { interruptible, oneLine, UsageError } from './failure.ts'
 import { formatAt } from './found.ts'
 import { importFirst } from './netcdf-file.ts'
-import { addCodecOptions, type CodecOptions, checkCodecOptions, type NotFoundOption } from './options.ts'
-import { count, printLines, showBytes, table } from './output.ts'
+import {
+  addCodecOptions,
+  type CodecOptions,
+  checkCodecOptions,
+  immutableOption,
+  type NotFoundOption,
+  notFoundAt,
+} from './options.ts'
+import { count, printError, printLines, showBytes, table } from './output.ts'
 import { progressLine } from './progress.ts'
+
+type Options = CodecOptions &
+  NotFoundOption & { readonly immutable?: boolean; readonly output?: string; readonly overwrite?: boolean }
+
+/** Blocks are as large as those of a compacted container, so that most of them are taken over. */
+const BLOCK_BYTES = 8 * 2 ** 20
 
 export function addCompact(program: Command): void {
   const command = program
@@ -13,10 +27,23 @@ export function addCompact(program: Command): void {
     .description('rewrite a container as a single file, without replaced and deleted data')
     .argument('<file>', 'a container (.af)')
   addCodecOptions(command)
-    .addHelpText('after', '\nExample:\n  $ hyperslab compact climate.af --codec zstd --level 9')
-    .action(async (path: string, options: CodecOptions & NotFoundOption) => {
+    .addOption(immutableOption())
+    .option('-o, --output <file>', 'with --immutable: the file to write (.af); the container stays as it is')
+    .option('--overwrite', 'with --immutable: replace the output if it exists')
+    .addHelpText(
+      'after',
+      `
+Examples
+  $ hyperslab compact climate.af --codec zstd --level 9
+  $ hyperslab compact climate.af --immutable -o sealed.af`,
+    )
+    .action(async (path: string, { immutable = false, output, overwrite = false, ...options }: Options) => {
       checkCodecOptions(options)
+      if (immutable !== (output !== undefined))
+        throw new UsageError('--immutable and --output go together: a file of footer version 6 is written beside the container')
+      if (overwrite && !immutable) throw new UsageError('--overwrite is for --immutable')
       if ((await formatAt(path)) === 'netcdf') throw importFirst(path, 'which has one layer')
+      if (output !== undefined) return seal(path, output, { ...options, overwrite })
       await using file = await open(path, options)
       const before = sizesOf(file)
       const line = progressLine('compacting', 'chunks')
@@ -41,6 +68,27 @@ export function addCompact(program: Command): void {
       const rows = [row('before', before), row('after', after)]
       await printLines([file.location, ...table([{ title: '' }, right(''), right(''), right('')], rows).slice(1)])
     })
+}
+
+/** Writes what a container holds as one file of footer version 6. */
+async function seal(
+  path: string,
+  output: string,
+  { notFound, ...options }: CodecOptions & NotFoundOption & { overwrite: boolean },
+): Promise<void> {
+  const line = progressLine('compacting', 'chunks')
+  const { arrays, bytes, warnings } = await interruptible((signal) =>
+    importContainer(path, output, {
+      ...options,
+      ...notFoundAt(path, notFound === undefined ? {} : { notFound }),
+      blockBytes: BLOCK_BYTES,
+      immutable: true,
+      signal,
+      onProgress: line.update,
+    }),
+  ).finally(line.end)
+  for (const warning of warnings) printError(`warning: ${oneLine(warning)}`)
+  await printLines([`${output}: ${count(arrays.length, 'array')}, ${showBytes(bytes)}`])
 }
 
 interface Sizes {

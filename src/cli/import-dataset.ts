@@ -28,7 +28,8 @@ export async function importDataset(
   isZarr: boolean,
   options: WritingOptions & QueuedOptions & JoinOptions & { readonly blockBytes?: number },
 ): Promise<void> {
-  const { chunks, shards, codec, level, blockBytes, overwrite = false, variables, memory, dim, overlap, gaps, compat } = options
+  const { chunks, shards, codec, level, blockBytes, overwrite = false, immutable, variables, memory } = options
+  const { dim, overlap, gaps, compat } = options
   const join = { ...(dim && { dim }), ...(overlap && { overlap }), ...(gaps && { gaps }), ...(compat && { compat }) }
   const [only, ...others] = inputs
   const dataset = others.length === 0 ? only! : inputs
@@ -41,7 +42,7 @@ export async function importDataset(
     await using ds =
       typeof dataset === 'string' ? await openDataset(dataset, reading) : await openDatasets(dataset, { ...reading, ...join })
     const chosen = variables === undefined ? ds : onlyVariables(ds, variables)
-    const writing = { chunks, shards, codec: codec ?? (isZarr ? undefined : 'lz4'), level, blockBytes, overwrite }
+    const writing = { chunks, shards, codec: codec ?? (isZarr ? undefined : 'lz4'), level, blockBytes, overwrite, immutable }
     const given = Object.fromEntries(Object.entries(writing).filter(([, value]) => value !== undefined))
     if (!isZarr) return await writeArrays('importing', chosen, output, given, signal)
     const names = [...Object.keys(ds.variables), ...Object.keys(ds.coords), '']

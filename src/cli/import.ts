@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES, type Imported, type ImportOptions } from '../runtime/import-arrays.ts'
+import { importContainer } from '../runtime/import-container.ts'
 import { importNetcdf } from '../runtime/netcdf.ts'
 import { importZarr } from '../runtime/zarr.ts'
 import { interruptible, oneLine, UsageError } from './failure.ts'
@@ -32,8 +33,13 @@ const OF_CONTAINERS: readonly string[] = CODECS.slice(0, 3)
 export function addImport(program: Command): void {
   const command = program
     .command('import')
-    .description('copy classic NetCDF files, joined where there are several, or a Zarr store into a container or into Zarr')
-    .argument('<places...>', 'NetCDF files (.nc), or a Zarr group or array: paths, or URLs of http, https or s3; then the output')
+    .description(
+      'copy classic NetCDF files, joined where there are several, a Zarr store or a container into a container or into Zarr',
+    )
+    .argument(
+      '<places...>',
+      'NetCDF files (.nc), a Zarr group or array, or a container: paths, or URLs of http, https or s3; then the output',
+    )
     .option('-o, --output <place>', 'what to make, a container (.af) or Zarr (.zarr), in place of the last argument')
     .addOption(
       new Option(
@@ -73,6 +79,9 @@ export function addImport(program: Command): void {
 Example: small chunks, for reading single points
   $ hyperslab import tas.nc climate.af --chunk-bytes 16KiB
 
+Example: a file of footer version 6 as a container that can be changed
+  $ hyperslab import sealed.af climate.af
+
 Example: many files as one Zarr store, by many machines, on each of which hyperslab work runs
   $ hyperslab import tas_*.nc -o s3://bucket/tas.zarr --chunks time=100,lat=90,lon=90 --queue redis://host
 
@@ -88,28 +97,41 @@ With --queue, a container is written as hyperslab export writes it.`,
         throw new UsageError(`the name of the output ends in .af or .zarr, '${output}' does not`)
       checkOptionsOf(isZarr ? 'Zarr' : 'a container', inputs, options)
       if (isZarr || inputs.length > 1 || isQueued(options)) return importDataset(inputs, output, isZarr, options)
-      const { codec = 'lz4', level, chunks, variables, overwrite = false, chunkBytes, blockBytes, names, notFound } = options
-      const line = progressLine('importing', 'chunks')
-      const { arrays, sourceBytes, bytes, warnings } = await interruptible((signal) =>
-        importPlace(inputs[0]!, output, {
-          ...{ codec, overwrite, signal, onProgress: line.update },
-          ...{ level, chunks, variables, chunkBytes, blockBytes, names, notFound },
-        } as ImportedAs),
-      ).finally(line.end)
-      for (const warning of warnings) printError(`warning: ${oneLine(warning)}`)
-      const source = sourceBytes === undefined ? `from ${inputs[0]}` : `${inputs[0]}: ${showBytes(sourceBytes)}`
-      await printLines([`${output}: ${count(arrays.length, 'array')}, ${showBytes(bytes)} (${source})`])
+      return importOne('importing', inputs[0]!, output, options)
     })
+}
+
+/** Copies one place into a container, and prints what it holds. */
+async function importOne(doing: string, input: string, output: string, options: Options): Promise<void> {
+  const { codec = 'lz4', level, chunks, variables, overwrite = false, immutable } = options
+  const { chunkBytes, blockBytes, names, notFound } = options
+  const line = progressLine(doing, 'chunks')
+  const { arrays, sourceBytes, bytes, warnings } = await interruptible((signal) =>
+    importPlace(input, output, {
+      ...{ codec, overwrite, ...(immutable && { immutable }), signal, onProgress: line.update },
+      ...{ level, chunks, variables, chunkBytes, blockBytes, names, notFound },
+    } as ImportedAs),
+  ).finally(line.end)
+  for (const warning of warnings) printError(`warning: ${oneLine(warning)}`)
+  const source = sourceBytes === undefined ? `from ${input}` : `${input}: ${showBytes(sourceBytes)}`
+  await printLines([`${output}: ${count(arrays.length, 'array')}, ${showBytes(bytes)} (${source})`])
+}
+
+/** Copies one place into a container, as `hyperslab import` does without a queue. */
+export function rechunkInto(input: string, output: string, options: WritingOptions & Pick<Options, 'names'>): Promise<void> {
+  checkOptionsOf('a container', [input], options as Options)
+  return importOne('copying', input, output, options as Options)
 }
 
 /** @throws UsageError for options that are for something else */
 function checkOptionsOf(kind: 'Zarr' | 'a container', inputs: readonly string[], options: Options): void {
-  const { codec = 'lz4', level, shards, memory, chunkBytes, blockBytes, names, dim, overlap, gaps, compat } = options
+  const { codec = 'lz4', level, shards, memory, immutable, chunkBytes, blockBytes, names } = options
+  const { dim, overlap, gaps, compat } = options
   const refuse = (given: Readonly<Record<string, unknown>>, text: string): void => {
     for (const [option, value] of Object.entries(given))
       if (value !== undefined) throw new UsageError(`--${option} is for ${text}`)
   }
-  if (kind === 'Zarr') refuse({ 'block-bytes': blockBytes }, 'containers, and the output is Zarr')
+  if (kind === 'Zarr') refuse({ 'block-bytes': blockBytes, immutable }, 'containers, and the output is Zarr')
   else {
     refuse({ shards, memory }, 'Zarr, and the output is a container')
     if (!OF_CONTAINERS.includes(codec))
@@ -135,5 +157,6 @@ async function importPlace(
       importZarr(await storeAt(input, format, { ...at, signal: options.signal }), output, { ...options, names }),
     )
   if (names !== undefined) throw new UsageError(`--names is for Zarr stores, which ${input} is not`)
+  if (format === 'container') return importContainer(input, output, { ...options, ...at })
   return importNetcdf(input, output, { ...options, ...at })
 }

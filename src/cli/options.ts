@@ -51,6 +51,7 @@ export interface WritingOptions extends NotFoundOption {
   readonly variables?: readonly string[]
   readonly memory?: number
   readonly overwrite?: boolean
+  readonly immutable?: boolean
 }
 
 /** All but `--codec`, as the codecs depend on what is written. */
@@ -66,6 +67,13 @@ export const addWritingOptions = (command: Command): Command =>
       bytesBetween(1, 2 ** 50),
     )
     .option('--overwrite', 'replace the output if it exists, once all is written beside it')
+    .addOption(immutableOption())
+
+export const immutableOption = () =>
+  new Option(
+    '--immutable',
+    'of a container: write one file of footer version 6, which never changes, as array-format 0.15 reads it',
+  )
 
 const chunksOption = () =>
   new Option('--chunks <lengths>', 'lengths of chunks along dimensions, e.g. time=12,lat=48').argParser(parseLengths)

@@ -7,6 +7,7 @@ import { shareMemory } from '../runtime/memory-bound.ts'
 import { sourceVersion } from '../runtime/source-version.ts'
 import { arrayAsStored } from '../runtime/stored-arrays.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from './failure.ts'
+import { rechunkInto } from './import.ts'
 import { openPlace } from './open-place.ts'
 import { addPlaceOptions, addWritingOptions, notFoundAt, PLACE, type PlaceOptions, type WritingOptions } from './options.ts'
 import { count, printError, printLines } from './output.ts'
@@ -20,16 +21,20 @@ type Options = PlaceOptions & WritingOptions & QueuedOptions
 export function addRechunk(program: Command): void {
   const command = program
     .command('rechunk')
-    .description('copy arrays as they are stored into Zarr with other chunks, in bounded memory')
+    .description('copy arrays as they are stored into Zarr or a container with other chunks, in bounded memory')
     .argument('<input>', PLACE)
-    .argument('<output>', 'the Zarr store to write: out.zarr')
-    .option('--codec <codec>', 'how chunks are compressed: zstd, gzip, zlib, lz4, blosc, none (default: zstd)')
+    .argument('<output>', 'the Zarr store to write, out.zarr, or a container, out.af')
+    .option(
+      '--codec <codec>',
+      'how chunks are compressed: zstd, gzip, zlib, lz4, blosc, none (default: zstd); of containers lz4 (default), zstd, none',
+    )
   addPlaceOptions(addQueuedOptions(addWritingOptions(command)))
     .addHelpText(
       'after',
       `
 Values stay as they are stored, with attributes, fill values and names of dimensions. Ended early, the same command goes
-on where it was; an output that is complete is left as it is.
+on where it was; an output that is complete is left as it is. A container appears when it is complete, and is written as
+hyperslab import writes it.
 
 Example: time steps become series
   $ hyperslab rechunk climate.zarr series.zarr --chunks time=10000,lat=10,lon=10 --memory 512MiB
@@ -38,7 +43,18 @@ Example: by many machines, on each of which hyperslab work runs
   $ hyperslab rechunk s3://bucket/x.zarr s3://bucket/series.zarr --chunks time=10000 --queue redis://host`,
     )
     .action(async (input: string, output: string, { chunks, shards, codec, level, overwrite, ...options }: Options) => {
-      if (!/\.zarr\/?$/i.test(output)) throw new UsageError(`the name of the output ends in .zarr, '${output}' does not`)
+      const isContainer = /[^/\\]\.af$/.test(output)
+      if (!isContainer && !/\.zarr\/?$/i.test(output))
+        throw new UsageError(`the name of the output ends in .zarr or .af, '${output}' does not`)
+      if (!isContainer && options.immutable) throw new UsageError('--immutable is for containers, and the output is Zarr')
+      if (isContainer) {
+        const { layer, group } = options
+        for (const [name, value] of Object.entries({ layer, group }))
+          if (value !== undefined) throw new UsageError(`--${name} is for an output in Zarr`)
+        if (isQueued(options)) throw new UsageError('--queue writes containers with hyperslab import and hyperslab export')
+        const writing = { chunks, shards, codec, level, overwrite, ...options }
+        return rechunkInto(input, output, writing as Options)
+      }
       const { layer, names, variables, memory } = options
       if (isQueued(options)) refuseOwn({ layer, names })
       const { pool, budget, maxBytes } = shareMemory(memory)
