@@ -33,6 +33,7 @@ const FUNCTIONS: Record<string, Call> = {
   open: (o) => hyperslab.open(place, o),
   create: (o) => hyperslab.create(place, o),
   verify: (o) => hyperslab.verify(place, o),
+  writeImmutable: (o) => hyperslab.writeImmutable({ x: array() }, place, o),
   broadcast: (o) => hyperslab.broadcast((x) => x, array(), o),
   concat: (o) => hyperslab.concat([array()], o),
   stack: (o) => hyperslab.stack([array()], o),

@@ -6,7 +6,7 @@ import { decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.ts'
 import { STATS_MAGIC } from '../../src/af/format/footer-trailer.ts'
 import { decodeStats, encodeStats, type StatValue, splitFile } from '../../src/af/format/stats-file.ts'
 import { allocate, type DataOf, type DType } from '../../src/core/dtype.ts'
-import { type FileArray, open, type Tensor } from '../../src/runtime/index.ts'
+import { type ArrayFile, type FileArray, open, type Tensor } from '../../src/runtime/index.ts'
 import type { Model, ModelArray } from './model.ts'
 import type { Peer } from './peer.ts'
 import type { Shared } from './shared.ts'
@@ -16,13 +16,15 @@ import { toHex, wireAttribute, wireData, wireScalar } from './wire.ts'
 /** Opens the container anew with both sides and compares all they say with the model; and the bytes of their footers with ours. */
 export async function judge(shared: Shared, peer: Peer): Promise<void> {
   const expected = [...shared.model.arrays.values()].map(description)
-  expect(await describeHere(shared), 'this package').toEqual(expected)
+  await using file = await open(shared.path)
+  expect(await describeFile(file, shared.model.arrays), 'this package').toEqual(expected)
   await shared.openInCrate()
   expect(await describeInCrate(peer, shared.model), 'the crate').toEqual(expected)
   await expectSameBytes(shared.folder)
 }
 
-interface Description {
+/** An array as both sides must describe it. */
+export interface Description {
   readonly name: string
   readonly values: unknown
   readonly attributes: unknown
@@ -30,7 +32,7 @@ interface Description {
   readonly [key: string]: unknown
 }
 
-function description(array: ModelArray): Description {
+export function description(array: ModelArray): Description {
   const { name, dtype, options, fill, data, attributes } = array
   const { min, max, nullCount, rowCount } = array.stats()
   return {
@@ -46,10 +48,10 @@ function description(array: ModelArray): Description {
   }
 }
 
-async function describeHere({ path, model }: Shared): Promise<Description[]> {
-  await using file = await open(path)
+/** All arrays of a file as this package reads them; fails unless they are those of a model, in their order. */
+export async function describeFile(file: ArrayFile, arrays: Model['arrays']): Promise<Description[]> {
   const all: Description[] = []
-  for (const name of model.arrays.keys()) {
+  for (const name of arrays.keys()) {
     const array = file.array(name)
     const { min, max, nullCount, rowCount, nanCount = 0 } = await file.stats(name)
     // The crate counts a NaN as larger than all numbers.
@@ -72,7 +74,7 @@ async function describeHere({ path, model }: Shared): Promise<Description[]> {
     })
   }
   // A scalar of this name is taken for the one that carries the attributes of the file.
-  const listed = [...model.arrays].filter(([name, { options }]) => name !== '__file__' || options.shape.length > 0)
+  const listed = [...arrays].filter(([name, { options }]) => name !== '__file__' || options.shape.length > 0)
   expect(file.arrays()).toEqual(listed.map(([name]) => name))
   return all
 }

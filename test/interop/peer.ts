@@ -41,8 +41,8 @@ export class Peer {
   readonly #waiting: { resolve(answer: Answer): void; reject(error: Error): void }[] = []
 
   /** Waits for it to be compiled. */
-  static async start(): Promise<Peer> {
-    return new Peer(await programAt(inject('peerPort')!))
+  static async start(port = inject('peerPort')): Promise<Peer> {
+    return new Peer(await programAt(port!))
   }
 
   private constructor(program: string) {

@@ -10,6 +10,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Where to wait for the program with the crate array-format; undefined where it cannot be compiled. */
     readonly peerPort: number | undefined
+    /** Where to wait for the one with the same crate from 0.15 on, which knows footer version 6 alone. */
+    readonly immutablePort: number | undefined
     /** Where to wait for the one with the crate zarrs. */
     readonly zarrsPort: number | undefined
   }
@@ -18,7 +20,7 @@ declare module 'vitest' {
 /** A program in Rust. */
 interface Program {
   readonly crate: string
-  readonly port: 'peerPort' | 'zarrsPort'
+  readonly port: 'peerPort' | 'immutablePort' | 'zarrsPort'
   readonly manifest: string
   /** Ignored by git; later runs find what was compiled. */
   readonly target: string
@@ -34,6 +36,15 @@ type Version = readonly [major: number, minor: number]
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 const PROGRAMS: readonly Program[] = [
+  {
+    crate: 'array-format 0.15',
+    port: 'immutablePort',
+    manifest: at('immutable/Cargo.toml'),
+    target: at('../../build/immutable/'),
+    flags: ['--release'],
+    path: 'release/hyperslab-immutable',
+    needed: [1, 85],
+  },
   {
     crate: 'array-format',
     port: 'peerPort',

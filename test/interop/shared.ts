@@ -139,7 +139,12 @@ export class Shared {
 }
 
 /** Writes a dense box. */
-async function setBox(array: FileArray, start: readonly number[], shape: readonly number[], data: DataOf<DType>): Promise<void> {
+export async function setBox(
+  array: FileArray,
+  start: readonly number[],
+  shape: readonly number[],
+  data: DataOf<DType>,
+): Promise<void> {
   const selection = start.map((from, axis) => slice(from, from + shape[axis]!))
   await array.set(selection, tensorOf(array.dtype, shape, data))
 }

@@ -80,7 +80,8 @@ const attributes: fc.Arbitrary<AttributeValue> = fc.oneof(
 const pick = fc.nat(20)
 const key = fc.constantFrom(...KEYS)
 
-const steps: fc.Arbitrary<Step> = fc.oneof(
+/** What files that are written once are made of, too. */
+const writing = [
   {
     weight: 4,
     arbitrary: fc.record({ kind: fc.constant('define' as const), name: fc.constantFrom(...NAMES), options: definitions }),
@@ -95,6 +96,21 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('attribute' as const), pick, key, value: attributes }) },
+] as const
+
+/** A file that is written once: its steps, and how they are stored. */
+export interface Program extends Pick<Session, 'codec' | 'blockBytes'> {
+  readonly steps: readonly Extract<Step, { kind: 'define' | 'write' | 'attribute' }>[]
+}
+
+export const programs: fc.Arbitrary<Program> = fc.record({
+  codec: fc.constantFrom('none', 'lz4', 'zstd'),
+  blockBytes: fc.constantFrom(1, 40, 1 << 20),
+  steps: fc.array(fc.oneof(...writing), { minLength: 1, maxLength: 16 }),
+})
+
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  ...writing,
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('unset' as const), pick, key }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('delete' as const), pick }) },
   {

@@ -1,0 +1,168 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { withTrailer } from '../../src/af/format/encode.ts'
+import { encodeFooter6 } from '../../src/af/format/encode-v6.ts'
+import { FOOTER_MAGIC, type Footer } from '../../src/af/format/footer.ts'
+import { readFooter } from '../../src/af/format/read-footer.ts'
+import { splitFile } from '../../src/af/format/stats-file.ts'
+import { isHyperslabError } from '../../src/core/errors.ts'
+import { compareCodePoints } from '../../src/core/text.ts'
+import { open, verify } from '../../src/runtime/index.ts'
+import { random } from '../af/rkyv/support.ts'
+import { type Description, describeFile, description } from './judge.ts'
+import { mutated } from './mutations.ts'
+import { type Answer, Peer, type PeerArray } from './peer.ts'
+import { type Arrays, writeHere, writeInCrate } from './programs.ts'
+import { programs } from './steps.ts'
+
+const havePeer = inject('immutablePort') !== undefined
+const RUNS = Number(process.env['HYPERSLAB_INTEROP_RUNS'] ?? 60)
+/** How many damaged footers are compared at least; batches go on until the time is over. */
+const COUNT = Number(process.env['HYPERSLAB_INTEROP_MUTATIONS'] ?? 20_000) / 10
+const MUTATION_MS = Number(process.env['HYPERSLAB_IMMUTABLE_MS'] ?? 20_000)
+const SEED = Number(process.env['HYPERSLAB_SEED'] ?? Date.now() % 2 ** 31)
+const BATCH = 2000
+/** In front of every payload, so that blocks of the originals lie in the file. */
+const DATA_BYTES = 60_000
+const MAX_SEED_BYTES = 12_000
+const MOST_FILES = 200
+
+/** What this package refuses when it opens a file, and the crate only when it reads, or never. */
+const STRICTER = [
+  /beyond the \d+ bytes of data in the file$/,
+  /beyond the \d+ bytes of block \d+$/,
+  /which does not exist$/,
+  /has a coordinate of \d+ axes, but the array has \d+$/,
+  /coordinates of \d+ axes need \d+ bytes, but \d+ are left/,
+  /, but chunk shape \[/,
+  /axes, but \d+ dimension names$/,
+  /but chunks of length 0$/,
+  /has chunks of length 0, expected 1 or more$/,
+  /has more than 2\^53 elements$/,
+  /is more than 2\^53 - 1$/,
+  /but the ids of blocks are their positions$/,
+  /block \d+ is empty: it has 0 bytes$/,
+  /block \d+ is stored as it is, with \d+ bytes, but claims \d+$/,
+  /blocks \d+ and \d+ overlap/,
+  /lies outside the grid of/,
+  /is listed twice$/,
+  /its chunks are not sorted/,
+  /bytes, but its \d+ elements take \d+$/,
+  /fewer than the offsets of its \d+ elements take$/,
+  /its statistics (are those of|count|have a bound of kind)/,
+  /attribute '.*' has two values$/s,
+  /nested more than \d+ deep/,
+]
+
+const FIXTURES = fileURLToPath(new URL('../fixtures/af6/', import.meta.url))
+
+/** The payloads of the first files of a folder. */
+const payloadsAt = (folder: string): Uint8Array[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.af'))
+    .slice(0, MOST_FILES)
+    .map((name) => splitFile(new Uint8Array(readFileSync(join(folder, name))), FOOTER_MAGIC).payload)
+
+type PeerFile = readonly (Omit<PeerArray, 'attributes'> & { readonly attributes: readonly [string, unknown][] })[]
+
+/** What the crate says of an array, in the words of the model. Attributes come sorted by their UTF-8 bytes. */
+function describedByCrate({ values, attributes, ...rest }: PeerFile[number]): Description {
+  const { chunks: _, ...own } = rest as typeof rest & { chunks: unknown }
+  expect(attributes.map(([key]) => key)).toEqual(attributes.map(([key]) => key).sort(compareCodePoints))
+  return { ...own, values: (values as Answer).ok ?? values, attributes: Object.fromEntries(attributes) }
+}
+
+async function verdict(payload: Uint8Array): Promise<{ readonly refusal?: string }> {
+  try {
+    const footer: Footer = await readFooter(payload, DATA_BYTES, 64)
+    expect(encodeFooter6(footer).length).toBeGreaterThan(0)
+    return {}
+  } catch (error) {
+    if (!isHyperslabError(error, 'FormatError', 'UnsupportedError')) throw error
+    return { refusal: error.message }
+  }
+}
+
+describe.skipIf(!havePeer)('the Rust crate array-format 0.15 and this package', () => {
+  let peer: Peer
+  let folder: string
+  beforeAll(async () => {
+    console.log(`HYPERSLAB_SEED=${SEED}`)
+    peer = await Peer.start(inject('immutablePort'))
+    folder = await mkdtemp(join(tmpdir(), 'hyperslab-immutable-'))
+  }, 900_000)
+  afterAll(async () => {
+    await peer?.stop()
+    await rm(folder, { recursive: true })
+  })
+
+  const dumped = async (): Promise<Description[]> => ((await peer.do('dump')) as PeerFile).map(describedByCrate)
+
+  /** Compares what both sides read of a file with what was written. */
+  async function judge(file: string, arrays: Arrays): Promise<void> {
+    const expected = [...arrays.values()].map(description)
+    await using own = await open(join(folder, file))
+    expect(await describeFile(own, arrays), 'this package').toEqual(expected)
+    await peer.do('open', { folder, file })
+    expect(await dumped(), 'the crate').toEqual(expected)
+  }
+
+  test('read the same of what this package writes, and the crate copies it', { timeout: 600_000 }, async () => {
+    let number = 0
+    await fc.assert(
+      fc.asyncProperty(programs, async (program) => {
+        const file = `ours-${number++}.af`
+        const arrays = await writeHere(program, join(folder, file))
+        await judge(file, arrays)
+        // Blocks that only this package reads are passed over.
+        await peer.do('create', { codec: 'lz4' })
+        await peer.do('copy')
+        await peer.do('finish', { folder, file: 'copy.af' })
+        await judge('copy.af', arrays)
+      }),
+      { numRuns: RUNS, seed: SEED },
+    )
+  })
+
+  test('read the same of what the crate writes', { timeout: 600_000 }, async () => {
+    let number = 0
+    await fc.assert(
+      fc.asyncProperty(programs, async (program) => {
+        const file = `theirs-${number++}.af`
+        const arrays = await writeInCrate(program, peer, { folder, file })
+        await judge(file, arrays)
+        expect((await verify(join(folder, file), { deep: true })).findings).toEqual([])
+      }),
+      { numRuns: RUNS, seed: SEED },
+    )
+  })
+
+  test('refuse the same damaged footers, but for errors that are found later or never', { timeout: 600_000 }, async () => {
+    const seeds = [...payloadsAt(FIXTURES), ...payloadsAt(folder)].filter(({ length }) => length <= MAX_SEED_BYTES)
+    const next = random(SEED)
+    const counts: Record<string, number> = {}
+    const end = Date.now() + MUTATION_MS
+    for (let done = 0; done < COUNT || Date.now() < end; done += BATCH) {
+      const batch = Array.from({ length: BATCH }, () => mutated(seeds[next(seeds.length)]!, seeds, next))
+      const path = join(folder, 'batch')
+      const files = batch.map((payload) => Buffer.concat([new Uint8Array(DATA_BYTES), withTrailer(payload, FOOTER_MAGIC)]))
+      await writeFile(path, Buffer.concat(files.flatMap((file) => [new Uint8Array(Uint32Array.of(file.length).buffer), file])))
+      const verdicts = (await peer.do('verdicts', { path })) as string
+      for (const [i, payload] of batch.entries()) {
+        const { refusal } = await verdict(payload)
+        const kind = `${verdicts[i]} ${refusal === undefined ? 'read' : (STRICTER.find((each) => each.test(refusal)) ?? 'refused')}`
+        counts[kind] = (counts[kind] ?? 0) + 1
+        const agree =
+          kind === 'a read' || kind === 'r refused' || (kind.startsWith('a ') && kind !== 'a refused') || /^r \//.test(kind)
+        expect(agree, `${kind}: ${refusal}: ${Buffer.from(payload).toString('base64')}`).toBe(true)
+      }
+    }
+    expect(counts['a read']).toBeGreaterThan(0)
+    expect(counts['r refused']).toBeGreaterThan(0)
+  })
+})
