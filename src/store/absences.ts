@@ -1,19 +1,11 @@
-import { HyperslabError, isHyperslabError, messageOf } from '../core/errors.ts'
+import { HyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import { SingleFlight } from '../core/single-flight.ts'
 import type { Store, Tail, UnprovedAbsence } from './store.ts'
+import type { Witness } from './witness.ts'
 
 /** Number of bytes of the known object that are read again. */
 const WITNESS_BYTES = 4096
-
-/** A known object, with the end of its bytes. */
-interface Witness {
-  readonly key: string
-  readonly offset: number
-  readonly bytes: Uint8Array
-  /** Version; undefined if this process has written the object since. */
-  readonly etag: string | undefined
-}
 
 /** Confirms the absences of a run. Called before the run returns a result that depends on them. */
 export type Settle = (signal?: Signal) => Promise<void>
@@ -99,7 +91,8 @@ export class Absences {
   async #check(signal: Signal): Promise<void> {
     const upTo = this.#unproved
     try {
-      await this.#readWitness(signal)
+      const { readWitness } = await import('./witness.ts')
+      await readWitness(this.#store, this.#witness, this.#last, signal)
     } catch (error) {
       signal.throwIfAborted()
       this.#failures++
@@ -110,38 +103,6 @@ export class Absences {
       // Also after a failure: its absences are forgotten, and the runs that met them fail.
       if (!signal.aborted) this.#confirmed = upTo
     }
-  }
-
-  async #readWitness(signal: Signal): Promise<void> {
-    const witness = this.#witness
-    if (witness === undefined) throw this.#refuse('no object was read there that could be asked for again to tell')
-    const { key, offset, bytes, etag } = witness
-    const file = this.#store.describe(key)
-    let now: Uint8Array | undefined
-    let answer: UnprovedAbsence | undefined
-    try {
-      const onUnproved = (absence: UnprovedAbsence): void => {
-        answer = absence
-      }
-      const pin = etag === undefined || etag === '' ? {} : { ifMatch: etag }
-      now = await this.#store.getRange(key, offset, bytes.length, { ...pin, fresh: true, signal, onUnproved })
-    } catch (error) {
-      signal.throwIfAborted()
-      if (!isHyperslabError(error)) throw error
-      if (error.tag === 'ConflictError')
-        throw this.#refuse(`${file}, which was read before, is another version now; open the place again`, error)
-      throw this.#refuse(`${file}, which was read before, cannot be read now: ${messageOf(error)}`, error)
-    }
-    if (now === undefined)
-      throw this.#refuse(`${file}, which was read before, is now answered ${answer?.answer ?? 'as missing'}, too`)
-    if (!now.every((byte, i) => byte === bytes[i])) throw this.#refuse(`${file}, which was read before, now has other bytes`)
-  }
-
-  #refuse(why: string, cause?: unknown): HyperslabError {
-    const doubt = this.#last
-    const said = doubt && `the server answered ${doubt.answer}, which does not prove that there is no such object, and `
-    const text = `${said ?? ''}${why}; renew the login, the credentials or the permission to read, then read again`
-    return new HyperslabError('StoreError', text, { ...(doubt && { file: doubt.file }), actual: doubt?.answer, cause })
   }
 }
 
