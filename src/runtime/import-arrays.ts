@@ -247,7 +247,13 @@ async function copyIntoOne(
   return { arrays: namesIn(stored), bytes: await publish(files, stored, copying(options)), warnings: source.warnings }
 }
 
-const namesIn = ({ states }: StoredArrays): string[] => states.map(({ definition }) => definition.name)
+/** The scalar that carries the attributes of a container, which every copy keeps. */
+export const FILE_ARRAY = '__file__'
+
+const namesIn = ({ states }: StoredArrays): string[] => {
+  const names = states.filter(({ definition: { name, shape } }) => name !== FILE_ARRAY || shape.length > 0)
+  return names.map(({ definition }) => definition.name)
+}
 
 /**
  * Copies into a container, which it closes at the end.

@@ -1,12 +1,9 @@
 import { ArrayFile } from '../af/file.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
-import { IMPORT_CHECKS, type Imported, type ImportOptions, type ImportSource, importArrays } from './import-arrays.ts'
+import { FILE_ARRAY, IMPORT_CHECKS, type Imported, type ImportOptions, type ImportSource, importArrays } from './import-arrays.ts'
 import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from './location.ts'
 import { arraysSource, attributesOf } from './named-arrays.ts'
-
-/** The array that carries the attributes of a container, which every copy keeps. */
-const FILE_ARRAY = '__file__'
 
 /** Options that arrays of a container leave no choice for. */
 const OWN_CHUNKS = ['chunks', 'chunkBytes'] as const

@@ -82,8 +82,9 @@ type MaybeTyped = NamedValues & { readonly typed?: (name: string) => unknown }
 
 /** Attributes with their types, if these are known; JSON that no attribute type has becomes text. */
 export function attributesOf(values: MaybeTyped | undefined): TypedAttributes {
-  const own = Array.from(values?.keys() ?? [], (name) => [name, values!.typed?.(name) ?? values!.get(name)] as const)
-  return importOf({ attributes: new Map(own), arrays: [] }).attributes
+  const plain = new Map(Array.from(values?.keys() ?? [], (name) => [name, values!.get(name)] as const))
+  const kept = importOf({ attributes: plain, arrays: [] }).attributes
+  return Array.from(kept, ([name, value]) => [name, (values!.typed?.(name) as typeof value | undefined) ?? value])
 }
 
 const elementOf = ({ dtype }: DiskArray, value: unknown): Element => toElement(dtype, value) as Element
