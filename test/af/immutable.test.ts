@@ -26,7 +26,7 @@ import { FaultStore } from '../../src/testing/index.ts'
 import { describeFile, description } from '../interop/judge.ts'
 import { writeHere } from '../interop/programs.ts'
 import { programs } from '../interop/steps.ts'
-import { footerOf, metaOf } from '../support/containers.ts'
+import { createWithBase, footerOf, metaOf } from '../support/containers.ts'
 import { runs } from '../support/runs.ts'
 
 /** Files by crate 0.15 of array-format. */
@@ -407,6 +407,61 @@ describe('whatever fails', () => {
         }
         expect([...seen]).toContain('written 6')
       }
+    }
+  })
+})
+
+describe('a file of version 6 that replaces the base of a container', () => {
+  /** A container with a change pending, in a store where such a file comes right before an operation. */
+  async function replacedBefore(kind: string, key: string) {
+    const store = new MemoryStore()
+    const { file: immutable } = await (async () => {
+      await writeImmutable({ y: filled('int16', [1], 7) }, { store, path: 'y.af' })
+      return { file: (await readWhole(store, 'y.af'))!.bytes }
+    })()
+    const before = await createWithBase({ store, path: 'x.af' })
+    await before.define('x', { dtype: 'int16', shape: [2] }).set(null, [1, 2])
+    await before.flush()
+    let replaced = false
+    const faulty = new FaultStore(store, {
+      faults: async (operation) => {
+        if (replaced || operation.kind !== kind || operation.key !== key) return undefined
+        replaced = true
+        await store.put('x.af', immutable)
+        return undefined
+      },
+    })
+    const file = await open({ store: faulty, path: 'x.af' })
+    return { store, file, immutable, isReplaced: () => replaced }
+  }
+
+  const isAlone = async (store: MemoryStore, immutable: Uint8Array): Promise<void> => {
+    expect((await readWhole(store, 'x.af'))!.bytes).toEqual(immutable)
+  }
+
+  test('ends a flush under way in a ConflictError, and the flush takes its layer back', async () => {
+    const { store, file, immutable, isReplaced } = await replacedBefore('publish', 'x.2.af')
+    await file.array('x').set([0], 9)
+    await expect(file.flush()).rejects.toMatchObject({ tag: 'ConflictError' })
+    expect(isReplaced()).toBe(true)
+    await isAlone(store, immutable)
+    // Layers that were there before stay where they are.
+    expect((await store.list('x.')).sort()).toEqual(['x.1.af', 'x.af'])
+    // The array is gone, and its changes are kept for the caller to read.
+    await expect(file.refresh()).rejects.toMatchObject({ tag: 'ConflictError' })
+  })
+
+  test('is not replaced by a compaction under way, which takes back the layer that closes the base', async () => {
+    for (const [kind, key] of [
+      ['publish', 'x.af'],
+      ['publish', 'x.2.af'],
+      ['list', 'x.'],
+    ] as const) {
+      const { store, file, immutable, isReplaced } = await replacedBefore(kind, key)
+      await expect(file.compact(), `${kind} ${key}`).rejects.toThrow('files of footer version 6 are never changed')
+      expect(isReplaced()).toBe(true)
+      await isAlone(store, immutable)
+      expect((await store.list('x.')).filter((name) => name.endsWith('.af')).sort()).toEqual(['x.1.af', 'x.af'])
     }
   })
 })

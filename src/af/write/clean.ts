@@ -58,6 +58,16 @@ async function removeFile({ store, paths }: ContainerFiles, { number, etag }: De
 }
 
 /**
+ * Takes back a layer whose base was replaced by a file of footer version 6: removes it or, if the store cannot
+ * remove files on condition, empties it. A layer that another writer has changed stays.
+ */
+export async function withdraw(container: ContainerFiles, file: DeadFile): Promise<void> {
+  const { remove, replace } = await conditionsOf(container)
+  if (remove) await removeFile(container, file)
+  else if (replace) await makeVoid(container, file)
+}
+
+/**
  * No number is given up below it: a live layer is there, or another program's next layer could be taken for
  * one that is listed.
  */

@@ -1,4 +1,5 @@
 import type { Progress } from '../../array/transfers.ts'
+import { HyperslabError } from '../../core/errors.ts'
 import { pause } from '../../core/pace.ts'
 import type { BlockReader } from '../../engine/block-reader.ts'
 import { randomId } from '../format/encode.ts'
@@ -8,7 +9,7 @@ import { Dictionary } from '../layers/dictionary.ts'
 import type { Layer } from '../layers/layer.ts'
 import { listSidecars } from '../layers/listed.ts'
 import { Stack } from '../layers/stack.ts'
-import { clean, deadFile, floorOf, nextNumber, overtaken } from './clean.ts'
+import { clean, deadFile, floorOf, nextNumber, overtaken, withdraw } from './clean.ts'
 import { isConflict, type LayerArray, publishEmpty, publishLayer, withLayer } from './commit.ts'
 import { compactInto } from './compact.ts'
 import { type ContainerFiles, checkReplaces, isBase, newPacker } from './container-files.ts'
@@ -48,6 +49,7 @@ export async function compactContainer(
   await checkReplaces(files, 'compacting')
   // What others have appended or compacted since belongs to what is compacted now.
   let current = await reopen(files, stack)
+  await checkLayered(files, current)
   for (let round = 1; ; round++) {
     if (round > OPEN_ROUNDS && !current.closed) {
       current = (await close(files, current)) ?? (await reopen(files, current))
@@ -66,10 +68,22 @@ export async function compactContainer(
       await packer.discard()
     }
     const newer = await reopen(files, current)
+    await checkLayered(files, newer)
     // Another writer has published a successor of this very state.
     if (newer.base.identity.id !== current.base.identity.id) return { stack: await cleanUp(files), states: [] }
     current = newer
   }
+}
+
+/**
+ * Checks that no other process has put a file of footer version 6 in the place of the base. Layers that closed
+ * the base hold nothing, and are removed then.
+ * @throws ReadOnlyError
+ */
+async function checkLayered(files: ContainerFiles, { readOnly, base, beside }: Stack): Promise<void> {
+  if (readOnly === undefined) return
+  if (base.immutable) for (const layer of beside) if (layer.identity.kind === 'closed') await withdraw(files, deadFile(layer))
+  throw new HyperslabError('ReadOnlyError', readOnly, { file: base.file })
 }
 
 /**

@@ -11,7 +11,7 @@ import type { Layer } from '../layers/layer.ts'
 import { footerBytesOf } from '../layers/opening.ts'
 import { checkLayerCount } from '../layers/paths.ts'
 import { Stack } from '../layers/stack.ts'
-import { type NextNumber, nextNumber, overtaken } from './clean.ts'
+import { deadFile, type NextNumber, nextNumber, overtaken, withdraw } from './clean.ts'
 import { isConflict, publishEmpty, publishLayer, withLayer } from './commit.ts'
 import { cleanUp, compactContainer, finish, listed } from './compaction.ts'
 import { type ContainerFiles, checkReplaces, isBase, newPacker } from './container-files.ts'
@@ -267,7 +267,9 @@ export class Writer {
       return publishLayer(store, key, contents, packer, { ...options, condition, besides })
     })
     if (!first && !(await isBase(this.#session, stack))) {
-      await cleanUp(this.#session)
+      const now = await cleanUp(this.#session)
+      // A file of footer version 6 has no layers, so that none of its own can be cleaned up after it.
+      if (now.base.immutable) await withdraw(this.#session, deadFile(layer))
       throw overtaken()
     }
     // From here on it is committed: nothing below may fail.
