@@ -23,9 +23,9 @@ export async function copyByQueue(
   target: string,
   options: WritingOptions & QueuedOptions & ContainerOptions & { readonly levels?: number },
 ): Promise<void> {
-  const { chunks, shards, codec, level, levels, memory, overwrite, taskBytes, scratch, dryRun = false } = options
+  const { chunks, shards, codec, level, levels, memory, overwrite, immutable, taskBytes, scratch, dryRun = false } = options
   const { blockBytes, chunkBytes, names } = options
-  refuseOwn({ memory, overwrite, names, 'chunk-bytes': chunkBytes })
+  refuseOwn({ memory, overwrite, immutable, names, 'chunk-bytes': chunkBytes })
   const toContainer = isContainer(target)
   const others = toContainer ? { shards, levels } : { scratch }
   for (const [option, value] of Object.entries(others))
