@@ -1,16 +1,26 @@
 import { describe, expect, test } from 'vitest'
 import { Hierarchy } from '../src/adapters/zarr/hierarchy.ts'
 import { treeOf } from '../src/adapters/zarr/tree.ts'
+import { UsageError } from '../src/cli/failure.ts'
+import { parseAxes, parseSelection, protectNegatives } from '../src/cli/selection.ts'
 import { isHyperslabError } from '../src/core/errors.ts'
 import { parseJson } from '../src/core/json.ts'
 import { JsonMembers } from '../src/core/json-members.ts'
 import { withoutEndings, withoutSlashes } from '../src/core/text.ts'
 import { attributeText } from '../src/dataset/attributes.ts'
+import { componentOf } from '../src/dataset/time/components.ts'
+import { datesOf } from '../src/dataset/time/dates.ts'
+import { parseFrequency, resampleBins } from '../src/dataset/time/frequency.ts'
+import { parseTimeLabel } from '../src/dataset/time/labels.ts'
+import { decodeTimes, parseTimeUnits } from '../src/dataset/time/units.ts'
 import { openDataset } from '../src/runtime/dataset.ts'
+import { type ArrayFile, create, open } from '../src/runtime/index.ts'
 import { openZarr } from '../src/runtime/zarr.ts'
 import { MemoryStore } from '../src/store/memory.ts'
 import { Transient } from '../src/store/retry.ts'
 import { pageOf } from '../src/store/s3/answers.ts'
+import { type WriterFile, writeNetcdf } from './support/netcdf-writer.ts'
+import { plainZip } from './support/plain-zip.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const range = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
@@ -47,6 +57,36 @@ const datasetIn = async (attributes: object, dimensions: readonly string[] = ['x
     chunk_grid: { name: 'regular', configuration: { chunk_shape: dimensions.map(() => 1) } },
   })
   await openDataset({ store: await storeOf({ 'zarr.json': consolidated({ x }) }), path: '' })
+}
+
+/** Opens an archive of a group, with groups at some keys. */
+async function zipIn(keys: readonly string[]): Promise<void> {
+  const store = new MemoryStore()
+  const node = encode(JSON.stringify(group()))
+  await store.put('x.zip', plainZip(['zarr.json', ...keys].map((key) => [key, node] as const)))
+  await treeOf(await openZarr({ store, path: 'x.zip' }))
+}
+
+async function netcdfIn(file: WriterFile): Promise<void> {
+  await openDataset(writeNetcdf({ ...file, dimensions: [['x', 1], ...(file.dimensions ?? [])] }))
+}
+
+/** Writes a container and opens it. */
+async function footerIn(fill: (file: ArrayFile) => unknown): Promise<void> {
+  const place = { store: new MemoryStore(), path: 'x.af' }
+  const file = await create(place)
+  await fill(file)
+  await file.flush()
+  const opened = await open(place)
+  for (const name of opened.arrays()) opened.array(name)
+}
+
+function refused(work: () => unknown): void {
+  try {
+    work()
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+  }
 }
 
 /** Steps of each kind of input, by its size: its least size, and its work. Errors are as good as answers. */
@@ -169,6 +209,80 @@ const KINDS: readonly (readonly [name: string, size: number, work: (size: number
     'folders of S3 that do not end',
     1e5,
     (n) => pageOf(`<ListBucketResult>${'<CommonPrefixes>'.repeat(n)}${' '.repeat(n)}</ListBucketResult>`, 'x'),
+  ],
+  ['entries of zip archives', 12_000, (n) => zipIn(range(n, (i) => `g${i}/zarr.json`))],
+  ['folders of zip archives', 500, (n) => zipIn(range(n, (i) => `${'a/'.repeat(i % 50)}g${i}/zarr.json`))],
+  ['folders in folders of zip archives', 5000, (n) => zipIn([`${'a/'.repeat(n)}zarr.json`])],
+  [
+    'variables of NetCDF headers',
+    1500,
+    (n) => netcdfIn({ variables: range(n, (i) => ({ name: `v${i}`, type: 'int', dimensions: ['x'], values: [i] })) }),
+  ],
+  [
+    'attributes of NetCDF headers',
+    5000,
+    (n) => netcdfIn({ attributes: range(n, (i) => ({ name: `a${i}`, type: 'int', value: [i] })) }),
+  ],
+  ['dimensions of NetCDF headers', 5000, (n) => netcdfIn({ dimensions: range(n, (i) => [`d${i}`, 1] as const) })],
+  [
+    'values of attributes of NetCDF headers',
+    2e5,
+    (n) =>
+      netcdfIn({
+        attributes: [
+          { name: 'a', type: 'int', value: range(n, (i) => i) },
+          { name: 'text', type: 'char', value: ' '.repeat(n) },
+        ],
+      }),
+  ],
+  ['arrays of footers', 800, (n) => footerIn((file) => range(n, (i) => file.define(`a${i}`, { dtype: 'int8', shape: [1] })))],
+  ['attributes of footers', 5000, (n) => footerIn((file) => range(n, (i) => file.attrs.set(`a${i}`, i)))],
+  [
+    'attributes of arrays of footers',
+    1000,
+    (n) =>
+      footerIn((file) => range(n, (i) => file.define(`a${i}`, { dtype: 'int8', shape: [1] }).attrs.set(`a${i}`, `text ${i}`))),
+  ],
+  [
+    'chunks of footers',
+    1500,
+    (n) =>
+      footerIn((file) =>
+        file.define('a', { dtype: 'int8', shape: [n], chunkShape: [1] }).set(
+          null,
+          range(n, (i) => i % 100),
+        ),
+      ),
+  ],
+  ['selections of the command', 2e5, (n) => parseSelection(range(n, () => '1:2').join(','), n)],
+  ['colons of a selection', 1e6, (n) => refused(() => parseSelection(':'.repeat(n), 1))],
+  ['spaces of a selection', 1e6, (n) => parseSelection(`${' '.repeat(n)}1${' '.repeat(n)}:${' '.repeat(n)}2`, 1)],
+  ['digits of a selection', 1e6, (n) => refused(() => parseSelection('1'.repeat(n), 1))],
+  ['arguments of the command', 1e6, (n) => protectNegatives([`-1${','.repeat(n)}x`, `-1${' '.repeat(n)}x`])],
+  ['axes of the command', 2e5, (n) => parseAxes(range(n, (i) => `a${i}`).join())],
+  ['digits of a date', 1e6, (n) => parseTimeLabel(`2000-01-01T00:00:00.${'0'.repeat(n)}x`, 'standard')],
+  ['years of a date', 2e5, (n) => parseTimeLabel(`${'1'.repeat(n)}-01-01`, 'standard')],
+  ['spaces of a date', 1e6, (n) => parseTimeLabel(`2000-01-01${' '.repeat(n)}x`, 'standard')],
+  ['digits of a frequency', 1e6, (n) => parseFrequency(`${'1'.repeat(n)}D`)],
+  [
+    'times',
+    1e5,
+    (n) =>
+      decodeTimes(
+        range(n, (i) => i),
+        parseTimeUnits('days since 2000-01-01', 'noleap')!,
+      ),
+  ],
+  ['dates', 5e4, (n) => datesOf(BigInt64Array.from(range(n, (i) => BigInt(i) * 86_400_000_000_000n)), 'noleap', undefined)],
+  [
+    'months of dates',
+    5e4,
+    (n) => componentOf(BigInt64Array.from(range(n, (i) => BigInt(i) * 86_400_000_000_000n)), 'standard', 'month'),
+  ],
+  [
+    'periods of times',
+    2e4,
+    (n) => resampleBins(BigInt64Array.from(range(n, (i) => BigInt(i) * 86_400_000_000_000n)), parseFrequency('MS'), 'standard'),
   ],
   ['spaces behind an answer of S3', 1e6, (n) => pageOf(`<ListBucketResult></ListBucketResult>${' '.repeat(n)}`, 'x')],
 ]

@@ -32,7 +32,7 @@ const KINDS = {
   'lists in lists': () => attributes(`[${filled(() => '['.repeat(150) + ']'.repeat(150), 151)}]`),
   texts: () => attributes(`[${filled((i) => `"${i.toString(36).padStart(4, 'x')}"`)}]`),
   'integers beyond 2^53': () => attributes(`[${filled((i) => `${2n ** 60n + BigInt(i)}`)}]`),
-  groups: () => consolidated(filled((i) => `"${i.toString(36)}/.zgroup":{}`, 2)),
+  'broken groups': () => consolidated(filled((i) => `"${i.toString(36)}/.zgroup":{}`, 2)),
   arrays: () => consolidated(filled((i) => `"${i.toString(36)}/.zarray":${ARRAY}`, 12)),
 }
 

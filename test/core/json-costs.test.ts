@@ -24,11 +24,11 @@ test.each([
   expect(peak).toBeLessThan(24 * BYTES + 32 * MIB)
 })
 
-test('consolidated metadata full of broken groups keep at most 96 times the limit, and take 112 times', async () => {
-  const { outcome, kept, peak } = await costOf('groups')
+test('metadata full of broken groups keep at most 16 times the limit, and take 64 times while their group is listed', async () => {
+  const { outcome, kept, peak } = await costOf('broken groups')
   expect(outcome).toBe('opened')
-  expect(kept).toBeLessThan(96 * BYTES)
-  expect(peak).toBeLessThan(112 * BYTES + 32 * MIB)
+  expect(kept).toBeLessThan(16 * BYTES)
+  expect(peak).toBeLessThan(64 * BYTES + 32 * MIB)
 })
 
 async function costOf(kind: string): Promise<{ outcome: string; kept: number; peak: number }> {

@@ -8,6 +8,7 @@ import { concatDatasets } from '../../src/dataset/concat-datasets.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { openZarr, type ZarrArray } from '../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { writeNetcdf } from '../support/netcdf-writer.ts'
@@ -117,6 +118,14 @@ const TESTS: Record<string, () => Promise<void>> = {
     const variables = [{ name: 't', type: 'char' as const, dimensions: ['n'], attributes, values: [32] }]
     const ds = await openDataset(new Blob([writeNetcdf({ dimensions: [['n', 1]], variables }) as never]))
     expect(await ds.get('t').get()).toBe(' ')
+  },
+  'missing values count whatever sign `_Unsigned` gives them': async () => {
+    const ds = await from(raw('t', 'int16', Int16Array.of(-999, 1), { _Unsigned: 'true', missing_value: -999 }))
+    expect(await ds.get('t').values()).toEqual(Float32Array.of(Number.NaN, 1))
+    const store = new MemoryStore()
+    await ds.write({ store, path: 'x.zarr' })
+    const array = (await openZarr({ store, path: 'x.zarr/t' })) as ZarrArray
+    expect([array.attrs.get('_FillValue'), array.attrs.get('missing_value')]).toEqual([-999, -999])
   },
   'unsigned values of signed types are floats': async () => {
     const ds = await from(raw('t', 'int8', Int8Array.of(-1, 1), { _Unsigned: 'true' }))

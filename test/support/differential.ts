@@ -172,7 +172,10 @@ function slackOf(variable: SpecVariable | undefined, types: readonly string[]): 
   }
   const isPacked = attr(variable, 'scale_factor') !== undefined || attr(variable, 'add_offset') !== undefined
   if (!isPacked) return 0
-  const most = Math.max(...variable.values.map((value) => Math.abs(Number(value))).filter(Number.isFinite), 256)
+  // Negative values may count as unsigned ones.
+  const wrap = attr(variable, '_Unsigned') === undefined ? 0 : 2 ** (8 * Number(/[1248]/.exec(variable.type)?.[0] ?? 1))
+  const size = (value: number): number => (value < 0 ? Math.max(-value, value + wrap) : value)
+  const most = Math.max(...variable.values.map((value) => size(Number(value))).filter(Number.isFinite), 256)
   return (most * number('scale_factor', 1) + number('add_offset', 0)) * (types.includes('float32') ? 2 ** -22 : 2 ** -51)
 }
 
@@ -419,6 +422,10 @@ const isUnwrittenMissing = (stage: string, variable: SpecVariable | undefined, {
   /^(i[24]|f[48])$/.test(variable?.type ?? '') &&
   attr(variable, '_FillValue') === undefined
 
+/** Whether a cell has a missing value that xarray compares with values of another sign. What is written names it as its fill value. */
+const isMissingOfSign = ({ ranged }: PeerFile, variable: SpecVariable | undefined, i: number): boolean =>
+  attr(variable, '_Unsigned') !== undefined && attr(variable, 'missing_value') !== undefined && ranged.variables[variable!.name]?.values[i] === null // biome-ignore format: one line
+
 /** What xarray reads of a file, and of what was made of it. */
 function compareXarray(stage: string, source: PeerFile, made: PeerFile, without: readonly string[], spec: Spec): Difference[] {
   const found: Difference[] = []
@@ -437,12 +444,16 @@ function compareXarray(stage: string, source: PeerFile, made: PeerFile, without:
     const isUnwritten = isUnwrittenMissing(stage, variable, spec)
     if (String(before.dims) !== String(after.dims)) add(name, 'dimensions', `dimensions ${before.dims} became ${after.dims}`)
     const isKnown =
-      isOfJSON(before.type, after.type, variable) || (isUnwritten && /int/.test(before.type) && /float/.test(after.type))
+      isOfJSON(before.type, after.type, variable) ||
+      ((isUnwritten || before.values.some((_, i) => isMissingOfSign(source, variable, i))) &&
+        /int/.test(before.type) &&
+        /float/.test(after.type))
     if (before.type !== after.type && !isKnown) add(name, 'type', `${before.type} became ${after.type}`)
     const slack = slackOf(variable, [before.type, after.type])
     const kind = /^(time|text)/.test(before.type) ? 'text' : 'number'
     const isSame = (value: string | null, i: number): boolean =>
       same(value, after.values[i]!, kind, slack, 1n) ||
+      (after.values[i] === null && isMissingOfSign(source, variable, i)) ||
       (isUnwritten && after.values[i] === null && variable!.values[i] === UNWRITTEN[variable!.type])
     const at = before.values.findIndex((value, i) => !isSame(value, i))
     if (at >= 0) add(name, after.values[at] === null ? 'became missing' : before.values[at] === null ? 'became present' : 'value', `cell ${at} was ${before.values[at]} (${before.type}), and is ${after.values[at]} (${after.type}); all: ${before.values.join(' ')} | ${after.values.join(' ')}`) // biome-ignore format: one line

@@ -399,7 +399,11 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
     const path = this.#at(name)
     return within({ file: this.#store.file, array: path }, async () => {
       const nodes = await this.#nodes()
-      const [{ newArray }, { coordsOf }] = await Promise.all([import('./write/new-array.ts'), import('./chunk-names.ts')])
+      const [{ checkOwnAttributes, newArray }, { coordsOf }] = await Promise.all([
+        import('./write/new-array.ts'),
+        import('./chunk-names.ts'),
+      ])
+      checkOwnAttributes(Object(options))
       const { content, metadata } = newArray(options, this.#store.opened.options.codecs)
       await nodes.create(path, content, (key) => coordsOf(metadata, key) !== undefined)
       this.#store.changed(path)

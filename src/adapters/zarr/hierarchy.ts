@@ -113,6 +113,11 @@ export class Hierarchy {
     const { names, isSure } = await within(this.#label(path), () => this.#names(path))
     await forEachLimited(names, NODES_AT_ONCE, async (name) => {
       const child = path === '' ? name : `${path}/${name}`
+      const { documents } = this.#known.find(child)
+      if (documents !== undefined) {
+        nodes.push(this.#parseKnown(child, documents))
+        return
+      }
       try {
         const node = await this.node(child)
         if (node !== undefined) nodes.push(node)
@@ -126,6 +131,32 @@ export class Hierarchy {
       }
     })
     return nodes.sort((a, b) => (a.path < b.path ? -1 : 1))
+  }
+
+  /** Errors are dropped without a label, because there may be as many as entries. */
+  #parseKnown(path: string, documents: NodeDocuments): ZarrNode | UnreadableNode {
+    try {
+      checkPath(path)
+      return this.#parse(path, documents)
+    } catch (error) {
+      if (!isHyperslabError(error)) throw error
+      return new KnownFailure(this, path)
+    }
+  }
+
+  /** Parses the known metadata of a node again, and returns the error of that. */
+  failureOf(path: string): HyperslabError {
+    try {
+      checkPath(path)
+      this.#parse(path, this.#known.find(path).documents ?? {})
+    } catch (error) {
+      if (!isHyperslabError(error)) throw error
+      const failure = error.within(this.#label(path))
+      // Metadata may have as many errors as entries. Stacks are most of what errors take.
+      failure.stack = `${failure.name}: ${failure.message}`
+      return failure
+    }
+    return new HyperslabError('FormatError', 'its metadata could not be read before', this.#label(path))
   }
 
   /** Whether the metadata of all that is below a group came together. */
@@ -264,6 +295,28 @@ export class Hierarchy {
   #label(path: string): { file: string; array?: string } {
     const { file } = this.#options
     return path === '' ? { file } : { file, array: path }
+  }
+}
+
+/**
+ * A node whose known metadata cannot be read. Its error is made when a caller asks for it, because errors take
+ * many times the memory of the metadata.
+ */
+class KnownFailure implements UnreadableNode {
+  readonly path: string
+  readonly #hierarchy: Hierarchy
+
+  constructor(hierarchy: Hierarchy, path: string) {
+    this.#hierarchy = hierarchy
+    this.path = path
+  }
+
+  get kind(): 'unreadable' {
+    return 'unreadable'
+  }
+
+  get error(): HyperslabError {
+    return this.#hierarchy.failureOf(this.path)
   }
 }
 

@@ -14,6 +14,7 @@ import {
   arrayDocument,
   attributesDocument,
   elementCodec,
+  entriesOf,
   groupDocument,
   type NewAttributes,
   shardingCodec,
@@ -125,6 +126,19 @@ export function newArray(options: NewZarrArray, users: readonly Codec[]): NewArr
   chunkSteps(plan.codecs, type, chunks, users)
   chunkEncoder(plan.codecs, type, chunks, users)
   return { content, metadata }
+}
+
+/**
+ * Checks attributes that a caller gives to a new array. Copies of other formats omit these attributes of text.
+ * @throws InvalidArgumentError for `_FillValue` and `_Encoding` of text, which readers would apply once more
+ */
+export function checkOwnAttributes({ dtype, attributes }: NewZarrArray): void {
+  if (dtype !== 'string' || attributes === undefined) return
+  const names = new Set(entriesOf(attributes).map(([name]) => name))
+  const name = ['_FillValue', '_Encoding'].find((each) => names.has(each))
+  if (name === undefined) return
+  const text = `the attribute '${name}' is not for text; pass fillValue for elements that are not written`
+  throw new HyperslabError('InvalidArgumentError', text, { actual: name })
 }
 
 /** The `zarr.json` of a new group. */

@@ -253,3 +253,12 @@ describe.skipIf(env === undefined)('a store of version 2', () => {
     expect(JSON.parse(readFileSync(join(path, '.zmetadata'), 'utf8'))).toEqual(JSON.parse(text))
   })
 })
+
+test('attributes of text that readers would apply once more are refused', async () => {
+  const made = await createZarr({ store: new MemoryStore(), path: 'text.zarr' })
+  for (const name of ['_FillValue', '_Encoding']) {
+    const creating = made.createArray('t', { dtype: 'string', shape: [2], attributes: { [name]: 'x' } })
+    await expect(creating).rejects.toMatchObject({ tag: 'InvalidArgumentError', details: { array: 't', actual: name } })
+  }
+  expect(await made.arrays()).toEqual([])
+})
