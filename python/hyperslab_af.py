@@ -299,6 +299,9 @@ class _Layer:
         data_bytes = size - 12 - length
         payload = self.read(data_bytes, length)
         footer = _Footer(payload, self.path)
+        self.version = footer.version
+        if self.version == 6:
+            _check_version_6(footer)
         self.arrays, self.keys, self.values, self.blocks = footer.arrays, footer.keys, footer.values, {}
         for block in footer.blocks:
             if block.offset + block.stored > data_bytes:
@@ -353,6 +356,8 @@ class _Layer:
         if block.codec is None:
             data = stored
         elif block.codec == "lz4":
+            if self.version == 6 and int.from_bytes(stored[:4], "little") != block.decoded:
+                raise AfError(f"{self.path}: block {number} begins with another size than the {block.decoded} bytes of its entry")
             data = _decode_lz4(self.path, stored, block.decoded)
         elif block.codec == "zstd":
             data = _decode_zstd(self.path, stored, block.decoded)
@@ -386,6 +391,11 @@ def _open_files(path, last):
             if isinstance(error, FileNotFoundError) and os.path.exists(path):
                 continue
             raise
+        # A file of version 6 has no layers and is none, whatever its name.
+        beside = [file for file in files[1:] if 6 in (files[0].version, file.version)]
+        for file in beside:
+            file.handle.close()
+        files = [file for file in files if file not in beside]
         if _sidecars(path) == numbers:
             if last is not None and _live(files)[-1].number != last:
                 for file in files:
@@ -508,15 +518,36 @@ class _Footer:
         self.bytes = payload
         self.path = path
         root = len(payload) - 96
+        # Asked first: in files of version 6 anything may lie where the others have their version.
+        if len(payload) >= 72 and self.unpack("<I", len(payload) - 72)[0] == 6:
+            self._read_version_6(len(payload) - 72)
+            return
         if root < 0:
             raise AfError(f"{path}: a footer of {len(payload)} bytes is too short")
         (version,) = self.unpack("<I", root)
         if version not in (4, 5):
-            raise AfError(f"{path}: version {version} of the format is not known here")
+            (short,) = self.unpack("<I", len(payload) - 72)
+            raise AfError(f"{path}: version {version} or {short} of the format is not known here")
+        self.version = version
         self.blocks = [self.block(at) for at in self.items(root + 8, 56)]
         self.arrays = [self.array(at) for at in self.items(root + 24, 168)]
         self.keys = [self.string(at) for at in self.items(root + 40, 16)]
         self.values = [self.attribute(at) for at in self.items(root + 56, 24)]
+
+    def _read_version_6(self, root):
+        self.version = 6
+        self.blocks = [self.block(at) for at in self.items(root + 8, 56)]
+        self.keys = [self.string(at) for at in self.items(root + 24, 16)]
+        self.values = [self.pooled(at) for at in self.items(root + 40, 24)]
+        self.arrays = [self.array(at) for at in self.items(root + 56, 256)]
+
+    def pooled(self, at):
+        """An attribute whose strings are in the pool that keys share."""
+        if self.bytes[at] == 11:
+            return self.keys[self.unpack("<I", at + 4)[0]]
+        if self.bytes[at] == 24:
+            return [self.keys[index] for index in self.numbers(at + 8, "<u4").tolist()]
+        return self.attribute(at)
 
     def unpack(self, form, at):
         if at < 0:
@@ -567,9 +598,11 @@ class _Footer:
         meta.chunk_shape = tuple(self.numbers(at + 72, "<u4").tolist())
         meta.chunks = self.chunks(at + 88, len(meta.shape), meta.name)
         meta.fill = self.fill(at + 104)
-        meta.deleted = bool(self.bytes[at + 136])
-        form = ("<u2", "<u4", "<u8")[self.bytes[at + 144]]
-        pairs = self.numbers(at + 152, [("key", form), ("value", form)])
+        if self.version == 6:
+            meta.deleted, form, place = False, "<u4", at + 136
+        else:
+            meta.deleted, form, place = bool(self.bytes[at + 136]), ("<u2", "<u4", "<u8")[self.bytes[at + 144]], at + 152
+        pairs = self.numbers(place, [("key", form), ("value", form)])
         meta.pairs = list(zip(pairs["key"].tolist(), pairs["value"].tolist()))
         meta.pair_set = frozenset(meta.pairs)
         return meta
@@ -601,6 +634,8 @@ class _Footer:
 
     def fill(self, at):
         """A kind and a value; of floats the bits, as NaNs are not equal to each other."""
+        if self.bytes[at] > 1:
+            raise ValueError(f"a fill value is neither there nor not: {self.bytes[at]}")
         if not self.bytes[at]:
             return None
         kind = ("bool", "int", "uint", "bits", "string", "timestamp_ns")[self.bytes[at + 8]]
@@ -612,6 +647,8 @@ class _Footer:
 
     def attribute(self, at):
         tag = self.bytes[at]
+        if tag == 0 and self.bytes[at + 1] > 1:
+            raise ValueError(f"an attribute is the boolean {self.bytes[at + 1]}")
         if tag <= 10:
             dtype = _DTYPES[_NUMBERS[tag]]
             value = np.frombuffer(self.bytes, dtype, 1, at + max(1, dtype.itemsize))[0]
@@ -629,11 +666,63 @@ class _Footer:
         raise ValueError(f"an attribute is of type {tag}")
 
 
+def _check_version_6(footer):
+    """Refuses what contradicts itself, where other programs would return wrong values."""
+    end = 0
+    for position, block in enumerate(sorted(footer.blocks, key=lambda block: block.offset)):
+        if footer.blocks[position].id != position:
+            raise ValueError(f"block {position} has the id {footer.blocks[position].id}")
+        if block.stored == 0 or (block.codec is None and block.stored != block.decoded):
+            raise ValueError(f"block {block.id} has {block.stored} bytes, and claims {block.decoded}")
+        if block.offset < end:
+            raise ValueError(f"block {block.id} at {block.offset} overlaps the one before it, which ends at {end}")
+        end = block.offset + block.stored
+    if len({meta.name for meta in footer.arrays}) != len(footer.arrays):
+        raise ValueError("two arrays have one name")
+    for meta in footer.arrays:
+        keys = [footer.keys[key] for key, _ in meta.pairs]
+        if len(set(keys)) != len(keys) or any(value >= len(footer.values) for _, value in meta.pairs):
+            raise ValueError(f"an attribute of '{meta.name}' has two values or none")
+        if len(meta.dims) != len(meta.shape) or len(meta.chunk_shape) != len(meta.shape) or 0 in meta.chunk_shape:
+            raise ValueError(f"'{meta.name}' has shape {meta.shape}, chunks of {meta.chunk_shape} and dimensions {meta.dims}")
+        if math.prod(meta.shape) > 2**53:
+            raise ValueError(f"'{meta.name}' of shape {meta.shape} has more than 2^53 elements")
+        _check_chunks(meta, footer.blocks)
+
+
+def _check_chunks(meta, blocks):
+    coords, sizes = meta.chunks["coords"].astype(np.int64), meta.chunks["size"].astype(np.int64)
+    lengths = np.array(meta.chunk_shape, np.int64)
+    shape = np.array(meta.shape, np.int64)
+    if (coords >= -(-shape // lengths)).any() or (len(sizes) > 0 and 0 in meta.shape):
+        raise ValueError(f"a chunk of '{meta.name}' lies outside its grid")
+    if len(meta.shape) == 0:
+        ascending = len(sizes) < 2
+    else:
+        differs = coords[1:] != coords[:-1]
+        rows, axes = np.arange(len(differs)), differs.argmax(axis=1)
+        ascending = bool((coords[1:][rows, axes] > coords[:-1][rows, axes]).all())
+    if not ascending:
+        raise ValueError(f"the chunks of '{meta.name}' are not sorted, or one is listed twice")
+    for index, offset, size in zip(*(meta.chunks[name].tolist() for name in ("block", "offset", "size"))):
+        if index >= len(blocks) or offset + size > blocks[index].decoded:
+            raise ValueError(f"a chunk of '{meta.name}' lies outside block {index}")
+    elements = np.minimum(lengths, shape - coords * lengths).prod(axis=1)
+    dtype = _DTYPES.get(meta.dtype)
+    if dtype is None:
+        return
+    wrong = sizes < 4 * (elements + 1) if dtype == object else sizes != elements * dtype.itemsize
+    if wrong.any():
+        raise ValueError(f"a chunk of '{meta.name}' has {sizes[wrong][0]} bytes for {elements[wrong][0]} elements")
+
+
 def _fill_as(kind, dtype, fill):
     """The fill value in the type of the array; None where its kind means nothing for that."""
     if fill is None:
         return None
     own, value = fill
+    if kind == "binary":
+        return None
     if kind in ("bool", "string"):
         return value if own == kind else None
     if kind == "timestamp_ns":
@@ -645,7 +734,7 @@ def _fill_as(kind, dtype, fill):
             value = 0 if math.isnan(value) else info.min if value <= info.min else info.max if value >= info.max else int(value)
     elif own == "bool" and dtype.kind == "u":
         value = int(value)
-    elif own not in ("int", "uint") or kind == "binary":
+    elif own not in ("int", "uint"):
         return None
     if dtype.kind == "f":
         with np.errstate(over="ignore"):
