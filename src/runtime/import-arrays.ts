@@ -167,7 +167,7 @@ export async function importArrays(
     }
     checkChunks(call, source, options)
     const files = { store, paths: final, options: await withDefaults(settings) }
-    if (immutable) return copyIntoOne(source, files, draft, replaced, options)
+    if (immutable) return await copyIntoOne(source, files, draft, replaced, options)
     const copied = await copyIntoDraft(source, { ...files, paths: draft }, options)
     signal?.throwIfAborted()
     const warnings = await within({ file: store.describe(path) }, () => publishCopy(draft, files, replaced))

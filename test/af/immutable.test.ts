@@ -21,6 +21,7 @@ import {
   type Store,
   writeImmutable,
 } from '../../src/runtime/index.ts'
+import { importNetcdf } from '../../src/runtime/netcdf.ts'
 import { readWhole } from '../../src/store/store.ts'
 import { FaultStore } from '../../src/testing/index.ts'
 import { describeFile, description } from '../interop/judge.ts'
@@ -296,6 +297,16 @@ describe('sources', () => {
       0,
       { data: Int16Array.of(-1, -1) },
     ])
+  })
+
+  test('are files of other formats, which are open until all is written', async () => {
+    const store = new MemoryStore()
+    const source = fileURLToPath(new URL('../../demo/data/tas_rectilinear_grid_2D.nc', import.meta.url))
+    await importNetcdf(source, { store, path: 'x.af' }, { immutable: true })
+    await importNetcdf(source, { store, path: 'y.af' })
+    const [x, y] = [await open({ store, path: 'x.af' }), await open({ store, path: 'y.af' })]
+    expect([x.layers()[0]!.version, x.arrays()]).toEqual([6, y.arrays()])
+    for (const name of x.arrays()) expect(await x.array(name).equals(y.array(name)), name).toBe(true)
   })
 
   test('are datasets, with their labels', async () => {
