@@ -58,8 +58,8 @@ async function removeFile({ store, paths }: ContainerFiles, { number, etag }: De
 }
 
 /**
- * Takes back a layer whose base was replaced by a file of footer version 6: removes it or, if the store cannot
- * remove files on condition, empties it. A layer that another writer has changed stays.
+ * Takes back a layer whose base was replaced by a file of footer version 6. Removes it or, if the store
+ * cannot remove files on condition, empties it. A layer that another writer has changed stays.
  */
 export async function withdraw(container: ContainerFiles, file: DeadFile): Promise<void> {
   const { remove, replace } = await conditionsOf(container)

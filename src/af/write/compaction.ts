@@ -76,8 +76,8 @@ export async function compactContainer(
 }
 
 /**
- * Checks that no other process has put a file of footer version 6 in the place of the base. Layers that closed
- * the base hold nothing, and are removed then.
+ * Checks that no other process has put a file of footer version 6 in the place of the base. If one has,
+ * removes the layers that closed the base, which hold nothing.
  * @throws ReadOnlyError
  */
 async function checkLayered(files: ContainerFiles, { readOnly, base, beside }: Stack): Promise<void> {
