@@ -299,8 +299,8 @@ export class Hierarchy {
 }
 
 /**
- * A node whose known metadata cannot be read. Its error is made when a caller asks for it, because errors take
- * many times the memory of the metadata.
+ * A node whose known metadata cannot be read. Its error is made when a caller asks for it, because errors
+ * take many times the memory of the metadata.
  */
 class KnownFailure implements UnreadableNode {
   readonly path: string

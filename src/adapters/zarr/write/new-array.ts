@@ -129,7 +129,8 @@ export function newArray(options: NewZarrArray, users: readonly Codec[]): NewArr
 }
 
 /**
- * Checks attributes that a caller gives to a new array. Copies of other formats omit these attributes of text.
+ * Checks attributes that a caller gives to a new array. Copies of other formats omit these attributes of
+ * text.
  * @throws InvalidArgumentError for `_FillValue` and `_Encoding` of text, which readers would apply once more
  */
 export function checkOwnAttributes({ dtype, attributes }: NewZarrArray): void {
