@@ -156,15 +156,15 @@ const OPEN_BYTES = 52_900 + LOADER_BYTES
 test('opening and reading a Zarr store stays within its budget', async () => {
   const program =
     "import { openZarr } from 'hyperslab/zarr'; openZarr(location.hash).then((group) => group.array('t')).then((array) => array.get([0]))"
-  expect(await loadedBytes(program)).toBeLessThan(69_300)
+  expect(await loadedBytes(program)).toBeLessThan(69_450)
 })
 
 test.each([
   // What datasets are is loaded by the call, beside what opens the file.
-  ['opening a dataset', 'openDataset', 1_120],
+  ['opening a dataset', 'openDataset', 1_145],
   // The goal is 15 kB. What makes them smaller lowers this, so that it is not lost again. Checks of arguments
-  // take 400 bytes of it.
-  ['a dataset', 'Dataset, openDataset', 21_800],
+  // take 500 bytes of it.
+  ['a dataset', 'Dataset, openDataset', 21_900],
 ])('%s adds to what opening a file loads within its budget', async (_, names, most) => {
   const both = `${OPENING} import { ${names} } from 'hyperslab/dataset'; console.log(${names}); openDataset(location.hash).then((ds) => ds.get('t').sel({ time: '1998' }).get())`
   expect((await loadedBytes(both)) - (await openingBytes())).toBeLessThan(most)
