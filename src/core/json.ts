@@ -159,6 +159,7 @@ export function writeJson(value: unknown): string {
   const partText = (part: unknown, name: string): string => (floats.has(name) ? floatText(part) : writeJson(part))
   if (Array.isArray(value)) return `[${value.map((part, i) => partText(part, String(i))).join(',')}]`
   return `{${Object.entries(value)
+    .filter(([, part]) => part !== undefined)
     .map(([name, part]) => `${JSON.stringify(name)}:${partText(part, name)}`)
     .join(',')}}`
 }

@@ -1,8 +1,10 @@
+import { checkNotReplacing } from '../adapters/zarr/replacing.ts'
 import { treeOf } from '../adapters/zarr/tree.ts'
 import { isOwnName } from '../adapters/zarr/write/node-names.ts'
 import { Paths } from '../af/layers/paths.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { joinForeignKey } from '../core/foreign-key.ts'
+import { METADATA_BYTES, parseJson } from '../core/json.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import { Pace } from '../core/pace.ts'
 import type { Signal } from '../core/signal.ts'
@@ -20,7 +22,7 @@ import { checkApart } from './replace/apart.ts'
 import { containerTarget } from './replace/container.ts'
 import { writeFile } from './replace/file.ts'
 import { hierarchyTarget } from './replace/hierarchy.ts'
-import { alone, replace } from './replace/replace.ts'
+import { alone, type OwnerCheck, replace } from './replace/replace.ts'
 import { copyObjectWithin } from './replace/switch.ts'
 import type { Target } from './replace/target.ts'
 import type { TargetOptions } from './target.ts'
@@ -109,10 +111,15 @@ export async function copyPlace(source: Location, target: Location, options: Cop
 
 /** Copies to an empty place. */
 async function addParts(parts: Parts, options: CopyPlaceOptions): Promise<CopiedPlace> {
-  const { to, root, others, targetOf } = parts
+  const { to, root, others, targetOf, last } = parts
   if (others.length > 0) throw alreadyThere(to.store.describe(others[0]!), 'the source has no such object')
   if (targetOf === undefined) return copyParts(parts, options)
-  return alone(targetOf({ store: to.store, path: root }), options.signal, () => copyParts(parts, options))
+  return alone(targetOf({ store: to.store, path: root }), options.signal, async (check) => {
+    const there = await Promise.all(last.map((name) => statToWrite(to.store, to.path + name, options.signal)))
+    // A store that opens already is only compared.
+    const isComplete = last.some((name, i) => there[i] !== undefined && !/(^|\/)\.zattrs$/.test(name))
+    return copyParts({ ...parts, isComplete, check }, options)
+  })
 }
 
 /** Copies beside the existing store, and replaces it when the copy is complete. */
@@ -128,6 +135,9 @@ async function replaceParts(parts: Parts, options: CopyPlaceOptions): Promise<Co
     const wanted = new Set([...names, ...last].map((name) => prefix + name))
     const left = (await to.store.list!(prefix, { deep: true, signal })).filter((key) => !wanted.has(key))
     await forEachLimited(left, OBJECTS_AT_ONCE, (key) => to.store.delete!(key, { signal }))
+    for (const { key } of (await to.store.leftovers?.(prefix, { deep: true })) ?? []) await to.store.delete!(key, { signal })
+    // A folder that is empty now may have the name of a new object.
+    await to.store.removeFolder?.(prefix)
     const versions = async (): Promise<string> =>
       JSON.stringify(await Promise.all(last.map(async (name) => (await infoOf(from.store, from.path + name, signal)).etag)))
     const before = await versions()
@@ -155,14 +165,14 @@ async function replaceFile({ from, to }: Parts, { signal, onProgress }: CopyPlac
 }
 
 async function copyParts(
-  { from, to, old, names, last, confirm }: Pick<Parts, 'from' | 'to' | 'old' | 'names' | 'last' | 'confirm'>,
+  { from, to, old, names, last, confirm, isComplete, check }: CopiedParts,
   { signal, onProgress }: CopyPlaceOptions,
 ): Promise<CopiedPlace> {
   const total = names.length + last.length
   let [done, objects, bytes] = [0, 0, 0]
   const copy = async (name: string): Promise<void> => {
     signal?.throwIfAborted()
-    const copied = await copyObject({ from, to, old }, name, signal, (more) => {
+    const copied = await copyObject({ from, to, old, isComplete, check }, name, signal, (more) => {
       bytes += more
       onProgress?.({ done, total, bytes })
     })
@@ -179,9 +189,17 @@ async function copyParts(
 
 type Pair = Pick<Parts, 'from' | 'to'>
 
+/** Parts with what is known of the target. */
+interface CopiedParts extends Pick<Parts, 'from' | 'to' | 'old' | 'names' | 'last' | 'confirm'> {
+  /** Whether the target opens already, so that no object may be added. */
+  readonly isComplete?: boolean | undefined
+  /** Throws if another process has taken the place over. */
+  readonly check?: OwnerCheck | undefined
+}
+
 /** @returns whether it was not there yet */
 async function copyObject(
-  { from, to, old }: Pair & Pick<Parts, 'old'>,
+  { from, to, old, isComplete = false, check }: Omit<CopiedParts, 'names' | 'last' | 'confirm'>,
   name: string,
   signal: Signal | undefined,
   tell: (bytes: number) => void,
@@ -195,6 +213,9 @@ async function copyObject(
     throw alreadyThere(to.store.describe(target), 'it is not the same as that of the source')
   }
   if (await isKept()) return false
+  // Consolidated metadata repeat the others, and a killed copy may lack them alone.
+  if (isComplete && !/(^|\/)\.zmetadata$/.test(name))
+    throw alreadyThere(to.store.describe(target), 'the target is complete without this object')
   await to.store.makeFolder?.(target)
   const there = old && (await statToWrite(to.store, old.path + name, signal))
   if (there !== undefined && (await sameAt({ from, to: old! }, name, signal))) {
@@ -205,6 +226,7 @@ async function copyObject(
   try {
     const whole = await smallObject(from.store, source, signal)
     if (whole !== undefined) {
+      if (/(^|\/)zarr\.json$/.test(name)) checkNotReplacingIn(whole, from.store.describe(source))
       await stage.append(whole)
       tell(whole.length)
     } else
@@ -212,6 +234,7 @@ async function copyObject(
         await stage.append(piece)
         tell(piece.length)
       }
+    await check?.()
     return await publishCopied(stage, target, isDraft, isKept)
   } finally {
     await stage.discard()
@@ -386,7 +409,12 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boole
     .map((key) => key.slice(root.path.length))
     .filter((name) => !isOwnName(name) && !isOfMacos(name) && name !== '' && !name.endsWith('/'))
   await targetKeys(to.store, slashless(to.path), all)
-  const last = METADATA.filter((name) => all.includes(name))
+  const own = all.includes('zarr.json')
+    ? await readWhole(root.store, `${root.path}zarr.json`, { maxBytes: METADATA_BYTES, signal })
+    : undefined
+  if (own !== undefined) checkNotReplacingIn(own.bytes, root.store.describe(`${root.path}zarr.json`))
+  // The nodes of the root come after its attributes, since these alone open nothing.
+  const last = ['.zattrs', ...METADATA.filter((name) => name !== '.zattrs')].filter((name) => all.includes(name))
   const below = all.filter((name) => !last.includes(name))
   const names = [...below.filter((name) => !isMetadata(name)), ...below.filter(isMetadata)]
   const wanted = new Set(all)
@@ -412,6 +440,18 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boole
       if (changed !== undefined) throw gone(root.store.describe(changed))
     },
   }
+}
+
+/** @throws ConflictError for metadata of a root that is being replaced, which are no part of any store */
+function checkNotReplacingIn(bytes: Uint8Array, file: string): void {
+  let metadata: unknown
+  try {
+    metadata = parseJson(bytes, 'zarr.json', { exact: false })
+  } catch {
+    // Objects are copied as they are, whatever they contain.
+    return
+  }
+  checkNotReplacing(metadata, file)
 }
 
 async function versionsOf(

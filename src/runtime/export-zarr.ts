@@ -26,6 +26,7 @@ import type { Signal } from '../core/signal.ts'
 import { TypedValue } from '../dataset/attributes.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import { statToWrite } from '../store/absences.ts'
+import { guardedStore } from '../store/confined.ts'
 import type { Store } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
 import type { Location } from './location.ts'
@@ -131,7 +132,7 @@ export async function exportZarr(given: ZarrExport, target: Location, options: E
       if (options.maxBytes !== undefined) for (const each of planned) checkHeld(each, options.maxBytes)
       const id = await idOf(source, planned, options)
       const write = (at: string, check: () => Promise<void>): Promise<boolean> =>
-        writeTo({ source, planned, id, check }, { store, root: at, nodes: newNodes(store, at) }, options)
+        writeTo({ source, planned, id, check }, ownedTarget(store, at, check), options)
       const { aloneAt, removeClaimAt, replaceZarr } = await import('./replace/zarr.ts')
       const { command = 'write with overwrite', sources = [], signal, resume } = options
       if (!options.overwrite || !(await isTaken(store, root, id))) {
@@ -187,6 +188,14 @@ async function checkFree(store: Store, root: string, id: string, { resume }: Exp
   if (isThere || (found !== undefined && !isOwn)) throw alreadyThere(isThere)
   return true
 }
+
+/** Returns a target that is written only while its owner holds it. */
+function ownedTarget(given: Store, root: string, check: () => Promise<void>): Target {
+  const store = guardedStore(given, (_, method) => (WRITING.includes(method) ? check() : Promise.resolve()))
+  return { store, root, nodes: newNodes(store, root) }
+}
+
+const WRITING = ['put', 'publish', 'delete', 'copy', 'rename']
 
 interface PlannedWrite {
   readonly source: ZarrExport

@@ -13,8 +13,8 @@ export interface ReplacingClaim {
   readonly command: string
   /** Name of the folder with the new objects. */
   readonly draft: string
-  /** Text of the replaced `zarr.json`; null if there was none; `undefined` if it is too long for a claim. */
-  readonly replaced?: string | null | undefined
+  /** Text of the replaced `zarr.json`; null if none was there. Omitted if it is too long for a claim. */
+  readonly replaced?: string | null
 }
 
 /** Returns the metadata of a root during a replacement of its hierarchy. */
@@ -25,11 +25,12 @@ export const isReplacing = (metadata: unknown): metadata is JsonObject =>
   isObject(metadata) && member(metadata, 'node_type') === REPLACING
 
 /** @throws ConflictError for the root of a hierarchy whose replacement has not ended */
-export function checkNotReplacing(metadata: unknown): void {
+export function checkNotReplacing(metadata: unknown, file?: string): void {
   if (!isReplacing(metadata)) return
   const command = String(member(metadata, 'command')).slice(0, SHOWN)
   throw new HyperslabError(
     'ConflictError',
     `another store is taking this place, or its writer was killed meanwhile; run the same command once more to complete it: ${command}`,
+    file === undefined ? {} : { file },
   )
 }

@@ -11,6 +11,16 @@ export type Magic = typeof FOOTER_MAGIC | typeof STATS_MAGIC
 /** Bytes of the trailer that ends both kinds of file. */
 export const TRAILER_BYTES = 12
 
+const magicOf = (end: Uint8Array): string => Array.from(end.subarray(-4), (byte) => String.fromCharCode(byte)).join('')
+
+/** @throws ConflictError for the end of a file that claims the place of a container */
+export function refuseClaim(end: Uint8Array): void {
+  if (magicOf(end) !== REPLACING_MAGIC) return
+  const text =
+    'another container is taking this place, or its writer was killed meanwhile; run the same command once more to complete it'
+  throw new HyperslabError('ConflictError', text)
+}
+
 /**
  * Bytes of the payload in front of the trailer in which `end`, the end of a file, ends. Nothing follows the
  * trailer:
@@ -26,12 +36,8 @@ export function readTrailer(end: Uint8Array, magic: Magic, fileBytes?: number): 
     throw new HyperslabError('FormatError', text, { actual: end.byteLength, expected: TRAILER_BYTES })
   }
   const trailer = end.subarray(end.byteLength - TRAILER_BYTES)
-  const actual = Array.from(trailer.subarray(8), (byte) => String.fromCharCode(byte)).join('')
-  if (actual === REPLACING_MAGIC) {
-    const text =
-      'another container is taking this place, or its writer was killed meanwhile; run the same command once more to complete it'
-    throw new HyperslabError('ConflictError', text)
-  }
+  refuseClaim(end)
+  const actual = magicOf(end)
   if (actual !== magic) {
     const text = `the file ends in ${JSON.stringify(actual)}, expected ${JSON.stringify(magic)}`
     throw new HyperslabError('FormatError', text, { actual, expected: magic })

@@ -1,6 +1,7 @@
-import { HyperslabError, isHyperslabError, messageOf } from '../../core/errors.ts'
+import { HyperslabError, isHyperslabError, messageOf, within } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
-import type { Stage, Store } from '../../store/store.ts'
+import { readTail, type Stage, type Store } from '../../store/store.ts'
+import { refuseClaim, TRAILER_BYTES } from '../format/footer-trailer.ts'
 import type { MergedLayer } from '../format/identity.ts'
 import { type CreateOptions, FILE_CHECKS } from '../layers/file-options.ts'
 import { Layer } from '../layers/layer.ts'
@@ -65,6 +66,7 @@ const firstKind = async (files: ContainerFiles): Promise<'base' | 'initial'> =>
 /** The new base comes first: whatever fails later, there is either the old container or the new one. */
 async function replaceContainer(files: ContainerFiles): Promise<void> {
   const { store, paths } = files
+  await checkNotClaimed(store, paths)
   const kind = await firstKind(files)
   const { dead, merged } = await leftovers(files)
   await store.delete!(paths.stats)
@@ -167,6 +169,7 @@ async function publishStaged(files: ContainerFiles, stage: Stage, replaced: Repl
     return
   }
   const { replace } = await conditionsOf(files)
+  await checkNotClaimed(store, paths)
   const found = await store.stat(paths.base)
   if (found?.etag !== replaced.etag) throw replacedMeanwhile(store.describe(paths.base))
   const { dead, merged } = await leftovers(files)
@@ -180,6 +183,12 @@ async function publishStaged(files: ContainerFiles, stage: Stage, replaced: Repl
     there !== undefined && replace ? { ifAbsent: false, ifMatch: there.etag } : { ifAbsent: there === undefined },
   )
   if (merged.length === 0) await removeDead(files, dead)
+}
+
+/** @throws ConflictError for a container that another one is replacing */
+async function checkNotClaimed(store: Store, paths: Paths): Promise<void> {
+  const end = await readTail(store, paths.base, TRAILER_BYTES)
+  if (end !== undefined) await within({ file: store.describe(paths.base) }, async () => refuseClaim(end.bytes))
 }
 
 /** Container to be replaced, in its state when the work began. */

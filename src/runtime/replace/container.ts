@@ -13,7 +13,6 @@ import type { Target } from './target.ts'
 const BASE = 'af'
 /** Number of sidecars that are checked concurrently. */
 const AT_ONCE = 8
-const BESIDE = /^([1-9]\d*\.af|stats)$/
 
 /** Returns a container, with its sidecars and statistics, as a replaceable target. */
 export function containerTarget({ store, path }: StoredAt): Target {
@@ -35,12 +34,14 @@ export function containerTarget({ store, path }: StoredAt): Target {
     },
     isMetadata: (name) => name === BASE,
     isRoot: (name) => name === BASE,
-    membership: () => (name) => BESIDE.test(name),
+    membership: ({ names = [] }) => {
+      const known = new Set(names)
+      return (name) => known.has(name)
+    },
     survey: async (signal) => {
-      const members = { arrays: [] }
       const end = await readTail(store, path, TRAILER_BYTES, { signal })
       const roots = new Map(end === undefined ? [] : [[BASE, end.etag]])
-      if (endsIn(end, REPLACING_MAGIC)) return { state: 'replacing', roots, names: [], members }
+      if (endsIn(end, REPLACING_MAGIC)) return { state: 'replacing', roots, names: [], members: { arrays: [] } }
       const numbers = await listSidecars(store, paths, signal)
       await forEachLimited(numbers, AT_ONCE, (number) => checkSidecar(store, paths, number))
       const sidecars = numbers.map((number) => paths.sidecar(number))
@@ -51,7 +52,12 @@ export function containerTarget({ store, path }: StoredAt): Target {
       const names = [...(end === undefined ? [] : [path]), ...sidecars, ...(isMeasured ? [paths.stats] : [])].map((key) =>
         key.slice(prefix.length),
       )
-      return { state: names.length === 0 ? 'empty' : end === undefined ? 'unfinished' : 'complete', roots, names, members }
+      return {
+        state: names.length === 0 ? 'empty' : end === undefined ? 'unfinished' : 'complete',
+        roots,
+        names,
+        members: { arrays: [], names },
+      }
     },
   }
 }

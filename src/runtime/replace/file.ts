@@ -1,6 +1,7 @@
+import { refuseClaim, TRAILER_BYTES } from '../../af/format/footer-trailer.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
-import type { Stage } from '../../store/store.ts'
+import { readTail, type Stage } from '../../store/store.ts'
 import type { StoredAt } from '../place-format.ts'
 
 /** Options for writing one object. */
@@ -25,7 +26,11 @@ export async function writeFile(
   const there = await store.stat(path, { signal })
   if (there !== undefined && !overwrite)
     throw new HyperslabError('AlreadyExistsError', 'the file exists; --overwrite replaces it', { file })
-  if (there !== undefined) await checkReplacing({ store, path })
+  if (there !== undefined) {
+    await checkReplacing({ store, path })
+    const end = path.endsWith('.af') ? await readTail(store, path, TRAILER_BYTES, { signal }) : undefined
+    if (end !== undefined) refuseClaim(end.bytes)
+  }
   await store.makeFolder?.(path)
   const stage = await store.stage(path)
   try {

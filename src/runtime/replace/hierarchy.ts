@@ -31,8 +31,8 @@ export function hierarchyTarget({ store, path }: StoredAt): Target {
     claim: async (command, draft) => {
       const old = await readWhole(store, `${prefix}zarr.json`, { maxBytes: METADATA_BYTES })
       const isShort = old !== undefined && old.bytes.length <= MOST_REPLACED
-      const replaced = old === undefined ? null : isShort ? new TextDecoder().decode(old.bytes) : undefined
-      return encodeDocument(replacingDocument({ command, draft, replaced }))
+      const replaced = old === undefined ? { replaced: null } : isShort ? { replaced: new TextDecoder().decode(old.bytes) } : {}
+      return encodeDocument(replacingDocument({ command, draft, ...replaced }))
     },
     claimNow: async (signal) => {
       const found = await claimAt(store, prefix, signal)
@@ -115,7 +115,7 @@ const baseOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
 function belongs(arrays: ReadonlyMap<string, ChunkNames>, name: string): boolean {
   const base = baseOf(name)
   if (STAGED.test(base)) return belongs(arrays, name.replace(STAGED, ''))
-  if (METADATA.includes(base) || base === CLAIM_NAME || isRecord(name) || name.startsWith(SCRATCH)) return true
+  if (METADATA.includes(base) || base === CLAIM_NAME || isRecord(base) || name.startsWith(SCRATCH)) return true
   for (let end = name.length; end >= 0; end = end === 0 ? -1 : Math.max(0, name.lastIndexOf('/', end - 1))) {
     const array = arrays.get(name.slice(0, end))
     if (array !== undefined && isChunk(array, name.slice(end === 0 ? 0 : end + 1))) return true

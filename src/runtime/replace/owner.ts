@@ -10,6 +10,8 @@ import { readWhole, type Store } from '../../store/store.ts'
 const LEASE_MS = 30_000
 /** Interval of renewals in ms. */
 const RENEWAL_MS = LEASE_MS / 3
+/** Time in ms after which an owner that did not renew its claim is taken for dead: a day. */
+const FORGOTTEN_MS = 86_400_000
 /** Wait in ms before the next look at the claim of another machine. */
 const LOOK_MS = 1000
 const MOST_BYTES = 64 * 1024
@@ -26,8 +28,11 @@ interface Claim {
   readonly id?: string
   /** Name of the draft that the owner writes. It is the token of the owner that began the write. */
   readonly draft: string
-  /** Drafts of earlier owners that did not renew their claims, and may still run. */
-  readonly uncertain?: readonly string[]
+  /**
+   * Drafts of earlier owners that did not renew their claims, and may still run, with the times of their
+   * loss in ms since 1970.
+   */
+  readonly uncertain?: Readonly<Record<string, number>>
   /** Whether the owner has released it. */
   readonly released?: boolean
   readonly instance?: string
@@ -37,21 +42,12 @@ interface Claim {
   readonly time: number
 }
 
-/** Write of an owner. */
-export interface OwnedWrite {
-  /** Id of the write. */
-  readonly id?: string | undefined
-  /** Whether the id also identifies the content. */
-  readonly isVersioned: boolean
-}
-
 /** Exclusive right to replace a store. It is claimed by a conditional write, and renewed while it is held. */
 export class Owner {
   readonly token: string
   /** Name of the draft. It is not the token if this owner resumes the write of an earlier one. */
   draft: string
-  /** Drafts of earlier owners that may still run. */
-  readonly uncertain: readonly string[]
+  readonly #uncertain: ReadonlyMap<string, number>
   readonly #store: Store
   readonly #key: string
   readonly #id: string | undefined
@@ -67,7 +63,7 @@ export class Owner {
     this.#id = claim.id
     this.token = claim.token
     this.draft = claim.draft
-    this.uncertain = claim.uncertain ?? []
+    this.#uncertain = new Map(Object.entries(claim.uncertain ?? {}))
     this.#etag = etag
     this.#renewed = claim.time
     held.add(claim.token)
@@ -78,11 +74,11 @@ export class Owner {
   /**
    * Claims a place. Takes it over from a dead owner: its process has ended, or it has not renewed its claim
    * for 30 seconds.
-   * @param write the write, which resumes the write of a dead owner with the same id. The write of an owner
-   *   that may still run is resumed only if the id also identifies the content.
+   * @param id id of the write. The write of a dead owner with the same id is resumed. An owner that may still
+   *   run keeps its draft.
    * @throws ConflictError if another owner holds it
    */
-  static async take(store: Store, key: string, { id, isVersioned }: OwnedWrite, signal: Signal | undefined): Promise<Owner> {
+  static async take(store: Store, key: string, id: string | undefined, signal: Signal | undefined): Promise<Owner> {
     await store.makeFolder?.(key)
     for (let tries = 0; ; tries++) {
       const found = await readWhole(store, key, { maxBytes: MOST_BYTES, signal })
@@ -90,8 +86,10 @@ export class Owner {
       const state = found === undefined ? 'dead' : await stateOf(store, key, other, found.etag, signal)
       if (state === 'alive') throw taken(store.describe(key))
       const token = randomName()
-      const isResumed = id !== undefined && other?.id === id && (state === 'dead' || isVersioned)
-      const uncertain = [...(other?.uncertain ?? []), ...(other !== undefined && state === 'uncertain' ? [other.draft] : [])]
+      const isResumed = id !== undefined && other?.id === id && state === 'dead'
+      const earlier = Object.entries(other?.uncertain ?? {}).filter(([, time]) => Date.now() - time < FORGOTTEN_MS)
+      const uncertain = Object.fromEntries(earlier)
+      if (other !== undefined && state === 'uncertain') uncertain[other.draft] = Date.now()
       const claim = newClaim({ token, draft: isResumed ? other.draft : token, uncertain, ...(id !== undefined && { id }) })
       const condition = found === undefined ? { ifAbsent: true } : { ifAbsent: false, ifMatch: found.etag }
       try {
@@ -112,6 +110,11 @@ export class Owner {
   async check(isNow = false): Promise<void> {
     if (isNow || Date.now() - this.#renewed > RENEWAL_MS) await this.#renew()
     if (this.#lost !== undefined) throw taken(this.#store.describe(this.#key), this.#lost)
+  }
+
+  /** Whether the owner of a draft may still run. Such owners keep their drafts, since they may claim late. */
+  isUncertain(draft: string): boolean {
+    return this.#uncertain.has(draft)
   }
 
   /** Begins a draft of its own instead of one that it would resume. */
@@ -147,7 +150,8 @@ export class Owner {
     await this.#renewing.catch(() => undefined)
     try {
       if (this.#lost !== undefined) return
-      if (isKept) {
+      // The next owner has to know of drafts whose owners may still run.
+      if (isKept || this.#uncertain.size > 0) {
         const claim = { ...this.#claim(), released: true }
         await publish(this.#store, this.#key, claim, { ifAbsent: false, ifMatch: this.#etag })
       } else await this.#store.delete!(this.#key, await this.#mine())
@@ -157,7 +161,8 @@ export class Owner {
   }
 
   #claim(): Claim {
-    const { token, draft, uncertain } = this
+    const { token, draft } = this
+    const uncertain = Object.fromEntries(this.#uncertain)
     return newClaim({ token, draft, uncertain, ...(this.#id !== undefined && { id: this.#id }) })
   }
 

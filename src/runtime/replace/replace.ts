@@ -12,6 +12,7 @@ import {
   folderEntries,
   isComplete,
   removeStaged,
+  takeBackOwn,
   writeJournal,
 } from './switch.ts'
 import type { Survey, Target } from './target.ts'
@@ -50,7 +51,8 @@ export async function replace(
   for (const source of sources) await checkApart(source, { store, path: place })
   const before = await target.survey(signal)
   await checkReplacing({ store, path: place })
-  const owner = await Owner.take(store, ownerOf(target), { id, isVersioned }, signal)
+  const owner = await Owner.take(store, ownerOf(target), id, signal)
+  const isOver = (each: string): boolean => !owner.isUncertain(each)
   /** Whether the written objects are kept, so that another process can resume. */
   let isKept = before.state === 'replacing'
   let isClaiming = false
@@ -59,8 +61,10 @@ export async function replace(
     if (before.state === 'replacing') {
       const completed = await completeSwitch(target, owner)
       isKept = false
+      // Its owner has claimed the place already, and may still copy objects of the draft.
+      if (completed !== undefined) await clearDrafts(target, owner, (each) => each === completed.draft)
       if (isVersioned && completed !== undefined && completed.id === id) {
-        await clearDrafts(target, owner, ANY_DRAFT)
+        await clearDrafts(target, owner, isOver)
         return
       }
       old = await target.survey(signal)
@@ -69,8 +73,7 @@ export async function replace(
     await checkSame(target, old, signal)
     if (await isComplete(target, owner.draft)) await owner.beginAnew()
     const { draft } = owner
-    // Owners that may still run keep their drafts, since they could claim the place late.
-    await clearDrafts(target, owner, (each) => each !== draft && !owner.uncertain.includes(each))
+    await clearDrafts(target, owner, (each) => each !== draft && isOver(each))
     for (const source of sources) await checkApartByMarker(source, target, old, owner.token, signal)
     isKept = id !== undefined
     await write(draftOf(target, draft), () => owner.check())
@@ -84,12 +87,14 @@ export async function replace(
     await claim(target, now, command, draft)
     // From here on, nothing is discarded.
     isKept = true
-    await completeSwitch(target, owner)
-    await clearDrafts(target, owner, ANY_DRAFT)
+    await checkOwn(target, owner)
+    if ((await completeSwitch(target, owner)) === undefined) throw halfReplaced(store.describe(place))
+    await clearDrafts(target, owner, isOver)
     isKept = false
   } catch (error) {
     if (isKept) throw error
-    isKept = isClaiming && !(await isUnclaimed(target))
+    // A claim whose answer was lost may still arrive.
+    isKept = isClaiming && (!isHyperslabError(error, 'ConflictError') || !(await isUnclaimed(target)))
     if (!isKept) await discard(target, owner.draft, error)
     throw error
   } finally {
@@ -98,7 +103,18 @@ export async function replace(
   }
 }
 
-const ANY_DRAFT = (): boolean => true
+/**
+ * Checks, after the claim, that the owner had not lost the place before. Otherwise the claim is taken back.
+ * @throws ConflictError
+ */
+async function checkOwn(target: Target, owner: Owner): Promise<void> {
+  try {
+    await owner.check(true)
+  } catch (error) {
+    await takeBackOwn(target, owner.draft)
+    throw error
+  }
+}
 
 /** Throws a ConflictError if another process has taken the place over. */
 export type OwnerCheck = () => Promise<void>
@@ -111,12 +127,12 @@ export type OwnerCheck = () => Promise<void>
 export async function alone<T>(target: Target, signal: Signal | undefined, work: (check: OwnerCheck) => Promise<T>): Promise<T> {
   const { store, workspace, place } = target
   if (store.list === undefined || (await store.conditionalWrites?.(place))?.replace !== true) return work(async () => undefined)
-  const owner = await Owner.take(store, ownerOf(target), { isVersioned: false }, signal)
+  const owner = await Owner.take(store, ownerOf(target), undefined, signal)
   try {
     if ((await target.claimNow(signal)) !== undefined) throw halfReplaced(store.describe(place))
     const result = await work(() => owner.check())
     // Removes the rest of a replacement that was killed earlier.
-    await clearDrafts(target, owner, ANY_DRAFT)
+    await clearDrafts(target, owner, (each) => !owner.isUncertain(each))
     return result
   } finally {
     await owner.release(false).catch(() => undefined)

@@ -60,9 +60,13 @@ async function readJournal(target: Target, draft: string): Promise<Journal | und
 /**
  * Removes the old objects of a claimed place, and moves the new ones there. Skips completed steps, so that
  * another process can continue after this one was killed. The claimed object is replaced last.
- * @returns the journal of the switch; `undefined` if the claim was taken back, because its objects are gone
+ * @returns the id of the write and its draft; `undefined` if the claim was taken back, because its objects are
+ *   gone
  */
-export async function completeSwitch(target: Target, owner: Owner): Promise<Journal | undefined> {
+export async function completeSwitch(
+  target: Target,
+  owner: Owner,
+): Promise<{ readonly id?: string | undefined; readonly draft: string } | undefined> {
   const { store, prefix, claimed } = target
   const stat = await store.stat(prefix + claimed)
   const claim = await target.claimNow(undefined)
@@ -79,7 +83,20 @@ export async function completeSwitch(target: Target, owner: Owner): Promise<Jour
   await (store.rename === undefined ? moveObjects(move) : moveEntries(move))
   await owner.check()
   await publishClaimed(target, draft, stat.etag, journal.hasClaimed)
-  return journal
+  return { id: journal.id, draft }
+}
+
+/**
+ * Takes back the claim of an owner that had lost the place before it claimed it. Does nothing if the claimed
+ * object is another one by now, or if its old content is unknown.
+ * @returns whether the claim was taken back
+ */
+export async function takeBackOwn(target: Target, draft: string): Promise<boolean> {
+  const stat = await target.store.stat(target.prefix + target.claimed)
+  const claim = await target.claimNow(undefined)
+  if (stat === undefined || claim?.draft !== draft || claim.replaced === undefined) return false
+  await restore(target, claim.replaced, stat.etag)
+  return true
 }
 
 /**
@@ -88,13 +105,18 @@ export async function completeSwitch(target: Target, owner: Owner): Promise<Jour
  * @throws ConflictError if the claim does not contain the replaced object
  */
 async function takeBack(target: Target, owner: Owner, { draft, replaced }: PlaceClaim, ifMatch: string): Promise<void> {
-  const { store, prefix, claimed } = target
+  const { store } = target
   const aside = await store.list!(oldOf(target, draft), { deep: true })
   if (replaced === undefined || aside.length > 0) {
     const text = 'another store was taking this place, and what it was to be is gone; remove what is left'
     throw new HyperslabError('ConflictError', text, { file: store.describe(target.place) })
   }
   await owner.check()
+  await restore(target, replaced, ifMatch)
+}
+
+async function restore(target: Target, replaced: Uint8Array | 'none', ifMatch: string): Promise<void> {
+  const { store, prefix, claimed } = target
   if (replaced === 'none') {
     await removeClaimed(target, ifMatch)
     return
@@ -136,7 +158,8 @@ async function moveEntries({ target, owner, journal, draft, drafts }: Move): Pro
   }
   for (const entry of inOrder(folderEntries(drafts, claimed), isMetadata, false)) {
     await owner.check()
-    // Folders without files are no part of any store, and stand in the way.
+    // Folders without files, and temporary files, are no part of any store, and stand in the way.
+    for (const { key } of (await store.leftovers?.(`${prefix}${entry}/`, { deep: true })) ?? []) await store.delete!(key)
     await store.removeFolder?.(`${prefix}${entry}/`)
     await store.rename!(from + entry, prefix + entry)
   }
@@ -180,6 +203,8 @@ async function moveObjects({ target, owner, journal, draft, drafts }: Move): Pro
     old.filter((name) => !isMetadata(name) && !wanted.has(name)),
     remove,
   )
+  // Where folders exist, an empty one can have the name of a new object.
+  for (const entry of folderEntries(old, claimed)) await store.removeFolder?.(`${prefix}${entry}/`)
   const added = drafts.filter((name) => name !== claimed)
   const copy = (name: string): Promise<void> => copyObjectWithin(store, draftOf(target, draft) + name, prefix + name)
   await each(

@@ -17,6 +17,8 @@ export interface ChunkNames {
 /** Description of the objects that belong to a target. It is plain data, so that it outlives the metadata. */
 export interface Members {
   readonly arrays: readonly ChunkNames[]
+  /** Names of the other members. Containers have few, and all of them are recorded. */
+  readonly names?: readonly string[]
 }
 
 /** State of a place before its replacement. */
