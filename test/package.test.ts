@@ -72,6 +72,15 @@ test('no chunk imports itself in a circle, of which bundlers warn', () => {
   expect([names.length > 10, circles]).toEqual([true, []])
 })
 
+test.each(['index', 'netcdf', 'zarr'])('%s and all that it loads later import by names alone, as edge runtimes ask', (entry) => {
+  const read = (name: string): string => readFileSync(join(root, 'dist', name), 'utf8')
+  const importsOf = (name: string): string[] =>
+    [...read(name).matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map(([, other]) => join(name, '..', other!))
+  const files = [...withImports(`${entry}.js`, importsOf)]
+  expect(files.length).toBeGreaterThan(10)
+  expect(files.filter((name) => /\bimport\((?!\s*")/.test(read(name)))).toEqual([])
+})
+
 // Its types are those of a CommonJS module.
 const minify = terser.default as unknown as (options: object) => Plugin
 
@@ -252,6 +261,7 @@ test('the public names', async () => {
       "timestampOf",
       "verify",
       "where",
+      "writeImmutable",
       "zip",
       "zipBlocks",
     ]

@@ -3,7 +3,7 @@ import { HyperslabError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import { FILE_ARRAY, IMPORT_CHECKS, type Imported, type ImportOptions, type ImportSource, importArrays } from './import-arrays.ts'
 import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from './location.ts'
-import { arraysSource, attributesOf } from './named-arrays.ts'
+import { arraysSource, typedAttributesOf } from './named-arrays.ts'
 
 /** Options that arrays of a container leave no choice for. */
 const OWN_CHUNKS = ['chunks', 'chunkBytes'] as const
@@ -45,7 +45,7 @@ export function checkNoChunks(call: string, options: object): void {
 /** The arrays of a container by way of their elements, which get other chunks. */
 function rechunkedSource(file: ArrayFile, { variables, chunkBytes }: ImportOptions): ImportSource {
   const entries = (variables ?? file.arrays()).map((name) => [name, file.array(name)] as const)
-  const source = arraysSource('importContainer', entries, attributesOf(file.attrs))
+  const source = arraysSource('importContainer', entries, typedAttributesOf(file.attrs))
   const arrays = chunkBytes === undefined ? source.arrays : source.arrays.map((each) => ({ ...each, chunkShape: undefined }))
   return { ...source, arrays, warnings: file.warnings(), [Symbol.asyncDispose]: () => file.close() }
 }

@@ -66,7 +66,7 @@ function sourceArray(call: string, name: string, given: GivenArray): SourceArray
   for (const [what, list] of Object.entries({ chunkShape, dimensionNames }))
     if (list !== undefined && list.length !== array.shape.length)
       invalidArgument(`${call}: '${name}': ${what} has ${list.length} entries for ${array.shape.length} axes`, list)
-  const ofArray = attributes === undefined ? attributesOf(array.attrs) : (Object.entries(attributes) as TypedAttributes)
+  const ofArray = attributes === undefined ? typedAttributesOf(array.attrs) : (Object.entries(attributes) as TypedAttributes)
   return {
     name,
     array: fillValue === undefined ? array : withMissing(array, fillValue),
@@ -81,7 +81,7 @@ function sourceArray(call: string, name: string, given: GivenArray): SourceArray
 type MaybeTyped = NamedValues & { readonly typed?: (name: string) => unknown }
 
 /** Attributes with their types, if these are known; JSON that no attribute type has becomes text. */
-export function attributesOf(values: MaybeTyped | undefined): TypedAttributes {
+export function typedAttributesOf(values: MaybeTyped | undefined): TypedAttributes {
   const plain = new Map(Array.from(values?.keys() ?? [], (name) => [name, values!.get(name)] as const))
   const kept = importOf({ attributes: plain, arrays: [] }).attributes
   return Array.from(kept, ([name, value]) => [name, (values!.typed?.(name) as typeof value | undefined) ?? value])

@@ -131,6 +131,11 @@ const TESTS: Record<string, () => Promise<void>> = {
     const ds = await from(raw('t', 'int8', Int8Array.of(-1, 1), { _Unsigned: 'true' }))
     expect(await ds.get('t').values()).toEqual(Float32Array.of(255, 1))
   },
+  'labels of 64-bit integers stay integers': async () => {
+    const ds = await from(raw('x', 'int64', BigInt64Array.of(1n, 2n), { _FillValue: 1n }), raw('t', 'int16', Int16Array.of(5, 6)))
+    expect(await ds.get('x').values()).toEqual(BigInt64Array.of(1n, 2n))
+    expect(await ds.get('t').sel({ x: 1n }).get()).toBe(5)
+  },
   'bounds are coordinates': async () => {
     const ds = await from(
       raw('x', 'float64', Float64Array.of(1, 2), { bounds: 'b' }),

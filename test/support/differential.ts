@@ -242,7 +242,11 @@ function compareVariable(
   const kind = ownKind === 'time' ? (own.type.slice(5) as Calendar) : ownKind === 'text' ? 'text' : 'number'
   const slack = isDuration ? 1e4 : slackOf(variable, [ownKind, theirKind])
   const scale = isDuration ? (variable?.type === 'm8[s]' ? SECOND : 3600n * SECOND) : 1n
-  const at = own.values.findIndex((value, i) => !same(value, theirs.values[i]!, kind, slack, scale))
+  // Labels of 64-bit integers stay exact. One that equals the fill value is a label.
+  const isExact = own.coord && ownKind === 'int64' && own.dims.length === 1 && own.dims[0] === name
+  const at = own.values.findIndex(
+    (value, i) => !(isExact && theirs.values[i] === null) && !same(value, theirs.values[i]!, kind, slack, scale),
+  )
   if (at >= 0 || own.values.length !== theirs.values.length) {
     const missing = own.values[at] === null ? 'missing here' : theirs.values[at] === null ? 'missing there' : 'value'
     add(missing, `cell ${at} is ${own.values[at]} (${own.type}), and in xarray ${theirs.values[at]} (${theirs.type}); all: ${own.values.join(' ')} | ${theirs.values.join(' ')}`) // biome-ignore format: one line

@@ -60,8 +60,7 @@ async function readJournal(target: Target, draft: string): Promise<Journal | und
 /**
  * Removes the old objects of a claimed place, and moves the new ones there. Skips completed steps, so that
  * another process can continue after this one was killed. The claimed object is replaced last.
- * @returns the id of the write and its draft; `undefined` if the claim was taken back, because its objects are
- *   gone
+ * @returns the id of the write and its draft; `undefined` if the claim was taken back
  */
 export async function completeSwitch(
   target: Target,
