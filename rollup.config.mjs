@@ -115,7 +115,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (room === 'core/characters') return 'names'
   // What opening a dataset needs of labels. Imports of other formats need some of it, and must not bring along what datasets compute with:
   // that names a package by a variable, which runtimes at the edge refuse to load.
-  if (/^dataset\/(cf\/axis-kind|time\/(calendar|instant)|attributes|label-index|variable|origin|with-index)$/.test(room)) return 'labels'
+  if (/^dataset\/(cf\/axis-kind|time\/(calendar|instant)|attributes|label-index|variable|origin|with-index)$/.test(room))
+    return 'labels'
   // What datasets compute with, and reading does not: in a file with more, bundlers would keep the rest with it.
   if (labelled.has(id) && !reading.has(id)) return /^dataset\//.test(room) ? 'labelled' : 'lazy'
   // What opening takes where sidecars can be listed, or have to be looked at again: no reduction may bring it along.

@@ -197,10 +197,15 @@ describe('groups', () => {
     await expect(root.array('x', 'float32')).rejects.toMatchObject(refused('InvalidArgumentError', 'x'))
     await expect(root.array('x', 'float32')).rejects.toMatchObject({ details: types })
     await expect(root.array('x', 'int32', 3)).rejects.toMatchObject(refused('InvalidArgumentError', 'x'))
-    for (const name of [5, undefined, null, ['x']] as never[])
+    for (const [name, shown] of [
+      [5, '5'],
+      [undefined, 'undefined'],
+      [null, 'null'],
+      [['x'], '["x"]'],
+    ] as [never, string][])
       for (const of of [root, await root.group('sub')]) {
-        await expect(of.array(name)).rejects.toMatchObject(refused('UnknownArrayError', String(name)))
-        await expect(of.group(name)).rejects.toMatchObject(refused('UnknownArrayError', String(name)))
+        await expect(of.array(name)).rejects.toMatchObject(refused('UnknownArrayError', shown))
+        await expect(of.group(name)).rejects.toMatchObject(refused('UnknownArrayError', shown))
       }
     await expect(root.array('bad')).rejects.toMatchObject(refused('FormatError', 'bad'))
     await expect(root.array('../g/x')).rejects.toMatchObject({ tag: 'FormatError' })
