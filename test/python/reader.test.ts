@@ -111,7 +111,7 @@ describe.skipIf(!have)('the reader for Python', () => {
   })
 
   test.each(Object.keys(ENVIRONMENTS))('reads files of footer version 6, and refuses damaged ones, with %s', async (name) => {
-    let [read, refused] = [0, 0]
+    let [read, refused, coded] = [0, 0, 0]
     for (const found of await readdir(FIXTURES_6, { recursive: true })) {
       if (!found.endsWith('.af')) continue
       const path = join(FIXTURES_6, found)
@@ -127,15 +127,15 @@ describe.skipIf(!have)('the reader for Python', () => {
       if ('error' in expected) {
         expect(answer, found).toEqual({ error: expect.any(String) })
         refused++
-      } else if (name === 'numpy alone' && /zstd/.test(found)) {
-        expect(answer.error).toContain('install the package zstandard')
-        refused++
-      } else {
+      } else if (name === 'numpy alone' && String(answer.error).includes('install the package zstandard')) coded++
+      else {
         expect(answer, found).toEqual(expected)
         read++
       }
     }
-    expect([Math.min(read, 17), Math.min(refused, 40)]).toEqual([17, 40])
+    expect([Math.min(read + coded, 17), Math.min(refused, 40)]).toEqual([17, 40])
+    // Some of the files have blocks that plain Python does not decode.
+    expect([coded > 0, read > 8]).toEqual([name === 'numpy alone', true])
   })
 
   test('tells layers that count from those that do not', async () => {
