@@ -12,7 +12,7 @@ const read = (page: string): string => readFileSync(join(root, page), 'utf8')
 const PAGES = {
   'README.md': 1,
   'docs/arrays.md': 2,
-  'docs/containers.md': 1,
+  'docs/containers.md': 2,
   'docs/datasets.md': 1,
   'docs/writing.md': 6,
 }
