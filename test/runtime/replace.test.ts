@@ -526,7 +526,7 @@ test('objects that killed writers left do not keep a store from being replaced',
     [
       new FileStore(),
       `${folder}/`,
-      ['zarr.json.lock', 'a/zarr.json.lock', 'a/.hyperslab-append.lock', '.hyperslab-next/owner.json.lock'],
+      ['zarr.json.lock', 'a/c/1.lock', 'a/zarr.json.lock', 'a/.hyperslab-append.lock', '.hyperslab-next/owner.json.lock'],
     ],
     [new MemoryStore(), '', ['zarr.json.0123456789abcdef01234567.tmp', 'a/c/0.0123456789abcdef01234567.tmp']],
   ]
@@ -541,6 +541,8 @@ test('objects that killed writers left do not keep a store from being replaced',
       await copyPlace({ store, path: `${root}in.zarr` }, { store, path: `${root}out.zarr` }, { overwrite: true })
       expect(await numberIn(store, `${root}out.zarr`)).toBe(2)
     }
+    const left = await store.list!(`${root}out.zarr/.hyperslab-next/old`, { deep: true })
+    expect(left).toEqual([])
   }
 })
 

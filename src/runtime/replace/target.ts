@@ -1,8 +1,8 @@
 import type { Signal } from '../../core/signal.ts'
 import type { Store } from '../../store/store.ts'
 
-/** End of the name of a temporary object, which a killed writer leaves in any store. */
-export const STAGED = /\.(\d+-)?[0-9a-f]{24}\.tmp$/
+/** End of the name of a temporary object, or of the lock of an object, which killed writers leave. */
+export const STAGED = /(\.(\d+-)?[0-9a-f]{24}\.tmp|\.lock)$/
 
 /** Names of the chunks of an array in its folder. */
 export interface ChunkNames {
