@@ -55,7 +55,7 @@ describe('attributes', () => {
     beforeAll(async () => {
       peer = await Peer.start()
       folder = await mkdtemp(join(tmpdir(), 'hyperslab-interop-'))
-    }, 600_000)
+    }, 1_800_000)
     afterAll(async () => {
       await peer?.stop()
       await rm(folder, { recursive: true })

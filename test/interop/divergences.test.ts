@@ -21,7 +21,7 @@ describe.skipIf(!havePeer)('where the Rust crate array-format 0.12 differs', () 
   let folder: string
   beforeAll(async () => {
     peer = await Peer.start()
-  }, 600_000)
+  }, 1_800_000)
   afterAll(() => peer?.stop())
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'hyperslab-interop-'))

@@ -12,10 +12,10 @@ describe.skipIf(!havePeer)('with the Rust crate array-format 0.12', () => {
   let peer: Peer
   beforeAll(async () => {
     peer = await Peer.start()
-  }, 600_000)
+  }, 1_800_000)
   afterAll(() => peer?.stop())
 
-  test('whatever either side did, both list and read the same', { timeout: 600_000 }, async () => {
+  test('whatever either side did, both list and read the same', { timeout: 1_800_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom('ours' as const, 'crate' as const), histories, async (by, sessions) => {
         const shared = await Shared.create(peer, by)

@@ -112,7 +112,7 @@ describe.skipIf(!havePeer)('the Rust crate array-format 0.15 and this package', 
     expect(await dumped(), 'the crate').toEqual(expected)
   }
 
-  test('read the same of what this package writes, and the crate copies it', { timeout: 600_000 }, async () => {
+  test('read the same of what this package writes, and the crate copies it', { timeout: 1_800_000 }, async () => {
     let number = 0
     await fc.assert(
       fc.asyncProperty(programs, async (program) => {
@@ -129,7 +129,7 @@ describe.skipIf(!havePeer)('the Rust crate array-format 0.15 and this package', 
     )
   })
 
-  test('read the same of what the crate writes', { timeout: 600_000 }, async () => {
+  test('read the same of what the crate writes', { timeout: 1_800_000 }, async () => {
     let number = 0
     await fc.assert(
       fc.asyncProperty(programs, async (program) => {
@@ -142,7 +142,7 @@ describe.skipIf(!havePeer)('the Rust crate array-format 0.15 and this package', 
     )
   })
 
-  test('refuse the same damaged footers, but for errors that are found later or never', { timeout: 600_000 }, async () => {
+  test('refuse the same damaged footers, but for errors that are found later or never', { timeout: 1_800_000 }, async () => {
     const seeds = [...payloadsAt(FIXTURES), ...payloadsAt(folder)].filter(({ length }) => length <= MAX_SEED_BYTES)
     const next = random(SEED)
     const counts: Record<string, number> = {}

@@ -160,7 +160,7 @@ describe.skipIf(!havePeer)('killed at an operation of the store, then a turn of 
   let peer: Peer
   beforeAll(async () => {
     peer = await Peer.start()
-  }, 600_000)
+  }, 1_800_000)
   afterAll(() => peer?.stop())
 
   /** Lets ours be killed at its `k`th operation, before it or once it is done, then all others have a turn. False when it came to its end. */

@@ -141,7 +141,7 @@ describe.skipIf(!havePeer)('the Rust crate array-format 0.12 and this package', 
       live.statistics.push(...payloadsIn(shared.folder, '.stats'))
       await shared.remove()
     }
-  }, 600_000)
+  }, 1_800_000)
   afterAll(async () => {
     await peer?.stop()
     await rm(folder, { recursive: true })
@@ -153,7 +153,7 @@ describe.skipIf(!havePeer)('the Rust crate array-format 0.12 and this package', 
     return (await peer.do('verdicts', { path })) as string
   }
 
-  test('refuse the same footers, but for what is worse refused later', { timeout: 600_000 }, async () => {
+  test('refuse the same footers, but for what is worse refused later', { timeout: 1_800_000 }, async () => {
     const counts: Record<string, number> = {}
     for (const batch of batches(damaged([...FOOTERS, ...live.footers], COUNT))) {
       const verdicts = await ask(
@@ -173,7 +173,7 @@ describe.skipIf(!havePeer)('the Rust crate array-format 0.12 and this package', 
   })
 
   test('refuse the same statistics, those without a version apart, which only this package reads', {
-    timeout: 600_000,
+    timeout: 1_800_000,
   }, async () => {
     for (const batch of batches(damaged([...STATISTICS, ...live.statistics], COUNT / 10))) {
       const verdicts = await ask(batch.flatMap((payload) => framed(EMPTY_BASE, withTrailer(payload, STATS_MAGIC))))

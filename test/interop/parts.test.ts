@@ -14,7 +14,7 @@ describe.skipIf(!havePeer)('a container that was packed in parts, read by the Ru
   beforeAll(async () => {
     peer = await Peer.start()
     folder = await mkdtemp(join(tmpdir(), 'hyperslab-interop-'))
-  }, 600_000)
+  }, 1_800_000)
   afterAll(async () => {
     await peer?.stop()
     await rm(folder, { recursive: true })

@@ -44,7 +44,7 @@ describe.skipIf(!havePeer)('the Rust crate reads', () => {
   let peer: Peer
   beforeAll(async () => {
     peer = await Peer.start()
-  }, 600_000)
+  }, 1_800_000)
   afterAll(() => peer?.stop())
   const inCrate = () => peer.do('open', { folder, file: 't.af' })
 

@@ -171,7 +171,7 @@ const port = inject('zarrsPort')
 
 test.skipIf(port === undefined)(
   'arrays with chunks of any lengths that zarrs writes read the same here',
-  { timeout: 600_000 },
+  { timeout: 1_800_000 },
   async () => {
     const program = await programAt(port!)
     const folder = mkdtempSync(join(tmpdir(), 'hyperslab-zarrs-'))
