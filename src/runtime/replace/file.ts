@@ -1,7 +1,7 @@
 import { refuseClaim, TRAILER_BYTES } from '../../af/format/footer-trailer.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
-import { readTail, type Stage } from '../../store/store.ts'
+import { type ObjectInfo, type PublishCondition, readTail, type Stage, type Store } from '../../store/store.ts'
 import type { StoredAt } from '../place-format.ts'
 
 /** Options for writing one object. */
@@ -39,6 +39,24 @@ export async function writeFile(
     const condition = there === undefined ? { ifAbsent: true } : { ifAbsent: false, ifMatch: there.etag }
     await stage.publish(path, new Uint8Array(0), condition)
     return stage.size
+  } finally {
+    await stage.discard()
+  }
+}
+
+/**
+ * Publishes the bytes of one object, on a condition.
+ * @throws ConflictError if the condition does not hold
+ */
+export async function publishBytes(
+  store: Store,
+  key: string,
+  bytes: Uint8Array,
+  condition: PublishCondition,
+): Promise<ObjectInfo> {
+  const stage = await store.stage!(key)
+  try {
+    return await stage.publish(key, bytes, condition)
   } finally {
     await stage.discard()
   }

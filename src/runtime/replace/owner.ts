@@ -4,7 +4,8 @@ import { raceAbort, type Signal } from '../../core/signal.ts'
 import { randomName } from '../../store/conditions.ts'
 import { type FileSystem, fileSystem } from '../../store/fs/file-system.ts'
 import { isDead, thisProcess } from '../../store/fs/lock.ts'
-import { readWhole, type Store } from '../../store/store.ts'
+import { type PublishCondition, readWhole, type Store } from '../../store/store.ts'
+import { publishBytes } from './file.ts'
 
 /** Time in ms after which an owner that did not renew its claim has lost it. */
 const LEASE_MS = 30_000
@@ -241,18 +242,8 @@ function platform(): FileSystem | undefined {
   }
 }
 
-async function publish(
-  store: Store,
-  key: string,
-  claim: Claim,
-  condition: { readonly ifAbsent: boolean; readonly ifMatch?: string },
-): Promise<string> {
-  const stage = await store.stage!(key)
-  try {
-    return (await stage.publish(key, new TextEncoder().encode(JSON.stringify(claim)), condition)).etag
-  } finally {
-    await stage.discard()
-  }
+async function publish(store: Store, key: string, claim: Claim, condition: PublishCondition): Promise<string> {
+  return (await publishBytes(store, key, new TextEncoder().encode(JSON.stringify(claim)), condition)).etag
 }
 
 /** Whether an object contains this claim. */

@@ -2,7 +2,7 @@ import { HyperslabError, isHyperslabError, messageOf } from '../../core/errors.t
 import type { Signal } from '../../core/signal.ts'
 import type { StoredAt } from '../place-format.ts'
 import { checkApart, checkApartByMarker } from './apart.ts'
-import { checkReplacing } from './file.ts'
+import { checkReplacing, publishBytes } from './file.ts'
 import { Owner } from './owner.ts'
 import {
   clearDrafts,
@@ -182,13 +182,8 @@ async function claim(target: Target, { roots }: Survey, command: string, draft: 
   const { store, prefix, claimed } = target
   const ifMatch = roots.get(claimed)
   await store.makeFolder?.(prefix + claimed)
-  const stage = await store.stage!(prefix + claimed)
-  try {
-    const condition = ifMatch === undefined ? { ifAbsent: true } : { ifAbsent: false, ifMatch }
-    await stage.publish(prefix + claimed, await target.claim(command, draft), condition)
-  } finally {
-    await stage.discard()
-  }
+  const condition = ifMatch === undefined ? { ifAbsent: true } : { ifAbsent: false, ifMatch }
+  await publishBytes(store, prefix + claimed, await target.claim(command, draft), condition)
 }
 
 /** @throws ReadOnlyError, UnsupportedError */

@@ -2,6 +2,7 @@ import { HyperslabError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { readWhole, type Store } from '../../store/store.ts'
+import { publishBytes } from './file.ts'
 import type { Owner } from './owner.ts'
 import { type Members, type PlaceClaim, STAGED, type Target } from './target.ts'
 
@@ -120,12 +121,7 @@ async function restore(target: Target, replaced: Uint8Array | 'none', ifMatch: s
     await removeClaimed(target, ifMatch)
     return
   }
-  const stage = await store.stage!(prefix + claimed)
-  try {
-    await stage.publish(prefix + claimed, replaced, { ifAbsent: false, ifMatch })
-  } finally {
-    await stage.discard()
-  }
+  await publishBytes(store, prefix + claimed, replaced, { ifAbsent: false, ifMatch })
 }
 
 async function removeClaimed({ store, prefix, claimed }: Target, ifMatch: string): Promise<void> {
@@ -264,6 +260,12 @@ async function publishObject(
   }
 }
 
+/** Returns all keys below a folder. Stores do not list temporary objects with the others. */
+async function keysBelow(store: Store, folder: string): Promise<string[]> {
+  const temporary = (await store.leftovers?.(folder, { deep: true })) ?? []
+  return [...new Set([...(await store.list!(folder, { deep: true })), ...temporary.map(({ key }) => key)])]
+}
+
 const isStaged = (key: string): boolean => STAGED.test(key)
 
 const gone = (file: string): HyperslabError =>
@@ -276,11 +278,9 @@ const gone = (file: string): HyperslabError =>
  */
 export async function clearDrafts(target: Target, owner: Owner, isCleared: (draft: string) => boolean): Promise<void> {
   const { store, workspace } = target
-  const keys = new Set(await store.list!(workspace, { deep: true }))
-  for (const { key } of (await store.leftovers?.(workspace, { deep: true })) ?? []) keys.add(key)
   const drafts = new Map<string, string[]>()
   const stray: string[] = []
-  for (const key of keys) {
+  for (const key of await keysBelow(store, workspace)) {
     const name = key.slice(workspace.length)
     const draft = OF_DRAFT.exec(name)?.[2]
     if (draft === undefined && name.endsWith('.tmp')) stray.push(key)
@@ -322,10 +322,7 @@ const removeAll = ({ store }: Target, keys: readonly string[], check: () => Prom
 
 /** Removes temporary objects of a killed attempt, which would otherwise be moved with the others. */
 export async function removeStaged(target: Target, draft: string): Promise<void> {
-  const { store } = target
-  const folder = draftOf(target, draft)
-  for (const { key } of (await store.leftovers?.(folder, { deep: true })) ?? []) await store.delete!(key)
-  const keys = await store.list!(folder, { deep: true })
+  const keys = await keysBelow(target.store, draftOf(target, draft))
   await removeAll(target, keys.filter(isStaged), async () => undefined)
 }
 
@@ -333,7 +330,5 @@ export async function removeStaged(target: Target, draft: string): Promise<void>
 export async function discardDraft(target: Target, draft: string): Promise<void> {
   const { store, workspace } = target
   const mine = (key: string): boolean => OF_DRAFT.exec(key.slice(workspace.length))?.[2] === draft
-  const keys = new Set((await store.list!(workspace, { deep: true })).filter(mine))
-  for (const { key } of (await store.leftovers?.(workspace, { deep: true })) ?? []) if (mine(key)) keys.add(key)
-  await clearDraft(target, draft, [...keys], async () => undefined)
+  await clearDraft(target, draft, (await keysBelow(store, workspace)).filter(mine), async () => undefined)
 }
