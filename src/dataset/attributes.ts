@@ -13,7 +13,7 @@ export type Attrs = Readonly<Record<string, unknown>>
 export class TypedValue {
   readonly type: string
   readonly value: unknown
-  /** Of a float that is NaN: its bits. */
+  /** Bits of a float that is NaN. */
   readonly bits?: unknown
 
   constructor({ type, value, bits }: { readonly type: string; readonly value: unknown; readonly bits?: unknown }) {

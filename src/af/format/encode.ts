@@ -135,7 +135,7 @@ function sorted(keys: readonly number[], values: readonly number[]): Pair[] {
 }
 
 /**
- * What follows the blocks in a file: payload and trailer.
+ * Returns the end of a file, which follows its blocks: payload and trailer.
  * @param encode writes the payload. Default: in footer version 4 or 5
  */
 export function encodeFooterFile(footer: Footer, encode: (footer: Footer) => Uint8Array = encodeFooter): Uint8Array {

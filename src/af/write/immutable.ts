@@ -106,9 +106,9 @@ async function replacing(
 /** The contents of a file of footer version 6. */
 export interface ImmutableContents {
   readonly arrays: readonly LayerArray[]
-  /** Of each array; null where they are not known. */
+  /** Statistics of each array; null for those whose statistics are not known. */
   readonly stats: readonly (ArrayStats | null)[]
-  /** By which the file is known again. */
+  /** Identity of the file, by which readers recognise it. */
   readonly id: string
 }
 

@@ -198,7 +198,7 @@ async function moveObjects({ target, owner, journal, draft, drafts }: Move): Pro
     old.filter((name) => !isMetadata(name) && !wanted.has(name)),
     remove,
   )
-  // Where folders exist, an empty one can have the name of a new object.
+  // An empty folder can have the name of a new object, in stores that have folders.
   for (const entry of folderEntries(old, claimed)) await store.removeFolder?.(`${prefix}${entry}/`)
   const added = drafts.filter((name) => name !== claimed)
   const copy = (name: string): Promise<void> => copyObjectWithin(store, draftOf(target, draft) + name, prefix + name)
