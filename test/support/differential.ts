@@ -242,10 +242,15 @@ function compareVariable(
   const kind = ownKind === 'time' ? (own.type.slice(5) as Calendar) : ownKind === 'text' ? 'text' : 'number'
   const slack = isDuration ? 1e4 : slackOf(variable, [ownKind, theirKind])
   const scale = isDuration ? (variable?.type === 'm8[s]' ? SECOND : 3600n * SECOND) : 1n
-  // Labels of 64-bit integers stay exact. One that equals the fill value is a label.
-  const isExact = own.coord && ownKind === 'int64' && own.dims.length === 1 && own.dims[0] === name
+  // Labels of 64-bit integers stay exact, those that a selection left as scalars, too. One that equals the fill value is a label.
+  const isExact = own.coord && /^u?int64$/.test(ownKind) && String(variable?.dims) === name
+  // Integers that may be missing are floats here.
+  const isRounded = /float/.test(ownKind) && /int/.test(theirKind)
   const at = own.values.findIndex(
-    (value, i) => !(isExact && theirs.values[i] === null) && !same(value, theirs.values[i]!, kind, slack, scale),
+    (value, i) =>
+      !(isExact && theirs.values[i] === null) &&
+      !(isRounded && value !== null && Number(value) === Number(theirs.values[i] ?? NaN)) &&
+      !same(value, theirs.values[i]!, kind, slack, scale),
   )
   if (at >= 0 || own.values.length !== theirs.values.length) {
     const missing = own.values[at] === null ? 'missing here' : theirs.values[at] === null ? 'missing there' : 'value'
