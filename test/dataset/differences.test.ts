@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
 import type { DType } from '../../src/core/dtype.ts'
+import { timestampOf } from '../../src/core/timestamp.ts'
 import { between } from '../../src/dataset/between.ts'
 import type { RawVariable } from '../../src/dataset/cf/decode.ts'
 import { concatDatasets } from '../../src/dataset/concat-datasets.ts'
@@ -108,6 +109,16 @@ const TESTS: Record<string, () => Promise<void>> = {
       raw('u', 'float64', Float64Array.of(59, Number.NaN), { ...attrs, _FillValue: -2 }),
     )
     for (const name of ['t', 'u']) expect((await ds.get(name).dates()).map(String)).toEqual(['2000-03-01T00:00', 'null'])
+  },
+  'a time with a fraction is rounded to the microsecond': async () => {
+    const units = 'microseconds since 2000-01-01'
+    const ds = await from(
+      raw('t', 'float64', Float64Array.of(0.4, 1.6), { units }),
+      raw('u', 'int64', BigInt64Array.of(0n, 1n), { units: 'nanoseconds since 2000-01-01' }),
+    )
+    const start = timestampOf('2000-01-01T00:00Z')
+    expect(await ds.get('t').values()).toEqual(BigInt64Array.of(start, start + 2000n))
+    expect(await ds.get('u').values()).toEqual(BigInt64Array.of(start, start + 1n))
   },
   'attributes that decoding uses are in the encoding': async () => {
     const t = (await from(raw('t', 'int16', Int16Array.of(1), { valid_min: 0, units: 'K' }))).get('t')
