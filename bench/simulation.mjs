@@ -41,7 +41,8 @@ async function cpu(work) {
 
 /** What tasks and merges of such a job cost here: medians of CPU time, which other processes do not lengthen as they do time. */
 export async function measured() {
-  const [steps, side] = [sized(32, 8), sized(1024, 128)]
+  // Four units: they grow with the cells of a step, up to sixteen times.
+  const [steps, side] = [sized(32, 8), sized(512, 128)]
   const rounds = sized(3, 1)
   const times = { task: [], merge: [] }
   let [stored, partial] = [0, 0]

@@ -71,7 +71,8 @@ export function kernels(): Kernels {
  * compiled, at the top of the script.
  *
  * ```js
- * import module from 'hyperslab/kernels.wasm' initKernels(module)
+ * import module from 'hyperslab/kernels.wasm'
+ * initKernels(module)
  * ```
  *
  * @param module taken instead of what this package has inlined; a `WebAssembly.Module` or its bytes
