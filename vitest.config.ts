@@ -44,7 +44,7 @@ const QUEUES = process.env['HYPERSLAB_QUEUES'] === undefined ? ['test/cluster/qu
 export default defineConfig({
   test: {
     // Property tests run hundreds of cases, on machines of any speed.
-    testTimeout: 120_000,
+    testTimeout: process.env['HYPERSLAB_BUDGET'] === 'soak' ? 86_400_000 : 120_000,
     expect: { requireAssertions: true },
     // The default leaves a core to vitest itself, which of two is half of them.
     maxWorkers: availableParallelism(),

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import * as dataset from '../src/runtime/dataset.ts'
 import * as hyperslab from '../src/runtime/index.ts'
 import * as zarr from '../src/runtime/zarr.ts'
+import { some } from './support/budget.ts'
 import { methodsOf } from './support/methods.ts'
-import { some } from './support/runs.ts'
 
 const { create, DiskArray, MemoryStore, slice } = hyperslab
 

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { toBytes } from '../../src/core/dtype.ts'
 import { type ArrayFile, BlockCache, type CreateOptions, create, MemoryStore, open, slice } from '../../src/runtime/index.ts'
 import { expectSameBytes } from '../kernels/support.ts'
+import { runs } from '../support/budget.ts'
 import { RudeServer } from '../support/rude-server.ts'
-import { runs } from '../support/runs.ts'
 
 const KiB = 1024
 const CHUNK = 16 * KiB

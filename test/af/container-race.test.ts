@@ -7,12 +7,13 @@ import { MemoryStore } from '../../src/store/memory.ts'
 import { R2Store } from '../../src/store/r2.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type ContainerRace, FaultStore, raceContainer, type SeededFaultsOptions, seededFaults } from '../../src/testing/index.ts'
+import { byBudget } from '../support/budget.ts'
 import { folderInMemory } from '../support/folder.ts'
 import { MemoryBucket } from '../support/r2-bucket.ts'
 import { Scheduler } from '../support/scheduler.ts'
 
 /** Of five schedules in memory, two of R2, one of files, and five with faults; a round takes seconds. */
-const ROUNDS = Number(process.env['HYPERSLAB_SCHEDULES'] ?? 1)
+const ROUNDS = byBudget({ quick: 1, full: 20, soak: 200 })
 vi.setConfig({ testTimeout: 60_000 * (1 + ROUNDS) })
 
 const FAULTS: SeededFaultsOptions = { rate: 0.03, kinds: ['error', 'lost', 'late'] }

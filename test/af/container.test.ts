@@ -5,9 +5,9 @@ import type { Selector } from '../../src/grid/selection.ts'
 import { MemoryStore, open, slice } from '../../src/runtime/index.ts'
 import { FaultStore } from '../../src/testing/index.ts'
 import { dtypes, elements, grids, numbered, selections, shapes } from '../support/arbitraries.ts'
+import { runs } from '../support/budget.ts'
 import { createWithBase as create } from '../support/containers.ts'
 import { type Plain, plainGet, plainSet, touched } from '../support/oracle.ts'
-import { runs } from '../support/runs.ts'
 
 const place = (path = 'a.af') => ({ store: new MemoryStore(), path })
 

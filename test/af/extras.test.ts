@@ -5,8 +5,8 @@ import { FOOTER_MAGIC } from '../../src/af/format/footer-trailer.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'
 import type { DType } from '../../src/core/dtype.ts'
 import { MemoryStore, open } from '../../src/runtime/index.ts'
+import { runs } from '../support/budget.ts'
 import { createWithBase as create } from '../support/containers.ts'
-import { runs } from '../support/runs.ts'
 
 const DTYPES = [
   'bool',

@@ -17,7 +17,7 @@ import { isVersion4Attribute } from '../../src/af/format/footer-attributes.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'
 import { DTYPES, type DType, NUMERIC_DTYPES, toBytes } from '../../src/core/dtype.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 import { fixture, fixtures, mutate, random, toHex } from './rkyv/support.ts'
 
 const SEED = 20240817

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { open } from '../../src/runtime/index.ts'
+import { byBudget } from '../support/budget.ts'
 import { histories, runHistory } from './history/histories.ts'
 import { expectPast, expectSees } from './history/real.ts'
 
@@ -16,6 +17,6 @@ test('two handles on one container, through any history, and every layer see wha
       await expectSees(reader, model.committed)
       await expectPast(model, real)
     }),
-    { numRuns: Number(process.env['HYPERSLAB_HISTORY_RUNS'] ?? 150) },
+    { numRuns: byBudget({ quick: 150, full: 500, soak: 5000 }) },
   )
 })

@@ -27,8 +27,8 @@ import { FaultStore } from '../../src/testing/index.ts'
 import { describeFile, description } from '../interop/judge.ts'
 import { writeHere } from '../interop/programs.ts'
 import { programs } from '../interop/steps.ts'
+import { runs } from '../support/budget.ts'
 import { createWithBase, footerOf, metaOf } from '../support/containers.ts'
-import { runs } from '../support/runs.ts'
 
 /** Files by crate 0.15 of array-format. */
 const FOLDER = fileURLToPath(new URL('../fixtures/af6/', import.meta.url))

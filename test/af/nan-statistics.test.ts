@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeStatsFile } from '../../src/af/format/stats-file.ts'
 import { MemoryStore, open } from '../../src/runtime/index.ts'
+import { runs } from '../support/budget.ts'
 import { createWithBase as create } from '../support/containers.ts'
-import { runs } from '../support/runs.ts'
 
 const POSITIVE = 0x7ff8000000000000n
 const NEGATIVE = 0xfff8000000000000n

@@ -6,8 +6,8 @@ import { copyTensor, type Tensor, tensorOf } from '../../src/core/tensor.ts'
 import { points } from '../../src/grid/selectors.ts'
 import { create, createPool, MemoryStore, open } from '../../src/runtime/index.ts'
 import { anySelections, grids, numbered, numericDTypes, shapes } from '../support/arbitraries.ts'
+import { runs } from '../support/budget.ts'
 import { type Plain, pick, plainGet, plainSet } from '../support/oracle.ts'
-import { runs } from '../support/runs.ts'
 
 const pool = createPool({ size: 1 })
 afterAll(() => pool.close())

@@ -4,8 +4,8 @@ import { allocate, isBigInt } from '../../src/core/dtype.ts'
 import { eachIndex, sizeOf } from '../../src/core/shape.ts'
 import { create, MemoryStore, open } from '../../src/runtime/index.ts'
 import { grids, numbered, numericDTypes } from '../support/arbitraries.ts'
+import { runs } from '../support/budget.ts'
 import { pick } from '../support/oracle.ts'
-import { runs } from '../support/runs.ts'
 
 const shapes = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 4 })
 

@@ -4,10 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { FileStore } from '../../src/store/fs/file.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { raceWriters } from '../../src/testing/index.ts'
+import { byBudget } from '../support/budget.ts'
 import { folderInMemory } from '../support/folder.ts'
 
 /** Few unless asked for. */
-const ROUNDS = Number(process.env['HYPERSLAB_RACE_ROUNDS'] ?? 8)
+const ROUNDS = byBudget({ quick: 8, full: 200, soak: 2000 })
 
 describe('twelve writers flush one container at the same time: each gets a number of its own, nothing is lost', () => {
   test('in memory', async () => {

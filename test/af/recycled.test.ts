@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { BlockCache, create, type FileArray, MemoryStore, open, slice } from '../../src/runtime/index.ts'
 import type { RangeOptions, Store } from '../../src/store/store.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 
 const CHUNK = 64
 /** Few, so that some want the same blocks, others parts of them. */

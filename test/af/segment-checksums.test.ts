@@ -23,9 +23,9 @@ import {
   slice,
   verify,
 } from '../../src/runtime/index.ts'
+import { runs } from '../support/budget.ts'
 import { marksOf } from '../support/containers.ts'
 import { RudeServer } from '../support/rude-server.ts'
-import { runs } from '../support/runs.ts'
 
 const path = 'a.af'
 const CODEC = 'hyperslab.segment-checksums.1'

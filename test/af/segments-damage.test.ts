@@ -9,8 +9,8 @@ import { joinBytes } from '../../src/core/bytes.ts'
 import type { BlockRef } from '../../src/engine/block.ts'
 import { crc32cOf } from '../../src/kernels/crc32c.ts'
 import { MemoryStore, open, slice, verify } from '../../src/runtime/index.ts'
+import { runs } from '../support/budget.ts'
 import { createWithBase as create, marksOf } from '../support/containers.ts'
-import { runs } from '../support/runs.ts'
 
 const path = 'a.af'
 

@@ -5,7 +5,7 @@ import { floatFill } from '../../src/af/format/footer.ts'
 import { STATS_MAGIC } from '../../src/af/format/footer-trailer.ts'
 import { type ArrayStats, decodeStats, encodeStats, type StatValue, splitFile } from '../../src/af/format/stats-file.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 import { ascii, caught, fixture, fixtures, hex, i64, join, mutate, random, toHex, u64 } from './rkyv/support.ts'
 
 const SEED = 20240817

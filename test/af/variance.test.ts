@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { DiskArray } from '../../src/array/disk-array.ts'
 import { type ArrayOptions, create, type FileArray, MemoryStore, open, slice } from '../../src/runtime/index.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 
 /** With exact numbers, of small integers. */
 function plainly(values: readonly number[], ddof = 0): number {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { create, createPool, MemoryStore, open, where } from '../../src/runtime/index.ts'
+import { isQuick, runs } from '../support/budget.ts'
 import { pick } from '../support/oracle.ts'
-import { isFull, runs } from '../support/runs.ts'
 import { type Element, layered, same, values, write } from './layered.ts'
 
 const cases = layered.chain((history) =>
@@ -88,7 +88,7 @@ describe('where', () => {
       { numRuns: runs(500) },
     )
     // Of few cases the share differs more.
-    expect(ruledOut).toBeGreaterThan(isFull ? 100 : 5)
+    expect(ruledOut).toBeGreaterThan(isQuick ? 5 : 100)
   })
 
   test('reads each block once, also where blocks are mixed among chunks, without a cache', async () => {

@@ -7,9 +7,9 @@ import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { create, createPool, type FileArray, type FileOptions, MemoryStore, open, slice } from '../../src/runtime/index.ts'
 import { containers } from '../pool/support.ts'
 import { selections } from '../support/arbitraries.ts'
+import { runs, some } from '../support/budget.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { cells, type Plain, plainGet, plainSet, type Selector } from '../support/oracle.ts'
-import { runs, some } from '../support/runs.ts'
 
 const pool = createPool({ size: 2 })
 afterAll(() => pool.close())

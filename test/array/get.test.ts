@@ -7,9 +7,9 @@ import type { Tensor } from '../../src/core/tensor.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { slice } from '../../src/grid/slice.ts'
 import { dtypes, grids, numbered, selections, shapes } from '../support/arbitraries.ts'
+import { runs } from '../support/budget.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { plainGet, type Selector, touched } from '../support/oracle.ts'
-import { runs } from '../support/runs.ts'
 
 const cases = shapes.chain((shape) =>
   fc.record({ shape: fc.constant(shape), dtype: dtypes, grid: grids(shape), selection: selections(shape), steps: fc.boolean() }),

@@ -7,9 +7,9 @@ import type { TransferProgress } from '../../src/array/transfers.ts'
 import { allocate, type DType, readElement } from '../../src/core/dtype.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { dtypes, grids, numbered, plains, shapes } from '../support/arbitraries.ts'
+import { runs } from '../support/budget.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import type { Plain } from '../support/oracle.ts'
-import { runs } from '../support/runs.ts'
 
 const arrays = fc
   .tuple(shapes, dtypes)

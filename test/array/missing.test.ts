@@ -14,7 +14,7 @@ import {
   scaled,
   where,
 } from '../../src/runtime/index.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 
 /** Numbers of any of some types, those of `missing` among them. */
 const of = <D extends 'int16' | 'float32' | 'float64'>(

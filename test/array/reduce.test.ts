@@ -4,9 +4,9 @@ import { DiskArray } from '../../src/array/disk-array.ts'
 import { allocate, type DType, isBigInt, isFloat, type NumericDType } from '../../src/core/dtype.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { grids, numbered, numericDTypes, plains, shapes } from '../support/arbitraries.ts'
+import { runs } from '../support/budget.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { cells, type Plain } from '../support/oracle.ts'
-import { runs } from '../support/runs.ts'
 
 type Kind = 'sum' | 'min' | 'max' | 'mean'
 const KINDS: Kind[] = ['sum', 'min', 'max', 'mean']

@@ -6,9 +6,9 @@ import { allocate, type DType, isBigInt, isFloat, type NumericDType } from '../.
 import { tensorOf } from '../../src/core/tensor.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { grids, numericDTypes, shapes } from '../support/arbitraries.ts'
+import { runs } from '../support/budget.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { cells, type Plain } from '../support/oracle.ts'
-import { runs } from '../support/runs.ts'
 
 type Value = number | bigint
 type Answer = Value | boolean | 'throws'

@@ -7,9 +7,9 @@ import type { ChunkGrid } from '../../src/grid/chunks.ts'
 import { projectBox } from '../../src/grid/projection.ts'
 import { type Box, boxShape, showBox } from '../../src/grid/range.ts'
 import { anySelections, dtypes, elements, grids, numbered, shapes } from '../support/arbitraries.ts'
+import { runs } from '../support/budget.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { pick, plainGet, plainSet } from '../support/oracle.ts'
-import { runs } from '../support/runs.ts'
 
 const cases = shapes.chain((shape) =>
   grids(shape).chain((grid) =>

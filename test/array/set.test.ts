@@ -5,9 +5,9 @@ import { allocate } from '../../src/core/dtype.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { slice } from '../../src/grid/slice.ts'
 import { dtypes, elements, grids, numbered, selections, shapes } from '../support/arbitraries.ts'
+import { runs } from '../support/budget.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { pick, plainSet, touched } from '../support/oracle.ts'
-import { runs } from '../support/runs.ts'
 
 const cases = shapes.chain((shape) =>
   dtypes.chain((dtype) =>

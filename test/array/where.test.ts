@@ -4,9 +4,9 @@ import { DiskArray } from '../../src/array/disk-array.ts'
 import { where } from '../../src/array/where.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { elements, grids, numbered, numericDTypes, plains, shapes } from '../support/arbitraries.ts'
+import { runs } from '../support/budget.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import type { Plain } from '../support/oracle.ts'
-import { runs } from '../support/runs.ts'
 
 const cases = shapes.chain((shape) =>
   numericDTypes.chain((dtype) =>

@@ -6,9 +6,9 @@ import { allocate, type NumericDType } from '../../src/core/dtype.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { grids, numbered, shapes } from '../support/arbitraries.ts'
+import { runs } from '../support/budget.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { type Plain, plainGet } from '../support/oracle.ts'
-import { runs } from '../support/runs.ts'
 
 const KINDS = ['sum', 'mean', 'prod', 'min', 'max', 'count', 'variance', 'std'] as const
 type Kind = (typeof KINDS)[number]

@@ -4,14 +4,15 @@ import { rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { createZarr, openZarr } from '../../src/runtime/zarr.ts'
+import { byBudget, timeLimit } from '../support/budget.ts'
 import { folderInMemory } from '../support/folder.ts'
 
 const PROGRAM = fileURLToPath(new URL('append-process.mjs', import.meta.url))
-/** Number of processes that are killed: HYPERSLAB_KILLS. */
-const KILLS = 2 * Number(process.env['HYPERSLAB_KILLS'] ?? 1)
+/** Number of processes that are killed. */
+const KILLS = byBudget({ quick: 2, full: 10, soak: 200 })
 
 test('of processes that append to one array and are killed, no acknowledged row is lost or stored twice', {
-  timeout: 600_000,
+  timeout: timeLimit(600_000),
 }, async () => {
   const folder = await folderInMemory('appending')
   onTestFinished(() => rm(folder, { recursive: true, force: true }))

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { sizeOf } from '../../src/core/shape.ts'
 import { createZarr, openZarr } from '../../src/runtime/zarr.ts'
+import { byBudget, timeLimit } from '../support/budget.ts'
 import { folderInMemory } from '../support/folder.ts'
 import { hyperslab, NETCDF, smallContainer, temporaryFolder } from './support.ts'
 
@@ -93,13 +94,12 @@ describe('rechunk', () => {
     await expect(stat(join(folder, 'x.zarr'))).rejects.toThrow('ENOENT')
   })
 
-  // A longer run kills more often: HYPERSLAB_KILLS.
-  test('goes on after it was killed, or ended by a signal, with equal results', { timeout: 600_000 }, async () => {
+  test('goes on after it was killed, or ended by a signal, with equal results', { timeout: timeLimit(600_000) }, async () => {
     const folder = await folderInMemory('rechunk')
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     const source = await createZarr(join(folder, 'in.zarr'))
     // With more kills, of an array that goes through an intermediate one.
-    const kills = Number(process.env['HYPERSLAB_KILLS'] ?? 1)
+    const kills = byBudget({ quick: 1, full: 5, soak: 100 })
     const shape = [kills > 1 ? 1024 : 256, 96, 256]
     const a = await source.createArray('a', {
       dtype: 'float32',

@@ -5,10 +5,11 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { copyPlace } from '../../src/runtime/copy-place.ts'
 import { createZarr, openZarr } from '../../src/runtime/zarr.ts'
+import { byBudget, timeLimit } from '../support/budget.ts'
 import { folderInMemory } from '../support/folder.ts'
 
-/** Runs of a longer test are more: HYPERSLAB_KILLS. */
-const KILLS = 10 * Number(process.env['HYPERSLAB_KILLS'] ?? 1)
+/** Number of processes that are killed. */
+const KILLS = byBudget({ quick: 10, full: 50, soak: 1000 })
 const RESIDENT = fileURLToPath(new URL('resident.mjs', import.meta.url))
 
 /** A group whose every element is one number, in more chunks for one number than for the other. */
@@ -36,7 +37,7 @@ async function valueIn(path: string): Promise<number | undefined> {
 }
 
 test('a command that replaces and is killed leaves the old, the new or a place that is refused and completed', {
-  timeout: 600_000,
+  timeout: timeLimit(600_000),
 }, async () => {
   const folder = await folderInMemory('replaced')
   onTestFinished(() => rm(folder, { recursive: true, force: true }))

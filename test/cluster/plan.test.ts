@@ -7,8 +7,8 @@ import { hashOf } from '../../src/cluster/plan-parts.ts'
 import { local, nodeCounts, openJob, planJob, type ReduceOperation, readPlan } from '../../src/runtime/cluster.ts'
 import { coarsen, create, open } from '../../src/runtime/index.ts'
 import { openZarr } from '../../src/runtime/zarr.ts'
+import { runs } from '../support/budget.ts'
 import { folderInMemory } from '../support/folder.ts'
-import { runs } from '../support/runs.ts'
 import { bitsOf, runByNodes } from './support.ts'
 
 let folder: string

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import { bullmq, type CopyOperation, type CopyPlan, local, openJobQueue, planJob } from '../../src/runtime/cluster.ts'
 import { create, open } from '../../src/runtime/index.ts'
 import { hyperslab, NETCDF } from '../cli/support.ts'
+import { byBudget } from '../support/budget.ts'
 import { FaultProxy } from '../support/fault-proxy.ts'
 import { haveQueue, QueueServer } from '../support/queue-server.ts'
 import { QueueWorker } from '../support/queue-workers.ts'
@@ -12,7 +13,7 @@ import { haveVersity, Versity } from '../support/versitygw.ts'
 import { sourcesInMemory } from './support.ts'
 
 /** Building the server takes a minute, and so do the tests with it. */
-const KILLS = Number(process.env['HYPERSLAB_QUEUE_KILLS'] ?? 0)
+const KILLS = byBudget({ quick: 0, full: 20, soak: 200 })
 const here = KILLS > 0 && haveQueue('redis') && haveVersity()
 
 const sources = sourcesInMemory('queue-containers')

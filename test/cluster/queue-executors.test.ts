@@ -6,11 +6,12 @@ import { isFloat } from '../../src/core/dtype.ts'
 import { type ArrayRecipe, bullmq, type Executor, local, planJob, type ReduceOperation, work } from '../../src/runtime/cluster.ts'
 import { create } from '../../src/runtime/index.ts'
 import { openZarr } from '../../src/runtime/zarr.ts'
+import { byBudget } from '../support/budget.ts'
 import { haveQueue, type QueueKind, QueueServer } from '../support/queue-server.ts'
 import { bitsOf, FILL, SHAPE, sourcesInMemory, valuesOf } from './support.ts'
 
 const KINDS = process.env['HYPERSLAB_QUEUES']!.split(',') as QueueKind[]
-const RUNS = Number(process.env['HYPERSLAB_EXECUTOR_RUNS'] ?? 8)
+const RUNS = byBudget({ quick: 8, full: 40, soak: 1000 })
 
 /** An array in plain numbers, in C order. */
 interface PlainArray {

@@ -10,6 +10,7 @@ import { relocated } from '../../src/cluster/recipe.ts'
 import { bullmq, type CopyOperation, local, planJob } from '../../src/runtime/cluster.ts'
 import { createZarr } from '../../src/runtime/zarr.ts'
 import { S3Store } from '../../src/store/s3/s3.ts'
+import { byBudget } from '../support/budget.ts'
 import { Ceph, haveCeph } from '../support/ceph.ts'
 import { FaultProxy } from '../support/fault-proxy.ts'
 import { freePort } from '../support/nginx.ts'
@@ -18,7 +19,7 @@ import { QueueWorker } from '../support/queue-workers.ts'
 import { bitsOf, objectsOf, planOf, sourceFor, sourcesInMemory } from './support.ts'
 
 const here = haveQueue('redis')
-const KILLS = Number(process.env['HYPERSLAB_QUEUE_KILLS'] ?? 0)
+const KILLS = byBudget({ quick: 0, full: 20, soak: 200 })
 
 const sources = sourcesInMemory('places')
 

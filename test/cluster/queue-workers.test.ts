@@ -12,6 +12,7 @@ import { DIVIDED_METHODS } from '../../src/array/reductions/reductions.ts'
 import { Engine } from '../../src/cluster/bullmq/engine.ts'
 import { bullmq, local, openJobQueue, planJob } from '../../src/runtime/cluster.ts'
 import { hyperslab, NETCDF } from '../cli/support.ts'
+import { byBudget } from '../support/budget.ts'
 import { haveQueue, type QueueKind, QueueServer } from '../support/queue-server.ts'
 import { QueueWorker } from '../support/queue-workers.ts'
 import { bitsOf, objectsOf, planOf, sourceFor, sourcesInMemory, writeMonths } from './support.ts'
@@ -19,7 +20,7 @@ import { bitsOf, objectsOf, planOf, sourceFor, sourcesInMemory, writeMonths } fr
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const KINDS = process.env['HYPERSLAB_QUEUES']!.split(',') as QueueKind[]
 /** How many workers are killed; what takes long runs only where some are. */
-const KILLS = Number(process.env['HYPERSLAB_QUEUE_KILLS'] ?? 0)
+const KILLS = byBudget({ quick: 0, full: 20, soak: 200 })
 
 const sources = sourcesInMemory('queue')
 

@@ -3,11 +3,12 @@ import { bloscStep } from '../../src/codec/blosc.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 import { expectSameBytes, noise, randoms } from '../kernels/support.ts'
+import { byBudget, seedOf } from '../support/budget.ts'
 import { startNumcodecs } from '../support/numcodecs.ts'
 
 /** More streams and another seed, for long runs: half of them are damaged. */
-const STREAMS = Number(process.env['HYPERSLAB_BLOSC_STREAMS'] ?? 500)
-const SEED = Number(process.env['HYPERSLAB_BLOSC_SEED'] ?? 1)
+const STREAMS = byBudget({ quick: 500, full: 500, soak: 50_000 })
+const SEED = seedOf('blosc', 1)
 
 const INNER = ['lz4', 'lz4hc', 'blosclz', 'zstd', 'zlib']
 /** Frames that say more are not decoded by c-blosc here: it would take the memory. */

@@ -8,7 +8,7 @@ import { withArena } from '../../src/kernels/arena.ts'
 import { compute } from '../../src/kernels/compute.ts'
 import { crc32cOf } from '../../src/kernels/crc32c.ts'
 import { expectSameBytes, guarded, noise } from '../kernels/support.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 import { contents } from './support.ts'
 
 const decode = (block: Uint8Array, bytes: number): Uint8Array =>

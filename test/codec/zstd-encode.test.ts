@@ -10,7 +10,7 @@ import { decodeFrame } from '../../src/codec/zstd-wasm.ts'
 import type { Kernels } from '../../src/kernels/instance.ts'
 import { KINDS } from '../kernels/lz4-data.ts'
 import { expectSameBytes, noise, randoms } from '../kernels/support.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 import { contents } from './support.ts'
 import { partsOf } from './zstd-samples.ts'
 
@@ -22,7 +22,7 @@ declare const WebAssembly: {
 }
 
 /** How many inputs are made up; more of them take as much longer. */
-const INPUTS = Number(process.env.HYPERSLAB_ZSTD_INPUTS ?? runs(2000))
+const INPUTS = runs(2000)
 
 const built = (name: string) => readFileSync(new URL(`../../build/${name}.wasm`, import.meta.url))
 const raw = new WebAssembly.Instance(new WebAssembly.Module(built('reading'))).exports as Kernels

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseJson } from '../../src/core/json.ts'
 import { JsonMembers } from '../../src/core/json-members.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const read = (text: string, most = 1000, inner?: string) => JsonMembers.read(encode(text), 'it', { most, inner })

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import type { HyperslabError } from '../../src/core/errors.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import { parseJson, writeJson } from '../../src/core/json.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 
 /** A long integer beside a text lets the exact parser read it. */
 const exactly = (text: string): string => `[${text},12345678901234567890]`

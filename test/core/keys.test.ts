@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { KeyIndex } from '../../src/core/keys.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 
 const key = fc
   .array(fc.constantFrom('a', 'b', '.', '/', '0', 'ä', '\ud83d\ude00'), { maxLength: 6 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Limiter } from '../../src/core/limiter.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 
 const ENOUGH = new Error('enough')
 const settle = () => new Promise((resolve) => setImmediate(resolve))

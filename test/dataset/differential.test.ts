@@ -4,16 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, test, vi } from 'vitest'
+import { runs, seedOf } from '../support/budget.ts'
 import { type Difference, differencesOf, startDifferential } from '../support/differential.ts'
 import { type Spec, specs } from '../support/differential-specs.ts'
-import { runs } from '../support/runs.ts'
 
-/** How many files: 2000 are a whole run. */
-const COUNT = Number(process.env['HYPERSLAB_DIFFERENTIAL'] ?? runs(200))
-/** The sample of a usual run is always the same files. Whoever asks for a number of files gets new ones, or those of a seed. */
-const SAMPLE = 857_100_082
-const isUsual = process.env['HYPERSLAB_DIFFERENTIAL'] === undefined
-const SEED = Number(process.env['HYPERSLAB_SEED'] ?? (isUsual ? SAMPLE : Math.floor(Math.random() * 2 ** 31)))
+/** Number of files. */
+const COUNT = runs(200)
+const SEED = seedOf('differential', 857_100_082)
 /** A run of 2000 files takes some minutes. */
 const TIMEOUT = 3_600_000
 /** Each with a process of Python of its own. */
@@ -47,7 +44,6 @@ describe.skipIf(peers[0] === undefined)('differential', () => {
     'generated files are decoded, selected and written again as xarray reads them, lane %i',
     { timeout: TIMEOUT },
     async (lane, { expect }) => {
-      console.info(`differential: HYPERSLAB_DIFFERENTIAL=${COUNT} HYPERSLAB_SEED=${SEED}`)
       let number = 0
       const property = fc.asyncProperty(specs, async (spec) => {
         const own = join(folder, `${lane}-${number++}`)

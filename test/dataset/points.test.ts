@@ -6,10 +6,10 @@ import { type LatLon, nearestCells } from '../../src/dataset/nearest-place.ts'
 import { Variable } from '../../src/dataset/variable.ts'
 import { ChunkGrid, DiskArray } from '../../src/runtime/index.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { runs } from '../support/budget.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { datasetsIn } from '../support/dataset-peer.ts'
 import { expectPeer, valuesOf } from '../support/labelled.ts'
-import { runs } from '../support/runs.ts'
 
 const { peer, folder } = datasetsIn('points', (folder, peer) => peer?.writeParts(folder))
 

@@ -12,8 +12,8 @@ import { parseTimeLabel } from '../../src/dataset/time/labels.ts'
 import { slice } from '../../src/grid/slice.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
+import { runs } from '../support/budget.ts'
 import { datasetsIn, type PeerArray, type Step } from '../support/dataset-peer.ts'
-import { runs } from '../support/runs.ts'
 
 const { peer, folder } = datasetsIn('xarray', (folder, peer) => peer?.write(folder))
 const NAMES = ['plain', 'packed', 'float', 'noleap', '360_day', 'julian'] as const

@@ -14,9 +14,9 @@ import { boxShape, wholeBox } from '../../src/grid/range.ts'
 import type { ReduceOp, Skip } from '../../src/kernels/reduce.ts'
 import { type ArrayOptions, type FileArray, MemoryStore, open, slice } from '../../src/runtime/index.ts'
 import { type Element, layered, same, type Type, write } from '../af/layered.ts'
+import { runs } from '../support/budget.ts'
 import { createWithBase as create } from '../support/containers.ts'
 import { cells, plainGet } from '../support/oracle.ts'
-import { runs } from '../support/runs.ts'
 
 type Kind = 'sum' | 'min' | 'max' | 'mean'
 const KINDS: readonly Kind[] = ['sum', 'min', 'max', 'mean']

@@ -5,7 +5,7 @@ import { commonChunks, refineChunks } from '../../src/grid/common-chunks.ts'
 import { padChunks, subsetChunks } from '../../src/grid/derived-chunks.ts'
 import { chunksOf, IrregularChunks, lengthsOf } from '../../src/grid/irregular-chunks.ts'
 import { axisChunks } from '../support/arbitraries.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 
 const regular = (chunkLength: number, offset: number, length: number) => new RegularChunks(chunkLength, length, offset)
 const irregular = (...lengths: number[]) => IrregularChunks.ofLengths(lengths)

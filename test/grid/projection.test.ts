@@ -4,7 +4,7 @@ import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { countChunks, projectAxis, projectBox } from '../../src/grid/projection.ts'
 import { type Box, boxShape, rangeLength, showBox } from '../../src/grid/range.ts'
 import { axisChunks, mixedGrids, shapes } from '../support/arbitraries.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 
 const axes = fc.record({
   // few chunks are projected here, many in the kernel

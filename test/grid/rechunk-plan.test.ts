@@ -5,7 +5,7 @@ import { ChunkGrid, chunkBoxes } from '../../src/grid/chunks.ts'
 import { type Box, boxShape } from '../../src/grid/range.ts'
 import { copyGrid, parseRechunk, planRechunk, rechunkDocument, trafficOf } from '../../src/grid/rechunk-plan.ts'
 import { mixedGrids, shapes } from '../support/arbitraries.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 
 const general = shapes
   .map((shape) => shape.slice(0, 3).map((length) => 3 * length))

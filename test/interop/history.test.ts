@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, test } from 'vitest'
+import { byBudget, seedOf } from '../support/budget.ts'
 import { judge } from './judge.ts'
 import { havePeer, Peer } from './peer.ts'
 import { Shared } from './shared.ts'
 import { histories } from './steps.ts'
 
-const RUNS = Number(process.env['HYPERSLAB_INTEROP_RUNS'] ?? 40)
-const SEED = 20261121
+const RUNS = byBudget({ quick: 40, full: 300, soak: 3000 })
+const SEED = seedOf('histories with the crate', 20261121)
 
 describe.skipIf(!havePeer)('with the Rust crate array-format 0.12', () => {
   let peer: Peer

@@ -13,6 +13,7 @@ import { splitFile } from '../../src/af/format/stats-file.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import { open, verify } from '../../src/runtime/index.ts'
 import { random } from '../af/rkyv/support.ts'
+import { byBudget, seedOf } from '../support/budget.ts'
 import { type Description, describeFile, description } from './judge.ts'
 import { mutated } from './mutations.ts'
 import { type Answer, Peer, type PeerArray } from './peer.ts'
@@ -20,11 +21,11 @@ import { type Arrays, writeHere, writeInCrate } from './programs.ts'
 import { programs } from './steps.ts'
 
 const havePeer = inject('immutablePort') !== undefined
-const RUNS = Number(process.env['HYPERSLAB_INTEROP_RUNS'] ?? 60)
+const RUNS = byBudget({ quick: 60, full: 300, soak: 3000 })
 /** How many damaged footers are compared at least; batches go on until the time is over. */
-const COUNT = Number(process.env['HYPERSLAB_INTEROP_MUTATIONS'] ?? 20_000) / 10
-const MUTATION_MS = Number(process.env['HYPERSLAB_IMMUTABLE_MS'] ?? 20_000)
-const SEED = Number(process.env['HYPERSLAB_SEED'] ?? Date.now() % 2 ** 31)
+const COUNT = byBudget({ quick: 2000, full: 10_000, soak: 1_000_000 })
+const MUTATION_MS = 20_000
+const SEED = seedOf('immutable', Date.now() % 2 ** 31)
 const BATCH = 2000
 /** In front of every payload, so that blocks of the originals lie in the file. */
 const DATA_BYTES = 60_000

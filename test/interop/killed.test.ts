@@ -5,13 +5,14 @@ import { ArrayFile } from '../../src/af/file.ts'
 import { FileStore } from '../../src/store/fs/file.ts'
 import type { Stage } from '../../src/store/store.ts'
 import { FaultStore } from '../../src/testing/index.ts'
+import { isSoak } from '../support/budget.ts'
 import { folderInMemory } from '../support/folder.ts'
 import { havePeer, Peer } from './peer.ts'
 import { toHex } from './wire.ts'
 
 const FILE = 't.af'
 /** Every operation with HYPERSLAB_INTEROP_KILLS=all; else every fifth, and others in each case. */
-const STRIDE = process.env['HYPERSLAB_INTEROP_KILLS'] === 'all' ? 1 : 5
+const STRIDE = isSoak ? 1 : 5
 
 /** Two chunks of three elements, in which all write. */
 type Values = readonly number[]

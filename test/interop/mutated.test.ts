@@ -10,6 +10,7 @@ import { STATS_MAGIC } from '../../src/af/format/footer-trailer.ts'
 import { decodeStats, encodeStats } from '../../src/af/format/stats-file.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import { random } from '../af/rkyv/support.ts'
+import { byBudget, seedOf } from '../support/budget.ts'
 import { footerOf } from '../support/containers.ts'
 import { everything, mutated, payloadsIn } from './mutations.ts'
 import { havePeer, Peer } from './peer.ts'
@@ -17,9 +18,9 @@ import { Shared } from './shared.ts'
 import { histories } from './steps.ts'
 
 /** How many of each kind; a tenth as many of statistics. */
-const COUNT = Number(process.env['HYPERSLAB_INTEROP_MUTATIONS'] ?? 20_000)
+const COUNT = byBudget({ quick: 20_000, full: 100_000, soak: 1_000_000 })
 const BATCH = 5000
-const SEED = 20261121
+const SEED = seedOf('mutations', 20261121)
 /** Memory that damaged footers of some kilobytes may cost at most, all together. */
 const MAX_GROWTH_KB = 600 * 1024
 

@@ -8,11 +8,12 @@ import { eachIndex, sizeOf } from '../../src/core/shape.ts'
 import type { MatrixCase } from '../adapters/zarr/matrix.ts'
 import { expectSameReads } from '../adapters/zarr/same-reads.ts'
 import { randoms } from '../kernels/support.ts'
+import { byBudget, seedOf } from '../support/budget.ts'
 import { programAt } from './peer.ts'
 
 /** More cases and another seed, for long runs. */
-const COUNT = Number(process.env['HYPERSLAB_ZARR_CASES'] ?? 100)
-const SEED = Number(process.env['HYPERSLAB_ZARR_SEED'] ?? 1)
+const COUNT = byBudget({ quick: 100, full: 100, soak: 1000 })
+const SEED = seedOf('zarrs', 1)
 
 /** By their names in the matrix of arrays. */
 const TYPES: Record<string, [type: string, dtype: DType]> = {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { eachIndex, sizeOf } from '../../src/core/shape.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 import { copyStrided, type ElementBytes } from '../../src/kernels/copy.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 import { boxes, expectSameBytes, guarded, type Layout, layOut, noise, placeOf } from './support.ts'
 
 const SIZES: ElementBytes[] = [1, 2, 4, 8]

@@ -5,7 +5,7 @@ import { coordsAt, sizeOf } from '../../src/core/shape.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 import type { ElementBytes } from '../../src/kernels/copy.ts'
 import { putStored, type StoredRead, swapBytes } from '../../src/kernels/in-place.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 import { expectSameBytes, guarded, noise } from './support.ts'
 
 const reversed = (bytes: Uint8Array, size: number): Uint8Array =>

@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import { type Arena, withArena } from '../../src/kernels/arena.ts'
 import { type Lz4State, lz4Position, lz4Resume, lz4State } from '../../src/kernels/lz4.ts'
+import { byBudget } from '../support/budget.ts'
 import { Liblz4 } from '../support/liblz4.ts'
-import { runs } from '../support/runs.ts'
 import { decode, decodeInSteps, encode, parse, type Sequence, write } from './lz4-blocks.ts'
 import { KINDS } from './lz4-data.ts'
 import { expectSameBytes, guarded, noise, putAt, randoms } from './support.ts'
 
 /** Each has its seed, from 1 on: a failure names it. */
-const STREAMS = Number(process.env['HYPERSLAB_LZ4_STREAMS'] ?? runs(8000))
+const STREAMS = byBudget({ quick: 2000, full: 20_000, soak: 1_000_000 })
 const SIZES = [0, 1, 12, 13, 64, 300, 4099, 65_536, 100_000, 300_000]
 
 /** Lies behind a block and must be of no consequence: sequences without literals that repeat the last byte. */

@@ -5,7 +5,7 @@ import { eachIndex, sizeOf } from '../../src/core/shape.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 import type { ElementBytes } from '../../src/kernels/copy.ts'
 import { copyPlaces } from '../../src/kernels/pick.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 import { expectSameBytes, guarded, noise, randoms } from './support.ts'
 
 const SIZES: ElementBytes[] = [1, 2, 4, 8]

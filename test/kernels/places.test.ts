@@ -5,7 +5,7 @@ import { withArena } from '../../src/kernels/arena.ts'
 import { compute } from '../../src/kernels/compute.ts'
 import { find, firstRows } from '../../src/kernels/places.ts'
 import { typeCode } from '../../src/kernels/reduce.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 import { expectSameBytes, extremesOf, guarded, putAt, sample } from './support.ts'
 
 type Value = number | bigint

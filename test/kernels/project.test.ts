@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { project } from '../../src/kernels/project.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 
 /** One position at a time. */
 function naive(start: number, step: number, count: number, chunkLength: number, gridOffset: number): number[][] {

@@ -14,7 +14,7 @@ import {
   results,
   type Skip,
 } from '../../src/kernels/reduce.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 import { boxes, exactSum, guarded, type Layout, layOut, placeOf, putAt, sample, take } from './support.ts'
 
 const OPS: ReduceOp[] = ['sum', 'min', 'max']

@@ -4,7 +4,7 @@ import { elementBytes, isBigInt, isFloat, NUMERIC_DTYPES, type NumericDType, typ
 import { eachIndex } from '../../src/core/shape.ts'
 import { type Arena, withArena } from '../../src/kernels/arena.ts'
 import { counters, reduceElements, type Skip } from '../../src/kernels/reduce.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 import { boxes, exactSum, guarded, type Layout, layOut, placeOf, putAt, sample, take } from './support.ts'
 
 const skipsOf = (dtype: NumericDType): Skip[] => [

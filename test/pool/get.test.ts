@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { create, createPool, type FileOptions, MemoryStore, open } from '../../src/runtime/index.ts'
 import { dtypes, numbered } from '../support/arbitraries.ts'
+import { runs } from '../support/budget.ts'
 import { plainGet } from '../support/oracle.ts'
-import { runs } from '../support/runs.ts'
 import { containers } from './support.ts'
 
 const pool = createPool({ size: 2 })

@@ -5,9 +5,9 @@ import { isBigInt, isFloat, NUMERIC_DTYPES, type NumericDType, type TypedArray }
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { type ArrayFile, create, createPool, type FileOptions, MemoryStore, open } from '../../src/runtime/index.ts'
 import { plains, selections } from '../support/arbitraries.ts'
+import { runs } from '../support/budget.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { type Plain, plainGet, plainSet } from '../support/oracle.ts'
-import { runs } from '../support/runs.ts'
 import { containers } from './support.ts'
 
 const pool = createPool({ size: 2 })

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { isSoak } from '../support/budget.ts'
 import { type Actor, check, type Scenario } from './check.ts'
 import { bitOf, type File, type Flaw, file, PROFILES } from './model.ts'
 
-// Bounds that take minutes and gigabytes, for CI and whoever changes the protocol: HYPERSLAB_PROTOCOL=large.
-const LARGE = process.env.HYPERSLAB_PROTOCOL === 'large'
+// Larger bounds take minutes and gigabytes.
+const LARGE = isSoak
 
 const BEFORE = bitOf(7)
 const WHOLE = { own: BEFORE, shared: BEFORE }

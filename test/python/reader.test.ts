@@ -10,6 +10,7 @@ import { isHyperslabError } from '../../src/core/errors.ts'
 import { type AttributeValue, create, MemoryStore, open, type Tensor } from '../../src/runtime/index.ts'
 import { readWhole } from '../../src/store/store.ts'
 import { histories, runHistory } from '../af/history/histories.ts'
+import { byBudget, timeLimit } from '../support/budget.ts'
 import { pythonWith, zarrPython } from '../support/python.ts'
 
 /** Other packages decode in each; the modules named beside them are hidden from it. */
@@ -199,7 +200,7 @@ describe.skipIf(!have)('the reader for Python', () => {
     }
   })
 
-  test('reads every layer of any history', { timeout: 300_000 }, async () => {
+  test('reads every layer of any history', { timeout: timeLimit(300_000) }, async () => {
     let count = 0
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {
@@ -213,7 +214,7 @@ describe.skipIf(!have)('the reader for Python', () => {
           expect(await reader.ask({ path: `${place}.a.af`, layer })).toEqual(await contentOf(file))
         }
       }),
-      { numRuns: Number(process.env['HYPERSLAB_PYTHON_RUNS'] ?? 20), endOnFailure: true },
+      { numRuns: byBudget({ quick: 20, full: 500, soak: 5000 }), endOnFailure: true },
     )
   })
 })

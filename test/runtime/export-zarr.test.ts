@@ -7,6 +7,7 @@ import { openZarr } from '../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type FaultScript, FaultStore } from '../../src/testing/index.ts'
+import { byBudget } from '../support/budget.ts'
 import { CountingSource } from '../support/counting-source.ts'
 
 const [ROWS, COLUMNS] = [512, 2048]
@@ -74,7 +75,7 @@ describe('a write that can be gone on with', () => {
     }
     await run(rows(), new FaultStore(whole, { faults: counting }), { ...COLUMN_WISE, resume: 'one' })
     // Points spread over all of it, and each of the last ones, where metadata appear.
-    const step = Math.ceil(operations / Number(process.env['HYPERSLAB_ENDS'] ?? 6))
+    const step = Math.ceil(operations / byBudget({ quick: 6, full: 6, soak: 60 }))
     const points = Array.from({ length: operations }, (_, point) => point).flatMap((point) =>
       point > operations - 8 ? [true, false].map((done) => ({ point, done })) : point % step === 0 ? [{ point, done: true }] : [],
     )

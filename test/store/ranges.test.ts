@@ -4,7 +4,7 @@ import { HttpStore } from '../../src/store/http/http.ts'
 import { planRangeReads } from '../../src/store/ranges.ts'
 import { RangeRequester, type RequestOptions } from '../../src/store/requester.ts'
 import type { ByteRange } from '../../src/store/store.ts'
-import { runs } from '../support/runs.ts'
+import { runs } from '../support/budget.ts'
 
 const LOOSE = { maxGapBytes: 10, maxRequestBytes: 1000 }
 const asked = (pairs: number[][], limits = LOOSE): number[][] =>

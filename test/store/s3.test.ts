@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { S3Store } from '../../src/store/s3/s3.ts'
 import { raceContainer, raceWriters, readableConformance, storeConformance } from '../../src/testing/index.ts'
+import { byBudget } from '../support/budget.ts'
 import { Ceph, haveCeph } from '../support/ceph.ts'
 import { testAll } from '../support/conformance.ts'
 import { containers } from './s3/containers.ts'
@@ -10,7 +11,7 @@ import { type Bucket, bucketOf } from './s3/support.ts'
 import { zarrStores } from './s3/zarr.ts'
 
 /** Few unless asked for: a round is some 750 requests and takes a second or two. */
-const ROUNDS = Number(process.env['HYPERSLAB_STORE_ROUNDS'] ?? 3)
+const ROUNDS = byBudget({ quick: 3, full: 40, soak: 400 })
 
 const cephThere = haveCeph()
 if (!cephThere)

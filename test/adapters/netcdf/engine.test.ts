@@ -12,9 +12,9 @@ import type { WorkerPool } from '../../../src/pool/task.ts'
 import { createPool, points } from '../../../src/runtime/index.ts'
 import { openNetcdf } from '../../../src/runtime/netcdf.ts'
 import { sourceConformance } from '../../../src/testing/index.ts'
+import { runs } from '../../support/budget.ts'
 import { testAll } from '../../support/conformance.ts'
 import { type WriterFile, type WriterType, writeNetcdf } from '../../support/netcdf-writer.ts'
-import { runs } from '../../support/runs.ts'
 import { CountingFile, HugeFile, open, variable } from './support.ts'
 
 const DTYPES = { byte: 'int8', short: 'int16', int: 'int32', float: 'float32', double: 'float64' } as const

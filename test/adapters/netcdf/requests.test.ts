@@ -5,8 +5,8 @@ import { coordsAt, sizeOf } from '../../../src/core/shape.ts'
 import { elementsOf, MAX_GAP_BYTES, MAX_REQUEST_BYTES } from '../../../src/engine/strided-reader.ts'
 import { slice } from '../../../src/grid/slice.ts'
 import { openNetcdf } from '../../../src/runtime/netcdf.ts'
+import { runs } from '../../support/budget.ts'
 import { writeNetcdf } from '../../support/netcdf-writer.ts'
-import { runs } from '../../support/runs.ts'
 import { CountingFile, HugeFile, variable } from './support.ts'
 
 const MiB = 1024 * 1024

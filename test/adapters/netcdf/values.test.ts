@@ -5,8 +5,8 @@ import { type Tensor, tensorOf } from '../../../src/core/tensor.ts'
 import { boxShape, wholeBox } from '../../../src/grid/range.ts'
 import { slice } from '../../../src/grid/slice.ts'
 import { openNetcdf } from '../../../src/runtime/netcdf.ts'
+import { runs } from '../../support/budget.ts'
 import { utf8, type WriterFile, type WriterType, type WriterVariable, writeNetcdf } from '../../support/netcdf-writer.ts'
-import { runs } from '../../support/runs.ts'
 import { CountingFile, open, valuesOf, variable } from './support.ts'
 
 /** Texts as fixed-length rows of bytes, filled up with NULs. */

@@ -1,11 +1,12 @@
 import { afterAll, expect, test } from 'vitest'
 import { randoms } from '../../kernels/support.ts'
+import { byBudget, seedOf } from '../../support/budget.ts'
 import { DamagedArrays } from './damaged.ts'
 import { writeMatrix } from './matrix.ts'
 
 /** More of them, and others, for long runs; `DECODER=zarr npm run bench -- fuzz` bounds time and memory as well. */
-const COUNT = Number(process.env['HYPERSLAB_ZARR_DAMAGES'] ?? 800)
-const SEED = Number(process.env['HYPERSLAB_ZARR_SEED'] ?? 1)
+const COUNT = byBudget({ quick: 800, full: 800, soak: 20_000 })
+const SEED = seedOf('damages', 1)
 
 const matrix = writeMatrix(100, SEED)
 const arrays = matrix && (await DamagedArrays.of(matrix))

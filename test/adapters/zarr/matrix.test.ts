@@ -4,12 +4,13 @@ import { Hierarchy } from '../../../src/adapters/zarr/hierarchy.ts'
 import { isFixed, isNumeric } from '../../../src/core/dtype.ts'
 import { createPool } from '../../../src/pool/pool.ts'
 import { openZarr } from '../../../src/runtime/zarr.ts'
+import { byBudget, seedOf } from '../../support/budget.ts'
 import { dtypeOf, readerOf, scalarOf, writeMatrix } from './matrix.ts'
 import { expectSameReads, plainOf } from './same-reads.ts'
 
 /** More cases and another seed, for long runs. */
-const COUNT = Number(process.env['HYPERSLAB_ZARR_CASES'] ?? 60)
-const SEED = Number(process.env['HYPERSLAB_ZARR_SEED'] ?? 20261122)
+const COUNT = byBudget({ quick: 60, full: 60, soak: 1000 })
+const SEED = seedOf('matrix', 20261122)
 
 /** What elements are that nobody wrote and that have no fill value, by the first letter of their type; zeros and empty texts of others. */
 const UNWRITTEN: Readonly<Record<string, unknown>> = { M: -(2n ** 63n), m: -(2n ** 63n), V: new Uint8Array(3) }

@@ -4,9 +4,10 @@ import { parseLevels } from '../../../src/adapters/zarr/levels.ts'
 import { isHyperslabError } from '../../../src/core/errors.ts'
 import { openZarr } from '../../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
+import { byBudget } from '../../support/budget.ts'
 
 /** More runs, for longer. */
-const RUNS = Number(process.env['HYPERSLAB_ZARR_MUTATIONS'] ?? 2000)
+const RUNS = byBudget({ quick: 2000, full: 2000, soak: 50_000 })
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { stridesOf } from '../../../src/core/shape.ts'
 import { openZarr } from '../../../src/runtime/zarr.ts'
 import { anySelections, numbered } from '../../support/arbitraries.ts'
+import { runs } from '../../support/budget.ts'
 import { type Plain, plainGet } from '../../support/oracle.ts'
-import { runs } from '../../support/runs.ts'
 import { AskedStore } from './handmade.ts'
 
 /** Lengths of the chunks along an axis, and that of the axis, which may end within the last of them. */

@@ -2,12 +2,13 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
+import { byBudget, seedOf } from '../../support/budget.ts'
 import { writeMatrix } from './matrix.ts'
 import { expectSameReads } from './same-reads.ts'
 
 /** More cases and another seed, for long runs. */
-const COUNT = Number(process.env['HYPERSLAB_ZARR_CASES'] ?? 200)
-const SEED = Number(process.env['HYPERSLAB_ZARR_SEED'] ?? 20261122)
+const COUNT = byBudget({ quick: 200, full: 200, soak: 1000 })
+const SEED = seedOf('tensorstore', 20261122)
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/zarr', import.meta.url))
 const fixtures = readdirSync(FIXTURES, { recursive: true, encoding: 'utf8' })

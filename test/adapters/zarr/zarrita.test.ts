@@ -6,6 +6,7 @@ import type { ZarrArray } from '../../../src/adapters/zarr/group.ts'
 import { type ZarritaRegistry, zarrCodecs } from '../../../src/adapters/zarr/zarrita.ts'
 import { eachIndex } from '../../../src/core/shape.ts'
 import { openZarr } from '../../../src/runtime/zarr.ts'
+import { byBudget, seedOf } from '../../support/budget.ts'
 import { type MatrixCase, writeMatrix } from './matrix.ts'
 
 const { loadPeer } = await import(new URL('../../../bench/peers.mjs', import.meta.url).href)
@@ -33,8 +34,8 @@ function chunkOf(row: number): Uint8Array {
 }
 
 /** More cases and another seed, for long runs. */
-const COUNT = Number(process.env['HYPERSLAB_ZARR_CASES'] ?? 200)
-const SEED = Number(process.env['HYPERSLAB_ZARR_SEED'] ?? 5)
+const COUNT = byBudget({ quick: 200, full: 200, soak: 2000 })
+const SEED = seedOf('zarrita', 5)
 
 const scripts = ['matrix.py', 'matrix_tensorstore.py'] as const
 const matrices = zarrita

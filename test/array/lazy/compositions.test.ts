@@ -5,12 +5,13 @@ import { sizeOf } from '../../../src/core/shape.ts'
 import type { ChunkGrid } from '../../../src/grid/chunks.ts'
 import { type Box, rangeLength } from '../../../src/grid/range.ts'
 import { mixedGrids, selections } from '../../support/arbitraries.ts'
+import { byBudget } from '../../support/budget.ts'
 import { CountingSource } from '../../support/counting-source.ts'
 import { pick } from '../../support/oracle.ts'
 import { type Model, type Step, same, steps } from './model.ts'
 
 /** Few unless asked for. */
-const RUNS = Number(process.env['HYPERSLAB_COMPOSITIONS'] ?? 200)
+const RUNS = byBudget({ quick: 200, full: 500, soak: 10_000 })
 
 const shapes = fc.array(
   fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 7 }) }, { weight: 1, arbitrary: fc.constant(0) }),

@@ -7,8 +7,8 @@ import { sizeOf } from '../../../src/core/shape.ts'
 import { ChunkGrid } from '../../../src/grid/chunks.ts'
 import { boxShape } from '../../../src/grid/range.ts'
 import { mixedGrids, numbered, shapes } from '../../support/arbitraries.ts'
+import { runs } from '../../support/budget.ts'
 import { CountingSource } from '../../support/counting-source.ts'
-import { runs } from '../../support/runs.ts'
 import { counted } from './support.ts'
 
 const cases = shapes

@@ -5,7 +5,7 @@ import { mosaic } from '../../../src/array/combine.ts'
 import { DiskArray } from '../../../src/array/disk-array.ts'
 import { slice } from '../../../src/grid/slice.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
-import { runs } from '../../support/runs.ts'
+import { runs } from '../../support/budget.ts'
 
 /** An array of a container, of which some chunks are missing. */
 async function stored() {

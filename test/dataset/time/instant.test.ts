@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { type Calendar, daysFromDate } from '../../../src/dataset/time/calendar.ts'
 import { toDateOrCFTime } from '../../../src/dataset/time/dates.ts'
 import { CFTime, fieldsOf, instantOf, NAT, seasonOf, showInstant } from '../../../src/dataset/time/instant.ts'
-import { runs } from '../../support/runs.ts'
+import { runs } from '../../support/budget.ts'
 import { CALENDARS } from './arbitraries.ts'
 
 const DAY = 86_400_000_000_000n

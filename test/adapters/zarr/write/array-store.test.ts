@@ -9,9 +9,9 @@ import { ChunkGrid } from '../../../../src/grid/chunks.ts'
 import { broadcast } from '../../../../src/runtime/index.ts'
 import { asZarrStore, openZarr, type ZarrStoreOfArrays } from '../../../../src/runtime/zarr.ts'
 import { dtypes, elements, mixedGrids, numbered, plains, selections, shapes } from '../../../support/arbitraries.ts'
+import { runs } from '../../../support/budget.ts'
 import { CountingSource } from '../../../support/counting-source.ts'
 import { plainGet } from '../../../support/oracle.ts'
-import { runs } from '../../../support/runs.ts'
 
 const { loadPeer } = await import(new URL('../../../../bench/peers.mjs', import.meta.url).href)
 const zarrita = await loadPeer('zarrita')

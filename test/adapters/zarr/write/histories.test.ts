@@ -14,14 +14,15 @@ import { FileStore } from '../../../../src/store/fs/file.ts'
 import { MemoryStore } from '../../../../src/store/memory.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { type FaultKind, FaultStore } from '../../../../src/testing/index.ts'
+import { byBudget, isSoak, seedOf } from '../../../support/budget.ts'
 import { elementFor, lengthOf, Model, Random, someSlices } from './support.ts'
 
 // A killed process is succeeded after the lease.
 vi.mock('../../../../src/adapters/zarr/write/lease.ts', () => ({ CLAIM_LEASE_MS: 40 }))
 
 /** More histories, for long runs. */
-const COUNT = Number(process.env['HYPERSLAB_ZARR_HISTORIES'] ?? 5)
-const SEED = Number(process.env['HYPERSLAB_ZARR_SEED'] ?? 1)
+const COUNT = byBudget({ quick: 5, full: 5, soak: 200 })
+const SEED = seedOf('histories', 1)
 const STEPS = 25
 
 const TYPES: readonly DType[] = ['int8', 'uint16', 'float32', 'int64', 'bool', 'string']
@@ -231,7 +232,7 @@ test('where a store knows no conditions, those of one process lose nothing eithe
 describe('a fault at each operation of the store leaves every element as it was or as it was to be', () => {
   const FAULTS: readonly FaultKind[] = ['error', 'lost', 'late', 'short', 'crash']
   /** Without a long run, of shards those that differ most. */
-  const faultsOf = ({ shards }: NewZarrArray): readonly FaultKind[] => (shards && COUNT === 5 ? ['lost', 'crash'] : FAULTS)
+  const faultsOf = ({ shards }: NewZarrArray): readonly FaultKind[] => (shards && !isSoak ? ['lost', 'crash'] : FAULTS)
   const OPTIONS: readonly NewZarrArray[] = [
     { dtype: 'int16', shape: [10, 6], chunks: [4, 4], fillValue: -1, codec: 'none' },
     { dtype: 'string', shape: [10, 6], chunks: [2, 2], shards: [4, 4], fillValue: 'fill' },

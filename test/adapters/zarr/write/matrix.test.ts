@@ -8,6 +8,7 @@ import type { Values } from '../../../../src/array/values.ts'
 import { allocate, DTYPES, type DType, isFixed, readElement } from '../../../../src/core/dtype.ts'
 import { eachIndex, sizeOf } from '../../../../src/core/shape.ts'
 import { createZarr, openZarr, verifyZarr } from '../../../../src/runtime/zarr.ts'
+import { byBudget, seedOf } from '../../../support/budget.ts'
 import { zarrPython } from '../../../support/python.ts'
 import { asRead, elementFor, lengthOf, Model, Random, readBack, someSlices } from './support.ts'
 
@@ -16,8 +17,8 @@ const zarrita = await loadPeer('zarrita')
 if (zarrita === undefined && process.env['CI'] === 'true') throw new Error('tests need zarrita')
 
 /** More cases and another seed, for long runs. */
-const COUNT = Number(process.env['HYPERSLAB_ZARR_CASES'] ?? 80)
-const SEED = Number(process.env['HYPERSLAB_ZARR_SEED'] ?? 20261123)
+const COUNT = byBudget({ quick: 80, full: 80, soak: 1000 })
+const SEED = seedOf('written matrix', 20261123)
 
 const env = zarrPython()
 const folder = mkdtempSync(join(tmpdir(), 'hyperslab-written-'))

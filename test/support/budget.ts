@@ -1,0 +1,43 @@
+const BUDGETS = ['quick', 'full', 'soak'] as const
+
+/** How much tests try: `quick` in `npm test`, `full` in `.ci/run`, `soak` in a night. */
+export type Budget = (typeof BUDGETS)[number]
+
+const given = process.env['HYPERSLAB_BUDGET'] ?? 'quick'
+if (!(BUDGETS as readonly string[]).includes(given))
+  throw new Error(`HYPERSLAB_BUDGET is ${given}, expected ${BUDGETS.join(', ')}`)
+
+export const budget = given as Budget
+
+/** Whether tests try only a part of their cases. */
+export const isQuick = budget === 'quick'
+
+/** Whether tests try as much as a night allows, from new seeds. */
+export const isSoak = budget === 'soak'
+
+/** Returns the value for the budget of this run. */
+export const byBudget = <T>(values: Readonly<Record<Budget, T>>): T => values[budget]
+
+/**
+ * Returns the number of cases that a property is tried on: a quarter in a quick run, ten times as many in a
+ * soak.
+ */
+export const runs = (full: number): number => byBudget({ quick: Math.ceil(full / 4), full, soak: 10 * full })
+
+/** Returns the time limit of a test whose number of cases depends on the budget: a day in a soak. */
+export const timeLimit = (ms: number): number => (isSoak ? 86_400_000 : ms)
+
+/** All of the cases listed, or every fourth in a quick run. */
+export const some = <T>(cases: readonly T[]): readonly T[] => (isQuick ? cases.filter((_, i) => i % 4 === 0) : cases)
+
+/**
+ * Returns the seed of a suite, and prints it: HYPERSLAB_SEED where it is given, otherwise a new one in a soak
+ * and the usual one in other runs.
+ */
+export function seedOf(suite: string, usual: number): number {
+  const asked = process.env['HYPERSLAB_SEED']
+  const seed = asked !== undefined ? Number(asked) : isSoak ? Math.floor(Math.random() * 2 ** 31) : usual
+  if (!Number.isSafeInteger(seed)) throw new Error(`HYPERSLAB_SEED is ${asked}, expected an integer`)
+  if (seed !== usual) console.info(`${suite}: HYPERSLAB_BUDGET=${budget} HYPERSLAB_SEED=${seed}`)
+  return seed
+}
