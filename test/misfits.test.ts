@@ -168,7 +168,7 @@ const ARRAY: Record<string, Method> = {
 const REDUCTIONS = Object.fromEntries(
   ['sum', 'mean', 'min', 'max', 'prod', 'count', 'variance', 'std', 'median'].map((name) => [name, [{ dim: 'time' }]]),
 )
-const ARITHMETIC = Object.fromEntries(['plus', 'minus', 'times', 'dividedBy'].map((name) => [name, [variable(), {}]]))
+const ARITHMETIC = Object.fromEntries(['add', 'sub', 'mul', 'div'].map((name) => [name, [variable(), {}]]))
 
 const KINDS: Record<string, Kind> = {
   DiskArray: { make: array, methods: ARRAY },

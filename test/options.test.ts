@@ -161,7 +161,7 @@ const DATA_ARRAY_METHODS: Record<string, Call> = {
       .selPoints([{ x: 10 }], o),
   ...Object.fromEntries(REDUCTIONS.map((name) => [name, (o: never) => labelled().get('t')[name](o)])),
   ...Object.fromEntries(
-    (['plus', 'minus', 'times', 'dividedBy'] as const).map((name) => [name, (o: never) => labelled().get('t')[name](2, o)]),
+    (['add', 'sub', 'mul', 'div'] as const).map((name) => [name, (o: never) => labelled().get('t')[name](2, o)]),
   ),
 }
 const GROUP_METHODS: Record<string, Call> = {

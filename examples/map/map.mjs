@@ -50,7 +50,7 @@ async function draw() {
   const limit = Number(wanted.get('limit') ?? 5)
   const [a, b] = (await Promise.all([open('a'), open('b')])).map((dataset) => dataset.get(name))
   const [lat, lon] = a.dims.slice(-2)
-  const anomaly = a.minus(b)
+  const anomaly = a.sub(b)
   const arrays = { anomaly: anomaly.array, [lat]: a.coords[lat].array, [lon]: a.coords[lon].array }
   const store = counting(asZarrStore(arrays, { levels: LEVELS }), 'anomaly')
 

@@ -23,13 +23,13 @@ export interface ArithmeticOptions {
 const ARITHMETIC_CHECKS: Checks<ArithmeticOptions> = { join: ['exact', 'inner'] }
 
 /** An operation of two arrays, by the name of its method. */
-export type Arithmetic = 'plus' | 'minus' | 'times' | 'dividedBy' | 'where'
+export type Arithmetic = 'add' | 'sub' | 'mul' | 'div' | 'where'
 
 const FUNCTIONS: Readonly<Record<Arithmetic, (a: number, b: number) => number>> = {
-  plus: (a, b) => a + b,
-  minus: (a, b) => a - b,
-  times: (a, b) => a * b,
-  dividedBy: (a, b) => a / b,
+  add: (a, b) => a + b,
+  sub: (a, b) => a - b,
+  mul: (a, b) => a * b,
+  div: (a, b) => a / b,
   where: (a, condition) => (condition === 0 || Number.isNaN(condition) ? Number.NaN : a),
 }
 

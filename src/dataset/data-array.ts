@@ -246,7 +246,7 @@ export class DataArray extends Printable {
 
   /** The difference of the values from their {@link climatology}. */
   anomaly(unit: string, options?: ClimatologyOptions): DataArray {
-    return this.minus(climatologyOf<DataArray>(this, unit, options, 'anomaly'))
+    return this.sub(climatologyOf<DataArray>(this, unit, options, 'anomaly'))
   }
 
   /**
@@ -294,26 +294,26 @@ export class DataArray extends Printable {
   }
 
   /** The sum with another array, matched by names of dimensions and by labels, or a number. */
-  plus(other: DataArray | number, options?: ArithmeticOptions): DataArray {
-    return this.#combined('plus', other, options)
+  add(other: DataArray | number, options?: ArithmeticOptions): DataArray {
+    return this.#combined('add', other, options)
   }
 
   /**
    * The difference; that of times of a year and a climatology takes what belongs to each:
-   * `tas.minus(tas.groupBy('time.month').mean())`.
+   * `tas.sub(tas.groupBy('time.month').mean())`.
    */
-  minus(other: DataArray | number, options?: ArithmeticOptions): DataArray {
-    return this.#combined('minus', other, options)
+  sub(other: DataArray | number, options?: ArithmeticOptions): DataArray {
+    return this.#combined('sub', other, options)
   }
 
   /** The product. */
-  times(other: DataArray | number, options?: ArithmeticOptions): DataArray {
-    return this.#combined('times', other, options)
+  mul(other: DataArray | number, options?: ArithmeticOptions): DataArray {
+    return this.#combined('mul', other, options)
   }
 
   /** The quotient, as floats. */
-  dividedBy(other: DataArray | number, options?: ArithmeticOptions): DataArray {
-    return this.#combined('dividedBy', other, options)
+  div(other: DataArray | number, options?: ArithmeticOptions): DataArray {
+    return this.#combined('div', other, options)
   }
 
   /** A table in long form as text, piece by piece, as that of `Dataset`. */

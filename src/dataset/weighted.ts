@@ -35,7 +35,7 @@ export class Weighted<A> {
     const { array, name } = variable
     checkOptions('mean', options, REDUCE_CHECKS, { array: name })
     // Labels and lengths are compared as arithmetic does.
-    combineArrays(this.#array, this.#weights, 'times')
+    combineArrays(this.#array, this.#weights, 'mul')
     const { axis, kept, shape } = axesOf(variable, options.axis)
     const how = { axis, ...skipping(array, options.skipMissing) }
     const compute = async (signal: Signal) =>
@@ -46,7 +46,7 @@ export class Weighted<A> {
 
   /** The sum of products with the weights along some dimensions. */
   sum(options: ReduceDimsOptions = {}): A {
-    return this.#wrap(reduceAlong(combineArrays(this.#array, this.#weights, 'times'), 'sum', options), 'sum', options)
+    return this.#wrap(reduceAlong(combineArrays(this.#array, this.#weights, 'mul'), 'sum', options), 'sum', options)
   }
 }
 

@@ -212,8 +212,8 @@ const TESTS: Record<string, () => Promise<void>> = {
   },
   'arithmetic refuses labels that differ': async () => {
     const [a, b] = [along([10, 20, 30]).get('t'), along([20, 30, 40]).get('t')]
-    expect(() => a.plus(b)).toThrow(/labels along lat differ/)
-    expect(await a.plus(b, { join: 'inner' }).values()).toEqual(Float64Array.of(40, 60))
+    expect(() => a.add(b)).toThrow(/labels along lat differ/)
+    expect(await a.add(b, { join: 'inner' }).values()).toEqual(Float64Array.of(40, 60))
   },
   'sums of float32 are made in float64': async () => {
     const data = Float32Array.from({ length: 2 ** 12 }, (_, i) => 16777216 + (i % 2) * 2)

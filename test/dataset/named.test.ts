@@ -63,7 +63,7 @@ test('values are kept where something holds', async () => {
   const land = t.where(ds.get('land'))
   expect(land.dims).toEqual(['time', 'lat'])
   expect(await numbers(land)).toEqual(all.map((each, i) => (i % 2 === 1 ? each : Number.NaN)))
-  expect(await numbers(t.where(t.minus(3)))).toEqual(all.map((each) => (each === 3 ? Number.NaN : each)))
+  expect(await numbers(t.where(t.sub(3)))).toEqual(all.map((each) => (each === 3 ? Number.NaN : each)))
   expect(() => t.where(1 as never)).toThrow(/function/)
   expect(() => t.where(true as never)).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
   expect(() => ds.get('time').where(() => true)).toThrow(expect.objectContaining({ tag: 'UnsupportedError' }))

@@ -72,13 +72,13 @@ test('a chain is code, from the file on', async () => {
       tas.rolling({ time: 2 }, { center: true, minPeriods: 1 }).sum(),
       'ds["tas"].rolling(time=2, center=True, min_periods=1).sum()',
     ],
-    [tas.minus(tas.groupBy('time.month').mean()), '(ds["tas"].groupby("time.month") - ds["tas"].groupby("time.month").mean())'],
+    [tas.sub(tas.groupBy('time.month').mean()), '(ds["tas"].groupby("time.month") - ds["tas"].groupby("time.month").mean())'],
     [tas.weighted(cos(ds.get('lat'))).mean({ axis: 'lat' }), 'ds["tas"].weighted(np.cos(np.deg2rad(ds["lat"]))).mean(dim="lat")'],
-    [ds.rename({ tas: 'class' }).get('class').times(-0.5), '(ds.rename({"tas": "class"})["class"] * -0.5)'],
+    [ds.rename({ tas: 'class' }).get('class').mul(-0.5), '(ds.rename({"tas": "class"})["class"] * -0.5)'],
   ]
   for (const [array, expression] of cases) expect(await lastLine(array)).toBe(`array = ${expression}`)
   const other = (await opened({ format: 'zarr', path: 'b.zarr', group: 'x' }, false)).get('tas')
-  expect((await tas.plus(other).toPython()).split('\n').slice(2)).toEqual([
+  expect((await tas.add(other).toPython()).split('\n').slice(2)).toEqual([
     'ds = xr.open_dataset("C:\\\\data\\\\\\"a\\".nc")',
     'ds2 = xr.open_dataset("b.zarr", engine="zarr", group="x", decode_cf=False)',
     'array = (ds["tas"] + ds2["tas"])',
@@ -104,7 +104,7 @@ test('what xarray has no equivalent of is refused, and named', async () => {
     [tas.coarsen({ lat: 3 }).mean({ skipMissing: false }), /coarsen with \{ skipMissing: false \}/],
     [tas.groupBy('time.month').labels, /labels/],
     [ds.assign({ x: { dims: ['lat'], data: [1, 2, 3] } }).get('x'), /assign/],
-    [memory.get('tas').plus(1), /made of values in memory/],
+    [memory.get('tas').add(1), /made of values in memory/],
     [(await opened({ format: 'container', path: 'a.af' })).get('tas'), /a file of the format 'container'/],
   ]
   for (const [array, message] of refused)

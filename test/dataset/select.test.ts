@@ -197,7 +197,7 @@ describe('datasets', () => {
   )
 
   test('are assigned to, merged, renamed and dropped from', async () => {
-    const more = ds.assign({ c: ds.get('a').times(2) })
+    const more = ds.assign({ c: ds.get('a').mul(2) })
     expect(Object.keys(more.variables)).toEqual(['a', 'b', 'c'])
     expect(await values(more.sel({ x: [30, 10] }), 'c')).toEqual([6, 2])
     expect(Object.keys(ds.merge(new Dataset({ d: { dims: ['y'], data: [1, 2] } })).variables)).toEqual(['a', 'b', 'd'])
@@ -221,7 +221,7 @@ describe('datasets', () => {
   test('keep their labels whatever is computed or put in', async () => {
     const point = ds.get('a').sel({ x: 20 })
     expect(await values(ds.assign({ c: point }).sel({ x: 10 }), 'a')).toEqual([1])
-    for (const differences of [ds.get('a').minus(point), point.minus(ds.get('a'))])
+    for (const differences of [ds.get('a').sub(point), point.sub(ds.get('a'))])
       expect(Math.abs(Number(await differences.sel({ x: 30 }).get()))).toBe(1)
     const scalar = (label: number) => ds.get('a').sel({ x: label }).rename(`at${label}`)
     const [one, other] = [10, 20].map((label) => new Dataset({ [`a${label}`]: scalar(label) })) as [Dataset, Dataset]
@@ -244,14 +244,14 @@ describe('datasets', () => {
 
   test('refuse lengths and labels that do not go together', () => {
     const twice = new Dataset({ a: { dims: ['x'], data: [1, 2, 3] } }, { coords: { x: [10, 10, 30] } })
-    expect(() => ds.get('a').plus(twice.get('a'), { join: 'inner' })).toThrow(/are there twice/)
+    expect(() => ds.get('a').add(twice.get('a'), { join: 'inner' })).toThrow(/are there twice/)
     expect(() => ds.assign({ e: { dims: ['x'], data: [1] } })).toThrow(/x is of length 1 here, and of 3/)
     const other = new Dataset({ a: { dims: ['x'], data: [1, 2, 3] } }, { coords: { x: [10, 20, 31] } })
-    expect(() => ds.get('a').plus(other.get('a'))).toThrow(/labels along x differ, first at position 2: 30 and 31; { join/)
+    expect(() => ds.get('a').add(other.get('a'))).toThrow(/labels along x differ, first at position 2: 30 and 31; { join/)
     // What has no such option names none.
     for (const joined of [() => ds.merge(other.drop('a')), () => ds.assign({ e: other.get('a') })])
       expect(joined).toThrow(/first at position 2: 30 and 31$/)
-    expect(ds.get('a').plus(other.get('a'), { join: 'inner' }).shape).toEqual([2])
+    expect(ds.get('a').add(other.get('a'), { join: 'inner' }).shape).toEqual([2])
   })
 
   test('show themselves', () => {

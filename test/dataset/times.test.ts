@@ -77,7 +77,7 @@ test('what is no time is not called one', async () => {
   // Not the labels that it had before.
   expect(await shown(noleap.coarsen({ time: 4 }).mean())).toEqual(['2000-03-01T12:00'])
   expect(await shown(noleap.where((day) => day > 60))).toEqual(['null', 'null', 'null', '2000-03-03T00:00'])
-  for (const number of [noleap.count(), noleap.plus(1), noleap.coarsen({ time: 2 }).count()]) {
+  for (const number of [noleap.count(), noleap.add(1), noleap.coarsen({ time: 2 }).count()]) {
     expect(number.attrs).toEqual({})
     await expect(number.dates()).rejects.toThrow('has no times')
   }

@@ -356,7 +356,7 @@ test('what is computed is written as it is: times of windows, means, labels of g
     means: t.groupBy('time.month').mean(),
     seasons: t.groupBy('time.season').max(),
     blocks: t.coarsen({ time: 2, lev: 2 }).mean(),
-    level: t.sel({ lev: 850 }).plus(1),
+    level: t.sel({ lev: 850 }).add(1),
     sampled: t.resample({ time: 'YS' }).mean(),
   }
   for (const [name, result] of Object.entries(results)) {

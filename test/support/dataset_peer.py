@@ -149,7 +149,7 @@ def step(array, name, options):
         return array.quantile(options["q"], dim=options.get("axis"))
     if name == "scalar":
         a = options["value"]
-        return {"plus": array + a, "minus": array - a, "times": array * a, "dividedBy": array / a}[options["operation"]]
+        return {"add": array + a, "sub": array - a, "mul": array * a, "div": array / a}[options["operation"]]
     if name == "interp":
         times = lambda labels: np.array(labels, dtype="datetime64[ns]") if "time" in array.dims else labels
         return array.interp({dim: times(labels) if dim == "time" else labels for dim, labels in options.items()})

@@ -20,7 +20,7 @@ export async function makeExamples() {
   const tas = all.get('tas')
   await write('temperature.af', tas, { scale_factor: 0.1, add_offset: 260 })
   const coarse = tas.coarsen({ lat: 2, lon: 2 }).mean()
-  const anomaly = coarse.minus(coarse.mean({ axis: 'time' })).assignAttrs({
+  const anomaly = coarse.sub(coarse.mean({ axis: 'time' })).assignAttrs({
     long_name: 'Difference of near-surface air temperature from the mean of the year',
     units: 'K',
   })

@@ -78,8 +78,8 @@ export class Pictures {
       return isEmpty(own) ? source : source.isel(own)
     }
     let array = part(derivation.variable, at)
-    if (minus !== undefined) array = array.minus(part(derivation.variable, minus))
-    if (less !== undefined) array = array.minus(part(less, at))
+    if (minus !== undefined) array = array.sub(part(derivation.variable, minus))
+    if (less !== undefined) array = array.sub(part(less, at))
     return mean === undefined ? array : array.mean({ axis: mean })
   }
 
@@ -133,8 +133,8 @@ export function javascriptOf(
     `const whole = ${source(variable)}`,
     ...(less === undefined ? [] : [`const other = ${source(less)}`]),
     `const array = ${part('whole', variable, at)}${[
-      ...(minus === undefined ? [] : [`.minus(${part('whole', variable, minus)})`]),
-      ...(less === undefined ? [] : [`.minus(${part('other', less, at)})`]),
+      ...(minus === undefined ? [] : [`.sub(${part('whole', variable, minus)})`]),
+      ...(less === undefined ? [] : [`.sub(${part('other', less, at)})`]),
       ...(mean === undefined ? [] : [`.mean({ axis: ${json(mean)} })`]),
     ].join('')}`,
     'const { data, shape } = await array.get()',

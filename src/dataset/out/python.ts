@@ -25,7 +25,7 @@ export function pythonOf(array: Recorded): string {
   return [...imports, '', ...script.opened.values(), `array = ${result}`, ''].join('\n')
 }
 
-const OPERATORS: Readonly<Record<string, string>> = { plus: '+', minus: '-', times: '*', dividedBy: '/' }
+const OPERATORS: Readonly<Record<string, string>> = { add: '+', sub: '-', mul: '*', div: '/' }
 const ENGINES: Readonly<Record<string, string>> = { netcdf: '', zarr: ', engine="zarr"' }
 
 class Script {
