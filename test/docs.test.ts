@@ -43,6 +43,16 @@ const examples = readdirSync(join(root, 'src'), { recursive: true, encoding: 'ut
     }))
   })
 
+/** Code between fences, as it needs what the package alone does not have. */
+const fenced = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.generated.ts'))
+  .flatMap((file) => {
+    const text = readFileSync(join(root, 'src', file), 'utf8')
+    return [...text.matchAll(/^ *\* ```(?:js|ts)\n((?: *\*(?! ```).*\n)+) *\* ```$/gm)].map(
+      ({ 1: lines }) => [file, lines!.replace(/^ *\* ?/gm, '')] as const,
+    )
+  })
+
 /** All examples as a module, in which what the package exports, and the bucket of a Worker, are there by name. */
 const module = [
   ...Object.entries(entries).map(([entry, names]) => `import { ${Object.keys(names)} } from '../${entry}'`),
@@ -244,4 +254,10 @@ describe('examples', () => {
     expect(promised.length).toBeGreaterThan(0)
     expect(printed).toEqual(promised)
   })
+})
+
+test.each(fenced)('code in a docstring of %s parses', (_, code) => {
+  const options = { reportDiagnostics: true, compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ESNext } }
+  const { diagnostics } = ts.transpileModule(code, options)
+  expect(diagnostics!.map(({ messageText }) => messageText)).toEqual([])
 })
