@@ -2,25 +2,25 @@ import { HyperslabError } from '../core/errors.ts'
 import type { ByteRange } from '../store/store.ts'
 import type { BlockOrigin, BlockRef, Groups, Parts, Stored } from './block.ts'
 
-/** What has to be fetched of one block, or segment: all of it, or some parts. */
+/** What has to be fetched of one block or segment: all of it, or some parts. */
 export interface Need<C> {
   readonly block: BlockRef
   readonly chunks: readonly C[]
-  /** Left out where all of the block is needed. */
+  /** Parts to fetch. Optional: undefined if the whole block is needed. */
   readonly parts?: Parts | undefined
-  /** In the file. */
+  /** Ranges in the file. */
   readonly ranges: readonly ByteRange[]
 }
 
-/** Bytes asked for at once of stores that take many ranges. */
+/** Largest number of bytes per request to stores that read many ranges at once. */
 const BATCH_BYTES = 32 * 1024 * 1024
 
-/** What a block counts for of which nothing is known. */
+/** Assumed size of a block whose decoded size is unknown. */
 const UNKNOWN_BYTES = 1024 * 1024
 
 /**
- * What is fetched at once: one block or, of stores that read many ranges, several. Depends on the groups
- * alone, so that whatever goes through batches in order does so in the same order every time.
+ * Yields what is fetched at once: one block, or several blocks of a store that reads many ranges. Batches
+ * depend on the groups alone, so processing them in order is deterministic.
  */
 export function* batchesOf<C extends Stored>(groups: Groups<C>): Generator<readonly Need<C>[]> {
   const open = new Map<BlockOrigin, { needs: Need<C>[]; bytes: number }>()
@@ -41,7 +41,7 @@ export function* batchesOf<C extends Stored>(groups: Groups<C>): Generator<reado
   for (const { needs } of open.values()) yield needs
 }
 
-/** @throws CodecError when a block that is not compressed has another length than it should */
+/** @throws CodecError if an uncompressed block has an unexpected length */
 export function needOf<C extends Stored>(block: BlockRef, chunks: readonly C[], parts?: Parts): Need<C> {
   if (block.codec === 'none') checkStored(block)
   return { block, chunks, parts, ranges: parts?.ranges ?? [storedRange(block)] }
@@ -58,10 +58,10 @@ function checkStored({ id, origin, compressedBytes, uncompressedBytes }: BlockRe
   throw new HyperslabError('CodecError', text, { file: origin.file, actual: compressedBytes, expected: uncompressedBytes })
 }
 
-/** What a block holds once it is decoded, or may hold. */
+/** Returns the decoded size of a block, or an estimate if it is unknown. */
 export const decodedBytes = ({ uncompressedBytes }: BlockRef): number =>
   uncompressedBytes < Infinity ? uncompressedBytes : UNKNOWN_BYTES
 
-/** Whether a block holds more than some chunks. */
+/** Whether a block contains more than the given chunks. */
 export const hasMore = ({ uncompressedBytes }: BlockRef, chunks: readonly Stored[]): boolean =>
   chunks.reduce((sum, { address }) => sum + address.size, 0) < uncompressedBytes

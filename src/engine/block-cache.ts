@@ -8,13 +8,13 @@ import type { BlockRef } from './block.ts'
 
 /** Options of `BlockCache`. */
 export interface BlockCacheOptions {
-  /** Memory for decoded blocks of which more may be wanted; 128 MiB by default, none with 0. */
+  /** Memory for decoded blocks that may be read again; default 128 MiB, 0 disables it. */
   readonly blockBytes?: number
-  /** Memory for what was fetched over the network, as it is stored; 32 MiB by default, none with 0. */
+  /** Memory for stored bytes fetched over the network; default 32 MiB, 0 disables it. */
   readonly slabBytes?: number
 }
 
-/** Figures of a cache: of decoded `blocks`, and of `slabs` as they were fetched. */
+/** Statistics of a cache: of decoded `blocks`, and of `slabs` as they were fetched. */
 export interface BlockCacheStats {
   readonly blocks: CacheStats
   readonly slabs: CacheStats
@@ -25,18 +25,18 @@ const CHECKS: Checks<BlockCacheOptions> = { blockBytes: 'integer from 0', slabBy
 const MIB = 2 ** 20
 
 /**
- * Memory that any number of files share: `open(place, { cache })`. What was used last stays, up to a number
- * of bytes of each kind.
+ * Memory that any number of files share: `open(place, { cache })`. It evicts the least recently used entries
+ * beyond a number of bytes of each kind.
  *
- * - Decoded blocks: of the package's own LZ4, blocks are decoded as far as they were read, and count with
- *   what is left to decode.
- * - Slabs: blocks and the ends of files as they came from stores that read many ranges at once (HTTP, S3, R2
- *   and zip archives there), so that a block that had to go, or a file that is opened again, is not fetched
- *   again. Files of this machine are read again instead.
+ * - Decoded blocks. LZ4 blocks are decoded only as far as they were read; their size includes the stored
+ *   rest.
+ * - Slabs: stored blocks and the ends of files, as fetched from stores that read many ranges at once (HTTP,
+ *   S3, R2 and zip archives there). A block that was evicted, or a file that is opened again, is not fetched
+ *   again. Local files are read again instead.
  *
- * Files are told apart by place and version: opened again, one that was not replaced finds what was kept of
- * it, as long as its version is certain. That of a server without strong `ETag` is not, nor that of a local
- * file that was changed just before.
+ * Files are identified by place and version. A file that is opened again reuses its cached entries if its
+ * version is certain. A version is uncertain if the server sends no strong `ETag`, or if a local file was
+ * changed just before.
  * @example
  * const cache = new BlockCache({ blockBytes: 64 * 2 ** 20 })
  * await using file = await open('climate.af', { cache })
@@ -53,7 +53,7 @@ export class BlockCache {
   /** @internal */
   readonly decodes: BlockMemory['decodes'] = new SingleFlight()
 
-  /** @throws InvalidArgumentError for what is no number of bytes */
+  /** @throws InvalidArgumentError if a size is not an integer from 0 */
   constructor(options: BlockCacheOptions = {}) {
     checkOptions('BlockCache', options, CHECKS)
     const { blockBytes = 128 * MIB, slabBytes = 32 * MIB } = options
@@ -61,46 +61,46 @@ export class BlockCache {
     this.slabs = new ByteCache(slabBytes)
   }
 
-  /** Figures of both kinds since the cache was made. */
+  /** Returns the statistics of both kinds since the cache was created. */
   stats(): BlockCacheStats {
     return { blocks: this.blocks.figures, slabs: this.slabs.figures }
   }
 
-  /** @internal A store whose ends of files are kept, for opening. */
+  /** @internal Returns a store that caches the ends of files, for opening them. */
   endsOf(store: Store): Store {
     return keptEnds(this.slabs, store)
   }
 
-  /** Lets go of everything; the figures go on. */
+  /** Evicts everything; the statistics continue. */
   clear(): void {
     this.blocks.clear()
     this.slabs.clear()
   }
 }
 
-/** A block of which more may be wanted: decoded, or as far as it was needed. */
+/** A cached block: decoded, or decoded as far as it was read. */
 export type Decoded = Uint8Array | Lz4PrefixDecoder
 
-/** What was fetched: a range of a file as stored, or its end. */
+/** Fetched bytes: a range of a file as stored, or its end. */
 export type Slab = Uint8Array | (Tail & { readonly byteLength: number; readonly identity: string })
 
-/** What readers of blocks keep and share. */
+/** Caches and shared requests of block readers. */
 export interface BlockMemory {
   readonly blocks: ByteCache<string, Decoded>
-  /** Left out where nothing is kept of what was fetched. */
+  /** Optional: without it, fetched bytes are not cached. */
   readonly slabs?: ByteCache<string, Slab> | undefined
   readonly fetches: SingleFlight<string, Uint8Array>
   readonly decodes: SingleFlight<string, Uint8Array | undefined>
 }
 
-/** The memory of one file. */
+/** Creates the memory of one file. */
 export const memoryOf = (blockBytes: number): BlockMemory => ({
   blocks: new ByteCache(blockBytes),
   fetches: new SingleFlight(),
   decodes: new SingleFlight(),
 })
 
-/** Under which a block is kept for all who read the same bytes. */
+/** Returns the cache key of a block, shared by all readers of the same bytes. */
 export function keyOf(block: BlockRef): string {
   const { origin, id, part } = block
   return origin.cacheKey === undefined ? ownKeyOf(block) : `${origin.cacheKey} ${part ? `${id}.${part.number}` : id}`
@@ -111,8 +111,8 @@ const ownKeys = new WeakMap<BlockRef, string>()
 let last = 0
 
 /**
- * A key of this very block: where bytes may still change under the same number, or codecs of other files
- * under the same name.
+ * Returns a key of this very block. Needed if bytes may still change under the same number, or if codecs of
+ * different files share a name.
  */
 export function ownKeyOf(block: BlockRef): string {
   const key = ownKeys.get(block) ?? `#${++last}`
@@ -121,12 +121,12 @@ export function ownKeyOf(block: BlockRef): string {
 }
 
 /**
- * A store as seen by whoever opens layers: the ends of files are kept. One that was kept is good as long as
- * the file is of the same version, which takes a request for that instead of one for the bytes.
+ * Wraps a store so that the ends of files are cached. A cached tail is revalidated by a HEAD request instead
+ * of fetched again.
  */
 function keptEnds(slabs: ByteCache<string, Slab>, store: Store): Store {
   const { identify } = store
-  // As with blocks, only where fetching takes longer than remembering.
+  // As with blocks, caching pays off only for network stores.
   if (identify === undefined || store.getRanges === undefined) return store
   const identityOf = (key: string, etag: string | undefined): string | undefined =>
     etag === undefined ? undefined : identify.call(store, key, etag)

@@ -6,9 +6,9 @@ import { type Need, storedRange } from './batches.ts'
 import { type BlockOrigin, type BlockRef, checkStoredBytes } from './block.ts'
 import { type BlockMemory, keyOf } from './block-cache.ts'
 
-/** The cost of reading since the file was opened. */
+/** Cost of reading since the file was opened. */
 export interface IoStats {
-  /** Blocks fetched from the store; of those read in part, parts. */
+  /** Blocks fetched from the store; of partially read blocks, the parts. */
   blocks: number
   /** Bytes fetched for them. */
   bytes: number
@@ -16,15 +16,15 @@ export interface IoStats {
 
 type Read = (range: ByteRange, signal: Signal) => Promise<Uint8Array>
 
-/** Ranges read at the same time of stores that take one at a time. */
+/** Concurrent reads from stores that read one range at a time. */
 const CONCURRENT_READS = 4
 
-/** Fetches blocks as they are stored, once for all who ask at the same time. */
+/** Fetches stored blocks; concurrent readers of one block share the request. */
 export class BlockFetcher {
   readonly cost: IoStats = { blocks: 0, bytes: 0 }
   readonly #memory: BlockMemory
   readonly #unchecked = new WeakSet<Uint8Array>()
-  /** What only one has asked for, and nothing was kept of. */
+  /** Buffers that only one reader requested and no cache holds. */
   readonly #alone = new WeakSet<Uint8Array>()
 
   constructor(memory: BlockMemory) {
@@ -32,9 +32,10 @@ export class BlockFetcher {
   }
 
   /**
-   * What some blocks of one origin need, in the order of their ranges; of stores that take many ranges all
-   * are asked for at once.
-   * @throws IntegrityError when a block is not what was written; what the store throws
+   * Fetches what some blocks of one origin need, in the order of their ranges. If the store reads many
+   * ranges, all are requested at once.
+   * @throws IntegrityError if the bytes of a block have changed since they were written; any error of the
+   *   store
    */
   async fetch<C>(needs: readonly Need<C>[], signal: Signal | undefined): Promise<Map<Need<C>, readonly Uint8Array[]>> {
     const { origin } = needs[0]!.block
@@ -48,21 +49,21 @@ export class BlockFetcher {
   }
 
   /**
-   * Whether a block was fetched but not checked: whoever decodes it in the memory of the kernels checks it
-   * there.
+   * Whether the checksum of a fetched block is still unchecked. The code that decodes it in kernel memory
+   * checks it there.
    */
   isUnchecked(bytes: Uint8Array): boolean {
     return this.#unchecked.has(bytes)
   }
 
-  /** @throws IntegrityError when a block that was not checked is not what was written */
+  /** @throws IntegrityError if an unchecked block has changed since it was written */
   check(block: BlockRef, bytes: Uint8Array): void {
     if (!this.#unchecked.has(bytes)) return
     checkStoredBytes(block, bytes)
     this.#unchecked.delete(bytes)
   }
 
-  /** Gives back what nobody here reads any more, where nobody else has got it. */
+  /** Returns a buffer to the origin for reuse, unless another reader holds it. */
   recycle({ origin }: BlockRef, bytes: Uint8Array): void {
     if (this.#alone.delete(bytes)) origin.recycle?.(bytes)
   }
@@ -75,13 +76,13 @@ export class BlockFetcher {
   async #fetch({ block, parts, ranges }: Need<unknown>, i: number, read: Read, signal: Signal | undefined): Promise<Uint8Array> {
     const range = ranges[i]!
     const key = keyOfRange(block, range)
-    // Reading a file of this machine again costs less than the memory would.
+    // Rereading a local file costs less than the memory of a cache.
     const slabs = block.origin.readMany && this.#memory.slabs
     const known = slabs && (inWholeBlock(slabs, block) ?? (slabs.get(key) as Uint8Array | undefined))
     if (known !== undefined) return known
     let isAlone = false
     const start = async (shared: Signal): Promise<Uint8Array> => {
-      // What many reads at once give may be parts of one another.
+      // Results of a joint request may be views of one buffer.
       isAlone = !block.origin.readMany
       const whole = range.length === Infinity
       this.count(whole ? 0 : range.length)
@@ -101,7 +102,7 @@ export class BlockFetcher {
   }
 }
 
-/** Of a segment, what the slab of its whole block has of it. */
+/** Returns the bytes of a segment from the cached slab of its whole block. */
 function inWholeBlock(
   slabs: NonNullable<BlockMemory['slabs']>,
   { part, fileOffset, compressedBytes }: BlockRef,
@@ -120,7 +121,8 @@ const apart =
     origin.read(offset, length, signal)
 
 /**
- * Makes one call of what is asked for before the next turn. It is given up when nobody waits for any of it.
+ * Joins all ranges requested before the next microtask into one call. The call is aborted once all its
+ * requesters have aborted.
  */
 function together(origin: BlockOrigin): Read {
   const ranges: ByteRange[] = []

@@ -28,30 +28,28 @@ import { type BlockMemory, type Decoded, keyOf, memoryOf, ownKeyOf } from './blo
 import { BlockFetcher, type IoStats } from './block-fetcher.ts'
 import type { SegmentReads } from './segment-reads.ts'
 
-/** Blocks under way at the same time; with a pool, two more for each worker. */
+/** Number of blocks under way at the same time; each worker of a pool adds two. */
 const CONCURRENT_BLOCKS = 4
-/**
- * So many times as many over a network, where most of the time is waiting and the store knows how many
- * requests are too many;
- */
+/** Factor for network stores, where most of the time is waiting. The store limits the requests itself. */
 const REMOTE_WIDTH = 128
-/** or so many where each is a small file: opening, looking at, reading and closing it waits for threads. */
+/** Factor for small files: opening, stat, reading and closing each wait for a thread of the platform. */
 const SMALL_FILE_WIDTH = 4
 const SMALL_FILE_BYTES = 256 * 1024
-/** Bytes of those, decoded; a larger block is read alone. */
+/** Largest sum of decoded bytes under way. A larger block is read alone. */
 const MAX_BYTES = 128 * 1024 * 1024
 
-/** What to make of the chunks of a block. */
+/** Callbacks that turn the chunks of a block into a result. */
 export interface BlockUse<C, R> {
-  /** On this thread; the bytes of the chunks are valid during the call only. */
+  /** Runs on this thread. The bytes of the chunks are valid during the call only. */
   here(arena: Arena, chunks: readonly C[], bytesOf: (chunk: C) => ChunkBytes): R
-  /** The same as a task for another thread, and what its answer comes to. */
+  /** Describes the same work as a task for a worker, and converts the worker's answer to the result. */
   there?(chunks: readonly C[]): { readonly task: Task; result(answer: TaskResult): R }
 }
 
 /**
- * Fetches blocks, once for all who ask at the same time, decodes them, and keeps decoded ones whose other
- * chunks are likely to be wanted soon, the least recently used going first when the byte budget is spent.
+ * Fetches and decodes blocks; concurrent readers of one block share the work. Keeps decoded blocks whose
+ * other chunks are likely to be read soon. Evicts the least recently used blocks when the byte budget is
+ * spent.
  */
 export class BlockReader {
   readonly #memory: BlockMemory
@@ -61,16 +59,16 @@ export class BlockReader {
   readonly #codecs: CodecSet
   readonly #pool: WorkerPool | undefined
   readonly #budget: MemoryBudget | undefined
-  /** Of what is decoded by neither kernels nor workers, however much arrives at once. */
+  /** Limits decodes outside kernels and workers. */
   readonly #decoding = new Limiter(CONCURRENT_BLOCKS, Infinity)
-  /** Loaded when it is needed. */
+  /** Loaded on first use. */
   #segments: SegmentReads | undefined
 
   /**
-   * @param memory shared with others, or bytes of decoded blocks for this reader alone
-   * @param maxBlockBytes larger ones are refused
-   * @param pool takes decoding off this thread
-   * @param budget bounds what blocks under way hold, here and in other readers
+   * @param memory shared with other readers, or the byte limit of decoded blocks of this reader alone
+   * @param maxBlockBytes larger blocks are rejected
+   * @param pool decodes on worker threads
+   * @param budget bounds the memory of blocks under way, across all readers that share it
    */
   constructor(memory: BlockMemory | number, maxBlockBytes: number, codecs: CodecSet, pool?: WorkerPool, budget?: MemoryBudget) {
     this.#shared = typeof memory !== 'number'
@@ -87,10 +85,10 @@ export class BlockReader {
   }
 
   /**
-   * Fetches what some chunks, grouped by their blocks, need, and takes what `use` makes of each block: for
-   * the same groups always in the same order.
-   * @throws CodecError when a block does not decode, or is too large; IntegrityError when it is not what was
-   *   written
+   * Fetches the parts of blocks that contain some chunks, and passes the result of `use` for each block to
+   * `take`. The same groups yield the same order of results.
+   * @throws CodecError if a block cannot be decoded or is too large; IntegrityError if its bytes have changed
+   *   since they were written
    */
   async use<C extends Stored, R>(
     groups: Groups<C>,
@@ -109,7 +107,7 @@ export class BlockReader {
     await inOrder(batchesOf(parts), { count, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
   }
 
-  /** Drops decoded blocks, where no others may want them. */
+  /** Evicts decoded blocks, unless the memory is shared with other readers. */
   clear(): void {
     if (!this.#shared) this.#memory.blocks.clear()
   }
@@ -118,7 +116,7 @@ export class BlockReader {
     return CONCURRENT_BLOCKS + 2 * (this.#pool?.size ?? 0)
   }
 
-  /** In the place of blocks of which little is wanted their segments, where they have any. */
+  /** Replaces sparsely read blocks by the segments that cover the requested chunks, if there are any. */
   async #inSegments<C extends Stored>(groups: Groups<C>, signal: Signal | undefined): Promise<Groups<C>> {
     for (const [block, chunks] of groups) {
       if (!hasMore(block, chunks)) continue
@@ -146,7 +144,7 @@ export class BlockReader {
       try {
         results[i] = await this.#useBlock(batch[i]!, fetched?.get(batch[i]!), use, signal)
       } catch (error) {
-        // What was decoded may be no elements.
+        // The decoded bytes may not be valid elements.
         rethrowWithin(error, { file: batch[i]!.block.origin.file })
       }
     })
@@ -176,19 +174,20 @@ export class BlockReader {
     const elsewhere = await this.#useElsewhere(need, alone, use, signal)
     if (elsewhere !== undefined) return elsewhere[0]
     const result = this.#useHere(need, alone, use)
-    // What the kernels have decoded lies in their memory, unless more of it is wanted later.
+    // Kernels copy the block into their own memory, so its buffer can be reused, unless more of it may be
+    // read later.
     if (alone === bytes && !hasMore(block, chunks)) this.#fetcher.recycle(block, bytes)
     return result
   }
 
-  /** Whether all of a block is decoded in the memory of the kernels here, and nothing of it kept. */
+  /** Whether the whole block is decoded in kernel memory on this thread, and none of it is cached. */
   #allHere<C extends Stored, R>({ block, chunks }: Need<C>, use: BlockUse<C, R>): boolean {
     const codec = findCodec(this.#codecs, block)
     if (block.part !== undefined || hasMore(block, chunks) || !inKernel(codec)) return false
     return use.there === undefined || !this.#pool?.decodes(codec)
   }
 
-  /** What a worker needs to fetch a block by itself; undefined where none can. */
+  /** Returns the file range that a worker fetches by itself; undefined if no worker can. */
   #partFor(block: BlockRef): FilePart | undefined {
     const { origin, codec, fileOffset, compressedBytes, uncompressedBytes, crc, sizeInFront, part } = block
     const local = codec === 'none' || part !== undefined ? undefined : origin.local
@@ -197,7 +196,7 @@ export class BlockReader {
     return { ...local, offset: fileOffset, length: compressedBytes, crc, size }
   }
 
-  /** Not in the memory of the kernels here; undefined where that has to be done. */
+  /** Processes a block outside this thread's kernel memory; undefined if that is not possible. */
   async #useElsewhere<C extends Stored, R>(
     need: Need<C>,
     input: PackedBlock['input'],
@@ -206,7 +205,7 @@ export class BlockReader {
   ): Promise<[R] | undefined> {
     const { block, chunks } = need
     const codec = findCodec(this.#codecs, block)
-    // Only a block that has more to give is worth keeping.
+    // Only a block with further chunks is worth caching.
     const keep = hasMore(block, chunks)
     if (!keep && use.there !== undefined && this.#pool?.decodes(codec)) {
       const { task, result } = use.there(chunks)
@@ -235,7 +234,7 @@ export class BlockReader {
     })
   }
 
-  /** Where there is no room for what is left to decode beside what was decoded, all is decoded now. */
+  /** Decodes the whole block now if the cache cannot hold both the decoded prefix and the stored rest. */
   #frontOf(block: BlockRef, bytes: Uint8Array): Decoded {
     const { uncompressedBytes } = block
     const front = this.#segments!.front(bytes, uncompressedBytes)
@@ -248,21 +247,22 @@ export class BlockReader {
   #useDecoded<C extends Stored, R>(decoded: Decoded, { block, chunks }: Need<C>, use: BlockUse<C, R>): R {
     if (decoded instanceof Uint8Array) return useBytes(decoded, chunks, use)
     decodeFront(decoded, block, Math.max(...chunks.map(({ address: { offset, size } }) => offset + size)))
-    // It may weigh more now.
+    // The decoder may have grown, so its size in the cache is updated.
     this.#memory.blocks.set(this.#keyOf(block), decoded)
     return withArena((arena) => use.here(arena, chunks, ({ address: { offset, size } }) => decoded.bytes(offset, size)))
   }
 
   /**
-   * What users' codecs make of a block is no concern of other files: codecs of theirs may have the same name.
+   * Returns the cache key. Blocks of user codecs get private keys, because codecs of different files may
+   * share a name.
    */
   #keyOf(block: BlockRef): string {
     return this.#codecs.isUsers(block.codec) ? ownKeyOf(block) : keyOf(block)
   }
 
   /**
-   * A whole decoded block, once for all who ask at the same time; undefined where that has to be done in the
-   * memory of the kernels here.
+   * Decodes a whole block outside this thread's kernel memory; concurrent readers share the work. Returns
+   * undefined if the block has to be decoded in kernel memory.
    */
   async #decodeApart(
     codec: Codec | KernelCodec,
@@ -299,7 +299,7 @@ export class BlockReader {
   }
 }
 
-/** How many times as many blocks as usual may be under way. */
+/** Returns the factor by which the number of blocks under way is multiplied. */
 function widthOf(groups: Groups<unknown>): number {
   for (const [{ origin, compressedBytes, uncompressedBytes }] of groups) {
     if (origin.readMany !== undefined) return REMOTE_WIDTH
@@ -308,15 +308,15 @@ function widthOf(groups: Groups<unknown>): number {
   return 1
 }
 
-/** Bytes of blocks as stored and decoded, or of the parts that are wanted. */
+/** Sums the stored and decoded bytes of blocks; of partially read blocks, the requested parts. */
 const heldBytes = (batch: readonly Need<unknown>[]): number =>
   batch.reduce((sum, { block, parts, ranges }) => {
-    // Compressed, an object is hardly larger than what it holds.
+    // A compressed object is hardly larger than its decoded bytes.
     const fetched = ranges.reduce((bytes, { length }) => bytes + (length < Infinity ? length : decodedBytes(block)), 0)
     return sum + fetched + (parts === undefined ? decodedBytes(block) : 0)
   }, 0)
 
-/** The bytes of a chunk of which only a part of the block was fetched. */
+/** Returns the bytes of a chunk from the part of its block that was fetched. */
 function inPart<C extends Stored>(
   { block, chunks, parts, ranges }: Need<C>,
   i: number,

@@ -12,32 +12,32 @@ import type { PackedBlock, Task, TaskResult, WorkerPool } from '../pool/task.ts'
 import type { ByteRange } from '../store/store.ts'
 import { checkCrc, compareCrc } from './integrity.ts'
 
-/** Where blocks lie: a committed layer or the stage of the one being written. */
+/** Location of blocks: a committed layer, or the stage of the layer being written. */
 export interface BlockOrigin {
   /** For error messages. */
   readonly file: string
-  /** Equal only for the same bytes. */
+  /** Version of the bytes; equal only if the bytes are. */
   readonly version: string
-  /** A name that no other bytes have, in this process; undefined where bytes may still change. */
+  /** Name of these bytes, unique within the process; undefined if they may still change. */
   readonly cacheKey?: string | undefined
-  /** The bytes as a file of this machine, for threads that read by themselves. */
+  /** The local file that contains the bytes, for threads that read by themselves. */
   readonly local?: { readonly path: string; readonly etag: string } | undefined
-  /** @param length Infinity for all that there is */
+  /** @param length Infinity reads to the end */
   read(offset: number, length: number, signal?: Signal): Promise<Uint8Array>
-  /** Takes back what `read` gave and nobody reads any more, to read others into its memory. */
+  /** Takes back a buffer from `read` that has no more readers, to reuse its memory. */
   readonly recycle?: ((bytes: Uint8Array) => void) | undefined
-  /** Reads several ranges; where the store makes fewer requests of them. */
+  /** Reads several ranges. Optional: only stores that merge them into fewer requests have it. */
   readonly readMany?: ((ranges: readonly ByteRange[], signal?: Signal) => Promise<Uint8Array[]>) | undefined
   /**
-   * The segments of a block, where it has any; left out where no block has. The budget holds the table of
-   * them while it is read.
-   * @throws FormatError, IntegrityError when the table of them is damaged, or too large
+   * Returns the segments of a block, if it has any. Optional: origins without segments omit it. The budget
+   * accounts for the segment table while it is read.
+   * @throws FormatError, IntegrityError if the segment table is damaged or too large
    */
   readonly segmentsOf?: TableLookup<SegmentedBlock> | undefined
   /**
-   * The checksums of a block that is not compressed in segments, where there are any; left out where no block
-   * has.
-   * @throws FormatError, IntegrityError when the table of them is damaged, or too large
+   * Returns the checksums of the segments of an uncompressed block, if there are any. Optional: origins
+   * without such checksums omit it.
+   * @throws FormatError, IntegrityError if the table of checksums is damaged or too large
    */
   readonly checksumsOf?: TableLookup<CheckedBlock> | undefined
   /** Whether a read found that there is no such object. Optional: objects that always exist omit it. */
@@ -47,22 +47,23 @@ export interface BlockOrigin {
 type TableLookup<T> = (block: BlockRef, signal?: Signal, budget?: MemoryBudget) => Promise<T | undefined>
 
 /**
- * A compressed run of chunks. Two references to one block are the same object, which is what caches key on.
+ * Reference to a compressed run of chunks. Each block has one reference object, because caches use it as a
+ * key.
  */
 export interface BlockRef {
   readonly origin: BlockOrigin
   readonly id: number
   readonly fileOffset: number
-  /** Infinity for a block that is a whole object, the size of which only fetching it tells. */
+  /** Infinity for a block that is a whole object; its size is unknown until it is fetched. */
   readonly compressedBytes: number
-  /** Infinity where only decoding it tells: the codec bounds it then. */
+  /** Infinity if the size is unknown until the block is decoded; the codec limits it then. */
   readonly uncompressedBytes: number
   readonly codec: string
-  /** CRC-32C of the block as stored; undefined where the file does not tell. */
+  /** CRC-32C of the stored bytes; undefined if the file does not contain it. */
   readonly crc: number | undefined
-  /** Whether the stored bytes begin with their decoded size, a u32 that has to equal that of the block. */
+  /** Whether the stored bytes begin with the decoded size, a u32 that must equal `uncompressedBytes`. */
   readonly sizeInFront?: boolean | undefined
-  /** Of a segment, which counts as a block of its own. */
+  /** Set if this is a segment, which counts as a block of its own. */
   readonly part?: SegmentPart | undefined
 }
 
@@ -72,11 +73,11 @@ export interface SegmentPart {
   readonly number: number
   /** Position in the decoded block. */
   readonly start: number
-  /** The block that it is by itself, of what it is stored as. */
+  /** Converts the stored bytes to a block that decodes by itself. */
   standalone(stored: Uint8Array): Uint8Array
 }
 
-/** Where the bytes of one stored chunk are. */
+/** Location of the bytes of one stored chunk. */
 export interface ChunkAddress {
   readonly block: BlockRef
   /** Position in the decoded block. */
@@ -89,100 +90,100 @@ export interface Stored {
 }
 
 /**
- * Chunks by the block they lie in, with the parts that are to be fetched of one that is not compressed and of
- * which not all is needed.
+ * Chunks grouped by block. The optional parts list what to fetch of an uncompressed block that is read
+ * partially.
  */
 export type Groups<C> = Iterable<readonly [BlockRef, readonly C[], Parts?]>
 
-/** Parts of a block as stored in which some chunks lie. */
+/** Parts of a stored block that contain some chunks. */
 export interface Parts {
-  /** In the file. */
+  /** Ranges in the file. */
   readonly ranges: readonly ByteRange[]
-  /** Number of the part in which each chunk lies. */
+  /** For each chunk, the number of the part that contains it. */
   readonly partOf: readonly number[]
   /**
-   * @throws IntegrityError with file and block when the part of that number is not what was written, as far
-   *   as the file tells
+   * Checks a part against its checksum, if the file has one.
+   * @throws IntegrityError with file and block if the part has changed since it was written
    */
   check?(part: number, bytes: Uint8Array): void
 }
 
-/** A block in segments that can be read by themselves. */
+/** A block in segments that decode by themselves. */
 export interface SegmentedBlock {
   readonly refs: readonly Segment[]
-  /** Chunks of the block by the segments they lie in; undefined where the whole block had better be read. */
+  /** Groups chunks of the block by segment; undefined if reading the whole block is better. */
   split<C extends Stored>(chunks: readonly C[]): [BlockRef, readonly C[]][] | undefined
 }
 
-/** A block that is not compressed, of which segments can be checked by themselves. */
+/** An uncompressed block whose segments have checksums of their own. */
 export interface CheckedBlock {
-  /** The segments that some chunks of the block lie in, each once; undefined where one lies in several. */
+  /** Returns the segments that contain some chunks, each once; undefined if a chunk spans several. */
   partsOf(chunks: readonly Stored[]): Parts | undefined
 }
 
-/**
- * A chunk that somebody wrote: its bytes, where they are at hand, or where they lie, in a block that is
- * decoded as a whole or as they are.
- */
+/** A stored chunk: its bytes if they are in memory, its address in a block, or its position in a file. */
 export type StoredChunk = Uint8Array | ChunkAddress | StridedChunk
 
 /**
- * A chunk whose elements lie in place in a file, uncompressed. Of such only the elements that are wanted are
- * read. Reductions and searches hold what they read at once, whole chunks some of them: a format that stores
- * an array as one piece gives it chunks of some MiB.
+ * A chunk whose elements are stored uncompressed in a file, so that only the requested elements are read.
+ * Reductions and searches hold whole chunks at once. A format that stores an array as one piece therefore
+ * divides it into chunks of some MiB.
  */
 export interface StridedChunk {
   readonly block?: undefined
   readonly layout: StridedLayout
   readonly shape: readonly number[]
-  /** Of the first element, in the file. */
+  /** Position of the first element in the file. */
   readonly offset: number
 }
 
 export const isStrided = (found: StoredChunk | undefined): found is StridedChunk =>
   found !== undefined && !(found instanceof Uint8Array) && found.block === undefined
 
-/** How elements lie in place; the same object for chunks that may be read together. */
+/** Layout of uncompressed elements. Chunks that may be read together share one object. */
 export interface StridedLayout {
   readonly origin: BlockOrigin
-  /** From one element to the next along each axis, in bytes, above 0: along the first the most. */
+  /** Bytes from one element to the next along each axis, above 0 and largest along the first axis. */
   readonly byteStrides: readonly number[]
-  /** Bytes of an element as it is stored: as of its type, unless `payloadOf` makes elements of them. */
+  /** Stored bytes of an element: those of its type, unless `payloadOf` converts them. */
   readonly elementBytes: number
-  /** Whether each is a number with its most significant byte first. */
+  /** Whether elements are numbers with the most significant byte first. */
   readonly bigEndian: boolean
   /**
-   * What a chunk of so many elements is as other chunks are stored (`chunk-values.ts`), of elements that are
-   * stored in another way, given one after another, during the call only.
+   * Converts `count` elements stored in another way, one after another, to the payload of a chunk
+   * (`chunk-values.ts`). Its argument is valid during the call only.
    */
   readonly payloadOf?: ((stored: Uint8Array, count: number) => Uint8Array) | undefined
 }
 
-/** Where some chunks are, whatever is written meanwhile. */
+/** Locations of chunks at one moment, unaffected by later writes. */
 export interface PinnedChunks {
   readonly grid: ChunkGrid
-  /** Where a chunk is; undefined when nobody wrote it: then it is full of the fill value. */
+  /**
+   * Returns the location of a chunk; undefined if it is unwritten, so that all its elements equal the fill
+   * value.
+   */
   locate(chunkIndex: number): StoredChunk | undefined
-  /** How many chunks are stored; versions of one chunk may each count. */
+  /** Number of stored chunks; several versions of a chunk may each count. */
   readonly storedCount: number
-  /** The indices of all chunks that are stored, in any order; some may come more than once. */
+  /** Returns the indices of all stored chunks, in any order and possibly repeated. */
   stored(): Iterable<number>
 }
 
-/** A decoded chunk: in kernel memory, or in JavaScript's. */
+/** A decoded chunk, in kernel memory or in JavaScript memory. */
 export type ChunkBytes = { readonly pointer: number; readonly size: number } | Uint8Array
 
-/** A decoded chunk as bytes; the view is valid until kernel memory is asked for again. */
+/** Returns a decoded chunk as bytes; the view is valid until the next allocation in kernel memory. */
 export const chunkView = (arena: Arena, chunk: ChunkBytes): Uint8Array =>
   chunk instanceof Uint8Array ? chunk : arena.bytes(chunk.pointer, chunk.size)
 
-/** The view of a chunk in its decoded block. */
+/** Returns the view of a chunk in its decoded block. */
 export const chunkPart = (decoded: Uint8Array, { offset, size }: ChunkAddress): Uint8Array =>
   decoded.subarray(offset, offset + size)
 
 /**
- * @throws IntegrityError with file and block when a whole block is not what was written, as far as the file
- *   tells
+ * Checks a whole stored block against its checksum and size, if the file has them.
+ * @throws IntegrityError with file and block if the block has changed since it was written
  */
 export function checkStoredBytes(block: BlockRef, bytes: Uint8Array): void {
   try {
@@ -202,7 +203,7 @@ function checkSizeInFront({ sizeInFront, uncompressedBytes }: BlockRef, bytes: U
   throw new HyperslabError('CodecError', text, { actual: size, expected: uncompressedBytes })
 }
 
-/** @throws CodecError with file and block when nobody knows the codec */
+/** @throws CodecError with file and block if the codec is unknown */
 export function findCodec(codecs: CodecSet, block: BlockRef): Codec | KernelCodec {
   try {
     return codecs.find(block.codec)
@@ -212,8 +213,8 @@ export function findCodec(codecs: CodecSet, block: BlockRef): Codec | KernelCode
 }
 
 /**
- * Decodes a block of a codec that does not work in kernel memory.
- * @throws CodecError with file and block when the block cannot be decoded
+ * Decodes a block with a codec that works outside kernel memory.
+ * @throws CodecError with file and block if the block cannot be decoded
  */
 export async function decodeOutsideKernels(codec: Codec, block: BlockRef, bytes: Uint8Array): Promise<Uint8Array> {
   try {
@@ -224,9 +225,10 @@ export async function decodeOutsideKernels(codec: Codec, block: BlockRef, bytes:
 }
 
 /**
- * Decodes a block of a codec that works in kernel memory; returns where.
- * @param check whether it was not checked yet: here that takes no copy
- * @throws CodecError with file and block when the block cannot be decoded; IntegrityError
+ * Decodes a block with a codec that works in kernel memory; returns its address there.
+ * @param check whether to check the checksum while copying, if that was not done before
+ * @throws CodecError with file and block if the block cannot be decoded; IntegrityError if its checksum
+ *   differs
  */
 export function decodeBlock(arena: Arena, codecs: CodecSet, block: BlockRef, bytes: Uint8Array, check = false): number {
   try {
@@ -245,8 +247,8 @@ function putChecked(arena: Arena, bytes: Uint8Array, expected: number): number {
 }
 
 /**
- * Decodes a block as far as its first `bytes` bytes at least.
- * @throws CodecError with file and block when the block cannot be decoded
+ * Decodes at least the first `bytes` bytes of a block.
+ * @throws CodecError with file and block if the block cannot be decoded
  */
 export function decodeFront(front: Lz4PrefixDecoder, block: BlockRef, bytes: number): void {
   try {
@@ -257,8 +259,8 @@ export function decodeFront(front: Lz4PrefixDecoder, block: BlockRef, bytes: num
 }
 
 /**
- * Has another thread decode a block and do something with it; undefined where none does.
- * @throws what {@link decodeBlock} throws
+ * Decodes a block on a worker thread, which then runs the task; undefined if the pool declines.
+ * @throws the errors of {@link decodeBlock}
  */
 export async function decodeInWorker<T>(
   pool: WorkerPool,
@@ -278,14 +280,14 @@ export async function decodeInWorker<T>(
 
 const rethrowIn = (error: unknown, block: BlockRef): never => rethrowWithin(prefixed(error, block), { file: block.origin.file })
 
-/** An error that names block and segment as well. */
+/** Returns an error that also names block and segment. */
 export function prefixed(error: unknown, { id, part }: BlockRef): unknown {
   if (!isHyperslabError(error, 'CodecError', 'IntegrityError')) return error
   const place = part === undefined ? `block ${id}` : `block ${id}: segment ${part.number}`
   return new HyperslabError(error.tag, `${place}: ${error.message}`, error.details)
 }
 
-/** @throws CodecError when a block, or the part of it that is read, has more bytes decoded than `limit` */
+/** @throws CodecError if a block, or the part of it that is read, exceeds `limit` decoded bytes */
 export function checkBlockBytes({ origin, id }: BlockRef, bytes: number, limit: number): void {
   if (bytes <= limit || bytes === Infinity) return
   const text = `block ${id}: ${bytes} decoded bytes are more than limits.blockBytes, ${limit}`

@@ -12,32 +12,32 @@ import type { ChunkStats } from './chunk-stats.ts'
 import type { StridedReader } from './strided-reader.ts'
 
 /**
- * What a format tells the engine of one array: what its elements are, and where its chunks lie. This is all
- * that a new format writes beside its metadata; `ChunkedSource` makes an array of it, with every kind of
- * reading, reduction, cache and worker.
+ * Contract between a format and the engine: describes one array and locates its chunks. A new format
+ * implements this and its metadata. `ChunkedSource` turns it into an array with all reads, reductions, caches
+ * and workers.
  */
 export interface ChunkIndex<D extends DType = DType> {
   readonly dtype: D
   readonly dimensionNames?: readonly string[] | undefined
-  /** What elements nobody wrote read as. */
+  /** Value of unwritten elements. */
   readonly fillValue?: ScalarOf<D> | undefined
-  /** Which elements are missing; those that equal the fill value when left out. */
+  /** Rule for missing elements; by default those equal to the fill value are missing. */
   readonly missing?: Missing<D> | undefined
   readonly attrs?: NamedValues | undefined
-  /** For error messages: file and array. */
+  /** File and array, for error messages. */
   readonly label: { readonly file: string; readonly array: string }
   /**
-   * Fetches and decodes the blocks that the chunks lie in; may serve many arrays. Left out where no chunk
-   * lies in a block.
+   * Fetches and decodes the blocks of the chunks; may serve many arrays. Optional: formats without blocks
+   * omit it.
    */
   readonly blocks?: BlockReader | undefined
-  /** Reads the chunks that lie in place in a file. Left out where none does. */
+  /** Reads uncompressed chunks in place. Optional: formats without them omit it. */
   readonly strided?: StridedReader | undefined
-  /** Memory that results of reading the array share. */
+  /** Memory budget shared by all results of the array. */
   readonly budget?: MemoryBudget | undefined
-  /** Elements that one operation may go through. */
+  /** Largest number of elements that one operation may process. */
   readonly maxElements?: number | undefined
-  /** The grid that the array has now. */
+  /** The current chunk grid. */
   readonly grid: ChunkGrid
   /**
    * Begins a run of reads. Before the engine returns a result of the run, it calls the returned function,
@@ -45,71 +45,72 @@ export interface ChunkIndex<D extends DType = DType> {
    */
   begin?(): (signal?: Signal) => Promise<void>
   /**
-   * Where the chunks are now.
-   * @throws ClosedError when the file was closed; UnknownArrayError when the array was deleted
+   * Returns the current locations of the chunks.
+   * @throws ClosedError if the file was closed; UnknownArrayError if the array was deleted
    */
   snapshot(): ChunkSnapshot
   /**
-   * Reads what has to be known to locate some chunks, and gives a snapshot that does. Left out where every
-   * snapshot locates every chunk.
-   * @param chunks indices in the grid, some of them more than once
+   * Loads what is needed to locate some chunks, and returns a snapshot that locates them. Optional: formats
+   * whose snapshots locate every chunk omit it.
+   * @param chunks indices in the grid, possibly repeated
    */
   load?(chunks: Iterable<number>, signal: Signal | undefined): Promise<ChunkSnapshot>
-  /** Left out where the array cannot be written to, or is written by `writeBox`. */
+  /** Optional: read-only arrays, and formats with `writeBox`, omit it. */
   readonly writer?: ChunkWriter | undefined
   /**
-   * Writes a box of the array, for formats that store several chunks as one object; reads what it takes to do
-   * so itself.
-   * @param mask leaves out the elements where it is 0
+   * Writes a box of the array, and reads what it needs itself. For formats that store several chunks in one
+   * object.
+   * @param mask elements whose mask is 0 stay unchanged
    */
   writeBox?(box: Box, source: Tensor<D>, signal: Signal | undefined, mask?: Tensor<'bool'>): Promise<void>
-  /** What is stored as one, where that is more than a chunk. */
+  /** Grid of the stored objects, if they are larger than chunks. */
   readonly writeGrid?: ChunkGrid | undefined
 }
 
-/** How chunks are stored. */
+/** Stores the chunks of an array. */
 export interface ChunkWriter {
-  /** Why nothing can be written at the moment; undefined when it can. */
+  /** Reason why the array cannot be written at the moment; undefined if it can. */
   readonly readOnly: string | undefined
-  /** Stores a chunk, given its index in the grid; `whole` when every element of it was given. */
+  /** Stores the chunk of an index in the grid. `whole` says that the caller set all its elements. */
   put(chunkIndex: number, bytes: Uint8Array, options: { readonly whole: boolean }): Promise<void>
-  /** Runs writes one after another, so that two of them never build on the same old chunk. */
+  /** Runs writes one after another, so that no two of them modify the same old chunk. */
   exclusive<T>(work: () => Promise<T>): Promise<T>
 }
 
 /**
- * Where the chunks of an array are. Chunks are known by their index in the grid, counted in C order.
+ * Locations of the chunks of an array at one moment. A chunk is identified by its index in the grid, in C
+ * order.
  */
 export interface ChunkSnapshot extends PinnedChunks {
-  /** The same chunks, whatever is written while it is used. */
+  /** Returns the same chunks, unaffected by writes during their use. */
   pinned(): PinnedChunks
   /**
-   * Whether the array still has this grid.
-   * @throws ConflictError when it was resized, which is told after what was `done` to it
+   * Checks that the array still has this grid.
+   * @param done operation that the error message names
+   * @throws ConflictError if the array was resized
    */
   checkGrid(done: string): void
   /**
-   * Statistics of stored chunks that leave out exactly the elements equal to the fill value; left out where
-   * there are none such.
+   * Statistics of the stored chunks, computed without the elements equal to the fill value. Optional: formats
+   * without statistics omit it.
    */
   readonly statistics?: ChunkStatistics | undefined
 }
 
-/** What the elements of an array are, as they are stored. */
+/** Type and fill of the elements of an array, as stored. */
 export interface Elements<D extends DType = DType> {
   readonly dtype: D
-  /** What missing chunks are full of. */
+  /** Value of all elements of missing chunks. */
   readonly fill: DataOf<D>[number]
-  /** Whether that is a fill value; without one, they are full of zeros like any. */
+  /** Whether `fill` is a fill value. Otherwise missing chunks contain zeros, which are valid elements. */
   readonly hasFill: boolean
 }
 
 export interface ChunkStatistics {
-  /** Reads what is stored of them. */
+  /** Loads the stored statistics. */
   load(signal: Signal | undefined): Promise<void>
   /**
-   * Those of a chunk, as far as they are loaded; undefined where they are not known, or not of as many
-   * elements as the chunk has.
+   * Returns the loaded statistics of a chunk; undefined if they are unknown or do not count all its elements.
    */
   of(chunkIndex: number): ChunkStats | undefined
   /**
@@ -119,5 +120,5 @@ export interface ChunkStatistics {
   readonly whole?: ChunkStats | undefined
 }
 
-/** Up to so many chunks are looked up one by one, without giving way to others of the thread. */
+/** Largest number of chunks that are located in one go, without yielding to the event loop. */
 export const FEW_CHUNKS = 4096

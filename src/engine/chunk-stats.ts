@@ -1,20 +1,18 @@
-/** What one chunk contributes to statistics. Elements equal to the fill value are null. */
+/** Statistics of one chunk. Elements equal to the fill value count as null. */
 export interface ChunkStats {
   /**
-   * Ends of the elements that are neither null nor NaN, of strings and binaries as bytes; undefined when
-   * there are none.
+   * Minimum and maximum of the elements that are neither null nor NaN, of strings and binaries as bytes;
+   * undefined if `count` is 0.
    */
   readonly min: Extreme | undefined
   readonly max: Extreme | undefined
-  /** Sum of the same elements, exact for 64-bit integers, which have bigints; 0 for strings and binaries. */
+  /** Sum of the same elements; an exact bigint for 64-bit integers, 0 for strings and binaries. */
   readonly sum: number | bigint
-  /** How many those are. */
+  /** Number of those elements. */
   readonly count: number
   readonly nullCount: number
   readonly nanCount: number
-  /**
-   * Which NaNs there are: the order of the format has those with a sign below all numbers, the others above.
-   */
+  /** Signs of the NaNs: the format sorts negative NaN below all numbers, positive NaN above. */
   readonly nans: { readonly negative: boolean; readonly positive: boolean }
 }
 
@@ -22,7 +20,7 @@ export type Extreme = number | bigint | Uint8Array
 
 export const NO_NANS = { negative: false, positive: false }
 
-/** Those of elements nobody wrote. */
+/** Returns the statistics of unwritten elements. */
 export const statsOfFill = (size: number): ChunkStats => ({
   min: undefined,
   max: undefined,

@@ -3,18 +3,18 @@ import { HyperslabError } from '../core/errors.ts'
 import { decodeFixed } from './fixed-values.ts'
 
 /*
- * A chunk's payload holds its elements in C order. Fixed-width types are little-endian, one after another.
- * Strings and binaries:
+ * The payload of a chunk contains its elements in C order. Fixed-width types are little-endian, one after
+ * another. Strings and binaries:
  *
- *   u32 offset[N + 1] relative to the first value, offset[0] = 0, never decreasing bytes the values, one
- *   after another
+ *   u32 offset[N + 1]   relative to the first value, offset[0] = 0, never decreasing
+ *   bytes               the values, one after another
  */
 
 export const OFFSET_BYTES = 4
 
 /**
- * The `count` elements of a chunk.
- * @throws FormatError when the bytes do not hold exactly that many elements
+ * Decodes the `count` elements of a chunk.
+ * @throws FormatError if the bytes do not contain exactly that many elements
  */
 export function decodeChunk<D extends DType>(dtype: D, bytes: Uint8Array, count: number): DataOf<D> {
   if (!isFixed(dtype)) return decodeVariable(dtype as VariableDType, bytes, count) as DataOf<D>

@@ -31,14 +31,12 @@ const listed = lazily(() => import('./lists.ts'))
 const reducing = lazily(() => import('./reduce-chunks.ts'))
 const visiting = lazily(() => import('./visit-chunks.ts'))
 
-/**
- * A box to read to a tensor of its shape, or what a transfer with lists or points wants of it, to its places.
- */
+/** A box that is read to a tensor of its shape, or a transfer with lists or points. */
 type Region<D extends DType> = BoxRead<D> & RegionBox
 
 /**
- * An array of any chunked format as a source: projects boxes on its chunks, finds them by the format's index,
- * fetches and decodes their blocks, and copies or reduces their elements.
+ * Array of any chunked format as a source. Projects boxes on its chunks, locates these by the format's index,
+ * has their blocks fetched and decoded, and copies or reduces their elements.
  */
 export class ChunkedSource<D extends DType> implements BlockSource<D> {
   readonly dtype: D
@@ -49,9 +47,9 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   readonly budget: MemoryBudget | undefined
   readonly attrs: NamedValues | undefined
   readonly label: { readonly file: string; readonly array: string }
-  /** Left out where the format's index does not write. */
+  /** Optional: read-only formats omit it. */
   readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
-  /** Left out where that is done chunk by chunk. */
+  /** Optional: formats that write chunk by chunk omit it. */
   readonly writeMasked?: NonNullable<BlockSource<D>['writeMasked']>
   readonly bulk: BulkAccess<D> = {
     read: (reads, options) => this.#read(reads, options),
@@ -106,7 +104,8 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   }
 
   /**
-   * The one way to elements: projects regions on chunks, locates these, has them fetched, decoded, scattered.
+   * Reads elements; all reads pass through here. Projects regions on chunks, locates these, and has them
+   * fetched, decoded and scattered.
    */
   async #read(regions: readonly Region<D>[], { signal, onAbsent }: BlockReadOptions = {}): Promise<void> {
     await this.#run(signal, async () => {
@@ -174,7 +173,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     await settle?.(signal)
   }
 
-  /** Runs work on the array, and confirms the absences that it met before it returns. */
+  /** Runs work on the array, then confirms the absences that it met. */
   #run<T>(signal: Signal | undefined, work: () => Promise<T>): Promise<T> {
     return within(this.label, async () => {
       const settle = this.#index.begin?.()
@@ -191,12 +190,14 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     })
   }
 
-  /** Uses the chunks there are now: at once, where nothing must be loaded to locate those of a box. */
+  /**
+   * Passes the current chunks to `use`, synchronously if nothing has to be loaded to locate those of a box.
+   */
   #located<T>(box: Box, signal: Signal | undefined, use: (chunks: ChunkSnapshot) => Promise<T>): Promise<T> {
     return this.#index.load ? this.#load([{ box }], undefined, signal).then(use) : use(this.#snapshot([box]))
   }
 
-  /** The chunks there are now, with what it takes to locate those of some regions. */
+  /** Returns the current chunks, with what is needed to locate those of some regions. */
   async #load(
     regions: readonly RegionBox[],
     projector: ListProjector | undefined,
@@ -207,8 +208,9 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   }
 
   /**
-   * The chunks there are now. Since some boxes were planned, the array may have been made smaller.
-   * @throws ConflictError when it was; what the index throws when the array cannot be read
+   * Returns the current chunks.
+   * @throws ConflictError if the array was cut after the boxes were planned; any error of the index if the
+   *   array cannot be read
    */
   #snapshot(boxes: readonly Box[] = []): ChunkSnapshot {
     const snapshot = this.#index.snapshot()

@@ -1,7 +1,7 @@
 import { type DataOf, type DType, elementBytes, type FixedDType, fromBytes, isFixed } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 
-/** @throws FormatError when a chunk of a fixed-width type has not the bytes its elements need */
+/** @throws FormatError if a chunk of a fixed-width type has an unexpected number of bytes */
 export function checkChunkBytes(dtype: DType, actual: number, count: number): void {
   if (!isFixed(dtype)) return
   const expected = count * elementBytes(dtype)
@@ -13,8 +13,9 @@ export function checkChunkBytes(dtype: DType, actual: number, count: number): vo
 }
 
 /**
- * The `count` elements of a chunk of a fixed-width type: its payload holds them in C order, little-endian.
- * @throws FormatError when the bytes do not hold exactly that many elements
+ * Decodes the `count` elements of a chunk of a fixed-width type. Its payload contains them in C order,
+ * little-endian.
+ * @throws FormatError if the bytes do not contain exactly that many elements
  */
 export function decodeFixed<D extends FixedDType>(dtype: D, bytes: Uint8Array, count: number): DataOf<D> {
   checkChunkBytes(dtype, bytes.length, count)

@@ -2,12 +2,12 @@ import { HyperslabError } from '../core/errors.ts'
 import { crc32cOf } from '../kernels/crc32c.ts'
 
 /**
- * @param what names the bytes in the error
- * @throws IntegrityError when the bytes are not those the checksum was taken of
+ * @param what names the bytes in the error message
+ * @throws IntegrityError if the bytes do not match the checksum
  */
 export const checkCrc = (what: string, bytes: Uint8Array, expected: number): void => compareCrc(what, crc32cOf(bytes), expected)
 
-/** @throws IntegrityError when a checksum is not that of what was written */
+/** @throws IntegrityError if the checksums differ */
 export function compareCrc(what: string, actual: number, expected: number): void {
   if (actual === expected) return
   const text = `${what}: the checksum is ${hex(actual)}, but ${hex(expected)} was written: the bytes have changed since`

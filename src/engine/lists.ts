@@ -1,6 +1,6 @@
 /*
- * What only lists and points need of reading, loaded with the first of them: their projection on chunks,
- * copies by tables, and staging buffers whose positions in the result have gaps.
+ * Parts of reading that only lists and points need, loaded with the first of them: their projection on
+ * chunks, copies by tables, and staging buffers whose positions in the result have gaps.
  */
 import { copyIndices } from '../core/copy-indices.ts'
 import type { DataOf, DType } from '../core/dtype.ts'
@@ -19,31 +19,28 @@ import type { ChunkBytes } from './block.ts'
 export { ListProjector } from '../grid/list-projection.ts'
 export { copyIndices }
 
-/**
- * Bytes that are put into kernel memory in the time by which a kernel is faster at an element than
- * JavaScript.
- */
+/** Bytes that can be copied into kernel memory in the time that a kernel saves per element. */
 const BYTES_PER_ELEMENT = 32
 
-/** One axis of a staging buffer: the positions of the result that it holds, in ascending order. */
+/** One axis of a staging buffer: the positions of the result that it contains, in ascending order. */
 export interface StagingAxis {
-  /** The least position. */
+  /** The smallest position. */
   readonly low: number
   readonly length: number
-  /** Left out where the positions are neighbours. */
+  /** Optional: contiguous positions omit it. */
   readonly gaps?: (() => Gaps) | undefined
 }
 
-/** Positions that are not neighbours. */
+/** Positions that are not contiguous. */
 interface Gaps {
   readonly positions: AxisIndices
-  /** Where in the buffer the positions of each list are. */
+  /** Indices in the buffer of the positions of each list. */
   readonly ranks: ReadonlyMap<AxisIndices, AxisIndices>
 }
 
 /**
- * The axes of a staging buffer for copies to all combinations of some positions along each axis; undefined
- * where not all combinations are there, or a chunk is not worth putting into kernel memory for them.
+ * Returns the axes of a staging buffer, if the copies cover all combinations of some positions along each
+ * axis. Returns undefined if combinations are missing, or if a chunk is not worth copying into kernel memory.
  */
 export function joinLists<C extends ChunkCopy>(
   copies: readonly C[],
@@ -56,7 +53,7 @@ export function joinLists<C extends ChunkCopy>(
   return lists.map((own) => joinAxis([...own]))
 }
 
-/** @param lists no position is in two of them */
+/** @param lists disjoint lists of positions */
 function joinAxis(lists: readonly AxisIndices[]): StagingAxis {
   let [low, high, length] = [Infinity, 0, 0]
   for (const list of lists) {
@@ -66,7 +63,7 @@ function joinAxis(lists: readonly AxisIndices[]): StagingAxis {
     length += list.length
   }
   if (high - low + 1 === length) return { low, length }
-  // Sorted when they are asked for: most buffers with gaps are not worth it.
+  // Sorted on demand, because most buffers with gaps are not worth it.
   let sorted: Gaps | undefined
   const gaps = (): Gaps => {
     sorted ??= sortLists(lists, length)
@@ -93,7 +90,8 @@ function sortLists(lists: readonly AxisIndices[], length: number): Gaps {
 }
 
 /**
- * Copies apart along the first axis on which they go to different positions; undefined where there is none.
+ * Groups copies by their first position along the first axis where they differ; undefined if they do not
+ * differ.
  */
 export function split<C extends Pick<ChunkCopy, 'to'>>(copies: readonly C[]): Iterable<C[]> | undefined {
   const first = ({ to }: C, axis: number): number => indexAt(to[axis]!, 0)
@@ -109,20 +107,20 @@ export function split<C extends Pick<ChunkCopy, 'to'>>(copies: readonly C[]): It
   return parts.values()
 }
 
-/** Puts one value to some positions of a tensor. */
+/** Sets some positions of a tensor to one value. */
 export function fillIndices<D extends DType>(out: Tensor<D>, to: readonly AxisIndices[], value: DataOf<D>[number]): void {
   const shape = to.map(({ length }) => length)
   copyIndices({ data: [value] as never, shape, stride: shape.map(() => 0), offset: 0 }, shape.map(wholeAxis), out, to)
 }
 
-/** A staging buffer in kernel memory: what has rank 0 along each axis is at `pointer`. */
+/** A staging buffer in kernel memory: the element of rank 0 along each axis is at `pointer`. */
 interface Staging {
   readonly pointer: number
   readonly stride: readonly number[]
   readonly axes: readonly StagingAxis[]
 }
 
-/** Copies the wanted elements of a chunk to a staging buffer. */
+/** Copies the requested elements of a chunk to a staging buffer. */
 export function copyToBuffer(
   arena: Arena,
   size: ElementBytes,
@@ -144,13 +142,13 @@ export function copyToBuffer(
   }
 }
 
-/** Where in a staging buffer some positions of the result are. */
+/** Returns the indices in a staging buffer of some positions of the result. */
 function rankIn({ low, gaps }: StagingAxis, to: AxisIndices): AxisIndices {
   if (gaps !== undefined) return gaps().ranks.get(to)!
   return isListed(to) ? to.map((place) => place - low) : { start: to.start - low, step: to.step, length: to.length }
 }
 
-/** The first and the last wanted element of a chunk, in C order. */
+/** Returns the first and the last requested element of a chunk, in C order. */
 function spanOf({ chunkShape, from }: ChunkCopy): [number, number] {
   let [first, last, step] = [0, 0, 1]
   for (let axis = from.length - 1; axis >= 0; axis--) {
@@ -162,24 +160,22 @@ function spanOf({ chunkShape, from }: ChunkCopy): [number, number] {
   return [first, last]
 }
 
-/**
- * Whether a chunk that is not in kernel memory should be put there for the elements that are wanted of it.
- */
+/** Whether copying a chunk from JavaScript memory into kernel memory pays off for the requested elements. */
 function isWorthPutting(copy: ChunkCopy, size: number): boolean {
   const [first, last] = spanOf(copy)
   return (last + 1 - first) * size <= BYTES_PER_ELEMENT * copy.from.reduce((product, { length }) => product * length, 1)
 }
 
 /**
- * Puts the part of a chunk that holds the wanted elements into kernel memory; returns where the first element
- * of the chunk would be.
+ * Copies the span of a chunk that contains the requested elements into kernel memory. Returns the address
+ * that the first element of the whole chunk would have.
  */
 function putSpan(arena: Arena, size: number, bytes: Uint8Array, copy: ChunkCopy): number {
   const [first, last] = spanOf(copy)
   return arena.put(bytes.subarray(first * size, (last + 1) * size)) - first * size
 }
 
-/** The least and the greatest of at least one. */
+/** Returns the minimum and maximum of a non-empty list. */
 function boundsOf(places: AxisIndices): [number, number] {
   if (!isListed(places)) {
     const [first, last] = [places.start, indexAt(places, places.length - 1)]

@@ -33,55 +33,57 @@ import { type Aggregate, Answers, answer, mayAnswer } from './statistics-aggrega
 import type { StridedPart } from './strided-reader.ts'
 import { visitChunks } from './visit-chunks.ts'
 
-/** A chunk by its position among those the box touches; the rest is worked out when its block is there. */
+/**
+ * A chunk by its number among those the box touches; its projections are computed when its block is decoded.
+ */
 interface TouchedChunk {
   readonly at: number
   readonly address: ChunkAddress
 }
 
-/** What is taken of a chunk along an axis. */
+/** Elements taken from a chunk along an axis. */
 type Taken = Pick<AxisProjection, 'length' | 'from' | 'to'>
 
-/** What reads chunks, by where they lie. */
+/** Readers of chunks in blocks and of uncompressed chunks. */
 type Readers = Pick<ChunkIndex, 'blocks' | 'strided'>
 
-/** Chunks that are to be read, by where they lie. */
+/** Chunks to be read, by how they are stored. */
 interface Located {
   readonly blocks: Map<BlockRef, TouchedChunk[]>
   readonly strided: StridedPart<undefined>[]
 }
 
-/** Elements of a chunk with the cells they go to. */
+/** Elements of a chunk with the cells they are reduced to. */
 interface Target {
   readonly elements: Omit<StridedBox, 'place'>
   readonly cells: Box
 }
 
-/** What is reduced at once, with its cells among those of the result. */
+/** Chunks that are reduced by one kernel call, with the region of the result that contains their cells. */
 type Piece = ReducePiece & { readonly region: Box }
 
 /**
- * How many cells a piece may have for each that elements go to: chunks that lie far apart are not reduced at
- * once.
+ * Largest ratio of the cells of a piece to those that receive elements. Chunks that are far apart are reduced
+ * separately.
  */
 const MAX_SPREAD = 4
 
-/** Cells that runs of missing chunks are reduced to at once. */
+/** Largest number of cells that a run of missing chunks is reduced to at once. */
 const MOST_CELLS = 2 ** 18
 
-/** What to reduce, and what missing chunks are full of, as stored. */
+/** A reduction of a box, with the stored fill of missing chunks. */
 interface Request {
   readonly box: Box
   readonly reduction: Reduction
   readonly fill: number | bigint
-  /** Whether that is a fill value; without one, missing chunks are full of zeros like any. */
+  /** Whether `fill` is a fill value. Otherwise missing chunks contain zeros, which are valid elements. */
   readonly hasFill: boolean
 }
 
 /**
- * Reduces a box of an array, from statistics of its chunks where those are stored and tell.
- * @param take gets the parts: of the same chunks always the same ones in the same order
- * @throws ConflictError when the array has got another grid meanwhile
+ * Reduces a box of an array, from statistics of its chunks where these suffice.
+ * @param take receives the parts; the same chunks yield the same parts in the same order
+ * @throws ConflictError if the array was resized during the reduction
  */
 export async function reduceChunks(
   snapshot: ChunkSnapshot,
@@ -100,20 +102,20 @@ export async function reduceChunks(
 }
 
 /**
- * The reduction of a box of an array, block by block: the chunks of each are reduced where they were decoded,
- * without copying an element. Chunks that need no I/O come first, missing and loose ones and those whose
- * statistics answer, then the blocks in the order of their first chunks.
+ * Reduces a box of an array block by block. Chunks are reduced where they were decoded, without copying
+ * elements. Chunks without I/O come first: missing chunks, chunks in memory, and those whose statistics
+ * suffice. Blocks follow in the order of their first chunks.
  */
 class ChunkReduction {
   readonly #snapshot: ChunkSnapshot
   readonly #grid: ChunkGrid
   readonly #reduction: Reduction
-  /** What kernels do of it: two things of extrema, nothing of moments. */
+  /** The reductions that kernels compute: two for the pair of extrema, none for moments. */
   readonly #plain: readonly Reduction<ReduceOp>[]
   readonly #fill: number | bigint
   readonly #box: Box
   readonly #touched: TouchedChunks
-  /** What statistics leave out. */
+  /** The element that statistics leave out. */
   readonly #counted: number | bigint | undefined
 
   constructor(snapshot: ChunkSnapshot, { box, reduction, fill, hasFill }: Request) {
@@ -131,13 +133,13 @@ class ChunkReduction {
     return boxShape(this.#box).map((length, axis) => (this.#reduction.reduced[axis] ? 1 : length))
   }
 
-  /** Whether statistics of chunks, where there are any, may have answers. */
+  /** Whether statistics of chunks may replace reads. */
   get answerable(): boolean {
     const some = this.#box.every((_, axis) => this.#touched.someAlong(axis, (each) => this.#merges(each, axis)))
     return some && mayAnswer(this.#reduction, this.#cellShape) && this.#snapshot.statistics !== undefined
   }
 
-  /** @param asks statistics that are loaded */
+  /** @param asks whether to use statistics, which are loaded then */
   async run(
     { blocks, strided }: Readers,
     take: (part: PlacedAggregate) => void,
@@ -168,7 +170,7 @@ class ChunkReduction {
     )
   }
 
-  /** Reduces chunks that are decoded, those that lie together at once. */
+  /** Reduces decoded chunks; neighbouring chunks share one kernel call. */
   #use<C extends { readonly address: ChunkAddress }>(takenOf: (chunk: C) => readonly Taken[]): BlockUse<C, PlacedAggregate[]> {
     const piecesOf = (chunks: readonly C[], startOf: (chunk: C) => number): Piece[] =>
       this.#pieces(chunks.map((chunk) => ({ taken: takenOf(chunk), size: chunk.address.size, start: startOf(chunk) })))
@@ -192,7 +194,7 @@ class ChunkReduction {
     }
   }
 
-  /** The stored chunks that have no answer. Runs of missing chunks are reduced at once. */
+  /** Returns the stored chunks that have to be read. Reduces runs of missing chunks at once. */
   async #locate(
     take: (part: PlacedAggregate) => void,
     answers: readonly Answers[] | undefined,
@@ -226,7 +228,7 @@ class ChunkReduction {
     return { blocks, strided }
   }
 
-  /** Whether elements that nobody wrote are left out. */
+  /** Whether the reduction skips unwritten elements. */
   get #skipsFill(): boolean {
     const { dtype, skip } = this.#reduction
     if (skip === 'none') return false
@@ -249,9 +251,9 @@ class ChunkReduction {
     return this.#take(answers, whole, all)
   }
 
-  /** Takes in what the statistics of a chunk say, if they are enough. */
+  /** Uses the statistics of a chunk, if they suffice. */
   #ask(answers: readonly Answers[], number: number, projections: readonly AxisProjection[]): boolean {
-    // Called for each chunk, often before it is compiled: closures and arrays would cost most of its time.
+    // Runs once per chunk, often before it is compiled: closures and arrays would dominate its time.
     for (let axis = 0; axis < projections.length; axis++) if (!this.#merges(projections[axis]!, axis)) return false
     const stats = this.#snapshot.statistics!.of(number)
     return stats !== undefined && this.#take(answers, stats, projections)
@@ -268,14 +270,14 @@ class ChunkReduction {
     return true
   }
 
-  /** One part of those of what kernels do. */
+  /** Merges the results of the kernel reductions into one part. */
   #partOf(parts: readonly PartialAggregate[]): PartialAggregate {
     return parts.length === 1 ? parts[0]! : pairedParts(this.#reduction.dtype, parts)
   }
 
   /**
-   * Whether all of a chunk goes to one position of the result along an axis; where that holds along every
-   * axis, it can be answered.
+   * Whether a whole chunk is reduced to one position of the result along an axis. Statistics apply if this
+   * holds along every axis.
    */
   #merges({ length, from }: AxisProjection, axis: number): boolean {
     return from.length === length && (length === 1 || this.#reduction.reduced[axis]!)
@@ -290,7 +292,7 @@ class ChunkReduction {
       return
     }
     if (givesPositions(reduction)) {
-      // Of equal elements the first is the extreme whose position counts.
+      // Among equal elements, the first one determines the position.
       const shape = boxShape(region)
       const elements = { offset: 0, first: positionOf(reduction, box), shape, stride: shape.map(() => 0) }
       take(this.#reduceOne(one, elements, region))
@@ -302,14 +304,14 @@ class ChunkReduction {
   }
 
   /**
-   * Cells that are each made of `count` elements nobody wrote.
-   * @throws OverflowError when the sums of all there may be do not fit
+   * Returns cells that are each reduced from `count` unwritten elements.
+   * @throws OverflowError if the largest possible sums do not fit
    */
   #constant(reduction: Reduction<ReduceOp>, count: number, cells: number): PartialAggregate {
     const { op, dtype, reduced } = reduction
     if (op === 'sum' && !isFloat(dtype) && !isWhole(reduction)) {
       const each = boxShape(this.#box).reduce((size, length, axis) => (reduced[axis] ? size * length : size), 1)
-      // Cells hold 64 bits; of 64-bit integers the lower and the upper 32 bits are added apart.
+      // Cells have 64 bits; for 64-bit integers, the lower and the upper 32 bits are summed separately.
       const largest = Math.abs(Number(this.#fill)) / (isBigInt(dtype) ? 2 ** 32 : 1)
       if (each * largest >= 2 ** 62) {
         const text = `sums of ${each} integers do not fit in 64 bits`
@@ -345,7 +347,7 @@ class ChunkReduction {
     })
   }
 
-  /** @param chunks with the number of their bytes, and where these start */
+  /** @param chunks with their number of bytes and their address */
   #pieces(chunks: readonly { readonly taken: readonly Taken[]; readonly size: number; readonly start: number }[]): Piece[] {
     const pieces: { region: Box; size: number; targets: Target[] }[] = []
     for (const { taken, size: bytes, start } of chunks) {

@@ -25,21 +25,21 @@ import type * as Lists from './lists.ts'
 type StoredCopy<D extends DType> = ChunkCopy<D> & Stored
 type BytesOf<D extends DType> = (copy: StoredCopy<D>) => ChunkBytes
 
-/** Runs that JavaScript copies as fast as a kernel would. */
+/** Length from which JavaScript copies a run as fast as a kernel. */
 const LONG_RUN_BYTES = 16 * 1024
-/** Bytes of a chunk that JavaScript copies in less time than it takes to give them to a kernel. */
+/** Size up to which JavaScript copies a chunk faster than it can be passed to a kernel. */
 const FEW_BYTES = 2048
-/** A larger staging buffer would leave the cache before it is copied on. */
+/** Largest staging buffer; a larger one would leave the CPU cache before it is copied on. */
 const MAX_STAGING_BYTES = 16 * 1024 * 1024
 
 /**
- * One read: takes copies of chunks, collects those that are to be fetched, and puts what is
- * wanted of each chunk to its place in the result, once it is decoded.
+ * The copies of one read. Collects the chunks that have to be fetched, and scatters each chunk to the result
+ * once it is decoded.
  */
 export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
-  /** What is to be fetched of blocks. */
+  /** Copies from chunks in blocks. */
   readonly blocks = new Map<BlockRef, StoredCopy<D>[]>()
-  /** What is to be read where it lies. */
+  /** Copies from uncompressed chunks. */
   readonly strided: (ChunkCopy<D> & { readonly found: StridedChunk })[] = []
   /** Number of chunks that were absent before anything was fetched. */
   #absent = 0
@@ -48,8 +48,8 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
   readonly #decode: typeof decodeChunk
 
   /**
-   * @param lists where some copies are not of slices alone
-   * @param decode where elements are strings or binaries
+   * @param lists needed if some copies involve lists or points
+   * @param decode needed for strings and binaries
    */
   constructor(elements: Elements<D>, lists: typeof Lists | undefined, decode: typeof decodeChunk | undefined) {
     this.#elements = elements
@@ -58,9 +58,9 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
   }
 
   /**
-   * Takes a chunk. One that needs no I/O goes to its place at once.
-   * @param found undefined when nobody wrote it
-   * @throws FormatError when the chunk has not the bytes its elements need
+   * Adds a chunk. A chunk without I/O is copied at once.
+   * @param found undefined if the chunk is unwritten
+   * @throws FormatError if the chunk has an unexpected number of bytes
    */
   add(copy: ChunkCopy<D>, found: StoredChunk | undefined): void {
     if (found === undefined) this.fill(copy, 1)
@@ -75,7 +75,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
     }
   }
 
-  /** Puts the fill value to the places of some absent chunks. */
+  /** Sets the positions of some absent chunks to the fill value. */
   fill({ to, out }: Pick<ChunkCopy<D>, 'to' | 'out'>, chunks: number): void {
     this.#absent += chunks
     const { fill } = this.#elements
@@ -90,7 +90,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
     return count
   }
 
-  /** Puts decoded chunks of a block to their places: those of one result together. */
+  /** Scatters decoded chunks of a block; those of one result are copied together. */
   here(arena: Arena, chunks: readonly StoredCopy<D>[], bytesOf: BytesOf<D>): void {
     for (let from = 0, to = 0; from < chunks.length; from = to) {
       while (to < chunks.length && chunks[to]!.out === chunks[from]!.out) to++
@@ -98,7 +98,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
     }
   }
 
-  /** Of slices only what is wanted comes back, one chunk after another. */
+  /** For slices, the worker returns only the requested elements, one chunk after another. */
   there(chunks: readonly StoredCopy<D>[]): { readonly task: Task; result(answer: TaskResult): void } {
     const { dtype } = this.#elements
     let task: Task = { kind: 'decode', keep: false }
@@ -124,7 +124,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
     }
   }
 
-  /** Copies chunks of one result: as many at once as fill a staging buffer, where there is one worth it. */
+  /** Copies chunks of one result, by way of a staging buffer if that pays off. */
   #scatter(arena: Arena, copies: readonly StoredCopy<D>[], bytesOf: BytesOf<D>): void {
     const { dtype } = this.#elements
     if (isFixed(dtype) && !isFew(copies, bytesOf)) {
@@ -142,7 +142,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
   }
 }
 
-/** Whether there is little to copy, and nothing of it in kernel memory. */
+/** Whether there is little to copy, and none of it is in kernel memory. */
 function isFew<D extends DType>(copies: readonly StoredCopy<D>[], bytesOf: BytesOf<D>): boolean {
   if (copies.length > 1) return false
   const bytes = bytesOf(copies[0]!)
@@ -151,7 +151,7 @@ function isFew<D extends DType>(copies: readonly StoredCopy<D>[], bytesOf: Bytes
 
 const isPartial = ({ chunkShape, from }: ChunkCopy): boolean => from.some(({ length }, axis) => length < chunkShape[axis]!)
 
-/** Copies between tensors of JavaScript. */
+/** Copies between tensors in JavaScript memory. */
 function copyBetween<D extends DType>(
   source: Tensor<D>,
   from: readonly AxisIndices[],
@@ -164,11 +164,11 @@ function copyBetween<D extends DType>(
 }
 
 /**
- * Copies chunks to their result by way of a buffer in kernel memory, in which the elements lie in the order
- * of the result's memory: a kernel moves the short runs, steps and single elements, JavaScript, which takes
- * as long for a run as a kernel for a kilobyte, the long ones. False where the chunks do not fill such a
- * buffer, or it would not lengthen the runs that JavaScript copies.
- * @throws FormatError when a chunk has not the bytes its elements need
+ * Copies chunks to their result by way of a staging buffer in kernel memory, which has the order of the
+ * result's memory. A kernel copies the short runs, steps and single elements to the buffer; JavaScript copies
+ * the long runs on. A run costs JavaScript as much as a kilobyte costs a kernel. Returns false if the chunks
+ * do not fill such a buffer, or if it would not lengthen the runs.
+ * @throws FormatError if a chunk has an unexpected number of bytes
  */
 function stage(
   arena: Arena,
@@ -208,14 +208,14 @@ function stage(
   return true
 }
 
-/** The number of combinations of some positions along each axis. */
+/** Returns the number of combinations of positions along the axes. */
 const countOf = (axes: readonly { readonly length: number }[]): number => axes.reduce((count, { length }) => count * length, 1)
 
 /**
- * How elements lie in a staging buffer: as in the result's memory, so that axes which run backwards there do
- * so here, too.
- * @returns the stride of each axis and where rank 0 of all is; the same and the positions in the result by
- *   how they lie in memory, in which no stride is negative
+ * Returns the layout of a staging buffer. It follows the result's memory, so axes that run backwards there
+ * run backwards here, too.
+ * @returns the stride of each axis and the index of the element of rank 0; then strides and positions in
+ *   memory order, where no stride is negative
  */
 function layoutOf(
   axes: readonly Lists.StagingAxis[],
@@ -237,7 +237,7 @@ function layoutOf(
   return { stride, first, dense, positions }
 }
 
-/** Elements of a chunk that lie one after another both in it and in the result. */
+/** Returns the number of elements that are contiguous both in a chunk and in the result. */
 function runOf({ chunkShape, from, to, out }: ChunkCopy): number {
   let [run, step] = [1, 1]
   for (let axis = from.length - 1; axis >= 0; axis--) {
@@ -252,12 +252,12 @@ function runOf({ chunkShape, from, to, out }: ChunkCopy): number {
   return run
 }
 
-/** The axes of a tensor, the one with the longest stride first. */
+/** Returns the axes of a tensor by descending stride. */
 function memoryOrder({ stride }: Tensor): number[] {
   return stride.map((_, axis) => axis).sort((a, b) => Math.abs(stride[b]!) - Math.abs(stride[a]!))
 }
 
-/** Elements of a staging buffer that lie one after another in the result, too. */
+/** Returns the number of elements that are contiguous both in a staging buffer and in the result. */
 function stagedRun(axes: readonly Lists.StagingAxis[], { stride }: Tensor, order: readonly number[]): number {
   let run = 1
   for (let i = order.length - 1; i >= 0; i--) {
@@ -270,8 +270,8 @@ function stagedRun(axes: readonly Lists.StagingAxis[], { stride }: Tensor, order
 }
 
 /**
- * The axes of a staging buffer for slices that do not overlap and have no steps in the result; undefined
- * where they leave gaps.
+ * Returns the axes of a staging buffer for disjoint slices without steps in the result; undefined if they
+ * leave gaps.
  */
 function joinSlices(copies: readonly ChunkCopy[]): Lists.StagingAxis[] | undefined {
   let count = 0

@@ -4,26 +4,26 @@ import type { ByteRange } from '../store/store.ts'
 import { type BlockRef, type CheckedBlock, type Parts, prefixed, type Stored } from './block.ts'
 import { checkCrc } from './integrity.ts'
 
-/** A part of a block that is not compressed, which ends where a chunk does. */
+/** A part of an uncompressed block that ends where a chunk does. */
 export interface CheckedSegment {
   readonly bytes: number
-  /** CRC-32C of them. */
+  /** CRC-32C of those bytes. */
   readonly crc: number
 }
 
-/** Numbers of such a part in a table of them: those. */
+/** Numbers per segment in a table: the two fields above. */
 export const CHECKED_FIELDS = 2
 
-/** The checksums of one block in segments, by which parts of it are checked when they are read. */
+/** Checksums of the segments of one block. Partial reads are checked against them. */
 export class SegmentChecksums implements CheckedBlock {
-  /** Positions in the block, and one more: its end. */
+  /** Start of each segment in the block, followed by the block's end. */
   readonly #starts: Float64Array
   readonly #crcs: Uint32Array
   readonly #block: BlockRef
 
   /**
    * @param fields of the segments, one after another
-   * @throws FormatError when these are not segments of that block
+   * @throws FormatError if the segments do not match the block
    */
   constructor(block: BlockRef, fields: ArrayLike<number>) {
     const count = fields.length / CHECKED_FIELDS
@@ -50,7 +50,7 @@ export class SegmentChecksums implements CheckedBlock {
     return this.#crcs.length
   }
 
-  /** Where a segment is in the file, and the CRC-32C of it. */
+  /** Returns the file range of a segment, and its CRC-32C. */
   at(number: number): { readonly range: ByteRange; readonly crc: number } {
     const start = this.#starts[number]!
     return {

@@ -8,12 +8,12 @@ import { type BlockOrigin, type BlockRef, checkBlockBytes, type Groups, type Par
 import type { BlockMemory } from './block-cache.ts'
 import { moved } from './segments.ts'
 
-/** Readers that may go through files at the same time. */
+/** Number of sequential reads that are tracked at the same time. */
 const REMEMBERED = 8
-/** Bytes between a segment and the next that belong to neither, unless literals go on for long. */
+/** Largest gap between consecutive segments, except after long literals. */
 const MOST_BETWEEN = 64
 
-/** Has blocks read in segments, and notices who reads those one after another. */
+/** Plans reads of blocks in segments, and detects sequential reads of them. */
 export class SegmentReads {
   readonly #codecs: CodecSet
   readonly #decoded: BlockMemory['blocks']
@@ -23,7 +23,7 @@ export class SegmentReads {
   readonly #ends: { readonly origin: BlockOrigin; readonly end: number }[] = []
   readonly #continued = new WeakSet<BlockRef>()
 
-  /** @param budget holds tables of segments while they are read */
+  /** @param budget accounts for segment tables while they are read */
   constructor(
     codecs: CodecSet,
     decoded: BlockMemory['blocks'],
@@ -38,14 +38,14 @@ export class SegmentReads {
     this.#keyOf = keyOf
   }
 
-  /** Decodes a block as far as it is wanted. */
+  /** Creates a decoder that decodes a block as far as requested. */
   front(stored: Uint8Array, decodedBytes: number): Lz4PrefixDecoder {
     return new Lz4PrefixDecoder(stored, decodedBytes)
   }
 
   /**
-   * In the place of blocks of which little is wanted their segments. Depends on the groups alone, as batches
-   * do.
+   * Replaces sparsely read blocks by the segments that cover the requested chunks. The result depends on the
+   * groups alone, like batches.
    */
   async split<C extends Stored>(groups: Groups<C>, signal: Signal | undefined): Promise<Groups<C>> {
     const parts: (readonly [BlockRef, readonly C[], Parts?])[] = []
@@ -66,8 +66,8 @@ export class SegmentReads {
   }
 
   /**
-   * In the place of segments whole blocks that are in memory, or should be: over a network, whoever goes
-   * through a block segment by segment would wait for a request each time.
+   * Replaces segments by their whole block, if it is cached or should be. Over a network, a sequential reader
+   * would otherwise wait for a request per segment.
    */
   atHand<C extends Stored>(needs: readonly Need<C>[]): readonly Need<C>[] {
     return needs.map((need) => {
@@ -85,8 +85,8 @@ export class SegmentReads {
   }
 
   /**
-   * Of a block that is not compressed only the parts with some chunks are needed: those that can be checked
-   * or, where the file has no checksum even of the block, the chunks.
+   * Returns the parts of an uncompressed block that contain some chunks: its segments with checksums. If the
+   * file has no checksum of the block either, these are the chunks themselves.
    */
   async #partsOf(block: BlockRef, chunks: readonly Stored[], signal: Signal | undefined): Promise<Parts | undefined> {
     if (block.crc === undefined) {
@@ -99,8 +99,8 @@ export class SegmentReads {
   }
 
   /**
-   * Takes note of segments that are read at once; whether the first of them comes right behind some that were
-   * read lately.
+   * Remembers segments that are read at once. Returns whether the first of them follows segments that were
+   * read recently.
    */
   #continues(segments: readonly BlockRef[]): boolean {
     const { origin, fileOffset } = segments[0]!
@@ -115,8 +115,8 @@ export class SegmentReads {
 }
 
 /**
- * What is read; undefined where that is damaged or too large, of which `verify` tells: whole blocks, which
- * have checksums of their own, do without.
+ * Returns what `read` returns; undefined if that is damaged or too large, which `verify` reports. The caller
+ * then reads whole blocks, which have checksums of their own.
  */
 export async function unlessDamaged<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
   try {

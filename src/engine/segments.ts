@@ -7,17 +7,15 @@ import type { BlockRef, SegmentedBlock, SegmentPart, Stored } from './block.ts'
 /** A segment as a block of its own. */
 export type SegmentRef = BlockRef & Segment & { readonly part: SegmentPart }
 
-/**
- * What is wanted of a block is read in segments up to this part of its bytes; of more, all are read at once.
- */
+/** Largest share of a block's bytes that is read in segments. Beyond it, the whole block is read. */
 const MOST = 3 / 4
 
-/** Numbers of a segment in a table of them: stored bytes, decoded bytes, 16 * head + match, tail, CRC-32C. */
+/** Numbers per segment in a table: stored bytes, decoded bytes, 16 * head + match, tail, CRC-32C. */
 export const SEGMENT_FIELDS = 5
 
 /**
- * The segments of one block, which end where chunks do. Files may have millions of them, so they are kept as
- * numbers, and made blocks of when they are wanted.
+ * The segments of one block, which end where chunks do. Files may have millions of segments, so they are
+ * stored as numbers and converted to blocks on demand.
  */
 export class BlockSegments implements SegmentedBlock {
   readonly #block: BlockRef
@@ -29,7 +27,7 @@ export class BlockSegments implements SegmentedBlock {
 
   /**
    * @param fields of the segments, one after another
-   * @throws FormatError when these are not segments of that block
+   * @throws FormatError if the segments do not match the block
    */
   constructor(block: BlockRef, fields: Float64Array) {
     const count = fields.length / SEGMENT_FIELDS
@@ -54,7 +52,7 @@ export class BlockSegments implements SegmentedBlock {
     if (start !== block.uncompressedBytes || offset !== end) throw wrong(block, start, block.uncompressedBytes)
   }
 
-  /** All of them. */
+  /** All segments. */
   get refs(): SegmentRef[] {
     return Array.from(this.#starts, (_, number) => this.#ref(number))
   }
@@ -102,7 +100,7 @@ export class BlockSegments implements SegmentedBlock {
   }
 }
 
-/** A chunk as it lies in another block than that of its address, that many bytes further on. */
+/** Returns a chunk with its address in another block, `bytes` further on. */
 export const moved = <C extends Stored>(chunk: C, block: BlockRef, bytes: number): C => {
   const { offset, size } = chunk.address
   return { ...chunk, address: { block, offset: offset + bytes, size } }

@@ -10,14 +10,14 @@ import { withArena } from '../kernels/arena.ts'
 import { accumulators, type ReduceOp } from '../kernels/reduce.ts'
 import type { ChunkStats } from './chunk-stats.ts'
 
-/** What elements are reduced to. */
+/** Result of reducing some elements. */
 export interface Aggregate {
-  /** Anything where `count` is 0. */
+  /** Meaningless if `count` is 0. */
   readonly value: number | bigint
   readonly count: number
 }
 
-/** Cells of a result along axes that are held at once; where there are more, chunks are read. */
+/** Largest number of cells that are held at once. Beyond it, chunks are read. */
 const MAX_CELLS = 2 ** 20
 
 /** @param shape of the cells */
@@ -25,9 +25,8 @@ export const mayAnswer = (reduction: Reduction, shape: readonly number[]): boole
   reduction.op !== 'moments' && !givesPositions(reduction) && sizeOf(shape) <= MAX_CELLS
 
 /**
- * What the elements of a chunk are reduced to, from its statistics; undefined where those do not tell with
- * the precision of reading.
- * @param fill the element that statistics count as null; undefined where they count none
+ * Reduces the elements of a chunk by its statistics; undefined if these are less precise than reading.
+ * @param fill element that the statistics count as null; undefined if they count none
  */
 export function answer(
   reduction: Reduction<ReduceOp>,
@@ -38,7 +37,7 @@ export function answer(
   if (givesPositions(reduction)) return undefined
   const skipsNaNs = skip === 'nan' || (typeof skip === 'object' && skip.nan === true)
   const skipsFill = skip === 'nan' ? Number.isNaN(fill) : skip !== 'none'
-  // They tell nothing of another value.
+  // Statistics cannot skip a value other than the fill value.
   if (typeof skip === 'object') {
     const skipped = dtype === 'float32' ? Math.fround(skip.fill as number) : skip.fill
     if (fill === undefined || !same(skipped, fill)) return undefined
@@ -67,17 +66,17 @@ function sum(
   fill: number | bigint,
 ): number | bigint | undefined {
   if (!isFloat(dtype)) {
-    // Sums of small integers are stored as float64, which rounds larger ones.
+    // Sums of small integers are stored as float64, which rounds large ones.
     if (typeof sum === 'number' && !Number.isSafeInteger(sum)) return undefined
     const exact = BigInt(sum) + BigInt(fills) * BigInt(fill)
     return isBigInt(dtype) ? exact : Number(exact)
   }
-  // Finite elements whose sum went beyond the type's range on the way: another order may not.
+  // A sum of finite elements may overflow in one order and not in another.
   if (!Number.isFinite(sum) && Number.isFinite(min) && Number.isFinite(max)) return undefined
   return fills === 0 ? sum : (sum as number) + fills * (fill as number)
 }
 
-/** Takes in answers of chunks and gives them as a part of a reduction. */
+/** Collects aggregates of chunks and returns them as one part of a reduction. */
 export class Answers {
   readonly #reduction: Reduction<ReduceOp>
   readonly #shape: readonly number[]
@@ -94,7 +93,7 @@ export class Answers {
     this.#whole = isWhole(reduction) ? new WholeAccumulator(op, dtype, skip) : undefined
   }
 
-  /** @param projections of a chunk whose elements all go to one cell */
+  /** @param projections of a chunk whose elements are all reduced to one cell */
   add({ value, count }: Aggregate, projections: readonly Pick<AxisProjection, 'to'>[]): void {
     if (count === 0) return
     if (this.#whole !== undefined) {
@@ -113,13 +112,13 @@ export class Answers {
     }
   }
 
-  /** All of them as one part. */
+  /** Returns all aggregates as one part. */
   finish(): PlacedAggregate | undefined {
     const cells = this.#whole?.finish() ?? this.#cells
     return cells && { ...cells, region: wholeBox(this.#shape) }
   }
 
-  /** In the cells of the kernels: those of 64-bit integers are sums of low and of high halves. */
+  /** Adds to a cell of the kernels. Cells of 64-bit integers are sums of the low and of the high halves. */
   #addSum(values: TypedArray, at: number, value: number | bigint): void {
     const { dtype } = this.#reduction
     if (isFloat(dtype)) {

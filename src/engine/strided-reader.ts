@@ -18,57 +18,57 @@ import type { WorkerPool } from '../pool/task.ts'
 import { type BlockRef, type ChunkAddress, isStrided, type PinnedChunks, type StridedChunk, type StridedLayout } from './block.ts'
 import type { BlockUse } from './block-reader.ts'
 
-/** No request is longer, unless a single element is. */
+/** Longest request, unless a single element is longer. */
 export const MAX_REQUEST_BYTES = 8 * 1024 * 1024
-/** Bytes that are read and dropped rather than left out: about what a request costs more. */
+/** Longest gap that is read and dropped; about as expensive as another request. */
 export const MAX_GAP_BYTES = 64 * 1024
-/** Requests of what is read and used at once. */
+/** Requests per portion. */
 const MAX_REQUESTS = 256
-/** Portions under way at the same time; with a pool, two more for each worker. */
+/** Portions under way at the same time; each worker of a pool adds two. */
 const CONCURRENT_PORTIONS = 4
-/** What to read and hold less than this is done sooner than another thread would know of it. */
+/** Portions below this size are processed faster here than a worker could be notified. */
 const LEAST_POOL_BYTES = 2 * 1024 * 1024
-/** To move fewer takes longer by way of kernel memory. */
+/** Size up to which JavaScript copies faster than kernel memory. */
 const FEW_BYTES = 2048
-/** Requests at the same time for each of those, of a file of this machine; */
+/** Concurrent requests per portion to a local file. */
 const CONCURRENT_REQUESTS = 4
-/** or, if they are short, of one that may be behind a network, where most of the time is waiting. */
+/** Concurrent short requests per portion to a file that may be remote, where most of the time is waiting. */
 const CONCURRENT_REMOTE = 128
 
-/** What is wanted of a chunk by boxes. */
+/** Requested elements of a chunk as boxes. */
 export interface StridedPart<T> {
   readonly found: StridedChunk
   readonly from: readonly AxisView[]
-  /** In the result. */
+  /** Positions in the result. */
   readonly to: readonly AxisView[]
-  /** The result: what is wanted for different ones is never read together. */
+  /** The result. Reads for different results are never coalesced. */
   readonly out: T
 }
 
-/** What is wanted of a chunk along each axis, which points may take several of the chunk's together. */
+/** Requested elements of a chunk along each axis; points may take several axes of the chunk together. */
 type PlacedCopy<D extends DType> = ChunkCopy<D> & { readonly found: StridedChunk }
 
-/** Elements that are read and used together, dense, in C order, all of which are wanted. */
+/** Elements that are read and used together: dense, in C order, all of them requested. */
 export interface Portion<T> extends Omit<ChunkCopy<DType, AxisView>, 'out'> {
   readonly out: T
   readonly address: ChunkAddress
 }
 
-/** An axis of elements in a file, ascending, in bytes. */
+/** An axis of elements in a file, ascending; distances are in bytes. */
 interface FileAxis {
   readonly length: number
-  /** From one to the next. */
+  /** Distance between neighbours. */
   readonly step: number
-  /** From the first, where they lie at no even distances. */
+  /** Distances from the first element. Optional: evenly spaced elements omit it. */
   readonly offsets?: Float64Array
 }
 
-/** Elements at even distances, some axes of a result. */
+/** Evenly spaced elements, arranged along the axes of a result. */
 interface Lattice {
   readonly layout: StridedLayout
-  /** Where the element at the start of every axis of the result is, or would be, in the file. */
+  /** Position in the file of the element at the result's origin, whether or not that element exists. */
   readonly start: number
-  /** From one position of the result to the next, in bytes. */
+  /** Bytes between neighbours along each axis of the result. */
   readonly steps: readonly number[]
   readonly outer: Box
 }
@@ -76,16 +76,16 @@ interface Lattice {
 type Work<C> = readonly [StridedLayout, StoredElements, C]
 
 /**
- * Reads elements that lie in place in a file: only those that are wanted, and gaps between them where these
- * are short. Several chunks whose elements go on at the same distances are read as one.
+ * Reads uncompressed elements in place: the requested ones, and the short gaps between them. Chunks whose
+ * elements continue at the same distances are read together.
  */
 export class StridedReader {
   readonly #pool: WorkerPool | undefined
   readonly #budget: MemoryBudget | undefined
 
   /**
-   * @param pool takes work off this thread
-   * @param budget bounds what is under way, here and in other readers
+   * @param pool processes portions on worker threads
+   * @param budget bounds the memory under way, across all readers that share it
    */
   constructor(pool?: WorkerPool, budget?: MemoryBudget) {
     this.#pool = pool
@@ -93,9 +93,9 @@ export class StridedReader {
   }
 
   /**
-   * Reads parts of chunks, portion by portion, and takes what `use` makes of each: for the same parts always
-   * the same portions in the same order.
-   * @throws what the file throws
+   * Reads parts of chunks, portion by portion, and passes the result of `use` for each to `take`. The same
+   * parts yield the same portions in the same order.
+   * @throws any error of the file
    */
   async use<T, R>(
     parts: readonly StridedPart<T>[],
@@ -106,7 +106,7 @@ export class StridedReader {
     await this.#each(joinedPortions(parts), use, take, signal)
   }
 
-  /** Reads parts of chunks, each at once. */
+  /** Reads parts of chunks, each as one portion. */
   async useEach<T, R>(
     parts: readonly StridedPart<T>[],
     use: BlockUse<Portion<T>, R>,
@@ -117,8 +117,8 @@ export class StridedReader {
   }
 
   /**
-   * Reads what is wanted of chunks to its places.
-   * @param listed whether lists or points pick some of it: each chunk is read at once then
+   * Reads the requested elements of chunks and scatters them.
+   * @param listed whether lists or points select some of them; each chunk is read at once then
    */
   copy<D extends DType>(
     copies: readonly PlacedCopy<D>[],
@@ -129,7 +129,7 @@ export class StridedReader {
     if (listed) return this.#gather(copies, use, signal)
     const parts = copies as readonly StridedPart<Tensor<D>>[]
     const own = use as unknown as BlockUse<Portion<Tensor<D>>, void>
-    // Most reads are of one portion of one chunk, which needs neither to be joined, nor cut, nor order.
+    // Most reads need one portion of one chunk, so joining, cutting and ordering are skipped.
     if (parts.length === 1) {
       const lattice = latticeOf(parts[0]!)
       const extents = extentsOf(fileAxes(lattice)[1], lattice.layout.elementBytes)
@@ -148,7 +148,7 @@ export class StridedReader {
         const { layout, shape, offset } = copy.found
         let [axis, start] = [0, offset]
         const wanted = copy.chunkShape.map((size, i) => {
-          // The axes that a selector takes together. Whose those of length 1 are does not matter.
+          // Collects the axes that one selector takes together. Axes of length 1 may go to either group.
           const first = axis
           for (let product = 1; axis === first || product < size; axis++) product *= shape[axis]!
           const own = wantedOf(copy.from[i]!, shape.slice(first, axis), layout.byteStrides.slice(first, axis))
@@ -164,7 +164,7 @@ export class StridedReader {
     await this.#each(work(), use, () => undefined, signal)
   }
 
-  /** Requests that reading some boxes takes of chunks that lie in place. */
+  /** Returns the number of requests that reading some boxes of uncompressed chunks takes. */
   countRequests(snapshot: PinnedChunks, boxes: readonly Box[]): number {
     let count = 0
     for (const box of boxes) {
@@ -210,7 +210,7 @@ export class StridedReader {
     }
     const { reads } = elements
     const fetched = reads.length === 1 ? [await fetchRead(origin, reads[0]!, signal)] : await fetchReads(origin, reads, signal)
-    // To send bytes that come back takes longer than to move them here.
+    // Sending bytes to a worker and back takes longer than copying them here.
     if (there?.task.kind === 'reduce') {
       const done = await run(joinBytes(fetched))
       if (done !== undefined) return done[0]
@@ -233,7 +233,7 @@ export class StridedReader {
   }
 }
 
-/** The ranges, of which those under way are given up by nobody, but waited for no longer after an abort. */
+/** Fetches ranges. After an abort, requests under way continue, but the caller no longer waits for them. */
 async function fetchReads(
   origin: StridedLayout['origin'],
   reads: readonly StoredRead[],
@@ -266,7 +266,7 @@ async function fetchRead(
   return bytes
 }
 
-/** Elements one after another as `putStored` puts them; undefined where other bytes lie between them. */
+/** Joins elements in the order of `putStored`; undefined if other bytes lie between them. */
 function joinFew(
   { elementBytes, bigEndian, count, reads }: StoredElements,
   fetched: readonly Uint8Array[],
@@ -296,11 +296,11 @@ function joinFew(
   return bytes
 }
 
-/** Bytes as they are fetched and as they are used. */
+/** Sums the bytes as fetched and as used. */
 const heldBytes = ({ reads, count, elementBytes }: StoredElements): number =>
   reads.reduce((sum, { length }) => sum + length, count * elementBytes)
 
-/** What is read at once as a block that holds nothing else. */
+/** Returns the address of a portion as a block that contains nothing else. */
 function addressOf({ origin }: StridedLayout, { reads, count, elementBytes }: StoredElements): ChunkAddress {
   const size = count * elementBytes
   const block: BlockRef = {
@@ -333,18 +333,20 @@ function portionOf<T>(lattice: Lattice, out: T, extents?: Extents): Work<Portion
   return [layout, elements, { chunkShape, from: chunkShape.map(wholeAxis), to: outer.map(viewOf), out, address }]
 }
 
-/** Each part as one portion. */
+/** Yields each part as one portion. */
 function* wholePortions<T>(parts: readonly StridedPart<T>[]): Generator<Work<Portion<T>>> {
   for (const part of parts) yield portionOf(latticeOf(part), part.out)
 }
 
-/** Parts together where they go on in the file, cut where one is too much to read at once. */
+/** Yields portions: joins parts that continue in the file, and cuts those that are too large. */
 function* joinedPortions<T>(parts: readonly StridedPart<T>[]): Generator<Work<Portion<T>>> {
   for (const [lattice, out] of joined(parts))
     for (const outer of cutPortions(lattice)) yield portionOf({ ...lattice, outer }, out)
 }
 
-/** Parts in order, those together that go on at the same distances and fill a box of their result. */
+/**
+ * Yields parts in order; those that continue at the same distances and fill a box of their result are joined.
+ */
 function* joined<T>(parts: readonly StridedPart<T>[]): Generator<readonly [Lattice, T]> {
   const lattices = parts.map(latticeOf)
   for (let from = 0, to = 0; from < parts.length; from = to) {
@@ -359,13 +361,13 @@ function* joined<T>(parts: readonly StridedPart<T>[]): Generator<readonly [Latti
 const goesOn = (one: StridedPart<unknown>, other: StridedPart<unknown>, a: Lattice, b: Lattice): boolean =>
   one.out === other.out && a.layout === b.layout && a.start === b.start && a.steps.every((step, axis) => step === b.steps[axis])
 
-/** Where the first element of a box is, and the axes of all. */
+/** Returns the position of the first element of a box, and its axes. */
 function fileAxes({ start, steps, outer }: Lattice): [number, FileAxis[]] {
   const first = outer.reduce((sum, range, axis) => sum + range.start * steps[axis]!, start)
   return [first, outer.map((range, axis) => ({ length: rangeLength(range), step: steps[axis]! }))]
 }
 
-/** The places along some axes of a chunk, taken together, that are picked: each once. */
+/** Returns the distinct places that are picked along some axes of a chunk, taken together. */
 function wantedOf(
   inner: AxisIndices,
   lengths: readonly number[],
@@ -389,14 +391,14 @@ function wantedOf(
 
 const distance = ({ step, offsets }: FileAxis, i: number): number => offsets?.[i] ?? i * step
 
-/** How elements lie, of each axis with those after it; what is behind the last axis is one element. */
+/** Extents of elements, for each axis together with those after it. The last entry describes one element. */
 interface Extents {
-  /** From the first to the end of the last, in bytes. */
+  /** Bytes from the start of the first element to the end of the last. */
   readonly span: number[]
-  /** Whether one request reads them all. */
+  /** Whether one request reads all elements. */
   readonly isOne: boolean[]
   readonly requests: number[]
-  /** Bytes of these. */
+  /** Bytes of those requests. */
   readonly bytes: number[]
 }
 
@@ -421,11 +423,11 @@ function extentsOf(axes: readonly FileAxis[], elementBytes: number): Extents {
   return all
 }
 
-/** Whether what is along an axis and those after it can be one portion. */
+/** Whether the elements along an axis and those after it fit into one portion. */
 const fitsOne = ({ bytes, requests }: Extents, axis: number): boolean =>
   bytes[axis]! <= MAX_REQUEST_BYTES && requests[axis]! <= MAX_REQUESTS
 
-/** How many neighbours from one on a request reads. */
+/** Returns the number of neighbours coalesced into the request that starts at `from`. */
 function groupLength(axis: FileAxis, from: number, inner: number): number {
   const { length, step, offsets } = axis
   if (offsets === undefined) {
@@ -450,7 +452,7 @@ function countGroups(axis: FileAxis, inner: number): number {
   return count
 }
 
-/** A box in parts, none of which takes too many requests, or too many bytes of them. */
+/** Cuts a box into parts that do not exceed the limits of requests and bytes. */
 function* cutPortions(lattice: Lattice): Generator<Box> {
   const { layout, outer } = lattice
   const [, axes] = fileAxes(lattice)
@@ -474,7 +476,7 @@ function* cutPortions(lattice: Lattice): Generator<Box> {
   yield* cut(0, [])
 }
 
-/** The requests for elements, ascending where the axes are in the order of the file. */
+/** Returns the requests for elements; ascending if the axes are in file order. */
 export function elementsOf(
   { elementBytes, bigEndian }: Pick<StridedLayout, 'elementBytes' | 'bigEndian'>,
   start: number,

@@ -18,13 +18,16 @@ import { decodeChunk } from './chunk-values.ts'
 import type { Portion, StridedPart } from './strided-reader.ts'
 import { visitChunks } from './visit-chunks.ts'
 
-/** A chunk to be read, by its position among those the box touches. */
+/** A chunk to be read, by its number among those the box touches. */
 interface Chosen {
   readonly at: number
   readonly address: ChunkAddress
 }
 
-/** Chunks of a block, one in place in a file, or one that needs no I/O: loose, or, without bytes, missing. */
+/**
+ * The chunks of a block, an uncompressed chunk in a file, or a chunk without I/O: in memory, or missing if
+ * `found` is undefined.
+ */
 type Item =
   | { readonly block: BlockRef; readonly chunks: Chosen[]; readonly bytes: number }
   | {
@@ -34,26 +37,25 @@ type Item =
       readonly bytes: number
     }
 
-/** What reads chunks, by where they lie. */
+/** Readers of chunks in blocks and of uncompressed chunks. */
 type Readers = Pick<ChunkIndex, 'blocks' | 'strided'>
 
-/** Missing chunks from one up to another, but for those in some boxes. */
+/** Run `[from, to)` of missing chunks, without those in the refused boxes. */
 interface Run {
   readonly from: number
   readonly to: number
   readonly refused: readonly Box[]
 }
 
-/** What a missing chunk counts for at least, so that small ones are made in portions of some thousand. */
+/** Least size assumed for a missing chunk, so that a portion contains at most a few thousand of them. */
 const LEAST_BYTES = 4096
 
-/** What is read at once, so that neighbours are asked for together. Two of these are under way. */
+/** Size of a portion, whose chunks are requested together. Two portions are under way at once. */
 const PORTION_BYTES = 8 * 1024 * 1024
 
 /**
- * Goes through a box of an array as it is now, chunk by chunk: each block is read once, in the order of its
- * first chunk.
- * @throws ConflictError when the array has got another grid meanwhile
+ * Visits a box of an array chunk by chunk. Each block is read once, in the order of its first chunk.
+ * @throws ConflictError if the array was resized before the visit
  */
 export async function* visitBox<D extends DType, R>(
   snapshot: ChunkSnapshot,
@@ -117,7 +119,7 @@ class BoxVisit<D extends DType, R> {
     return this.#visitor.visit(outerBox(projections), part)
   }
 
-  /** Of a part that was read by itself. */
+  /** Visits a part that was read by itself. */
   #visitPortion({ chunkShape, to }: Portion<undefined>, bytes: Uint8Array): R {
     const { dtype } = this.#elements
     return this.#visitor.visit(to.map(rangeOf), tensorOf(dtype, chunkShape, decodeChunk(dtype, bytes, sizeOf(chunkShape))))
@@ -128,9 +130,7 @@ class BoxVisit<D extends DType, R> {
     return this.#visitor.visit(part, filled(this.#elements, boxShape(part)))
   }
 
-  /**
-   * Where chunks that are to be read are, in order: those of a block together, runs of missing ones as such.
-   */
+  /** Returns the chunks to be read, in order: those of a block together, missing ones as runs. */
   async #locate(signal: Signal | undefined): Promise<(Item | Run)[]> {
     const { statistics } = this.#snapshot
     const items: (Item | Run)[] = []
@@ -166,12 +166,12 @@ class BoxVisit<D extends DType, R> {
     return projections.every(({ from, length }) => from.length === length)
   }
 
-  /** Elements that nobody wrote are all alike: those of a part of a chunk are known, too. */
+  /** Unwritten elements are all equal, so even the statistics of a part of a chunk are known. */
   #shouldReadMissing(part: Box): boolean {
     return this.#visitor.shouldRead(part, unwrittenStats(this.#elements, sizeOf(boxShape(part))))
   }
 
-  /** The items, missing chunks one by one. */
+  /** Yields the items, with missing chunks one by one. */
   *#each(items: readonly (Item | Run)[]): Generator<Item, void> {
     for (const item of items) {
       if (!('from' in item)) {
@@ -184,8 +184,7 @@ class BoxVisit<D extends DType, R> {
           item.refused.some((box) => box.every(({ start, stop }, axis) => start <= part[axis]!.start && part[axis]!.stop <= stop))
         )
           continue
-        // Elements of strings and binaries take at least a reference, and what is made of a chunk takes some
-        // memory, too.
+        // Strings and binaries take at least a reference per element, and results take memory, too.
         const bytes = Math.max(LEAST_BYTES, 8 * sizeOf(boxShape(part)))
         if (this.#shouldReadMissing(part)) yield { at, found: undefined, bytes }
       }
@@ -193,7 +192,7 @@ class BoxVisit<D extends DType, R> {
   }
 }
 
-/** What to make of each chunk on its own, once it is decoded. */
+/** Visits each decoded chunk on its own. */
 function useEach<C extends { readonly address: ChunkAddress }, R>(visit: (chunk: C, bytes: Uint8Array) => R): BlockUse<C, R[]> {
   return {
     here: (arena, chunks, bytesOf) => chunks.map((chunk) => visit(chunk, chunkView(arena, bytesOf(chunk)))),
@@ -209,7 +208,7 @@ function filled<D extends DType>({ dtype, fill }: Elements<D>, shape: readonly n
   return tensorOf(dtype, shape, data.fill(fill))
 }
 
-/** Those of numbers; strings and binaries have other ends. */
+/** Returns the statistics of numbers. Those of strings and binaries are bytes, which visitors do not use. */
 function statsOf({ min, max, count, nullCount }: ChunkStats, exact: boolean): PartStats | undefined {
   return min instanceof Uint8Array || max instanceof Uint8Array ? undefined : { min, max, count, fillCount: nullCount, exact }
 }

@@ -14,32 +14,32 @@ import { type ChunkIndex, type ChunkSnapshot, FEW_CHUNKS } from './chunk-index.t
 import type { Scatter } from './scatter.ts'
 
 /**
- * Chunks are looked up one by one also where about one in so many may be stored: fewer are faster found by
- * going through what is stored.
+ * Touched chunks per stored chunk, beyond which iterating over the stored chunks is faster than locating each
+ * touched chunk.
  */
 const SPARSE = 8
 
-/** Elements that nobody wrote which are set at once. */
+/** Unwritten elements that are set at once. */
 const FILL_SIZE = 2 ** 20
 
-/** Chunks that a plan looks up to count requests. */
+/** Chunks that a plan locates to count requests. */
 const MOST_LOOKUPS = 2 ** 20
 
-/** What to do with the chunks that a box touches, by their numbers among those. */
+/** Callbacks for the chunks that a box touches, by their number among those. */
 export interface ChunkVisit<I extends AxisIndices> {
-  /** With what is taken from it along each axis, and its number in the grid. */
+  /** Called for a stored chunk, with its projection on each axis and its index in the grid. */
   stored(at: number, found: StoredChunk, projections: AxisProjection<I>[], number: number): void
-  /** Of missing chunks from one up to another. */
+  /** Called for a run `[from, to)` of missing chunks. */
   missing(from: number, to: number): void | Promise<void>
 }
 
-/** A box of which a read wants something: all, or what a transfer with lists or points does. */
+/** A box that a read needs, wholly or as far as a transfer with lists or points selects. */
 export interface RegionBox {
   readonly box: Box
   readonly transfer?: Transfer
 }
 
-/** The chunks that some regions touch, by their indices; one that several touch comes with each of them. */
+/** Yields the indices of the chunks that some regions touch, once for each region. */
 export function* touchedChunks(
   grid: ChunkGrid,
   regions: readonly RegionBox[],
@@ -56,10 +56,10 @@ export function* touchedChunks(
 }
 
 /**
- * Visits the chunks that a box touches, in C order: those stored one by one, runs of missing ones at once.
- * Takes time linear in the chunks that are stored, or touched, whichever are fewer, and gives way to others
- * of the thread while there are many.
- * @throws ConflictError when the array has got another grid meanwhile; the reason of the signal
+ * Visits the chunks that a box touches, in C order: stored chunks one by one, missing ones in runs. Takes
+ * time linear in the stored chunks, or in the touched chunks if these are fewer. Yields to the event loop if
+ * there are many.
+ * @throws ConflictError if the array was resized during the visit; the reason of the signal
  */
 export async function visitChunks<I extends AxisIndices>(
   snapshot: ChunkSnapshot,
@@ -85,7 +85,7 @@ export async function visitChunks<I extends AxisIndices>(
       if (taken !== undefined) await taken
     }
   } else {
-    // What is written meanwhile is not part of what is read.
+    // Later writes are not part of this read.
     const pinned = snapshot.pinned()
     const pace = new Pace(signal)
     const turn = async (): Promise<void> => {
@@ -105,8 +105,8 @@ export async function visitChunks<I extends AxisIndices>(
 }
 
 /**
- * Gives the chunks that a box touches, or lists and points, to a read; of a box runs of missing ones at once.
- * @throws ConflictError when the array has got another grid meanwhile; the reason of the signal
+ * Adds the chunks that a region touches to a read; missing chunks of a box are added in runs.
+ * @throws ConflictError if the array was resized meanwhile; the reason of the signal
  */
 export async function locateMany<D extends DType>(
   snapshot: ChunkSnapshot,
@@ -132,7 +132,7 @@ export async function locateMany<D extends DType>(
   await visitChunks(snapshot, touched, { stored, missing }, signal)
 }
 
-/** The stored chunks among those touched, ascending, each once. */
+/** Returns the stored chunks among those touched, ascending, each once. */
 async function storedPlaces<I extends AxisIndices>(
   snapshot: PinnedChunks,
   touched: TouchedChunks<I>,
@@ -149,7 +149,7 @@ async function storedPlaces<I extends AxisIndices>(
   return sorted.filter((at, i) => i === 0 || at !== sorted[i - 1])
 }
 
-/** Number of blocks that reading some boxes fetches; undefined where finding out would take long. */
+/** Returns the number of blocks that reading some boxes fetches; undefined if counting would take long. */
 export function countRequests(
   snapshot: ChunkSnapshot,
   boxes: readonly Box[],
@@ -159,7 +159,7 @@ export function countRequests(
   const touched = boxes.map((box) => countChunks(box, grid))
   const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b, 0)
   const { storedCount } = snapshot
-  // As many as could be where finding out would take long, since nothing here gives way.
+  // Returns an upper bound if counting would take long, because this function never yields to the event loop.
   if (sum(touched.map((count) => (count <= FEW_CHUNKS ? count : storedCount))) > MOST_LOOKUPS)
     return strided === undefined ? Math.min(sum(touched), storedCount) : undefined
   const blocks = new Set<BlockRef>()
@@ -170,7 +170,7 @@ export function countRequests(
   for (const [i, box] of boxes.entries()) {
     if (touched[i]! <= FEW_CHUNKS) projectBox(box, grid, add)
     else {
-      // Of a box that touches many chunks it may be that few are stored.
+      // Iterates over stored chunks, because few of the many touched ones may be stored.
       for (const chunkIndex of snapshot.stored())
         if (grid.index(chunkIndex).every((k, axis) => touches(box[axis]!, grid.axes[axis]!, k))) add(chunkIndex)
     }

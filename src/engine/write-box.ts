@@ -10,9 +10,9 @@ import type { ChunkIndex, ChunkWriter } from './chunk-index.ts'
 import { OFFSET_BYTES } from './chunk-values.ts'
 
 /**
- * Writes a box the way its format does.
- * @param check throws when there is no such box any more
- * @throws ReadOnlyError
+ * Writes a box by the method of its format.
+ * @param check throws if the box no longer exists
+ * @throws ReadOnlyError if the array cannot be written at the moment
  */
 export async function writeTo<D extends DType>(
   target: BlockSource<D>,
@@ -36,9 +36,7 @@ export async function writeTo<D extends DType>(
   })
 }
 
-/**
- * Writes a box chunk by chunk; of a chunk that it does not fill the rest is read first.
- */
+/** Writes a box chunk by chunk. Chunks that it does not fill are read first. */
 async function writeBox<D extends DType>(
   target: BlockSource<D>,
   box: Box,
@@ -74,8 +72,8 @@ async function writeBox<D extends DType>(
 }
 
 /**
- * The payload of a chunk, from its elements in C order. Shares memory with `data` where the type is
- * fixed-width.
+ * Encodes the payload of a chunk from its elements in C order. For fixed-width types, the payload shares
+ * memory with `data`.
  */
 export function encodeChunk<D extends DType>(dtype: D, data: DataOf<D>): Uint8Array {
   if (isFixed(dtype)) return toBytes(data as TypedArray)

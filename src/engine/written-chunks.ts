@@ -4,15 +4,15 @@ import type { Signal } from '../core/signal.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
 import type { ChunkSnapshot } from './chunk-index.ts'
 
-/** Chunks of the other grid are marked in a table while there are at most so many for each that is stored. */
+/** Chunks of the other grid per stored chunk, up to which a table of marks is used instead of a list. */
 const MAX_MARKS_PER_CHUNK = 8
 const ALWAYS_MARKED = 2 ** 16
 
 /**
- * Which chunks of some grid over an array hold anything of a chunk that is stored, by their numbers,
- * ascending. Takes time linear in the chunks that are stored.
- * @returns undefined for all of them
- * @throws ConflictError when the array has got another grid meanwhile; the reason of the signal
+ * Returns the chunks of `grid` that overlap a stored chunk, as ascending numbers. Takes time linear in the
+ * stored chunks.
+ * @returns undefined if that is all chunks
+ * @throws ConflictError if the array was resized meanwhile; the reason of the signal
  */
 export async function writtenChunks(
   snapshot: ChunkSnapshot,
