@@ -4,15 +4,15 @@ import { type Arena, withArena } from '../kernels/arena.ts'
 import { compute } from '../kernels/compute.ts'
 import { deflate } from './deflate.ts'
 
-/** How a frame of Blosc is made; `blosc.ts` describes it. */
+/** Options of a Blosc frame; `blosc.ts` describes the format. */
 export interface BloscOptions {
   readonly compressor: BloscCompressor
-  /** From 0, not compressed, to 9. */
+  /** From 0, uncompressed, to 9. */
   readonly level: number
   readonly shuffle: 'noshuffle' | 'shuffle' | 'bitshuffle'
   /** Bytes of an element. */
   readonly typesize: number
-  /** Bytes of a block; 0 to choose. */
+  /** Bytes of a block; 0 uses the default. */
   readonly blockBytes: number
 }
 
@@ -24,12 +24,12 @@ const SHUFFLES = { noshuffle: 0, shuffle: 1, bitshuffle: 4 }
 
 const HEADER_BYTES = 16
 const NOT_COMPRESSED = 2
-/** Blocks are one stream each, whatever their elements. */
+/** Flag: each block is one stream, whatever its elements. */
 const NOT_SPLIT = 16
-/** What c-blosc takes. */
+/** Largest input that c-blosc accepts. */
 const MOST_BYTES = 2 ** 31 - 1 - HEADER_BYTES
 const MOST_TYPESIZE = 255
-/** Blocks of LZ4 fit the second-level cache; those of the others have room for long matches. */
+/** Default block sizes. LZ4 blocks fit the second-level cache; the others have room for long matches. */
 const BLOCK_BYTES: Readonly<Record<BloscCompressor, number>> = {
   lz4: 256 * 1024,
   lz4hc: 256 * 1024,
@@ -44,8 +44,8 @@ interface Block {
 }
 
 /**
- * Bytes as a frame of Blosc 1.
- * @throws CodecError for more than a frame holds; what the compressor throws
+ * Encodes bytes as a frame of Blosc 1.
+ * @throws CodecError if a frame cannot hold that many bytes; any error of the compressor
  */
 export async function encodeBlosc(bytes: Uint8Array, options: BloscOptions): Promise<Uint8Array> {
   const { compressor, level, shuffle } = options
@@ -77,10 +77,13 @@ export async function encodeBlosc(bytes: Uint8Array, options: BloscOptions): Pro
   return withHeader(frame)
 }
 
-/** Of the header and the table of where streams begin. */
+/** Returns the bytes of the header and of the table of stream positions. */
 const headBytes = (blocks: readonly Block[]): number => HEADER_BYTES + 4 * blocks.length
 
-/** Blocks of whole elements, as many as bits are shuffled by where there are so many. */
+/**
+ * Returns the block size: a multiple of 8 elements, because bits are shuffled in groups of 8; at most
+ * `bytes`.
+ */
 function blockBytesOf(bytes: number, typesize: number, wanted: number): number {
   const unit = 8 * typesize
   const whole = Math.floor(wanted / unit) * unit || unit
@@ -88,16 +91,16 @@ function blockBytesOf(bytes: number, typesize: number, wanted: number): number {
 }
 
 /**
- * The streams of blocks, each behind its size, with room before them for what comes first; those that do not
- * become smaller are as they were.
+ * Encodes the streams of all blocks, each behind its size, with room in front for header and table.
+ * Incompressible blocks are stored uncompressed.
  */
 function lz4Frame(bytes: Uint8Array, blocks: readonly Block[], options: BloscOptions): Uint8Array {
   return withArena((arena) => {
     const kernels = compute(arena)
     const largest = blocks[0]!.bytes
     const head = headBytes(blocks)
-    // The frame grows over the blocks that are in it already. It begins so far before them that even a block
-    // that the kernel makes larger ends before the next.
+    // The frame overwrites the blocks that were encoded already. It starts far enough in front that even a
+    // block that grows ends before the next one.
     const ahead = head + 4 * blocks.length + (kernels.lz4Bound(largest) >>> 0)
     const frame = arena.alloc(ahead + bytes.length)
     const shuffled = shuffler(arena, largest, options)
@@ -123,7 +126,7 @@ async function otherFrame(bytes: Uint8Array, blocks: readonly Block[], options: 
     const shuffle = shuffler(arena, blocks[0]!.bytes, options)
     return blocks.map(({ start, bytes }) => arena.bytes(shuffle(from + start, bytes), bytes).slice())
   })
-  // As c-blosc has it: levels of Zstandard are twice as many.
+  // As in c-blosc, zstd levels are about twice the level of Blosc.
   const zstd =
     compressor === 'zstd' ? (await import('./zstd-encode.ts')).zstdEncoder(level === 9 ? 22 : 2 * level - 1) : undefined
   const parts: Uint8Array[] = [new Uint8Array(headBytes(blocks))]
@@ -141,7 +144,7 @@ function littleEndian(value: number): Uint8Array {
   return bytes
 }
 
-/** What brings a block in kernel memory into the order in which it is compressed, and gives its address. */
+/** Returns a function that shuffles a block in kernel memory and returns the address of the result. */
 function shuffler(
   arena: Arena,
   largest: number,

@@ -12,33 +12,38 @@ import { type DecoderMaker, outside, type StreamDecoder } from './stream-decoder
 //     u8 format (2) | u8 format of the compressor | u8 flags | u8 typesize | u32 decoded bytes | u32 bytes of a block | u32 bytes of the frame
 //     u32 where each block starts in the frame | blocks; or the bytes as they are
 //
-// A block is one stream, or as many as an element has bytes, each the shuffled bytes of one place; the last
-// block, where it is shorter, always is one stream. A stream is u32 its bytes, and these: where there are as
-// many as it decodes to, they are not compressed.
+// A block is one stream, or one stream per byte of an element, each with the bytes of one position. A shorter
+// last block is always one stream. A stream is its size as u32, followed by its bytes. If the size equals the
+// decoded size, the stream is uncompressed.
 
 const HEADER_BYTES = 16
 const FORMAT = 2
-/** Of every compressor until now. */
+/** Format version of every known compressor. */
 const INNER_FORMAT = 1
 const SHUFFLED = 1
 const NOT_COMPRESSED = 2
 const BIT_SHUFFLED = 4
 const RESERVED = 8
 const NOT_SPLIT = 16
-/** Where the number of the compressor begins. */
+/** Position of the compressor's number in the flags. */
 const COMPRESSOR_SHIFT = 5
-/** Elements of more bytes are never split, and neither are blocks of fewer elements than that. */
+/**
+ * Larger elements are never split into streams, nor are blocks of fewer elements than `LEAST_SPLIT_ELEMENTS`.
+ */
 const MOST_STREAMS = 16
 const LEAST_SPLIT_ELEMENTS = 128
 
-/** By their numbers in frames; that of lz4 is lz4hc's, too. */
+/** Compressors by their numbers in frames; lz4hc shares the number of lz4. */
 const COMPRESSORS = ['blosclz', 'lz4', 'snappy', 'zlib', 'zstd']
-/** To how many times its bytes a stream can decode at most: what says more needs no memory. */
+/**
+ * Largest ratio of decoded to stored bytes per compressor. A frame that declares more is rejected before
+ * memory is allocated.
+ */
 const MOST_RATIO: Record<string, number> = { blosclz: 256, lz4: 256, zlib: 1033, zstd: 2 ** 17 }
 
 /**
- * Decodes frames of Blosc.
- * @param inner the compressor that they are said to have inside: what decodes it is loaded by `ready`
+ * Creates a step that decodes Blosc frames.
+ * @param inner the compressor that the metadata declare; `ready` loads its decoder
  */
 export function bloscStep(inner: unknown): Step {
   const decoders = new Map<string, DecoderMaker>([
@@ -57,7 +62,7 @@ export function bloscStep(inner: unknown): Step {
   }
 }
 
-/** Compressors whose decoders are loaded. */
+/** Compressors whose decoders are loaded on demand. */
 const LOADED = {
   zstd: async () => (await import('./zstd.ts')).loadZstdStreams(),
   zlib: async () => outside(await loadInflateSync()),
@@ -71,7 +76,7 @@ function lz4Streams(arena: Arena): StreamDecoder {
   }
 }
 
-/** Why a stream does not decode, by the kernel's error codes -1, -2, ... (assembly/blosclz-decode.ts). */
+/** Reasons by the kernel's error codes -1, -2, ... (assembly/blosclz-decode.ts). */
 const REASONS = [
   'it ends in the middle',
   'a match reaches back to before the start of the output',
@@ -140,7 +145,7 @@ function decodeFrame(
   if (decodedBytes === 0) return { pointer, length: 0 }
   if (flags & NOT_COMPRESSED) return { pointer: pointer + HEADER_BYTES, length: decodedBytes }
 
-  // All that is needed is allocated first: the views below last as long as the memory does not grow.
+  // All memory is allocated first, because the views below are valid only until the memory grows.
   const maker = decoders.get(compressor)
   if (maker === undefined) throw malformed(`it is compressed by ${compressor}, of which the metadata say nothing`)
   const target = arena.alloc(decodedBytes)
@@ -165,7 +170,7 @@ const viewAt = (arena: Arena, pointer: number, length: number): DataView =>
 const isShuffled = ({ flags, typesize, blockBytes }: Header): boolean =>
   Boolean(flags & SHUFFLED && typesize > 1) || Boolean(flags & BIT_SHUFFLED && blockBytes >= typesize)
 
-/** Decodes the streams of a block, which starts at `start` of the frame, one behind the other. */
+/** Decodes the streams of the block that begins at `start` in the frame, one after another. */
 function decodeStreams(
   arena: Arena,
   decoder: StreamDecoder,

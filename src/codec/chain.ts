@@ -3,40 +3,43 @@ import { type Arena, isTrap, withArena } from '../kernels/arena.ts'
 import { checkSize } from './bounds.ts'
 import { attempt, type Codec, type KernelCodec } from './codec.ts'
 
-/** Bytes in kernel memory. */
+/** A range of bytes in kernel memory. */
 export interface Span {
   readonly pointer: number
   readonly length: number
 }
 
-/** One step of decoding. It has `decodeIn` or `decode`; where it has both, the first is called. */
+/** One decoding step. It has `decodeIn` or `decode`; if it has both, `decodeIn` is called. */
 export interface Step {
   readonly name: string
-  /** Loads what decoding needs; awaited when the array is opened. */
+  /** Loads the decoder; awaited when the array is opened. */
   ready?(): Promise<void>
-  /** How many bytes so many decoded ones are before this step; left out where that depends on them. */
+  /**
+   * Returns the input bytes for a number of decoded bytes. Optional: steps whose ratio depends on the data
+   * omit it.
+   */
   encodedBytes?(bytes: number): number
-  /** How many bytes there are before this step, where that is so whatever they decode to. */
+  /** Fixed number of input bytes, if there is one. */
   readonly inputBytes?: number
   /**
-   * Decodes bytes in kernel memory, which it may overwrite, with up to 64 behind them.
-   * @param decodedBytes how many it must give, where that is known
-   * @param mostBytes how many it may give, where that is not known: it allocates no more
-   * @throws CodecError
+   * Decodes bytes in kernel memory. It may overwrite them and up to 64 bytes behind them.
+   * @param decodedBytes exact number of decoded bytes, if it is known
+   * @param mostBytes limit of decoded bytes and of allocation, used if the exact number is unknown
+   * @throws CodecError if the bytes are malformed or decode to an unexpected number
    */
   decodeIn?(arena: Arena, pointer: number, length: number, decodedBytes: number | undefined, mostBytes: number): Span
-  /** Decodes bytes that must not be changed. */
+  /** Decodes bytes, which must not be changed. */
   decode?(bytes: Uint8Array, decodedBytes: number | undefined, mostBytes: number): Uint8Array | Promise<Uint8Array>
 }
 
-/** What comes behind the last step in kernel memory where only decoding tells how long the result is. */
+/** Step that copies the result out of kernel memory. Needed if its length is unknown before decoding. */
 export const outOfKernel: Step = { name: 'payload', decode: (bytes) => bytes }
 
 /**
- * A codec that decodes by one step after another: in kernel memory where all of them work there. An input
- * without any bytes stands for a block that nobody wrote.
- * @param absent what such a block decodes to; asked for 0 bytes where nobody knows how many it has
- * @param mostBytes to how many bytes a step may decode of which only decoding tells
+ * Creates a codec that runs decoding steps in order: in kernel memory if all of them support it. An empty
+ * input stands for an unwritten block.
+ * @param absent returns the decoded bytes of an unwritten block; gets 0 if their number is unknown
+ * @param mostBytes limit of decoded bytes of steps whose exact number is unknown
  */
 export function chainCodec(
   name: string,
@@ -97,7 +100,7 @@ function endOfRun(steps: readonly Step[], at: number): number {
   return at
 }
 
-/** How many bytes there are before each step, and behind the last, where that is known. */
+/** Returns the known byte counts before each step and behind the last one. */
 function sizesOf(steps: readonly Step[], decodedBytes: number | undefined): (number | undefined)[] {
   const sizes = new Array<number | undefined>(steps.length + 1)
   sizes[steps.length] = decodedBytes
@@ -127,7 +130,7 @@ function runInKernel(
   return span
 }
 
-/** What is thrown by decoders of others becomes an error that names the step. */
+/** Converts foreign exceptions of decoders to an error that names the step. */
 function named<T>(name: string, work: () => T): T {
   try {
     return work()

@@ -1,8 +1,8 @@
-/** Bytes after which sums of Adler-32 and words after which those of Fletcher-32 have to be reduced. */
+/** Numbers of bytes (Adler-32) and words (Fletcher-32) after which the sums have to be reduced. */
 const ADLER_PIECE = 5552
 const FLETCHER_PIECE = 360
 
-/** Adler-32 (RFC 1950) of bytes, from 0 to 2^32 - 1. */
+/** Computes the Adler-32 checksum (RFC 1950), from 0 to 2^32 - 1. */
 export function adler32(bytes: Uint8Array): number {
   let a = 1
   let b = 0
@@ -18,7 +18,7 @@ export function adler32(bytes: Uint8Array): number {
   return ((b << 16) | a) >>> 0
 }
 
-/** Fletcher-32 of big-endian words, as HDF5 and numcodecs have it. */
+/** Computes the Fletcher-32 checksum of big-endian words, as HDF5 and numcodecs do. */
 export function fletcher32(bytes: Uint8Array): number {
   let a = 0
   let b = 0
@@ -43,7 +43,7 @@ export function fletcher32(bytes: Uint8Array): number {
 const POLYNOMIAL = 0xedb88320
 let table: Int32Array | undefined
 
-/** CRC-32 of zip and gzip. */
+/** Computes the CRC-32 of zip and gzip. */
 export function crc32(bytes: Uint8Array): number {
   table ??= Int32Array.from({ length: 256 }, (_, byte) => {
     let crc = byte

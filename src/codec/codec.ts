@@ -1,56 +1,50 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { Arena } from '../kernels/arena.ts'
 
-/**
- * Turns blocks into fewer bytes and back. Pass codecs of your own as the option `codecs` of `open` and
- * `create`.
- */
+/** Compresses and decompresses blocks. Pass your own codecs as the option `codecs` of `open` and `create`. */
 export interface Codec {
-  /** The name files carry. */
+  /** Name that files store for the codec. */
   readonly name: string
   /**
-   * Decodes `bytes`, which must not be changed, into exactly `decodedBytes` bytes: another length is reported
-   * as a `CodecError`, and so is whatever this throws. It is Infinity where only decoding tells, as for
-   * Zarr arrays of strings.
+   * Decodes `bytes`, which must not be changed, to exactly `decodedBytes` bytes. Another length is reported
+   * as a `CodecError`, and so is any exception. `decodedBytes` is Infinity if the length is unknown before
+   * decoding, as for Zarr arrays of strings.
    */
   decode(bytes: Uint8Array, decodedBytes: number): Uint8Array | Promise<Uint8Array>
-  /**
-   * The bytes a block is stored as; left out by codecs that only read. The array belongs to the codec from
-   * then on.
-   */
+  /** Encodes a block. The codec owns the passed array from then on. Optional: read-only codecs omit it. */
   encode?(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
   /**
-   * Awaited when a file is created, or opened, with this as the codec of its writes: loads what `encode`
-   * needs, or says what is missing.
+   * Prepares for writing: loads what `encode` needs, or throws if something is missing. Awaited when a file
+   * is created, or opened, with this codec for its writes.
    */
   ready?(): unknown
   /**
-   * Awaited when `encode` has thrown, or made what does not decode to what it was given: lets go of what may
-   * be the cause, such as an instance.
+   * Discards state that may have caused a failure, such as an instance. Awaited after `encode` threw or
+   * returned bytes that do not decode to its input.
    */
   reset?(): unknown
 }
 
 /**
- * A codec that works in kernel memory, within a synchronous session: nothing is copied to JavaScript's memory
+ * A codec that works in kernel memory, within a synchronous session. Nothing is copied to JavaScript memory
  * and back.
  */
 export interface KernelCodec {
   readonly name: string
   /**
-   * Decodes `length` bytes in kernel memory into exactly `decodedBytes` bytes there and returns where.
-   * @throws CodecError when they are malformed or decode to another length
+   * Decodes `length` bytes in kernel memory to exactly `decodedBytes` bytes there, and returns their address.
+   * @throws CodecError if the bytes are malformed or decode to another length
    */
   decodeIn(arena: Arena, pointer: number, length: number, decodedBytes: number): number
 }
 
-/** What other threads make a codec of that does the same, as data; `id` tells it from all others here. */
+/** Data from which workers recreate a codec; `id` is unique in this thread. */
 export interface RemoteCodec {
   readonly id: number
   readonly spec: object
 }
 
-/** A codec of which workers have one that does the same. */
+/** A codec that workers may have an equivalent of. */
 export interface SharedCodec {
   readonly remote?: RemoteCodec | undefined
 }
@@ -58,8 +52,9 @@ export interface SharedCodec {
 export const inKernel = (codec: Codec | KernelCodec): codec is KernelCodec => 'decodeIn' in codec
 
 /**
- * @param decodedBytes Infinity where only decoding tells
- * @throws CodecError when the bytes do not decode, or to another length
+ * Decodes a block and checks its length.
+ * @param decodedBytes Infinity if the length is unknown before decoding
+ * @throws CodecError if the bytes cannot be decoded, or decode to another length
  */
 export async function decodeWith(codec: Codec, bytes: Uint8Array, decodedBytes: number): Promise<Uint8Array> {
   const decoded = await attempt(`${codec.name} block does not decode`, () => codec.decode(bytes, decodedBytes))
@@ -67,7 +62,7 @@ export async function decodeWith(codec: Codec, bytes: Uint8Array, decodedBytes: 
   return decoded
 }
 
-/** @throws CodecError when the codec fails */
+/** @throws CodecError if the codec fails */
 export async function attempt(failure: string, work: () => Uint8Array | Promise<Uint8Array>): Promise<Uint8Array> {
   let result: unknown
   try {
@@ -80,7 +75,7 @@ export async function attempt(failure: string, work: () => Uint8Array | Promise<
   throw new HyperslabError('CodecError', `${failure}: the codec returns no Uint8Array`, { actual: result })
 }
 
-/** The error for a block that decodes to the wrong number of bytes. */
+/** Returns the error for a block that decodes to the wrong number of bytes. */
 export function wrongLength(codec: string, actual: number, expected: number): HyperslabError {
   return new HyperslabError('CodecError', `${codec} block decodes to ${actual} bytes instead of ${expected}`, {
     actual,

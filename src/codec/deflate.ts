@@ -3,19 +3,19 @@ import { platformZlib } from './platform-zlib.ts'
 
 declare const CompressionStream: new (format: string) => object
 
-/** What is used of a `CompressionStream`, whose type needs the DOM library. */
+/** The used part of a `CompressionStream`, whose type needs the DOM library. */
 interface Deflating {
   readonly writable: { getWriter(): { write(bytes: Uint8Array): Promise<void>; close(): Promise<void> } }
   readonly readable: { getReader(): { read(): Promise<{ done: boolean; value?: Uint8Array }> } }
 }
 
-/** What the platform calls a format. */
+/** Names of the formats on the platform. */
 const STREAM_FORMATS = { gzip: 'gzip', zlib: 'deflate' }
 
 /**
- * Bytes as gzip, or as a zlib stream, by the platform's library: in threads of its own where it has some.
- * Where there are only streams, these choose the level.
- * @param level from 0, not compressed, to 9
+ * Encodes bytes as gzip or as a zlib stream by the platform's library, on threads of its own if it has any.
+ * Platforms with streams only choose the level themselves.
+ * @param level from 0, uncompressed, to 9
  */
 export function deflate(name: 'gzip' | 'zlib', bytes: Uint8Array, level: number): Promise<Uint8Array> {
   const zlib = platformZlib()
@@ -27,7 +27,7 @@ export function deflate(name: 'gzip' | 'zlib', bytes: Uint8Array, level: number)
 async function streamed(name: 'gzip' | 'zlib', bytes: Uint8Array): Promise<Uint8Array> {
   const { writable, readable } = new CompressionStream(STREAM_FORMATS[name]) as Deflating
   const writer = writable.getWriter()
-  // A failure is reported by the side that reads.
+  // The reading side reports failures.
   const written = writer.write(bytes).then(() => writer.close())
   written.catch(() => undefined)
   const reader = readable.getReader()

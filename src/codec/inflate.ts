@@ -8,7 +8,7 @@ import { platformZlib } from './platform-zlib.ts'
 
 declare const DecompressionStream: new (format: string) => object
 
-/** What is used of a `DecompressionStream`, whose type needs the DOM library. */
+/** The used part of a `DecompressionStream`, whose type needs the DOM library. */
 interface Inflating {
   readonly writable: { getWriter(): { write(bytes: Uint8Array): Promise<void>; close(): Promise<void> } }
   readonly readable: {
@@ -19,10 +19,13 @@ interface Inflating {
   }
 }
 
-/** What the platform calls a format. */
+/** Names of the formats on the platform. */
 const STREAM_FORMATS = { gzip: 'gzip', zlib: 'deflate' }
 
-/** Decodes gzip, or zlib streams, by the platform's library: in threads of its own where it has some. */
+/**
+ * Creates a step that decodes gzip or zlib streams by the platform's library, on threads of its own if it has
+ * any.
+ */
 export function inflateStep(name: 'gzip' | 'zlib'): Step {
   return {
     name,
@@ -38,7 +41,7 @@ export function inflateStep(name: 'gzip' | 'zlib'): Step {
   }
 }
 
-/** Above this number of bytes platforms have bounds of their own, and take no other. */
+/** Largest bound that platforms accept. Above it, their own bound applies. */
 const MOST_ROOM = 2 ** 31 - 1
 
 async function inflate(
@@ -64,7 +67,7 @@ async function streamed(
   const room = decodedBytes ?? mostBytes
   const { writable, readable } = new DecompressionStream(STREAM_FORMATS[name]) as Inflating
   const writer = writable.getWriter()
-  // A failure is reported by the side that reads.
+  // The reading side reports failures.
   const written = writer.write(bytes).then(() => writer.close())
   written.catch(() => undefined)
   const reader = readable.getReader()
@@ -84,13 +87,13 @@ async function streamed(
   return joinBytes(parts)
 }
 
-/** Decodes a zlib stream at once to exactly as many bytes as `into` has. */
+/** Decodes a zlib stream synchronously; it must fill `into` exactly. */
 type InflateSync = (bytes: Uint8Array, into: Uint8Array) => void
 
-/** Decodes a zlib stream at once to at most so many bytes. */
+/** Decodes a zlib stream synchronously to at most `mostBytes` bytes. */
 type Inflater = (bytes: Uint8Array, mostBytes: number) => Uint8Array
 
-/** The platform's where it decodes at once, else that of fflate. */
+/** Loads the platform's synchronous decoder, or fflate if there is none. */
 export async function loadInflateSync(): Promise<InflateSync> {
   const zlib = platformZlib()
   const decode =
@@ -107,13 +110,13 @@ export async function loadInflateSync(): Promise<InflateSync> {
   }
 }
 
-/** A buffer that is never full is the only one that is allocated. */
+/** Returns zlib options. A chunk size above the result's size makes zlib allocate a single buffer. */
 const roomFor = (bytes: number): object => ({ maxOutputLength: Math.max(bytes, 1), chunkSize: bytes + 64 })
 
 async function portable(): Promise<Inflater> {
   const { unzlibSync } = await import('fflate')
   return (bytes, mostBytes) => {
-    // It stops without a word where the room ends: then the checksum is that of other bytes.
+    // fflate silently stops at the end of the buffer; the checksum then differs.
     const result = unzlibSync(bytes, { out: new Uint8Array(mostBytes) })
     if (adler32(result) !== storedSum(bytes)) throw new Error('the checksum behind it is that of other bytes')
     return result

@@ -7,8 +7,9 @@ import { PREFIX_BYTES } from './lz4.ts'
 import { headerOf, prefixOf, type Segment } from './lz4-segments.ts'
 
 /**
- * Encodes `length` bytes in kernel memory as a block of codec lz4.
- * @throws CodecError for more than 2 113 929 216, the most a block can hold; OutOfMemoryError
+ * Encodes `length` bytes in kernel memory as a block of the codec lz4.
+ * @throws CodecError for more than 2 113 929 216 bytes, the limit of a block; OutOfMemoryError if kernel
+ *   memory is exhausted
  */
 export function encodeLz4(arena: Arena, pointer: number, length: number): Uint8Array {
   const block = room(arena, length)
@@ -17,8 +18,8 @@ export function encodeLz4(arena: Arena, pointer: number, length: number): Uint8A
 }
 
 /**
- * Lengths of segments that end with parts of a block, each of `least` bytes at least; what is left joins the
- * last one.
+ * Returns segment lengths of at least `least` bytes that end where parts of a block do. A shorter rest joins
+ * the last segment.
  */
 export function cutSegments(parts: Iterable<number>, least: number): number[] {
   const lengths: number[] = []
@@ -34,8 +35,8 @@ export function cutSegments(parts: Iterable<number>, least: number): number[] {
 }
 
 /**
- * Encodes segments, of `lengths` bytes from `pointer` on, as one block.
- * @throws as {@link encodeLz4}
+ * Encodes segments of `lengths` bytes, which begin at `pointer`, as one block.
+ * @throws the errors of {@link encodeLz4}
  */
 export function encodeSegments(
   arena: Arena,
@@ -60,18 +61,18 @@ export function encodeSegments(
   return { bytes, segments }
 }
 
-/** Where a segment starts in a block: in the middle of the literals of a sequence. */
+/** Start of a segment in a block, within the literals of a sequence. */
 interface SegmentStart {
   /** Position of that sequence in the block. */
   readonly sequence: number
-  /** Literals of it that belong to the segments before. */
+  /** Number of its literals that belong to earlier segments. */
   readonly before: number
 }
 
 /**
- * Encodes neighbouring segments, of `lengths` bytes from `src` on, as one raw LZ4 block in fresh arena
- * memory; no match reaches from one segment into another. The last literals are left to be written: they
- * start at the last of `starts`, one more than there are segments.
+ * Encodes neighbouring segments, of `lengths` bytes from `src` on, as one raw LZ4 block in new arena memory.
+ * No match crosses a segment boundary. The caller still has to write the last literals, which start at the
+ * last entry of `starts`, one more than there are segments.
  */
 function rawSegments(
   arena: Arena,
@@ -94,8 +95,9 @@ function rawSegments(
 }
 
 /**
- * Fresh arena memory for a block of any `bytes` bytes.
- * @throws CodecError for more than 2 113 929 216, the most a block can hold; OutOfMemoryError
+ * Allocates arena memory for the LZ4 block of any `bytes` bytes.
+ * @throws CodecError for more than 2 113 929 216 bytes, the limit of a block; OutOfMemoryError if kernel
+ *   memory is exhausted
  */
 function room(arena: Arena, bytes: number): number {
   const bound = bytes < 2 ** 32 ? compute(arena).lz4Bound(bytes) >>> 0 : 0

@@ -4,29 +4,28 @@ import { type Arena, withArena } from '../kernels/arena.ts'
 import { lz4Position, lz4Resume, lz4State } from '../kernels/lz4.ts'
 import { checkPrefix, PREFIX_BYTES } from './lz4.ts'
 
-/** How far back matches reach. */
+/** Largest distance of a match. */
 const WINDOW_BYTES = 65_535
-/** Decoded at a time, at least: what a step costs beside decoding must not count. */
+/** Least number of bytes decoded per step, so that the fixed cost of a step is negligible. */
 const STEP_BYTES = 256 * 1024
 
 /**
- * A block of the package's own LZ4 as far as it was needed: the bytes it is stored as, while there is more to
- * decode, and those decoded.
+ * A partially decoded block of the codec lz4: its decoded prefix and, until it is complete, its stored bytes.
  */
 export class Lz4PrefixDecoder {
   readonly #decodedBytes: number
   #stored: Uint8Array | undefined
   #position = { read: 0, written: 0 }
   /**
-   * One behind another, so that going on moves nothing. The last is what a step had to decode beyond what was
-   * asked for: with the next step it becomes part of its piece, and so what is asked for step by step is
-   * never in two.
+   * Append-only pieces, so that continuing copies little. The last piece contains the bytes that the previous
+   * step decoded beyond its request. The next step merges them into its own piece, so that bytes requested
+   * step by step stay in one piece.
    */
   readonly #pieces: Uint8Array[] = [new Uint8Array(0)]
 
   /**
-   * @param stored must not be changed from then on
-   * @throws CodecError when there is not even a size prefix
+   * @param stored must not be changed afterwards
+   * @throws CodecError if the block is too short for its size prefix
    */
   constructor(stored: Uint8Array, decodedBytes: number) {
     checkPrefix(stored.length)
@@ -34,15 +33,16 @@ export class Lz4PrefixDecoder {
     this.#decodedBytes = decodedBytes
   }
 
-  /** Bytes held, stored and decoded. */
+  /** Bytes in memory: stored and decoded. */
   get byteLength(): number {
     return (this.#stored?.buffer.byteLength ?? 0) + this.#position.written
   }
 
   /**
-   * Decodes on until the first `bytes` bytes are there; with all of them the block is checked to its end.
-   * @throws CodecError when it is malformed or has another size; OutOfMemoryError. What was decoded before
-   *   stays
+   * Decodes until the first `bytes` bytes are available. Once all are decoded, the block is checked to its
+   * end. After an error, the bytes decoded before remain available.
+   * @throws CodecError if the block is malformed or has another size; OutOfMemoryError if kernel memory is
+   *   exhausted
    */
   decode(bytes: number): void {
     const { written } = this.#position
@@ -52,7 +52,7 @@ export class Lz4PrefixDecoder {
     if (wanted === this.#decodedBytes) this.#stored = undefined
   }
 
-  /** Bytes that were decoded, to be looked at only. */
+  /** Returns decoded bytes, which must not be changed. */
   bytes(offset: number, length: number): Uint8Array {
     const found: Uint8Array[] = []
     let start = offset
@@ -77,7 +77,8 @@ export class Lz4PrefixDecoder {
       arena.bytes(source + start, stop - start).set(stored.subarray(start, stop))
       return lz4Resume(arena, source + PREFIX_BYTES, stop - PREFIX_BYTES, target, this.#decodedBytes, state, wanted)
     }
-    // What decodes to so many bytes is hardly longer, unless a run of literals goes far beyond them.
+    // The stored bytes are hardly longer than the decoded ones, unless a run of literals extends far beyond
+    // them.
     const more = wanted - written
     const guess = start + more + (more >> 7) + 64
     let end: number

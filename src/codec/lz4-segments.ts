@@ -2,36 +2,36 @@ import { joinBytes } from '../core/bytes.ts'
 import { PREFIX_BYTES } from './lz4.ts'
 
 /*
- * A block of segments is an LZ4 block as any other. No match reaches from one segment into another; a
- * boundary lies within the literals of a sequence, the last ones of one segment and the first ones of the
- * next. So each has one piece of the block to itself,
+ * A block of segments is an ordinary LZ4 block. No match crosses a segment boundary. A boundary lies within
+ * the literals of a sequence: the last ones of one segment and the first ones of the next. Each segment
+ * therefore occupies one range of the block:
  *
  *     ... | token, length | tail of segment 0 : head of segment 1 | offset, length | token ... | token, length | tail of 1 : head of 2 | ...
  *                                             `---------- what segment 1 is stored as ----------------------------------´
  *
- * and with a token for its head alone in front, and one for its tail alone in the place of the last, this is
- * a block of its own. Of a segment that is one run of literals all is head; its literals may share their
+ * With a token for its head in front, and a token for its tail in place of the last one, this range is a
+ * block of its own. A segment that is one run of literals consists of head only; its literals may share their
  * sequence with several segments.
  */
 
-/** A part of a block that can be decoded by itself. */
+/** A part of a block that decodes by itself. */
 export interface Segment {
-  /** Bytes of it as stored, and decoded. */
+  /** Its stored bytes, and its decoded bytes. */
   readonly compressedBytes: number
   readonly uncompressedBytes: number
-  /** CRC-32C of the former. */
+  /** CRC-32C of the stored bytes. */
   readonly crc: number
-  /** Literals it begins with. */
+  /** Number of literals at its start. */
   readonly head: number
-  /** What the token of those says of the match behind them, 0 to 15. */
+  /** Match length field, 0 to 15, in the token of those literals. */
   readonly match: number
-  /** Literals it ends with; 0 where all are its head. */
+  /** Number of literals at its end; 0 if all its literals are the head. */
   readonly tail: number
 }
 
 /**
- * Bytes of token and length in front of the literals in which the segments of a block begin, and of those
- * with which it ends: what belongs to no segment. Between two of one run of literals there are none.
+ * Returns the bytes of token and length between segments, and at both ends of the block; they belong to no
+ * segment. Segments within one run of literals have none between them.
  */
 export function jointsOf(count: number, segment: (number: number) => Pick<Segment, 'head' | 'tail'>): Float64Array {
   const joints = new Float64Array(count + 1)
@@ -46,7 +46,7 @@ export function jointsOf(count: number, segment: (number: number) => Pick<Segmen
 }
 
 /**
- * The block that a segment is by itself.
+ * Returns a segment as a block of its own.
  * @param joint bytes in front of its tail that belong to no segment
  */
 export function standalone({ uncompressedBytes, head, match, tail }: Segment, stored: Uint8Array, joint: number): Uint8Array {
@@ -55,10 +55,10 @@ export function standalone({ uncompressedBytes, head, match, tail }: Segment, st
   return joinBytes([prefixOf(uncompressedBytes), headerOf(head, match), ...body])
 }
 
-/** Bytes of a token and the length of literals behind it. */
+/** Returns the bytes of a token and of the length of the literals behind it. */
 const headerBytes = (literals: number): number => (literals < 15 ? 1 : 2 + Math.floor((literals - 15) / 255))
 
-/** Token and length of literals in front of a match of which the token says `match`. */
+/** Returns the token and the length of literals in front of a match whose length field is `match`. */
 export function headerOf(literals: number, match: number): Uint8Array {
   const header = new Uint8Array(headerBytes(literals)).fill(255)
   header[0] = 16 * Math.min(literals, 15) + match

@@ -3,18 +3,18 @@ import type { Arena } from '../kernels/arena.ts'
 import { lz4Decode } from '../kernels/lz4.ts'
 import type { KernelCodec } from './codec.ts'
 
-/** Bytes in front of the LZ4 block: the decoded size as u32, little-endian. */
+/** Size of the prefix of an LZ4 block: the decoded size as u32, little-endian. */
 export const PREFIX_BYTES = 4
 
-/** @throws CodecError */
+/** @throws CodecError if the block is too short for its size prefix */
 export function checkPrefix(length: number): void {
   if (length >= PREFIX_BYTES) return
   throw new HyperslabError('CodecError', `an lz4 block of ${length} bytes has no room for its size prefix`, { actual: length })
 }
 
 /**
- * One raw LZ4 block behind its decoded size. The size is written for other readers; here the file's own block
- * table decides, so that a wrong prefix can neither cost memory nor hide a short block.
+ * One raw LZ4 block behind its decoded size, which is written for other readers. This decoder uses the size
+ * in the file's block table. A wrong prefix can therefore neither cost memory nor hide a short block.
  */
 export const lz4: KernelCodec = {
   name: 'lz4',
@@ -23,8 +23,8 @@ export const lz4: KernelCodec = {
 }
 
 /**
- * Decodes a block that is in kernel memory already.
- * @throws CodecError when it is malformed or decodes to another length
+ * Decodes a block in kernel memory.
+ * @throws CodecError if it is malformed or decodes to another length
  */
 function decodeAt(arena: Arena, pointer: number, length: number, decodedBytes: number): number {
   checkPrefix(length)

@@ -1,6 +1,6 @@
 import { type KernelCodec, wrongLength } from './codec.ts'
 
-/** Blocks as they are. */
+/** Codec of uncompressed blocks. */
 export const none: KernelCodec = {
   name: 'none',
 

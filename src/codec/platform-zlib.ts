@@ -1,11 +1,11 @@
-/** What is used of `node:zlib`, which Node, Deno, Bun and, on demand, workerd have. */
+/** The used part of `node:zlib`, which Node, Deno, Bun and, optionally, workerd provide. */
 export interface PlatformZlib {
   readonly inflateSync: InflateNow
   readonly inflate: Inflate
   readonly gunzip: Inflate
   readonly deflate: Inflate
   readonly gzip: Inflate
-  // Node from 22.15, Deno, Bun.
+  // Available in Node 22.15 and newer, Deno and Bun.
   readonly zstdDecompressSync?: InflateNow
   readonly zstdDecompress?: Inflate
   readonly zstdCompress?: Compress
@@ -21,7 +21,8 @@ type Compress = (bytes: Uint8Array, options: Options & { pledgedSrcSize: number;
 declare const process: { getBuiltinModule?(name: string): unknown } | undefined
 
 /**
- * Found at run time, so that bundlers for browsers never see an import of it; undefined where there is none.
+ * Returns the platform's zlib, if there is one. Looked up at run time, so that bundlers for browsers never
+ * see an import.
  */
 export function platformZlib(): PlatformZlib | undefined {
   const found = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('node:zlib')

@@ -4,20 +4,20 @@ import { type Codec, inKernel, type KernelCodec } from './codec.ts'
 import { lz4 } from './lz4.ts'
 import { none } from './none.ts'
 
-/** A codec that can write. */
+/** A codec that can encode. */
 export type Encoder = KernelCodec | (Codec & Required<Pick<Codec, 'encode'>>)
 
-/** Codecs by the names that blocks have them under. */
+/** Codecs by the names that blocks refer to. */
 export type CodecSet = Pick<Codecs, 'find' | 'isUsers'>
 
-/** The codecs of one file: those of this package and those its user passes, which come first. */
+/** The codecs of one file: the built-in ones and those of the user, which take precedence. */
 export class Codecs {
   readonly #known: ReadonlyMap<string, Codec | KernelCodec>
   readonly #users: ReadonlyMap<string, Codec>
 
   /**
-   * @param level of the package's own zstd
-   * @throws InvalidArgumentError for what is no codec, two of one name
+   * @param level of the built-in zstd
+   * @throws InvalidArgumentError for an invalid codec, or two codecs of one name
    */
   constructor(own: readonly Codec[] = [], level?: number) {
     this.#users = codecsByName(own)
@@ -29,12 +29,12 @@ export class Codecs {
     ])
   }
 
-  /** Whether a codec is one of the user's. */
+  /** Whether the codec of a name was passed by the user. */
   isUsers(name: string): boolean {
     return this.#users.has(name)
   }
 
-  /** @throws CodecError naming the codec when there is none of that name */
+  /** @throws CodecError if there is no codec of that name */
   find(name: string): Codec | KernelCodec {
     const codec = this.#known.get(name)
     if (codec !== undefined) return codec
@@ -43,7 +43,7 @@ export class Codecs {
     throw new HyperslabError('CodecError', text, { actual: name, expected: known })
   }
 
-  /** @throws CodecError when there is none of that name, or it only reads */
+  /** @throws CodecError if there is no codec of that name, or if it is read-only */
   encoder(name: string): Encoder {
     const codec = this.find(name)
     if (canEncode(codec)) return codec
@@ -57,8 +57,8 @@ export class Codecs {
 const canEncode = (codec: Codec | KernelCodec): codec is Encoder => inKernel(codec) || codec.encode !== undefined
 
 /**
- * The codecs that a user passes. None is named `none`, which is how files say that a block has no codec.
- * @throws InvalidArgumentError for what is no codec, two of one name
+ * Indexes a user's codecs by name. The name `none` is reserved: files use it for uncompressed blocks.
+ * @throws InvalidArgumentError for an invalid codec, or two codecs of one name
  */
 export function codecsByName(own: readonly Codec[]): ReadonlyMap<string, Codec> {
   const codecs = new Map<string, Codec>()
@@ -76,7 +76,8 @@ export function codecsByName(own: readonly Codec[]): ReadonlyMap<string, Codec> 
 }
 
 /**
- * Zstandard, loaded with the first block of it, or when a file is to be written with it.
+ * Creates the Zstandard codec, which is loaded with the first block, or when a file is opened for writing
+ * with it.
  * @param level see `zstdEncoder`, which checks it
  */
 export function zstdOnDemand(level: number | undefined): Required<Omit<Codec, 'reset'>> {
@@ -89,5 +90,5 @@ export function zstdOnDemand(level: number | undefined): Required<Omit<Codec, 'r
   }
 }
 
-// Who writes Zstandard later finds its kernel compiled.
+// In runtimes that compile only while loading, this compiles the encoder's kernel in time.
 if (compilesOnlyWhileLoading()) import('./zstd-encode.ts').catch(() => {})

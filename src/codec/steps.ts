@@ -9,10 +9,10 @@ import { PREFIX_BYTES } from './lz4.ts'
 import { platformZlib } from './platform-zlib.ts'
 import type { DecoderMaker } from './stream-decoder.ts'
 
-/** To how many times its bytes an LZ4 block can decode at most. */
+/** Largest ratio of decoded to stored bytes of an LZ4 block. */
 const LZ4_RATIO = 256
 
-/** An LZ4 block behind its decoded size, as numcodecs writes it. */
+/** Step that decodes an LZ4 block behind its decoded size, as numcodecs writes it. */
 export const lz4Step: Step = {
   name: 'lz4',
   decodeIn(arena, pointer, length, decodedBytes, mostBytes) {
@@ -27,8 +27,9 @@ export const lz4Step: Step = {
 }
 
 /**
- * Zstandard frames: in threads of the platform's own where it has them, else in this one.
- * @param isSized whether it is known what they decode to
+ * Creates a step that decodes Zstandard frames: on threads of the platform if it has them, else on this
+ * thread.
+ * @param isSized whether the decoded size is known
  */
 export function zstdStep(isSized: boolean): Step {
   const load = () => import('./zstd.ts')
@@ -49,10 +50,10 @@ export function zstdStep(isSized: boolean): Step {
   }
 }
 
-/** Where a checksum of 4 bytes is. */
+/** Position of a 4-byte checksum. */
 type ChecksumPlace = 'start' | 'end'
 
-/** What checksums there are, of bytes in kernel memory. */
+/** Checksum functions over bytes in kernel memory. */
 const CHECKSUMS = {
   crc32c,
   crc32: (arena: Arena, pointer: number, bytes: number) => crc32(arena.bytes(pointer, bytes)),
@@ -62,7 +63,7 @@ const CHECKSUMS = {
 
 export type ChecksumName = keyof typeof CHECKSUMS
 
-/** Bytes with a checksum of 4 bytes, little-endian, before or behind them. */
+/** Creates a step that checks and removes a little-endian 4-byte checksum before or behind the bytes. */
 export function checksumStep(name: ChecksumName, place: ChecksumPlace): Step {
   return {
     name,

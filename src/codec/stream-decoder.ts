@@ -1,12 +1,12 @@
 import type { Arena } from '../kernels/arena.ts'
 
-/** Decodes a stream in kernel memory to exactly so many bytes; it does not grow the memory. */
+/** Decodes a stream in kernel memory to exactly `dstBytes` bytes, without growing the memory. */
 export type StreamDecoder = (src: number, srcBytes: number, dst: number, dstBytes: number) => void
 
-/** Makes the decoder of a session, with what it needs of kernel memory. */
+/** Creates the decoder of a session and allocates the kernel memory it needs. */
 export type DecoderMaker = (arena: Arena) => StreamDecoder
 
-/** The decoder of what decodes outside of kernel memory. */
+/** Wraps a decoder that works outside kernel memory. */
 export const outside =
   (decode: (bytes: Uint8Array, into: Uint8Array) => void): DecoderMaker =>
   (arena) =>

@@ -4,7 +4,7 @@ import { embedded, instantiate } from '../kernels/module.ts'
 import { platformZlib } from './platform-zlib.ts'
 import { ZSTD_ENCODE_BYTES, ZSTD_ENCODE_TEXT } from './zstd-encode.generated.ts'
 
-/** What the module exports: `assembly/zstd-encode/`. Numbers are byte addresses and lengths. */
+/** Exports of the module `assembly/zstd-encode/`. Numbers are byte addresses and lengths. */
 interface EncodeKernels {
   zstdEncode(src: number, srcBytes: number, dst: number, work: number): number
   readonly zstdWorkBytes: { readonly value: number }
@@ -12,20 +12,23 @@ interface EncodeKernels {
 
 const DEFAULT_LEVEL = 3
 const MAX_LEVEL = 22
-/** What a block of a frame has at most. */
+/** Largest content of a block in a frame. */
 const BLOCK_BYTES = 128 * 1024
 const BLOCK_HEADER_BYTES = 3
-/** The header, and how much longer a block may be until it is seen that it does not compress. */
+/**
+ * Room for the header, and for the bytes by which a block may grow before it turns out to be incompressible.
+ */
 const SPARE_BYTES = 2048
 
 const embeddedEncode = embedded(ZSTD_ENCODE_TEXT, ZSTD_ENCODE_BYTES)
-/** By the kernels over whose memory they work. */
+/** Encoder instances by the kernels whose memory they use. */
 const instances = new WeakMap<object, EncodeKernels>()
 
 /**
- * What encodes one frame that says its size: the platform's library in threads of its own, where it has one,
- * else the kernel, in this thread, which has one way to do it, about that of level 1.
- * @throws InvalidArgumentError for a level other than 1 to 22; UnsupportedError where there is neither
+ * Returns a function that encodes one frame with a declared size. It uses the platform's library, on threads
+ * of its own, if there is one. Otherwise it uses the kernel on this thread, which ignores the level and
+ * compresses about like level 1.
+ * @throws InvalidArgumentError for a level other than 1 to 22; UnsupportedError if neither is available
  */
 export function zstdEncoder(level: number = DEFAULT_LEVEL): (bytes: Uint8Array) => Uint8Array | Promise<Uint8Array> {
   if (!Number.isInteger(level) || level < 1 || level > MAX_LEVEL) {
@@ -43,7 +46,7 @@ export function zstdEncoder(level: number = DEFAULT_LEVEL): (bytes: Uint8Array) 
   return encodeFrame
 }
 
-/** The platform's encoder: Node from 22.15, Deno, Bun. */
+/** Returns the platform's encoder; available in Node 22.15 and newer, Deno and Bun. */
 export function nativeEncoder(): ((bytes: Uint8Array, level: number) => Promise<Uint8Array>) | undefined {
   const zlib = platformZlib()
   if (zlib?.zstdCompress === undefined) return undefined
@@ -63,7 +66,8 @@ export function nativeEncoder(): ((bytes: Uint8Array, level: number) => Promise<
 
 /**
  * Encodes a frame by the kernel.
- * @throws OutOfMemoryError when 4 GiB do not hold the bytes twice; UnsupportedError where it is not compiled
+ * @throws OutOfMemoryError if the bytes do not fit twice into 4 GiB; UnsupportedError if the kernel cannot
+ *   be compiled
  */
 export const encodeFrame = (bytes: Uint8Array): Uint8Array =>
   withArena((arena) => {
@@ -87,5 +91,5 @@ function encodeKernels({ kernels }: Arena): EncodeKernels {
   return encode
 }
 
-/** The module that initKernels was given has them all. */
+/** Whether the kernels are the complete module passed to initKernels, which includes the encoder. */
 const isWhole = (kernels: object): kernels is EncodeKernels => 'zstdEncode' in kernels

@@ -9,25 +9,25 @@ import { wrongLength } from './codec.ts'
 // that is repeated.
 
 const MAGIC = 0xfd2fb528
-/** `184D2A50` to `184D2A5F`; behind them u32 the bytes to skip. */
+/** Magic numbers `184D2A50` to `184D2A5F`, followed by a u32 of the bytes to skip. */
 const SKIPPABLE = 0x184d2a5
 const RLE = 1
 const RESERVED = 3
-/** What a block decodes to at most. */
+/** Largest content of a block. */
 const BLOCK_BYTES = 128 * 1024
 
-/** One frame, taken apart. */
+/** A parsed frame. */
 export interface Frame {
-  /** What it says to decode to, if it does. */
+  /** Declared content size, if there is one. */
   readonly contentBytes: number | undefined
   readonly blocks: Uint8Array
-  /** Where in `blocks` the last one starts. */
+  /** Position of the last block in `blocks`. */
   readonly last: number
-  /** 4 bytes, or none. */
+  /** 4 bytes, or empty. */
   readonly checksum: Uint8Array
 }
 
-/** A frame of several, and which of the decoded bytes are its. */
+/** One of several frames, with its range of the decoded bytes. */
 interface FramePart {
   readonly frame: Frame
   readonly start: number
@@ -46,7 +46,7 @@ const MOST_SILENT_FRAMES = 1024
 /**
  * Returns the frames that decode to `decodedBytes` bytes.
  * @param measure called for frames without a declared size, except the last one
- * @throws CodecError when a frame is incomplete, needs a dictionary, or when the frames declare another
+ * @throws CodecError if a frame is incomplete or needs a dictionary, or if the frames declare another
  *   number of bytes
  */
 export function framePartsOf(bytes: Uint8Array, decodedBytes: number, measure: FrameMeasure): readonly FramePart[] {
@@ -61,7 +61,7 @@ export function framePartsOf(bytes: Uint8Array, decodedBytes: number, measure: F
 /**
  * Returns the decoded size of each frame: the declared size, or the measured one if none is declared. The
  * last frame without a declared size gets the remaining bytes.
- * @throws CodecError when the sum is not `decodedBytes`, so that no frame gets more room than the block has
+ * @throws CodecError if the sum is not `decodedBytes`, so that no frame gets more room than the block has
  */
 function sizesOf(frames: readonly Frame[], decodedBytes: number, measure: FrameMeasure): number[] {
   const known = frames.reduce((sum, { contentBytes = 0 }) => sum + contentBytes, 0)
@@ -78,7 +78,7 @@ function sizesOf(frames: readonly Frame[], decodedBytes: number, measure: FrameM
   })
 }
 
-/** @throws CodecError where the bytes are no complete frames, or need a dictionary */
+/** @throws CodecError if a frame is incomplete, or needs a dictionary */
 export function framesOf(bytes: Uint8Array): Frame[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   const frames: Frame[] = []
@@ -131,13 +131,13 @@ function blocksAt(view: DataView, start: number): { count: number; last: number;
   }
 }
 
-/** To how many bytes a frame can decode at most, whatever it says. */
+/** Returns the largest number of bytes that a frame can decode to, whatever it declares. */
 export const mostContent = ({ blocks }: Frame): number =>
   BLOCK_BYTES * blocksAt(new DataView(blocks.buffer, blocks.byteOffset, blocks.length), 0).count
 
 /**
- * The frame with a header of ours: it says the size, and asks of a decoder no memory beside the output,
- * whatever the old one asked for.
+ * Returns the frame with a header of this package, which declares the size. A decoder then needs no memory
+ * beside the output, whatever the original header required.
  */
 export function frameOf({ blocks, checksum }: Frame, contentBytes: number): Uint8Array {
   const out = new Uint8Array(9 + blocks.length + checksum.length)
@@ -166,7 +166,7 @@ export function unsizedFrameOf({ blocks, checksum }: Frame, mostBytes: number): 
   return out
 }
 
-/** The blocks of a frame that goes on with a last block of `bytes`, uncompressed. */
+/** Returns a frame's blocks, continued by a last, uncompressed block of `bytes`. */
 export function continued({ blocks, last }: Frame, bytes: Uint8Array): Frame {
   const out = new Uint8Array(blocks.length + 3 + bytes.length)
   out.set(blocks)

@@ -4,13 +4,13 @@ import type { DecoderMaker, StreamDecoder } from './stream-decoder.ts'
 import { type Frame, type FrameMeasure, framePartsOf, malformed } from './zstd-frames.ts'
 import { ZSTD_BYTES, ZSTD_TEXT } from './zstd-wasm.generated.ts'
 
-/** What the module exports: `assembly/zstd/`. Numbers are byte addresses and lengths. */
+/** Exports of the module `assembly/zstd/`. Numbers are byte addresses and lengths. */
 interface ZstdKernels {
   zstdDecode(src: number, srcBytes: number, dst: number, dstBytes: number, literals: number): number
   zstdDecodeUpTo(src: number, srcBytes: number, dst: number, mostBytes: number, literals: number): number
 }
 
-/** Why a frame does not decode, by the module's error codes -1, -2, ... (assembly/zstd/layout.ts). */
+/** Reasons by the module's error codes -1, -2, ... (assembly/zstd/layout.ts). */
 const REASONS = [
   'it ends in the middle of a block',
   'a block is of an unknown type',
@@ -24,15 +24,15 @@ const REASONS = [
   'there is more input after the last block',
 ]
 
-/** What a block has of literals at most, and how far behind them a damaged one is read. */
+/** Largest size of a block's literals, plus the distance that a damaged block reads beyond them. */
 const LITERALS_BYTES = (128 + 64) * 1024
 
 const embeddedZstd = embedded(ZSTD_TEXT, ZSTD_BYTES)
 let compiles: boolean | undefined
-/** By the kernels over whose memory they work. */
+/** Decoder instances by the kernels whose memory they use. */
 const instances = new WeakMap<object, ZstdKernels>()
 
-/** Whether this platform compiles the module now; edge workers and some security policies do not. */
+/** Whether this platform can compile the module now; edge workers and some security policies forbid it. */
 export function hasZstdKernels(): boolean {
   if (compiles === undefined)
     try {
@@ -45,8 +45,8 @@ export function hasZstdKernels(): boolean {
 }
 
 /**
- * The decoder of frames in kernel memory, one behind the other; checksums are not looked at.
- * @throws CodecError when a frame is malformed or has another size
+ * Decodes consecutive frames in kernel memory; checksums are ignored.
+ * @throws CodecError if a frame is malformed or has another size
  */
 export const zstdStreams: DecoderMaker = (arena) => {
   const decode = blocksDecoder(arena)
@@ -58,8 +58,8 @@ export const zstdStreams: DecoderMaker = (arena) => {
 }
 
 /**
- * Decodes a frame to exactly so many bytes.
- * @throws CodecError as {@link zstdStreams}; OutOfMemoryError when 4 GiB do not hold it, encoded and decoded
+ * Decodes a frame to exactly `contentBytes` bytes.
+ * @throws CodecError as {@link zstdStreams}; OutOfMemoryError if 4 GiB cannot hold it, encoded and decoded
  */
 export const decodeFrame = ({ blocks }: Frame, contentBytes: number): Uint8Array =>
   withArena((arena) => {

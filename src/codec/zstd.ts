@@ -16,10 +16,10 @@ import {
 } from './zstd-frames.ts'
 
 /**
- * Decodes Zstandard frames, one behind the other, by the platform's library where it has one. Where not, a
- * module of this package decodes, or fzstd where WebAssembly cannot be compiled; each is loaded when it is
- * first needed.
- * @throws CodecError, or what the decoder throws, when they are malformed or decode to another length
+ * Decodes one or several Zstandard frames by the platform's library if there is one. Otherwise it uses a
+ * WebAssembly module of this package, or fzstd if WebAssembly cannot be compiled. Each decoder is loaded on
+ * first use.
+ * @throws CodecError, or any error of the decoder, if the frames are malformed or decode to another length
  */
 export async function decode(bytes: Uint8Array, decodedBytes: number): Promise<Uint8Array> {
   const decodeFrame = await frameDecoder()
@@ -67,8 +67,8 @@ type FrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array | Promise
 type SyncFrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array
 
 /**
- * Decodes frames in this thread, without waiting: by the platform's library where it has one, else by what
- * {@link decode} decodes with.
+ * Loads a decoder that works synchronously on this thread: the platform's library if there is one, else one
+ * of those that {@link decode} uses.
  */
 export async function loadZstdStreams(): Promise<DecoderMaker> {
   const native = platformZlib()?.zstdDecompressSync
@@ -91,8 +91,8 @@ const outsideOf = (decodeFrame: SyncFrameDecoder, measure: FrameMeasure): Decode
   })
 
 /**
- * Decodes frames of which nobody knows what they decode to, but those that say it themselves.
- * @throws CodecError when that is more than `mostBytes`
+ * Decodes frames whose total size is unknown; single frames may declare theirs.
+ * @throws CodecError if they decode to more than `mostBytes` bytes, or are malformed
  */
 export async function decodeUnsized(bytes: Uint8Array, mostBytes: number): Promise<Uint8Array> {
   const frames = framesOf(bytes)
@@ -124,7 +124,7 @@ async function portable(): Promise<SyncFrameDecoder> {
   return hasZstdKernels() ? decodeFrame : interpreted()
 }
 
-/** fzstd, which does not tell how many bytes it has written, and drops those that go beyond the output. */
+/** Loads fzstd, which neither returns the number of decoded bytes nor keeps those beyond the output. */
 async function interpreted(): Promise<SyncFrameDecoder> {
   const decodeUpTo = await interpretedUpTo()
   return (frame, contentBytes) => {
@@ -146,8 +146,8 @@ async function interpretedUpTo(): Promise<(frame: Frame, mostBytes: number) => U
     const mark = Uint8Array.from({ length: 8 }, () => 1 + Math.random() * 255)
     let out: Uint8Array
     try {
-      // Given no output it allocates what the frame says. Given one, it compares that with a number, as text,
-      // for longer than it decodes.
+      // Without an output buffer, fzstd allocates the declared size. With one, it compares the buffer with a
+      // number, as text, which takes longer than decoding.
       out = decompress(frameOf(continued(frame, mark), mostBytes + mark.length))
     } catch (cause) {
       if (!(cause instanceof RangeError)) throw cause
@@ -159,11 +159,11 @@ async function interpretedUpTo(): Promise<(frame: Frame, mostBytes: number) => U
   }
 }
 
-/** Decodes in threads of the platform's own; a frame that has another size than it says does not decode. */
+/** Returns a decoder on threads of the platform; a frame whose declared size is wrong fails to decode. */
 function nativeDecoder(): FrameDecoder | undefined {
   const zlib = platformZlib()
   if (zlib?.zstdDecompress === undefined) return undefined
-  // A chunk that is never full is the only one that is allocated.
+  // A chunk size above the result's size makes zlib allocate a single buffer.
   return (frame, contentBytes) =>
     new Promise((resolve, reject) =>
       zlib.zstdDecompress!(
