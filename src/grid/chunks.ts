@@ -2,13 +2,16 @@ import { HyperslabError } from '../core/errors.ts'
 import { checkShape, coordsAt, eachIndex, showShape, sizeOf } from '../core/shape.ts'
 import type { Box } from './range.ts'
 
-/** One axis cut into chunks: regular ones, or {@link IrregularChunks}. An axis of length 0 has none. */
+/**
+ * An axis divided into chunks: {@link RegularChunks} or {@link IrregularChunks}. An axis of length 0 has no
+ * chunks.
+ */
 export interface AxisChunks {
-  /** Nominal length of a chunk, which none exceeds. */
+  /** Nominal length of a chunk, which is the maximum. */
   readonly chunkLength: number
   /** Length of the axis. */
   readonly length: number
-  /** Positions that the first of regular chunks lacks; 0 for irregular ones. */
+  /** Positions by which the first regular chunk is shortened; 0 for irregular chunks. */
   readonly offset: number
   /** Number of chunks. */
   readonly count: number
@@ -16,18 +19,18 @@ export interface AxisChunks {
   start(k: number): number
   /** One past the last position of chunk `k`. */
   stop(k: number): number
-  /** Length of chunk `k` as it is stored: some formats store more of a chunk than there is of the axis. */
+  /** Returns the stored length of chunk `k`. Some formats store full chunks beyond the end of the axis. */
   storedLength(k: number): number
-  /** The chunk that holds `position`. */
+  /** Returns the chunk that contains `position`. */
   find(position: number): number
-  /** Runs of whole neighbours, as long as fits in `maxLength`; a chunk that is longer stays alone. */
+  /** Merges neighbouring chunks into runs of at most `maxLength` positions; a longer chunk stays alone. */
   coarsen(maxLength: number): AxisChunks
 }
 
 /**
- * One axis cut into chunks of `chunkLength`. The first chunk is shortened by `offset`, the last one ends with
- * the axis: chunk k covers `[k * chunkLength - offset, (k + 1) * chunkLength - offset)`, clipped. An axis of
- * length 0 has no chunks.
+ * An axis divided into chunks of `chunkLength`. The first chunk is shortened by `offset`, and the last one
+ * ends with the axis. Chunk k covers `[k * chunkLength - offset, (k + 1) * chunkLength - offset)`, clipped.
+ * An axis of length 0 has no chunks.
  */
 export class RegularChunks implements AxisChunks {
   readonly chunkLength: number
@@ -36,6 +39,7 @@ export class RegularChunks implements AxisChunks {
   readonly count: number
 
   /**
+   * Divides an axis.
    * @throws InvalidArgumentError unless chunkLength >= 1, length >= 0 and 0 <= offset < chunkLength, all
    *   integers
    */
@@ -86,7 +90,7 @@ export class RegularChunks implements AxisChunks {
   }
 }
 
-/** The chunks of an array: the product of its axes' chunks, numbered in C order. */
+/** Chunks of an array: the product of the chunks of its axes, numbered in C order. */
 export class ChunkGrid {
   /** The chunks of each axis. */
   readonly axes: readonly AxisChunks[]
@@ -96,7 +100,7 @@ export class ChunkGrid {
   readonly counts: readonly number[]
   /** Number of chunks. */
   readonly count: number
-  /** Nominal shape of a chunk; those at the borders may be smaller. */
+  /** Nominal shape of a chunk; chunks at the ends of an axis may be smaller. */
   readonly chunkShape: readonly number[]
 
   constructor(axes: readonly AxisChunks[]) {
@@ -108,8 +112,8 @@ export class ChunkGrid {
   }
 
   /**
-   * A grid of equal chunks.
-   * @throws InvalidArgumentError when the two differ in rank or a chunk length is below 1
+   * Creates a grid of equal chunks.
+   * @throws InvalidArgumentError if the shapes differ in rank or a chunk length is below 1
    */
   static regular(shape: readonly number[], chunkShape: readonly number[]): ChunkGrid {
     checkShape(shape, 'shape')
@@ -124,7 +128,7 @@ export class ChunkGrid {
     return new ChunkGrid(shape.map((length, axis) => new RegularChunks(chunkShape[axis]!, length)))
   }
 
-  /** A grid for an unchunked array: whole trailing axes, about `targetBytes` a chunk. */
+  /** Creates a grid for an unchunked array: whole trailing axes, about `targetBytes` per chunk. */
   static estimate(shape: readonly number[], elementBytes: number, targetBytes = DEFAULT_CHUNK_BYTES): ChunkGrid {
     let room = Math.max(1, Math.floor(targetBytes / elementBytes))
     const chunkShape = [...shape]
@@ -137,9 +141,8 @@ export class ChunkGrid {
   }
 
   /**
-   * A grid whose chunks are runs of whole chunks of this one, neighbours in C order, as large as fits in
-   * `maxElements`: what to read at once to go through an array in few reads. Where one chunk is larger than
-   * that, the grid itself.
+   * Merges chunks that are neighbours in C order into runs of at most `maxElements` elements. Reading run by
+   * run processes an array in few reads. Returns this grid if one chunk is larger than that.
    */
   coarsen(maxElements: number): ChunkGrid {
     const axes = [...this.axes]
@@ -155,26 +158,26 @@ export class ChunkGrid {
     return new ChunkGrid(axes)
   }
 
-  /** Position of a chunk in C order. */
+  /** Returns the number of a chunk in C order. */
   number(index: readonly number[]): number {
     let number = 0
     for (let axis = 0; axis < index.length; axis++) number = number * this.counts[axis]! + index[axis]!
     return number
   }
 
-  /** The chunk at a position in C order. */
+  /** Returns the coordinates of the chunk with a number in C order. */
   index(number: number): number[] {
     return coordsAt(number, this.counts)
   }
 
-  /** The chunk that holds the element at `index`. */
+  /** Returns the coordinates of the chunk that contains the element at `index`. */
   find(index: readonly number[]): number[] {
     return index.map((position, axis) => this.axes[axis]!.find(position))
   }
 
   /**
-   * The part of the array that a chunk covers.
-   * @throws InvalidSelectionError when there is no such chunk
+   * Returns the part of the array that a chunk covers.
+   * @throws InvalidSelectionError if the chunk does not exist
    */
   box(index: readonly number[]): Box {
     if (index.length !== this.counts.length || !index.every((k, axis) => k >= 0 && k < this.counts[axis]!)) {
@@ -190,17 +193,17 @@ export class ChunkGrid {
     return index.map((k, axis) => ({ start: this.axes[axis]!.start(k), stop: this.axes[axis]!.stop(k), step: 1 }))
   }
 
-  /** The shape of a chunk, clipped at the borders. */
+  /** Returns the shape of a chunk, clipped at the end of the array. */
   shapeOf(index: readonly number[]): number[] {
     return index.map((k, axis) => this.axes[axis]!.stop(k) - this.axes[axis]!.start(k))
   }
 
-  /** True when the other grid cuts an array of this shape at the same places. */
+  /** Whether the other grid divides an array of this shape into the same chunks. */
   equals(other: ChunkGrid): boolean {
     return this.axes.length === other.axes.length && this.axes.every((chunks, axis) => sameChunks(chunks, other.axes[axis]!))
   }
 
-  /** Text such as `[2, 3] chunks: 10 in chunks of 5; 7 in chunks of 3, 3, 1`. */
+  /** Returns text such as `[2, 3] chunks: 10 in chunks of 5; 7 in chunks of 3, 3, 1`. */
   toString(): string {
     return `${showShape(this.counts)} chunks: ${this.axes.join('; ')}`
   }
@@ -211,7 +214,7 @@ export class ChunkGrid {
   }
 }
 
-/** The number of elements in a chunk, given by its position in C order. */
+/** Returns the number of elements in a chunk, given its number in C order. */
 export function chunkSize({ axes, counts }: ChunkGrid, number: number): number {
   let size = 1
   for (let axis = axes.length - 1; axis >= 0; axis--) {
@@ -222,26 +225,28 @@ export function chunkSize({ axes, counts }: ChunkGrid, number: number): number {
   return size
 }
 
-/** The boxes of all chunks, in C order. */
+/** Yields the boxes of all chunks, in C order. */
 export function* chunkBoxes(grid: ChunkGrid): Generator<Box, void> {
   for (let number = 0; number < grid.count; number++) yield grid.box(grid.index(number))
 }
 
-/** True when two axes are cut at the same places, whatever kind their chunks are of. */
+/** Whether two axes are divided into the same chunks, regular or not. */
 export function sameChunks(a: AxisChunks, b: AxisChunks): boolean {
   if (a === b) return true
   if (a.length !== b.length || a.count !== b.count) return false
-  // The first two cuts of regular ones tell all others.
+  // The first two borders of regular chunks determine all others.
   const cuts = a instanceof RegularChunks && b instanceof RegularChunks ? Math.min(2, a.count - 1) : a.count - 1
   for (let k = 0; k < cuts; k++) if (a.stop(k) !== b.stop(k)) return false
   return true
 }
 
 /**
- * What is read at once when a whole array is gone through: many small chunks, so that each read is worth its
+ * Bytes per read when a whole array is processed. Small chunks are merged, so that each read is worth its
  * overhead.
  */
 export const READ_BYTES = 8 * 1024 * 1024
 
-/** Chunks of unchunked sources: large enough to amortise a request, small enough that a few fit in memory. */
+/**
+ * Chunk size of unchunked sources: large enough to amortise a request, small enough that a few fit in memory.
+ */
 const DEFAULT_CHUNK_BYTES = 8 * 1024 * 1024

@@ -2,9 +2,9 @@ import { type AxisChunks, sameChunks } from './chunks.ts'
 import { checkListed, chunksOf, IrregularChunks, lengthsOf } from './irregular-chunks.ts'
 
 /**
- * Chunks that suit several arrays of one shape at once. Where some are made of whole chunks of all others,
- * these are taken, so that nobody reads a chunk in parts; where they do not align, they are refined: cut at
- * the borders of each.
+ * Returns chunks that suit several arrays of one shape. If some arrays have chunks made of whole chunks of
+ * all others, these are used, so that no chunk is read in parts. Where chunks do not align, the axis is
+ * divided at the borders of all arrays.
  */
 export function commonChunks(all: readonly AxisChunks[]): AxisChunks {
   const [first, ...others] = all
@@ -31,7 +31,7 @@ export function commonChunks(all: readonly AxisChunks[]): AxisChunks {
   return regularised(borders)
 }
 
-/** The borders of several arrays laid over one axis, each from `origin` on: cut wherever one of them is. */
+/** Divides an axis at the borders of several arrays, each of which begins at its `origin`. */
 export function refineChunks(
   length: number,
   pieces: readonly { readonly origin: number; readonly chunks: AxisChunks }[],

@@ -3,8 +3,8 @@ import { checkListed, chunksOf, lengthsOf } from './irregular-chunks.ts'
 import { countTouched, projectAxis } from './projection.ts'
 
 /**
- * The chunks of an axis with `low` positions added before it and `high` after it. Regular chunks take the new
- * positions into their lattice; beside irregular ones they make a chunk of their own.
+ * Returns the chunks of an axis with `low` positions added before it and `high` after it. Regular chunks
+ * extend over the new positions; irregular ones get an extra chunk at each end.
  */
 export function padChunks(chunks: AxisChunks, low: number, high: number): AxisChunks {
   if (low === 0 && high === 0) return chunks
@@ -24,8 +24,8 @@ interface Progression {
 }
 
 /**
- * The chunks of what is taken of an axis, in the order it is taken: positions that follow each other stay
- * together as long as they are of one chunk. Regular chunks stay regular where they can.
+ * Returns the chunks of selected positions, in the order of selection. Neighbours in the selection stay
+ * together if they belong to one chunk. Regular chunks stay regular if possible.
  */
 export function subsetChunks(chunks: AxisChunks, taken: Progression | Iterable<number>): AxisChunks {
   if ('step' in taken) return subsetProgression(chunks, taken)
@@ -46,12 +46,11 @@ function subsetProgression(chunks: AxisChunks, { start, step, length }: Progress
   const stride = Math.abs(step)
   if (chunks instanceof RegularChunks && chunks.chunkLength % stride === 0) {
     const own = chunks.chunkLength / stride
-    // How many of the positions that the first chunk could give, clipping aside, come before the first one
-    // taken.
+    // Number of selectable positions of an unclipped first chunk that come before the first selected one.
     const skipped = Math.floor(((start + chunks.offset) % chunks.chunkLength) / stride)
     return single(new RegularChunks(own, length, step > 0 ? skipped : own - 1 - skipped))
   }
-  // One of each chunk that is touched.
+  // Each touched chunk contributes one position.
   if (chunks instanceof RegularChunks && stride >= chunks.chunkLength) return single(new RegularChunks(1, length))
   const first = step > 0 ? start : start + (length - 1) * step
   const range = { start: first, stop: first + (length - 1) * stride + 1, step: stride }
@@ -61,6 +60,6 @@ function subsetProgression(chunks: AxisChunks, { start, step, length }: Progress
   return chunksOf(step > 0 ? lengths : lengths.reverse())
 }
 
-/** A lone chunk has no use for an offset, nor for a nominal length beyond its own. */
+/** Replaces a lone chunk by one without offset or excess nominal length. */
 const single = (chunks: RegularChunks): RegularChunks =>
   chunks.count > 1 ? chunks : new RegularChunks(chunks.length, chunks.length)

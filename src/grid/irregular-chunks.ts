@@ -2,9 +2,9 @@ import { HyperslabError } from '../core/errors.ts'
 import { lastStart } from '../core/shape.ts'
 import { type AxisChunks, RegularChunks } from './chunks.ts'
 
-/** One axis cut into chunks of any lengths: chunk k covers `[borders[k], borders[k + 1])`. */
+/** An axis divided into chunks of any lengths: chunk k covers `[borders[k], borders[k + 1])`. */
 export class IrregularChunks implements AxisChunks {
-  /** The first position of each chunk, from 0, and the length of the axis. */
+  /** First position of each chunk, beginning with 0, followed by the length of the axis. */
   readonly borders: readonly number[]
   readonly chunkLength: number
   readonly length: number
@@ -26,8 +26,8 @@ export class IrregularChunks implements AxisChunks {
   }
 
   /**
-   * Chunks of these lengths, one after another. @throws InvalidArgumentError unless all `lengths` are
-   * positive integers
+   * Creates chunks of these lengths, one after another.
+   * @throws InvalidArgumentError unless all `lengths` are positive integers
    */
   static ofLengths(lengths: readonly number[]): IrregularChunks {
     let end = 0
@@ -46,7 +46,7 @@ export class IrregularChunks implements AxisChunks {
     return this.stop(k) - this.start(k)
   }
 
-  /** Finds by halving the last chunk that starts at or before `position`. */
+  /** Finds the last chunk that starts at or before `position`, by binary search. */
   find(position: number): number {
     return lastStart(this.borders, position, this.count)
   }
@@ -54,7 +54,7 @@ export class IrregularChunks implements AxisChunks {
   coarsen(maxLength: number): IrregularChunks {
     const kept = [0]
     for (let k = 1; k <= this.count; k++) {
-      // A border is needed where the run that would go on beyond it gets too long.
+      // A run ends here if the next chunk would make it too long.
       if (k === this.count || this.borders[k + 1]! - kept.at(-1)! > maxLength) kept.push(this.borders[k]!)
     }
     return kept.length === this.borders.length ? this : new IrregularChunks(kept)
@@ -67,12 +67,12 @@ export class IrregularChunks implements AxisChunks {
 }
 
 /**
- * Chunks are listed up to so many, which takes some hundred MB. Not one of the `limits` of a file: it holds
- * for lazy arrays of any sources, too, and what it refuses can be asked for in parts.
+ * Largest number of listed chunks, which take some hundred MB. This is not one of the `limits` of a file,
+ * because it applies to lazy arrays of any source, too. A rejected selection can be read in parts.
  */
 const MOST_LISTED = 2 ** 22
 
-/** @throws TooLargeError when chunks are too many to be listed, as files of strangers may have them */
+/** @throws TooLargeError if there are too many chunks to list, as in untrusted files */
 export function checkListed(count: number): void {
   if (count <= MOST_LISTED) return
   throw new HyperslabError('TooLargeError', `${count} chunks are too many to list: ask for less at a time`, {
@@ -82,8 +82,8 @@ export function checkListed(count: number): void {
 }
 
 /**
- * The lengths of all chunks of an axis.
- * @throws TooLargeError when they are too many to be listed
+ * Returns the lengths of all chunks of an axis.
+ * @throws TooLargeError if there are too many chunks to list
  */
 export function lengthsOf(chunks: AxisChunks): number[] {
   checkListed(chunks.count)
@@ -91,8 +91,8 @@ export function lengthsOf(chunks: AxisChunks): number[] {
 }
 
 /**
- * Chunks of the given lengths, one after another: regular ones where only the first and the last are shorter
- * than the rest.
+ * Creates chunks of the given lengths, one after another. They are regular if only the first and the last are
+ * shorter than the rest.
  * @throws InvalidArgumentError unless all `lengths` are positive integers
  */
 export function chunksOf(lengths: readonly number[]): AxisChunks {

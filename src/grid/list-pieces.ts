@@ -7,23 +7,22 @@ import { PLAN_CHECKS, type Plan, type PlanContext, type PlanOptions, planChecked
 import type { ResolvedSelection } from './selection.ts'
 
 /*
- * What only lists and points need of planning, loaded with the first of them.
+ * Parts of planning that only lists and points need, loaded with the first of them.
  */
 
-/** Cuts the positions that a list takes of an axis, or points of several. */
+/** Cuts the positions of a list along an axis, or of points along several axes, into reads. */
 export const cutPicks: CutPicks = (picks, axes, cutting) =>
   picks.length === 1 ? cutList(picks[0]!, axes[0]!, cutting) : cutPoints(picks, axes, cutting)
 
 /**
  * Plans how to read (or write) a resolved selection.
  *
- * A source is asked for ascending boxes only: a backward slice is read forwards and placed backwards, which
- * costs nothing. Where it takes steps, it gets them. What cannot be asked for as a box is read as its hull,
- * cut by the rules of {@link PlanOptions}, and also between chunks where that would hold more than 8 MiB for
- * elements of which some are not wanted. Transfers come in C order.
+ * Sources receive ascending boxes only. A backward slice is read forwards and placed backwards, at no cost.
+ * Sources that accept steps receive them. A selection that is no box is read as its bounding box, cut by the
+ * rules of {@link PlanOptions}. A read that contains unselected elements is also cut between chunks if it
+ * exceeds 8 MiB. Transfers come in C order.
  *
- * @throws InvalidArgumentError for options that are not those; TooLargeError for a selection of more than
- *   2^20 reads
+ * @throws InvalidArgumentError for invalid options; TooLargeError for a selection of more than 2^20 reads
  */
 export function plan(selection: ResolvedSelection, grid: ChunkGrid, context: PlanContext = {}): Plan {
   checkOptions('plan', context, CONTEXT_CHECKS)
@@ -32,7 +31,7 @@ export function plan(selection: ResolvedSelection, grid: ChunkGrid, context: Pla
 
 const CONTEXT_CHECKS: Checks<PlanContext> = { ...PLAN_CHECKS, steps: 'boolean', elementBytes: 'number from 0' }
 
-/** Cuts positions in any order, duplicates among them. */
+/** Cuts positions in any order, duplicates included. */
 function cutList(positions: Float64Array, chunks: AxisChunks, cutting: Cutting): Piece[] {
   const { length } = positions
   if (length === 0) return []
@@ -43,7 +42,7 @@ function cutList(positions: Float64Array, chunks: AxisChunks, cutting: Cutting):
   const run = new Run(sorted, places, cutting.steps)
   const pieces: Piece[] = []
   const full = cutting.strategy === 'hull' || (cutting.density < 1 && isFull(sorted, cutting.density))
-  // Of runs, the difference that goes on; 0 as long as there is none.
+  // Constant difference between the positions of a run; 0 if it is unknown.
   let step = 0
   let chunk = chunks.find(sorted[0]!)
   let stop = chunks.stop(chunk)
@@ -58,7 +57,7 @@ function cutList(positions: Float64Array, chunks: AxisChunks, cutting: Cutting):
         next = chunks.find(position)
         stop = chunks.stop(next)
         entered = 1
-        // What the chunk may still add counts as if it did.
+        // The whole chunk counts, because later positions may touch any part of it.
         const tooLarge = stop - sorted[from]! > cutting.maxSize
         cut = tooLarge || (!full && cutting.strategy === 'chunk' && next > chunk + 1)
       }
@@ -85,7 +84,7 @@ function isFull(sorted: Float64Array, density: number): boolean {
   return distinct / (sorted.at(-1)! - sorted[0]! + 1) >= density
 }
 
-/** Sorted positions and their places in the result. */
+/** Sorted positions and their indices in the result. */
 class Run {
   readonly #sorted: Float64Array
   readonly #places: Uint32Array
@@ -97,13 +96,13 @@ class Run {
     this.#steps = steps
   }
 
-  /** The piece that positions `from` up to `to` make. */
+  /** Returns the piece of the positions `[from, to)`. */
   piece(from: number, to: number, { touched, hull }: { touched: number; hull: number }): Piece {
     const sorted = this.#sorted
     const start = sorted[from]!
     const stop = sorted[to - 1]! + 1
     let distinct = 1
-    // Between neighbours, as long as it is one; then 0.
+    // Constant difference between neighbours; 0 if they differ.
     let step: number | undefined
     for (let i = from + 1; i < to; i++) {
       const difference = sorted[i]! - sorted[i - 1]!
@@ -138,17 +137,17 @@ function relativeTo(positions: Float64Array, start: number, step: number): Uint3
   return relative
 }
 
-/** Some whole chunks, a box of the grid. */
+/** A box of whole chunks. */
 interface Area {
   readonly start: number[]
   readonly stop: number[]
-  /** Set when it became part of a larger one. */
+  /** The larger area that absorbed this one. */
   within?: Area
 }
 
 /**
- * Cuts points: those of one chunk are read at once, and those of neighbouring chunks as long as that reads no
- * chunk without a point. Pieces come in the order of their first chunks.
+ * Cuts points into reads. The points of one chunk are read together. Neighbouring chunks are joined as long
+ * as no chunk without a point is read. Pieces come in the order of their first chunks.
  */
 function cutPoints(coordinates: readonly Float64Array[], axes: readonly AxisChunks[], cutting: Cutting): Piece[] {
   const { length } = coordinates[0]!
@@ -188,10 +187,7 @@ function areaOf(coordinates: readonly Float64Array[], axes: readonly AxisChunks[
   return { start, stop: start.map((k) => k + 1) }
 }
 
-/**
- * Joins areas that together are a box again, along one axis after another, the last first; `areas` are in C
- * order.
- */
+/** Joins areas that together form a box, axis by axis from the last to the first; `areas` are in C order. */
 function join(areas: readonly Area[], axes: readonly AxisChunks[], maxSize: number): void {
   for (let axis = axes.length - 1; axis >= 0; axis--) {
     const open = new Map<string, Area>()
@@ -252,7 +248,7 @@ function pieceOf(coordinates: readonly Float64Array[], points: Uint32Array, { lo
     inner: line ?? places,
     outer: progressionOf(points) ?? points,
     size,
-    // Several axes have to become one.
+    // Several axes must be combined into one.
     exact: false,
     covered: points.length >= size && countDistinct(places, size) === size,
     chunks,

@@ -9,24 +9,24 @@ import { type Range, rangeLength } from './range.ts'
 
 type ListProjection = AxisProjection<AxisIndices>
 
-/** The chunks that a transfer takes something of. */
+/** The chunks that a transfer touches. */
 export interface ListedRegion {
   readonly axes: readonly (readonly ListProjection[])[]
-  /** Chunks of the grid along these axes. */
+  /** Chunk counts of the grid along these axes. */
   readonly counts: readonly number[]
-  /** Chunks that are touched. */
+  /** Number of touched chunks. */
   readonly count: number
 }
 
-/**
- * Projects transfers of one plan: what they have in common, the same pieces along an axis, is projected once.
- */
+/** Projects the transfers of one plan. A piece of an axis that several transfers share is projected once. */
 export class ListProjector {
   #grid: ChunkGrid | undefined
-  /** For each selector, by where its pieces go: no two go to the same places. */
+  /** Projections of each selector by the `outer` of their piece, which is unique. */
   #known: Map<AxisIndices, readonly ListProjection[]>[] = []
 
-  /** What each selector does; a transfer takes something of the chunks of every combination of these. */
+  /**
+   * Returns the projections of each selector. The transfer touches the chunks of every combination of these.
+   */
   project(transfer: Transfer, grid: ChunkGrid): ListedRegion {
     if (grid !== this.#grid) this.#known = []
     this.#grid = grid
@@ -74,7 +74,7 @@ function projectView(range: Range, chunks: AxisChunks, inner: AxisView, outer: A
   }))
 }
 
-/** @param inner ascending, duplicates among them */
+/** @param inner ascending, possibly with duplicates */
 function projectList(range: Range, chunks: AxisChunks, inner: Uint32Array, outer: AxisIndices): ListProjection[] {
   const projections: ListProjection[] = []
   for (let from = 0; from < inner.length; ) {
@@ -89,7 +89,7 @@ function projectList(range: Range, chunks: AxisChunks, inner: Uint32Array, outer
   return projections
 }
 
-/** @param inner in any order, counted in C order of what the ranges cover together */
+/** @param inner in any order, numbered in C order of the product of the ranges */
 function projectPoints(
   ranges: readonly Range[],
   axes: readonly AxisChunks[],
@@ -136,5 +136,5 @@ function projectPoints(
 const partOf = (places: AxisIndices, from: number, to: number): AxisIndices =>
   isListed(places) ? evenOr(places.subarray(from, to)) : { start: indexAt(places, from), step: places.step, length: to - from }
 
-/** A list as a progression, when it is one. */
+/** Converts a list to a progression, if it is one. */
 export const evenOr = (list: Uint32Array): AxisIndices => progressionOf(list) ?? list

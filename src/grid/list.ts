@@ -2,10 +2,10 @@ import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.ts'
 import { type AxisView, copyTensor, extentOf, isTensorLike, type Tensor, type TensorLike } from '../core/tensor.ts'
 import { invalid, resolveIndex, show } from './slice.ts'
 
-/** Arrays in arrays, all of one length at each depth: their shape is that of the nesting. */
+/** Nested arrays, all of one length at each depth; the nesting determines their shape. */
 export type Nested<T> = ArrayLike<T> | readonly Nested<T>[]
 
-/** Elements in C order and their shape. */
+/** Elements in C order, and their shape. */
 export interface Listed {
   readonly values: ArrayLike<unknown>
   readonly shape: readonly number[]
@@ -15,9 +15,9 @@ export const isArrayLike = (value: unknown): value is ArrayLike<unknown> =>
   Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))
 
 /**
- * The elements of a typed, plain or nested array or of a tensor; those that are in C order already are not
- * copied.
- * @param ragged called when arrays in arrays differ in shape
+ * Returns the elements of a typed, plain or nested array or of a tensor. Elements that are in C order already
+ * are not copied.
+ * @param ragged called if nested arrays differ in shape
  */
 export function listOf(value: ArrayLike<unknown> | TensorLike, ragged: (shapes: [unknown, unknown]) => never): Listed {
   if (isTensorLike(value)) return denseOf(value)
@@ -35,7 +35,7 @@ export function listOf(value: ArrayLike<unknown> | TensorLike, ragged: (shapes: 
   return { values, shape: [parts.length, ...shape] }
 }
 
-/** @throws InvalidSelectionError always, for shapes that differ */
+/** @throws InvalidSelectionError always: nested arrays differ in shape */
 export const ragged = ([actual, expected]: [unknown, unknown]): never =>
   invalid(`the arrays in a list differ in shape: ${show(actual)} and ${show(expected)}`, { actual, expected })
 
@@ -52,14 +52,14 @@ function denseOf({ data, shape, stride, offset = 0 }: TensorLike): Listed {
   return { values, shape }
 }
 
-/** Booleans make a mask, and so do the bytes that tensors of booleans are made of. */
+/** Whether a list is a mask: booleans, or the bytes of boolean tensors. */
 export const isMask = ({ values }: Listed): boolean => typeof values[0] === 'boolean' || values instanceof Uint8Array
 
 /**
- * The positions that a mask picks, one array for each axis that it covers, in C order.
- * @param axis the first of them
- * @throws InvalidSelectionError when its shape is not that of the axes, or an element is neither true nor
- *   false
+ * Returns the positions that a mask selects, in C order, as one array for each axis that it covers.
+ * @param axis the first of these axes
+ * @throws InvalidSelectionError if the shape of the mask is not that of the axes, or if an element is
+ *   neither true nor false
  */
 export function maskPositions({ values, shape }: Listed, axis: number, expected: readonly number[]): Float64Array[] {
   const fits = sameShape(shape, expected) && values.length >= sizeOf(shape)
@@ -91,8 +91,9 @@ export function maskPositions({ values, shape }: Listed, axis: number, expected:
 }
 
 /**
- * Positions of one axis, negative ones wrapped: every `stride`-th of `values` from `offset`.
- * @throws InvalidSelectionError
+ * Returns the positions along one axis: every `stride`-th of `values` from `offset`, with negative ones
+ * wrapped.
+ * @throws InvalidSelectionError if a position is no integer or out of bounds
  */
 export function listPositions(
   values: ArrayLike<unknown>,
@@ -112,7 +113,7 @@ export function listPositions(
   return positions
 }
 
-/** The positions `values[from]` up to `values[to]` as a progression, when they are one. */
+/** Returns the values `[from, to)` as a progression, if they are one. */
 export function progressionOf(values: ArrayLike<number>, from = 0, to = values.length): AxisView | undefined {
   const length = to - from
   if (length === 0) return { start: 0, step: 1, length }

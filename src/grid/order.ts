@@ -1,10 +1,10 @@
-/** Bits of a digit: a table of 2048 counts fits the cache. */
+/** Bits of a digit of the radix sort: a table of 2048 counts fits the cache. */
 const DIGIT = 11
 const MASK = (1 << DIGIT) - 1
-/** Filling that table takes longer than comparing so few. */
+/** Number of values up to which comparing is faster than filling that table. */
 const FEW = 128
 
-/** 0, 1, 2, … */
+/** Returns 0, 1, 2, … */
 export function numbersTo(length: number): Uint32Array {
   const numbers = new Uint32Array(length)
   for (let i = 0; i < length; i++) numbers[i] = i
@@ -12,8 +12,8 @@ export function numbersTo(length: number): Uint32Array {
 }
 
 /**
- * The order that sorts whole numbers below 2^53, equal ones as they come; `undefined` when they are sorted.
- * Of many it is a radix sort: its time is linear in their number and in the digits of the range they span.
+ * Returns the stable order that sorts whole numbers below 2^53; undefined if they are sorted. Long lists are
+ * sorted by radix: time is linear in their length and in the digits of the range they span.
  */
 export function sortingOrder(values: Float64Array): Uint32Array | undefined {
   const { length } = values
@@ -35,7 +35,7 @@ export function sortingOrder(values: Float64Array): Uint32Array | undefined {
     counts.fill(0)
     for (let i = 0; i < length; i++) {
       const quotient = Math.floor((values[i]! - low) / unit)
-      // The remainder of large numbers is slow.
+      // The modulo operator is slow for large numbers.
       const digit = quotient < 2 ** 31 ? quotient & MASK : quotient % (1 << DIGIT)
       digits[i] = digit
       counts[digit]!++

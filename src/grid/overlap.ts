@@ -1,14 +1,14 @@
 import type { AxisView } from '../core/tensor.ts'
 import { type Box, type Range, rangeLength } from './range.ts'
 
-/** What a box takes of a part of an array, and where in the result that goes. */
+/** Intersection of a box with a part of an array, and its positions in the result. */
 export interface Overlap {
-  /** Counted from the start of the part. */
+  /** Range within the part. */
   readonly box: Box
   readonly outer: readonly AxisView[]
 }
 
-/** @returns undefined when the box takes nothing of the part that starts at `origin` and has this shape */
+/** @returns undefined if the box does not intersect the part of this shape that starts at `origin` */
 export function overlapOf(box: Box, origin: readonly number[], shape: readonly number[]): Overlap | undefined {
   const inner: Range[] = []
   const outer: AxisView[] = []
@@ -26,7 +26,7 @@ export function overlapOf(box: Box, origin: readonly number[], shape: readonly n
   return { box: inner, outer }
 }
 
-/** A box in pieces, without some boxes that do not overlap each other. */
+/** Yields the pieces of a box that remain after removing other boxes, which must be disjoint. */
 export function* without(box: Box, others: readonly Box[]): Generator<Box, void> {
   const isApart = (a: Box, b: Box): boolean => a.some(({ start, stop }, axis) => stop <= b[axis]!.start || b[axis]!.stop <= start)
   const near = others.filter((other) => !isApart(box, other))
@@ -35,7 +35,7 @@ export function* without(box: Box, others: readonly Box[]): Generator<Box, void>
     yield box
     return
   }
-  // What lies before and after it along each axis, and beside it along those that come before.
+  // Yields the pieces before and after the first box along each axis, within its range along the axes before.
   let middle = box
   for (const [axis, { start, stop }] of first.entries()) {
     const own = middle[axis]!

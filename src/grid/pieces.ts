@@ -6,50 +6,44 @@ import { RegularChunks } from './chunks.ts'
 import { countTouched } from './projection.ts'
 import type { Range } from './range.ts'
 
-/** What one read gives of the picks of a selector. */
+/** One read, with the selected positions of a selector that it yields. */
 export interface Piece {
-  /** What to read of the axes that the selector takes. */
+  /** Ranges to read along the axes of the selector. */
   readonly ranges: readonly Range[]
-  /**
-   * The picks among the elements of `ranges` (in C order, if those are of several axes), and where they lie
-   * in the result.
-   */
+  /** Selected elements within `ranges` (in C order for several axes), and their positions in the result. */
   readonly inner: AxisIndices
   readonly outer: AxisIndices
-  /** Elements in `ranges`. */
+  /** Number of elements in `ranges`. */
   readonly size: number
   /**
-   * Whether `inner` is all of them, once and in order, and `outer` a progression: then they need no place
-   * between.
+   * Whether `inner` covers all elements once and in order, and `outer` is a progression, so that no temporary
+   * buffer is needed.
    */
   readonly exact: boolean
-  /** Whether each of them is picked: then writing need not know what was there. */
+  /** Whether every element is selected, so that a write need not read first. */
   readonly covered: boolean
-  /** Chunks touched. */
+  /** Number of touched chunks. */
   readonly chunks: number
 }
 
-/** How to cut picks into reads. */
+/** Options of cutting a selection into reads. */
 export interface Cutting {
   /** Whether ranges may have a step above 1. */
   readonly steps: boolean
   readonly strategy: 'chunk' | 'ranges' | 'hull'
-  /** What is at least this full of picks is not cut. */
+  /** Least share of selected positions at which a selection is not cut. */
   readonly density: number
-  /**
-   * Pieces that are read for some of their elements only are cut between chunks when they hold more than
-   * this.
-   */
+  /** Largest piece with unselected elements; beyond it, pieces are cut between chunks. */
   readonly maxSize: number
 }
 
-/** Cuts the positions that a list takes of an axis, or points of several: `list-pieces.ts`. */
+/** Cuts the positions of a list along an axis, or of points along several axes: `list-pieces.ts`. */
 export type CutPicks = (picks: readonly Float64Array[], axes: readonly AxisChunks[], cutting: Cutting) => Piece[]
 
-/** Reads that a selection comes to at most: each takes some hundred bytes of memory in the plan. */
+/** Largest number of reads of a selection; each takes some hundred bytes of memory in the plan. */
 const MOST_READS = 2 ** 20
 
-/** @throws TooLargeError when a selection is cut into too many reads */
+/** @throws TooLargeError if a selection is cut into too many reads */
 export function checkReads(count: number): void {
   if (count <= MOST_READS) return
   throw new HyperslabError('TooLargeError', `the selection comes to more than ${MOST_READS} reads`, {
@@ -58,9 +52,7 @@ export function checkReads(count: number): void {
   })
 }
 
-/**
- * Cuts a progression. Its positions are never listed, so that it costs as little as the pieces it comes to.
- */
+/** Cuts a progression. Its positions are never listed, so the cost depends only on the number of pieces. */
 export function cutProgression(picks: AxisView, chunks: AxisChunks, cutting: Cutting): Piece[] {
   const { start, step, length } = picks
   if (length === 0) return []
@@ -70,7 +62,7 @@ export function cutProgression(picks: AxisView, chunks: AxisChunks, cutting: Cut
     const begin = first + from * stride
     const last = begin + (count - 1) * stride
     const outer = step > 0 ? { start: from, step: 1, length: count } : { start: length - 1 - from, step: -1, length: count }
-    // A single position has no step left to speak of.
+    // A single position needs no step.
     const exact = cutting.steps || stride === 1 || count === 1
     const size = exact ? count : last + 1 - begin
     return {

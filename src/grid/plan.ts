@@ -10,79 +10,78 @@ import type { ResolvedSelection, SelectionPart } from './selection.ts'
 
 /** One transfer between a source and a result. */
 export interface Transfer {
-  /** The box that the source is asked for. */
+  /** The box to read or write. */
   readonly box: Box
-  /** Shape of the box with one axis for each selector. */
+  /** Shape of the box with one axis per selector. */
   readonly shape: readonly number[]
-  /** Number of axes of the box that each of these is. */
+  /** Number of box axes that each of these axes combines. */
   readonly axes: readonly number[]
   /**
-   * The wanted elements of the box so seen; `null` when they are all of it and lie in the result as in the
-   * box. Axes that points or a mask take together count as one, in C order.
+   * Selected elements of the box in that shape; `null` if the whole box is selected in order. Axes that
+   * points or a mask take together count as one, in C order.
    */
   readonly inner: readonly AxisIndices[] | null
   /**
-   * Their places in the result, seen with one axis for each selector (see {@link Plan.fullShape}). Backward
-   * slices go there with step -1.
+   * Their positions in the result, with one axis per selector (see {@link Plan.fullShape}). Backward slices
+   * have step -1 there.
    */
   readonly outer: readonly AxisIndices[]
-  /** True when each element of the box is among the wanted; where not, writing reads the box first. */
+  /** Whether every element of the box is selected. Otherwise, a write reads the box first. */
   readonly covered: boolean
-  /** Chunks of the box. */
+  /** Number of chunks of the box. */
   readonly chunks: number
 }
 
-/** Everything a selection will do, known before any I/O. */
+/** All reads of a selection, known before any I/O. */
 export interface Plan {
   /** Shape of the result. */
   readonly shape: readonly number[]
   /**
-   * Shape of the result with one axis for each selector, missing ones included: of length 1 for integers,
-   * flat for lists of any rank.
+   * Shape of the result with one axis per selector, omitted selectors included. Integers have length 1; lists
+   * of any rank are flat.
    */
   readonly fullShape: readonly number[]
-  /** The reads, in ascending order; no element of the array is in two of them. */
+  /** The reads, in ascending order. They do not overlap. */
   readonly transfers: readonly Transfer[]
-  /** Chunks touched. */
+  /** Number of touched chunks. */
   readonly chunks: number
-  /** Elements read. */
+  /** Number of elements read. */
   readonly elements: number
 }
 
-/** Options of cutting a selection with gaps into reads; the result is the same. */
+/** Options of cutting a selection with gaps into reads. They do not change the result. */
 export interface PlanOptions {
   /**
-   * The places where a selection is cut:
+   * Where a selection is cut (default `'chunk'`):
    *
-   * - `'chunk'`, unless told otherwise: where at least one whole chunk is saved, the only I/O that a cut can
-   *   save
-   * - `'ranges'`: wherever something between is not wanted, for sources that read single elements cheaply
-   * - `'hull'`: not at all, unless 32 bits do not count what lies between
+   * - `'chunk'`: where at least one whole chunk is saved, the only I/O that a cut can save
+   * - `'ranges'`: at every gap, for sources that read single elements cheaply
+   * - `'hull'`: nowhere, unless positions in the read exceed 32 bits
    */
   readonly strategy?: 'chunk' | 'ranges' | 'hull' | undefined
   /**
-   * A share from 0 to 1: a selection of an axis that makes up at least this part of its hull is not cut. 1
-   * unless told otherwise.
+   * Share from 0 to 1 (default 1). Along an axis, a selection that fills at least this share of its bounding
+   * range is not cut.
    */
   readonly density?: number | undefined
 }
 
 export const PLAN_CHECKS: Checks<PlanOptions> = { strategy: ['chunk', 'ranges', 'hull'], density: 'number' }
 
-/** Options of `plan`, with what a source would add to them. */
+/** Options of `plan`, including those that a source determines. */
 export interface PlanContext extends PlanOptions {
-  /** True when the source takes boxes with steps. */
+  /** Whether the source accepts boxes with steps. */
   readonly steps?: boolean | undefined
-  /** Bytes of an element, which bound what is read for some of its elements only; 8 unless given. */
+  /** Bytes of an element (default 8). They bound reads that contain unselected elements. */
   readonly elementBytes?: number | undefined
 }
 
-/** Places among what is read are numbers of 32 bits. */
+/** Positions within a read are 32-bit numbers. */
 const MOST_PLACES = 2 ** 32
 
 /**
- * Plans a selection; of options that were checked.
- * @param cutPicks for selections with lists or points
+ * Plans a selection, with options that were checked.
+ * @param cutPicks needed for selections with lists or points
  */
 export function planChecked(selection: ResolvedSelection, grid: ChunkGrid, context: PlanContext, cutPicks?: CutPicks): Plan {
   const { strategy = 'chunk', density = 1, steps = false, elementBytes = 8 } = context
@@ -125,7 +124,7 @@ function combine(parts: readonly Piece[]): Transfer {
   }
 }
 
-/** The axes of the grid that each part takes. */
+/** Returns the grid axes of each part. */
 function axesOf(parts: readonly SelectionPart[], grid: ChunkGrid): (readonly AxisChunks[])[] {
   let axis = 0
   return parts.map(({ picks }) => {
@@ -143,7 +142,7 @@ function cut({ picks }: SelectionPart, axes: readonly AxisChunks[], cutting: Pla
   return isPoints(picks) ? cutting.cutPicks!(picks, axes, cutting) : cutProgression(picks, axes[0]!, cutting)
 }
 
-/** Cuts again what would hold too much at once, one part after another. */
+/** Cuts reads again that contain too much at once, one part after another. */
 function bound(
   parts: readonly SelectionPart[],
   axes: readonly (readonly AxisChunks[])[],

@@ -6,30 +6,30 @@ import { type AxisChunks, type ChunkGrid, RegularChunks } from './chunks.ts'
 import { checkListed } from './irregular-chunks.ts'
 import { type Box, type Range, rangeLength } from './range.ts'
 
-/** Chunks below which calling the kernel costs more than it saves. */
+/** Number of chunks below which calling the kernel costs more than it saves. */
 const FEW = 64
 
 /**
- * The part that is taken from one chunk along an axis, and its place in the result. Axes that points or a
- * mask take together count as one, in C order: of their chunks, and of the elements of a chunk.
+ * The part of one chunk that is taken along an axis, and its position in the result. Axes that points or a
+ * mask take together count as one: their chunks, and the elements of a chunk, are numbered in C order.
  */
 export interface AxisProjection<I extends AxisIndices = AxisView> {
   /** Index of the chunk along the axis. */
   readonly chunk: number
-  /** Elements of the chunk along the axis, as it is stored. */
+  /** Stored length of the chunk along the axis. */
   readonly length: number
   /** Positions within the chunk. */
   readonly from: I
-  /** Positions within the result, as many. */
+  /** Positions within the result, as many as `from`. */
   readonly to: I
 }
 
 /**
- * Elements of a chunk and where they go: the element at each combination of `from` goes to the same
- * combination of `to`.
+ * Elements of a chunk and their positions in the result. The element at each combination of `from` is copied
+ * to the same combination of `to`.
  */
 export interface ChunkCopy<D extends DType = DType, I extends AxisIndices = AxisIndices> {
-  /** As stored, in C order. */
+  /** Stored shape, in C order. */
   readonly chunkShape: readonly number[]
   /** Positions within the chunk, along each axis. */
   readonly from: readonly I[]
@@ -38,7 +38,7 @@ export interface ChunkCopy<D extends DType = DType, I extends AxisIndices = Axis
   readonly out: Tensor<D>
 }
 
-/** The copy to `out` that the projections of a chunk along all axes make together. */
+/** Combines the projections of a chunk along all axes to a copy to `out`. */
 export const copyOf = <I extends AxisIndices, T>(
   projections: readonly AxisProjection<I>[],
   out: T,
@@ -51,14 +51,14 @@ export const copyOf = <I extends AxisIndices, T>(
 
 /**
  * Projects a range onto the chunks of its axis: one entry per touched chunk, ascending. Chunks that a step
- * jumps over get none.
+ * skips have no entry.
  * @throws TooLargeError for more than 2^22 chunks
  */
 export function projectAxis(range: Range, chunks: AxisChunks): AxisProjection[] {
   const total = rangeLength(range)
   if (total === 0) return []
   if (chunks instanceof RegularChunks) checkListed(countTouched(range, chunks))
-  // The kernel knows regular chunks only.
+  // The kernel supports regular chunks only.
   if (!(chunks instanceof RegularChunks) || total * range.step < FEW * chunks.chunkLength)
     return projectOneByOne(range, total, chunks)
   const records = project(range.start, range.step, total, chunks.chunkLength, chunks.offset)
@@ -77,8 +77,7 @@ export function projectAxis(range: Range, chunks: AxisChunks): AxisProjection[] 
 }
 
 /**
- * The same number, as an integer of the engine's if it can be one: others would each be an object on the
- * heap.
+ * Converts a number to V8's small integers if possible; other numbers would each be an object on the heap.
  */
 const small = (number: number): number => (number === (number | 0) ? number | 0 : number)
 
@@ -101,8 +100,8 @@ function projectOneByOne({ start, step }: Range, total: number, chunks: AxisChun
 }
 
 /**
- * Projects a box onto a grid: calls `visit` for every touched chunk, in C order, with the index of the chunk
- * in the grid and its projection along each axis, in an array that is reused between calls.
+ * Projects a box onto a grid. Calls `visit` for every touched chunk in C order, with the index of the chunk
+ * in the grid and its projection along each axis. The array is reused between calls.
  * @throws TooLargeError for more than 2^22 chunks
  */
 export function projectBox(
@@ -116,9 +115,9 @@ export function projectBox(
 }
 
 /**
- * Visits the chunks that axes take something of together, in C order, with the index of each in its grid and
- * its projections. Axes were projected once and are combined by an odometer, so the cost is one visit per
- * chunk. The array handed to `visit` is reused between calls.
+ * Visits the chunks at all combinations of projections, in C order, with the index of each in its grid. Axes
+ * were projected before, so the cost is one visit per chunk. The array passed to `visit` is reused between
+ * calls.
  * @param counts chunks of the grid along each axis
  */
 export function eachChunk<I extends AxisIndices>(
@@ -140,7 +139,7 @@ export function eachChunk<I extends AxisIndices>(
   else visitFrom(0, 0)
 }
 
-/** Number of chunks that a range touches; of regular chunks without going through them. */
+/** Returns the number of chunks that a range touches; in constant time for regular chunks. */
 export function countTouched(range: Range, chunks: AxisChunks): number {
   const { start, step } = range
   const total = rangeLength(range)
@@ -155,7 +154,7 @@ export function countTouched(range: Range, chunks: AxisChunks): number {
   return touched
 }
 
-/** Number of chunks that a box touches. */
+/** Returns the number of chunks that a box touches. */
 export function countChunks(box: Box, grid: ChunkGrid): number {
   return box.reduce((count, range, axis) => count * countTouched(range, grid.axes[axis]!), 1)
 }

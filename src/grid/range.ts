@@ -1,7 +1,7 @@
 import type { AxisView } from '../core/tensor.ts'
 
 /**
- * The positions `start`, `start + step`, … below `stop`, of one axis. A `step` is at least 1; an empty range
+ * The positions `start`, `start + step`, … below `stop` of one axis. The step is at least 1; an empty range
  * has `start === stop`.
  */
 export interface Range {
@@ -15,7 +15,7 @@ export type Box = readonly Range[]
 
 export const rangeLength = ({ start, stop, step }: Range): number => Math.max(0, Math.ceil((stop - start) / step))
 
-/** Positions as a range; their step must be positive. */
+/** Converts positions to a range; their step must be positive. */
 export const rangeOf = ({ start, step, length }: AxisView): Range =>
   length === 0 ? { start, stop: start, step: 1 } : { start, stop: start + (length - 1) * step + 1, step }
 
@@ -23,10 +23,10 @@ export const viewOf = (range: Range): AxisView => ({ start: range.start, step: r
 
 export const boxShape = (box: Box): number[] => box.map(rangeLength)
 
-/** The box of everything in an array of this shape. */
+/** Returns the box of a whole array of this shape. */
 export const wholeBox = (shape: readonly number[]): Box => shape.map((length) => ({ start: 0, stop: length, step: 1 }))
 
-/** As text, in numpy's notation: `[0:3, 5:25:2]`. */
+/** Formats a box in numpy's notation: `[0:3, 5:25:2]`. */
 export function showBox(box: Box): string {
   return `[${box.map(({ start, stop, step }) => (step === 1 ? `${start}:${stop}` : `${start}:${stop}:${step}`)).join(', ')}]`
 }

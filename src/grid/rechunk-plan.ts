@@ -5,47 +5,48 @@ import { type AxisDocument, gridDocument, parseGrid } from './grid-document.ts'
 import { IrregularChunks } from './irregular-chunks.ts'
 
 /**
- * How an array is copied into one with other chunks: region by region of `write`, straight from the source,
- * or through an intermediate array that is written region by region of `first.read` before. Each region can
- * be copied by itself, by any machine and again, as it writes whole objects that no other region writes.
+ * Plan for copying an array into one with other chunks, region by region of `write`. Without `first`, regions
+ * are read from the source. With it, they are read from an intermediate array, which is written before,
+ * region by region of `first.read`. Regions can be copied independently, on any machine and repeatedly,
+ * because each writes whole objects that no other region writes.
  */
 export interface RechunkPlan {
-  /** What is written to the target at once: runs of its whole objects. */
+  /** Regions of the target that are written at once: runs of its whole objects. */
   readonly write: ChunkGrid
-  /** The first of two passes; undefined where the target is written straight from the source. */
+  /** The first of two passes; undefined if the target is written straight from the source. */
   readonly first?: FirstPass | undefined
 }
 
 /**
- * The pass that copies elements to an intermediate array, in which those of a target object are in few
- * chunks.
+ * The pass that copies elements to an intermediate array, in which few chunks contain those of a target
+ * object.
  */
 export interface FirstPass {
-  /** What is read of the source at once: made of whole chunks of the intermediate array. */
+  /** Regions of the source that are read at once: made of whole chunks of the intermediate array. */
   readonly read: ChunkGrid
-  /** The chunks of the intermediate array, which are regular. */
+  /** Regular chunks of the intermediate array. */
   readonly chunks: ChunkGrid
 }
 
-/** What there is to plan for. */
+/** Input of planning. */
 export interface RechunkRequest {
-  /** The chunks of the source, each of which is read as a whole however little of it is wanted. */
+  /** Chunks of the source. Each is read as a whole, however few of its elements are needed. */
   readonly from: ChunkGrid
-  /** The objects of the target, each of which is written once and as a whole. */
+  /** Objects of the target. Each is written once and as a whole. */
   readonly to: ChunkGrid
   readonly elementBytes: number
-  /** Bytes of elements of a region; an object of the target that is larger is a region of its own. */
+  /** Largest size of a region in bytes; a larger object of the target is a region of its own. */
   readonly maxBytes: number
-  /** 1 where there is no place for an intermediate array. */
+  /** 1 if no intermediate array can be stored. */
   readonly mostPasses?: 1 | 2 | undefined
 }
 
-/** Bytes that could be read in the time that it takes to make or to open an object. */
+/** Bytes that could be read in the time that it takes to create or open an object. */
 const OBJECT_BYTES = 64 * 1024
 
 /**
- * The plan that reads and writes least. Chunks of the source that lie in several regions are read for each of
- * them; where that is more than an intermediate array takes to be written and read, the plan has two passes.
+ * Returns the plan with the least I/O. Source chunks that overlap several regions are read for each of them.
+ * If that costs more than writing and reading an intermediate array, the plan has two passes.
  */
 export function planRechunk({ from, to, elementBytes, maxBytes, mostPasses = 2 }: RechunkRequest): RechunkPlan {
   const room = maxBytes / elementBytes
@@ -56,22 +57,22 @@ export function planRechunk({ from, to, elementBytes, maxBytes, mostPasses = 2 }
   const two = twoPasses(from, to, room)
   if (two === undefined) return { write }
   const { read, chunks } = two.first
-  // Copied uncompressed and read again, elements take about as long as one more reading of the source.
+  // Copying elements uncompressed and reading them again takes about as long as reading the source once more.
   const more = rereads(read, from) - 1 + (rereads(two.write, chunks) - 1) / 2
   const objects = chunks.count * (1 + rereads(two.write, chunks))
   return rest <= bytes * more + objects * OBJECT_BYTES ? { write } : two
 }
 
 /**
- * What a copy takes at most: each request reads a chunk or writes an object, whose elements have so many
- * bytes.
+ * Upper bound of the I/O of a copy. Each request reads a chunk or writes an object; bytes are those of its
+ * elements.
  */
 export interface RechunkTraffic {
   readonly requests: number
   readonly bytes: number
 }
 
-/** What the copy by a plan takes, with what goes through an intermediate array. */
+/** Returns the I/O of a plan, including that of an intermediate array. */
 export function trafficOf(
   { write, first }: RechunkPlan,
   { from, to, elementBytes }: Pick<RechunkRequest, 'from' | 'to' | 'elementBytes'>,
@@ -85,15 +86,16 @@ export function trafficOf(
   return { requests, bytes }
 }
 
-/** How many chunks are read when each region of a grid reads those in it. */
+/** Returns the number of chunk reads if each region of a grid reads the chunks it overlaps. */
 const readsOf = (regions: ChunkGrid, chunks: ChunkGrid): number =>
   regions.axes.reduce((product, own, axis) => product * parts(own, chunks.axes[axis]!), 1)
 
-/** The same for a chunk, on average. */
+/** Returns the average number of reads per chunk. */
 const rereads = (regions: ChunkGrid, chunks: ChunkGrid): number => readsOf(regions, chunks) / Math.max(1, chunks.count)
 
 /**
- * Two passes with as few chunks between them as there can be; undefined where no chunk of the source fits.
+ * Returns a plan of two passes with as few intermediate chunks as possible; undefined if a source chunk does
+ * not fit.
  */
 function twoPasses(from: ChunkGrid, to: ChunkGrid, room: number): (Required<RechunkPlan> & { first: FirstPass }) | undefined {
   const { shape } = from
@@ -104,7 +106,7 @@ function twoPasses(from: ChunkGrid, to: ChunkGrid, room: number): (Required<Rech
   const [read, write] = [[...chunk], [...object]]
   const fits = (lengths: readonly number[], axis: number, length: number): boolean =>
     (sizeOf(lengths) / lengths[axis]!) * length <= room
-  // Along an axis, chunks in between are as long as the shorter of both; so that one is made longer.
+  // Along an axis, intermediate chunks have the length of the shorter side, so that side is lengthened.
   const grow = (axis: number, longer: (own: number, step: number, lengths: readonly number[]) => number): boolean => {
     const length = shape[axis]!
     const least = Math.min(read[axis]!, write[axis]!)
@@ -120,7 +122,7 @@ function twoPasses(from: ChunkGrid, to: ChunkGrid, room: number): (Required<Rech
     for (const [lengths, next] of changes) lengths[axis] = next
     return true
   }
-  // The axis with most chunks first; of several the last one, whose elements lie beside each other.
+  // Starts with the axis of most chunks; among equals, with the last axis, whose elements are contiguous.
   const counts = (axis: number): number => Math.ceil(shape[axis]! / Math.min(read[axis]!, write[axis]!))
   const axes = shape.map((_, axis) => axis)
   const order = (): number[] => [...axes].sort((a, b) => counts(b) - counts(a) || b - a)
@@ -145,16 +147,16 @@ function twoPasses(from: ChunkGrid, to: ChunkGrid, room: number): (Required<Rech
 
 const common = (a: number, b: number): number => (a / commonDivisor(a, b)) * b
 
-/** The largest multiple up to a length; undefined where that is less than half of it. */
+/** Returns the largest multiple up to a length; undefined if it is below half of the length. */
 function multiple(length: number, step: number): number | undefined {
   const found = step * Math.floor(length / step)
   return 2 * found >= length ? found : undefined
 }
 
 /**
- * What to copy at once: runs of whole chunks of the target. Starting from single ones, the axis that saves
- * most for the memory it takes is widened to where chunks of both end, or to twice as many, as long as that
- * fits.
+ * Returns the regions of a copy: runs of whole chunks of the target. Starts from single chunks and repeatedly
+ * widens the axis that saves most reads. An axis widens to where chunks of both grids end, or to twice the
+ * length, as long as the region fits.
  */
 export function copyGrid(from: ChunkGrid, to: ChunkGrid, maxElements: number): ChunkGrid {
   const longest = (all: readonly AxisChunks[]): number =>
@@ -172,20 +174,20 @@ export function copyGrid(from: ChunkGrid, to: ChunkGrid, maxElements: number): C
     return chosen === axes ? axes : widen(chosen, widths)
   }
   const aligning = widen(to.axes, (own, axis) => [aligned(own, from.axes[axis]!), own.coarsen(2 * own.chunkLength)])
-  // What is left of the memory does not go to waste.
+  // The remaining memory is used, too.
   const room = (own: AxisChunks): number => Math.floor((maxElements * own.chunkLength) / longest(aligning))
   const filling = widen(aligning, (own, axis) => [to.axes[axis]!.coarsen(room(own))])
   return new ChunkGrid(filling).coarsen(maxElements)
 }
 
-/** How many parts the chunks of a source are read in. */
+/** Returns the number of parts in which the chunks of a source are read. */
 function parts(own: AxisChunks, source: AxisChunks): number {
   let count = 0
   for (let k = 0; k < own.count; k++) count += source.find(own.stop(k) - 1) - source.find(own.start(k)) + 1
   return count
 }
 
-/** Only those borders at which a chunk of the source ends, too. */
+/** Keeps only the borders at which a chunk of the source ends, too. */
 function aligned(own: AxisChunks, source: AxisChunks): AxisChunks {
   const borders = [0]
   for (let k = 0; k < own.count; k++) {
@@ -201,13 +203,13 @@ export interface RechunkDocument {
   readonly first?: { readonly read: readonly AxisDocument[]; readonly chunks: readonly AxisDocument[] } | undefined
 }
 
-/** A plan as JSON, from which {@link parseRechunk} makes the same plan. */
+/** Converts a plan to JSON; {@link parseRechunk} converts it back. */
 export const rechunkDocument = ({ write, first }: RechunkPlan): RechunkDocument => ({
   write: gridDocument(write),
   ...(first && { first: { read: gridDocument(first.read), chunks: gridDocument(first.chunks) } }),
 })
 
-/** @throws InvalidArgumentError for numbers that make no chunks */
+/** @throws InvalidArgumentError if the numbers are not valid chunks */
 export const parseRechunk = ({ write, first }: RechunkDocument): RechunkPlan => ({
   write: parseGrid(write),
   ...(first && { first: { read: parseGrid(first.read), chunks: parseGrid(first.chunks) } }),

@@ -15,17 +15,17 @@ import { ChunkSelector, newAxis, type Points, PointsSelector } from './selectors
 import { invalid, isSlice, resolveIndex, resolveSlice, type Slice, show } from './slice.ts'
 
 /**
- * The part that is taken of an axis:
+ * Selects elements along an axis:
  *
  * - an integer: one position; the axis is dropped
- * - `null`: all of it
+ * - `null`: the whole axis
  * - a `slice`
  * - a list of positions, in any order and with duplicates: an array, nested arrays or a tensor, whose shape
- *   takes the place of the axis
- * - a mask: booleans (an array, nested ones, a `Uint8Array` of 0 and 1 or a tensor of `bool`) of the shape of
- *   the axes it covers; what is true comes in C order, on one axis
+ *   replaces the axis
+ * - a mask: booleans (an array, nested arrays, a `Uint8Array` of 0 and 1, or a tensor of `bool`) of the
+ *   shape of the axes it covers. The true elements come in C order, on one axis
  * - `points([[i, j], …])`: single elements of several axes; `chunk(i, j)`: the elements of one chunk
- * - `'...'`: as many whole axes as are left; `newAxis`: an axis of length 1 more
+ * - `'...'`: all axes without a selector; `newAxis`: an additional axis of length 1
  */
 export type Selector =
   | number
@@ -39,38 +39,38 @@ export type Selector =
   | PointsSelector
   | ChunkSelector
 
-/** Selectors by the name of their dimension, for one axis each. */
+/** Selectors by dimension name, each for one axis. */
 export interface NamedSelection {
   readonly [dimension: string]: Selector
 }
 
 /**
- * Selectors in the order of the axes, which combine orthogonally: the result has every combination of what
- * they pick. Missing trailing ones mean `null`, a missing selection everything. Or selectors by dimension
- * name; or a single one that is no array.
+ * Selectors in the order of the axes, which combine orthogonally: the result contains every combination of
+ * their positions. Missing trailing selectors mean `null`; a missing selection selects everything.
+ * Alternatively, selectors by dimension name, or a single selector that is no array.
  */
 export type Selection = readonly Selector[] | NamedSelection | PointsSelector | ChunkSelector | TensorLike | null | undefined
 
-/** A selector resolved: positions of one axis, or of several together. */
+/** A resolved selector: positions of one axis, or of several axes together. */
 export interface SelectionPart {
   /**
-   * Its positions in the order of the result: of one axis `length` positions from `start`, `step` (which may
-   * be negative) apart; or points, as one list of positions for each of the axes it takes.
+   * The selected positions in the order of the result. For one axis: `length` positions from `start`, `step`
+   * apart, which may be negative. For points: one list of positions per axis.
    */
   readonly picks: AxisView | readonly Float64Array[]
-  /** Number of picks. */
+  /** Number of selected positions. */
   readonly length: number
-  /** The axes it has in the result: none for an integer. */
+  /** Its axes in the result: none for an integer. */
   readonly shape: readonly number[]
 }
 
 /** A selection resolved against the shape of an array. */
 export interface ResolvedSelection {
-  /** Its parts in the order of the array's axes, each of one axis or several. */
+  /** Parts in the order of the array's axes, each of one axis or several. */
   readonly parts: readonly SelectionPart[]
   /** Shape of the result. */
   readonly shape: readonly number[]
-  /** True when the result is an element rather than a tensor: nothing but integers, and no `'...'`. */
+  /** Whether the result is an element instead of a tensor: only integers, and no `'...'`. */
   readonly scalar: boolean
 }
 
@@ -80,9 +80,9 @@ export interface SelectionContext {
 }
 
 /**
- * Resolves `selection` against an array of this shape.
+ * Resolves `selection` against the shape of an array.
  * @throws InvalidSelectionError with the axis and the numbers: more selectors than axes, an index out of
- *   bounds, a number that is no integer, a step of 0, a mask of another shape, a name that no dimension has
+ *   bounds, a number that is no integer, a step of 0, a mask of another shape, or an unknown dimension name
  */
 export function resolveSelection(
   selection: Selection,
@@ -107,11 +107,11 @@ export function resolveSelection(
   return taking.finish()
 }
 
-/** Goes through the selectors and, with them, through the axes. */
+/** Resolves selectors one after another, and tracks the current axis. */
 class Taking {
   readonly #shape: readonly number[]
   readonly #chunks: ChunkGrid | undefined
-  /** Axes that no selector takes. */
+  /** Number of axes without a selector. */
   readonly #left: number
   readonly #parts: SelectionPart[] = []
   readonly #result: number[] = []
@@ -170,7 +170,7 @@ class Taking {
     const progression = positions.length === 1 ? progressionOf(positions[0]!) : undefined
     if (progression !== undefined) this.#add(progression, shape)
     else if (positions[0]!.length > 1 || positions[0]!.length === 0) this.#add(positions, shape)
-    // A single point is as many integers.
+    // A single point is equivalent to integers.
     else for (const [i, [start]] of positions.entries()) this.#add({ start: start!, step: 1, length: 1 }, i === 0 ? shape : [])
   }
 }
@@ -185,7 +185,7 @@ const axesOf = (selector: Reading): number => {
   return isMask(selector) ? selector.shape.length : 1
 }
 
-/** A selector with arrays taken apart; what is none of all is refused. */
+/** Parses a selector; rejects values of other types. */
 function read(selector: unknown, axis: number): Reading {
   if (selector === undefined) return null
   if (selector === null || typeof selector === 'number' || selector === '...' || selector === newAxis) return selector

@@ -6,14 +6,14 @@ import { invalid } from './slice.ts'
 /** A new axis of length 1 in the result. */
 export const newAxis: unique symbol = Symbol.for('hyperslab.newAxis')
 
-/** Picks points from as many `axes` as their `coordinates` have; made by {@link points}. */
+/** Selects points from as many `axes` as their `coordinates` have; created by {@link points}. */
 export class PointsSelector<Single extends boolean = boolean> {
   readonly coordinates: ArrayLike<unknown> | TensorLike
   readonly axes: number | undefined
-  /** True for one point, which drops its axes. */
+  /** Whether this is a single point, which drops its axes. */
   declare readonly single: Single
 
-  /** @internal Reads the coordinates: who selects no points does not load what that takes. */
+  /** @internal Reads the coordinates. Injected, so that programs without points do not load the parser. */
   readonly read: () => Points
 
   constructor(coordinates: ArrayLike<unknown> | TensorLike, axes: number | undefined, read: () => Points) {
@@ -23,19 +23,19 @@ export class PointsSelector<Single extends boolean = boolean> {
   }
 }
 
-/** Points as read. */
+/** Parsed points. */
 export interface Points {
   readonly axes: number
-  /** In the result. */
+  /** Shape in the result. */
   readonly shape: readonly number[]
-  /** Their positions along each axis from `first` of an array of some shape. */
+  /** Returns their positions along each axis from `first`, for an array of this shape. */
   resolve(shape: readonly number[], first: number): Float64Array[]
 }
 
-/** Those without any keep the number of axes they were given. */
+/** Parses coordinates. An empty list keeps the given number of axes. */
 function readPoints(coordinates: ArrayLike<unknown> | TensorLike, given: number | undefined): Points {
   const { values, shape } = listOf(coordinates, ragged)
-  // The shape of an empty list does not tell how many coordinates points would have.
+  // The shape of an empty list does not contain the number of coordinates.
   const isNone = shape.length === 1 && shape[0] === 0
   const axes = (isNone ? given : shape.at(-1)) ?? 1
   if (axes < 1 || axes !== (given ?? axes)) {
@@ -51,12 +51,12 @@ function readPoints(coordinates: ArrayLike<unknown> | TensorLike, given: number 
 }
 
 /**
- * Picks single elements: each point has one integer for each of the axes it takes the place of.
- * `points([[0, 3], [2, 5]])` is the elements (0, 3) and (2, 5) of two axes, one axis in the result; deeper
- * nesting gives more axes, a single point `points([0, 3])` none.
+ * Selects single elements: each point has one integer for each of the axes that it replaces. `points([[0, 3],
+ * [2, 5]])` selects the elements (0, 3) and (2, 5) of two axes, as one axis of the result. Deeper nesting
+ * yields more axes, a single point `points([0, 3])` none.
  *
- * @param coordinates nested arrays, or a tensor whose last axis holds the coordinates of a point
- * @param axes how many axes they pick from; needed only when there is no point to tell
+ * @param coordinates nested arrays, or a tensor whose last axis contains the coordinates of a point
+ * @param axes number of axes that the points select from; needed only for an empty list
  * @example
  * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [4, 6] })
  * console.log((await t.get([points([[0, 3], [2, 5]])])).data) // Int32Array(2) [ 3, 25 ]
@@ -68,7 +68,7 @@ export function points(coordinates: ArrayLike<unknown> | TensorLike, axes?: numb
   return new PointsSelector(coordinates, axes, () => readPoints(coordinates, axes))
 }
 
-/** One chunk by its coordinates (`index`); made by {@link chunk}. */
+/** Selects one chunk by its coordinates (`index`); created by {@link chunk}. */
 export class ChunkSelector {
   readonly index: readonly number[]
 
@@ -78,7 +78,7 @@ export class ChunkSelector {
 }
 
 /**
- * Picks the elements of one chunk: its coordinates in the grid, negative ones counting from the end, in place
- * of as many axes.
+ * Selects the elements of one chunk by its coordinates in the grid, one for each axis; negative ones count
+ * from the end.
  */
 export const chunk = (...index: number[]): ChunkSelector => new ChunkSelector(index)

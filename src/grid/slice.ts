@@ -3,8 +3,8 @@ import { quoted } from '../core/quoted.ts'
 import type { AxisView } from '../core/tensor.ts'
 
 /**
- * A slice as written, from `start` to `stop` by `step`: `null` stands for "from the end this slice starts at"
- * and "to the other end".
+ * A slice as specified, from `start` to `stop` by `step`. `null` leaves a bound open, and stands for a step
+ * of 1.
  */
 export interface Slice {
   readonly start: number | null
@@ -13,8 +13,8 @@ export interface Slice {
 }
 
 /**
- * A slice of one axis with Python's rules: negative numbers count from the end, bounds beyond the axis are
- * clipped, a negative step runs backwards.
+ * Selects a slice of one axis by Python's rules: negative numbers count from the end, bounds beyond the axis
+ * are clipped, and a negative step runs backwards.
  *
  * `slice(stop)`, `slice(start, stop)` or `slice(start, stop, step)`; `null` leaves a bound open.
  * @example
@@ -32,14 +32,14 @@ export const isSlice = (selector: unknown): selector is Slice =>
   typeof selector === 'object' && selector !== null && 'start' in selector && 'stop' in selector && 'step' in selector
 
 /**
- * The positions that a slice takes of an axis.
- * @throws InvalidSelectionError
+ * Returns the positions that a slice selects along an axis.
+ * @throws InvalidSelectionError if the step is 0 or a number is no integer
  */
 export function resolveSlice({ start, stop, step: givenStep }: Slice, axis: number, length: number): AxisView {
   const step = givenStep ?? 1
   checkInteger(step, 'slice step', axis)
   if (step === 0) invalid(`the slice step on axis ${axis} is 0`, { axis, actual: 0 })
-  // Where a backward slice starts and ends when it clips: one before the first element and the last element.
+  // Limits to which bounds are clipped. A backward slice runs from the last element to one before the first.
   const [low, high] = step > 0 ? [0, length] : [-1, length - 1]
   const bound = (value: number | null, open: number, name: string): number => {
     if (value === null) return open
@@ -53,8 +53,8 @@ export function resolveSlice({ start, stop, step: givenStep }: Slice, axis: numb
 }
 
 /**
- * The position that an index means, negative ones counted from the end.
- * @throws InvalidSelectionError when it is no integer or out of bounds
+ * Returns the position of an index; negative ones count from the end.
+ * @throws InvalidSelectionError if it is no integer or out of bounds
  */
 export function resolveIndex(index: unknown, axis: number, length: number, what = 'index'): number {
   checkInteger(index, what, axis)
@@ -69,7 +69,7 @@ function checkInteger(value: unknown, what: string, axis: number): asserts value
     invalid(`the ${what} on axis ${axis} must be an integer, got ${show(value)}`, { axis, actual: value })
 }
 
-/** A value in a message. */
+/** Formats a value for a message. */
 export const show = (value: unknown): string => (typeof value === 'string' ? value : quoted(value))
 
 export function invalid(text: string, details: { axis?: number; actual?: unknown; expected?: unknown }): never {

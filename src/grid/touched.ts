@@ -5,18 +5,18 @@ import type { AxisChunks, ChunkGrid } from './chunks.ts'
 import { type AxisProjection, countTouched, projectAxis } from './projection.ts'
 import { type Box, boxShape, type Range, rangeLength, rangeOf, viewOf } from './range.ts'
 
-/** Axes that touch more chunks than this have no list of them. */
+/** Number of touched chunks along an axis up to which they are listed. */
 const LISTED = 4096
 
-/** Chunks that are touched along an axis, numbered in ascending order. */
+/** Touched chunks along an axis, numbered in ascending order. */
 interface TouchedAxis<I extends AxisIndices> {
   readonly count: number
   at(i: number): AxisProjection<I>
-  /** The number that a chunk has here; undefined when it is not touched. */
+  /** Returns the number of a chunk here; undefined if it is not touched. */
   find(chunk: number): number | undefined
 }
 
-/** Those that lists or points touch. */
+/** Chunks touched by lists or points. */
 class ListedAxis<I extends AxisIndices> implements TouchedAxis<I> {
   readonly count: number
   readonly #list: readonly AxisProjection<I>[]
@@ -37,7 +37,7 @@ class ListedAxis<I extends AxisIndices> implements TouchedAxis<I> {
   }
 }
 
-/** Those that a range touches. */
+/** Chunks touched by a range. */
 class RangeAxis implements TouchedAxis<AxisView> {
   readonly count: number
   readonly #range: Range
@@ -57,7 +57,7 @@ class RangeAxis implements TouchedAxis<AxisView> {
     const known = this.#list?.[i]
     if (known !== undefined) return known
     const { start, step } = this.#range
-    // A step that is longer than a chunk jumps over some.
+    // A step that is longer than a chunk skips some chunks.
     const chunk = step >= this.#chunks.chunkLength ? this.#chunks.find(start + i * step) : this.#first + i
     const [from, to] = this.#places(chunk)
     const first = this.#chunks.start(chunk)
@@ -75,7 +75,7 @@ class RangeAxis implements TouchedAxis<AxisView> {
     return this.#range.step >= this.#chunks.chunkLength ? from : chunk - this.#first
   }
 
-  /** Positions of the range that lie in a chunk: from the first up to the second. */
+  /** Returns the positions `[from, to)` of the range that belong to a chunk. */
   #places(chunk: number): [number, number] {
     const { start, step } = this.#range
     const before = (position: number): number =>
@@ -84,15 +84,15 @@ class RangeAxis implements TouchedAxis<AxisView> {
   }
 }
 
-/** A box, or what is projected of each axis, with the chunks that the grid has along these. */
+/** A box, or the projections of each axis, with the chunk counts of the grid along these axes. */
 export interface TouchedRegion<I extends AxisIndices = AxisIndices> {
   readonly axes: Box | readonly (readonly AxisProjection<I>[])[]
   readonly counts: readonly number[]
 }
 
 /**
- * The chunks of a grid of regular chunks that a box touches, or lists and points, numbered in C order. There
- * may be very many: nothing here lists those of a box.
+ * The chunks of a grid of regular chunks that a box, lists or points touch, numbered in C order. Chunks of a
+ * box are never listed all at once, because there may be very many.
  */
 export class TouchedChunks<I extends AxisIndices = AxisView> {
   readonly count: number
@@ -100,10 +100,7 @@ export class TouchedChunks<I extends AxisIndices = AxisView> {
   readonly #axes: readonly TouchedAxis<I>[]
   readonly #gridCounts: readonly number[]
 
-  /**
-   * @param axes those of a box, or what is projected of each, in which points take some axes of the grid
-   *   together
-   */
+  /** @param axes ranges of a box, or projections per axis; points combine several axes of the grid */
   constructor(axes: TouchedRegion<I>['axes'], grid: Pick<ChunkGrid, 'axes' | 'counts'>) {
     this.#gridCounts = grid.counts
     this.#axes = axes.map((own, axis) =>
@@ -113,7 +110,7 @@ export class TouchedChunks<I extends AxisIndices = AxisView> {
     this.count = sizeOf(this.#counts)
   }
 
-  /** What is taken from a chunk, along each axis. */
+  /** Returns the elements taken from a chunk, along each axis. */
   projections(at: number): AxisProjection<I>[] {
     const projections = new Array<AxisProjection<I>>(this.#axes.length)
     for (let axis = projections.length - 1; axis >= 0; axis--) {
@@ -124,12 +121,12 @@ export class TouchedChunks<I extends AxisIndices = AxisView> {
     return projections
   }
 
-  /** The number of a chunk in the grid. */
+  /** Returns the number of a chunk in the grid. */
   number(at: number): number {
     return this.numberOf(this.projections(at))
   }
 
-  /** The number in the grid of a chunk with these projections. */
+  /** Returns the number in the grid of the chunk with these projections. */
   numberOf(projections: readonly AxisProjection<I>[]): number {
     let number = 0
     for (let axis = 0; axis < projections.length; axis++) number = number * this.#gridCounts[axis]! + projections[axis]!.chunk
@@ -137,8 +134,8 @@ export class TouchedChunks<I extends AxisIndices = AxisView> {
   }
 
   /**
-   * Whether something holds for a chunk along an axis. Only those at both ends differ in shape from the
-   * others.
+   * Whether a condition holds for any chunk along an axis. Only the chunks at both ends can differ in shape
+   * from the others.
    */
   someAlong(axis: number, holds: (projection: AxisProjection<I>) => boolean): boolean {
     const { count } = this.#axes[axis]!
@@ -146,7 +143,7 @@ export class TouchedChunks<I extends AxisIndices = AxisView> {
     return [...places].some((i) => holds(this.#axes[axis]!.at(i)))
   }
 
-  /** The number here of a chunk, given by its number in the grid; undefined when it is not touched. */
+  /** Returns the number here of a chunk, given its number in the grid; undefined if it is not touched. */
   find(chunk: number): number | undefined {
     const index = coordsAt(chunk, this.#gridCounts)
     let at = 0
@@ -159,8 +156,8 @@ export class TouchedChunks<I extends AxisIndices = AxisView> {
   }
 
   /**
-   * What chunks of a box from one up to another make up of the result, in C order: at most two boxes an axis,
-   * whatever their number.
+   * Yields the boxes of the result that the chunks `[from, to)` of a box cover, in C order. There are at most
+   * two boxes per axis, however many chunks.
    */
   *boxes(from: number, to: number): Generator<Box, void> {
     for (const ranges of indexBoxes(from, to, this.#counts)) {
@@ -172,8 +169,8 @@ export class TouchedChunks<I extends AxisIndices = AxisView> {
   }
 
   /**
-   * Where chunks from one up to another go in the result: those of a box together, cut into parts of at most
-   * so many positions; others one by one.
+   * Yields the positions in the result of the chunks `[from, to)`. Chunks of a box are merged and cut into
+   * parts of at most `maxSize` positions; other chunks are yielded one by one.
    */
   *places(from: number, to: number, maxSize: number): Generator<readonly AxisIndices[], void> {
     if (this.#axes.some((axis) => axis instanceof ListedAxis))
@@ -182,10 +179,10 @@ export class TouchedChunks<I extends AxisIndices = AxisView> {
   }
 }
 
-/** What a chunk makes up of the result. */
+/** Returns the box of the result that a chunk covers. */
 export const outerBox = (projections: readonly Pick<AxisProjection, 'to'>[]): Box => projections.map(({ to }) => rangeOf(to))
 
-/** The indices from one place in C order up to another as boxes: along each axis the first and the last. */
+/** Yields the indices `[from, to)` in C order as boxes: the first and the last index along each axis. */
 function* indexBoxes(from: number, to: number, counts: readonly number[]): Generator<[number, number][], void> {
   if (from >= to) return
   const [, ...inner] = counts
@@ -210,8 +207,8 @@ function* indexBoxes(from: number, to: number, counts: readonly number[]): Gener
 }
 
 /**
- * A box without steps in parts of at most so many positions of the axes that are kept: those that are not
- * `reduced`.
+ * Cuts a box without steps into parts of at most `maxSize` positions. Axes that are `reduced` count as length
+ * 1.
  */
 export function* cutBox(box: Box, maxSize: number, reduced: readonly boolean[] = []): Generator<Box, void> {
   const lengths = boxShape(box).map((length, axis) => (reduced[axis] ? 1 : length))
@@ -234,7 +231,7 @@ export function* cutBox(box: Box, maxSize: number, reduced: readonly boolean[] =
   }
 }
 
-/** The smallest box around some without steps. */
+/** Returns the smallest box that contains some boxes without steps. */
 export const hullOf = (boxes: readonly Box[]): Box =>
   boxes[0]!.map((_, axis) => {
     let [start, stop] = [Infinity, 0]
@@ -245,7 +242,7 @@ export const hullOf = (boxes: readonly Box[]): Box =>
     return { start, stop, step: 1 }
   })
 
-/** The box that some make up which do not overlap; undefined when there are gaps between them. */
+/** Returns the box that disjoint boxes fill; undefined if they leave gaps. */
 export function filledBox(boxes: readonly Box[]): Box | undefined {
   const hull = hullOf(boxes)
   return boxes.reduce((sum, box) => sum + sizeOf(boxShape(box)), 0) === sizeOf(boxShape(hull)) ? hull : undefined
