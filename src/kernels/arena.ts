@@ -4,22 +4,22 @@ import type { ComputeKernels } from './compute.ts'
 import { dropKernels, type Kernels, kernels } from './instance.ts'
 
 /**
- * Kernel memory above which it is given back after use: 64 MiB. WebAssembly memory cannot shrink, so the
- * instance goes with it.
+ * Size above which kernel memory is released after use: 64 MiB. WebAssembly memory cannot shrink, so the
+ * whole instance is dropped.
  */
 export const KEPT_BYTES = 64 * 1024 * 1024
 
 /**
- * Kernel memory for the length of one {@link withArena} session. Addresses (`pointer`) are numbers, 16-byte
- * aligned where `alloc` gives them.
+ * Kernel memory for one {@link withArena} session. Addresses (`pointer`) are numbers; `alloc` aligns them to
+ * 16 bytes.
  *
- * Views (`bytes`, `view`) die with anything that can grow the memory: `alloc`, `put`, `int32s`, an inner
- * session, and the kernel calls that allocate. Take them last and take them again afterwards; addresses stay
- * good until the session ends.
+ * Views (`bytes`, `view`) become invalid with any call that can grow the memory: `alloc`, `put`, `int32s`, an
+ * inner session, and kernel calls that allocate. Create views last, and again after such a call. Addresses
+ * stay valid until the session ends.
  */
 export class Arena {
   readonly kernels: Kernels
-  /** What `compute.ts` has instantiated over this memory. */
+  /** Kernels that `compute.ts` has instantiated over this memory. */
   compute: ComputeKernels | undefined
   #bytes = new Uint8Array(0)
   #int32s = new Int32Array(0)
@@ -29,12 +29,12 @@ export class Arena {
   }
 
   /**
-   * Address of `bytes` fresh bytes, whose contents are whatever was there. At least 64 more can be read
-   * behind them.
-   * @throws OutOfMemoryError when the kernel memory (4 GiB at most) cannot hold them
+   * Allocates `bytes` uninitialised bytes and returns their address. At least 64 more bytes behind them are
+   * readable.
+   * @throws OutOfMemoryError if the kernel memory (4 GiB at most) cannot hold them
    */
   alloc(bytes: number): number {
-    // the kernel takes 32 bits: more would wrap round
+    // The kernel takes 32-bit sizes; larger ones would wrap around.
     const pointer = bytes < 2 ** 32 ? this.kernels.arenaAlloc(bytes) >>> 0 : 0
     if (pointer === 0) {
       const inUse = this.kernels.arenaMark() >>> 0
@@ -46,8 +46,8 @@ export class Arena {
   }
 
   /**
-   * Copies bytes in; address of the copy.
-   * @throws OutOfMemoryError
+   * Copies bytes into kernel memory; returns the address of the copy.
+   * @throws OutOfMemoryError if the memory cannot hold them
    */
   put(bytes: Uint8Array): number {
     const pointer = this.alloc(bytes.byteLength)
@@ -56,9 +56,9 @@ export class Arena {
   }
 
   /**
-   * Writes 32-bit integers (shapes, strides; lengths up to 2^32 - 1 wrap as the kernels expect); address of
-   * the first.
-   * @throws OutOfMemoryError
+   * Writes 32-bit integers: shapes, strides, and lengths, which wrap up to 2^32 - 1 as the kernels expect.
+   * Returns the address of the first.
+   * @throws OutOfMemoryError if the memory cannot hold them
    */
   int32s(values: readonly number[]): number {
     const pointer = this.alloc(4 * values.length)
@@ -67,19 +67,20 @@ export class Arena {
     return pointer
   }
 
-  /** View of `length` bytes at `pointer`. */
+  /** Returns a view of `length` bytes at `pointer`. */
   bytes(pointer: number, length: number): Uint8Array {
     return new Uint8Array(this.kernels.memory.buffer, pointer, length)
   }
 
   /**
-   * View of `length` elements at `pointer`; a copy where the address is not a multiple of the element size.
+   * Returns a view of `length` elements at `pointer`, or a copy if the address is not a multiple of the
+   * element size.
    */
   view<D extends FixedDType>(dtype: D, pointer: number, length: number): DataOf<D> {
     return fromBytes(dtype, this.bytes(pointer, length * elementBytes(dtype)))
   }
 
-  /** Gives back at the end of `use` what it allocated. For calls that need a few descriptors. */
+  /** Frees at the end of `use` what it allocated. For calls that need a few descriptors. */
   scratch<T>(use: () => T): T {
     const mark = this.kernels.arenaMark()
     try {
@@ -89,7 +90,7 @@ export class Arena {
     }
   }
 
-  /** A view on all memory, made again only when growing detached the last one. */
+  /** Returns a view of the whole memory; recreated only after growth detached the last one. */
   #memory(): Uint8Array {
     if (this.#bytes.length === 0) {
       this.#bytes = new Uint8Array(this.kernels.memory.buffer)
@@ -104,18 +105,18 @@ let depth = 0
 let spoilt = false
 
 /**
- * Whether an error means that a WebAssembly instance was left in the middle of its work, so that its memory
- * may hold anything: a trap, or a stack that overflowed.
+ * Whether an error may have interrupted a WebAssembly instance, so that its memory is undefined: a trap, or a
+ * stack overflow.
  */
 export const isTrap = (error: unknown): boolean =>
   error instanceof RangeError || (error instanceof Error && error.name === 'RuntimeError')
 
 /**
- * Runs `use` with kernel memory and frees at its end, also when it throws, all it allocated. Sessions nest.
- * `use` must be synchronous: the memory is everybody's, so an arena (its addresses, its views) must not
- * outlive the call it was handed to. An instance in which a kernel trapped is given up once the outermost
- * session has ended: the others still use its memory.
- * @throws UnsupportedError when the kernels cannot be compiled here
+ * Runs `use` with kernel memory and frees all its allocations at the end, also after an error. Sessions nest.
+ * `use` must be synchronous, because all code of the thread shares the memory. An arena, its addresses and
+ * its views must not outlive the call. After a trap, the instance is dropped when the outermost session ends,
+ * because outer sessions still use its memory.
+ * @throws UnsupportedError if the platform cannot compile the kernels
  */
 export function withArena<T>(use: (arena: Arena) => T): T {
   const live = kernels()

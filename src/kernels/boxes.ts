@@ -5,10 +5,10 @@ import type { Arena } from './arena.ts'
 import { copyStrided, type ElementBytes } from './copy.ts'
 
 /**
- * Strided boxes of elements in one piece of memory, as numbers that other threads understand: a record of 3 +
- * 2 * rank for each,
+ * Strided boxes of elements in one piece of memory, as numbers that can be sent to other threads. Each box is
+ * a record of 3 + 2 * rank numbers:
  *
- *     byte offset of the first element | where it goes | position of the first element | shape | stride, in elements
+ *     byte offset of the first element | cell | position of the first element | shape | stride, in elements
  */
 export interface BoxTable {
   readonly rank: number
@@ -16,9 +16,9 @@ export interface BoxTable {
 }
 
 export interface StridedBox {
-  /** In bytes, from the start of the memory. */
+  /** Byte offset from the start of the memory. */
   readonly offset: number
-  /** What it goes to: a cell of a reduction; nothing to gathering, which puts boxes one after another. */
+  /** Cell of a reduction; unused by `gather`, which stores boxes one after another. */
   readonly place: number
   /** Position of the first element, for reductions to positions. */
   readonly first?: number
@@ -27,9 +27,9 @@ export interface StridedBox {
 }
 
 /**
- * The elements of slices of a dense array as a box.
+ * Returns slices of a dense array as a box.
  * @param size bytes of an element
- * @param start where the array starts, in bytes
+ * @param start byte offset of the array
  */
 export function boxIn(
   shape: readonly number[],
@@ -60,9 +60,9 @@ export function* boxesOf({ rank, records }: BoxTable): Generator<Required<Stride
 }
 
 /**
- * Copies boxes, dense and one after another, to fresh kernel memory.
- * @param base address that offsets count from
- * @throws OutOfMemoryError
+ * Copies boxes, dense and one after another, to new kernel memory.
+ * @param base address that offsets are relative to
+ * @throws OutOfMemoryError if the memory cannot hold them
  */
 export function gather(arena: Arena, size: ElementBytes, table: BoxTable, base: number): { pointer: number; bytes: number } {
   const boxes = [...boxesOf(table)]

@@ -1,7 +1,7 @@
 import { COMPUTE_BYTES, COMPUTE_TEXT } from './compute.generated.ts'
 import { embedded, instantiate } from './module.ts'
 
-/** What only reductions, statistics and writing need: `assembly/compute.ts`. */
+/** Kernels for reductions, statistics and writing only: `assembly/compute.ts`. */
 export interface ComputeKernels {
   lz4Bound(bytes: number): number
   shuffle(elementBytes: number, src: number, dst: number, bytes: number): void
@@ -27,13 +27,13 @@ export interface ComputeKernels {
 }
 
 const embeddedCompute = embedded(COMPUTE_TEXT, COMPUTE_BYTES)
-/** Compiled by another thread. */
+/** Module that another thread compiled. */
 let given: object | undefined
 
 /**
- * The kernels of reductions, statistics and writing, over the memory of an arena. Only what is loaded for one
- * of these imports this file, which holds them as text.
- * @throws UnsupportedError when this platform does not compile WebAssembly now
+ * Returns the kernels of reductions, statistics and writing, over the memory of an arena. Only modules that
+ * are loaded for these import this file, because it contains the kernels as text.
+ * @throws UnsupportedError if the platform cannot compile WebAssembly now
  */
 export function compute(arena: {
   readonly kernels: { readonly memory: object }
@@ -43,21 +43,22 @@ export function compute(arena: {
   return arena.compute
 }
 
-/** The module that initKernels was given has them all. */
+/** Whether the kernels are the complete module passed to initKernels, which includes these. */
 const isWhole = (kernels: object): kernels is ComputeKernels => 'reduce' in kernels
 
 const over = (kernels: { readonly memory: object }): ComputeKernels =>
   isWhole(kernels) ? kernels : instantiate<ComputeKernels>(compiled(), { env: { memory: kernels.memory } }).exports
 
 /**
- * The compiled module, to hand to another thread with that of `kernels`; undefined where that one has all.
+ * Returns the compiled module, to send to another thread together with that of `kernels`; undefined if the
+ * latter is complete.
  * @throws UnsupportedError as {@link compute} does
  */
 export const computeModule = (kernels: object): object | undefined => (isWhole(kernels) ? undefined : compiled())
 
 const compiled = (): object => given ?? embeddedCompute()
 
-/** What a worker does with the module that another thread has compiled. */
+/** Uses the module that another thread compiled. Called in workers. */
 export function useComputeModule(module: object): void {
   given = module
 }

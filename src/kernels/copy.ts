@@ -1,15 +1,15 @@
 import type { Arena } from './arena.ts'
 
-/** Sizes of elements the kernels can move. */
+/** Element sizes that kernels can copy. */
 export type ElementBytes = 1 | 2 | 4 | 8
 
 /**
- * Copies the elements of a box between two places in kernel memory: gather, scatter and transposition in one.
- * The places must not overlap. Nothing but destination elements is written. Grows the memory only if a few
- * descriptors do not fit: views die then.
+ * Copies the elements of a box within kernel memory: gather, scatter and transposition in one. Source and
+ * destination must not overlap. Nothing but destination elements is written. Grows the memory only if a few
+ * descriptors do not fit; views become invalid then.
  * @param src address of the element at index 0 of every axis
- * @param srcStride elements from one index to the next along each axis: negative and 0 allowed
- * @param dstStride likewise; destination elements must all be different
+ * @param srcStride elements from one index to the next along each axis; negative values and 0 are allowed
+ * @param dstStride same for the destination, whose elements must be distinct
  */
 export function copyStrided(
   arena: Arena,

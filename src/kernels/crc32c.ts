@@ -1,19 +1,19 @@
 import { type Arena, withArena } from './arena.ts'
 
-/** Bytes outside kernel memory are taken in as many at a time: what the cache holds beside other things. */
+/** Piece size for bytes outside kernel memory: fits in the cache together with other data. */
 const PIECE_BYTES = 256 * 1024
 
 /**
- * CRC-32C (Castagnoli) of `bytes` bytes in kernel memory, from 0 to 2^32 - 1. Nothing is allocated.
- * @param seed the checksum of what comes before them
+ * Computes the CRC-32C (Castagnoli) of `bytes` bytes in kernel memory, from 0 to 2^32 - 1. Allocates nothing.
+ * @param seed checksum of the bytes before them
  */
 export function crc32c(arena: Arena, pointer: number, bytes: number, seed = 0): number {
   return arena.kernels.crc32c(pointer, bytes, seed) >>> 0
 }
 
 /**
- * CRC-32C of bytes anywhere. `crc32cOf(b, crc32cOf(a))` is that of `a` followed by `b`.
- * @throws UnsupportedError when the kernels cannot be compiled here
+ * Computes the CRC-32C of bytes anywhere. `crc32cOf(b, crc32cOf(a))` is the checksum of `a` followed by `b`.
+ * @throws UnsupportedError if the platform cannot compile the kernels
  */
 export function crc32cOf(bytes: Uint8Array, seed = 0): number {
   return withArena((arena) => {
@@ -22,13 +22,13 @@ export function crc32cOf(bytes: Uint8Array, seed = 0): number {
   })
 }
 
-/** Copies bytes into fresh arena memory, and takes their CRC-32C while they are in the cache. */
+/** Copies bytes into new arena memory, and computes their CRC-32C while they are in the cache. */
 export function putWithCrc(arena: Arena, bytes: Uint8Array): { readonly pointer: number; readonly crc: number } {
   const pointer = arena.alloc(bytes.length)
   return { pointer, crc: copied(arena, bytes, (at) => pointer + at, 0) }
 }
 
-/** @param placeOf where the piece from a position on goes */
+/** @param placeOf returns the address of the piece at a position */
 function copied(arena: Arena, bytes: Uint8Array, placeOf: (at: number) => number, seed: number): number {
   let crc = seed
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) {

@@ -2,7 +2,7 @@ import type { Arena } from './arena.ts'
 import { FILTERS_BYTES, FILTERS_TEXT } from './filters.generated.ts'
 import { embedded, instantiate } from './module.ts'
 
-/** What only other formats need: `assembly/filters.ts`. Numbers are byte addresses and lengths. */
+/** Kernels for other formats only: `assembly/filters.ts`. Numbers are byte addresses and lengths. */
 interface FilterKernels {
   unshuffle(elementBytes: number, src: number, dst: number, bytes: number): void
   bitUnshuffle(elementBytes: number, src: number, dst: number, bytes: number, planes: number): void
@@ -15,13 +15,13 @@ interface FilterKernels {
 }
 
 const embeddedFilters = embedded(FILTERS_TEXT, FILTERS_BYTES)
-/** By the kernels over whose memory they work. */
+/** Filter instances by the kernels whose memory they use. */
 const instances = new WeakMap<object, FilterKernels>()
 
 /**
- * The kernels of filters, over the memory of an arena. Only what reads other formats imports this file, which
- * holds them as text.
- * @throws UnsupportedError when this platform does not compile WebAssembly now
+ * Returns the kernels of filters, over the memory of an arena. Only readers of other formats import this
+ * file, because it contains the kernels as text.
+ * @throws UnsupportedError if the platform cannot compile WebAssembly now
  */
 export function filters({ kernels }: Pick<Arena, 'kernels'>): FilterKernels {
   const known = instances.get(kernels)
@@ -33,5 +33,5 @@ export function filters({ kernels }: Pick<Arena, 'kernels'>): FilterKernels {
   return made
 }
 
-/** The module that initKernels was given has them all. */
+/** Whether the kernels are the complete module passed to initKernels, which includes these. */
 const isWhole = (kernels: object): kernels is FilterKernels => 'unshuffle' in kernels

@@ -5,48 +5,48 @@ import { compute } from './compute.ts'
 import { copyStrided, type ElementBytes } from './copy.ts'
 import { copyPlaces } from './pick.ts'
 
-/** A range of a file and the elements that are wanted of it. */
+/** A range of a file and the requested elements in it. */
 export interface StoredRead {
-  /** In the file, in bytes; the first element is there. */
+  /** Position of the first element in the file, in bytes. */
   readonly offset: number
-  /** Up to the end of the last element. */
+  /** Bytes from the first element to the end of the last. */
   readonly length: number
-  /** Where elements are along each axis, in bytes from the first. */
+  /** Positions of the elements along each axis, in bytes from the first. */
   readonly axes: readonly AxisIndices[]
-  /** Elements of the reads before this one. */
+  /** Number of elements in the reads before this one. */
   readonly before: number
 }
 
-/** Elements that lie uncompressed in a file, as data that other threads understand. */
+/** Uncompressed elements in a file, as data that can be sent to other threads. */
 export interface StoredElements {
-  /** Bytes of one, as stored. */
+  /** Stored bytes of an element. */
   readonly elementBytes: number
-  /** Whether each is a number with its most significant byte first. */
+  /** Whether elements are numbers with the most significant byte first. */
   readonly bigEndian: boolean
   readonly count: number
   readonly reads: readonly StoredRead[]
 }
 
 const VECTOR = Uint8Array.from({ length: 16 }, (_, i) => i)
-/** Bytes that {@link swapBytes} may write behind the elements. */
+/** Number of bytes behind the elements that {@link swapBytes} may write. */
 const SWAP_MARGIN = 16
 
 /**
- * Reverses the bytes of each element of some neighbours, and of others in up to 15 bytes behind them.
+ * Reverses the bytes of each of some contiguous elements. May also change up to 15 bytes behind them.
  * @param bytes a multiple of `elementBytes`
  */
 export function swapBytes(arena: Arena, pointer: number, bytes: number, elementBytes: ElementBytes): void {
   if (elementBytes === 1 || bytes === 0) return
-  // Within an element the number of a byte and that of the one to take its place differ in all bits.
+  // Within an element, XOR with `elementBytes - 1` maps the index of a byte to that of its counterpart.
   arena.scratch(() => compute(arena).swap(pointer, bytes, arena.put(VECTOR.map((i) => i ^ (elementBytes - 1)))))
 }
 
 /**
- * Puts elements into kernel memory, one after another, numbers in the order of the machine, which is
- * little-endian. Returns where.
- * @param fill writes the bytes of a read; false when it cannot
- * @returns undefined when a read was not filled
- * @throws OutOfMemoryError
+ * Copies elements into kernel memory, one after another, and converts numbers to little-endian. Returns their
+ * address.
+ * @param fill writes the bytes of a read; returns false if it cannot
+ * @returns undefined if a read was not filled
+ * @throws OutOfMemoryError if the memory cannot hold them
  */
 export function putStored(
   arena: Arena,
@@ -66,13 +66,14 @@ export function putStored(
       return true
     })
     if (!filled) return undefined
-    // Next to the copy, while the bytes are in the cache; what is behind is not there yet.
+    // Swapped right after the copy, while the bytes are in the cache. The bytes behind them are not written
+    // yet.
     if (bigEndian) swapBytes(arena, target, size * elementBytes, elementBytes as ElementBytes)
   }
   return pointer
 }
 
-/** Copies the elements of a read, without what lies between. */
+/** Copies the elements of a read, without the gaps between them. */
 function copyTogether(arena: Arena, elementBytes: number, { axes }: StoredRead, src: number, dst: number): void {
   const shape = axes.map(({ length }) => length)
   const dense = stridesOf(shape)

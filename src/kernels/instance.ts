@@ -4,8 +4,8 @@ import { checkInput, compilesOnlyWhileLoading, embedded, instantiate, kernelsRef
 import { READING_BYTES, READING_TEXT } from './reading.generated.ts'
 
 /**
- * What reading needs: `assembly/reading.ts`, where each file states its contract. Numbers are byte addresses
- * and lengths unless they say.
+ * Kernels for reading: `assembly/reading.ts`, where each file states its contract. Numbers are byte addresses
+ * and lengths unless stated otherwise.
  */
 export interface Kernels {
   readonly memory: { readonly buffer: ArrayBuffer }
@@ -47,8 +47,8 @@ const EXPORTS: readonly (keyof (Kernels & ComputeKernels))[] = [
 ]
 
 /**
- * The kernels for {@link initKernels}: a `WebAssembly.Module`, or the bytes of one in a buffer or a view.
- * Spelled `object` because the platform's own names for them need the DOM library.
+ * Input of {@link initKernels}: a `WebAssembly.Module`, or its bytes in a buffer or a view. Declared as
+ * `object`, because the platform's own types need the DOM library.
  */
 export type KernelsInput = object
 
@@ -57,8 +57,8 @@ let compiled: object | undefined
 let instance: Kernels | undefined
 
 /**
- * The kernels, compiled and instantiated on first use.
- * @throws UnsupportedError when this platform does not compile WebAssembly with SIMD
+ * Returns the kernels, compiled and instantiated on first use.
+ * @throws UnsupportedError if the platform cannot compile WebAssembly with SIMD
  */
 export function kernels(): Kernels {
   if (instance === undefined) initKernels()
@@ -66,18 +66,18 @@ export function kernels(): Kernels {
 }
 
 /**
- * Makes the kernels ready now instead of on first use. Needed only where WebAssembly must not be compiled
- * while running, as in edge workers of before June 2025: there, hand over the module that the platform has
- * compiled, at the top of the script.
+ * Compiles and instantiates the kernels now instead of on first use. Needed only where WebAssembly cannot be
+ * compiled at run time, as in edge workers before June 2025. Call it at the top of the script with the module
+ * that the platform compiled.
  *
  * ```js
  * import module from 'hyperslab/kernels.wasm'
  * initKernels(module)
  * ```
  *
- * @param module taken instead of what this package has inlined; a `WebAssembly.Module` or its bytes
- * @throws UnsupportedError when the platform does not compile or run it; InvalidArgumentError when it is not
- *   the `kernels.wasm` of this version of the package. What was in use before stays in use
+ * @param module replaces the embedded module; a `WebAssembly.Module` or its bytes
+ * @throws UnsupportedError if the platform cannot compile or run it; InvalidArgumentError if it is not the
+ *   `kernels.wasm` of this version of the package. The previous kernels then stay in use
  */
 export function initKernels(module?: KernelsInput): void {
   if (module === undefined && instance !== undefined) return
@@ -92,14 +92,14 @@ export function initKernels(module?: KernelsInput): void {
   }
 }
 
-/** What a worker does with the module that another thread has compiled. */
+/** Uses the module that another thread compiled. Called in workers. */
 export function useKernels(ready: { readonly compiled: object; readonly exports: Kernels }): void {
   compiled = ready.compiled
   instance = ready.exports
 }
 
 /**
- * The compiled module, to hand to another thread.
+ * Returns the compiled module, to send to another thread.
  * @throws UnsupportedError as {@link kernels} does
  */
 export function kernelsModule(): object {
@@ -108,26 +108,26 @@ export function kernelsModule(): object {
 }
 
 /**
- * Lets go of the instance and its memory. The compiled module stays, so the next one is there in a fraction
- * of a millisecond.
+ * Drops the instance and its memory. The compiled module stays, so creating the next instance takes a
+ * fraction of a millisecond.
  */
 export function dropKernels(): void {
   instance = undefined
 }
 
-/** Another version of the kernels may lack what this one calls. */
+/** @throws TypeError if the module lacks exports, as other versions of the kernels may */
 function checkExports(exports: Kernels): void {
   const missing = EXPORTS.filter((name) => !(name in exports))
   if (missing.length > 0) throw new TypeError(`it does not export ${missing.join(', ')}`)
 }
 
 function failure(cause: unknown, module: KernelsInput | undefined): HyperslabError {
-  // What cannot be compiled or run here is a CompileError or RuntimeError; what is no module, or another one,
-  // a TypeError or LinkError.
+  // The platform throws CompileError or RuntimeError if it cannot compile or run modules, and TypeError or
+  // LinkError for invalid or unrelated input.
   if (module === undefined || !(cause instanceof Error) || !/^(Type|Link)Error$/.test(cause.name)) return kernelsRefusal(cause)
   const text = `initKernels was not given the kernels.wasm of this version: ${reasonOf(cause)}`
   return new HyperslabError('InvalidArgumentError', text, { cause })
 }
 
-// Who reduces later finds them compiled.
+// In runtimes that compile only while loading, this compiles the other kernels in time.
 if (compilesOnlyWhileLoading()) import('./compute.ts').catch(() => {})

@@ -1,7 +1,7 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { Arena } from './arena.ts'
 
-/** Why a block does not decode, by the kernel's error codes -1, -2, ... (assembly/lz4-decode.ts). */
+/** Reasons by the kernel's error codes -1, -2, ... (assembly/lz4-decode.ts). */
 const REASONS = [
   'the input ends in the middle of a sequence',
   'a match reaches back to before the start',
@@ -11,23 +11,23 @@ const REASONS = [
   'a match ends too close to the end',
 ]
 
-/** How far a block was decoded: two u32 in kernel memory, bytes read and bytes written. */
+/** Progress of decoding a block: two u32 in kernel memory, bytes read and bytes written. */
 export interface Lz4State {
   readonly pointer: number
 }
 
 /**
- * State for {@link lz4Resume} at the start of a block, or where an earlier session got to. Costs 8 bytes of
- * the arena.
- * @param position what {@link lz4Position} returned
+ * Creates the state for {@link lz4Resume}, at the start of a block or at the position of an earlier session.
+ * Costs 8 bytes of the arena.
+ * @param position result of {@link lz4Position}
  */
 export function lz4State(arena: Arena, position: { read: number; written: number } = { read: 0, written: 0 }): Lz4State {
   return { pointer: arena.int32s([position.read, position.written]) }
 }
 
 /**
- * Bytes of input read and of output written so far. The output up to there is needed again to go on: matches
- * refer to it.
+ * Returns the bytes of input read and of output written so far. Continuing needs the output up to there,
+ * because matches refer to it.
  */
 export function lz4Position(arena: Arena, state: Lz4State): { read: number; written: number } {
   const [read, written] = arena.view('uint32', state.pointer, 2)
@@ -36,17 +36,18 @@ export function lz4Position(arena: Arena, state: Lz4State): { read: number; writ
 
 /**
  * Decodes a raw LZ4 block (no frame) of `srcBytes` bytes at `src` to exactly `dstBytes` bytes at `dst`.
- * @throws CodecError when the block is malformed or has another size; nothing but the destination was written
+ * Writes nothing but the destination.
+ * @throws CodecError if the block is malformed or has another size
  */
 export function lz4Decode(arena: Arena, src: number, srcBytes: number, dst: number, dstBytes: number): void {
   arena.scratch(() => lz4Resume(arena, src, srcBytes, dst, dstBytes, lz4State(arena), dstBytes))
 }
 
 /**
- * Decodes on from `state` until at least `wanted` of the `dstBytes` bytes of the block are there; what lies
- * behind them in `dst` is undefined. With `wanted` equal to `dstBytes` the block is checked to its end. Does
+ * Continues from `state` until at least `wanted` of the block's `dstBytes` bytes are decoded. The bytes
+ * behind these in `dst` are undefined. If `wanted` equals `dstBytes`, the block is checked to its end. Does
  * not grow the memory.
- * @returns how many bytes are there: `wanted` or somewhat more
+ * @returns number of decoded bytes: `wanted` or somewhat more
  * @throws CodecError as {@link lz4Decode}; the state is unchanged then
  */
 export function lz4Resume(
@@ -59,7 +60,7 @@ export function lz4Resume(
   wanted: number,
 ): number {
   const written = arena.kernels.lz4Decode(src, srcBytes, dst, dstBytes, state.pointer, wanted)
-  // sizes from 2 GiB up come back negative; error codes are the last few numbers below 2^32
+  // Sizes from 2 GiB up come back negative; error codes are the last few numbers below 2^32.
   if (written < 0 && written >= -REASONS.length) {
     throw new HyperslabError(
       'CodecError',

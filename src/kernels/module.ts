@@ -1,23 +1,23 @@
 import { instantiateSync } from '@assemblyscript/loader'
 import { HyperslabError } from '../core/errors.ts'
 
-// What is used of the platform, whose own names for it need the DOM library.
+// The used parts of the platform, whose own types need the DOM library.
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object
 }
 declare const navigator: { readonly userAgent?: string } | undefined
 
 /**
- * Whether this is workerd, which compiles only while the global scope is evaluated, and what that imports
- * dynamically.
+ * Whether this is workerd, which compiles WebAssembly only while it evaluates the global scope and its
+ * dynamic imports.
  */
 export const compilesOnlyWhileLoading = (): boolean =>
   typeof navigator !== 'undefined' && navigator.userAgent === 'Cloudflare-Workers'
 
 /**
- * The module that `scripts/embed-kernels.mjs` made text of, compiled when it is first asked for: in workerd
- * now, and whoever asks is told when that failed.
- * @returns what throws UnsupportedError when this platform does not compile WebAssembly now
+ * Returns a function that compiles the module embedded as text by `scripts/embed-kernels.mjs`, once. In
+ * workerd, the module is compiled immediately; the function throws if that failed.
+ * @returns throws UnsupportedError if the platform cannot compile WebAssembly now
  */
 export function embedded(text: string, length: number): () => object {
   let compiled: object | undefined
@@ -47,13 +47,16 @@ export function instantiate<T>(module: object, imports: object = {}): { readonly
   return { compiled: result.module, exports: result.instance.exports as T }
 }
 
-/** Platforms disagree on what a value of another kind is: some take it for code that does not compile. */
+/**
+ * @throws TypeError for input of another type. Platforms disagree on it: some treat it as code that does
+ *   not compile
+ */
 export function checkInput(module: object): void {
   if (module instanceof WebAssembly.Module || module instanceof ArrayBuffer || ArrayBuffer.isView(module)) return
   throw new TypeError('neither a WebAssembly.Module nor bytes')
 }
 
-/** The error where a platform does not compile or run modules, or not now. */
+/** Creates the error for platforms that cannot compile or run modules, permanently or now. */
 export const kernelsRefusal = (cause: unknown): HyperslabError =>
   new HyperslabError(
     'UnsupportedError',
@@ -65,13 +68,13 @@ allow 'wasm-unsafe-eval'. If WebAssembly cannot be compiled while running, pass 
 export const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
 /**
- * The bytes of a module, from the text that `scripts/embed-kernels.mjs` made of them. It runs once, before
- * the engine has compiled it: what it does for a byte are a few steps without a call.
+ * Decodes the bytes of a module from the text of `scripts/embed-kernels.mjs`. It runs once, before the engine
+ * compiles it, so each byte takes only a few steps without a call.
  */
 function bytesOfText(text: string, length: number): Uint8Array {
   const codes = new TextEncoder().encode(text)
   const digits = new Uint8Array(128)
-  // They come first.
+  // The text begins with its digits.
   for (let digit = 0; digit < 84; digit++) digits[codes[digit]!] = digit
   const bytes = new Uint8Array(length)
   for (let i = 0, at = 84; i < length; i++) {

@@ -3,8 +3,7 @@ import type { Arena } from './arena.ts'
 import type { ElementBytes } from './copy.ts'
 
 /**
- * One axis of a copy: as many places in one piece of memory as in the other, and the elements from one place
- * to the next in each.
+ * One axis of a copy: equally many positions in source and destination, with the stride of each in elements.
  */
 export interface PickAxis {
   readonly from: AxisIndices
@@ -12,15 +11,15 @@ export interface PickAxis {
   readonly strides: readonly [number, number]
 }
 
-/** Fewer columns leave their loop to a longer axis: each row costs a call. */
+/** Number of columns below which a longer axis becomes the inner loop, because each row costs a call. */
 const FEW_COLUMNS = 8
 
 /**
- * Copies the elements at some places along each axis, in every combination, to as many others. They must not
- * overlap. Nothing but those elements is read or written. Grows the memory if the tables do not fit: views
- * die then.
- * @param src address of the element at place 0 of every axis; so is `dst`
- * @throws OutOfMemoryError
+ * Copies the elements at some positions along each axis, in every combination, to as many others. They must
+ * not overlap. Nothing but those elements is read or written. Grows the memory if the tables do not fit;
+ * views become invalid then.
+ * @param src address of the element at position 0 of every axis; likewise `dst`
+ * @throws OutOfMemoryError if the tables do not fit
  */
 export function copyPlaces(arena: Arena, size: ElementBytes, src: number, dst: number, axes: readonly PickAxis[]): void {
   let bytes: number = size
@@ -49,13 +48,11 @@ export function copyPlaces(arena: Arena, size: ElementBytes, src: number, dst: n
 
 const times = (product: number, { from }: PickAxis): number => product * from.length
 
-/**
- * Whether places lie as far apart as `length` elements in both, so that they make one run of as many each.
- */
+/** Whether positions are `length` elements apart on both sides, so that they form one contiguous run. */
 const goesOn = ({ from, to, strides }: PickAxis, length: number): boolean =>
   [from, to].every((places, side) => !isListed(places) && places.step * strides[side]! === length)
 
-/** Takes the axis that rows go along out of `axes`: the last, or of a few columns the longest. */
+/** Removes from `axes` the one that the inner loop follows: the last, or the longest if the last is short. */
 function takeColumns(axes: PickAxis[]): PickAxis[] {
   let at = axes.length - 1
   if (at >= 0 && axes[at]!.from.length < FEW_COLUMNS)
@@ -65,10 +62,10 @@ function takeColumns(axes: PickAxis[]): PickAxis[] {
   return axes.splice(Math.max(at, 0), 1)
 }
 
-/** Both offsets of every combination of places, in bytes, in C order. */
+/** Fills in both byte offsets of every combination of positions, in C order. */
 function fillTable(table: Int32Array, size: number, axes: readonly PickAxis[]): void {
-  // The sums of the axes so far, which the next one spreads from the back, so that none is lost before it is
-  // used.
+  // The table contains the sums of the axes so far. The next axis expands them from the end, so that none is
+  // overwritten before it is used.
   let count = 1
   table[0] = table[1] = 0
   for (const { from, to, strides } of axes) {

@@ -4,24 +4,24 @@ import { compute } from './compute.ts'
 import { typeCode } from './reduce.ts'
 
 /**
- * Index of the first of `count` neighbouring elements at `src` that equals a value; `count` or more when
- * there is none. -0 is 0.
- * @param value its address
- * @param nan whether it is NaN
+ * Returns the index of the first of `count` contiguous elements at `src` that equals a value; `count` or more
+ * if there is none. -0 equals 0.
+ * @param value address of the value
+ * @param nan whether the value is NaN
  */
 export function find(arena: Arena, dtype: FixedDType, value: number, nan: boolean, src: number, count: number): number {
   const bytes = elementBytes(dtype)
   return (compute(arena).find(typeCode(dtype), value, nan, src, count * bytes) >>> 0) / bytes
 }
 
-/** Bytes that a row has to have for {@link firstRows}. */
+/** Least number of bytes in a row for {@link firstRows}. */
 export const LEAST_ROW_BYTES = 16
 
 /**
- * The first row that holds the value of its column (NaN is equal to NaN, -0 to 0), for each column of a dense
- * table in kernel memory; -1 where there is none.
+ * Returns, for each column of a dense table in kernel memory, the first row that contains the column's value;
+ * -1 if there is none. NaN equals NaN, and -0 equals 0.
  * @param columns elements in a row: at least {@link LEAST_ROW_BYTES} bytes
- * @param values address of one value a column
+ * @param values address of one value per column
  */
 export function firstRows(
   arena: Arena,
@@ -32,7 +32,7 @@ export function firstRows(
   values: number,
 ): Float64Array {
   const size = elementBytes(dtype)
-  // One number of each size stands for no row; of 64 bits the low half tells.
+  // The largest number of each size means "no row"; of 64 bits, the low half decides.
   const none = 2 ** Math.min(8 * size, 32) - 1
   const [type, width] =
     size === 1 ? (['uint8', 1] as const) : size === 2 ? (['uint16', 1] as const) : (['uint32', size / 4] as const)

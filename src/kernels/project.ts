@@ -4,12 +4,12 @@ import { withArena } from './arena.ts'
 export const RECORD_LENGTH = 4
 
 /**
- * Projects the ascending slice `start, start + step, ...` of `count` positions onto a regular chunk grid,
- * whose chunk k covers [k * chunkLength - gridOffset, (k + 1) * chunkLength - gridOffset), clipped at 0. All
+ * Projects the ascending slice `start, start + step, ...` of `count` positions onto a regular chunk grid.
+ * Chunk k covers [k * chunkLength - gridOffset, (k + 1) * chunkLength - gridOffset), clipped at 0. All
  * arguments are whole numbers up to 2^53.
- * @returns one record for each chunk touched, in ascending order: chunk, first position within the chunk
+ * @returns one record per touched chunk, in ascending order: chunk, first position within the chunk
  *   (counted from its clipped start), number of positions, position of the first in the result
- * @throws OutOfMemoryError when the records do not fit in kernel memory
+ * @throws OutOfMemoryError if the records do not fit in kernel memory
  */
 export function project(start: number, step: number, count: number, chunkLength: number, gridOffset: number): Float64Array {
   if (count === 0) return new Float64Array(0)

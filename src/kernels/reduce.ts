@@ -2,18 +2,18 @@ import { elementBytes, type FixedDType, isBigInt, isFloat, type NumericDType } f
 import type { Arena } from './arena.ts'
 import { compute } from './compute.ts'
 
-/** Reductions there are kernels for. */
+/** Reductions that kernels compute. */
 export type ReduceOp = 'sum' | 'min' | 'max'
 
 /**
- * Elements that a reduction passes over: none; NaNs, of which integers have none; or those equal to a fill
- * value (rounded to the type, for floats), where -0 is 0 and a fill value of NaN means every NaN; with `nan`,
- * NaNs besides.
+ * Elements that a reduction skips: none; NaNs (integers have none); or those equal to a fill value, and with
+ * `nan` also NaNs. For floats, the fill value is rounded to the type, -0 equals 0, and a fill value of NaN
+ * matches every NaN.
  */
 export type Skip = 'none' | 'nan' | { readonly fill: number | bigint; readonly nan?: boolean }
 
 const OPS: Record<ReduceOp | 'squares', number> = { sum: 0, min: 1, max: 2, squares: 3 }
-/** Bits that tell a kernel what to skip. */
+/** Bits of a kernel's skip code. */
 const SKIP_FILL = 1
 const SKIP_NANS = 2
 const CODES: Record<NumericDType, number> = {
@@ -29,23 +29,23 @@ const CODES: Record<NumericDType, number> = {
   float64: 9,
 }
 
-/** The numeric type a type is reduced as: bools as uint8, timestamps as int64. */
+/** Returns the numeric type that a type is reduced as: uint8 for bools, int64 for timestamps. */
 const numeric = (dtype: FixedDType): NumericDType => (dtype === 'bool' ? 'uint8' : dtype === 'timestamp_ns' ? 'int64' : dtype)
 
-/** What kernels call a type. */
+/** Returns the kernels' code of a type. */
 export const typeCode = (dtype: FixedDType): number => CODES[numeric(dtype)]
 
 const isWide = (dtype: FixedDType, op: ReduceOp): boolean => op === 'sum' && isBigInt(dtype)
 
-/** Bytes of one accumulator cell. */
+/** Returns the bytes of one accumulator cell. */
 export function cellBytes(op: ReduceOp, dtype: FixedDType): number {
   return op === 'sum' ? (isWide(dtype, op) ? 16 : 8) : elementBytes(dtype)
 }
 
 /**
- * Address of `count` fresh cells that hold what a reduction of nothing leaves: 0 for a sum, for the others
- * the end of the type's range that every element is beyond (infinities for floats).
- * @throws OutOfMemoryError
+ * Allocates `count` cells with the identity of the reduction, and returns their address. The identity is 0
+ * for a sum, otherwise {@link identityOf}.
+ * @throws OutOfMemoryError if the memory cannot hold them
  */
 export function accumulators(arena: Arena, op: ReduceOp, dtype: FixedDType, count: number): number {
   const bytes = count * cellBytes(op, dtype)
@@ -55,7 +55,7 @@ export function accumulators(arena: Arena, op: ReduceOp, dtype: FixedDType, coun
   return pointer
 }
 
-/** The end of a type's range that every element is beyond, which is an infinity for floats. */
+/** Returns the identity of minimum or maximum: the limit of the type's range, infinite for floats. */
 export function identityOf(op: 'min' | 'max', type: FixedDType): number | bigint {
   const dtype = numeric(type)
   if (isFloat(dtype)) return op === 'min' ? Infinity : -Infinity
@@ -66,7 +66,7 @@ export function identityOf(op: 'min' | 'max', type: FixedDType): number | bigint
   return isBigInt(dtype) ? limit : Number(limit)
 }
 
-/** Address of `count` fresh zeroed cells for the numbers of elements taken. */
+/** Allocates `count` zeroed counters of elements, and returns their address. */
 export function counters(arena: Arena, count: number): number {
   const pointer = arena.alloc(8 * count)
   arena.bytes(pointer, 8 * count).fill(0)
@@ -74,20 +74,20 @@ export function counters(arena: Arena, count: number): number {
 }
 
 /**
- * Reduces a strided box in kernel memory into accumulator cells, which keep what earlier calls put there.
- * Sums of integers are exact. A NaN that is not skipped makes its cell NaN. Float sums are added up in
- * float64, in an order that depends on the layout: long runs blockwise and then pairwise (assembly/reduce.ts
- * states the bound). Grows the memory only if a few descriptors do not fit: views die then.
+ * Reduces a strided box in kernel memory into accumulator cells, on top of their current values. Sums of
+ * integers are exact. A NaN that is not skipped makes its cell NaN. Floats are summed in float64, in an order
+ * that depends on the layout: long runs blockwise and then pairwise (assembly/reduce.ts states the bound).
+ * Grows the memory only if a few descriptors do not fit; views become invalid then.
  *
- * `squares` adds (x - shift)^2 in float64, `x` of 64-bit integers rounded to it. All are positive, so a sum
- * is off, relatively, by at most (580 + n / 32768) * 2^-53 for runs of n elements along the innermost axis,
- * and by 2^-53 more for each run that is added to a cell. A NaN that is not skipped, and an infinity less an
- * infinite shift, make their cell NaN.
+ * `squares` adds (x - shift)^2 in float64; `x` of 64-bit integers is rounded to it. All terms are positive.
+ * The relative error of a sum is at most (580 + n / 32768) * 2^-53 for runs of n elements along the innermost
+ * axis, plus 2^-53 for each run added to a cell. A NaN that is not skipped, and an infinity minus an infinite
+ * shift, make their cell NaN.
  * @param src address of the element at index 0 of every axis; strides count elements
- * @param cells from {@link accumulators}, of squares float64 from {@link counters}; `cellStride` counts cells
- *   and is 0 for reduced axes
- * @param counts from {@link counters}: number of elements taken for each cell; 0 for none. Of squares the
- *   shifts, float64
+ * @param cells from {@link accumulators}, for squares float64 cells from {@link counters}; `cellStride`
+ *   counts cells and is 0 for reduced axes
+ * @param counts from {@link counters}: number of elements taken per cell; 0 disables counting. For squares:
+ *   the shifts, as float64
  */
 export function reduceElements(
   arena: Arena,
@@ -105,7 +105,7 @@ export function reduceElements(
   arena.scratch(() => {
     const axes = arena.int32s([...shape, ...srcStride, ...cellStride])
     const { code, fill } = putSkip(arena, dtype, skip)
-    // elements are compared when they are floats, but for those that would be rounded
+    // Squares compare elements as float64, except integers of 64 bits, which would be rounded.
     if (op === 'squares' && fill !== 0 && !isBigInt(dtype))
       arena.view('float64', fill, 1)[0] = arena.view(numeric(dtype), fill, 1)[0] as number
     compute(arena).reduce(OPS[op], typeCode(dtype), code, fill, rank, axes, src, axes + 4 * rank, cells, axes + 8 * rank, counts)
@@ -121,20 +121,20 @@ function putSkip(arena: Arena, dtype: FixedDType, skip: Skip): { code: number; f
   const fill = arena.alloc(8) // the kernel takes an address
   const view = arena.view(numeric(dtype), fill, 1)
   view.fill(value as never)
-  // no integer is equal to a fill value that its type cannot hold
+  // No integer equals a fill value that its type cannot represent.
   if (!isFloat(dtype)) return view[0] === value ? { code: SKIP_FILL, fill } : nothing
   return { code: skip.nan ? SKIP_FILL | SKIP_NANS : SKIP_FILL, fill }
 }
 
 /**
- * What the cells of a reduction hold, as JavaScript values of the reduced type's kind: bigints for 64-bit
- * integers, numbers for others.
+ * Results in the cells of a reduction, as JavaScript values: bigints for 64-bit integers, numbers for other
+ * types.
  */
 export type Reduced<D extends FixedDType> = D extends 'int64' | 'uint64' | 'timestamp_ns' ? bigint : number
 
 /**
- * The results in `count` cells. Sums of 64-bit integers are exact bigints of any size; those of smaller
- * integers are exact up to 2^53 and rounded to the nearest number beyond.
+ * Returns the results in `count` cells. Sums of 64-bit integers are exact bigints of any size. Sums of
+ * smaller integers are exact up to 2^53 and rounded to the nearest number beyond.
  */
 export function results<D extends FixedDType>(arena: Arena, op: ReduceOp, dtype: D, cells: number, count: number): Reduced<D>[] {
   const found: (number | bigint)[] = new Array(count)
@@ -149,7 +149,10 @@ export function results<D extends FixedDType>(arena: Arena, op: ReduceOp, dtype:
   return found as Reduced<D>[]
 }
 
-/** Both ends of the elements not skipped, and how many there are. The ends mean nothing when `taken` is 0. */
+/**
+ * Minimum and maximum of the elements that are not skipped, and their number. Both are meaningless if `taken`
+ * is 0.
+ */
 export interface KernelStats<D extends FixedDType = FixedDType> {
   readonly min: Reduced<D>
   readonly max: Reduced<D>
@@ -157,10 +160,10 @@ export interface KernelStats<D extends FixedDType = FixedDType> {
 }
 
 /**
- * Minimum, maximum and number of `count` neighbouring elements at `src`, in one pass. Floats are compared in
- * IEEE totalOrder: -NaN < -Infinity < ... < -0 < 0 < ... < Infinity < NaN, so a NaN that is not skipped is an
- * end.
- * @param fill elements equal to it are skipped; none when left out
+ * Returns minimum, maximum and number of `count` contiguous elements at `src`, in one pass. Floats are
+ * compared in IEEE totalOrder: -NaN < -Infinity < ... < -0 < 0 < ... < Infinity < NaN. A NaN that is not
+ * skipped is therefore a minimum or maximum.
+ * @param fill elements equal to it are skipped; by default none
  */
 export function chunkStats<D extends FixedDType>(
   arena: Arena,
