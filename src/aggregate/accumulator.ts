@@ -2,15 +2,15 @@ import { type FixedDType, isBigInt, isFloat } from '../core/dtype.ts'
 import type { Arena } from '../kernels/arena.ts'
 import { accumulators, counters, identityOf, type ReduceOp, reduceElements, results, type Skip } from '../kernels/reduce.ts'
 
-/** Cells of a result, their `values` with the `counts` of elements that each is made of. */
+/** Cells of a result: their `values`, and the `counts` of elements reduced to each. */
 export interface Cells {
   readonly values: ArrayLike<number | bigint>
   readonly counts: Float64Array
-  /** Positions of the elements that the values are, where these are asked for. */
+  /** Positions of the extreme elements, if they are requested. */
   readonly places?: Float64Array
 }
 
-/** Reduces everything to one value. */
+/** Reduces all elements to one value. */
 export class WholeAccumulator {
   readonly #op: ReduceOp
   readonly #dtype: FixedDType
@@ -32,7 +32,7 @@ export class WholeAccumulator {
     this.take(results(arena, this.#op, this.#dtype, cells, 1)[0]!, arena.view('float64', counter, 1)[0]!)
   }
 
-  /** Takes in what `count` elements were reduced to. */
+  /** Adds the value that `count` elements were reduced to. */
   take(value: number | bigint, count: number): void {
     this.#count += count
     if (count > 0) this.#partials.push(value)
@@ -48,7 +48,7 @@ export class WholeAccumulator {
   #extreme(): number | bigint | undefined {
     const better =
       this.#op === 'min' ? (a: number | bigint, b: number | bigint) => b < a : (a: number | bigint, b: number | bigint) => b > a
-    // NaN is neither less nor greater than anything: it has to be asked for.
+    // NaN compares as neither less nor greater, so it is searched for explicitly.
     return (
       this.#partials.find((value) => Number.isNaN(value)) ??
       this.#partials.reduce<number | bigint | undefined>((a, b) => (a === undefined || better(a, b) ? b : a), undefined)
@@ -56,19 +56,22 @@ export class WholeAccumulator {
   }
 }
 
-/** What cells of the kernels are of. */
+/** Operation and type that determine the kernels' cells. */
 interface CellKind {
   readonly op: ReduceOp
   readonly dtype: FixedDType
 }
 
-/** The type of the numbers that cells are made of. */
+/** Returns the type of the numbers that cells consist of. */
 export const cellType = ({ op, dtype }: CellKind): FixedDType => (op !== 'sum' ? dtype : isFloat(dtype) ? 'float64' : 'int64')
 
-/** How many numbers make a cell: sums of 64-bit integers take two. */
+/** Returns the numbers per cell: two for sums of 64-bit integers. */
 export const cellWidth = ({ op, dtype }: CellKind): number => (op === 'sum' && isBigInt(dtype) ? 2 : 1)
 
-/** The values of cells: sums of integers are bigints in them, those of 64-bit ones in halves. */
+/**
+ * Converts numbers of cells to values. Sums of integers are bigints in cells; those of 64-bit integers
+ * consist of two halves.
+ */
 export function joinedCells({ op, dtype }: CellKind, numbers: ArrayLike<number | bigint>): ArrayLike<number | bigint> {
   if (op !== 'sum' || isFloat(dtype)) return numbers
   if (!isBigInt(dtype)) return Float64Array.from(numbers as ArrayLike<bigint>, Number)
@@ -76,7 +79,7 @@ export function joinedCells({ op, dtype }: CellKind, numbers: ArrayLike<number |
   return Array.from({ length: halves.length / 2 }, (_, i) => (halves[2 * i + 1]! << 32n) + halves[2 * i]!)
 }
 
-/** Adds in halves, which keeps the rounding error at the logarithm of the number of terms. */
+/** Sums by halving, which limits the rounding error to the logarithm of the number of terms. */
 function pairwise(terms: readonly (number | bigint)[], from: number, to: number): number | bigint | undefined {
   if (to - from <= 1) return terms[from]
   const middle = (from + to) >>> 1

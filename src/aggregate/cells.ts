@@ -1,17 +1,17 @@
 import { eachIndex, sizeOf, stridesOf } from '../core/shape.ts'
 import type { Box } from '../grid/range.ts'
 
-/** How many cells one goes on along each axis; 0 along reduced ones. */
+/** Returns the number of cells between neighbours along each axis; 0 along reduced axes. */
 export const cellStride = (shape: readonly number[], reduced: readonly boolean[]): number[] =>
   stridesOf(shape).map((step, axis) => (reduced[axis] ? 0 : step))
 
-/** The cells that the elements of a box go to, as a box in which reduced axes have length 1. */
+/** Returns the cells of the elements of a box, as a box in which reduced axes have length 1. */
 export const cellBox = (box: Box, reduced: readonly boolean[]): Box =>
   box.map((range, axis) => (reduced[axis] ? { start: 0, stop: 1, step: 1 } : range))
 
 /**
- * Visits cells in C order of their shape, with their numbers among others: these lie `stride` apart, from
- * `first` on.
+ * Visits cells in C order of their shape, with their numbers in a larger layout, where they begin at `first`
+ * and are `stride` apart.
  */
 export function eachCell(
   shape: readonly number[],
@@ -29,14 +29,14 @@ export function eachCell(
   })
 }
 
-/** The cells of a reduction along axes: one for each position of the axes that are kept, in C order. */
+/** Cells of a reduction along axes: one for each position along the kept axes, in C order. */
 export class CellLayout {
   readonly axes: ReadonlySet<number>
-  /** Shape of the array with reduced axes of length 1. */
+  /** Shape of the array, with length 1 for reduced axes. */
   readonly shape: readonly number[]
   readonly size: number
   readonly reduced: readonly boolean[]
-  /** How many cells one goes on along each axis of the array; 0 along reduced ones. */
+  /** Number of cells between neighbours along each axis of the array; 0 along reduced axes. */
   readonly stride: readonly number[]
 
   constructor(shape: readonly number[], axes: ReadonlySet<number>) {
@@ -47,7 +47,7 @@ export class CellLayout {
     this.stride = cellStride(this.shape, this.reduced)
   }
 
-  /** The cell that the first element of a box goes to. */
+  /** Returns the cell of the first element of a box. */
   first(box: Box): number {
     return box.reduce((cell, { start }, axis) => cell + start * this.stride[axis]!, 0)
   }

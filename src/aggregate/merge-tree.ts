@@ -1,27 +1,27 @@
-/** Children of a node. */
+/** Number of children of a node. */
 export const FAN_IN = 16
 
-/** How partial aggregates become one. */
+/** Rules for merging partial aggregates. */
 export interface Merging<P> {
-  /** The aggregate of all that some, of which there is at least one, are made of, in their order. */
+  /** Merges partial aggregates, at least one, in their order. */
   merge(parts: readonly P[]): P
   /**
-   * Merges one more into one that nobody else holds, which it may change; undefined where it is better to
-   * wait for others.
+   * Merges one more aggregate into another, which it may modify; undefined if merging several at once is
+   * better.
    */
   absorb(part: P, more: P): P | undefined
 }
 
-/** A node of which some children are there. */
+/** A node that is still missing children. */
 interface OpenNode<P> {
   children: number
   readonly parts: P[]
 }
 
 /**
- * Merges partial aggregates by a tree that follows from their number alone: sixteen neighbours make a node of
- * the first level, sixteen of these one of the second. So whoever adds the nodes of some level instead of
- * what they are made of gets the same bits. Holds at most one open node a level.
+ * Merges partial aggregates by a tree whose form depends on their number alone. Sixteen neighbours form a
+ * node of the first level, sixteen of these a node of the second. Adding nodes of any level in place of their
+ * children therefore yields the same bits. At most one open node per level is held.
  */
 export class MergeTree<P> {
   readonly #merging: Merging<P>
@@ -32,9 +32,9 @@ export class MergeTree<P> {
   }
 
   /**
-   * Takes in the next one.
-   * @param part undefined where nothing was aggregated
-   * @param level 0, or that of a node, which begins where nodes of this level do
+   * Adds the next aggregate.
+   * @param part undefined if nothing was aggregated
+   * @param level 0, or the level of a node, which must begin at a node boundary of that level
    */
   add(part: P | undefined, level = 0): void {
     while (this.#open.length <= level) this.#open.push({ children: 0, parts: [] })
@@ -45,7 +45,7 @@ export class MergeTree<P> {
     this.add(this.#merged(node.parts), level + 1)
   }
 
-  /** Takes in as many as come to nothing, no matter how many. */
+  /** Adds `count` empty aggregates, in time logarithmic in their number. */
   skip(count: number): void {
     const nodes = (level: number, left: number): void => {
       for (; left > 0; left--) {
@@ -61,7 +61,7 @@ export class MergeTree<P> {
     nodes(0, count)
   }
 
-  /** All of them as one; the last node of each level may have fewer children. */
+  /** Returns the aggregate of all; the last node of each level may have fewer children. */
   finish(): P | undefined {
     let last: P | undefined
     for (const { parts } of this.#open) {

@@ -8,15 +8,15 @@ import { type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from '
 import { beats, Extremes, givesPositions } from './positions.ts'
 import { columnsOf, isPlain, isWhole, type PartialAggregate, type PlacedAggregate, type Reduction } from './reduction.ts'
 
-/** Cells that later ones are merged into. */
+/** Cells that later cells are merged into. */
 interface MergedCells extends PartialAggregate {
   readonly values: TypedArray
 }
 
-/** Merges `count` cells of one part, from a number on, into those of another. */
+/** Merges `count` cells of one part, from `first` on, into those of another, from `at` on. */
 type MergeCells = (into: MergedCells, at: number, from: MergedCells, first: number, count: number) => void
 
-/** Puts parts together in the order they come, as the cells of a region that has those of all of them. */
+/** Merges parts in order into the cells of a region that contains all their regions. */
 export class PartMerger {
   readonly #reduction: Reduction
   readonly #region: Box
@@ -56,12 +56,15 @@ export class PartMerger {
     })
   }
 
-  /** Cells that nothing came to are made of nothing. */
+  /** Returns the merged part. Cells without elements have count 0. */
   finish(): PlacedAggregate {
     return { ...(this.#whole?.finish() ?? this.#cells), region: this.#region }
   }
 
-  /** The cells as users of a reduction take them: of extrema those of minima, then of maxima. */
+  /**
+   * Returns the cells in the form that users of a reduction expect: for extrema those of minima, then those
+   * of maxima.
+   */
   cells(): Cells[] {
     if (this.#whole !== undefined) return [this.#whole.finish()]
     const { values, counts, places } = this.#cells
@@ -73,23 +76,21 @@ export class PartMerger {
   }
 }
 
-/**
- * The part that several come to, in their order: its region is the smallest that has those of all of them.
- */
+/** Merges parts in order. The region of the result is the smallest that contains all their regions. */
 export function mergedParts(reduction: Reduction, parts: readonly PlacedAggregate[]): PlacedAggregate {
   const merger = new PartMerger(reduction, hullOf(parts.map(({ region }) => region)))
   for (const part of parts) merger.take(part)
   return merger.finish()
 }
 
-/** Merges a part into another one of the same cells, in its place; undefined where cells differ. */
+/** Merges a part in place into another one of the same cells; undefined if their cells differ. */
 export function absorbedPart(reduction: Reduction, part: PlacedAggregate, more: PlacedAggregate): PlacedAggregate | undefined {
   if (isWhole(reduction) || !sameBox(part.region, more.region)) return undefined
   mergeOf(reduction)(part as unknown as MergedCells, 0, more as unknown as MergedCells, 0, part.counts.length)
   return part
 }
 
-/** What takes in the values of parts of everything, which need not be numbers of the kernels. */
+/** Creates an accumulator for parts of a whole reduction, whose values need not be kernel numbers. */
 const wholeOf = (reduction: Reduction): WholeAccumulator | undefined =>
   isPlain(reduction) && isWhole(reduction) && !givesPositions(reduction)
     ? new WholeAccumulator(reduction.op, reduction.dtype, reduction.skip)
@@ -114,7 +115,7 @@ function emptyCells(reduction: Reduction, size: number): MergedCells {
   return { values, counts }
 }
 
-/** The numbers that make the cells of a part, and how many make one. */
+/** Returns the type and the number of the numbers per cell of a part. */
 function columnOf(reduction: Reduction): { readonly type: FixedDType; readonly width: number } {
   if (isPlain(reduction)) return { type: cellType(reduction), width: cellWidth(reduction) }
   return { type: reduction.op === 'moments' ? 'float64' : reduction.dtype, width: columnsOf(reduction) }
@@ -133,12 +134,12 @@ const addFloats: MergeCells = (into, at, from, first, count) => {
   addInto(into.counts, at, from.counts, first, count)
 }
 
-/** A loop over little, in a function of its own, is compiled well. */
+/** A short loop in its own function is compiled well. */
 function addInto(sums: Float64Array, at: number, more: Float64Array, first: number, count: number): void {
   for (let i = 0; i < count; i++) sums[at + i]! += more[first + i]!
 }
 
-/** In halves: engines take far longer for a bigint. */
+/** Adds in 32-bit halves, because bigint arithmetic is far slower. */
 const addIntegers =
   (width: number): MergeCells =>
   (into, at, from, first, count) => {
@@ -155,7 +156,7 @@ const addIntegers =
 const wordsOf = ({ buffer, byteOffset, byteLength }: TypedArray): Uint32Array =>
   new Uint32Array(buffer, byteOffset, byteLength / 4)
 
-/** Cells made of nothing hold what every element is beyond, which the kernels leave there. */
+/** Cells without elements contain the identity, as the kernels leave them. */
 const mergeExtremes =
   (greatest: boolean): MergeCells =>
   (into, at, from, first, count) => {
@@ -165,7 +166,7 @@ const mergeExtremes =
     addInto(into.counts, at, from.counts, first, count)
   }
 
-// NaN is neither less nor greater than anything: once it is there, it stays.
+// NaN compares as neither less nor greater: once it is stored, it stays.
 function lower(best: Float64Array, at: number, more: Float64Array, first: number, count: number): void {
   for (let i = 0; i < count; i++) {
     const x = more[first + i]!
@@ -187,7 +188,7 @@ const mergeExtrema: MergeCells = (into, at, from, first, count) => {
   addInto(into.counts, at, from.counts, first, count)
 }
 
-/** By Chan's formula. */
+/** Merges moments by Chan's formula. */
 const mergeMoments: MergeCells = (into, at, from, first, count) => {
   const [moments, more] = [into.values as Float64Array, from.values as Float64Array]
   const [counts, added] = [into.counts, from.counts]

@@ -6,10 +6,7 @@ import { accumulators, cellBytes, counters, reduceElements, results } from '../k
 import { cellStride } from './cells.ts'
 import type { PartialAggregate, PlacedAggregate, Reduction } from './reduction.ts'
 
-/**
- * Of each cell how many elements there are, their mean, and the sum of squares of what they differ from it
- * by.
- */
+/** Moments per cell: number of elements, mean, and sum of squared deviations from the mean. */
 export class Moments {
   readonly counts: Float64Array
   readonly means: Float64Array
@@ -33,7 +30,10 @@ export class Moments {
   }
 }
 
-/** What sums of squares of `counts` elements come to; NaN where there are not more than `ddof`. */
+/**
+ * Converts sums of squared deviations of `counts` elements to variances or standard deviations; NaN for at
+ * most `ddof` elements.
+ */
 export function deviations(
   kind: 'variance' | 'std',
   squares: ArrayLike<number>,
@@ -47,10 +47,10 @@ export function deviations(
 }
 
 /**
- * The means of the elements of each cell, and then the sums of squares of what they differ from these by. The
- * boxes are gone through twice in kernel memory, which loses no digits where the mean is far from
- * zero. Cells made of nothing hold anything.
- * @param base address that offsets count from
+ * Computes the mean of the elements of each cell, and the sum of squared deviations from it. Reads the boxes
+ * twice in kernel memory, which loses no digits if the mean is far from zero. Cells without elements are
+ * undefined.
+ * @param base address that offsets are relative to
  * @param shape of the cells; `place` of a box is the first of its cells
  */
 export function momentsOf(
@@ -82,7 +82,7 @@ export function momentsOf(
   return { values, counts }
 }
 
-/** The moments of as many elements as there are in a box, all of them the one at `bytes`. */
+/** Returns the moments of a box whose elements all equal the one at `bytes`. */
 export function constantMoments(reduction: Reduction, element: Uint8Array, box: Box, region: Box): PlacedAggregate {
   const shape = region.map(() => 1)
   const table = tableOf(shape.length, [{ offset: 0, place: 0, shape, stride: shape }])

@@ -10,36 +10,36 @@ import { accumulators, counters, type ReduceOp, reduceElements } from '../kernel
 import { cellStride, eachCell } from './cells.ts'
 import type { PartialAggregate, Reduction } from './reduction.ts'
 
-/** A reduction to the positions of minima or maxima, of everything or along one axis. */
+/** A reduction to the positions of minima or maxima, of all elements or along one axis. */
 export type PositionReduction = Reduction & { readonly op: 'min' | 'max'; readonly places: readonly number[] }
 
 export const givesPositions = (reduction: Reduction): reduction is PositionReduction => reduction.places !== undefined
 
-/** The position of the first element of a box; 0 where positions are not asked for. */
+/** Returns the position of the first element of a box; 0 if positions are not requested. */
 export const positionOf = ({ places = [] }: Reduction, box: Box): number =>
   places.reduce((position, step, axis) => position + step * box[axis]!.start, 0)
 
-/** Elements in kernel memory, and the cells they go to: `cellStride` apart, 0 along reduced axes. */
+/** Elements in kernel memory with their cells, which are `cellStride` apart, 0 along reduced axes. */
 interface CellElements {
   readonly pointer: number
   readonly shape: readonly number[]
   readonly stride: readonly number[]
-  /** Position of the first element; no other has a smaller one. */
+  /** Position of the first element, which is the smallest. */
   readonly first: number
   readonly cell: number
   readonly cellStride: readonly number[]
 }
 
-/** Bytes of a piece of a long run, which are looked through again for where its extreme is. */
+/** Bytes of a piece of a long run. The piece with the extreme is searched again for its position. */
 const PIECE = 32768
 
 /**
- * Bytes of a run along an axis from which looking through it by itself is faster than through many at once,
- * for which they are transposed.
+ * Bytes of a run along an axis, from which searching it alone is faster than searching many transposed runs
+ * at once.
  */
 const LONG_RUN = 128
 
-/** Extremes of boxes of elements in kernel memory, and where they are. */
+/** Returns the extremes of boxes of elements in kernel memory, and their positions. */
 export function extremesOf(
   arena: Arena,
   reduction: PositionReduction,
@@ -55,16 +55,14 @@ export function extremesOf(
   return { values, counts, places }
 }
 
-/** Takes the extremes of elements, and where they are, into cells. */
+/** Merges the extremes of elements, and their positions, into cells. */
 function addExtremes(arena: Arena, reduction: PositionReduction, best: Extremes, elements: CellElements): void {
   if (sizeOf(elements.shape) === 0) return
   if (reduction.reduced.every(Boolean)) addWhole(arena, reduction, best, elements)
   else addCells(arena, reduction, best, elements)
 }
 
-/**
- * What was found of some cells: an extreme for each, at an address, and how many elements it was taken of.
- */
+/** Extremes of some cells at an address, with the number of elements of each. */
 interface Found {
   readonly address: number
   readonly values: Comparables
@@ -86,16 +84,16 @@ function cellsOf(
   return { address, values: comparable(arena.view(dtype, address, cells)), taken }
 }
 
-/** Everything goes to one cell. */
+/** Reduces all elements to one cell. */
 function addWhole(arena: Arena, reduction: PositionReduction, best: Extremes, elements: CellElements): void {
   const { dtype, places } = reduction
   const { first, cell, stride } = elements
   const size = elementBytes(dtype)
-  // In the order of positions: views may have their axes in another one than what they are views of.
+  // Axes in the order of positions, because views may have their axes in another order than their base.
   const order = [...places.keys()].sort((a, b) => places[b]! - places[a]!)
   const shape = ordered(elements.shape, order)
   if (!isDense({ shape, stride: ordered(stride, order) })) {
-    // Most of what lies apart is not beyond what is known: it need not be brought together.
+    // Most strided boxes contain no better extreme, and need not be copied.
     const { values, taken } = cellsOf(arena, reduction, elements, 1, zeros(shape))
     if (taken[0] === 0 || !best.beats(cell, values[0]!, first)) return
   }
@@ -114,7 +112,7 @@ function addWhole(arena: Arena, reduction: PositionReduction, best: Extremes, el
 }
 
 /**
- * The extreme of neighbouring elements, with its address, and the start of the first piece of them that has
+ * Returns the extreme of contiguous elements with its address, and the start of the first piece that contains
  * it.
  */
 function bestPiece(
@@ -143,7 +141,7 @@ function bestPiece(
   return best.counts[0] === 0 ? undefined : { value: best.values[0]!, address, start: best.places[0]! * length }
 }
 
-/** Along one axis: the cells are columns of rows along it. */
+/** Reduces along one axis: cells are columns, whose rows follow that axis. */
 function addCells(arena: Arena, reduction: PositionReduction, best: Extremes, elements: CellElements): void {
   const { dtype, reduced, places } = reduction
   const { shape, stride, first, cell, cellStride } = elements
@@ -172,7 +170,7 @@ function addCells(arena: Arena, reduction: PositionReduction, best: Extremes, el
   }
 }
 
-/** Address of elements with their axes in another order, dense: a copy, unless they are so already. */
+/** Returns the address of the elements, dense and with their axes in another order; copies them if needed. */
 function arranged(
   arena: Arena,
   size: ElementBytes,
@@ -190,20 +188,22 @@ const ordered = (values: readonly number[], axes: readonly number[]): number[] =
 
 const zeros = (shape: readonly number[]): number[] => shape.map(() => 0)
 
-/** Values of any type as one of few, so that loops over them stay fast. */
+/**
+ * Values of any type in one of three array types, so that loops over them stay fast.
+ */
 export type Comparables = Float64Array | BigInt64Array | BigUint64Array
 
-/** A copy of elements as such. */
+/** Copies elements to such an array. */
 const comparable = (data: TypedArray): Comparables =>
   data instanceof BigInt64Array || data instanceof BigUint64Array ? data.slice() : new Float64Array(data)
 
 /**
- * The extremes of cells and where they are, in C order. A NaN is beyond all; of equal elements the one at the
- * first place counts, in whatever order they come.
+ * Extremes of cells and their positions, in C order. NaN exceeds all values. Among equal elements, the one at
+ * the first position wins, in whatever order they come.
  */
 export class Extremes implements PartialAggregate {
   readonly values: Comparables
-  /** 1 where there is an extreme. */
+  /** 1 for cells with an extreme. */
   readonly counts: Float64Array
   readonly places: Float64Array
   readonly #less: boolean
@@ -215,7 +215,7 @@ export class Extremes implements PartialAggregate {
     this.#less = op === 'min'
   }
 
-  /** Whether an element would take the place of what a cell has. */
+  /** Whether an element would replace the extreme of a cell. */
   beats(cell: number, value: number | bigint, place: number): boolean {
     return beats(this, this.#less, cell, value, place)
   }
@@ -228,7 +228,7 @@ export class Extremes implements PartialAggregate {
   }
 }
 
-/** Whether an element at a place would take the place of what a cell of such extremes has. */
+/** Whether an element at a position would replace the extreme of a cell. */
 export function beats(
   { values, counts, places }: Pick<Extremes, 'values' | 'counts' | 'places'>,
   less: boolean,

@@ -20,9 +20,10 @@ import {
 
 /**
  * Reduces boxes of elements in kernel memory, one after another.
- * @param base address that offsets count from
+ * @param base address that offsets are relative to
  * @param shape of the cells; `place` of a box is the first of its cells
- * @param before what came to these cells before, which is changed: of reductions that {@link goesOn}
+ * @param before earlier result of the same cells, which is modified; for reductions for which {@link
+ *   goesOn} is true
  */
 export function reduceBoxes(
   arena: Arena,
@@ -68,18 +69,21 @@ export function reduceBoxes(
   return before
 }
 
-/** Whether elements that come later may be reduced into what came before, as if they had come together. */
+/** Whether later elements may be reduced into an earlier result, as if all had come together. */
 export const goesOn = (reduction: Reduction): boolean =>
   reduction.op !== 'moments' && !givesPositions(reduction) && !isWhole(reduction)
 
-/** The cells of minima or of maxima, to go on with; counts, which both have, change once. */
+/**
+ * Returns the cells of minima or of maxima to continue with. The counts, which both share, must change only
+ * once.
+ */
 function halfOf({ values, counts }: PartialAggregate, half: number): PartialAggregate {
   const size = counts.length
   const own = (values as TypedArray).subarray(half * size, (half + 1) * size)
   return { values: own, counts: half === 0 ? counts.slice() : counts }
 }
 
-/** How many elements go to each cell, where that is known: counting takes longer than comparing. */
+/** Returns the number of elements per cell if it is constant; counting takes longer than comparing. */
 function countOfEach({ skip, reduced }: Reduction, table: BoxTable, size: number): number | undefined {
   if (skip !== 'none') return undefined
   let count = 0
@@ -91,11 +95,11 @@ function countOfEach({ skip, reduced }: Reduction, table: BoxTable, size: number
   return count
 }
 
-/** What a box is reduced to of which all elements are one, given as its bytes. */
+/** Reduces a box whose elements all equal one, given as its bytes. */
 export function reduceConstant(reduction: Reduction, element: Uint8Array, box: Box): PlacedAggregate {
   const region = cellBox(box, reduction.reduced)
   const shape = boxShape(box)
-  // The element lies everywhere; its cells do not.
+  // Broadcasts the element (stride 0) over the cells.
   const boxes = [{ offset: 0, place: 0, first: positionOf(reduction, box), shape, stride: shape.map(() => 0) }]
   return withArena((arena) => {
     const pointer = arena.put(element)

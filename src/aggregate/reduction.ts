@@ -3,20 +3,20 @@ import type { Box } from '../grid/range.ts'
 import type { ReduceOp, Skip } from '../kernels/reduce.ts'
 import type { Cells } from './accumulator.ts'
 
-/** A reduction of elements of `dtype`, without those to `skip`, as data that other threads understand. */
+/** A reduction of elements of `dtype` without those to `skip`, as data that can be sent to other threads. */
 export interface Reduction<Op = ReduceOp | 'extrema' | 'moments'> {
   /**
-   * The operation: what a kernel reduces to; minimum and maximum at once, all minima before all maxima; or
-   * the moments (`momentsOf`) of elements, of which variances are made.
+   * The operation: one of the kernels; `'extrema'`, minimum and maximum at once, all minima before all
+   * maxima; or `'moments'` (`momentsOf`), from which variances are computed.
    */
   readonly op: Op
   readonly dtype: FixedDType
   readonly skip: Skip
-  /** True for each axis that is reduced. */
+  /** Whether each axis is reduced. */
   readonly reduced: readonly boolean[]
   /**
-   * Growth of the position along each axis, from 0 at the start of the box, where positions of minima and
-   * maxima are wanted; 0 along axes that are kept. Parts then have places.
+   * Growth of the position along each axis, 0 along kept axes; the start of the box has position 0. Set if
+   * positions of minima or maxima are requested; parts then contain places.
    */
   readonly places?: readonly number[]
 }
@@ -24,8 +24,8 @@ export interface Reduction<Op = ReduceOp | 'extrema' | 'moments'> {
 export const isWhole = ({ reduced }: Reduction): boolean => reduced.every(Boolean)
 
 /**
- * The reductions by kernels that one is made of, whose parts are reduced as elements are; there are none for
- * moments.
+ * Returns the kernel reductions that a reduction consists of; their parts are reduced like elements. Moments
+ * have none.
  */
 export function plainOf(reduction: Reduction): readonly Reduction<ReduceOp>[] {
   const { op } = reduction
@@ -38,24 +38,24 @@ export function plainOf(reduction: Reduction): readonly Reduction<ReduceOp>[] {
     : [{ ...reduction, op }]
 }
 
-/** Whether a kernel does it, so that parts are reduced as elements are. */
+/** Whether a kernel computes the reduction, so that parts are reduced like elements. */
 export const isPlain = (reduction: Reduction): reduction is Reduction<ReduceOp> =>
   reduction.op !== 'moments' && reduction.op !== 'extrema'
 
 /**
- * How many columns the values of a part have, each of all cells: minima before maxima, or means before sums
- * of squares. Other values of a cell lie together.
+ * Returns the number of columns of a part's values, each with one value per cell: minima before maxima, or
+ * means before sums of squares. Other reductions store the values of a cell together, in one column.
  */
 export const columnsOf = (reduction: Reduction): number => (isPlain(reduction) ? 1 : 2)
 
 /**
- * Elements of an array reduced together: one cell for each position of the axes that are kept. Cells
- * are as the kernels leave them (of sums of 64-bit integers, two numbers), so that parts can be reduced
- * further without a loss. Of a whole reduction there is one cell, with its value.
+ * Elements of an array reduced together: one cell for each position along the kept axes. Cells are stored as
+ * the kernels leave them (two numbers for sums of 64-bit integers), so that parts can be reduced further
+ * without loss. A whole reduction has one cell, with its value.
  */
 export type PartialAggregate = Cells
 
-/** A part with the cells of minima and of maxima, from one of each. */
+/** Combines a part of minima and a part of maxima into one. */
 export function pairedParts(dtype: FixedDType, [min, max]: readonly PartialAggregate[]): PartialAggregate {
   const size = min!.counts.length
   const values = allocate(dtype, 2 * size) as TypedArray
@@ -64,7 +64,7 @@ export function pairedParts(dtype: FixedDType, [min, max]: readonly PartialAggre
   return { values, counts: min!.counts }
 }
 
-/** A part and the `region` of the result that it belongs to; reduced axes have length 1. */
+/** A part and its `region` of the result, in which reduced axes have length 1. */
 export interface PlacedAggregate extends PartialAggregate {
   readonly region: Box
 }
