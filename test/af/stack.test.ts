@@ -42,7 +42,7 @@ function interrupted(store: MemoryStore, nth: number, work: () => Promise<void>)
   })
 }
 
-test.each(Array.from({ length: 8 }, (_, nth) => nth))(
+test.each(Array.from({ length: 10 }, (_, nth) => nth))(
   'compacted by another before operation %i of opening: all of it or a conflict',
   async (nth) => {
     const store = new MemoryStore()
@@ -91,7 +91,7 @@ describe.each([
     }
   }
 
-  test('its end is read after all sidecars, and no more than once', async () => {
+  test('its end is read once, before all sidecars, and its version is confirmed after them', async () => {
     const { store } = await prepare()
     const log: string[] = []
     const opened = await ArrayFile.open(
@@ -100,7 +100,13 @@ describe.each([
     )
     expect(opened.arrays()).toEqual(['x', 'y'])
     // The footer of the sidecar may be large, too.
-    expect(log.filter((operation) => operation !== 'get a.1.af')).toEqual(['tail a.1.af', 'tail a.2.af', 'tail a.af', ...rest])
+    expect(log.filter((operation) => operation !== 'get a.1.af')).toEqual([
+      'tail a.af',
+      ...rest,
+      'tail a.1.af',
+      'tail a.2.af',
+      'stat a.af',
+    ])
     log.length = 0
     await ArrayFile.open(
       viewOf(store, log, async () => undefined),
@@ -110,7 +116,7 @@ describe.each([
     expect(log).toEqual(['tail a.af', ...rest])
   })
 
-  test.each(['tail a.1.af', 'tail a.2.af', 'tail a.af', ...rest])(
+  test.each(['tail a.1.af', 'tail a.2.af', 'tail a.af', ...rest, 'stat a.af'])(
     'compacted by another before %s: nothing that was written before is missing',
     async (interrupted) => {
       const { store, writer } = await prepare()
@@ -131,7 +137,7 @@ describe.each([
 const foreign = (number: number): Uint8Array =>
   encodeFooterFile(footerOf([metaOf('y', { kind: 'int8' }, [2])], { overlayIndex: number, baseFileHint: 'a.af' }))
 
-test.each(Array.from({ length: 12 }, (_, nth) => nth))(
+test.each(Array.from({ length: 14 }, (_, nth) => nth))(
   'replaced by another before operation %i of opening: a layer of another program is never read over the new base',
   async (nth) => {
     const store = new MemoryStore()

@@ -91,6 +91,9 @@ interface State {
 /** What is told of a step is put together when it is asked for: hardly ever. */
 type Successor = readonly [label: () => string, state: State]
 
+/** Roles that write an element. */
+const WRITING: readonly Process['role'][] = ['writer', 'sealer', 'restorer']
+
 /** Elements that the crate writes. */
 const CRATE_BIT = 8
 
@@ -120,7 +123,7 @@ class Checker {
     const first: State = {
       objects,
       processes: processes.map((each, i) =>
-        begin({ ...each, bit: each.role === 'writer' ? bitOf(i) : 0 }, each.role === 'compactor' ? rounds : tries),
+        begin({ ...each, bit: WRITING.includes(each.role) ? bitOf(i) : 0 }, each.role === 'compactor' ? rounds : tries),
       ),
       late: [],
       acknowledged,
@@ -250,7 +253,7 @@ class Checker {
   /** @param endsHere the process has no further step, which of a compactor that did not come to its end is too early */
   #moved(state: State, i: number, p: Process, endsHere = false): State {
     // What was read and never was the state stays, to be found.
-    const isWrong = p.at === 'read' && !state.seen[i]!.includes(p.result!)
+    const isWrong = p.at === 'read' && !state.seen[i]!.includes(p.result!) && p.result !== packed(view(state.objects))
     const isOver = !isWrong && (p.at === 'read' || p.at === 'acknowledged' || this.#protocol.steps(p).length === 0)
     const processes = state.processes.with(i, isOver ? begin(p, -1) : p)
     const acknowledged = p.at === 'acknowledged' ? state.acknowledged | p.bit : state.acknowledged
@@ -330,6 +333,8 @@ class Checker {
     if (this.#isStrayed(state) || this.#scenario.flaw === 'old') return undefined
     const gap = objects.indexOf(undefined)
     if (gap >= 0) return `number ${gap} is missing below number ${objects.length - 1}`
+    // The crate of layers cannot read it.
+    if (objects[0]!.kind === 'immutable') return undefined
     const crate = crateView(objects)
     if (packed(crate) !== packed({ own, shared })) return `the crate reads ${bits(crate.own)} and ${bits(crate.shared)}`
     if (stats !== undefined && stats.value !== packed(crate)) return 'the crate reads statistics of another state'
@@ -627,7 +632,7 @@ function mixed(hash: number): number {
 const signatureOf = (p: Process): number =>
   isDone(p) ? 0 : (stepNumber(p.at) << 12) | ((p.tries & 15) << 8) | ((p.top ?? 0) << 4) | (p.above?.length ?? 0)
 
-const KINDS = ['base', 'initial', 'layer', 'closed', 'void', 'crate']
+const KINDS = ['base', 'initial', 'layer', 'closed', 'void', 'crate', 'immutable']
 const stepNumbers = new Map<string, number>()
 
 function stepNumber(at: string): number {

@@ -4,7 +4,7 @@
  * in a chunk that all share (`shared`), of which a layer holds the whole as its writer read it, so that an old layer on top hides what is newer.
  */
 
-export type Kind = 'base' | 'initial' | 'layer' | 'closed' | 'void' | 'crate'
+export type Kind = 'base' | 'initial' | 'layer' | 'closed' | 'void' | 'crate' | 'immutable'
 
 /** An object of the store; one value for each publication, so that the identity of the object is version and id at once. */
 export interface File {
@@ -54,6 +54,7 @@ export type Flaw =
   | 'look after the base'
   | 'no second look'
   | 'no third look'
+  | 'early base unconfirmed'
   | 'no close'
   | 'no confirmation'
   | 'void descending'
@@ -99,7 +100,8 @@ export interface Step {
 }
 
 export interface Process {
-  readonly role: 'writer' | 'compactor' | 'reader' | 'prober' | 'creator'
+  /** A sealer puts a file of footer version 6 in the place of the base, whatever is there; a restorer puts a base there. */
+  readonly role: 'writer' | 'compactor' | 'reader' | 'prober' | 'creator' | 'sealer' | 'restorer'
   /** What it does next, `done` at the end. */
   readonly at: string
   /** The turn, of those before and after the crate's, in which it runs. */
@@ -153,7 +155,7 @@ export const file = (kind: Kind, rest: Partial<File> = {}): File => ({
 
 /** Whether a layer counts on a base. */
 function isLive(number: number, layer: File | undefined, base: File): boolean {
-  if (layer === undefined || layer.kind === 'void') return false
+  if (layer === undefined || layer.kind === 'void' || base.kind === 'immutable') return false
   return layer.kind === 'crate' ? (base.merged & bitOf(number)) === 0 : layer.on === base
 }
 
@@ -219,6 +221,10 @@ export class Protocol {
   steps(p: Process): Step[] {
     if (isDone(p)) return []
     if (p.role === 'reader' || p.role === 'prober') return this.#reading(p)
+    if (p.role === 'sealer' || p.role === 'restorer') {
+      const whole = file(p.role === 'sealer' ? 'immutable' : 'base', { own: p.bit, shared: p.bit })
+      return [put(0, whole, 'any', () => [{ ...p, at: 'acknowledged' }], true)]
+    }
     const step = this.#flaw === 'old' ? this.#old(p) : this.#step(p)
     return step === undefined ? [] : [step]
   }
@@ -277,7 +283,7 @@ export class Protocol {
       case 'reset':
         return put(0, p.mine!, p.base, (answer) => (answer === 'ok' ? [cleaning(p)] : anew(p)), true)
       case 'clean':
-        return get(0, (base) => [{ ...p, at: 'clean: look', base }])
+        return get(0, (base) => [base!.kind === 'immutable' ? ended(p) : { ...p, at: 'clean: look', base }])
       case 'clean: look':
         return look((objects) => [{ ...p, at: 'clean: base', above: present(objects, 0) }])
       case 'clean: base':
@@ -300,6 +306,8 @@ export class Protocol {
 
   #begun(p: Process, objects: Objects): Process {
     const base = objects[0]!
+    // It cannot be written to.
+    if (base.kind === 'immutable') return ended(p)
     const closed = view(objects).closed
     // What the crate appended above the closed layer is not merged.
     const { own, shared, top } = closed > 0 ? view(objects, closed - 1) : view(objects)
@@ -410,15 +418,30 @@ export class Protocol {
     }
   }
 
-  /** Lists or probes, opens in any order, the base last; then looks again at what could have changed meanwhile. */
+  /**
+   * Opens the base, and lists meanwhile, or probes then; opens the layers in any order. Confirms the base, or opens the one that is there
+   * now; then looks again at what could have changed meanwhile.
+   */
   #reading(p: Process): Step[] {
     const old = this.#flaw === 'old'
     const todo = p.todo ?? []
     switch (p.at) {
       case 'begin':
-        if (p.role === 'reader')
-          return [look((objects) => [this.#opening({ ...p, got: [], todo: present(objects, old ? -1 : 0).map(([n]) => n) })])]
-        return old ? [get(0, (base) => [probing({ ...p, base }, 1)])] : this.#reading(probing(p, 1))
+        if (old && p.role === 'reader')
+          return [look((objects) => [this.#opening({ ...p, got: [], todo: present(objects, -1).map(([n]) => n) })])]
+        if (old) return [get(0, (base) => [probing({ ...p, base }, 1)])]
+        return [
+          get(0, (base) => [
+            wholeOr({ ...p, base, got: [] }, (read) => (p.role === 'reader' ? { ...read, at: 'list' } : probing(read, 1))),
+          ]),
+          ...(p.role === 'reader'
+            ? [look((objects) => [{ ...p, at: 'early', got: [], todo: present(objects, 0).map(([n]) => n) }])]
+            : []),
+        ]
+      case 'early':
+        return [get(0, (base) => [wholeOr({ ...p, base }, (read) => this.#opening(read))])]
+      case 'list':
+        return [look((objects) => [this.#opening({ ...p, todo: present(objects, 0).map(([n]) => n) })])]
       case 'probe':
         return todo.map((number) =>
           get(number, (layer) => {
@@ -434,8 +457,11 @@ export class Protocol {
           }),
         )
       case 'base':
+      case 'base anew':
         return [
-          get(0, (base) => {
+          get(0, (there) => {
+            const base = this.#flaw === 'early base unconfirmed' ? p.base : there
+            if (p.at === 'base' && base !== p.base) return [{ ...p, at: 'base anew', base: undefined }]
             const { result } = readAll(p, base)
             return [looking({ ...p, base, result: result! }, this.#flaw === 'no second look' ? [] : doubtful(p.got!, base!))]
           }),
@@ -559,6 +585,10 @@ function clearing(p: Process, base: File): Process {
 function present(objects: Objects, above: number): [number, File][] {
   return objects.flatMap((layer, number) => (number > above && layer !== undefined ? [[number, layer] as [number, File]] : []))
 }
+
+/** A reader that has opened the base: a file of footer version 6 is all there is. */
+const wholeOr = (p: Process, next: (p: Process) => Process): Process =>
+  p.base!.kind === 'immutable' ? looking({ ...p, got: [], result: packed(p.base!) }, []) : next(p)
 
 const probing = (p: Process, number: number): Process => ({ ...p, at: 'probe', got: p.got ?? [], todo: [number] })
 

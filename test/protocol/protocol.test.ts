@@ -20,6 +20,8 @@ const compactor: Actor = { role: 'compactor', turn: 1 }
 const reader: Actor = { role: 'reader', turn: 1 }
 const prober: Actor = { role: 'prober', turn: 1 }
 const creator: Actor = { role: 'creator', turn: 1 }
+const sealer: Actor = { role: 'sealer', turn: 1 }
+const restorer: Actor = { role: 'restorer', turn: 1 }
 const later = (actor: Actor): Actor => ({ ...actor, turn: 2 })
 const after = (first: number, actor: Actor): Actor => ({ ...actor, after: first })
 
@@ -57,6 +59,21 @@ const SCENARIOS: Scenario[] = [
   scenario('a reader, over a stray layer and a gap', {
     processes: [writer, after(0, writer), after(1, compactor), reader],
     objects: stray(),
+  }),
+  scenario('a reader, a file of version 6 over the base, and a base over that', {
+    processes: [writer, sealer, after(1, restorer), reader],
+    tries: 0,
+  }),
+  scenario('a reader that probes, a file of version 6 over the base, and a base over that', {
+    processes: [writer, sealer, after(1, restorer), prober],
+    tries: 0,
+  }),
+  scenario('a reader, compacted, a file of version 6 over the base, and a base over that', {
+    processes: [compactor, sealer, after(1, restorer), reader],
+  }),
+  scenario('a reader that probes, a base over a file of version 6, and a writer', {
+    processes: [restorer, after(0, writer), prober],
+    objects: [file('immutable', WHOLE), layer],
   }),
   scenario('a crash, the crate, a writer', {
     processes: [writer, compactor, later(writer)],
@@ -267,6 +284,8 @@ const FLAWS: [Flaw, RegExp, Rest][] = [
     /was never the state/,
     { processes: [writer, after(0, writer), after(1, compactor), reader], objects: stray() },
   ],
+  ['early base unconfirmed', /was never the state/, { processes: [compactor, reader] }],
+  ['early base unconfirmed', /was never the state/, { processes: [compactor, prober] }],
   ['void descending', /the crate reads/, { processes: [writer, compactor], crashes: 1 }],
   [
     'forget merged',

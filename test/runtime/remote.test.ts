@@ -8,8 +8,8 @@ import { type Manners, RudeServer } from '../support/rude-server.ts'
 
 const SHAPE = [40, 500]
 const LAYERS = 2
-/** The end of each layer, and that of the sidecar that is not there. */
-const OPENING = Array.from({ length: 1 + LAYERS + 1 }, () => 'GET bytes=-65536')
+/** The end of each layer, and that of the sidecar that is not there; then the base is confirmed. */
+const OPENING = [...Array.from({ length: 1 + LAYERS + 1 }, () => 'GET bytes=-65536'), 'HEAD']
 
 let rude: RudeServer
 let files: Map<string, Uint8Array>

@@ -2,7 +2,7 @@ import { forEachLimited } from '../../core/limiter.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { Store, StoreOptions } from '../../store/store.ts'
 import { Layer } from './layer.ts'
-import { footerBytesOf, OPENINGS, type Opening, openBase } from './opening.ts'
+import { confirmBase, footerBytesOf, OPENINGS, type OpenedFiles, type Opening, openBase } from './opening.ts'
 import { checkLayerCount, type Paths, SIDECAR } from './paths.ts'
 
 /** The layers of a state that was open before. */
@@ -19,15 +19,25 @@ export async function listSidecars(store: Store, paths: Paths, signal?: Signal):
 
 /**
  * Opens the layers that a store lists; `undefined` when one of them is gone: then the base was replaced
- * meanwhile.
+ * meanwhile. Reads the base while the store lists, because a file of footer version 6 needs nothing else.
  */
 export async function openListed(
   store: Store,
   paths: Paths,
   options: Opening,
   known: Known | undefined,
-): Promise<Layer[] | undefined> {
-  const numbers = (await listSidecars(store, paths, options.signal)).filter((number) => number <= options.last)
+): Promise<OpenedFiles | undefined> {
+  const listing = listSidecars(store, paths, options.signal)
+  // A failure counts only where the list is needed.
+  listing.catch(() => undefined)
+  const early = known === undefined ? await openBase(store, paths, options) : undefined
+  if (early?.immutable) {
+    const beside = await listing.catch(() => [])
+    options.signal?.throwIfAborted()
+    const unread = beside.map((number) => ({ number, file: store.describe(paths.sidecar(number)) }))
+    return { layers: [early], unread }
+  }
+  const numbers = (await listing).filter((number) => number <= options.last)
   // By the highest number, since each one below it is looked at.
   checkLayerCount(numbers.at(-1) ?? 0, options.limits, store.describe(paths.base))
   const kept = known === undefined ? [] : known.layers.slice(1).filter(({ number }) => numbers.includes(number))
@@ -45,8 +55,8 @@ export async function openListed(
     },
   )
   if (gone) return undefined
-  const base = known === undefined ? await openBase(store, paths, options) : await unchanged(store, known, options)
-  return base && [base, ...numbers.map((number) => opened.get(number)!)]
+  const base = early ? await confirmBase(store, paths, early, options) : await unchanged(store, known!, options)
+  return base && { layers: [base, ...numbers.map((number) => opened.get(number)!)] }
 }
 
 /**

@@ -2,13 +2,13 @@ import { HyperslabError } from '../../core/errors.ts'
 import { sameShape } from '../../core/shape.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import { Absences } from '../../store/absences.ts'
-import type { Store, StoreOptions } from '../../store/store.ts'
+import type { ReadOptions, Store, StoreOptions, UnprovedAbsence } from '../../store/store.ts'
 import { type Definition, sameButShape, sameDefinition } from '../format/definition.ts'
 import type { ArrayMeta } from '../format/footer.ts'
 import type { Limits } from '../format/limits.ts'
 import { Layer, type LayerOptions } from './layer.ts'
 import { LayerChunks } from './layer-chunks.ts'
-import { type Opening, openBase } from './opening.ts'
+import { confirmBase, type NamedFile, type OpenedFiles, type Opening, openBase } from './opening.ts'
 import { checkLayerCount, type Paths, probe } from './paths.ts'
 
 /** One array as one layer has it. */
@@ -38,12 +38,15 @@ export class Stack {
    * Files that are named like sidecars but are not: a file of footer version 6 is never a layer, and has no
    * sidecars.
    */
-  readonly beside: readonly Layer[]
+  readonly beside: readonly NamedFile[]
 
-  /** @param files the base, then the files named like its sidecars, by number */
-  constructor(files: readonly Layer[]) {
+  /**
+   * @param files the base, then the files named like its sidecars, by number
+   * @param unread more files that are named like sidecars but are not
+   */
+  constructor(files: readonly Layer[], unread: readonly NamedFile[] = []) {
     const [base, ...others] = files
-    const [live, dead, beside]: [Layer[], Layer[], Layer[]] = [[base!], [], []]
+    const [live, dead, beside]: [Layer[], Layer[], NamedFile[]] = [[base!], [], [...unread]]
     for (const layer of others) {
       if (base!.immutable || layer.immutable) beside.push(layer)
       else (isLive(layer, base!) ? live : dead).push(layer)
@@ -190,18 +193,20 @@ function isLive({ number, identity: { id, kind, base: named } }: Layer, { identi
 /** How often opening starts anew because a layer is gone that was listed. */
 const REOPENINGS = 5
 /**
- * The state of a container: sidecars are read first, the base last. A base that layers name and that is there
- * after they were read was there all the time between; and when it was replaced meanwhile, no layer that was
- * read counts on it.
+ * Opens the state of a container. The base is read first, because a file of footer version 6 has no layers.
+ * Any other base counts only if its version is still there after the sidecars were read; otherwise it is read
+ * again. A base that layers name and that is there after they were read was there all the time between. If it
+ * was replaced meanwhile, no layer that was read counts on it.
  */
 async function openAll(store: Store, paths: Paths, options: Omit<Opening, 'room'>, known: Stack | undefined): Promise<Stack> {
   for (let left = REOPENINGS; left > 0; left--) {
     const each = { ...options, room: { bytes: options.limits.footerBytes } }
+    const before = left === REOPENINGS ? known : undefined
     const files =
       store.list === undefined
-        ? await openProbed(store, paths, each)
-        : await (await import('./listed.ts')).openListed(store, paths, each, left === REOPENINGS ? known : undefined)
-    const stack = files && new Stack(files)
+        ? await openProbed(store, paths, each, before?.base.immutable === false)
+        : await (await import('./listed.ts')).openListed(store, paths, each, before)
+    const stack = files && new Stack(files.layers, files.unread)
     if (stack !== undefined && (await isSettled(store, paths, stack, options))) return stack
   }
   throw new HyperslabError('ConflictError', 'other writers compacted it whenever it was opened', {
@@ -209,19 +214,36 @@ async function openAll(store: Store, paths: Paths, options: Omit<Opening, 'room'
   })
 }
 
-async function openProbed(store: Store, paths: Paths, options: Opening): Promise<Layer[]> {
-  const sidecars = await probeSidecars(store, paths, options)
-  return [await openBase(store, paths, options), ...sidecars]
+/** @param hasLayers whether the base is known to take layers, so that it is read once, after them */
+async function openProbed(store: Store, paths: Paths, options: Opening, hasLayers: boolean): Promise<OpenedFiles> {
+  const early = hasLayers ? undefined : await openBase(store, paths, options)
+  if (early?.immutable) return { layers: [early] }
+  const sidecars = await probeSidecars(store, paths, options, hasLayers ? 1 : 2)
+  const base = early ? await confirmBase(store, paths, early, options) : await openBase(store, paths, options)
+  return { layers: [base, ...sidecars] }
 }
 
-async function probeSidecars(store: Store, paths: Paths, options: Opening): Promise<Layer[]> {
+/**
+ * Opens sidecars by number until one is missing.
+ * @param atOnce how many to probe first: two together save the round trip that confirms the base
+ */
+async function probeSidecars(store: Store, paths: Paths, options: Opening, atOnce: 1 | 2): Promise<Layer[]> {
   const sidecars: Layer[] = []
+  const open = (number: number, asking: ReadOptions): Promise<Layer | undefined> => {
+    const opening = { ...options, ...asking }
+    return probe(store, paths, number, (key) => Layer.open(store, key, number, options.limits, opening), opening)
+  }
+  // The absence of the second counts only if there is a first.
+  const unproved: UnprovedAbsence[] = []
+  const asking = [{}, { onUnproved: (absence: UnprovedAbsence) => void unproved.push(absence) }]
+  const together = await Promise.allSettled(asking.slice(0, Math.min(atOnce, options.last)).map((each, i) => open(i + 1, each)))
   for (let number = 1; number <= options.last; number++) {
-    const open = (key: string) => Layer.open(store, key, number, options.limits, options)
-    const layer = await probe(store, paths, number, open, options)
-    if (layer === undefined) break
+    const probed = together[number - 1] ?? { status: 'fulfilled', value: await open(number, {}) }
+    if (probed.status === 'rejected') throw probed.reason
+    if (number === 2) for (const absence of unproved) options.onUnproved?.(absence)
+    if (probed.value === undefined) break
     checkLayerCount(number, options.limits, store.describe(paths.base))
-    sidecars.push(layer)
+    sidecars.push(probed.value)
   }
   return sidecars
 }

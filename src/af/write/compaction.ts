@@ -6,7 +6,7 @@ import { randomId } from '../format/encode.ts'
 import type { MergedLayer } from '../format/identity.ts'
 import { ArrayState } from '../layers/array-state.ts'
 import { Dictionary } from '../layers/dictionary.ts'
-import type { Layer } from '../layers/layer.ts'
+import { Layer } from '../layers/layer.ts'
 import { listSidecars } from '../layers/listed.ts'
 import { Stack } from '../layers/stack.ts'
 import { clean, deadFile, floorOf, nextNumber, overtaken, withdraw } from './clean.ts'
@@ -82,8 +82,15 @@ export async function compactContainer(
  */
 async function checkLayered(files: ContainerFiles, { readOnly, base, beside }: Stack): Promise<void> {
   if (readOnly === undefined) return
-  if (base.immutable) for (const layer of beside) if (layer.identity.kind === 'closed') await withdraw(files, deadFile(layer))
+  if (base.immutable) for (const { number } of beside) await withdrawClosed(files, number)
   throw new HyperslabError('ReadOnlyError', readOnly, { file: base.file })
+}
+
+/** Removes a layer that closed a base, because it holds nothing. Other files stay. */
+async function withdrawClosed(files: ContainerFiles, number: number): Promise<void> {
+  const { store, paths, options } = files
+  const layer = await Layer.open(store, paths.sidecar(number), number, options.limits).catch(() => undefined)
+  if (layer?.identity.kind === 'closed') await withdraw(files, deadFile(layer))
 }
 
 /**
