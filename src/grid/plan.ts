@@ -52,7 +52,7 @@ export interface Plan {
 /** Options of cutting a selection with gaps into reads. They do not change the result. */
 export interface PlanOptions {
   /**
-   * Where a selection is cut (default `'chunk'`):
+   * Places where a selection is cut (default `'chunk'`):
    *
    * - `'chunk'`: where at least one whole chunk is saved, the only I/O that a cut can save
    * - `'ranges'`: at every gap, for sources that read single elements cheaply

@@ -1,7 +1,7 @@
 import type { AxisView } from '../core/tensor.ts'
 
 /**
- * The positions `start`, `start + step`, … below `stop` of one axis. The step is at least 1; an empty range
+ * The positions `start`, `start + step`, … below `stop` of one axis. `step` is at least 1; an empty range
  * has `start === stop`.
  */
 export interface Range {
