@@ -1,18 +1,18 @@
 import { HyperslabError } from '../core/errors.ts'
 import { quoted } from '../core/quoted.ts'
 
-/** An axis by number, negative ones counting from the end, or by dimension name. */
+/** An axis by number, with negative ones counting from the end, or by dimension name. */
 export type Axis = number | string
 export type AxisOption = Axis | readonly Axis[]
 
-/** What it takes to know an axis by its name. */
+/** Facts of an array that resolving an axis by name needs. */
 export interface Named {
   readonly shape: readonly number[]
   readonly dimensionNames?: readonly string[] | undefined
 }
 
 /**
- * The axes meant; all of them when none is given.
+ * Resolves axes to numbers; all axes by default.
  * @throws InvalidArgumentError for axes that do not exist or are given twice
  */
 export function resolveAxes(option: AxisOption | undefined, array: Named): Set<number> {

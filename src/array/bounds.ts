@@ -1,13 +1,14 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { BlockSource } from './source.ts'
 
-/** Large enough for what is read on purpose; below what an allocation refuses. */
+/** Default limit of results: large enough for intended reads, below what an allocation would refuse. */
 export const MAX_RESULT_BYTES = 2 ** 31
 
 /**
- * Refuses what would take too much memory, before anything of it is allocated.
- * @param what takes the memory, and `how` it takes less
- * @throws TooLargeError
+ * Rejects an operation that would take too much memory, before it allocates any.
+ * @param what takes the memory
+ * @param how the operation takes less
+ * @throws TooLargeError if `bytes` exceeds `maxBytes`
  */
 export function checkBytes(
   { label }: Pick<BlockSource, 'label'>,

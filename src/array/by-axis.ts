@@ -3,8 +3,8 @@ import { quoted } from '../core/quoted.ts'
 import { type Named, resolveAxes } from './axes.ts'
 
 /**
- * What an object gives for axes, by their numbers. Its keys are names or numbers; as keys these are strings,
- * too.
+ * Converts an object with values by axis to a map by axis number. Its keys are dimension names or numbers;
+ * objects store numbers as strings.
  * @throws InvalidArgumentError for axes that do not exist or are given twice
  */
 export function byAxis<T>(given: { readonly [axis: string]: T }, array: Named): Map<number, T> {

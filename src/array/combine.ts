@@ -27,14 +27,14 @@ import { SCALED_CHECKS, type ScaledOptions, scaledSource } from './lazy/scaled.t
 import { zipElements as zipSources } from './lazy/zip.ts'
 import { sourceOf } from './operand.ts'
 
-/** `D` where it is one data type; where it is one of several nobody knows what they are promoted to. */
+/** `D` if it is a single data type; for several types, the promoted type is unknown at compile time. */
 type Single<D extends DType, All = D> = D extends All ? ([All] extends [D] ? D : DType) : never
 
 /**
- * Arrays one after another along an axis, or nested lists of them along several. Data types are promoted to
- * one. `null` stands for a tile that is missing: it reads as the fill value.
- * @throws InvalidArgumentError when there is no array, lists are not nested evenly, or lengths do not form a
- *   grid
+ * Joins arrays one after another along an axis, or nested lists of them along several axes. Data types are
+ * promoted to one. `null` stands for a missing tile, which reads as the fill value.
+ * @throws InvalidArgumentError if there is no array, if lists are not nested evenly, or if lengths do not
+ *   form a grid
  * @example
  * const [a, b] = [2, 3].map((length) => generate((i) => i, { dtype: 'int32', shape: [length] }))
  * console.log((await concat([a, b]).get()).data) // Int32Array(5) [ 0, 1, 0, 1, 2 ]
@@ -46,7 +46,7 @@ export const concat = <D extends DType>(
   new DiskArray(concatSources(sourcesOf('concat', tiles), options as ConcatOptions)) as DiskArray<Single<D>>
 
 /**
- * Arrays of one shape along a new axis, or nested lists of them along several.
+ * Joins arrays of one shape along a new axis, or nested lists of them along several.
  * @throws InvalidArgumentError as {@link concat}
  * @example
  * const row = generate((i) => i, { dtype: 'int32', shape: [3] })
@@ -56,10 +56,10 @@ export const stack = <D extends DType>(tiles: TileGrid<DiskArray<D>>, options?: 
   new DiskArray(stackSources(sourcesOf('stack', tiles), options as StackOptions)) as DiskArray<Single<D>>
 
 /**
- * Arrays of any shapes put together, each with its first element at `origin`; what none of them covers reads
- * as the fill value and cannot be written.
- * @throws InvalidArgumentError when there are none, they differ in type or rank, overlap, or reach beyond the
- *   shape
+ * Joins arrays of any shapes, each with its first element at `origin`. Positions outside all arrays read as
+ * the fill value and cannot be written.
+ * @throws InvalidArgumentError if there are no arrays, or if they differ in type or rank, overlap, or
+ *   exceed the shape
  */
 export const mosaic = <D extends DType>(
   tiles: readonly { readonly origin: readonly number[]; readonly array: DiskArray<D> }[],
@@ -78,8 +78,8 @@ export const mosaic = <D extends DType>(
 const TILE_CHECKS = { origin: 'list', array: 'object' }
 
 /**
- * Shifted along an axis, what leaves at one end coming back at the other: element i is at `i + shift`.
- * @throws InvalidArgumentError unless `shift` is an integer and there is such an axis
+ * Returns the array shifted cyclically along an axis: element i moves to `i + shift`.
+ * @throws InvalidArgumentError unless `shift` is an integer and the axis exists
  */
 export const roll = <D extends DType, R extends number>(array: DiskArray<D, R>, shift: number, axis: Axis): DiskArray<D, R> =>
   new DiskArray(rollSource(sourceOf('roll', array), shift, axis))
@@ -110,10 +110,10 @@ type DTypesOf<O extends readonly BroadcastOperand[]> = Single<
 >
 
 /**
- * A function of the elements of arrays, tensors and single values at the same position. Shapes go together by
- * numpy's rules: they are aligned at their last axes, and axes that are missing or of length 1 are repeated.
- * Data types are promoted to one, unless the options, which come last, name one.
- * @throws InvalidArgumentError when shapes do not go together or there is no array; reading, when a result is
+ * Applies a function to the elements of arrays, tensors and single values at the same position. Shapes are
+ * combined by numpy's rules: they are aligned at their last axes, and axes that are missing or of length 1
+ * are repeated. Data types are promoted to one, unless the options, which come last, name one.
+ * @throws InvalidArgumentError if shapes cannot be combined or there is no array; when read, if a result is
  *   not of the data type
  * @example
  * const t = generate((i, j) => 10 * i + j, { dtype: 'float64', shape: [2, 3] })
@@ -139,13 +139,13 @@ export function broadcast(fn: (...values: never[]) => unknown, ...given: unknown
 }
 
 /**
- * Packed values unpacked by CF's rules, `packed * scaleFactor + addOffset`, with NaN where there is none;
- * written values are packed. Without options that say how, the attributes of the array do: `scale_factor`,
- * `add_offset`, `_FillValue`, `missing_value` and `_Unsigned`. Lazy arrays of the same elements have them,
- * too, as {@link DiskArray.attrs} says.
- * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0, a written
- *   value that cannot be packed, an attribute of another type, and for an array without attributes when there
- *   are no options
+ * Returns an array unpacked by CF's rules, `packed * scaleFactor + addOffset`, with NaN for missing elements.
+ * Written values are packed. Without options, the attributes of the array determine the packing:
+ * `scale_factor`, `add_offset`, `_FillValue`, `missing_value` and `_Unsigned`. Lazy arrays of the same
+ * elements have these attributes, too, as {@link DiskArray.attrs} says.
+ * @throws UnsupportedError unless the array is numeric; InvalidArgumentError for a scale of 0, a written
+ *   value that cannot be packed, or an attribute of an unexpected type. Also if neither options nor
+ *   attributes are given
  * @example
  * const packed = generate((i) => i, { dtype: 'int16', shape: [3], fillValue: 2 })
  * const { data } = await scaled(packed, { scaleFactor: 0.5, addOffset: 10 }).get()
@@ -168,8 +168,8 @@ export function scaled<F extends 'float32' | 'float64' = 'float64', R extends nu
 }
 
 /**
- * An array whose elements are computed from their index whenever they are read.
- * @throws reading, InvalidArgumentError when a result is not a value of the data type
+ * Creates an array whose elements are computed from their index on every read.
+ * @throws when read, InvalidArgumentError if a result is not a value of the data type
  * @example
  * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [2, 3] })
  * console.log((await t.get()).data) // Int32Array(6) [ 0, 1, 2, 10, 11, 12 ]
@@ -180,9 +180,9 @@ export const generate = <D extends DType, const S extends readonly number[] = re
 ): DiskArray<D, S['length']> => new DiskArray(generateSource(fn, options))
 
 /**
- * The elements of arrays of one shape at each position, in C order: `for await (const [x, y] of zip(a, b))`.
- * `zipBlocks` goes faster.
- * @throws InvalidArgumentError when shapes differ or there is no array
+ * Yields the elements of arrays of one shape at each position, in C order: `for await (const [x, y] of zip(a,
+ * b))`. `zipBlocks` is faster.
+ * @throws InvalidArgumentError if shapes differ or there is no array
  * @example
  * const [a, b] = [1, 2].map((factor) => generate((i) => factor * i, { dtype: 'int32', shape: [3] }))
  * let sum = 0
@@ -195,10 +195,10 @@ export const zip = <D extends readonly DType[]>(
   zipSources<D>(arrays.map((array: DiskArray) => sourceOf('zip', array)))
 
 /**
- * Goes through arrays of one shape together, in C order of parts that are whole chunks of all of them where
- * those fit in some MiB, so that each chunk is read once; in chunks of the first array where they do not.
- * Some parts are read ahead.
- * @throws InvalidArgumentError when shapes differ
+ * Yields the same parts of several arrays of one shape, in C order. Parts are whole chunks of all arrays if
+ * these fit into some MiB, so that each chunk is read once. Otherwise, they are the chunks of the first
+ * array. Some parts are read ahead.
+ * @throws InvalidArgumentError if shapes differ
  */
 export async function* zipBlocks(
   arrays: readonly DiskArray<DType>[],

@@ -45,7 +45,7 @@ import { TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
 import type { Values } from './values.ts'
 
 const iteration = lazily(() => import('./iteration.ts'))
-// What it imports is asked for beside it, not after it.
+// Starts both imports in parallel.
 const reductions = lazily(async () => {
   const [module] = await Promise.all([import('./reductions/reductions.ts'), iteration()])
   return module
@@ -53,25 +53,25 @@ const reductions = lazily(async () => {
 
 type Iteration = typeof import('./iteration.ts')
 
-/** What options of a reduction of everything have, and what those of one along axes do. */
+/** Option types of a reduction of everything, and of one along axes. */
 type Whole = { readonly axis?: undefined }
 type Along = { readonly axis: AxisOption }
 
-/** Both extremes, of one type. */
+/** Minimum and maximum, of one type. */
 type Extrema<T> = Record<'min' | 'max', T>
 
 /**
- * An n-dimensional array whose elements live elsewhere: a handle, holding no data. Reading takes `get`,
- * writing `set`; reductions and `assign` go through the chunks once, holding a few MiB of them at a time.
+ * An n-dimensional array whose elements are stored elsewhere: a handle without data. `get` reads, `set`
+ * writes. Reductions and `assign` process the chunks once, holding a few MiB at a time.
  *
- * Arrays made of it (`view`, `transpose`, `map`...) are lazy: nothing is read until they are, and then the
- * parts that are needed, from here. They keep the chunks, and take writes where each element is one of this
- * array.
+ * Arrays derived from it (`view`, `transpose`, `map`...) are lazy: reading one reads the parts that it needs
+ * from this array. They keep the chunks, and accept writes if each of their elements is one of this array.
  *
- * Results of reductions do not depend on which chunk is there first. With `axis`, a reduction gives a tensor
- * of the other axes (with `keepDims`, the reduced ones stay with length 1), without it one value. Missing
- * elements are passed over, unless `skipMissing` is false. Of those alone the sum is 0, the count 0, the mean
- * NaN, and a minimum is refused; along axes it is NaN, and of integers the missing value.
+ * Results of reductions do not depend on the order in which chunks arrive. With `axis`, a reduction returns a
+ * tensor of the other axes; `keepDims` keeps the reduced ones with length 1. Without `axis`, it returns one
+ * value. Missing elements are skipped, unless `skipMissing` is false. If all elements are missing, `sum` and
+ * `count` return 0, `mean` returns NaN, and `min` throws. Along axes, the minimum of such a cell is NaN, for
+ * integers the missing value.
  * @example
  * const squares = new DiskArray({
  *   dtype: 'float64',
@@ -84,25 +84,25 @@ type Extrema<T> = Record<'min' | 'max', T>
  * console.log(await squares.get([-1])) // 998001
  */
 export class DiskArray<D extends DType = DType, R extends number = number> extends Printable {
-  /** The backend that elements are read from and written to. */
+  /** Backend that elements are read from and written to. */
   readonly source: BlockSource<D>
 
   /**
    * @param source a backend; its `chunks` may be a chunk shape, or missing
-   * @param options for estimating chunks that are missing
-   * @throws InvalidArgumentError for what is no source, and for a grid of another shape
+   * @param options for estimating missing chunks
+   * @throws InvalidArgumentError for an invalid source, or a grid of another shape
    */
   constructor(source: SourceLike<D>, options?: EstimateOptions) {
     super()
     this.source = completeSource(source, options)
   }
 
-  /** The data type of the elements. */
+  /** Data type of the elements. */
   get dtype(): D {
     return this.source.dtype
   }
 
-  /** The length of each axis. */
+  /** Length of each axis. */
   get shape(): readonly number[] {
     return this.source.shape
   }
@@ -112,30 +112,30 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.shape.length as R
   }
 
-  /** The chunks that the array is divided into. */
+  /** Chunks that the array is divided into. */
   get chunks(): ChunkGrid {
     return this.source.chunks
   }
 
-  /** The name of each axis, where they have names. */
+  /** Name of each axis, if the axes have names. */
   get dimensionNames(): readonly string[] | undefined {
     return this.source.dimensionNames
   }
 
-  /** The value that elements nobody wrote read as; undefined where that is zero, and not missing. */
+  /** Value of unwritten elements; undefined if it is zero and does not mean missing. */
   get fillValue(): ScalarOf<D> | undefined {
     return this.source.fillValue
   }
 
-  /** The values of elements that are missing. In containers this is the fill value. */
+  /** Values of missing elements. In containers, this is the fill value. */
   get missing(): Missing<D> {
     return missingOf(this.source)
   }
 
   /**
-   * The attributes of the elements; undefined where there are none. Views, permutations, other chunks and
-   * caches of an array have its attributes, arrays put together those that all of them have alike, arrays
-   * that are computed have none.
+   * Attributes of the elements; undefined if there are none. Views, transposed and rechunked arrays, and
+   * caches keep the attributes. Combined arrays keep the attributes that all their parts share. Computed
+   * arrays have none.
    */
   get attrs(): NamedValues | undefined {
     return this.source.attrs
@@ -147,8 +147,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Class, name, type, shape and chunks: `FileArray { 'tas', float32 [12, 180], chunks [1, 180] }`; never
-   * reads data.
+   * Returns class, name, type, shape and chunks: `FileArray { 'tas', float32 [12, 180], chunks [1, 180] }`.
+   * Never reads data.
    */
   override toString(): string {
     const { array } = this.source.label ?? {}
@@ -158,8 +158,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Narrows the type to a data type and, when it is given, to a rank.
-   * @throws InvalidArgumentError when there is no such type
+   * Narrows the type to a data type and, if given, to a rank.
+   * @throws InvalidArgumentError for an unknown data type
    */
   is<K extends DType, N extends number = R>(dtype: K, rank?: N): this is DiskArray<K, N> {
     checkDType(dtype)
@@ -167,9 +167,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Tells what reading (or writing) a selection would do, before any I/O.
-   * @throws InvalidSelectionError; InvalidArgumentError for options that make no sense; TooLargeError for
-   *   more than 2^20 reads
+   * Returns what reading (or writing) a selection will cost, before any I/O.
+   * @throws InvalidSelectionError for an invalid selection; InvalidArgumentError for invalid options;
+   *   TooLargeError for more than 2^20 reads
    * @example
    * const t = generate((i, j) => 10 * i + j, { dtype: 'float32', shape: [20, 30], chunks: [5, 10] })
    * const { shape, chunks, bytes } = await t.plan([slice(0, 6), 3])
@@ -180,13 +180,13 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Reads a selection (see {@link Selection}): what its selectors pick, in every combination. Integers
-   * (negative ones count from the end) drop their axis. The result is dense, in C order; where nothing but
-   * integers are given and no axis is left it is the element itself.
+   * Reads a selection (see {@link Selection}): every combination of the positions that its selectors select.
+   * Integers (negative ones count from the end) drop their axis. The result is dense, in C order. If all
+   * selectors are integers and no axis is left, it is the element itself.
    *
-   * An abort ends it when the source has given up what was under way.
-   * @throws InvalidSelectionError naming axis and numbers; InvalidArgumentError when `out` does not fit;
-   *   TooLargeError for more than `maxBytes`; whatever the source throws
+   * After an abort, `get` rejects once the source has stopped its reads.
+   * @throws InvalidSelectionError naming axis and numbers; InvalidArgumentError if `out` does not fit;
+   *   TooLargeError for more than `maxBytes`; any error of the source
    * @example
    * const t = generate((i, j) => 10 * i + j, { dtype: 'float32', shape: [2, 3] })
    * console.log(await t.get([1, 2])) // 12
@@ -203,11 +203,11 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Writes a selection: one value for all of it, elements in C order, nested arrays or a tensor of its shape;
-   * of several for one element the last stays. Where something between the selected elements cannot be left
-   * out, it is read first and written back.
-   * @throws ReadOnlyError when the source does not take writes; InvalidSelectionError; InvalidArgumentError
-   *   when the values do not fit
+   * Writes a selection. Values are one value for all elements, the elements in C order, nested arrays, or a
+   * tensor of its shape. If several values apply to one element, the last one wins. Unselected elements that
+   * the write has to include are read first and written back.
+   * @throws ReadOnlyError if the source is read-only; InvalidSelectionError for an invalid selection;
+   *   InvalidArgumentError if the values do not fit
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
    * const x = file.define('x', { dtype: 'float32', shape: [2, 3] })
@@ -220,15 +220,15 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     const resolved = resolveChecked('set', source, selection, options, TRANSFER_CHECKS)
     options.signal?.throwIfAborted()
     checkWritable(source)
-    // Who only reads does not load it.
+    // Loaded lazily: read-only programs never pay for it.
     const { writeResolved } = await import('./write.ts')
     await writeResolved(source, resolved, values, options)
   }
 
   /**
-   * The chunks in C order of the grid, one read each; some are read ahead. Each comes in memory of its own.
-   * Leaving the loop early ends what is under way.
-   * @throws TooLargeError for chunks of more than `maxBytes`; whatever the source throws
+   * Yields the chunks in C order of the grid, one read each; some are read ahead. Each chunk has memory of
+   * its own. Leaving the loop early aborts the reads under way.
+   * @throws TooLargeError for chunks of more than `maxBytes`; any error of the source
    * @example
    * const t = generate((i) => i, { dtype: 'int32', shape: [5], chunks: [3] })
    * const sizes = []
@@ -240,9 +240,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * The elements in C order of the array, holding at most 64 MiB. Chunks are read once where a row of them
-   * fits in half of that; otherwise as often as it has parts that do.
-   * @throws whatever the source throws
+   * Yields the elements in C order of the array, holding at most 64 MiB. Each chunk is read once if a row of
+   * chunks fits into half of that. Otherwise, it is read once for each part of it that fits.
+   * @throws any error of the source
    * @example
    * const t = generate((i) => i * i, { dtype: 'int32', shape: [4] })
    * let last = 0
@@ -253,13 +253,13 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     yield* (await this.#iteration('values', options)).values(this.source, options)
   }
 
-  /** As {@link values}, for `for await`. */
+  /** Same as {@link values}, for `for await`. */
   [Symbol.asyncIterator](): AsyncGenerator<ScalarOf<D>, void> {
     return this.values()
   }
 
   /**
-   * All of the array as a dense tensor.
+   * Reads the whole array as a dense tensor.
    * @throws TooLargeError for more than 2 GiB
    * @example
    * const t = generate((i, j) => 10 * i + j, { dtype: 'int8', shape: [2, 2] })
@@ -270,21 +270,21 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * True when another array has this shape, this type and the same elements. Reads both chunk by chunk and
-   * stops at the first difference.
-   * @throws whatever the sources throw
+   * Whether another array has the same shape, type and elements. Reads both chunk by chunk and stops at the
+   * first difference.
+   * @throws any error of the sources
    */
   async equals(other: DiskArray, options: EqualsOptions = {}): Promise<boolean> {
     return (await this.#iteration('equals', options)).equalElements(this.source, other, options)
   }
 
   /**
-   * Copies another array of this shape and type into this one, some chunks of this one at a time. Elements
-   * that are missing there become what is missing here. An array in which none are is copied as it is:
-   * elements that happen to have this one's missing value are missing then.
-   * @throws InvalidArgumentError when shape or type differ, for a missing element where nothing is missing
-   *   here (NaN stays NaN), and, where others are missing there, for an element that would become missing;
-   *   ReadOnlyError; whatever reading and writing throw
+   * Copies another array of this shape and type into this one, some chunks at a time. Missing elements of the
+   * other array become missing here. If that array has no missing values, it is copied unchanged: elements
+   * equal to a missing value of this array then become missing.
+   * @throws InvalidArgumentError if shape or type differ, or for a missing element if this array has no
+   *   missing value (NaN stays NaN). Also if an element that is not missing there would become missing here;
+   *   ReadOnlyError if this array is read-only; any error of the sources
    */
   async assign(from: DiskArray, options: ProgressOptions = {}): Promise<void> {
     const { assignWhole } = await this.#iteration('assign', options)
@@ -292,7 +292,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * The same the other way round: copies this array into another one.
+   * Copies this array into another one; the reverse of {@link assign}.
    * @throws as {@link assign}
    */
   async copyTo(to: DiskArray, options: ProgressOptions = {}): Promise<void> {
@@ -301,8 +301,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Writes one value to all of the array, some chunks at a time.
-   * @throws ReadOnlyError; InvalidArgumentError when the value is not of the array's type
+   * Writes one value to the whole array, some chunks at a time.
+   * @throws ReadOnlyError if the array is read-only; InvalidArgumentError if the value is not of the
+   *   array's type
    */
   async fill(value: ScalarOf<D>, options: ProgressOptions = {}): Promise<void> {
     const { fillWhole } = await this.#iteration('fill', options)
@@ -310,10 +311,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * A selection of this array as an array: integers, slices, lists and masks of one axis. With a list that
-   * has a position twice, it cannot be written.
-   * @throws InvalidSelectionError naming axis and numbers; UnsupportedError for points, masks of several axes
-   *   and nested lists
+   * Returns a selection of this array as a lazy array: integers, slices, lists and masks of one axis. If a
+   * list contains a position twice, the view is read-only.
+   * @throws InvalidSelectionError naming axis and numbers; UnsupportedError for points, masks of several
+   *   axes and nested lists
    * @example
    * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [20, 30] })
    * const part = t.view([slice(10, 12), slice(null, null, 10)])
@@ -325,8 +326,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * The axes in another order; reversed when none is given.
-   * @param order for each axis of the result the one it comes from, by number or name
+   * Returns the array with its axes in another order; by default reversed.
+   * @param order for each axis of the result its axis here, by number or name
    * @throws InvalidArgumentError unless each axis is named once
    * @example
    * const t = generate((i, j) => i + j, { dtype: 'int32', shape: [2, 3], dimensionNames: ['lat', 'lon'] })
@@ -337,54 +338,55 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * The elements in C order under another shape, as long as whole chunks stay whole.
-   * @param shape one length may be -1, for what is left
-   * @throws InvalidArgumentError when sizes differ; UnsupportedError when chunks would be torn apart:
-   *   `rechunk` first
+   * Returns the elements in C order under another shape, as long as whole chunks stay whole.
+   * @param shape one length may be -1, which stands for the remaining elements
+   * @throws InvalidArgumentError if sizes differ; UnsupportedError if chunks would be split: use `rechunk`
+   *   first
    */
   reshape<const S extends readonly number[]>(shape: S): DiskArray<D, S['length']> {
     return this.#derive(() => reshape(this.source, shape))
   }
 
   /**
-   * The array without axes of length 1: those that are named, or all.
-   * @throws InvalidArgumentError when one that is named has another length
+   * Returns the array without axes of length 1: the named ones, or all.
+   * @throws InvalidArgumentError if a named axis has another length
    */
   squeeze(axis?: AxisOption): DiskArray<D> {
     return this.#derive(() => squeeze(this.source, axis))
   }
 
   /**
-   * The array with a new axis of length 1.
+   * Returns the array with a new axis of length 1.
    * @param axis its number in the result; negative ones count from the end
    * @param name of the dimension
-   * @throws InvalidArgumentError when there can be no such axis
+   * @throws InvalidArgumentError if the axis number is out of range
    */
   expandDims(axis: number, name?: string): DiskArray<D> {
     return this.#derive(() => expandDims(this.source, axis, name))
   }
 
   /**
-   * The array backwards along the axes that are named, or all.
-   * @throws InvalidArgumentError when there is no such axis
+   * Returns the array reversed along the named axes, or along all.
+   * @throws InvalidArgumentError if an axis does not exist
    */
   flip(axis?: AxisOption): DiskArray<D, R> {
     return this.#derive(() => flip(this.source, axis))
   }
 
   /**
-   * The array with more positions around it, of one value or of the nearest elements. It cannot be written.
+   * Returns the array with positions added around it, filled with one value or with the nearest elements. The
+   * result is read-only.
    * @param widths before and after each axis; one number for all
-   * @throws InvalidArgumentError unless widths are non-negative integers, as many as axes
+   * @throws InvalidArgumentError unless widths are non-negative integers, one per axis
    */
   pad(widths: number | readonly Padding[], options?: PadOptions<D>): DiskArray<D, R> {
     return this.#derive(() => pad(this.source, widths, options))
   }
 
   /**
-   * The array under other chunks: what goes through it chunk by chunk goes by these. Nothing is stored
-   * differently; see {@link rechunkTo}.
-   * @throws InvalidArgumentError when the grid is of another shape
+   * Returns the array with other chunks: operations on the result process it by these. Storage does not
+   * change; see {@link rechunkTo}.
+   * @throws InvalidArgumentError if the grid has another shape
    * @example
    * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [8, 8], chunks: [1, 8] })
    * console.log(t.rechunk([4, 4]).chunks.count) // 4
@@ -394,18 +396,19 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * The array with its chunks kept in memory once they are read, as many as fit.
-   * @throws InvalidArgumentError
+   * Returns the array with a cache of its chunks in memory. Chunks are kept once they are read, as many as
+   * fit.
+   * @throws InvalidArgumentError for invalid options
    */
   cache(options?: CacheOptions): DiskArray<D, R> {
     return this.#derive(() => cache(this.source, options))
   }
 
   /**
-   * The array with its elements as another data type: fractions are cut off towards integers, what is not 0
-   * is true.
-   * @throws UnsupportedError between strings, binaries or timestamps and others; reading InvalidArgumentError
-   *   for elements that are out of range
+   * Returns the array converted to another data type. Conversion to integers truncates fractions; conversion
+   * to bool maps non-zero values to true.
+   * @throws UnsupportedError between strings, binaries or timestamps and other types; when read,
+   *   InvalidArgumentError for elements that are out of range
    * @example
    * const t = generate((i) => i / 2, { dtype: 'float64', shape: [4] })
    * console.log((await t.astype('int8').get()).data) // Int8Array(4) [ 0, 0, 1, 1 ]
@@ -415,8 +418,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * The array with a function of each element in its place.
-   * @throws reading, InvalidArgumentError when a result is not a value of the data type
+   * Returns the array with a function applied to each element.
+   * @throws when read, InvalidArgumentError if a result is not a value of the data type
    * @example
    * const kelvin = generate((i) => 280 + i, { dtype: 'float32', shape: [3] })
    * const celsius = kelvin.map((t) => t - 273)
@@ -427,9 +430,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Copies this array into one with other chunks: each of its chunks is written once and whole, a chunk of
-   * this one read once where memory allows. What is missing is treated as by {@link assign}.
-   * @throws InvalidArgumentError when shapes or types differ, and as `assign` does; ReadOnlyError
+   * Copies this array into one with other chunks. Each chunk of the target is written once and whole; each
+   * chunk of this array is read once if memory allows. Missing elements are treated as by {@link assign}.
+   * @throws InvalidArgumentError if shapes or types differ, and as `assign` does; ReadOnlyError if the
+   *   target is read-only
    * @example
    * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [8, 8], chunks: [1, 8] })
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
@@ -443,11 +447,11 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Sum over everything or along `axis`. Integers are added exactly: the result is `float64` for types up to
-   * 32 bits, a 64-bit type for 64-bit ones; floats are added in `float64`. The sum of nothing is 0. A sum of
-   * n floats is off by at most about (280 + log2(n)) * 2^-53 of the sum of their magnitudes; where many cells
-   * are kept and each is added to once a row, by n * 2^-53 of it.
-   * @throws OverflowError when a 64-bit sum does not fit; UnsupportedError for strings, binaries and
+   * Returns the sum of all elements or along `axis`. Integers are added exactly: the result is `float64` for
+   * types up to 32 bits, a 64-bit type for 64-bit ones. Floats are added in `float64`. The sum of no elements
+   * is 0. The error of a sum of n floats is at most about (280 + log2(n)) * 2^-53 of the sum of their
+   * magnitudes. If many cells are kept and each grows once per row, it is at most n * 2^-53 of that sum.
+   * @throws OverflowError if a 64-bit sum does not fit; UnsupportedError for strings, binaries and
    *   timestamps
    * @example
    * const t = generate((i, j) => 10 * i + j, { dtype: 'float32', shape: [2, 3] })
@@ -462,9 +466,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Smallest element; NaN where there is one and it is not skipped. Along an axis, cells where everything was
-   * skipped are NaN, those of integers the missing value.
-   * @throws EmptyReductionError when there is no element to take
+   * Returns the smallest element; NaN if there is a NaN that is not skipped. Along an axis, cells without
+   * elements are NaN, for integers the missing value.
+   * @throws EmptyReductionError if there are no elements
    * @example
    * const t = generate((i, j) => 10 * i + j, { dtype: 'int16', shape: [2, 3] })
    * console.log(await t.min()) // 0
@@ -477,7 +481,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.#reduce('min', options)
   }
 
-  /** Largest element; as {@link min} otherwise. */
+  /** Returns the largest element; as {@link min} otherwise. */
   max(options?: ReduceOptions & Whole): Promise<ScalarOf<D>>
   max(options: ReduceOptions & Along): Promise<Tensor<D>>
   max(options?: ReduceOptions): Promise<ScalarOf<D> | Tensor<D>>
@@ -485,7 +489,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.#reduce('max', options)
   }
 
-  /** Both, reading once; as {@link min} otherwise. */
+  /** Returns minimum and maximum in one pass; as {@link min} otherwise. */
   extrema(options?: ReduceOptions & Whole): Promise<Extrema<ScalarOf<D>>>
   extrema(options: ReduceOptions & Along): Promise<Extrema<Tensor<D>>>
   extrema(options?: ReduceOptions): Promise<Extrema<ScalarOf<D>> | Extrema<Tensor<D>>>
@@ -494,7 +498,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Arithmetic mean in `float64`; NaN where there is no element to take.
+   * Returns the arithmetic mean in `float64`; NaN if there are no elements.
    * @throws UnsupportedError as for {@link sum}
    * @example
    * const t = generate((i, j) => 10 * i + j, { dtype: 'int16', shape: [2, 3] })
@@ -509,8 +513,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Product: in `float64`, for 64-bit integers exact. That of nothing is 1.
-   * @throws OverflowError when a 64-bit product does not fit; UnsupportedError as for {@link sum}
+   * Returns the product: in `float64`, exact for 64-bit integers. The product of no elements is 1.
+   * @throws OverflowError if a 64-bit product does not fit; UnsupportedError as for {@link sum}
    */
   prod(options?: ReduceOptions & Whole): Promise<ScalarOf<SumDTypes[D]>>
   prod(options: ReduceOptions & Along): Promise<Tensor<SumDTypes[D]>>
@@ -520,11 +524,11 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Variance in `float64`, divided by the number of elements less `ddof`; NaN where that is not positive.
-   * From means of what is read at once (a block, or a run of chunks) and the squares of what elements differ
-   * from them by, merged by Chan's formula in order: off by at most about (600 + n / 32768 + how many are
-   * merged) * 2^-53 of itself, times the root of 1 + mean^2 / variance; where many cells are kept and each is
-   * added to once a row, by n * 2^-53.
+   * Returns the variance in `float64`, divided by the number of elements minus `ddof`; NaN if that is not
+   * positive. It combines the means and squared deviations of parts (a block, or a run of chunks) by Chan's
+   * formula, in order. The relative error is at most about (600 + n / 32768 + number of parts) * 2^-53, times
+   * the root of 1 + mean^2 / variance. If many cells are kept and each grows once per row, it is at most n *
+   * 2^-53.
    * @throws UnsupportedError as for {@link sum}
    */
   variance(options?: ReduceOptions & FoldOptions & Whole): Promise<number>
@@ -535,7 +539,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Standard deviation, the root of the {@link variance}; as {@link variance} otherwise.
+   * Returns the standard deviation, the root of the {@link variance}; as {@link variance} otherwise.
    * @example
    * const t = generate((i) => i, { dtype: 'float32', shape: [5] })
    * console.log((await t.std()).toFixed(4)) // 1.4142
@@ -548,9 +552,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Number of elements that are not 0, false or empty, or that `where` holds for;
-   * with `zeros` of all that are not left out.
-   * @throws InvalidArgumentError for an axis that does not exist; whatever `where` throws
+   * Returns the number of elements that are not 0, false or empty, or that satisfy `where`. With `zeros`, it
+   * counts all elements that are not skipped.
+   * @throws InvalidArgumentError for an axis that does not exist; any error of `where`
    * @example
    * const t = generate((i) => i, { dtype: 'float32', shape: [5] })
    * console.log(await t.count({ where: (x) => x > 2 })) // 2
@@ -563,8 +567,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * True when an element is not 0, false or empty, or `where` holds for one. Stops where that is known, with
-   * nothing read ahead. False of nothing.
+   * Whether any element is not 0, false or empty, or satisfies `where`. Stops as soon as the result is known,
+   * and reads nothing ahead. False if there are no elements.
    * @throws as {@link count}
    */
   any(options?: TruthOptions<D> & Whole): Promise<boolean>
@@ -574,7 +578,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.#reduce('any', options)
   }
 
-  /** True when this is so of all elements; as {@link any} otherwise. True of nothing. */
+  /** Whether all elements satisfy this condition; as {@link any} otherwise. True if there are no elements. */
   all(options?: TruthOptions<D> & Whole): Promise<boolean>
   all(options: TruthOptions<D> & Along): Promise<Tensor<'bool'>>
   all(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>>
@@ -583,9 +587,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * The index of the smallest element, of equal ones the first in C order (of the first NaN where there is
-   * one and it is not skipped); along one axis the positions on it, -1 where everything was skipped.
-   * @throws EmptyReductionError when there is no element to take; InvalidArgumentError for several axes
+   * Returns the index of the smallest element; of equal ones, the first in C order. If there is a NaN that is
+   * not skipped, it is the index of the first NaN. Along one axis, returns positions on it, -1 for cells
+   * without elements.
+   * @throws EmptyReductionError if there are no elements; InvalidArgumentError for several axes
    */
   argMin(options?: ReduceOptions & Whole): Promise<readonly number[]>
   argMin(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
@@ -594,7 +599,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.#reduce('argMin', options)
   }
 
-  /** The index of the largest element; as {@link argMin} otherwise. */
+  /** Returns the index of the largest element; as {@link argMin} otherwise. */
   argMax(options?: ReduceOptions & Whole): Promise<readonly number[]>
   argMax(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
   argMax(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>>
@@ -603,8 +608,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * The different values and how often each is there.
-   * @throws TooLargeError when they are more than `limit`; UnsupportedError for binaries
+   * Returns the distinct values and the number of each.
+   * @throws TooLargeError for more than `limit` values; UnsupportedError for binaries
    * @example
    * const t = generate((i) => i % 3, { dtype: 'int8', shape: [7] })
    * const { values, counts } = await t.unique()
@@ -616,9 +621,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Numbers of elements that lie in each of some bins; 64-bit integers are rounded to `float64`. What lies
-   * outside and NaN are not counted.
-   * @throws InvalidArgumentError for bins that are none
+   * Returns the number of elements in each bin; 64-bit integers are rounded to `float64`. NaN and elements
+   * outside the bins are not counted.
+   * @throws InvalidArgumentError for invalid bins
    * @example
    * const t = generate((i) => i, { dtype: 'float32', shape: [10] })
    * console.log((await t.histogram({ bins: 2 })).counts.data) // Float64Array(2) [ 5, 5 ]
@@ -628,14 +633,13 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * The value that a share `q` (0 to 1; a list gives a leading axis) of the elements is not above, between
-   * elements in proportion (numpy's `linear`); in `float64`. NaN of nothing and where there is a NaN that is
-   * not skipped.
+   * Returns the `q`-quantile (0 to 1; a list adds a leading axis) in `float64`, linearly interpolated as by
+   * numpy's `linear`. NaN if there are no elements, or if there is a NaN that is not skipped.
    *
-   * Exact while the elements fit in `maxBytes` as `float64`. A whole array that does not is sketched: counted
-   * by value to 12 bits of the mantissa. What that gives is within 2^-12, relatively, of the element of that
-   * rank, and the same every time. Along axes, columns of chunks have to fit.
-   * @throws InvalidArgumentError for a `q` outside 0 to 1; TooLargeError when a column does not fit
+   * The result is exact if the elements fit into `maxBytes` as `float64`. A larger whole array is sketched:
+   * elements are counted by value to 12 bits of the mantissa. The result is then within 2^-12, relatively, of
+   * the element of that rank, and reproducible. Along axes, columns of chunks have to fit.
+   * @throws InvalidArgumentError for a `q` outside 0 to 1; TooLargeError if a column does not fit
    * @example
    * const t = generate((i) => i, { dtype: 'float32', shape: [11] })
    * console.log(await t.quantile(0.25)) // 2.5
@@ -649,7 +653,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.#reduce('quantile', options, q)
   }
 
-  /** The {@link quantile} of one half; as {@link quantile} otherwise. */
+  /** Returns the {@link quantile} of one half; as {@link quantile} otherwise. */
   median(options?: QuantileOptions & Whole): Promise<number>
   median(options: QuantileOptions & Along): Promise<Tensor<'float64'>>
   median(options?: QuantileOptions): Promise<number | Tensor<'float64'>>
@@ -659,16 +663,16 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
 
   /**
    * Folds the elements one after another in C order of the array, as `Array.prototype.reduce` does.
-   * @throws InvalidArgumentError for what is no function; whatever `fn` throws
+   * @throws InvalidArgumentError if `fn` is not a function; any error of `fn`
    */
   reduce<T>(fn: (accumulated: T, value: ScalarOf<D>) => T, init: T, options: BlockOptions & SkipOptions = {}): Promise<T> {
     return this.#reduce('reduce', options, fn, init)
   }
 
   /**
-   * Maps every element and combines the results with `combine`, which must give the same in any order; `init`
-   * is what is there before the first, of every cell. Along axes, results are numbers.
-   * @throws InvalidArgumentError for what are no functions
+   * Maps every element and combines the results with `combine`, which must be associative and commutative.
+   * Each cell starts with `init`. Along axes, results are numbers.
+   * @throws InvalidArgumentError if `map` or `combine` is not a function
    */
   mapReduce<T>(map: (value: ScalarOf<D>) => T, combine: (a: T, b: T) => T, init: T, options?: ReduceOptions & Whole): Promise<T>
   mapReduce<T>(
@@ -693,9 +697,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Mean in which elements count as the product of the weights of their positions says, `{ lat: cosines }`;
-   * NaN where weights add up to 0.
-   * @throws InvalidArgumentError when an axis has not as many positions as weights
+   * Returns the weighted mean; NaN if the weights add up to 0. An element weighs the product of the weights
+   * of its positions: `{ lat: cosines }`.
+   * @throws InvalidArgumentError if an axis has another number of positions than weights
    */
   weightedMean(weights: Weights, options?: ReduceOptions & Whole): Promise<number>
   weightedMean(weights: Weights, options: ReduceOptions & Along): Promise<Tensor<'float64'>>
@@ -705,10 +709,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Sums of the elements up to each one along an axis, of the type that sums have; what is skipped adds
-   * nothing. With `into` it is written there and not returned.
-   * @throws OverflowError; UnsupportedError; InvalidArgumentError and ReadOnlyError for what `into` is not
-   *   fit for
+   * Returns the cumulative sums along an axis, of the type that sums have; skipped elements add nothing. With
+   * `into`, the result is written to that array and not returned.
+   * @throws OverflowError if a 64-bit sum does not fit; UnsupportedError as for {@link sum};
+   *   InvalidArgumentError or ReadOnlyError if `into` does not fit or is read-only
    */
   cumsum(axis: Axis, options?: CumulativeOptions<D> & { readonly into?: undefined }): Promise<Tensor<SumDTypes[D]>>
   cumsum(axis: Axis, options: CumulativeOptions<D> & Required<Pick<CumulativeOptions<D>, 'into'>>): Promise<undefined>
@@ -718,10 +722,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Reduces together the positions of an axis that have the same label: `groupBy('time', months, 'mean')`.
-   * Sums are compensated: off by about 2^-53 of themselves.
-   * @throws InvalidArgumentError when the axis has not as many positions as there are labels; as the
-   *   reduction of that kind otherwise
+   * Reduces the positions of an axis that have the same label together: `groupBy('time', months, 'mean')`.
+   * Sums are compensated: their relative error is about 2^-53.
+   * @throws InvalidArgumentError if the axis has another number of positions than labels; otherwise as the
+   *   reduction of that kind
    * @example
    * const t = generate((i) => i, { dtype: 'float32', shape: [4], dimensionNames: ['time'] })
    * const { labels, values } = await t.groupBy('time', ['DJF', 'DJF', 'JJA', 'JJA'], 'mean')
@@ -737,20 +741,20 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.#reduce('groupBy', options, axis, labels, kind)
   }
 
-  /** The lazy array of a source made of this one's; errors of making it name this array. */
+  /** Returns the lazy array of a source derived from this one's; errors of deriving it name this array. */
   #derive<K extends DType, N extends number>(make: () => BlockSource<K>): DiskArray<K, N> {
     return new DiskArray(named(this.source, make))
   }
 
   async #iteration(call: Parameters<Iteration['checkIteration']>[0], options: unknown): Promise<Iteration> {
-    // Who only reads selections loads none of the bodies.
+    // Programs that only read selections load none of the iteration.
     const bodies = await iteration()
     bodies.checkIteration(call, options, this.source)
     return bodies
   }
 
   async #reduce<T>(method: ReducingMethod, options: SkipOptions | undefined, ...given: readonly unknown[]): Promise<T> {
-    // Who only reads does not load it.
+    // Loaded lazily: programs that only read never pay for it.
     const { reduceBy } = await reductions()
     return (await reduceBy(method, this.source as BlockSource, options, given)) as T
   }

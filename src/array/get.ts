@@ -16,35 +16,35 @@ const listPieces = lazily(() => import('../grid/list-pieces.ts'))
 /** Options of `get`. */
 export interface GetOptions<D extends DType> extends TransferOptions {
   /**
-   * A place for the result instead of fresh memory: data of the array's type, the shape of the result; dense
-   * where strides are left out.
+   * Memory for the result instead of new memory: data of the array's type, with the shape of the result;
+   * dense if strides are omitted.
    */
   readonly out?: TensorLike & Pick<Tensor<D>, 'data'>
-  /** Results of more bytes are refused, unless they go to `out`. 2 GiB unless given. */
+  /** Largest result in bytes, unless `out` is given; default 2 GiB. */
   readonly maxBytes?: number
 }
 
-/** Options of `get` with another data type than the array has. */
+/** Options of `get` with conversion to another data type. */
 export interface GetAsOptions<K extends DType> extends GetOptions<K> {
-  /** The data type of the result, and of `out`: each element is converted as `astype` does it, on its way. */
+  /** Data type of the result and of `out`. Each element is converted as by `astype`. */
   readonly as: K
 }
 
 const GET_CHECKS: Checks<GetOptions<DType>> = { ...TRANSFER_CHECKS, out: 'object', maxBytes: 'number from 0' }
 
-/** The reads that reading a selection will do. */
+/** The reads of a selection, with their cost. */
 export interface ReadPlan extends Plan {
-  /** Bytes of the elements read; for strings and binaries a guess. */
+  /** Bytes of the elements to read; estimated for strings and binaries. */
   readonly bytes: number
   /**
-   * Blocks that are fetched while nothing is cached: of containers those that hold the chunks, of other
-   * sources one for each transfer. Undefined where that is not known, as of lazy arrays that keep what they
-   * read or are made of several of one file. Beyond 2^20 chunks to look up, as many as could be.
+   * Blocks fetched while nothing is cached: for containers the blocks that contain the chunks, for other
+   * sources one per transfer. Undefined if unknown, as for lazy arrays that cache or combine several arrays
+   * of one file. An upper bound if more than 2^20 chunks would have to be located.
    */
   readonly requests: number | undefined
 }
 
-/** Reads a selection of a source: a tensor or, where no axis is left, an element. */
+/** Reads a selection of a source: a tensor or, if no axis is left, an element. */
 export async function getSelection<D extends DType>(
   source: BlockSource<D>,
   selection: Selection | undefined,
@@ -73,7 +73,7 @@ async function readPlanned<D extends DType>(
   return selection.scalar && options.out === undefined ? readElement(source.dtype, result.data, result.offset) : result
 }
 
-/** Resolves and plans a selection after checking the options of `call`; errors name the array. */
+/** Checks the options of `call`, then resolves and plans a selection; errors name the array. */
 export async function planSelection<D extends DType>(
   call: string,
   source: BlockSource<D>,
@@ -82,12 +82,12 @@ export async function planSelection<D extends DType>(
   checks: Readonly<Record<string, Check>>,
 ): Promise<Planned> {
   const resolved = resolveChecked(call, source, selection, options, checks)
-  // Who takes slices only does not load it.
+  // Loaded lazily: programs without lists never pay for it.
   const lists = resolved.parts.some(({ picks }) => isPoints(picks)) ? await listPieces() : undefined
   return planResolved(source, resolved, options, lists?.cutPicks)
 }
 
-/** Resolves a selection after checking the options of `call`; errors name the array. */
+/** Checks the options of `call`, then resolves a selection; errors name the array. */
 export const resolveChecked = (
   call: string,
   source: BlockSource,
@@ -102,7 +102,7 @@ export const resolveChecked = (
 
 /**
  * Plans a selection; errors name the array.
- * @param cutPicks for selections with lists or points
+ * @param cutPicks needed for selections with lists or points
  */
 export function planResolved(
   source: BlockSource,
@@ -114,7 +114,7 @@ export function planResolved(
   return { selection, plan: named(source, () => planChecked(selection, source.chunks, context, cutPicks)) }
 }
 
-/** Has errors of `work` name the array. */
+/** Runs `work`; its errors name the array. */
 export function named<T>({ label = {} }: Pick<BlockSource, 'label'>, work: () => T): T {
   try {
     return work()
@@ -123,7 +123,7 @@ export function named<T>({ label = {} }: Pick<BlockSource, 'label'>, work: () =>
   }
 }
 
-/** Bytes that a result is going to take; 0 for one that is there. */
+/** Returns the bytes that a result will allocate; 0 if `out` is given. */
 function resultBytes<D extends DType>(
   source: BlockSource<D>,
   { plan: { shape } }: Planned,

@@ -30,23 +30,23 @@ import {
 import { progressOf, type TransferProgress } from './transfers.ts'
 import { checkChunk, checkElements } from './visit.ts'
 
-/** Options of operations that go through all of an array. */
+/** Options of operations on a whole array. */
 export interface ProgressOptions extends BlockOptions {
-  /** Told after every step. */
+  /** Receives the progress after every step. */
   readonly onProgress?: ((progress: TransferProgress) => void) | undefined
 }
 
 /** Options of `equals`. */
 export interface EqualsOptions extends ProgressOptions {
-  /** NaN is equal to NaN. */
+  /** Whether NaN equals NaN; default false. */
   readonly equalNaN?: boolean
 }
 
 /** Options of `blocks`. */
 export interface BlocksOptions extends BlockOptions {
-  /** Number of chunks that are read ahead while one is worked on; 1 when left out. */
+  /** Number of chunks that are read ahead of the current one; default 1. */
   readonly prefetch?: number
-  /** Bytes that a chunk may take; 2 GiB when left out. */
+  /** Largest chunk in bytes; default 2 GiB. */
   readonly maxBytes?: number
 }
 
@@ -64,7 +64,7 @@ const CALLS = {
   fill: PROGRESS_CHECKS,
 }
 
-/** @throws InvalidArgumentError for options that a call does not take */
+/** @throws InvalidArgumentError for options that the call does not accept */
 export const checkIteration = (call: keyof typeof CALLS, options: unknown, { label }: BlockSource): void =>
   checkOptions(call, options, CALLS[call], label)
 
@@ -72,13 +72,13 @@ export const checkIteration = (call: keyof typeof CALLS, options: unknown, { lab
 export interface Block<D extends DType> {
   /** Chunk coordinates. */
   readonly index: readonly number[]
-  /** The part of the array it covers. */
+  /** The part of the array that it covers. */
   readonly box: Box
   readonly data: Tensor<D>
 }
 
 /**
- * The chunks in C order of the grid. Whoever stops early leaves nothing running.
+ * Yields the chunks in C order of the grid. Stopping early leaves no work running.
  * @throws TooLargeError for chunks of more than `maxBytes`
  */
 export function blocks<D extends DType>(source: BlockSource<D>, options: BlocksOptions): AsyncGenerator<Block<D>, void> {
@@ -91,11 +91,11 @@ export function blocks<D extends DType>(source: BlockSource<D>, options: BlocksO
 }
 
 /**
- * Elements that are handed out, each of which takes turns of promises only, before the clock is looked at.
+ * Number of elements that are yielded before the clock is checked, because each yield takes only microtasks.
  */
 export const ELEMENTS_AT_ONCE = 1024
 
-/** The elements in C order of the array. */
+/** Yields the elements in C order of the array. */
 export async function* values<D extends DType>(source: BlockSource<D>, options: BlockOptions): AsyncGenerator<ScalarOf<D>, void> {
   const read = async (box: Box, signal: Signal): Promise<DataOf<D>> =>
     ((await readParts([source], box, { signal })) as [Tensor<D>])[0].data
@@ -126,7 +126,8 @@ export function zipped(
 }
 
 /**
- * The same part of several arrays, held in the budget that they share, if they do, until all of it is read.
+ * Reads the same part of several arrays. If they share a budget, it accounts for the memory until all parts
+ * are read.
  */
 async function readParts(sources: readonly BlockSource[], box: Box, options: BlockReadOptions): Promise<Tensor[]> {
   const shape = boxShape(box)
@@ -142,8 +143,8 @@ async function readParts(sources: readonly BlockSource[], box: Box, options: Blo
 }
 
 /**
- * Yields what `read` gives for the chunks of a grid, reading some ahead. At its end, however it comes,
- * nothing is under way.
+ * Yields the results of `read` for the chunks of a grid, reading some ahead. When it ends, for whatever
+ * reason, no read is under way.
  */
 async function* readAhead<T>(
   grid: ChunkGrid,
@@ -163,7 +164,7 @@ async function* readAhead<T>(
   yield* ahead(chunkBoxes(grid), { count: prefetch + 1 }, start, giveUp)
 }
 
-/** Tells how far work is, in chunks of an array. */
+/** Creates a progress counter in chunks of an array. */
 function tallyOf(
   { chunks, dtype }: BlockSource,
   { onProgress }: ProgressOptions,
@@ -184,7 +185,7 @@ export async function planRead<D extends DType>(
 }
 
 /**
- * All of a source in memory of its own.
+ * Reads a whole source into memory of its own.
  * @throws TooLargeError for more than 2 GiB
  */
 export async function readTensor<D extends DType>(source: BlockSource<D>, options: ProgressOptions): Promise<Tensor<D>> {
@@ -199,7 +200,7 @@ export async function readTensor<D extends DType>(source: BlockSource<D>, option
   return budget?.result(bytes, read, options.signal) ?? read()
 }
 
-/** All elements, read in runs of chunks straight to their places, two at a time. */
+/** Reads all elements in runs of chunks, two at a time, directly into the result. */
 async function readWhole<D extends DType>(source: BlockSource<D>, out: Tensor<D>, options: ProgressOptions): Promise<void> {
   const { signal } = options
   const { tally, onAbsent } = tallyOf(source, options)
@@ -221,9 +222,9 @@ export async function assignWhole(call: string, from: ArrayOperand, to: ArrayOpe
 }
 
 /**
- * Copies `from` to `to`, some chunks of `to` at a time; the next are read while some are written. What is
- * missing stays so (see {@link copiedTo}).
- * @throws InvalidArgumentError when shapes or types differ; ReadOnlyError
+ * Copies `from` to `to`, some chunks of `to` at a time; the next are read while some are written. Missing
+ * elements stay missing (see {@link copiedTo}).
+ * @throws InvalidArgumentError if shapes or types differ; ReadOnlyError if the target is read-only
  */
 async function copyWhole(from: BlockSource, to: BlockSource, options: ProgressOptions & BlocksOptions): Promise<void> {
   checkCopy(from, to)
@@ -235,7 +236,7 @@ async function copyWhole(from: BlockSource, to: BlockSource, options: ProgressOp
   }
 }
 
-/** @throws InvalidArgumentError when shapes or types differ; ReadOnlyError */
+/** @throws InvalidArgumentError if shapes or types differ; ReadOnlyError if the target is read-only */
 export function checkCopy(from: BlockSource, to: BlockSource): asserts to is Writable {
   if (!sameShape(from.shape, to.shape) || from.dtype !== to.dtype) {
     const [actual, expected] = [`${from.dtype} ${showShape(from.shape)}`, `${to.dtype} ${showShape(to.shape)}`]
@@ -249,7 +250,7 @@ export function checkCopy(from: BlockSource, to: BlockSource): asserts to is Wri
   for (const source of [from, to]) checkElements(source)
 }
 
-/** Writes one value everywhere, some chunks at a time. */
+/** Writes one value to the whole array, some chunks at a time. */
 export async function fillWhole<D extends DType>(
   to: BlockSource<D>,
   value: ScalarOf<D>,
@@ -270,9 +271,7 @@ export async function fillWhole<D extends DType>(
   }
 }
 
-/**
- * Whether two arrays have one shape, one type and the same elements; stops at the first part that differs.
- */
+/** Whether two arrays have one shape, one type and the same elements; stops at the first different part. */
 export async function equalElements(a: BlockSource, other: ArrayOperand, options: EqualsOptions): Promise<boolean> {
   const b = sourceOf('equals', other)
   if (!sameShape(a.shape, b.shape) || a.dtype !== b.dtype) return false
@@ -296,9 +295,9 @@ function sameElements(a: ArrayLike<unknown>, b: ArrayLike<unknown>, equalNaN: bo
 }
 
 /**
- * Parts of an array that come one after another in C order of its elements, as large as fits in some MiB:
- * whole rows of chunks where they fit. Where not even one does, its chunks are read as often as there are
- * parts of it.
+ * Returns parts of an array that follow each other in C order of its elements, as large as fits into some
+ * MiB. If rows of chunks fit, parts are whole rows of them. Otherwise, each chunk is read once for each part
+ * of it.
  */
 export function arrayOrder({ shape, chunks, dtype }: BlockSource, maxBytes = 4 * READ_BYTES): ChunkGrid {
   const room = Math.floor(maxBytes / bytesOf(dtype))
@@ -307,7 +306,7 @@ export function arrayOrder({ shape, chunks, dtype }: BlockSource, maxBytes = 4 *
   return new ChunkGrid(
     shape.map((length, axis) => {
       const fits = Math.max(1, Math.min(Math.floor(room / rests[axis]!), Math.max(1, length)))
-      // One axis is cut: those before it go position by position, those after it are whole.
+      // One axis is cut: axes before it advance position by position, axes after it are whole.
       if (fits >= length) return new RegularChunks(Math.max(1, length), length)
       const own = chunks.axes[axis]!
       return fits >= own.chunkLength ? own.coarsen(fits) : new RegularChunks(fits, length)
@@ -316,8 +315,8 @@ export function arrayOrder({ shape, chunks, dtype }: BlockSource, maxBytes = 4 *
 }
 
 /**
- * Chunks for going through arrays of one shape together: unions of whole chunks of all of them where these
- * fit in some MiB, so that each is read once; the chunks of the first array where they do not.
+ * Returns chunks for processing arrays of one shape together: unions of whole chunks of all of them, so that
+ * each is read once. If these do not fit into some MiB, the chunks of the first array are used.
  */
 export function traversalChunks(sources: readonly [BlockSource, ...BlockSource[]]): ChunkGrid {
   const [{ shape, chunks }, ...others] = sources

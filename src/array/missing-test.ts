@@ -1,7 +1,8 @@
 import type { MissingElements } from './missing.ts'
 
 /**
- * Tells missing elements from others; undefined where none are. -0 is 0, binaries are equal byte for byte.
+ * Returns a function that recognises missing elements; undefined if none are missing. -0 equals 0, and
+ * binaries are compared byte by byte.
  */
 export function missingTest({ values, nan }: MissingElements): ((element: unknown) => boolean) | undefined {
   if (values.some((value) => value instanceof Uint8Array)) return (element) => values.some((value) => sameBytes(value, element))
@@ -17,7 +18,7 @@ function sameBytes(a: unknown, b: unknown): boolean {
   return one.length === other.length && one.every((byte, i) => byte === other[i])
 }
 
-/** Whether the same elements are missing. */
+/** Whether two definitions mark the same elements as missing. */
 export function sameMissing(a: MissingElements, b: MissingElements): boolean {
   const test = missingTest(b)
   return a.nan === b.nan && a.values.length === b.values.length && a.values.every((value) => test!(value))

@@ -4,47 +4,43 @@ import { invalidArgument } from '../core/errors.ts'
 /** An element as it is stored. */
 export type Element = number | bigint | string | Uint8Array
 
-/**
- * What is missing, as elements are stored: different values, none of them NaN. The first is what others
- * become.
- */
+/** Missing values as stored: distinct, none of them NaN. Missing elements that are written get the first. */
 export interface MissingElements {
   readonly values: readonly Element[]
   readonly nan: boolean
 }
 
-/**
- * The values of elements that say that there is none: reductions pass over these unless told to keep them.
- */
+/** Values that mark missing elements. Reductions skip these by default. */
 export interface Missing<D extends DType = DType> {
-  /** Elements equal to one of these; -0 is 0. Where one of them is to be put, it is the first. */
+  /**
+   * Elements equal to one of these are missing; -0 equals 0. Missing elements that are written get the first.
+   */
   readonly values: readonly ScalarOf<D>[]
-  /** True when NaN is missing. Where it is not, it is a number that nobody knows: sums it is in are NaN. */
+  /** Whether NaN is missing. Otherwise, NaN is an unknown value: sums that include it are NaN. */
   readonly nan: boolean
   /**
-   * One of `values` that is missing only by a convention of the format. No attribute names it, and writers do
-   * not name it, either.
+   * One of `values` that is missing only by a convention of the format. Attributes do not name it, and
+   * writers must not name it, either.
    */
   readonly implied?: ScalarOf<D> | undefined
 }
 
-/** What a source says of its missing elements. */
+/** The facts of a source that determine its missing elements. */
 export interface MissingOf<D extends DType = DType> {
   readonly dtype: D
   readonly fillValue?: ScalarOf<D> | undefined
   readonly missing?: Missing<D> | undefined
 }
 
-/** Nothing is missing. */
+/** Definition by which no element is missing. */
 export const NOTHING: Missing<never> = { values: [], nan: false }
 
-/** What is missing among floats that were computed. */
+/** Definition for computed floats: NaN is missing. */
 export const NOT_A_NUMBER: Missing<never> = { values: [], nan: true }
 
 /**
- * The elements of a source that are missing: those that it names, or, where it names none, those equal to its
- * fill value.
- * @throws InvalidArgumentError for values that are none of the type
+ * Returns the missing values of a source: those it defines, or by default its fill value.
+ * @throws InvalidArgumentError for values that are not of the type
  */
 export function missingElements({ dtype, fillValue, missing }: MissingOf): MissingElements {
   if (missing !== undefined && !Array.isArray(missing.values))
@@ -55,7 +51,7 @@ export function missingElements({ dtype, fillValue, missing }: MissingOf): Missi
   return { values: [...elements], nan: nan && isFloat(dtype) }
 }
 
-/** The same as values that users have. */
+/** Returns the missing values of a source as users see them. */
 export function missingOf<D extends DType>(source: MissingOf<D>): Missing<D> {
   const { values, nan } = missingElements(source)
   return { values: values.map((element) => readElement(source.dtype, [element] as unknown as DataOf<D>, 0)), nan }
@@ -63,6 +59,6 @@ export function missingOf<D extends DType>(source: MissingOf<D>): Missing<D> {
 
 export const isAnyMissing = ({ values, nan }: MissingElements): boolean => nan || values.length > 0
 
-/** What stands for a missing element where one is to be put; undefined where nothing is missing. */
+/** Returns the value that is written for a missing element; undefined if nothing is missing. */
 export const missingElement = ({ values, nan }: MissingElements): Element | undefined =>
   values[0] ?? (nan ? Number.NaN : undefined)

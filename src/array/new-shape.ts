@@ -3,10 +3,10 @@ import { sizeOf } from '../core/shape.ts'
 import type { Named } from './axes.ts'
 import { byAxis } from './by-axis.ts'
 
-/** All lengths of an array, or those of some axes by number or name. */
+/** New lengths of all axes, or of some axes by number or name. */
 export type NewShape = readonly number[] | Readonly<Record<string, number>>
 
-/** @throws InvalidArgumentError for axes that do not exist, or another number of them */
+/** @throws InvalidArgumentError for axes that do not exist, or another number of axes */
 export function newShape(to: NewShape, array: Named): readonly number[] {
   const { shape } = array
   if (Array.isArray(to)) {
@@ -19,7 +19,7 @@ export function newShape(to: NewShape, array: Named): readonly number[] {
   return lengths
 }
 
-/** How many positions along an axis the values are for. */
+/** Returns the number of positions along an axis that the values cover. */
 export function addedLength(values: unknown, shape: readonly number[], axis: number): number {
   const { shape: given, length } = Object(values) as { shape?: readonly number[]; length?: number }
   if (Array.isArray(given)) return given[axis] ?? 0

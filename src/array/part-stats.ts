@@ -2,7 +2,7 @@ import { fillElement } from '../core/dtype.ts'
 import type { BlockSource, PartStats } from './source.ts'
 
 /**
- * What is known of elements that nobody wrote; undefined for those that are no numbers.
+ * Returns the statistics of unwritten elements; undefined if these are not numbers.
  * @param fill as stored
  * @param hasFill whether that is a fill value, and not just zero
  */
@@ -16,7 +16,7 @@ export function unwrittenStats(
 }
 
 /**
- * What is known of elements of one source, said of the same elements in another one with its own fill value.
+ * Converts statistics of a part from the fill value of one source to that of another with the same elements.
  */
 export function restateFill(
   stats: PartStats,
@@ -30,17 +30,17 @@ export function restateFill(
   let { min, max, count } = stats
   const { fillCount, exact } = stats
   if (fillCount > 0 && !Number.isNaN(own)) {
-    // Elements that are the fill value there are values like others here.
+    // Elements equal to that fill value are ordinary values here.
     if (typeof own !== 'number' && typeof own !== 'bigint') return undefined
     if (count === 0 || own < min!) min = own
     if (count === 0 || own > max!) max = own
     count += fillCount
   }
   const known = { min, max, count, fillCount: 0, exact }
-  // Of those that are the fill value here, nobody knows how many there are.
+  // The number of elements equal to the fill value here is unknown.
   return isBetween(known, other) ? { ...known, exact: false } : known
 }
 
-/** Whether an element may be among those that have ends. */
+/** Whether an element may be among those between minimum and maximum. */
 export const isBetween = ({ min, max, count }: PartStats, element: unknown): boolean =>
   count > 0 && (element as number) >= min! && (element as number) <= max!

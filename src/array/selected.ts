@@ -2,20 +2,23 @@ import type { DType, ScalarOf } from '../core/dtype.ts'
 import type { Tensor } from '../core/tensor.ts'
 import type { PointsSelector } from '../grid/selectors.ts'
 
-/** What drops its axes. */
+/** Selectors that drop their axes. */
 type Dropping = number | PointsSelector<true>
 
-/** Whether a selector may drop its axes, or is sure to. */
+/** Whether a selector may drop its axes, or certainly does. */
 type MayDrop<T> = [Extract<T, Dropping>] extends [never] ? false : true
 type Drops<T> = T extends readonly (infer E)[] ? ([E] extends [Dropping] ? true : false) : false
-/** Whether one of several is sure to keep an axis. */
+/** Whether one of several selectors certainly keeps an axis. */
 type Keeps<T extends readonly unknown[]> = T extends readonly [infer First, ...infer Rest]
   ? MayDrop<First> extends false
     ? true
     : Keeps<Rest>
   : false
 
-/** Whether as many selectors as an array has axes, all of them integers or single points, pick an element. */
+/**
+ * Whether selectors that are all integers or single points are as many as the axes, and thus select an
+ * element.
+ */
 type Picks<S extends readonly unknown[], R extends number> = number extends R
   ? boolean
   : Extract<S[number], PointsSelector<true>> extends never
@@ -24,13 +27,13 @@ type Picks<S extends readonly unknown[], R extends number> = number extends R
       : false
     : boolean
 
-/** An element, a tensor, or what of both the type does not tell. */
+/** An element, a tensor, or both if the type does not determine it. */
 type Either<D extends DType, Scalar extends boolean> = Scalar extends true ? ScalarOf<D> : Tensor<D>
 
 /**
- * The result of reading a selection: a tensor where a selector keeps an axis, or where there are fewer
- * integers than axes; an element where there is an integer for each axis; and either where the type does not
- * tell: of arrays of unknown rank `R`, of selections built at run time, and by name.
+ * Result type of reading a selection. A tensor if a selector keeps an axis, or if there are fewer integers
+ * than axes. An element if there is an integer for each axis. Either if the type does not determine it: for
+ * arrays of unknown rank `R`, selections built at run time, and selections by name.
  */
 export type Selected<D extends DType, S, R extends number = number> = S extends null | undefined
   ? Tensor<D>
@@ -60,5 +63,5 @@ export type Selected<D extends DType, S, R extends number = number> = S extends 
               : Tensor<D> | ScalarOf<D>
           : Tensor<D> | ScalarOf<D>
 
-/** Whether a selector by name is sure to keep its axis. */
+/** Whether a selector by name certainly keeps its axis. */
 type NamedKeeps<S> = true extends { [K in keyof S]: MayDrop<S[K]> extends false ? true : false }[keyof S] ? true : false

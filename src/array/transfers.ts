@@ -11,14 +11,14 @@ import { BLOCK_CHECKS, type BlockOptions, type BlockReadOptions, type BlockSourc
 
 const copying = lazily(() => import('../core/copy-indices.ts'))
 
-/** Options of `set`, and of what moves elements by a plan. */
+/** Options of `set`, and of all operations that transfer elements by a plan. */
 export interface TransferOptions extends BlockOptions, PlanOptions {
   /**
-   * Blocks read or written at the same time. What the source says unless given; else 8 for reading, 1 for
-   * writing.
+   * Number of blocks read or written at the same time. The default is the source's `concurrency`, else 8 for
+   * reading and 1 for writing.
    */
   readonly concurrency?: number | undefined
-  /** Told after every block. */
+  /** Receives the progress after every block. */
   readonly onProgress?: ((progress: TransferProgress) => void) | undefined
 }
 
@@ -29,7 +29,7 @@ export const TRANSFER_CHECKS: Checks<TransferOptions> = {
   onProgress: 'function',
 }
 
-/** Progress of long work in chunks: `done` of `total`. */
+/** Progress of a long operation in chunks: `done` of `total`. */
 export interface Progress {
   readonly done: number
   readonly total: number
@@ -37,7 +37,7 @@ export interface Progress {
 
 /** Progress of reading, writing or copying elements. */
 export interface TransferProgress extends Progress {
-  /** Number of bytes of elements that were moved. */
+  /** Number of bytes of transferred elements. */
   readonly bytes: number
   /** Number of stored chunks that were to be read and are absent. Their elements read as fill. */
   readonly absent: number
@@ -49,12 +49,12 @@ export interface Planned {
   readonly plan: Plan
 }
 
-/** Bytes of blocks under way; a larger one runs alone. */
+/** Largest sum of bytes under way; a larger block runs alone. */
 const MAX_BYTES = 128 * 1024 * 1024
 
 /**
- * Moves the transfers of a plan, several at a time. After a failure or an abort nothing new starts, and the
- * error is thrown when what was under way has ended.
+ * Runs the transfers of a plan, several at a time. After a failure or an abort, no transfer starts, and the
+ * error is thrown once those under way have ended.
  */
 export async function move(
   { dtype }: BlockSource,
@@ -70,7 +70,7 @@ export async function move(
   })
 }
 
-/** Counts the steps of work on `total` chunks, and tells of each. */
+/** Counts the steps of an operation on `total` chunks, and reports each. */
 export function progressOf(
   total: number,
   dtype: DType,
@@ -91,7 +91,7 @@ export function progressOf(
   }
 }
 
-/** Reads what a plan says into `full`, which has one axis for each selector. */
+/** Reads a plan into `full`, which has one axis for each selector. */
 export async function readInto<D extends DType>(
   source: BlockSource<D>,
   plan: Plan,
@@ -124,31 +124,31 @@ export async function readInto<D extends DType>(
 }
 
 /**
- * Where to read the box of a transfer: its place in the result, or memory of its own when only some of it is
- * wanted.
+ * Returns the tensor that a transfer's box is read to: the result itself, or temporary memory if some
+ * elements are not selected.
  */
 const placeOf = <D extends DType>({ dtype }: BlockSource<D>, { box, inner, outer }: Transfer, full: Tensor<D>): Tensor<D> =>
   inner === null ? viewTensor(full, outer as Views) : tensorOf(dtype, boxShape(box))
 
-/** Puts what is wanted of a box into the result. */
+/** Copies the selected elements of a box to the result. */
 async function settle<D extends DType>({ inner, outer, shape }: Transfer, read: Tensor<D>, full: Tensor<D>): Promise<void> {
   if (inner === null) return
   const { copyIndices } = await copying()
   copyIndices({ ...read, shape: [...shape], stride: stridesOf(shape) }, inner, full, outer)
 }
 
-/** Of a transfer without lists. */
+/** Positions in the result of a transfer without lists. */
 export type Views = readonly AxisView[]
 
 /**
- * A tensor of the shape of a result seen with one axis for each selector; `undefined` where the strides of
- * the axes of a list do not make one.
+ * Returns a tensor of the shape of a result with one axis for each selector; undefined if the strides of a
+ * list's axes do not allow it.
  */
 export function foldTensor<D extends DType>(tensor: Tensor<D>, { parts }: ResolvedSelection): Tensor<D> | undefined {
   let axis = 0
   const stride: number[] = []
   for (const part of parts) {
-    // Axes of length 1 may take any stride: integers and new axes are among them.
+    // Axes of length 1, which include integers and new axes, may have any stride.
     let [length, step] = [1, 0]
     for (const own of part.shape) {
       if (own === 1) continue

@@ -5,14 +5,14 @@ import { extentOf, isTensorLike, type Tensor, type TensorLike } from '../core/te
 import { isArrayLike, listOf } from '../grid/list.ts'
 
 /**
- * The values that can be written to a selection: one value for all of it, its elements in C order (a typed
- * array, or a plain array of values), nested arrays or a tensor of its shape, `stride` and `offset` optional.
+ * Values that can be written to a selection: one value for all elements, the elements in C order (a typed or
+ * plain array), nested arrays, or a tensor of its shape with optional `stride` and `offset`.
  */
 export type Values<D extends DType> = ScalarOf<D> | ArrayLike<unknown> | TensorLike
 
 /**
- * `values` as a tensor of the given shape, without copying where its data is stored as `dtype` already.
- * @throws InvalidArgumentError when shape or length differ, or an element does not fit the type
+ * Converts `values` to a tensor of the given shape, without a copy if the data is stored as `dtype` already.
+ * @throws InvalidArgumentError if shape or length differ, or if an element does not fit the type
  */
 export function toTensor<D extends DType>(dtype: D, values: Values<D>, shape: readonly number[]): Tensor<D> {
   if (isTensorLike(values)) {
@@ -55,8 +55,8 @@ function mismatch(what: string, actual: unknown, expected: unknown): never {
 
 /**
  * Checks the option `out` and returns it as a tensor: the same object if it has all members.
- * @throws InvalidArgumentError when its shape or the kind of its data differ, or when its strides reach
- *   beyond the data or map two elements to one position
+ * @throws InvalidArgumentError if its shape or the kind of its data differ, or if its strides exceed the
+ *   data or map two elements to one position
  */
 export function outOf<D extends DType>(dtype: D, out: TensorLike, shape: readonly number[]): Tensor<D> {
   if (!isTensorLike(out) || !Array.isArray(out.shape) || Object(out.data) !== out.data)
@@ -79,7 +79,7 @@ export function outOf<D extends DType>(dtype: D, out: TensorLike, shape: readonl
 
 /**
  * Checks that no two elements of a tensor share a position in its data.
- * @throws InvalidArgumentError
+ * @throws InvalidArgumentError if two elements do
  */
 function checkApart({ shape, stride }: Tensor): void {
   if (shape.includes(0)) return
@@ -101,7 +101,7 @@ function checkApart({ shape, stride }: Tensor): void {
   throw new HyperslabError('InvalidArgumentError', text, { actual: stride, expected: stridesOf(shape) })
 }
 
-/** Whether each element gets a position that is not in use yet. */
+/** Whether each element gets an unused position. */
 function isInjective(axes: readonly { readonly length: number; readonly step: number }[], used: Uint8Array, from = 0): boolean {
   const [first, ...rest] = axes
   if (first === undefined) {
@@ -114,14 +114,13 @@ function isInjective(axes: readonly { readonly length: number; readonly step: nu
 }
 
 /**
- * The name of a typed array's class, that of subclasses and of other realms included; other arrays are plain
- * ones.
+ * Returns the class name of a typed array, including subclasses and other realms; all other arrays are plain.
  */
 const kindOf = (data: object): string => (data as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] ?? 'Array'
 
 /**
- * Sees that a tensor of a user lies within its data.
- * @throws InvalidArgumentError when strides are not one for each axis, or reach elements beyond the data
+ * Checks that a user's tensor stays within its data.
+ * @throws InvalidArgumentError if there is not one stride per axis, or if strides exceed the data
  */
 function checkReach(tensor: Tensor): void {
   const { data, shape, stride, offset } = tensor

@@ -9,7 +9,7 @@ import { outerBox, TouchedChunks } from '../grid/touched.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { type BlockOptions, type BlockSource, bytesOf, type PartVisitor } from './source.ts'
 
-/** @throws TooLargeError when one chunk does not fit in `maxBytes` */
+/** @throws TooLargeError if one chunk does not fit into `maxBytes` */
 export function checkChunk(source: BlockSource<DType>, maxBytes: number = MAX_RESULT_BYTES): void {
   const { chunks, shape, dtype } = source
   const largest = sizeOf(chunks.chunkShape.map((length, axis) => Math.min(length, shape[axis]!)))
@@ -17,8 +17,9 @@ export function checkChunk(source: BlockSource<DType>, maxBytes: number = MAX_RE
 }
 
 /**
- * @param elements that are gone through; all of the array when left out
- * @throws TooLargeError when they are more than the source lets an operation go through
+ * Checks the limit of elements per operation.
+ * @param elements to be processed; default is the whole array
+ * @throws TooLargeError if they exceed the limit of the source
  */
 export function checkElements(
   { shape, maxElements = Number.POSITIVE_INFINITY, label }: BlockSource<DType>,
@@ -29,7 +30,7 @@ export function checkElements(
   throw new HyperslabError('TooLargeError', text, { ...label, actual: elements, expected: maxElements })
 }
 
-/** Goes through a box of any source, part by part: by its own bulk operation, or chunk by chunk. */
+/** Visits a box of any source part by part: by its bulk operation, or chunk by chunk. */
 export const visitParts = <D extends DType, R>(
   source: BlockSource<D>,
   box: Box,
@@ -37,7 +38,7 @@ export const visitParts = <D extends DType, R>(
   options: BlockOptions = {},
 ): AsyncIterable<R> => source.bulk?.visit?.(box, visitor, options) ?? visitChunkByChunk(source, box, visitor, options)
 
-/** Reads chunks of which nothing is known, some ahead: together where the source reads in bulk. */
+/** Reads chunks without statistics, some ahead; together if the source reads in bulk. */
 export async function* visitChunkByChunk<D extends DType, R>(
   source: BlockSource<D>,
   box: Box,
@@ -69,7 +70,7 @@ export async function* visitChunkByChunk<D extends DType, R>(
     return reads.map(({ part, out }) => visitor.visit(part, out))
   }
   const bytesIn = ({ part }: Part): number => sizeOf(boxShape(part)) * bytesOf(dtype)
-  // Chunks that may lie in one block are asked for together.
+  // Chunks that may share a block are requested together.
   const portions = batched(chosen(), bulk?.read === undefined ? 0 : READ_BYTES, bytesIn)
   const limits = {
     count: bulk?.read === undefined ? 4 : 2,

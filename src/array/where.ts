@@ -13,8 +13,8 @@ import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf, type PartSt
 import { checkChunk } from './visit.ts'
 
 /**
- * Values from `min` to `max`, both included; what is left out does not bound. For float32, ends are rounded
- * to the type. NaN lies in no range.
+ * Range of values from `min` to `max`, both included and both optional. For float32, both are rounded to the
+ * type. NaN is in no range.
  */
 export interface ValueRange {
   readonly min?: number | bigint | boolean
@@ -25,42 +25,42 @@ const RANGE_CHECKS: Checks<ValueRange> = { min: 'value', max: 'value' }
 
 /** Options of `where`. */
 export interface WhereOptions extends BlockOptions {
-  /** Pass over elements that are missing; true when left out. */
+  /** Whether to skip missing elements; default true. */
   readonly skipMissing?: boolean
-  /** Bytes that a chunk, and what `all` gives, may take; 2 GiB when left out. */
+  /** Largest chunk, and largest result of `all`, in bytes; default 2 GiB. */
   readonly maxBytes?: number
 }
 
 const WHERE_CHECKS: Checks<WhereOptions> = { ...BLOCK_CHECKS, skipMissing: 'boolean', maxBytes: 'number from 0' }
 
-/** Elements that were looked for: their `values` and positions. */
+/** Elements that were found: their `values` and positions. */
 export interface Found<D extends DType> {
-  /** Their positions in C order of the whole array, as those of `flat` in numpy. */
+  /** Positions in C order of the whole array, as those of `flat` in numpy. */
   readonly positions: Float64Array
-  /** The same as one array of indices for each axis, as `numpy.nonzero` has them. */
+  /** The same as one array of indices for each axis, as in `numpy.nonzero`. */
   readonly indices: readonly Float64Array[]
   readonly values: DataOf<D>
 }
 
-/** Elements of one part of the array that were found, ascending. */
+/** Elements found in one part of the array, in ascending order. */
 export interface FoundInPart<D extends DType> extends Found<D> {
-  /** The part: a chunk as it is stored, as far as it belongs to the array. */
+  /** The part: a stored chunk, clipped to the array. */
   readonly box: Box
 }
 
-/** All there are, or some. */
+/** All elements found, or the first ones. */
 export interface FoundInArray<D extends DType> extends Found<D> {
-  /** False where it stopped at the limit: there may be more. */
+  /** Whether the search was complete; false if it stopped at the limit. */
   readonly complete: boolean
 }
 
 /**
- * The elements of an array whose values lie in a range: goes through the chunks once, holding a few MiB of
- * them. Where the source has statistics of its chunks, as containers written by this package have, chunks
- * they rule out are not read. Nothing is read before the result is iterated, counted or collected. Elements
- * that are missing are not found.
- * @throws UnsupportedError for strings and binaries; InvalidArgumentError for ends that are no numbers; when
- *   it is read, TooLargeError for more than `maxBytes`
+ * Searches the elements of an array whose values are in a range. Processes the chunks once, holding a few MiB
+ * of them. If the source has statistics of its chunks, as containers written by this package do, chunks
+ * without a match are not read. Nothing is read before the result is iterated, counted or collected. Missing
+ * elements are not found.
+ * @throws UnsupportedError for strings and binaries; InvalidArgumentError for bounds that are not numbers;
+ *   when read, TooLargeError for more than `maxBytes`
  * @example
  * const t = generate((i, j) => 10 * i + j, { dtype: 'float32', shape: [2, 3] })
  * console.log(await where(t, { min: 10 }).count()) // 3
@@ -79,16 +79,16 @@ export function where<D extends DType>(
   return new Where(source, range, options)
 }
 
-/** The elements that {@link where} looks for. */
+/** The elements that {@link where} finds. */
 export class Where<D extends DType> implements AsyncIterable<FoundInPart<D>> {
   readonly #source: BlockSource<D>
   readonly #options: WhereOptions
   readonly #maxBytes: number
   readonly #low: number | bigint
   readonly #high: number | bigint
-  /** The value passed over. */
+  /** The value that is skipped. */
   readonly #skipped: number | bigint | undefined
-  /** The value that statistics count apart. */
+  /** The value that statistics count separately. */
   readonly #fill: number | bigint | undefined
   #places = new Uint32Array(0)
 
@@ -112,9 +112,8 @@ export class Where<D extends DType> implements AsyncIterable<FoundInPart<D>> {
   }
 
   /**
-   * Part by part, those without any left out. Parts are chunks as they are stored, cut to the array, in C
-   * order of these or, in containers, of the blocks that hold them; arrays put together come one after
-   * another.
+   * Yields the elements part by part, without empty parts. Parts are stored chunks, clipped to the array, in
+   * C order of the chunks or, in containers, of their blocks. Combined arrays come one after another.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<FoundInPart<D>, void, undefined> {
     const { shape, dtype } = this.#source
@@ -130,7 +129,7 @@ export class Where<D extends DType> implements AsyncIterable<FoundInPart<D>> {
   }
 
   /**
-   * Number of elements; reads only chunks whose statistics do not tell.
+   * Returns the number of elements; reads only chunks whose statistics do not suffice.
    * @throws TooLargeError for a chunk of more than `maxBytes`
    */
   async count(): Promise<number> {
@@ -146,8 +145,8 @@ export class Where<D extends DType> implements AsyncIterable<FoundInPart<D>> {
   }
 
   /**
-   * All in one, in the order of iteration; with `limit`, the first that many.
-   * @throws InvalidArgumentError for a limit that is no count
+   * Collects all elements in the order of iteration; with `limit`, the first ones.
+   * @throws InvalidArgumentError for an invalid limit
    */
   async all(options: { readonly limit?: number } = {}): Promise<FoundInArray<D>> {
     const { dtype, shape, label } = this.#source
@@ -190,19 +189,19 @@ export class Where<D extends DType> implements AsyncIterable<FoundInPart<D>> {
     }
   }
 
-  /** How many elements of a part are in the range, as far as statistics tell. */
+  /** Returns the number of matching elements of a part, if statistics determine it. */
   #known(stats: PartStats | undefined): number | undefined {
     if (stats === undefined) return undefined
     const { min, max, count, fillCount, exact } = stats
     const fills = fillCount > 0 && this.#skipped !== this.#fill && this.#holds(this.#fill!) ? fillCount : 0
     if (count === 0 || max! < this.#low || min! > this.#high) return exact || fills === 0 ? fills : undefined
     if (!exact) return undefined
-    // They may be of elements that are passed over.
+    // Statistics may include elements that are skipped.
     if (this.#skipped !== undefined && this.#skipped !== this.#fill) return undefined
     return this.#holds(min!) && this.#holds(max!) ? count + fills : undefined
   }
 
-  /** The elements of a part in C order. */
+  /** Returns the elements of a part in C order. */
   #dense(tensor: Tensor<D>): ArrayLike<number | bigint> {
     const dense = isDense(tensor) ? tensor : cloneTensor(this.#source.dtype, tensor)
     return denseData(dense) as ArrayLike<number | bigint>
@@ -212,7 +211,7 @@ export class Where<D extends DType> implements AsyncIterable<FoundInPart<D>> {
     return value >= this.#low && value <= this.#high
   }
 
-  /** Where in a part they are; valid until the next call. */
+  /** Returns the indices of matching elements in a part; valid until the next call. */
   #placesIn(elements: ArrayLike<number | bigint>): Uint32Array {
     const [low, high, skipped] = [this.#low, this.#high, this.#skipped]
     if (this.#places.length < elements.length) this.#places = new Uint32Array(elements.length)
@@ -244,7 +243,7 @@ class Part<D extends DType> implements FoundInPart<D> {
   }
 }
 
-/** Positions in the array of places in a part. */
+/** Converts indices in a part to positions in the array. */
 function positionsOf(places: Uint32Array, box: Box, shape: readonly number[]): Float64Array {
   const lengths = boxShape(box)
   const stride = stridesOf(shape)
@@ -271,7 +270,7 @@ function indicesOf(positions: Float64Array, shape: readonly number[]): Float64Ar
 const lowest = (dtype: FixedDType): number | bigint => (isBigInt(dtype) ? -(2n ** 64n) : Number.NEGATIVE_INFINITY)
 const highest = (dtype: FixedDType): number | bigint => (isBigInt(dtype) ? 2n ** 64n : Number.POSITIVE_INFINITY)
 
-/** @param inward to the nearest integer in the range */
+/** @param inward rounds to the nearest integer in the range */
 function endOf(dtype: FixedDType, value: unknown, inward: (value: number) => number): number | bigint {
   const end = typeof value === 'boolean' ? Number(value) : value
   if ((typeof end !== 'number' && typeof end !== 'bigint') || Number.isNaN(end)) {

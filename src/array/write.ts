@@ -11,7 +11,7 @@ import type { BlockSource } from './source.ts'
 import { foldTensor, move, type Planned, type TransferOptions, type Views } from './transfers.ts'
 import { toTensor, type Values } from './values.ts'
 
-/** Plans how to write what was selected, and writes it; errors name the array. */
+/** Plans and writes a selection; errors name the array. */
 export const writeResolved = <D extends DType>(
   source: BlockSource<D>,
   resolved: ResolvedSelection,
@@ -21,8 +21,8 @@ export const writeResolved = <D extends DType>(
   within(source.label ?? {}, () => writeSelection(source, planResolved(source, resolved, options, cutPicks), values, options))
 
 /**
- * Writes `values` to what was selected. A block is read first exactly where something in it is not selected.
- * @param mask of the selection: only where it is 1 is anything written, by a source that takes masks
+ * Writes `values` to a selection. A block is read first only if it contains unselected elements.
+ * @param mask of the selection: elements are written only where it is 1, by a source that accepts masks
  */
 export async function writeSelection<D extends DType>(
   source: BlockSource<D>,
@@ -59,7 +59,8 @@ export async function writeSelection<D extends DType>(
 }
 
 /**
- * Blocks cut by ranges may lie in one chunk, which the source may have to change twice: one after another.
+ * Blocks cut by ranges may share a chunk, which the source may have to modify twice, so they are written one
+ * after another.
  */
 const concurrencyOf = (source: BlockSource, { concurrency, strategy }: TransferOptions): number =>
   strategy === 'ranges' ? 1 : (concurrency ?? source.capabilities?.concurrency ?? 1)
