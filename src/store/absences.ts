@@ -53,9 +53,7 @@ export class Absences {
     this.#witness = { key, offset: size - end.length, bytes: end, etag }
   }
 
-  /**
-   * Records a write of this process. If it changed the known object, the new bytes are expected from then on.
-   */
+  /** Records a write of this process. A write to the known object replaces the expected bytes. */
   written(key: string, bytes: Uint8Array | undefined): void {
     if (this.#witness?.key !== key) return
     this.#witness = undefined

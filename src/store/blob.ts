@@ -5,11 +5,11 @@ import { type BlobLike, isBlob } from './handles.ts'
 import { changed, endsBefore, type ObjectInfo, type RangeOptions, type Store } from './store.ts'
 
 /**
- * One object: the bytes of a `Blob`, a `File` or an {@link AsyncBuffer}, which must stay as they are. Under
- * every other key there is none.
+ * Store of one object: the bytes of a `Blob`, a `File` or an {@link AsyncBuffer}, which must not change. All
+ * other keys are absent.
  */
 export class BlobStore implements Store {
-  /** The key of the object. */
+  /** Key of the object. */
   readonly key: string
   readonly seesOneFile = true
   readonly #source: BlobLike | AsyncBuffer
@@ -17,8 +17,8 @@ export class BlobStore implements Store {
   readonly #info: ObjectInfo
 
   /**
-   * @param name by default the name of a file, else `blob`. The key is the name, with `.af` added when it
-   *   does not end so: that is what containers are called
+   * @param name name in errors; by default the name of the file, else `blob`. The key is this name, with
+   * `.af` appended unless it ends so
    */
   constructor(source: BlobLike | AsyncBuffer, name?: string) {
     this.#source = source
@@ -59,7 +59,7 @@ export class BlobStore implements Store {
     try {
       if (isBlob(source)) return new Uint8Array(await source.slice(start, end).arrayBuffer())
       const slice = await source.slice(start, end)
-      // A copy: whoever answers out of a cache must not see changes.
+      // Copies the bytes: a source that answers from a cache must not see changes.
       return ArrayBuffer.isView(slice) ? Uint8Array.from(slice) : new Uint8Array(slice.slice(0))
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause)
@@ -68,5 +68,5 @@ export class BlobStore implements Store {
   }
 }
 
-/** The key of a single file: that of a container ends in `.af`. */
+/** Returns the key of a single file: its name, with `.af` appended unless it ends so. */
 export const keyFor = (name: string): string => (name.endsWith('.af') && name !== '.af' ? name : `${name}.af`)

@@ -43,9 +43,10 @@ export function confined(
     if (path === base || key === below) return
     const start = path.startsWith(below) ? below : folderAt(base)
     const name = path.slice(start.length)
-    // The last name of a prefix may be incomplete.
+    // A prefix may end within a name, which is not checked then.
     const names = method === 'list' && !key.endsWith('/') ? name.slice(0, Math.max(0, name.lastIndexOf('/'))) : name
-    // References may name files by absolute paths below a relative root: there the real path alone decides.
+    // References may name files by absolute paths below a relative root. Only the real path decides about
+    // these.
     const isOtherForm = store.realPath !== undefined && path.startsWith('/') !== base.startsWith('/')
     const isFree = isOtherForm || names === ''
     const wrong = isFree ? undefined : path.startsWith(start) ? wrongKey(names, store.windowsNames) : 'it is elsewhere'

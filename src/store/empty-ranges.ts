@@ -1,8 +1,8 @@
 import { type ByteRange, changed, endsBefore, type RangeOptions, type Store } from './store.ts'
 
 /**
- * No request can ask for no bytes; but that there is an object, of this version and long enough, must be
- * known.
+ * Answers ranges that are all empty. HTTP has no request for zero bytes, so this checks the existence,
+ * version and size of the object.
  */
 export async function emptyRanges(
   store: Pick<Store, 'stat' | 'describe'>,

@@ -4,11 +4,11 @@ import type { AsyncBuffer } from '../core/async-buffer.ts'
 export interface FileHandleLike {
   readonly kind: 'file'
   readonly name: string
-  /** The file as it is now; once it is changed, what was given can no longer be read. */
+  /** Returns a snapshot of the file. It can no longer be read after the file has changed. */
   getFile(): Promise<Snapshot>
-  /** What is written replaces the file when the stream is closed. */
+  /** Opens a stream. Closing it replaces the file with the written bytes. */
   createWritable?(): Promise<WritableLike>
-  /** Takes the place of whatever has that name. */
+  /** Moves the file, replacing any file of that name. */
   move?(directory: DirectoryHandleLike, name: string): Promise<void>
 }
 
@@ -32,11 +32,11 @@ export interface DirectoryHandleLike {
 export const isFileHandle = (value: object): value is FileHandleLike =>
   'getFile' in value && 'kind' in value && value.kind === 'file' && typeof value.getFile === 'function'
 
-/** The part of a `Blob` that is used; a `File` has a name and a date, too. */
+/** The part of a `Blob` that is used. A `File` also has a name and a date. */
 export interface BlobLike {
   readonly size: number
   readonly name?: string
-  /** In ms. */
+  /** Time of the last change, in ms since 1970. */
   readonly lastModified?: number
   slice(start: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> }
   arrayBuffer(): Promise<ArrayBuffer>

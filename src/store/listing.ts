@@ -1,26 +1,26 @@
 import { HyperslabError } from '../core/errors.ts'
 
-/** A part of a listing. */
+/** One page of a listing. */
 export interface ListPage {
   readonly keys: readonly string[]
-  /** Whether more follow. */
+  /** Whether more pages follow. */
   readonly truncated: boolean
-  /** Where they do. */
+  /** Where the next page begins. */
   readonly next: string | undefined
 }
 
-/** What one listing may hold: a folder of more files is not one of containers, and names take memory. */
+/** Most keys of one listing. A larger folder holds no container, and its names take too much memory. */
 const MAX_KEYS = 1_000_000
-/** A page of S3 and of R2 has up to a thousand keys, but may have fewer. */
+/** Most pages of one listing. A page of S3 or R2 has up to 1000 keys, but may have fewer. */
 const MAX_PAGES = 10_000
-/** Pages without a new key, as of keys that are being deleted. */
+/** Most pages in a row without a new key, as keys under deletion produce them. */
 const MAX_IDLE_PAGES = 20
 
 /**
- * The keys of all pages, each once.
- * @param page gives the first page, or the one that begins where another one said
- * @throws StoreError when the server says that more follows and not where, or nothing new comes;
- *   TooLargeError
+ * Returns the keys of all pages, each once.
+ * @param page returns the first page, or the page that begins at `from`
+ * @throws StoreError if the server announces more keys without their position, or repeats pages;
+ * TooLargeError for more than a million keys
  */
 export async function listPages(file: string, page: (from: string | undefined) => Promise<ListPage>): Promise<string[]> {
   const keys = new Set<string>()

@@ -21,7 +21,8 @@ interface Entry {
 }
 
 /**
- * Objects in memory. The store owns its bytes: what goes in and what comes out are copies.
+ * Store of objects in memory. It copies bytes on the way in and on the way out, so that callers cannot change
+ * its own.
  * @example
  * const store = new MemoryStore()
  * await store.put('a.bin', Uint8Array.of(1, 2, 3, 4))
@@ -102,14 +103,14 @@ export class MemoryStore implements Store {
 
 type Publish = (key: string, bytes: Uint8Array, condition: PublishCondition) => Promise<ObjectInfo> | ObjectInfo
 
-/** Bytes piece by piece in memory; also the stage of stores that can only `put`. */
+/** Stage that collects its pieces in memory. Also used by stores that can only `put`. */
 export class MemoryStage implements Stage {
   readonly #parts: { readonly offset: number; readonly bytes: Uint8Array }[] = []
   readonly #publish: Publish
   readonly #checkSize: (size: number) => void
   size = 0
 
-  /** @param checkSize throws for sizes that cannot be published, before anything is taken in */
+  /** @param checkSize throws for sizes that cannot be published, before bytes are accepted */
   constructor(publish: Publish, checkSize: (size: number) => void = () => undefined) {
     this.#publish = publish
     this.#checkSize = checkSize

@@ -5,13 +5,13 @@ import { type FileHandleLike, isAsyncBuffer, isBlob, isFileHandle } from './hand
 import { Snapshots } from './snapshots.ts'
 import type { ObjectInfo, RangeOptions, Store } from './store.ts'
 
-/** A file by itself, and the store that reads it. */
+/** A single file, with the store that reads it. */
 export interface PickedFile {
   readonly name: string
   readonly store: Store & { readonly key: string }
 }
 
-/** The store of a file or of several, as users pick them; undefined for anything that is none. */
+/** Returns a store of the file or files that a user picked; undefined for any other value. */
 export function storeOfFiles(given: object): PickedFile['store'] | undefined {
   if (!Array.isArray(given)) return storeOfFile(given)
   const picked: PickedFile[] = []
@@ -32,16 +32,16 @@ function storeOfFile(file: object): PickedFile['store'] | undefined {
 const SIDECAR = /\.[1-9]\d*\.af$/
 
 /**
- * The files of one container that a user has picked or dropped together, read only: its base, sidecars and
- * statistics, by their names.
+ * Read-only store of the files of one container that a user has picked or dropped together. It finds the
+ * base, sidecars and statistics by their names.
  */
 class PickedFiles implements Store {
-  /** The name of the base. */
+  /** Name of the base. */
   readonly key: string
   readonly #files: ReadonlyMap<string, PickedFile['store']>
   #keys: KeyIndex | undefined
 
-  /** @throws InvalidArgumentError unless exactly one of the files is a base, and the others belong to it */
+  /** @throws InvalidArgumentError unless exactly one file is a base and the others belong to it */
   constructor(files: readonly PickedFile[]) {
     this.#files = new Map(files.map(({ name, store }) => [name, store]))
     const names = files.map(({ name }) => name)
@@ -76,9 +76,9 @@ class PickedFiles implements Store {
   }
 }
 
-/** One object: the file of a `FileSystemFileHandle`, read only. Its siblings cannot be seen from there. */
+/** Read-only store of one object, the file of a `FileSystemFileHandle`. Its sidecars are not visible. */
 class FileHandleStore implements Store {
-  /** The key of the object: the file's name, with `.af` added when it does not end so. */
+  /** Key of the object: the name of the file, with `.af` appended unless it ends so. */
   readonly key: string
   readonly seesOneFile = true
   readonly #name: string

@@ -24,7 +24,7 @@ import type {
 } from './store.ts'
 import { changed, checkWhole, endsBefore, readVersion } from './store.ts'
 
-/** The part of a bucket, the binding of a Cloudflare Worker, that is used. */
+/** The used part of an R2 bucket, as bound to a Cloudflare Worker. */
 export interface R2BucketLike {
   head(key: string): Promise<R2ObjectLike | null>
   get(key: string, options?: R2GetOptions): Promise<R2ObjectLike | null>
@@ -36,9 +36,9 @@ export interface R2BucketLike {
 export interface R2ObjectLike {
   readonly size: number
   readonly etag: string
-  /** Only of what `get` gives, and there only when the condition held. */
+  /** Reads the body. Present only in results of `get` whose condition held. */
   arrayBuffer?(): Promise<ArrayBuffer>
-  /** The same bytes, which are given up by this. */
+  /** The same body as a stream; `cancel` discards it. */
   readonly body?: { cancel(): Promise<void> } | null
 }
 
@@ -54,19 +54,19 @@ export interface R2Condition {
 
 export interface R2Page {
   readonly objects: readonly { readonly key: string }[]
-  /** With a delimiter, the folders that were not gone through. */
+  /** With a delimiter, the folders whose content is not listed. */
   readonly delimitedPrefixes?: readonly string[]
   readonly truncated: boolean
   readonly cursor?: string
 }
 
-/** Options of `R2Store`. */
+/** Options of {@link R2Store}. */
 export interface R2StoreOptions {
-  /** Size of the largest file that is written, in bytes; 32 MiB by default. See {@link R2Store}. */
+  /** Size of the largest file that can be written, in bytes. Default: 32 MiB. See {@link R2Store}. */
   readonly maxFileBytes?: number
-  /** Repetitions of an operation after a passing failure of R2; 4 by default. */
+  /** Number of retries after a transient failure of R2. Default: 4. */
   readonly retries?: number
-  /** Wait before the first repetition, in ms; doubled for each further one, with jitter. 100 by default. */
+  /** Wait before the first retry, in ms. It doubles with each retry, with jitter. Default: 100. */
   readonly retryDelay?: number
 }
 
@@ -76,31 +76,31 @@ const CHECKS: Checks<R2StoreOptions> = {
   retryDelay: 'number from 0',
 }
 
-/** With as many requests at once as workerd has connections for one event, 24 MiB are under way at most. */
+/** Requests at a time: workerd has 6 connections for one event. At most 24 MiB are in flight. */
 const REQUESTS = 6
 const LIMITS: MergeLimits = { maxGapBytes: 64 * 1024, maxRequestBytes: 4 * 2 ** 20 }
 const MAX_FILE_BYTES = 32 * 2 ** 20
 
 const NO_REMOVAL = 'R2 does not delete on condition of a version'
 
-/** Error codes of R2. They are the last thing in a message. */
-/** Too many requests for one key: refused before anything was done. */
+/** Error codes of R2, found at the end of a message. */
+/** Code of too many requests for one key. R2 has refused the operation and done nothing. */
 const BUSY = 10058
-/** Internal error, service unavailable, connection lost: what was asked for may have been done. */
+/** Codes of internal errors, an unavailable service and a lost connection. R2 may have done the operation. */
 const UNCLEAR = [10001, 10043, 10054]
 
 /**
- * Objects of a Cloudflare R2 bucket, through the binding of a Worker. Keys are those of the bucket; messages
- * name them `r2:key`.
+ * Store of the objects of a Cloudflare R2 bucket, through the binding of a Worker. Keys are those of the
+ * bucket; messages name objects `r2:key`.
  *
- * A file that is written collects in memory and appears by one conditional `put`: uploads in parts take no
- * condition, so two writers could overwrite each other. Publishing holds the file twice, and a Worker has 128
- * MB, so a layer has 32 MiB at most, compressed; larger ones are refused with an `UnsupportedError` before
- * anything is stored. Flush more often, or write large containers elsewhere and upload them: for reading
- * there is no limit.
+ * A written file collects in memory and is published by one conditional `put`. Multipart uploads accept no
+ * condition, so two writers could overwrite each other. Publishing holds the file in memory twice, and a
+ * Worker has 128 MB, so files are limited to 32 MiB after compression. Larger files are refused with an
+ * `UnsupportedError` before anything is stored. Flush more often, or write large containers elsewhere and
+ * upload them. Reading has no limit.
  *
- * The store holds no promises of its own, so requests to a Worker may share it; a container that was opened
- * through it may not be shared.
+ * Requests to a Worker may share a store, because it keeps no promises. They may not share a container that
+ * was opened through it.
  * @example
  * // In a Cloudflare Worker, where `env` has the binding of a bucket.
  * const file = await open({ store: new R2Store(env.BUCKET), path: 'climate.af' })
@@ -110,7 +110,7 @@ export class R2Store implements Store {
   readonly #bucket: R2BucketLike
   readonly #options: Required<R2StoreOptions>
 
-  /** @throws InvalidArgumentError for what is no bucket, and options that are none */
+  /** @throws InvalidArgumentError for a value that is no bucket, and for invalid options */
   constructor(bucket: R2BucketLike, options: R2StoreOptions = {}) {
     checkValue('R2Store', 'bucket.get', Object(bucket).get, 'function')
     checkOptions('R2Store', options, CHECKS)
@@ -123,7 +123,10 @@ export class R2Store implements Store {
     return `r2:${key}`
   }
 
-  /** The tag of R2 is a hash of the contents: buckets cannot be told apart, but need not be. */
+  /**
+   * Names the bytes by key and tag. The tag of R2 is a hash of the content, so buckets need not be
+   * distinguished.
+   */
   identify(key: string, etag: string): string {
     return `r2:${key} ${etag}`
   }
@@ -140,7 +143,7 @@ export class R2Store implements Store {
   async getRanges(key: string, ranges: readonly ByteRange[], options: RangeOptions = {}): Promise<Uint8Array[] | undefined> {
     const requests = planRangeReads(ranges, LIMITS)
     if (requests.length === 0) return emptyRanges(this, key, ranges, options)
-    // Answers to several requests must be of one version.
+    // All requests must read the same version.
     if (requests.length > 1 && options.ifMatch === undefined) {
       const { signal } = options
       return readVersion(this, key, { signal }, ({ etag }) => this.getRanges(key, ranges, { signal, ifMatch: etag }))
@@ -196,7 +199,7 @@ export class R2Store implements Store {
     await this.#run(key, () => this.#bucket.put(key, bytes), signal)
   }
 
-  /** @throws UnsupportedError with `ifMatch`: R2 does not delete on condition */
+  /** @throws UnsupportedError with `ifMatch`, because R2 does not delete on condition */
   async delete(key: string, { ifMatch, signal }: DeleteOptions = {}): Promise<void> {
     if (ifMatch !== undefined) throw new HyperslabError('UnsupportedError', NO_REMOVAL, { file: this.describe(key) })
     await this.#run(key, () => this.#bucket.delete(key), signal)
@@ -219,8 +222,8 @@ export class R2Store implements Store {
   }
 
   /**
-   * A condition is tried once: if the answer is lost, a repetition would mistake what was written for the
-   * work of another writer.
+   * Publishes under a condition, without retries after unclear failures. If the answer were lost, a retry
+   * would mistake its own write for that of another writer.
    */
   async #publish(key: string, bytes: Uint8Array, { ifAbsent, ifMatch }: PublishCondition): Promise<ObjectInfo> {
     if (!ifAbsent && ifMatch === undefined) return infoOf((await this.#run(key, () => this.#bucket.put(key, bytes)))!)
@@ -242,7 +245,7 @@ export class R2Store implements Store {
     return found?.bytes
   }
 
-  /** @param expected how many bytes there must be; throws where there can be none */
+  /** @param expected returns the expected number of bytes; throws if the object cannot have the range */
   #get(
     key: string,
     options: R2GetOptions,
@@ -264,8 +267,8 @@ export class R2Store implements Store {
   }
 
   /**
-   * The error for a range beyond the end does not tell the size, nor does it look the same everywhere; so
-   * look after any.
+   * Reads from the bucket. R2's error for a range beyond the end differs between runtimes and lacks the size,
+   * so every error is followed by a `head`.
    */
   async #answer(
     key: string,
@@ -274,7 +277,7 @@ export class R2Store implements Store {
     const none = new Uint8Array(0)
     try {
       const object = await this.#bucket.get(key, options)
-      // Every body is read: those left open would hold one of the few connections.
+      // Read every body: an unread one would occupy one of the few connections.
       return { object, bytes: object?.arrayBuffer ? new Uint8Array(await object.arrayBuffer()) : none }
     } catch (error) {
       return { object: await this.#bucket.head(key), bytes: none, error }
@@ -282,8 +285,8 @@ export class R2Store implements Store {
   }
 
   /**
-   * Does `work`, again after failures with one of `codes`. An operation of R2 cannot be aborted, but nobody
-   * has to wait for it.
+   * Runs `work`, and retries failures with one of `codes`. R2 cannot abort an operation, but after an abort
+   * the caller no longer waits for it.
    */
   #run<T>(key: string, work: () => Promise<T>, signal?: Signal, codes: readonly number[] = [BUSY, ...UNCLEAR]): Promise<T> {
     const attempt = async (): Promise<T> => {
@@ -302,7 +305,10 @@ export class R2Store implements Store {
 
 const infoOf = ({ size, etag }: R2ObjectLike): ObjectInfo => ({ size, etag })
 
-/** @throws Transient */
+/**
+ * Checks the number of received bytes.
+ * @throws Transient
+ */
 function checkLength(file: string, { length: actual }: Uint8Array, expected: number): void {
   if (actual === expected) return
   throw new Transient(new HyperslabError('StoreError', `R2 gave ${actual} bytes of ${expected}`, { file, actual, expected }))

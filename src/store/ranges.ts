@@ -1,11 +1,11 @@
 import type { ByteRange } from './store.ts'
 
-/** One request, and the ranges (or parts of them) that it answers. */
+/** A request, with the ranges (or parts of ranges) that it answers. */
 export interface RangeRequest extends ByteRange {
   readonly parts: readonly RangePart[]
 }
 
-/** `length` bytes from `from` of the answer go to `to` of the range number `range`. */
+/** Part of range number `range`: `length` bytes at `from` in the answer, at `to` in the range. */
 export interface RangePart {
   readonly range: number
   readonly from: number
@@ -15,17 +15,17 @@ export interface RangePart {
 
 export interface MergeLimits {
   /**
-   * Ranges with at most this many bytes between them are read together: transferring the gap is cheaper than
-   * asking twice.
+   * Most bytes between two ranges that share a request. Transferring a small gap is cheaper than a second
+   * request.
    */
   readonly maxGapBytes: number
-  /** No request is larger; larger ranges are split. */
+  /** Most bytes of a request. Larger ranges are split. */
   readonly maxRequestBytes: number
 }
 
 /**
- * The requests to make for some ranges of one object, in ascending order. Ranges may overlap and come in any
- * order; empty ones need none.
+ * Plans the requests for ranges of one object, in ascending order. Ranges may overlap and come in any order;
+ * empty ranges need no request.
  */
 export function planRangeReads(ranges: readonly ByteRange[], { maxGapBytes, maxRequestBytes }: MergeLimits): RangeRequest[] {
   const pieces = ranges.flatMap((range, index) => split(range, index, maxRequestBytes)).sort((a, b) => a.offset - b.offset)
@@ -47,7 +47,7 @@ export function planRangeReads(ranges: readonly ByteRange[], { maxGapBytes, maxR
   }))
 }
 
-/** Puts what a request was answered to where it belongs in the ranges that were asked for. */
+/** Copies the answer of a request into the ranges that it answers. */
 export function putParts(results: readonly Uint8Array[], { parts }: RangeRequest, bytes: Uint8Array): void {
   for (const { range, from, to, length } of parts) results[range]!.set(bytes.subarray(from, from + length), to)
 }

@@ -1,24 +1,24 @@
 import type { Limiter } from '../core/limiter.ts'
 
-/** A round takes so many times as long as the fastest one, and so many ms more, before that is too long. */
+/** A round is slow if its mean exceeds the fastest mean by this factor and by `SLOWER_MS` on top. */
 const SLOWER = 3
 const SLOWER_MS = 100
-/** By this, each round, the fastest one is forgotten: a server that is slow for good is no crowded one. */
+/** Factor by which the fastest mean grows each round, so that a permanently slow server is not throttled. */
 const FORGETTING = 1.05
-/** Fewer requests at a time are not made for slowness alone. */
+/** Slowness alone never reduces the number of requests below this. */
 const FEW = 8
 
 /**
- * How many requests are made of a server at a time, by how it answers: more in small steps, fewer in large
- * ones, as TCP has it, by rounds of as many answers as requests may be under way.
+ * Adapts the number of concurrent requests to the answers of the server. As in TCP, the number rises in small
+ * steps and falls in large ones. A round lasts for as many answers as requests are allowed.
  *
- * - 429 or 503 halves the number, once for all requests that were under way then.
- * - A round of which the first bytes come three times as late, on average, as in the fastest one, and 100 ms
- *   later, takes a quarter off. A mean, since single requests of object stores take ten times as long as
- *   others; and with room, since latency of a whole page of requests varies with connections being made and
- *   with what this thread computes. Estimating the length of the server's queue, as Vegas and the gradient
- *   limiters of proxies do, needs a steady load of like requests; reads come in bursts.
- * - Any other round adds one sixteenth, up to where it began.
+ * - A 429 or 503 halves the number, once for all requests under way then.
+ * - A slow round subtracts a quarter. A round is slow if its mean time to the first byte is more than three
+ * times the fastest mean plus 100 ms. The mean is used because single requests of object stores take ten
+ * times as long as others. The margin is wide because new connections and computations on this thread delay
+ * whole pages of requests. Estimating the queue of the server, as Vegas and gradient limiters of proxies do,
+ * needs a steady load of similar requests, but reads come in bursts.
+ * - Any other round adds a sixteenth, up to the initial number.
  */
 export class RequestWindow {
   readonly #limiter: Limiter
@@ -26,7 +26,7 @@ export class RequestWindow {
   #answers = 0
   #totalMs = 0
   #fastestMs = Number.POSITIVE_INFINITY
-  /** Answers still to come to requests made before the number was halved. */
+  /** Outstanding answers to requests made before the number was halved. */
   #earlier = 0
 
   constructor(limiter: Limiter) {
@@ -34,7 +34,7 @@ export class RequestWindow {
     this.#most = limiter.maxCount
   }
 
-  /** @param ms until the first byte */
+  /** @param ms time until the first byte */
   answered(isBusy: boolean, ms: number): void {
     if (this.#earlier > 0) {
       this.#earlier--
@@ -54,7 +54,7 @@ export class RequestWindow {
     this.#begin(isSlow ? Math.max(Math.min(now, FEW), now * 0.75) : now + Math.ceil(now / 16))
   }
 
-  /** Begins a round with another number. */
+  /** Begins a round with a new number of requests. */
   #begin(count: number): void {
     this.#limiter.maxCount = Math.max(1, Math.min(this.#most, Math.floor(count)))
     this.#answers = 0

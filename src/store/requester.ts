@@ -8,43 +8,40 @@ import { type MergeLimits, planRangeReads, putParts } from './ranges.ts'
 import type { RequestWindow } from './request-window.ts'
 import type { ByteRange } from './store.ts'
 
-/** A request that was answered, was aborted, or failed for good. */
+/** Record of a request that was answered, aborted, or failed after its retries. */
 export interface RequestLog {
-  /** `GET`, `HEAD` or another method of HTTP. */
+  /** HTTP method, such as `GET` or `HEAD`. */
   readonly method: string
-  /** The object, without the query of its URL, which may hold secrets. */
+  /** URL of the object without its query, which may hold secrets. */
   readonly url: string
-  /** The bytes asked for; left out for whole objects. A negative offset counts from the end. */
+  /** Requested bytes; absent for whole objects. A negative offset counts from the end. */
   readonly range?: ByteRange
-  /** HTTP status of the last answer; 0 when there was none. */
+  /** HTTP status of the last answer; 0 without an answer. */
   readonly status: number
-  /** Bytes of the last answer that were received. */
+  /** Received bytes of the last answer. */
   readonly bytes: number
-  /** Number of times it was tried. */
+  /** Number of attempts. */
   readonly attempts: number
 }
 
-/** Options of requests, of all stores behind HTTP. */
+/** Options of requests, shared by all stores over HTTP. */
 export interface RequestOptions {
   /**
-   * Requests under way at the same time. By default up to 128, in browsers 32, and fewer while the server
-   * answers 429 or 503 or becomes slow; 6 in workerd, which allows no more.
+   * Number of concurrent requests. The default is at most 128, in browsers 32, and adapts: a server that
+   * answers 429 or 503, or becomes slow, gets fewer. In workerd it is 6, the limit of the runtime.
    */
   readonly maxRequests?: number
-  /** Bytes asked for by requests under way; 64 MiB by default. */
+  /** Bytes requested by all requests under way. Default: 64 MiB. */
   readonly maxBytesInFlight?: number
-  /** Ranges with at most this many bytes between them are read together; 64 KiB by default. */
+  /** Ranges with at most this many bytes between them share a request. Default: 64 KiB. */
   readonly maxGapBytes?: number
-  /** Most bytes of a request; larger ranges are split. 16 MiB by default. */
+  /** Most bytes of a request; larger ranges are split. Default: 16 MiB. */
   readonly maxRequestBytes?: number
-  /**
-   * Repetitions of a request after a server error (429, 500, 502, 503, 504) or a cut connection; 4 by
-   * default.
-   */
+  /** Number of retries after a server error (429, 500, 502, 503, 504) or a cut connection. Default: 4. */
   readonly retries?: number
-  /** Wait before the first repetition, in ms; doubled for each further one, with jitter. 100 by default. */
+  /** Wait before the first retry, in ms. It doubles with each retry, with jitter. Default: 100. */
   readonly retryDelay?: number
-  /** Told of every request once it has ended. */
+  /** Called after each request has ended. */
   readonly onRequest?: (request: RequestLog) => void
 }
 
@@ -59,16 +56,16 @@ export const REQUEST_CHECKS: Checks<RequestOptions> = {
 }
 
 /**
- * Fetches ranges of objects: merged, limited, shared between those who ask for the same bytes at the same
- * time.
+ * Fetches ranges of objects. It merges ranges, limits requests, and shares answers between concurrent
+ * callers.
  */
 export class RangeRequester {
   readonly #limiter: Limiter
   readonly #flights = new SingleFlight<string, Uint8Array>()
   readonly #limits: MergeLimits
-  /** Whether many requests were under way at a time, or the server was busy: only then it is watched. */
+  /** Whether answers are counted. This starts after many concurrent requests or a busy server. */
   #isWatched = false
-  /** Left out where the number of requests is fixed. */
+  /** Creates the adaptive limit; undefined if the number of requests is fixed. */
   readonly #window: (() => RequestWindow | Promise<RequestWindow>) | undefined
 
   constructor({
@@ -84,16 +81,15 @@ export class RangeRequester {
     this.#limits = { maxGapBytes, maxRequestBytes }
   }
 
-  /** How many requests `get` makes for these ranges when nobody else wants the same. */
+  /** Number of requests that `get` makes for these ranges if no concurrent caller shares them. */
   count(ranges: readonly ByteRange[]): number {
     return planRangeReads(ranges, this.#limits).length
   }
 
   /**
-   * The bytes of `ranges`, in their order. When one request fails, those still under way for the same call
-   * are given up.
-   * @param version what makes equal ranges equal: object and version of it
-   * @param fetch makes one request; it must answer with exactly the bytes asked for, or throw
+   * Returns the bytes of `ranges`, in their order. If one request fails, the others of this call are aborted.
+   * @param version object and version; equal ranges of equal versions share a request
+   * @param fetch makes one request; it must return exactly the requested bytes, or throw
    */
   async get(
     version: string,
@@ -108,7 +104,7 @@ export class RangeRequester {
         const { offset, length } = request
         const start = (shared: Signal) => this.#limiter.run(length, () => fetch({ offset, length }, shared), shared)
         const bytes = await this.#flights.share(`${version}\0${offset}-${length}`, start, given)
-        // Copied, because an answer may be shared: everyone gets bytes of their own.
+        // Copy, because callers may share the answer.
         putParts(results, request, bytes)
       },
       signal,
@@ -117,8 +113,8 @@ export class RangeRequester {
   }
 
   /**
-   * Takes note of an answer to a request.
-   * @param ms until the first byte
+   * Records an answer to a request.
+   * @param ms time until the first byte
    */
   async answered(status: number, ms: number): Promise<void> {
     const isBusy = status === 429 || status === 503
@@ -128,7 +124,7 @@ export class RangeRequester {
 
   /**
    * Runs another kind of request under the same limits.
-   * @param work may tell how many bytes it holds once that is known
+   * @param work calls `hold` with the number of bytes that it holds, once that is known
    */
   run<T>(bytes: number, work: (hold: (bytes: number) => void) => Promise<T>, signal?: Signal): Promise<T> {
     return this.#limiter.run(bytes, work, signal)
@@ -136,12 +132,12 @@ export class RangeRequester {
 }
 
 const MIB = 2 ** 20
-/** No more crowd a server. */
+/** Number of concurrent requests that never overload a server. */
 const FEW_REQUESTS = 8
 
 /**
- * Does `work` for all items at once. After a failure, or an abort of `signal`, the others get an aborted
- * signal; the first error is thrown when all have ended, so that nothing runs on behind the caller's back.
+ * Runs `work` for all items concurrently. A failure, or an abort of `signal`, aborts the other items. The
+ * first error is thrown after all items have ended, so no work continues in the background.
  */
 export async function allOrNone<T>(
   items: readonly T[],

@@ -2,13 +2,13 @@ import type { HyperslabError } from '../core/errors.ts'
 import { pause } from '../core/pace.ts'
 import type { Signal } from '../core/signal.ts'
 
-/** Thrown by work that may succeed when it is repeated. */
+/** Thrown by work that may succeed if it is retried. */
 export class Transient {
-  /** What to throw when there are no repetitions left. */
+  /** Error to throw when no retries are left. */
   readonly error: HyperslabError
-  /** How long the server asks to wait, in ms. */
+  /** Wait that the server asks for, in ms. */
   readonly waitMs: number
-  /** How long nothing happened, in ms. */
+  /** Time without progress, in ms. */
   readonly spentMs: number
 
   constructor(error: HyperslabError, { waitMs = 0, spentMs = 0 }: { readonly waitMs?: number; readonly spentMs?: number } = {}) {
@@ -19,23 +19,23 @@ export class Transient {
 }
 
 export interface RetryPolicy {
-  /** How often work is repeated. */
+  /** Number of retries. */
   readonly retries: number
-  /** Wait before the first repetition, in ms. */
+  /** Wait before the first retry, in ms. */
   readonly retryDelay: number
-  /** All waits together, those of the work (`spentMs`) included, in ms; 60 000 by default. */
+  /** Limit for the sum of all waits, including `spentMs` of the work, in ms. Default: 60 000. */
   readonly patience?: number
 }
 
-/** Without `Retry-After` no wait is longer, in ms. */
+/** Longest wait without `Retry-After`, in ms. */
 export const MAX_WAIT_MS = 60_000
 
-/** Timers wait no longer. */
+/** Longest wait of a timer, in ms. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Does `work`, again after each {@link Transient} error while there are repetitions and patience left; never
- * after an abort, whose reason is thrown.
+ * Runs `work`, and retries after each {@link Transient} error while retries and patience are left. An abort
+ * is never retried; its reason is thrown.
  */
 export async function retrying<T>(
   { retries, retryDelay, patience = MAX_WAIT_MS }: RetryPolicy,
@@ -60,14 +60,14 @@ export async function retrying<T>(
 }
 
 /**
- * The wait in ms before repetition number `done`: doubled each time, then between half and all of it, so that
- * many do not return at once.
+ * Returns the wait in ms before retry number `done`. It doubles each time; a random half spreads the retries
+ * of many clients.
  */
 export function backOff(done: number, firstMs: number, random: number): number {
   return Math.min(firstMs * 2 ** done, MAX_WAIT_MS) * (0.5 + random / 2)
 }
 
-/** A `Retry-After` header, seconds or a date, in ms from `now`. */
+/** Parses a `Retry-After` header, which has seconds or a date. Returns ms from `now`. */
 export function retryAfterMs(header: string | null, now: number): number | undefined {
   if (header === null) return undefined
   if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000

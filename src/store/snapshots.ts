@@ -4,21 +4,20 @@ import type { FileHandleLike, Snapshot } from './handles.ts'
 import type { ObjectInfo, RangeOptions } from './store.ts'
 import { changed, endsBefore } from './store.ts'
 
-/** Files remembered between reads: asking for one takes longer than reading from it. */
+/** Number of snapshots kept. Getting a snapshot takes longer than reading from it. */
 const MAX_SNAPSHOTS = 64
 
 /**
- * Reads files of which only snapshots can be had: a `File` is one version, and once that is gone reading it
- * fails, with an error that depends on the browser. So the snapshot is what pins a version, and its size and
- * date are what names it.
+ * Reads files through snapshots. A `File` is one version; once the file changes, reading the snapshot fails
+ * with an error that depends on the browser. So the snapshot pins a version, and its size and date name it.
  */
 export class Snapshots {
   readonly #find: (key: string) => Promise<Snapshot | undefined>
   readonly #describe: (key: string) => string
-  /** The newest seen of each key, least recently taken first. */
+  /** Newest snapshot of each key, least recently taken first. */
   readonly #known = new Map<string, Snapshot>()
 
-  /** @param find the file as it is now, `undefined` when there is none */
+  /** @param find returns a snapshot of the file; `undefined` if it does not exist */
   constructor(find: (key: string) => Promise<Snapshot | undefined>, describe: (key: string) => string) {
     this.#find = find
     this.#describe = describe
@@ -43,7 +42,7 @@ export class Snapshots {
     } catch (cause) {
       signal?.throwIfAborted()
       const now = await this.take(key)
-      // Unreadable though it is as it was: no other version is to blame.
+      // The version is unchanged, so the error has another cause.
       if (now !== undefined && snapshotInfo(now).etag === etag) throw failed(this.#describe(key), 'read', cause)
       if (ifMatch !== undefined) throw changed(this.#describe(key))
       return this.getRange(key, offset, length, options)
@@ -71,14 +70,14 @@ export class Snapshots {
   }
 }
 
-/** A version is told by size and date. */
+/** Returns size and version of a snapshot. Size and date name the version. */
 export const snapshotInfo = ({ size, lastModified }: Snapshot): ObjectInfo => ({ size, etag: `${size}-${lastModified}` })
 
 export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : '')
 
 export const handleOrMissing = <T>(work: Promise<T>): Promise<T | undefined> => orUndefined(work, 'NotFoundError')
 
-/** A file in place of a folder, or the other way round, is none of what was asked for. */
+/** Converts the errors of a missing name, and of a file in place of a folder or the reverse, to undefined. */
 export const orNoSuch = <T>(work: Promise<T>): Promise<T | undefined> => orUndefined(work, 'NotFoundError', 'TypeMismatchError')
 
 async function orUndefined<T>(work: Promise<T>, ...names: string[]): Promise<T | undefined> {
@@ -90,18 +89,18 @@ async function orUndefined<T>(work: Promise<T>, ...names: string[]): Promise<T |
   }
 }
 
-/** An error of the browser as one of ours. */
+/** Converts an error of the browser to a `HyperslabError`. */
 export function failed(file: string, what: 'read' | 'written', cause: unknown): HyperslabError {
   if (isHyperslabError(cause)) return cause.within({ file })
   const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
   const text = `cannot be ${what}: ${reason}`
-  // Of a name; what else would be a mistake of ours.
+  // A TypeError reports an invalid name. Other causes would be bugs of this package.
   if (cause instanceof TypeError) return new HyperslabError('InvalidArgumentError', text, { file, cause })
   const readOnly = what === 'written' && nameOf(cause) === 'NotAllowedError'
   return new HyperslabError(readOnly ? 'ReadOnlyError' : 'StoreError', text, { file, cause })
 }
 
-/** Replaces the contents of a file with `parts`, one after the other, all or nothing. */
+/** Replaces the content of a file with `parts`, in order, completely or not at all. */
 export async function writeHandle(handle: FileHandleLike, parts: Iterable<unknown> | AsyncIterable<unknown>): Promise<void> {
   if (handle.createWritable === undefined)
     throw new HyperslabError('UnsupportedError', 'this browser cannot write files: its handles have no createWritable')
@@ -110,7 +109,7 @@ export async function writeHandle(handle: FileHandleLike, parts: Iterable<unknow
     for await (const part of parts) await stream.write(part)
     await stream.close()
   } catch (error) {
-    // After a failed write the stream is beyond aborting, too.
+    // Aborting fails, too, after a failed write.
     await stream.abort().catch(() => undefined)
     throw error
   }

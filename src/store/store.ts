@@ -2,7 +2,7 @@ import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import type { Checks } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 
-/** Options of every operation of a store; an aborted `signal` ends it. */
+/** Options of every operation of a store. Aborting `signal` ends it. */
 export interface StoreOptions {
   readonly signal?: Signal | undefined
 }
@@ -10,83 +10,83 @@ export interface StoreOptions {
 export const STORE_CHECKS: Checks<StoreOptions> = { signal: 'AbortSignal' }
 
 /**
- * Uploads that several processes share: each hands over parts of one object, by their numbers from 1, and
- * nobody sees any of it before one of them has all put together in the order of the numbers.
+ * Multipart uploads shared by several processes. Each process passes parts of one object, numbered from 1.
+ * The object becomes visible when one process completes the upload, with the parts in order of their numbers.
  */
 export interface SharedUploads {
-  /** Bytes that each part has at least, but for the one of the highest number. */
+  /** Smallest size of a part in bytes, except for the last part. */
   readonly minPartBytes: number
-  /** The highest number of a part. */
+  /** Highest number of a part. */
   readonly maxParts: number
   /**
-   * Tries the server, with temporary objects, unless it is known.
-   * @param near the beginning of the names of these
-   * @throws UnsupportedError where completing an upload could overwrite the object of another writer
+   * Tests the server with temporary objects, unless its behaviour is known.
+   * @param near prefix of the temporary names
+   * @throws UnsupportedError if completing an upload could overwrite the object of another writer
    */
   check(near: string): Promise<void>
   /**
    * Begins an upload.
-   * @param mark tells the object from those of other writers
-   * @returns the id by which others take part
+   * @param mark distinguishes the object from those of other writers
+   * @returns id that other processes use to take part
    */
   begin(key: string, mark: string, options?: StoreOptions): Promise<string>
   /**
-   * Hands over a part, in place of another one of its number.
-   * @returns the tag of its bytes
+   * Stores a part, replacing an earlier one of the same number.
+   * @returns tag of the bytes
    */
   put(key: string, id: string, number: number, bytes: Uint8Array, options?: StoreOptions): Promise<string>
   /**
-   * Open uploads of objects whose keys start with `prefix`, whoever began them; some, where there are very
-   * many.
+   * Returns open uploads of keys that start with `prefix`, of all writers. If there are very many, only some
+   * are returned.
    */
   open(prefix: string, options?: StoreOptions): Promise<OpenUpload[]>
   /**
-   * Has the parts put together as the object.
-   * @throws ConflictError where there is one
+   * Completes an upload, which assembles the parts to the object.
+   * @throws ConflictError if the object exists
    */
   complete(key: string, mark: string, upload: SharedUpload, options?: StoreOptions): Promise<ObjectInfo>
-  /** Drops an upload with its parts; it is no error when there is none. */
+  /** Drops an upload with its parts. A missing upload is no error. */
   abort(key: string, id: string): Promise<void>
 }
 
-/** An upload to `key` that was begun under an `id`, and neither completed nor dropped. */
+/** An upload to `key` that is neither completed nor dropped. */
 export interface OpenUpload {
   readonly key: string
   readonly id: string
 }
 
-/** An upload all parts of which were handed over. */
+/** An upload whose parts are all stored. */
 export interface SharedUpload {
-  /** The id that it was begun under. */
+  /** Id of the upload. */
   readonly id: string
-  /** Tags of its parts, by their numbers. */
+  /** Tag of each part, by its number. */
   readonly tags: ReadonlyMap<number, string>
-  /** Bytes of all of them. */
+  /** Size of all parts together, in bytes. */
   readonly size: number
 }
 
-/** Facts of an object. `etag` names one version of its bytes: it changes whenever they do. */
+/** Size and version of an object. `etag` names the version, and changes whenever the bytes change. */
 export interface ObjectInfo {
   /** Size in bytes. */
   readonly size: number
   readonly etag: string
 }
 
-/** Options of listing. */
+/** Options of `list`. */
 export interface ListOptions extends StoreOptions {
   /**
-   * Only keys of the prefix's own folder are wanted, and of each folder in it its name: stores that would
-   * have to read more than that for the others give a folder as its prefix, with the slash.
+   * Whether only the prefix's own folder is listed: its keys, and the name of each folder in it. A store that
+   * would have to read deeper for more returns a folder as its prefix, with the slash.
    */
   readonly shallow?: boolean
   /**
-   * Keys in folders below are wanted, too, and no folders: stores of files, which otherwise give what is in
-   * the prefix's own folder, go through all of them.
+   * Whether keys in all folders below are listed, and no folders. By default, stores of files list only the
+   * prefix's own folder.
    */
   readonly deep?: boolean
 }
 
-/** An answer that a store treats as "not found", although it does not prove it. */
+/** An answer that a store treats as "not found", although it proves no absence. */
 export interface UnprovedAbsence {
   /** Name of the object in errors. */
   readonly file: string
@@ -106,50 +106,50 @@ export interface ReadOptions extends StoreOptions {
 
 /** Options of reading a range. */
 export interface RangeOptions extends ReadOptions {
-  /** Read this version of the object and no other. */
+  /** Version to read; any other version is an error. */
   readonly ifMatch?: string
-  /** Whether to request from the server itself: no concurrent request and no cache may answer. */
+  /** Whether to request from the server itself. Neither a concurrent request nor a cache may answer. */
   readonly fresh?: boolean
 }
 
-/** Options of reading a whole object. */
+/** Options for reading a whole object. */
 export interface WholeOptions extends ReadOptions {
-  /** A larger object is refused, in bytes; 2 GiB by default. */
+  /** Size in bytes above which an object is refused. Default: 2 GiB. */
   readonly maxBytes?: number | undefined
 }
 
-/** The `length` bytes from `offset`. */
+/** A range of `length` bytes from `offset`. */
 export interface ByteRange {
   readonly offset: number
   readonly length: number
 }
 
-/** Conditions for an object to be published; without either, whatever is there is replaced. */
+/** Conditions for publishing an object. Without a condition, an existing object is replaced. */
 export interface PublishCondition {
-  /** There is no such object. */
+  /** Whether the object must not exist. */
   readonly ifAbsent: boolean
-  /** There is this version of it, and it alone is replaced. Not together with `ifAbsent`. */
+  /** Version that the object must have to be replaced. Excludes `ifAbsent`. */
   readonly ifMatch?: string | undefined
   /**
-   * False where a power failure may undo it: the object is then as it was before, never a part of this one.
-   * Default: true.
+   * Whether the object must survive a power failure. If false, a power failure may restore the state before,
+   * but never leaves a part of the object. Default: true.
    */
   readonly durable?: boolean
-  /** True for what nobody wants after a power failure, which may then be there in part. */
+  /** Whether the object is useless after a power failure, which may then leave a part of it. */
   readonly scratch?: boolean
 }
 
 /** Options of `put`. */
 export interface PutOptions extends StoreOptions {
-  /** The same as that of {@link PublishCondition}. */
+  /** As in {@link PublishCondition}. */
   readonly durable?: boolean
-  /** The same as that of {@link PublishCondition}. */
+  /** As in {@link PublishCondition}. */
   readonly scratch?: boolean
 }
 
 /** Options of `delete`. */
 export interface DeleteOptions extends StoreOptions {
-  /** Remove this version of the object and no other. */
+  /** Version to remove; any other version is an error. */
   readonly ifMatch?: string | undefined
 }
 
@@ -159,13 +159,16 @@ export interface RenameOptions extends StoreOptions {
   readonly ifMatch?: string | undefined
 }
 
-/** Operations on condition of a version, atomic: two that name one version never both succeed. */
+/**
+ * Conditional operations that a store supports. They are atomic: of two that name one version, at most one
+ * succeeds.
+ */
 export interface ConditionalWrites {
-  /** True when it takes `publish` with `ifMatch`. */
+  /** Whether `publish` accepts `ifMatch`. */
   readonly replace: boolean
-  /** True when it takes `delete` with `ifMatch`. */
+  /** Whether `delete` accepts `ifMatch`. */
   readonly remove: boolean
-  /** The reason, as a sentence for users, where either is missing. */
+  /** Reason, as a sentence for users, if either is missing. */
   readonly reason?: string
 }
 
@@ -177,80 +180,80 @@ export interface FoldedNames {
   readonly unicode: boolean
 }
 
-/** An object of an unfinished write by `key` and `size`: left over, or needed while it is under way. */
+/** An object of an unfinished write, which is either a leftover or still in use. */
 export interface Leftover {
   readonly key: string
   readonly size: number
-  /** The time it was last written, in ms since 1970. */
+  /** Time of its last write, in ms since 1970. */
   readonly modified: number
 }
 
-/** The end of an object, with what is known of the whole. */
+/** End of an object, with size and version of the whole. */
 export interface Tail extends ObjectInfo {
-  /** The last bytes, as many as were asked for or as there are. */
+  /** Last bytes of the object, at most as many as requested. */
   readonly bytes: Uint8Array
 }
 
 /**
- * A place where objects (files) live under keys. Only reading is required; what a store cannot do it leaves
- * out.
+ * A place that holds objects (files) under keys. Only reading is required; a store omits methods that it does
+ * not support.
  *
- * Missing objects are `undefined`, never an error; every other failure is an error that names the object.
+ * For a missing object methods return `undefined`. Every other failure throws an error that names the object.
  */
 export interface Store {
-  /** The name of an object in error messages and listings. */
+  /** Returns the name of an object for messages and listings. */
   describe(key: string): string
   /**
-   * The path of an object that is a file of this machine, which threads can open by themselves; its version
-   * is `{inode}-{size}-{mtime in ns}`.
+   * Returns the path of an object that is a local file, which worker threads can open. The version of such an
+   * object is `{inode}-{size}-{mtime in ns}`.
    */
   localPath?(key: string): string
   /**
-   * Takes back bytes that `getRange` or `get` gave and that nobody reads any more, to read others into their
-   * memory. What is no such bytes, or a part of them, is to be left alone.
+   * Takes back bytes that `getRange` or `get` returned, to reuse their memory. The caller no longer reads
+   * them. The store ignores arrays that it did not return, and parts of arrays.
    */
   recycle?(bytes: Uint8Array): void
   /**
-   * A name of these bytes that every store for the same place gives them, and that no others ever have;
-   * `undefined` where that is not certain. Caches that several files share, or a file that is opened again,
-   * know them by it.
+   * Returns a name of these bytes. All stores of one place return the same name, and different bytes never
+   * share one. Caches shared by several files, or kept while a file is reopened, use it as key. `undefined`
+   * if the store cannot guarantee this.
    */
   identify?(key: string, etag: string): string | undefined
   /** Returns warnings about unusual costs of reading objects below a prefix. */
   warnings?(prefix: string, options?: StoreOptions): Promise<string[]>
-  /** Size and version of an object, `undefined` when there is none. */
+  /** Returns size and version of an object; `undefined` if it does not exist. */
   stat(key: string, options?: ReadOptions): Promise<ObjectInfo | undefined>
   /**
-   * Exactly the bytes `[offset, offset + length)`; `undefined` when there is no such object.
-   * @throws FormatError when the object ends before; ConflictError when `ifMatch` names a version that is
-   *   gone
+   * Returns exactly the bytes `[offset, offset + length)`; `undefined` if the object does not exist.
+   * @throws FormatError if the object ends before; ConflictError if the version `ifMatch` is gone
    */
   getRange(key: string, offset: number, length: number, options?: RangeOptions): Promise<Uint8Array | undefined>
   /**
-   * Several ranges of an object at once, in the order given; for stores where fewer, larger requests are
-   * cheaper than many.
+   * Returns several ranges of an object, in the given order. Optional, for stores where few large requests
+   * are cheaper than many small ones.
    */
   getRanges?(key: string, ranges: readonly ByteRange[], options?: RangeOptions): Promise<Uint8Array[] | undefined>
   /**
-   * The last bytes of an object together with its size and version; for stores where asking for those apart
-   * costs a request more.
+   * Returns the last bytes of an object with its size and version. Optional, for stores where this saves a
+   * request.
    */
   getTail?(key: string, length: number, options?: ReadOptions): Promise<Tail | undefined>
   /**
-   * A whole object, whatever its size, together with its version; for stores where asking for those apart
-   * costs a request more. `undefined` when there is no such object, also where a server answers with a page
-   * of HTML that it has for other names that nothing has, too.
-   * @throws TooLargeError, without having read all of it, for more than `maxBytes`
+   * Returns a whole object with its version; `undefined` if it does not exist. Also `undefined` if a server
+   * answers with the HTML page that it sends for any unknown name. Optional, for stores where this saves a
+   * request.
+   * @throws TooLargeError for more than `maxBytes`, without reading all of it
    */
   get?(key: string, options?: WholeOptions): Promise<Tail | undefined>
-  /** Keys that start with `prefix`, in no particular order. */
+  /** Returns keys that start with `prefix`, in no particular order. */
   list?(prefix: string, options?: ListOptions): Promise<string[]>
-  /** Stores a whole object at once: afterwards it is there completely or, after an error, not at all. */
+  /** Stores a whole object. Afterwards it exists completely or, after an error, not at all. */
   put?(key: string, bytes: Uint8Array, options?: PutOptions): Promise<void>
   /**
-   * Removes an object; it is no error when there is none.
-   * @throws ConflictError when `ifMatch` names another version than there is; UnsupportedError where the
-   *   store cannot tell at that moment
+   * Removes an object. A missing object is no error.
+   * @throws ConflictError if the object does not have the version `ifMatch`; UnsupportedError if the store
+   * cannot
+   * check the version at that moment
    */
   delete?(key: string, options?: DeleteOptions): Promise<void>
   /**
@@ -267,30 +270,30 @@ export interface Store {
    *   version
    */
   rename?(from: string, to: string, options?: RenameOptions): Promise<boolean>
-  /** Makes the folder of an object, and those above it; for stores that do not do so by themselves. */
+  /**
+   * Creates the folder of an object, with its parents. Optional: other stores need no folders, or create them
+   * by themselves.
+   */
   makeFolder?(near: string): Promise<void>
   /**
-   * Removes the folder of a name, which ends with a slash, with those in it, as far as they are empty; for
-   * stores that have folders.
+   * Removes the named folder (with a slash at the end) and the folders in it, if they are empty. Optional:
+   * stores without folders omit it.
    */
   removeFolder?(folder: string): Promise<void>
   /**
-   * Starts an object whose bytes come piece by piece and which nobody sees before it is published under a key
-   * like `near`.
+   * Starts an object that is written in pieces. It stays invisible until it is published under a key like
+   * `near`.
    */
   stage?(near: string): Promise<Stage>
-  /**
-   * Tells what can be done on condition of a version with objects near this key; a store without this method
-   * can do neither.
-   */
+  /** Returns which operations near this key can be conditional. A store without this method supports none. */
   conditionalWrites?(near: string): Promise<ConditionalWrites>
-  /** Uploads in parts that several processes take part in, for stores that have them. */
+  /** Multipart uploads for several processes. Optional. */
   readonly sharedUploads?: SharedUploads
-  /** Temporary objects in the place where those for `near` are, whoever uses or has left them. */
+  /** Returns temporary objects, of all writers, in the place that a stage for `near` would use. */
   leftovers?(near: string, options?: Pick<ListOptions, 'deep'>): Promise<Leftover[]>
   /**
-   * True when two names get the very same answer, byte for byte. For stores that cannot list, where a server
-   * may answer with a page for what it does not have: a name that nothing has tells.
+   * Whether two names get the same answer, byte for byte. For stores that cannot list: comparing with a name
+   * that certainly does not exist reveals a server that sends a page for every name.
    */
   answersAlike?(key: string, other: string, options?: ReadOptions): Promise<boolean>
   /** False if references in its objects must not be followed, because they may name any place. */
@@ -309,44 +312,46 @@ export interface Store {
    * without links omit it.
    */
   realPath?(key: string): Promise<string>
-  /** The store holds one file that was handed over, and sees none that may lie beside it. */
+  /** Whether the store holds a single file without access to its siblings. */
   readonly seesOneFile?: boolean
-  /** Gives back handles; the store may be used again afterwards. */
+  /** Releases handles. The store may be used again afterwards. */
   close?(): Promise<void>
 }
 
-/** An unpublished object. Its parts can be read back; it leaves nothing behind when it is discarded. */
+/** An unpublished object. Its bytes can be read back. Discarding it leaves nothing behind. */
 export interface Stage {
-  /** Bytes appended so far. */
+  /** Number of appended bytes. */
   readonly size: number
-  /** Adds bytes at the end. */
+  /** Appends bytes. */
   append(bytes: Uint8Array): Promise<void>
-  /** Reads back what was appended. */
+  /** Reads appended bytes. */
   read(offset: number, length: number): Promise<Uint8Array>
   /**
-   * True once the store cannot be sure any more of what was appended (a disk that has failed to take it): it
-   * can be read back, to be checked and appended to another stage, but not be published.
+   * Whether the appended bytes may be damaged, after a disk failed to store them. A broken stage can be read
+   * back, checked, and copied to another stage, but not published.
    */
   readonly broken?: boolean
   /**
-   * Does what can be done of publishing, under this key and with this tail, before there is the name:
-   * `publish` takes less time then. Changes nothing else, and may be left out.
+   * Prepares publishing under this key and with this tail, so that `publish` takes less time. It changes
+   * nothing else. Optional.
    */
   prepare?(key: string, tail: Uint8Array): Promise<void>
   /**
-   * Publishes the bytes so far, followed by `tail`, as `key`: completely or not at all. Afterwards, and after
-   * an error, the stage is as before: it can be read, appended to and published again, and nothing of that
-   * changes what was published.
-   * @throws ConflictError when the condition does not hold; UnsupportedError, with nothing done, when the
-   *   store cannot do it on that condition; StoreError with `published` among its details when the object is
-   *   in place but may be gone after a power failure
+   * Publishes the appended bytes, followed by `tail`, as `key`, completely or not at all. Afterwards, and
+   * after an error, the stage is as before. It can be read, appended to and published again, without changing
+   * the published object.
+   * @throws ConflictError if the condition does not hold; UnsupportedError, with nothing done, if the store
+   * does
+   * not support the condition; StoreError with `published` among its details if the object is in place but
+   * may be
+   * gone after a power failure
    */
   publish(key: string, tail: Uint8Array, condition: PublishCondition): Promise<ObjectInfo>
-  /** Drops everything; allowed at any time, also after publishing. */
+  /** Drops all bytes. Allowed at any time, also after publishing. */
   discard(): Promise<void>
 }
 
-/** The last bytes of an object, in one request where the store can. */
+/** Reads the last bytes of an object, in one request if the store can. */
 export async function readTail(store: Store, key: string, length: number, options: ReadOptions = {}): Promise<Tail | undefined> {
   if (store.getTail !== undefined) return store.getTail(key, length, options)
   const info = await store.stat(key, options)
@@ -357,7 +362,7 @@ export async function readTail(store: Store, key: string, length: number, option
 }
 
 /**
- * A whole object, whatever its size, in one request where the store can.
+ * Reads a whole object, in one request if the store can.
  * @throws TooLargeError, without having read all of it, for more than `maxBytes`
  */
 export async function readWhole(store: Store, key: string, options: WholeOptions = {}): Promise<Tail | undefined> {
@@ -370,12 +375,12 @@ export async function readWhole(store: Store, key: string, options: WholeOptions
   })
 }
 
-/** How often an object may be replaced while it is being read. */
+/** Number of times an object may be replaced while it is being read. */
 const VERSION_RETRIES = 3
 
 /**
- * Asks for size and version, unless they are known, and reads that version; again when the object is replaced
- * in between.
+ * Requests size and version, unless they are known, and reads that version. Starts again if the object is
+ * replaced meanwhile.
  */
 export async function readVersion<T>(
   store: Pick<Store, 'stat'>,
@@ -395,15 +400,18 @@ export async function readVersion<T>(
   }
 }
 
-/** No larger object is read as a whole unless that is asked for. */
+/** Default limit for objects that are read as a whole, in bytes. */
 export const MAX_WHOLE_BYTES = 2 ** 31
 
-/** @throws TooLargeError */
+/**
+ * Checks the size of an object that is read as a whole.
+ * @throws TooLargeError
+ */
 export function checkWhole(file: string, size: number, maxBytes = MAX_WHOLE_BYTES): void {
   if (size > maxBytes) throw objectTooLarge(file, `${size}`, size, maxBytes)
 }
 
-/** @param told the size in words */
+/** @param told size in words */
 export const objectTooLarge = (file: string, told: string, actual: number, expected: number): HyperslabError =>
   new HyperslabError('TooLargeError', `the object has ${told} bytes, at most ${expected} are read`, { file, actual, expected })
 
