@@ -19,12 +19,12 @@ import type { Convert } from './converted.ts'
 import { elementwise } from './elementwise.ts'
 
 /**
- * An array with its elements as another data type: fractions are cut off towards integers, what is not 0 is
- * true. It can be written where the type holds all values of the one below, with values of that. Missing
- * elements are those whose values have become the missing ones.
- * @throws UnsupportedError between strings, binaries or timestamps and others; reading, InvalidArgumentError
- *   for an element that is out of the range of the type, missing or not, and for one that would become equal
- *   to a missing one
+ * Converts an array to another data type. Conversion to integers truncates fractions; conversion to bool maps
+ * non-zero values to true. The result is writable if the type represents all values of the source, with such
+ * values. Missing elements are those whose values equal the converted missing values.
+ * @throws UnsupportedError between strings, binaries or timestamps and other types; when read,
+ *   InvalidArgumentError for an element that is out of the range of the type, missing or not, and for one
+ *   that would become equal to a missing value
  */
 export function astype<D extends DType>(source: BlockSource, dtype: D): BlockSource<D> {
   const from = source.dtype
@@ -37,7 +37,7 @@ export function astype<D extends DType>(source: BlockSource, dtype: D): BlockSou
       { actual: dtype, expected: from },
     )
   const forth = casting(from, dtype)
-  // Values that the type cannot hold are refused where they are read.
+  // Values that the type cannot represent are rejected when they are read.
   const cast = (element: Element): readonly ScalarOf<D>[] => {
     try {
       return [readElement(dtype, [toElement(dtype, forth(element as never))] as never, 0)]
@@ -56,12 +56,12 @@ export function astype<D extends DType>(source: BlockSource, dtype: D): BlockSou
   if (!exact) return elementwise(source, kind, { forth, treatment: 'distinguish' })
   const end = (value: number | bigint | undefined) =>
     value === undefined ? undefined : (forth(value as never) as number | bigint)
-  // Where every value stays what it is, so does what is known of them.
+  // If all values stay the same, so do their statistics.
   const statsOf = ({ min, max, ...counts }: PartStats): PartStats => ({ min: end(min), max: end(max), ...counts })
   return elementwise(source, kind, { forth, back: casting(dtype, from, true), statsOf })
 }
 
-/** Whether each value of a type is one of another. */
+/** Whether a type represents each value of another. */
 function holds(dtype: DType, other: DType): boolean {
   const signed = (each: DType): boolean => !each.startsWith('uint') && each !== 'bool'
   const bits = (each: DType): number =>
@@ -75,7 +75,7 @@ function holds(dtype: DType, other: DType): boolean {
   return bits(dtype) >= bits(other) && (signed(dtype) || !signed(other)) && (isFloat(dtype) || !isFloat(other))
 }
 
-/** @param exact whether fractions are refused rather than cut off */
+/** @param exact whether fractions are rejected instead of truncated */
 export function casting(from: DType, to: DType, exact = false): Convert {
   if (to === 'bool')
     return exact ? (value: unknown) => toElement(to, isBigInt(from) ? Number(value) : value) : (value: unknown) => (value ? 1 : 0)
@@ -90,10 +90,10 @@ export function casting(from: DType, to: DType, exact = false): Convert {
 }
 
 /**
- * The data type that holds the values of all given ones, by numpy's rules: the larger of two of a kind, a
- * signed integer with room for an unsigned one, `float64` where there is no such integer or the integer is
- * too wide for `float32`.
- * @throws InvalidArgumentError when one of several different types is not a number nor `bool`
+ * Returns the data type that represents the values of all given types, by numpy's rules: the larger of two
+ * types of a kind, or a signed integer with room for an unsigned one. It is `float64` if there is no such
+ * integer, or if an integer is too wide for `float32`.
+ * @throws InvalidArgumentError if one of several different types is neither numeric nor `bool`
  */
 export function promote(dtypes: readonly DType[]): DType {
   return dtypes.reduce((a, b) => {
@@ -116,7 +116,7 @@ function promoteNumbers(a: NumericDType, b: NumericDType): NumericDType {
   return bits > 64 ? 'float64' : (`int${bits}` as NumericDType)
 }
 
-/** `bool` beside nothing else stays what it is. */
+/** @throws InvalidArgumentError for a type that is not numeric, next to another type */
 function checked(dtype: DType, other: DType): NumericDType {
   if (dtype === other || isNumeric(dtype)) return dtype as NumericDType
   throw new HyperslabError('InvalidArgumentError', `there is no data type for values of ${dtype} and of ${other}`, {

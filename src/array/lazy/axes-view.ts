@@ -10,28 +10,28 @@ import { type AxisPick, isList, takeOf, type ViewOf } from './picks.ts'
 
 const body = () => import('./picked.ts')
 
-/** What a view does to the axes of the source below. */
+/** Changes of the axes of a source by a view. */
 export interface AxesChange {
-  /** What is taken of each axis below; all of it when left out. */
+  /** Positions taken of each axis of the base; by default all. */
   readonly picks?: readonly AxisPick[]
   /**
-   * For each axis of the view the axis below it comes from, or the name of a new axis of length 1. Axes that
-   * are not named have to be of length 1.
+   * For each axis of the view, the axis of the base it comes from, or the name of a new axis of length 1.
+   * Axes of the base that are not listed must have length 1.
    */
   readonly order: readonly (number | string)[]
 }
 
-/** What each view is of, and how, so that one of another one is again one layer on what lies below. */
+/** Base and definition of each view, so that a view of a view becomes a single view of its base. */
 export const VIEWS: WeakMap<BlockSource, ViewOf> = new WeakMap()
 
-/** A source with axes cut, reversed, reordered, dropped and added. */
+/** Returns a source with its axes cut, reversed, reordered, dropped and added. */
 export function viewAxes<D extends DType>(source: BlockSource<D>, change: AxesChange): BlockSource<D> {
   const picks: readonly AxisPick[] = change.picks ?? source.shape.map(wholeAxis)
   const names = change.order.map((axis) => (typeof axis === 'string' ? axis : (source.dimensionNames?.[axis] ?? '')))
   const known = names.some(Boolean) ? names : undefined
   const order = change.order.map((axis) => (typeof axis === 'string' ? null : axis))
   const view = VIEWS.get(source)
-  // A new axis can be emptied only from outside.
+  // An empty selection of a new axis needs a view of its own.
   if (!view?.order.every((axis, i) => axis !== null || picks[i]!.length === 1)) return viewOn(source, picks, order, known)
   const below = view.picks.map((pick, axis) => {
     const own = view.places[axis]!
@@ -49,8 +49,7 @@ function viewOn<D extends DType>(
 ): BlockSource<D> {
   const view: ViewOf<D> = { base, picks, order, places: picks.map((_, axis) => order.indexOf(axis)) }
   const { bulk = {}, capabilities } = base
-  // Parts of what runs backwards would have to be turned round, and those along new axes only are of
-  // another kind.
+  // Parts of reversed axes would have to be reversed, and parts along new axes only are of another kind.
   const forwards = picks.every((pick) => !isList(pick) && pick.step > 0) && !order.includes(null)
   const source: BlockSource<D> = deriveSource<D>(base, {
     chunks: new ChunkGrid(
@@ -59,7 +58,8 @@ function viewOn<D extends DType>(
     dimensionNames,
     capabilities: { steps: true },
     readBlock: async (...asked) => (await body()).readView(view, ...asked),
-    // Where an element has several places, keeping what lies between written ones could undo a write.
+    // If an element has several positions, the read between written ones and its write-back could undo a
+    // write.
     write:
       picks.every((pick) => !isList(pick) || new Set(pick).size === pick.length) &&
       (async (...asked) => (await body()).writeView(view, ...asked)),
@@ -83,10 +83,10 @@ function viewOn<D extends DType>(
 }
 
 /**
- * A selection of an array as an array: integers drop their axis, slices of any sign, lists and masks of one
- * axis cut it.
- * @throws InvalidSelectionError; UnsupportedError for points, masks of several axes and nested lists, which
- *   `get` takes
+ * Returns a selection of an array as an array: integers drop their axis; slices of any sign, lists and masks
+ * of one axis cut it.
+ * @throws InvalidSelectionError for an invalid selection; UnsupportedError for points, masks of several
+ *   axes and nested lists, which `get` accepts
  */
 export function view<D extends DType>(source: BlockSource<D>, selection: Selection): BlockSource<D> {
   const { parts, shape } = resolveSelection(selection, source.shape, source)
@@ -97,7 +97,7 @@ export function view<D extends DType>(source: BlockSource<D>, selection: Selecti
     throw new HyperslabError('UnsupportedError', text, { ...source.label, axis })
   })
   const kept = [...parts.keys()].filter((axis) => parts[axis]!.shape.length > 0)
-  // What is left over of the result's shape are new axes.
+  // The remaining axes of the result's shape are new.
   const order = shape.map((length) => (kept.length > 0 && picks[kept[0]!]!.length === length ? kept.shift()! : ''))
   return viewAxes(source, { picks, order })
 }

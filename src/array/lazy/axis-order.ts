@@ -10,7 +10,7 @@ import { viewAxes } from './axes-view.ts'
 const allAxes = (source: BlockSource): number[] => [...source.shape.keys()]
 
 /**
- * Axes in another order; reversed when none is given.
+ * Returns a source with its axes in another order; by default reversed.
  * @param order for each axis of the result the axis it comes from, by number or name
  * @throws InvalidArgumentError unless each axis is named once
  */
@@ -27,8 +27,8 @@ export function transpose<D extends DType>(source: BlockSource<D>, order?: reado
 }
 
 /**
- * Without axes of length 1: those that are named, or all.
- * @throws InvalidArgumentError when one that is named has another length
+ * Returns a source without axes of length 1: the named ones, or all.
+ * @throws InvalidArgumentError if a named axis has another length
  */
 export function squeeze<D extends DType>(source: BlockSource<D>, axis?: AxisOption): BlockSource<D> {
   const dropped = axis === undefined ? undefined : resolveAxes(axis, source)
@@ -45,10 +45,10 @@ export function squeeze<D extends DType>(source: BlockSource<D>, axis?: AxisOpti
 }
 
 /**
- * With a new axis of length 1.
+ * Returns a source with a new axis of length 1.
  * @param axis its number in the result; negative ones count from the end
  * @param name of the dimension
- * @throws InvalidArgumentError when there can be no such axis
+ * @throws InvalidArgumentError if the axis number is out of range
  */
 export function expandDims<D extends DType>(source: BlockSource<D>, axis: number, name = ''): BlockSource<D> {
   checkValue('expandDims', 'name', name, 'string')
@@ -58,7 +58,7 @@ export function expandDims<D extends DType>(source: BlockSource<D>, axis: number
   return viewAxes(source, { order })
 }
 
-/** Backwards along the axes that are named, or all. */
+/** Returns a source reversed along the named axes, or along all. */
 export function flip<D extends DType>(source: BlockSource<D>, axis?: AxisOption): BlockSource<D> {
   const axes = resolveAxes(axis, source)
   const picks = source.shape.map((length, each) =>

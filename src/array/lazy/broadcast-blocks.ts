@@ -13,7 +13,7 @@ import { READS_AT_A_TIME, readFresh } from './picks.ts'
 /** An array, or one value for all positions. */
 export type Operand = BlockSource | { readonly value: unknown }
 
-/** What results are made of, and by which function. */
+/** Inputs of a broadcast, and the function that is applied to their elements. */
 export interface Broadcast {
   readonly fn: (...values: unknown[]) => unknown
   readonly operands: readonly Operand[]
@@ -23,7 +23,7 @@ export interface Broadcast {
   readonly skipMissing: boolean
 }
 
-/** Reads a box of each array that takes part; what the function makes of their elements goes to `out`. */
+/** Reads a box of each array, and writes the function's results to `out`. */
 export async function readBroadcast(
   { fn, operands, sources, kind, skipMissing }: Broadcast,
   box: Box,
@@ -49,7 +49,7 @@ export async function readBroadcast(
   await within(sources[0]!.label ?? {}, async () => apply(fn, inputs, out, kind.dtype, { missing, value: spared }))
 }
 
-/** What an array is asked for when the result is asked for a box. */
+/** Returns the box of an array that corresponds to a box of the result. */
 const ownBox = ({ shape }: BlockSource, box: Box): Box =>
   shape.map((length, axis) => (length === 1 ? { start: 0, stop: 1, step: 1 } : box[axis + box.length - shape.length]!))
 
@@ -72,7 +72,7 @@ function spread({ data, shape: own, stride, offset }: Tensor, shape: readonly nu
 
 /** An input with missing elements. */
 interface MissingInput {
-  /** Its number. */
+  /** Index of the input. */
   readonly k: number
   readonly test: (value: unknown) => boolean
 }
@@ -88,7 +88,7 @@ function apply(
   { missing, value }: { readonly missing: readonly MissingInput[]; readonly value: unknown },
 ): void {
   const target = out.data as DataOf<DType> & { [index: number]: unknown }
-  // What is stored as it comes needs no look at each value but whether it is a number.
+  // Floats are stored unchanged, so only their JavaScript type is checked.
   const store = isFloat(dtype)
     ? (value: unknown): unknown => (typeof value === 'number' ? value : toElement(dtype, value))
     : (value: unknown): unknown => toElement(dtype, value)

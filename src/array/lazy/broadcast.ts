@@ -12,16 +12,16 @@ import { computed } from './map.ts'
 
 /** Options of `broadcast`. */
 export interface BroadcastOptions<D extends DType> {
-  /** Data type of the results; what those of the arrays are promoted to when left out. */
+  /** Data type of the results; by default the promoted type of the arrays. */
   readonly dtype?: D
   /**
-   * The result where an element is missing; results that equal it are missing. When left out it is NaN for
-   * floats, and otherwise the missing value of the first array of the same type that has one.
+   * Result where an element is missing; results equal to it are missing. The default is NaN for floats,
+   * otherwise the missing value of the first array of the same type that has one.
    */
   readonly fillValue?: ScalarOf<D>
   /**
-   * Spare the function missing elements; true when left out. Given all of them, no result is missing but by
-   * `fillValue`.
+   * Do not pass missing elements to the function; default true. If false, results are missing only if they
+   * equal `fillValue`.
    */
   readonly skipMissing?: boolean
 }
@@ -29,11 +29,11 @@ export interface BroadcastOptions<D extends DType> {
 const CHECKS: Checks<BroadcastOptions<DType>> = { dtype: DTYPES, fillValue: 'value', skipMissing: 'boolean' }
 
 /**
- * A function of the elements of several arrays and scalars at the same position, by numpy's rules: shapes are
- * aligned at their last axes, and axes that are missing or of length 1 are repeated. Of each array that is
- * used more than once, a block is read once. Where an element of an array is missing, the result is.
- * @throws InvalidArgumentError when shapes do not go together, there is no array, or no value for missing
- *   results; reading, when a result is not of the data type
+ * Applies a function to the elements of several arrays and scalars at the same position, by numpy's rules.
+ * Shapes are aligned at their last axes, and axes that are missing or of length 1 are repeated. An array that
+ * is used several times is read once per block. If an element of an array is missing, so is the result.
+ * @throws InvalidArgumentError if shapes cannot be combined, if there is no array, or if missing results
+ *   have no value; when read, if a result is not of the data type
  */
 export function broadcastSource<D extends DType>(
   fn: (...values: never[]) => unknown,
@@ -62,7 +62,7 @@ export function broadcastSource<D extends DType>(
   )
 }
 
-/** Shapes aligned at their last axes. */
+/** Returns the common shape of shapes that are aligned at their last axes. */
 function commonShape(shapes: readonly (readonly number[])[]): number[] {
   const rank = Math.max(...shapes.map(({ length }) => length))
   return Array.from({ length: rank }, (_, axis) => {
@@ -74,9 +74,9 @@ function commonShape(shapes: readonly (readonly number[])[]): number[] {
 }
 
 /**
- * Chunks for going through several arrays that are broadcast to one shape: made of whole chunks of each where
- * that stays small, cut at the borders of all along as many axes, from the first on, as it takes otherwise.
- * Axes that no array really has are cut into some MiB.
+ * Returns chunks for processing several arrays that are broadcast to one shape. They are made of whole chunks
+ * of each array if these stay small. Otherwise, as many axes as needed, from the first on, are divided at the
+ * borders of all arrays. Axes along which all arrays are broadcast are divided into some MiB.
  */
 function commonGrid(sources: readonly BlockSource[], shape: readonly number[]): ChunkGrid {
   const bytes = Math.max(...sources.map(({ dtype }) => bytesOf(dtype)))

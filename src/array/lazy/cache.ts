@@ -7,8 +7,8 @@ import { deriveSource } from './derive.ts'
 /** Options of `cache`. */
 export interface CacheOptions {
   /**
-   * Bytes of elements that are kept, of the chunks that were used last; 64 MiB when left out. Strings count
-   * two bytes a character.
+   * Size of the cache in bytes of elements; default 64 MiB. The most recently used chunks are kept. Strings
+   * count two bytes per character.
    */
   readonly maxBytes?: number
 }
@@ -18,9 +18,9 @@ const CHECKS: Checks<CacheOptions> = { maxBytes: 'number from 0' }
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024
 
 /**
- * An array whose chunks are kept in memory. Whole chunks are read, each by one however many want it at a
- * time; chunks that are missing together are read together. Writing goes through and drops the chunks it
- * touches.
+ * Returns an array whose chunks are cached in memory. Whole chunks are read; concurrent readers of a chunk
+ * share one read. Chunks that are missing at the same time are read together. Writes pass through and evict
+ * the chunks they touch.
  * @throws InvalidArgumentError unless `maxBytes` is a non-negative number
  */
 export function cache<D extends DType>(source: BlockSource<D>, options: CacheOptions = {}): BlockSource<D> {

@@ -26,15 +26,15 @@ interface Touched {
   readonly to: readonly AxisView[]
 }
 
-/** The chunks of a source that were used last. */
+/** Cache of the most recently used chunks of a source. */
 export class ChunkCache<D extends DType> {
   readonly #source: BlockSource<D>
-  /** As it was at first: numbers of chunks mean something else in a source that was resized. */
+  /** The grid at creation, because resizing the source changes the numbers of its chunks. */
   readonly #grid: ChunkGrid
   readonly #entries: ByteCache<number, Entry<D>>
   readonly #maxBytes: number
   readonly #loads = new SingleFlight<string, Tensor<D>>()
-  /** Counts the starts and ends of writes: what was loaded across one is not kept. */
+  /** Counts starts and ends of writes. Chunks whose load overlaps one are not cached. */
   #version = 0
 
   constructor(source: BlockSource<D>, grid: ChunkGrid, maxBytes: number) {
@@ -52,7 +52,7 @@ export class ChunkCache<D extends DType> {
       if (entry === undefined) missing.push(chunk)
       else place(entry.tensor, chunk)
     }
-    // What others wait for is not read for them and once more.
+    // Chunks that are being loaded already are not read again.
     const fresh = missing.filter(({ number }) => !this.#loads.has(this.#key(number)))
     const together = this.#together(fresh)
     const own = new Set(together && fresh)
@@ -75,7 +75,7 @@ export class ChunkCache<D extends DType> {
     return tensor
   }
 
-  /** One read for chunks that make up a box, given up when all of them are. */
+  /** Returns a read that several chunks which form a box share; it is aborted when all of them are. */
   #together(chunks: readonly Touched[]): Together<D> | undefined {
     if (chunks.length < 2) return undefined
     const boxes = chunks.map(({ number }) => this.#grid.box(this.#grid.index(number)))

@@ -10,16 +10,16 @@ import { astype, promote } from './astype.ts'
 import { expandDims } from './axis-order.ts'
 import { mosaicSource, type Tile } from './mosaic.ts'
 
-/** Arrays in lists, nested as deep as there are axes to put them along; `null` where there is none. */
+/** Arrays in lists, nested once per axis of joining; `null` stands for a missing tile. */
 export type TileGrid<T> = readonly (T | null | TileGrid<T>)[]
 
 /** Options of `concat`. */
 export interface ConcatOptions<D extends DType = DType> {
-  /** The axis, or one for each level of nesting, by number or name; the first ones when left out. */
+  /** The axis, or one per level of nesting, by number or name; by default the first axes. */
   readonly axis?: Axis | readonly Axis[]
   /**
-   * The value of missing tiles and of all that is missing; when left out what is missing in the first array
-   * that says so, or else its fill value.
+   * Value of missing tiles and of all missing elements. By default the missing value of the first array that
+   * has one, or else its fill value.
    */
   readonly fillValue?: ScalarOf<D>
 }
@@ -27,11 +27,10 @@ export interface ConcatOptions<D extends DType = DType> {
 const CONCAT_CHECKS: Checks<ConcatOptions> = { axis: 'number or string or list', fillValue: 'value' }
 
 /**
- * Arrays one after another along an axis, or nested lists of them along several. Their data types are
- * promoted to one. Where tiles are missing the others in their row say how large they would be, or, if there
- * are none, they are of length 1.
- * @throws InvalidArgumentError when there is no array, lists are not nested evenly, or lengths do not form a
- *   grid
+ * Joins arrays one after another along an axis, or nested lists of them along several. Their data types are
+ * promoted to one. A missing tile has the size of the other tiles in its row, or length 1 if there are none.
+ * @throws InvalidArgumentError if there is no array, if lists are not nested evenly, or if lengths do not
+ *   form a grid
  */
 export function concatSource(tiles: TileGrid<BlockSource>, options: ConcatOptions = {}): BlockSource {
   checkOptions('concat', options, CONCAT_CHECKS)
@@ -62,10 +61,7 @@ export function concatSource(tiles: TileGrid<BlockSource>, options: ConcatOption
 
 /** Options of `stack`; `fillValue` is that of `concat`. */
 export interface StackOptions<D extends DType = DType> {
-  /**
-   * The new axis, or one for each level of nesting, by their numbers in the result; the first ones when left
-   * out.
-   */
+  /** The new axis, or one per level of nesting, by number in the result; by default the first axes. */
   readonly axis?: number | readonly number[]
   readonly fillValue?: ScalarOf<D>
   /** Names of the new dimensions. */
@@ -75,7 +71,7 @@ export interface StackOptions<D extends DType = DType> {
 const STACK_CHECKS: Checks<StackOptions> = { axis: 'number or list', fillValue: 'value', names: 'list of strings' }
 
 /**
- * Arrays of one shape along a new axis, or nested lists of them along several.
+ * Joins arrays of one shape along a new axis, or nested lists of them along several.
  * @throws InvalidArgumentError as {@link concatSource}
  */
 export function stackSource(tiles: TileGrid<BlockSource>, options: StackOptions = {}): BlockSource {
@@ -93,7 +89,7 @@ export function stackSource(tiles: TileGrid<BlockSource>, options: StackOptions 
 /** Maximum depth of nested lists of tiles. */
 const MAX_NESTING = 64
 
-/** @throws InvalidArgumentError for a tile that is neither an array, a list of these, nor null */
+/** @throws InvalidArgumentError for a tile that is neither an array, a list of arrays, nor null */
 export function sourcesOf<D extends DType>(
   call: string,
   tiles: TileGrid<{ readonly source: BlockSource<D> }>,
@@ -109,7 +105,7 @@ export function sourcesOf<D extends DType>(
 const mapTiles = <T, U>(tiles: TileGrid<T>, fn: (tile: T) => U): TileGrid<U> =>
   tiles.map((tile) => (Array.isArray(tile) ? mapTiles(tile, fn) : tile === null ? null : fn(tile as T)))
 
-/** All tiles in C order of the levels. */
+/** Lists all tiles in C order of the levels. */
 function flatten<T>(tiles: TileGrid<T>): { counts: number[]; list: (T | null)[] } {
   const counts: number[] = []
   for (let level: TileGrid<T> | T | null = tiles; Array.isArray(level); level = level[0] as never) counts.push(level.length)
@@ -128,7 +124,7 @@ function flatten<T>(tiles: TileGrid<T>): { counts: number[]; list: (T | null)[] 
   return { counts, list }
 }
 
-/** The length that all tiles at one place along an axis have. */
+/** Returns the common length of all tiles at each position along an axis. */
 function lengthsAlong(
   list: readonly (BlockSource | null)[],
   axis: number,

@@ -9,51 +9,55 @@ import type { BlockOptions, BlockSource, PartStats, PartVisitor } from '../sourc
 import type { Kind, WriteWhere } from './derive.ts'
 import { readPicks, requestsThrough, writePicks } from './picked.ts'
 
-/** From one element to another, both as they are stored. */
+/** Converts an element to another, both as they are stored. */
 export type Convert = (element: never) => unknown
 
 /**
- * What happens to missing elements. `spare`: they become what is missing in the result. `convert`: the same
- * as to others. `distinguish`: so, too, but an element that would become equal to one of them is refused.
+ * Treatment of missing elements. `spare`: they become the missing value of the result. `convert`: they are
+ * converted like others. `distinguish`: they are converted, too, but another element that would become equal
+ * to one of them is rejected.
  */
 export type Treatment = 'spare' | 'convert' | 'distinguish'
 
-/** Elements that lie `step` apart in memory, the first of them at `at`. */
+/** Elements that are `step` apart in memory, beginning at `at`. */
 export interface ElementRun {
   readonly data: ArrayLike<unknown>
   readonly at: number
   readonly step: number
 }
 
-/** How elements are made of others. */
+/** Conversion of elements in both directions. */
 export interface Converting {
-  /** From an element below to one above. */
+  /** Converts an element of the source to one of the result. */
   readonly forth: Convert
-  /** The same for `count` elements, where one loop is faster than a call for each. */
+  /** Converts `count` elements, if one loop is faster than a call for each. */
   readonly forthAll?: ((below: ElementRun, above: ElementRun, count: number) => void) | undefined
-  /** From an element above to one below, so that the array can be written. */
+  /** Converts an element of the result to one of the source. Optional: read-only arrays omit it. */
   readonly back?: Convert | undefined
-  /** `convert` when left out. */
+  /** Treatment of missing elements; default `convert`. */
   readonly treatment?: Treatment
-  /** What is known of elements, from what is known of those they are made of; nothing when left out. */
+  /**
+   * Converts statistics of source elements to those of the result. Optional: without it, results have no
+   * statistics.
+   */
   readonly statsOf?: ((below: PartStats) => PartStats | undefined) | undefined
 }
 
-/** What loads how elements are made, when some of them are. */
+/** A conversion that is loaded on first use. */
 export interface Loading {
   readonly load: () => Converting | Promise<Converting>
-  /** Whether there is a way back, so that the array can be written. */
+  /** Whether there is a reverse conversion, so that the array is writable. */
   readonly back: boolean
 }
 
-/** What an array is made of whose elements are made of others. */
+/** Definition of an array whose elements are converted from those of a source. */
 export interface Conversion {
   readonly source: BlockSource
   readonly kind: Kind<DType>
   readonly converting: Converting | Loading
 }
 
-/** A conversion of elements of one source into those of another that treats missing ones as it should. */
+/** Returns a conversion between two sources that applies the treatment of missing elements. */
 function treating(treatment: Treatment = 'convert', from: MissingOf, to: MissingOf, convert: Convert): Convert {
   const [below, above] = [missingElements(from), missingElements(to)]
   if (treatment === 'convert' || !isAnyMissing(below) || !isAnyMissing(above)) return convert
@@ -64,7 +68,7 @@ function treating(treatment: Treatment = 'convert', from: MissingOf, to: Missing
   const { dtype } = to
   return (element: Element) => {
     const converted = convert(element as never)
-    // As it will be stored.
+    // The value as it will be stored.
     const stored = dtype === 'float32' ? toElement(dtype, converted) : converted
     if (!becomesMissing(stored) || isMissing(element)) return converted
     const text = `${String(element)} as ${dtype} is ${String(stored)}, which stands for missing elements`
@@ -82,11 +86,11 @@ async function forthOf(
   return { convert, all: convert === forth ? forthAll : undefined, statsOf }
 }
 
-/** Blocks that reading some boxes fetches. */
+/** Returns the number of blocks that reading some boxes fetches. */
 export const requestsOfConverted = ({ source }: Conversion, boxes: readonly Box[]): Promise<number | undefined> =>
   requestsThrough(source, boxes.map((box) => box.map(viewOf))) // biome-ignore format: one line
 
-/** Reads a box and puts what is made of its elements into `out`. */
+/** Reads a box and converts its elements to `out`. */
 export async function readConverted(conversion: Conversion, box: Box, out: Tensor, options?: BlockOptions): Promise<void> {
   const { source } = conversion
   const { convert, all } = await forthOf(conversion)
@@ -95,7 +99,7 @@ export async function readConverted(conversion: Conversion, box: Box, out: Tenso
   await within(source.label ?? {}, async () => convertTensor(below, out, convert, { all }))
 }
 
-/** Visits what is made of the elements of a box. */
+/** Visits the converted elements of a box. */
 export async function* visitConverted<D extends DType, R>(
   conversion: Conversion,
   box: Box,
@@ -109,7 +113,7 @@ export async function* visitConverted<D extends DType, R>(
     visit: (part, elements) => {
       const converted = tensorOf(kind.dtype as D, elements.shape)
       try {
-        // Functions of users may do anything: what they are given does not lie in memory that others hold.
+        // Functions of users may keep or change their input, so they never receive shared memory.
         convertTensor(cloneTensor(source.dtype, elements), converted, convert, { all })
       } catch (error) {
         rethrowWithin(error, source.label ?? {})
@@ -120,7 +124,7 @@ export async function* visitConverted<D extends DType, R>(
   yield* source.bulk!.visit!(box, below, options)
 }
 
-/** Writes what is made of `values` to a box. */
+/** Converts `values` and writes them to a box. */
 export async function writeConverted(
   conversion: Conversion,
   ...[box, values, mask, options]: Parameters<WriteWhere<DType>>
@@ -134,8 +138,8 @@ export async function writeConverted(
 }
 
 /**
- * Converts every element of a tensor into another one of its shape, the innermost axis in a loop of its own;
- * with a mask those where it is 1, for others need not be of a kind that can be converted.
+ * Converts every element of a tensor into another of its shape, with an inner loop over the innermost axis.
+ * With a mask, only elements whose mask is 1 are converted, because others may not be convertible.
  */
 function convertTensor(
   from: Tensor,
@@ -154,7 +158,7 @@ function convertTensor(
   let last = shape.length - 1
   let count = last < 0 ? 1 : shape[last]!
   const [stepFrom, stepTo] = [from.stride[last] ?? 0, to.stride[last] ?? 0]
-  // Axes that lie one within the other in both are one.
+  // Axes that are contiguous in both tensors are merged.
   while (last > 0 && isMerged(from, last) && isMerged(to, last)) count *= shape[--last]!
   eachIndex(shape.slice(0, Math.max(0, last)), (index) => {
     all(

@@ -6,10 +6,10 @@ import type { Box } from '../../grid/range.ts'
 import type { Missing } from '../missing.ts'
 import type { BlockOptions, BlockSource, NamedValues } from '../source.ts'
 
-/** What a lazy array says of itself; the rest is as below. */
+/** Members that a lazy array defines itself; all others are inherited. */
 export type DerivedSource<D extends DType> = Pick<BlockSource<D>, 'readBlock'> &
   Partial<Pick<BlockSource<D>, 'chunks' | 'dimensionNames' | 'capabilities' | 'bulk'>> & {
-    /** Writes by way of what is below, with masks where that takes them; left out of what is only read. */
+    /** Writes through to the parent, masked if it supports masks. Optional: read-only arrays omit it. */
     readonly write?: WriteWhere<D> | false | undefined
   }
 
@@ -21,7 +21,7 @@ export type WriteWhere<D extends DType> = (
   options?: BlockOptions,
 ) => Promise<void>
 
-/** What a source says of its elements. */
+/** The facts of a source about its elements. */
 export interface Kind<D extends DType> {
   readonly dtype: D
   readonly fillValue?: ScalarOf<D> | undefined
@@ -29,19 +29,18 @@ export interface Kind<D extends DType> {
   readonly attrs?: NamedValues | undefined
 }
 
-/** What is passed on from below: of one source, or of what several have in common. */
+/** Members inherited from one source, or common to several. */
 type Below = Pick<BlockSource, 'dimensionNames' | 'capabilities' | 'maxElements' | 'budget' | 'label'> & {
   readonly [way in 'writeBlock' | 'writeMasked']?: object | boolean | undefined
 }
 
 /**
- * A lazy source on top of others: the one place that decides what is passed on. Chunks, names, capabilities,
- * budget, bounds and label are as below unless `layer` has its own, and so is what is said of elements unless
- * they are of another kind. What lies between elements that are written is left alone where masks are taken
- * below: read and put back, it would undo what others write. Bulk operations are those of `layer`; without
- * any, nobody knows how many requests reading makes.
- * @param below a source; or what several have in common, and then `layer` has chunks, and elements are of a
- *   kind of their own
+ * Creates a lazy source on top of others; all inheritance is decided here. Chunks, names, capabilities,
+ * budget, limits and label are inherited unless `layer` defines its own. Facts about elements are inherited
+ * unless `kind` is given. If the parent accepts masks, elements between written ones are not read and written
+ * back, because that would undo concurrent writes. Bulk operations are those of `layer`; without any, the
+ * number of requests of a read is unknown.
+ * @param below a source; or the common members of several, which requires chunks in `layer`, and a `kind`
  */
 export function deriveSource<D extends DType>(below: BlockSource, layer: DerivedSource<D>, kind?: Kind<D>): BlockSource<D>
 export function deriveSource<D extends DType>(
@@ -75,9 +74,9 @@ export function deriveSource<D extends DType>(
 }
 
 /**
- * What several sources have in common: the names of the first of so many axes that has some, steps where all
- * take them, the least that one lets an operation go through, the budgets of all, and what their labels
- * share.
+ * Returns the common members of several sources: the names of the first that has `rank` axes, and steps if
+ * all accept them. Also the smallest limit of elements, the budgets of all, and the equal parts of their
+ * labels.
  */
 export const inCommon = (sources: readonly BlockSource[], rank: number): Below => ({
   dimensionNames: sources.find(({ dimensionNames }) => dimensionNames?.length === rank)?.dimensionNames,
@@ -95,7 +94,7 @@ function sharedLabel(sources: readonly BlockSource[]): { file?: string; array?: 
   return { ...(file !== undefined && { file }), ...(file !== undefined && array !== undefined && { array }) }
 }
 
-/** Those of the first tile, where all have the same. */
+/** Returns the attributes of the first source, if all have the same. */
 export function sharedAttributes(sources: readonly BlockSource[]): NamedValues | undefined {
   const first = sources[0]!.attrs
   if (first === undefined) return undefined
@@ -111,7 +110,7 @@ export function sharedAttributes(sources: readonly BlockSource[]): NamedValues |
   return sources.every(alike) ? first : undefined
 }
 
-/** Whether attributes have the same value: lists do where their elements have. */
+/** Whether attributes have the same value; lists are compared by their elements. */
 function isEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   const [one, other] = [a, b] as ArrayLike<unknown>[]
@@ -120,8 +119,8 @@ function isEqual(a: unknown, b: unknown): boolean {
 }
 
 /**
- * The budgets of several arrays that are read together: results are held in each of them, always in the order
- * they were made, so that nobody waits in a circle.
+ * The budgets of several arrays that are read together. Results are accounted for in each of them, always in
+ * order of creation, so that no cycle of waiting can occur.
  */
 class JointBudget {
   readonly budgets: readonly MemoryBudget[]
@@ -135,12 +134,12 @@ class JointBudget {
   }
 }
 
-/** Of sources whose reads wait for nobody's budget. */
+/** Budget of sources whose reads never wait for a budget. */
 export const NO_BUDGET: Pick<JointBudget, 'budgets' | 'result'> = { budgets: [], result: (_, work) => work() }
 
 /**
- * What results of reading several sources share. Undefined unless all of them say: one of a user may ask
- * arrays with budgets of their own, which nothing may be held for.
+ * Returns the common budget of results of reading several sources. Undefined unless all have one: a user's
+ * source may read arrays with budgets of their own, so nothing may be held meanwhile.
  */
 function jointBudget(sources: readonly BlockSource[]): BlockSource['budget'] {
   const budgets: MemoryBudget[] = []

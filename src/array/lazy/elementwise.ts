@@ -5,7 +5,7 @@ import { type DerivedSource, deriveSource, type Kind } from './derive.ts'
 
 const body = () => import('./converted.ts')
 
-/** An array whose elements are made of those below, one by one. */
+/** Creates an array whose elements are converted from those of a source, one by one. */
 export function elementwise<D extends DType>(
   source: BlockSource,
   kind: Kind<D>,
@@ -13,7 +13,7 @@ export function elementwise<D extends DType>(
 ): BlockSource<D> {
   const conversion: Conversion = { source, kind, converting }
   const layer: DerivedSource<D> = {
-    // What lies between written elements must not go forth and back.
+    // Elements between written ones must not be converted there and back.
     capabilities: { steps: true },
     bulk: {
       requests: async (boxes) => (await body()).requestsOfConverted(conversion, boxes),

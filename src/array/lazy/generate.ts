@@ -14,7 +14,7 @@ import { NO_BUDGET } from './derive.ts'
 export interface GenerateOptions<D extends DType, S extends readonly number[] = readonly number[]> {
   readonly dtype: D
   readonly shape: S
-  /** A grid or a chunk shape; estimated when left out. */
+  /** A grid or a chunk shape; estimated by default. */
   readonly chunks?: ChunkGrid | readonly number[]
   readonly dimensionNames?: readonly string[]
   readonly fillValue?: ScalarOf<D>
@@ -29,9 +29,9 @@ const CHECKS: Checks<GenerateOptions<DType>> = {
 }
 
 /**
- * An array whose elements are computed from their index whenever they are read.
- * @param fn takes the index, one number an axis
- * @throws reading, InvalidArgumentError when a result is not a value of the data type
+ * Creates an array whose elements are computed from their index on every read.
+ * @param fn receives the index, one number per axis
+ * @throws when read, InvalidArgumentError if a result is not a value of the data type
  */
 export function generateSource<D extends DType>(
   fn: (...index: number[]) => ScalarOf<D>,
@@ -52,7 +52,7 @@ export function generateSource<D extends DType>(
   return { ...source, chunks: gridOf({ ...source, ...(options.chunks && { chunks: options.chunks }) }) }
 }
 
-/** A tensor as a source: of the type of its typed array, or of numbers or strings in a plain array. */
+/** Wraps a tensor as a source: of the type of its typed array, or of numbers or strings in a plain array. */
 export function inMemory(tensor: Tensor): BlockSource {
   const { data, shape } = tensor
   const dtype = Array.isArray(data) ? plainDType(data) : typedDType(data as TypedArray)
@@ -69,7 +69,10 @@ export function inMemory(tensor: Tensor): BlockSource {
 const plainDType = (data: readonly unknown[]): DType =>
   typeof data[0] === 'string' ? 'string' : data[0] instanceof Uint8Array ? 'binary' : 'float64'
 
-/** Of types that share a class, `bool` and timestamps among them, the number. */
+/**
+ * Returns the data type of a typed array. Of types that share a class, such as `bool` and timestamps, it is
+ * the numeric one.
+ */
 function typedDType(data: TypedArray): DType {
   const dtype = DTYPES.findLast(
     (each) => isFixed(each) && each !== 'timestamp_ns' && data.constructor === allocate(each, 0).constructor,

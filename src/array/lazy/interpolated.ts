@@ -7,21 +7,21 @@ import { deriveSource } from './derive.ts'
 import { readPicks, requestsThrough } from './picked.ts'
 import type { AxisPick } from './picks.ts'
 
-/** Between which positions of an axis each place lies, and how far towards the second: from 0 to 1. */
+/** For each point along an axis, the positions it is between, and its fraction of the way to the second. */
 export interface AxisPlaces {
   readonly axis: number
-  /** -1 for places outside. */
+  /** Lower position; -1 for points outside. */
   readonly below: Float64Array
   readonly above: Float64Array
   readonly weights: Float64Array
 }
 
-/** How many times as many places as positions there may be in a chunk. */
+/** Largest ratio of points to positions in a chunk. */
 const MOST_REFINED = 4
 
 /**
- * Floats between elements, linearly along some axes; NaN outside. Where a place is a position, below and
- * above are the same, and the result is its element, whatever is beside it.
+ * Interpolates floats linearly along some axes; NaN outside. If a point is exactly at a position, both of its
+ * positions are the same. The result is then the stored element, whatever its neighbours are.
  */
 export function interpolatedSource<D extends 'float32' | 'float64'>(
   source: BlockSource<D>,
@@ -36,7 +36,7 @@ export function interpolatedSource<D extends 'float32' | 'float64'>(
     const share = Math.ceil((count * chunkLength) / Math.max(1, source.shape[axis]!))
     return new RegularChunks(Math.max(1, Math.min(share, MOST_REFINED * chunkLength)), count)
   })
-  /** What is read below for a box; undefined where all of it is outside. */
+  /** Returns the picks to read for a box; undefined if the whole box is outside. */
   const picksOf = (box: Box): AxisPick[] | undefined => {
     const picks = box.map((range, axis) => {
       const own = placesOf(axis)
@@ -71,7 +71,7 @@ export function interpolatedSource<D extends 'float32' | 'float64'>(
   )
 }
 
-/** The positions that places in a box lie between, ascending. */
+/** Returns the positions that the points in a box are between, ascending. */
 function neededOf({ below, above }: AxisPlaces, box: Box, axis: number): Float64Array {
   const { start, step } = box[axis]!
   const needed = new Set<number>()
@@ -82,7 +82,7 @@ function neededOf({ below, above }: AxisPlaces, box: Box, axis: number): Float64
   return Float64Array.from(needed).sort()
 }
 
-/** @param needed the positions that `values` has along the axis */
+/** @param needed the positions along the axis that `values` contains */
 function interpolate(values: Tensor<'float64'>, own: AxisPlaces, box: Box, needed: Float64Array): Tensor<'float64'> {
   const { axis, below, above, weights } = own
   const { start, step } = box[axis]!

@@ -8,19 +8,19 @@ import { elementwise } from './elementwise.ts'
 
 /** Options of `map`. */
 export interface MapOptions<D extends DType, E extends DType> {
-  /** Data type of the results; that of the array when left out. */
+  /** Data type of the results; by default that of the array. */
   readonly dtype?: E
   /**
-   * The result for missing elements; results that equal it are missing. When left out it is NaN for floats,
-   * and the missing value of the array where the type stays the same.
+   * Result for missing elements; results equal to it are missing. The default is NaN for floats, and the
+   * missing value of the array if the type stays the same.
    */
   readonly fillValue?: ScalarOf<E>
   /**
-   * Spare the function missing elements; true when left out. Given all of them, no result is missing but by
-   * `fillValue`.
+   * Do not pass missing elements to the function; default true. If false, results are missing only if they
+   * equal `fillValue`.
    */
   readonly skipMissing?: boolean
-  /** Leads from a result back to an element, so that the array can be written. */
+  /** Converts a result back to an element, so that the array is writable. */
   readonly inverse?: (value: ScalarOf<E>) => ScalarOf<D>
 }
 
@@ -32,9 +32,9 @@ const CHECKS: Checks<MapOptions<DType, DType>> = {
 }
 
 /**
- * A function of each element; missing ones stay missing.
- * @throws InvalidArgumentError when there is no value for missing elements; reading, for results that are not
- *   values of the data type
+ * Applies a function to each element; missing elements stay missing.
+ * @throws InvalidArgumentError if there is no value for missing elements; when read, for results that are
+ *   not values of the data type
  */
 export function map<D extends DType, E extends DType = D>(
   source: BlockSource<D>,
@@ -52,9 +52,10 @@ export function map<D extends DType, E extends DType = D>(
 }
 
 /**
- * What is made of the elements of sources. Where one of them is missing, the result is: it is the fill value
- * that was given, NaN where results are floats, or the missing value of a source of the same type.
- * @throws InvalidArgumentError when there is no such value
+ * Returns the facts of results computed from the elements of sources. If an input is missing, so is the
+ * result. Missing results have the given fill value, NaN for floats, or the missing value of a source of the
+ * same type.
+ * @throws InvalidArgumentError if there is no such value
  */
 export function computed<D extends DType>(
   dtype: D,
@@ -73,7 +74,7 @@ export function computed<D extends DType>(
   return invalidArgument(`there is no ${dtype} for missing elements: give a \`fillValue\``, dtype)
 }
 
-/** A function of values as one of elements as they are stored. */
+/** Wraps a function of values as a function of stored elements. */
 const applying = <D extends DType, E extends DType>(from: D, to: E, fn: (value: ScalarOf<D>) => ScalarOf<E>) =>
   from === 'bool'
     ? (element: number) => toElement(to, (fn as (value: boolean) => unknown)(element !== 0))

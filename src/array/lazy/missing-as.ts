@@ -5,12 +5,13 @@ import type { BlockSource } from '../source.ts'
 import { elementwise } from './elementwise.ts'
 
 /**
- * The same elements, but for the missing ones, which become `value`. Writing goes back, to the missing value
- * of the source.
- * @param value as stored; from there on the only one that is missing
- * @param options.taken whether other elements that have this value shall be missing, too; unless it is set,
- *   reading or writing one is refused
- * @throws reading and writing, InvalidArgumentError for elements that would become missing, or cease to be so
+ * Returns the same elements with all missing ones replaced by `value`. Writing converts it back to the
+ * missing value of the source.
+ * @param value as stored; the only missing value of the result
+ * @param options.taken whether other elements equal to this value become missing, too; otherwise reading or
+ *   writing one is rejected
+ * @throws when read or written, InvalidArgumentError for elements that would become missing, or cease to be
+ *   so
  */
 export function missingAs<D extends DType>(
   source: BlockSource<D>,
@@ -26,9 +27,8 @@ export function missingAs<D extends DType>(
 }
 
 /**
- * A source that has one missing value at most, and then, of floats, NaN besides: what kernels and loops pass
- * over.
- * @param options.skipMissing false where nothing is passed over, so that nothing has to change
+ * Returns a source with at most one missing value, plus NaN for floats. Kernels and loops can skip no more.
+ * @param options.skipMissing false if nothing is skipped, so that nothing has to change
  */
 export function withOneMissing<D extends DType>(
   source: BlockSource<D>,

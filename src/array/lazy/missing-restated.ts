@@ -7,7 +7,7 @@ import type { BlockSource, PartStats } from '../source.ts'
 import type { Converting } from './converted.ts'
 import { elementwise } from './elementwise.ts'
 
-/** Makes missing elements of a source one value, and goes back. */
+/** Returns the conversion that replaces the missing elements of a source by one value, and its reverse. */
 export function restated(source: BlockSource, value: Element, taken: boolean): Converting {
   const known = missingElements(source)
   const own = missingElement(known)
@@ -32,7 +32,7 @@ export function restated(source: BlockSource, value: Element, taken: boolean): C
     const isStill = fillBelow !== undefined && wasMissing(fillBelow)
     const of = isStill ? stats : restateFill(stats, source, { dtype: source.dtype })
     if (of === undefined) return undefined
-    // Missing elements other than the fill value are not counted apart.
+    // Missing elements other than the fill value are not counted separately.
     const others =
       (known.nan && !Number.isNaN(fillBelow)) || known.values.some((each) => each !== fillBelow && isBetween(of, each))
     return {
@@ -45,10 +45,10 @@ export function restated(source: BlockSource, value: Element, taken: boolean): C
 }
 
 /**
- * A source as it is to be copied to another of its type: missing elements become the missing value of the
- * target. Where none are, or the same are in both, nothing is looked at.
- * @throws reading, InvalidArgumentError for missing elements where the target has no value for them (but NaN,
- *   which stays), and for elements that would become missing
+ * Prepares a source for copying to another of its type: missing elements become the missing value of the
+ * target. If there are none, or both mark the same elements, the source is returned unchanged.
+ * @throws when read, InvalidArgumentError for missing elements if the target has no missing value (except
+ *   NaN, which stays), and for elements that would become missing
  */
 export function copiedTo(source: BlockSource, target: BlockSource): BlockSource {
   const [known, wanted] = [missingElements(source), missingElements(target)]

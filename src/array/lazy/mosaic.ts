@@ -37,7 +37,7 @@ import { deriveSource, inCommon, type Kind, sharedAttributes } from './derive.ts
 import { missingAs } from './missing-as.ts'
 import { READS_AT_A_TIME } from './picks.ts'
 
-/** An array and where its first element lies in the whole. */
+/** An array, and the position of its first element in the whole. */
 export interface Tile<D extends DType = DType> {
   readonly origin: readonly number[]
   readonly source: BlockSource<D>
@@ -45,12 +45,11 @@ export interface Tile<D extends DType = DType> {
 
 /** Options of `mosaic`. */
 export interface MosaicOptions<D extends DType> {
-  /** Shape of the whole; as far as tiles reach when left out. */
+  /** Shape of the whole; by default the extent of the tiles. */
   readonly shape?: readonly number[]
   /**
-   * The value of what no tile covers, and of everything that is missing. When left out it is what is missing
-   * in the first tile that says so; without any it is the fill value of the first tile, or zero, and nothing
-   * is missing.
+   * Value of uncovered positions, and of all missing elements. By default the missing value of the first tile
+   * that has one. If there is none, it is the fill value of the first tile, or zero, and nothing is missing.
    */
   readonly fillValue?: ScalarOf<D>
 }
@@ -58,11 +57,11 @@ export interface MosaicOptions<D extends DType> {
 const CHECKS: Checks<MosaicOptions<DType>> = { shape: 'list', fillValue: 'value' }
 
 /**
- * Tiles of any shapes put together; what none of them covers is the fill value and cannot be written. A tile
- * that is not touched is not read. Where tiles do not agree on what is missing, their missing elements become
- * one value.
- * @throws InvalidArgumentError when there are no tiles, they differ in type or rank, overlap, or reach beyond
- *   the shape; reading, for an element that is not missing in its tile and would be in the whole, unless
+ * Joins tiles of any shapes. Uncovered positions have the fill value and cannot be written. Tiles that a read
+ * does not touch are not read. If tiles have different missing values, their missing elements become one
+ * value.
+ * @throws InvalidArgumentError if there are no tiles, or if they differ in type or rank, overlap, or exceed
+ *   the shape; when read, for an element that is not missing in its tile and would be in the whole, unless
  *   `fillValue` was given
  */
 export function mosaicSource<D extends DType>(tiles: readonly Tile<D>[], options: MosaicOptions<D> = {}): BlockSource<D> {
@@ -84,7 +83,7 @@ export function mosaicSource<D extends DType>(tiles: readonly Tile<D>[], options
   return new Mosaic(agreeing, kind, shape).source
 }
 
-/** The tiles with the same elements missing, and what fills the room between them. */
+/** Returns the tiles with the same missing values, and the facts about uncovered elements. */
 function agreed<D extends DType>(tiles: readonly Tile<D>[], fillValue: ScalarOf<D> | undefined): [readonly Tile<D>[], Kind<D>] {
   const { dtype, fillValue: own } = tiles[0]!.source
   const known = tiles.map(({ source }) => missingElements(source))
@@ -106,12 +105,12 @@ function agreed<D extends DType>(tiles: readonly Tile<D>[], fillValue: ScalarOf<
   return as({ dtype, fillValue: fill }, false)
 }
 
-/** A part of an array that a box takes something of. */
+/** A part of a tile that a box touches. */
 interface TouchedTile<D extends DType> extends Overlap {
   readonly tile: BlockSource<D>
 }
 
-/** Elements that no tile covers and that are made at once. */
+/** Number of uncovered elements that are created at once. */
 const UNCOVERED_AT_ONCE = 2 ** 18
 
 class Mosaic<D extends DType> {
@@ -128,7 +127,7 @@ class Mosaic<D extends DType> {
     const each = (has: (bulk: BulkAccess<D>) => unknown): boolean => sources.every(({ bulk }) => bulk !== undefined && has(bulk))
     const bulk: BulkAccess<D> = {
       requests: (boxes) => this.#requests(boxes),
-      // Sources without their own are read faster box by box.
+      // Sources without bulk reads are read faster box by box.
       ...(each(({ read }) => read) && { read: (reads, options) => this.#read(reads, options) }),
       ...(each(({ reduce }) => reduce) && {
         reduce: (box, reduction, take, options) => this.#reduce(box, reduction, take, options),
@@ -178,7 +177,7 @@ class Mosaic<D extends DType> {
 
   async #requests(boxes: readonly Box[]): Promise<number | undefined> {
     const touched = this.#byTile(boxes.map((box) => ({ box })))
-    // Blocks may hold chunks of several arrays of a file.
+    // Blocks may contain chunks of several arrays of a file.
     if (new Set(this.#tiles.map(({ source }) => source)).size < this.#tiles.length) return undefined
     const files = new Set([...touched.keys()].map(({ label }) => label?.file))
     if (touched.size > 1 && (files.size < touched.size || files.has(undefined))) return undefined
@@ -191,7 +190,7 @@ class Mosaic<D extends DType> {
     return sum
   }
 
-  /** Tile by tile, some of them ahead, then what none of them covers. */
+  /** Visits tile by tile, some of them ahead, then the uncovered positions. */
   async *#visit<R>(box: Box, visitor: PartVisitor<D, R>, options: BlockOptions = {}): AsyncGenerator<R, void, undefined> {
     const { visitParts } = await import('../visit.ts')
     const { touched, covered } = this.#touched(box)
@@ -223,7 +222,7 @@ class Mosaic<D extends DType> {
     }
   }
 
-  /** Tile by tile, then what none of them covers. */
+  /** Reduces tile by tile, then the uncovered positions. */
   async #reduce(
     box: Box,
     reduction: Reduction,
@@ -257,7 +256,7 @@ class Mosaic<D extends DType> {
     }
   }
 
-  /** What some boxes take of each tile that they touch. */
+  /** Returns the overlaps of some boxes with each tile that they touch. */
   #byTile<R extends { readonly box: Box }>(reads: readonly R[]): Map<BlockSource<D>, (Overlap & { readonly read: R })[]> {
     const tiles = new Map<BlockSource<D>, (Overlap & { readonly read: R })[]>()
     for (const read of reads)
@@ -278,20 +277,23 @@ class Mosaic<D extends DType> {
     return { touched, covered: elements === sizeOf(boxShape(box)) }
   }
 
-  /** What of a box no tile covers, in places of the result. */
+  /** Yields the uncovered pieces of a box, as positions of the result. */
   #uncovered(box: Box, touched: readonly TouchedTile<D>[]): Generator<Box, void> {
     const covers = touched.map(({ outer }) => outer.map(({ start, length }) => ({ start, stop: start + length, step: 1 })))
     return without(wholeBox(boxShape(box)), covers)
   }
 }
 
-/** A box counted from elsewhere. */
+/** Shifts a box to another origin. */
 const shifted = (box: Box, by: readonly AxisView[]): Box =>
   box.map(({ start, stop, step }, axis) => ({ start: start + by[axis]!.start, stop: stop + by[axis]!.start, step }))
 
 const endOf = ({ origin, source }: Tile, axis: number): number => origin[axis]! + source.shape[axis]!
 
-/** Tiles in one row have the chunks that suit all of them; where rows overlap, all borders count. */
+/**
+ * Returns chunks along an axis. Tiles in one row share chunks that suit all of them; overlapping rows are
+ * divided at all borders.
+ */
 function chunksAlong(tiles: readonly Tile[], axis: number, length: number): AxisChunks {
   const rows = new Map<string, { origin: number; all: AxisChunks[] }>()
   for (const tile of tiles) {
@@ -308,7 +310,10 @@ function chunksAlong(tiles: readonly Tile[], axis: number, length: number): Axis
   )
 }
 
-/** Sorted by the first axis, so that only near ones are compared. */
+/**
+ * @throws InvalidArgumentError if tiles overlap or exceed the shape. Tiles are sorted by the first axis, so
+ *   that only near ones are compared
+ */
 function checkPlaces(tiles: readonly Tile[], shape: readonly number[]): void {
   const beyond = tiles.find((tile) => shape.some((length, axis) => endOf(tile, axis) > length))
   if (beyond !== undefined)

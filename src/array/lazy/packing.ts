@@ -43,11 +43,10 @@ export function elementIn(dtype: NumericDType, value: number | bigint, hasOtherS
 }
 
 /**
- * How an array is packed, by the attributes that the CF conventions have for it: `scale_factor`,
- * `add_offset`, `_FillValue`, `missing_value` and NetCDF's `_Unsigned`. What is missing in it by itself is,
- * too.
- * @throws InvalidArgumentError for attributes that are no numbers, or no values of the packed type;
- *   UnsupportedError unless the array is of numbers
+ * Returns the packing of an array by its CF attributes: `scale_factor`, `add_offset`, `_FillValue`,
+ * `missing_value` and NetCDF's `_Unsigned`. The array's own missing values stay missing, too.
+ * @throws InvalidArgumentError for attributes that are not numbers, or not values of the packed type;
+ *   UnsupportedError unless the array is numeric
  */
 export function packingOf(array: Attributed, attrs: NamedValues): ScaledOptions {
   const { dtype, label = {} } = array
@@ -60,7 +59,7 @@ export function packingOf(array: Attributed, attrs: NamedValues): ScaledOptions 
   const numbers = (name: string): (number | bigint)[] => {
     const value = attrs.get(name)
     if (value === undefined) return []
-    // Some writers make every attribute a list.
+    // Some writers store every attribute as a list.
     const list = ArrayBuffer.isView(value) ? Array.from(value as unknown as ArrayLike<number | bigint>) : [value]
     return list.map((each) => (typeof each === 'number' || typeof each === 'bigint' ? each : fail(name, 'numbers', value)))
   }

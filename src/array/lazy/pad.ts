@@ -10,21 +10,21 @@ import { deriveSource } from './derive.ts'
 
 /** Options of `pad`. */
 export interface PadOptions<D extends DType> {
-  /** The elements around the array: one value (the default), or its nearest element. */
+  /** Elements around the array: one value (default), or the nearest element. */
   readonly mode?: 'constant' | 'edge'
-  /** The value of `constant`; when left out what is missing in the array, or else its fill value or zero. */
+  /** Value of `constant`. By default the missing value of the array, or else its fill value or zero. */
   readonly value?: ScalarOf<D>
 }
 
 const CHECKS: Checks<PadOptions<DType>> = { mode: ['constant', 'edge'], value: 'value' }
 
-/** Before and after an axis; one number for both. */
+/** Widths before and after an axis; one number for both. */
 export type Padding = number | readonly [low: number, high: number]
 
 /**
- * An array with more positions around it, which cannot be written.
- * @param widths one padding per axis, or one for all of them
- * @throws InvalidArgumentError unless widths are non-negative integers, as many as axes; for edges of axes of
+ * Returns an array with positions added around it; read-only.
+ * @param widths one padding per axis, or one for all
+ * @throws InvalidArgumentError unless widths are non-negative integers, one per axis; for edges of axes of
  *   length 0
  */
 export function pad<D extends DType>(

@@ -6,17 +6,17 @@ import { type Box, type Range, rangeLength } from '../../grid/range.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
 import { readFresh } from './picks.ts'
 
-/** What is around an array. */
+/** Padding around an array. */
 export interface Surroundings<D extends DType> {
-  /** Where the array starts. */
+  /** Position of the array's first element. */
   readonly origin: readonly number[]
-  /** Whether its edges are repeated; otherwise everything around is `fill`. */
+  /** Whether edges are repeated; otherwise the padding is `fill`. */
   readonly edge: boolean
-  /** As stored. */
+  /** Fill as stored. */
   readonly fill: DataOf<D>[number]
 }
 
-/** Reads a box of a padded array, asking for a part of the array at most once. */
+/** Reads a box of a padded array, with at most one read of the array. */
 export async function readPadded<D extends DType>(
   source: BlockSource<D>,
   { origin, edge, fill }: Surroundings<D>,
@@ -53,15 +53,15 @@ interface Piece {
 }
 
 /**
- * The positions of the array nearest to those of a range, and which of them stand where: the first repeated,
- * all, the last repeated.
+ * Clamps a range to the array. Returns the positions to read, and the pieces of the result: the first
+ * position repeated, all positions, the last position repeated.
  */
 function clamp(range: Range, low: number, length: number): { range: Range; pieces: Piece[] } {
   const total = rangeLength(range)
   const { start, step } = range
   const before = Math.min(total, Math.max(0, Math.ceil((low - start) / step)))
   const inside = Math.min(total, Math.max(before, Math.ceil((low + length - start) / step)))
-  // The edges come along when they are needed and the step jumps over them.
+  // Edges are included if they are needed, even if the step skips them.
   const first = before > 0 ? 0 : Math.min(start - low, length - 1)
   const last = inside < total ? length - 1 : Math.max(0, start + (total - 1) * step - low)
   const pieces = [

@@ -22,15 +22,15 @@ import { writeSelection } from '../write.ts'
 import type { WriteWhere } from './derive.ts'
 import { type AxisPick, isList, takeOf, type ViewOf } from './picks.ts'
 
-/** What a box of a view takes of each axis of its base. */
+/** Returns the positions along each axis of the base that a box of a view takes. */
 const picksBelow = ({ picks, places }: ViewOf, box: Box): AxisPick[] =>
   picks.map((pick, axis) => (places[axis]! < 0 ? pick : takeOf(pick, viewOf(box[places[axis]!]!))))
 
-/** How what `picks` takes of each axis is read. */
+/** Plans the read of the positions `picks` along each axis. */
 function planned(source: BlockSource, picks: readonly AxisPick[]): Planned {
   const shape = picks.map(({ length }) => length)
   const parts = picks.map((pick) => {
-    // A part of a list may well be evenly spaced, which is read with less ado.
+    // A part of a list is often evenly spaced, which is cheaper to read.
     const even = isList(pick) ? progressionOf(pick) : pick
     return { picks: even ?? [pick as Float64Array], length: pick.length, shape: [pick.length] }
   })
@@ -38,18 +38,18 @@ function planned(source: BlockSource, picks: readonly AxisPick[]): Planned {
   return planResolved(source, selection, {}, cutPicks)
 }
 
-/** Blocks that reading what several picks take fetches. */
+/** Returns the number of blocks that reading several picks fetches. */
 export const requestsThrough = (source: BlockSource, all: readonly (readonly AxisPick[])[]): Promise<number | undefined> =>
   requestsOf(
     source,
     all.flatMap((picks) => planned(source, picks).plan.transfers.map(({ box }) => box)),
   )
 
-/** Blocks that reading some boxes of a view fetches. */
+/** Returns the number of blocks that reading some boxes of a view fetches. */
 export const requestsOfView = (view: ViewOf, boxes: readonly Box[]): Promise<number | undefined> =>
   requestsThrough(view.base, boxes.map((box) => picksBelow(view, box))) // biome-ignore format: one line
 
-/** Reads what `picks` takes of each axis, in its order, into `out`, which has an axis for each. */
+/** Reads the positions `picks` along each axis, in their order, into `out`, which has one axis for each. */
 export const readPicks = <D extends DType>(
   source: BlockSource<D>,
   picks: readonly AxisPick[],
@@ -57,14 +57,14 @@ export const readPicks = <D extends DType>(
   options: BlockReadOptions = {},
 ): Promise<void> => readInto(source, planned(source, picks).plan, out, options)
 
-/** Writes to a source below by the way that a mask asks for. */
+/** Writes to a source, masked if a mask is given. */
 export const writeWhere = async <D extends DType>(
   source: BlockSource<D>,
   ...[box, values, mask, options]: Parameters<WriteWhere<D>>
 ): Promise<void> =>
   mask === undefined ? source.writeBlock!(box, values, options) : source.writeMasked!(box, values, mask, options)
 
-/** Writes `values`, or those of them that a mask names, to what `picks` takes of each axis. */
+/** Writes `values`, or those whose mask is 1, to the positions `picks` along each axis. */
 export const writePicks = <D extends DType>(
   source: BlockSource<D>,
   picks: readonly AxisPick[],
@@ -84,7 +84,7 @@ export const writeView = <D extends DType>(
 ): Promise<void> =>
   writePicks(view.base, picksBelow(view, box), inBaseOrder(view, values), mask && inBaseOrder(view, mask), options)
 
-/** Reads boxes of a view at once; those that take lists go one by one. */
+/** Reads boxes of a view together; boxes with lists are read one by one. */
 export async function readManyOfView<D extends DType>(
   view: ViewOf<D>,
   reads: readonly BoxRead<D>[],
@@ -108,8 +108,8 @@ function inBaseOrder<D extends DType>({ places }: ViewOf, { data, shape, stride,
 }
 
 /**
- * Visits a box of a view by way of what it is of. Lists have to ascend for it, so that what a chunk below has
- * of them lies together; otherwise the view is visited chunk by chunk.
+ * Visits a box of a view through its base. This requires ascending lists, whose positions in a chunk of the
+ * base are contiguous. Other views are visited chunk by chunk.
  */
 export async function* visitView<D extends DType, R>(
   source: BlockSource<D>,
@@ -125,7 +125,7 @@ export async function* visitView<D extends DType, R>(
     return
   }
   const axes = picks.map(takenOf)
-  /** What a part below has of the box; undefined for nothing. */
+  /** Returns the part of the box that a part of the base covers; undefined if it is empty. */
   const upwards = (part: Box): { part: Box; inner: readonly Inner[] } | undefined => {
     const inner = part.map((range, axis) => axes[axis]!.within(range))
     if (inner.some(({ range }) => range.stop <= range.start)) return undefined
@@ -149,16 +149,16 @@ export async function* visitView<D extends DType, R>(
   yield* base.bulk!.visit!(axes.map(({ below }) => below), below, options) // biome-ignore format: one line
 }
 
-/** What a range of positions below is of the positions taken, and where among those below these are. */
+/** Selected positions within a range of the base, and their positions in that range. */
 interface Inner {
   readonly range: Range
   readonly views: AxisView | readonly number[]
 }
 
-/** What is read below for what is taken of an axis. */
+/** The range to read for the selected positions of an axis. */
 interface Taken {
   readonly below: Range
-  /** @param range counted in what is read */
+  /** @param range counted from the start of the range read */
   within(range: Range): Inner
 }
 
@@ -197,7 +197,7 @@ function takenOf(pick: AxisPick): Taken {
   }
 }
 
-/** Elements with some taken of each axis; those along lists are copied. */
+/** Selects elements along each axis; lists are copied. */
 function takeEach<D extends DType>(dtype: D, elements: Tensor<D>, inner: readonly Inner[]): Tensor<D> {
   return inner.reduce((tensor, { views }, axis) => {
     const along = (view: AxisView): AxisView[] =>
@@ -212,12 +212,12 @@ function takeEach<D extends DType>(dtype: D, elements: Tensor<D>, inner: readonl
   }, elements)
 }
 
-/** Numbers that are noted of a view, at most; where there are more, all of it counts as written. */
+/** Largest number of chunks that are collected for a view; beyond it, the whole view counts as written. */
 const MOST_NOTED = 2 ** 22
 
 /**
- * Which chunks of a grid over a view hold anything that somebody wrote below: those that chunks of the base
- * go to which do. Of each axis below positions are taken evenly.
+ * Returns the chunks of a grid over a view that contain written elements: those that overlap written chunks
+ * of the base. All picks must be evenly spaced.
  */
 export async function writtenOfView(
   { base, picks, places }: ViewOf,
@@ -249,14 +249,14 @@ export async function writtenOfView(
     .filter((number, i, sorted) => i === 0 || number !== sorted[i - 1])
 }
 
-/** The first and the last of evenly spaced positions that lie in a range of the axis below. */
+/** Returns the first and the last of evenly spaced positions within a range of the base's axis. */
 function firstAndLast({ start, step, length }: AxisView, range: Range): [first: number, last: number] {
   const [near, far] = step > 0 ? [range.start - start, range.stop - 1 - start] : [start - range.stop + 1, start - range.start]
   const stride = Math.abs(step)
   return [Math.max(0, Math.ceil(near / stride)), Math.min(length - 1, Math.floor(far / stride))]
 }
 
-/** Reduces a box of a view, which has all of its axes from below. */
+/** Reduces a box of a view without new axes. */
 export async function reduceView(
   view: ViewOf,
   box: Box,
@@ -275,14 +275,14 @@ export async function reduceView(
 }
 
 /**
- * A part of a reduction with its axes in another order, and its cells likewise.
+ * Permutes the axes of a part of a reduction, and its cells.
  * @param order for each axis the one it comes from; axes of length 1 may be missing
  */
 function permutedPart(reduction: Reduction, part: PlacedAggregate, order: readonly number[]): PlacedAggregate {
   const region = order.map((axis) => part.region[axis]!)
   if (order.every((axis, i) => i === 0 || axis > order[i - 1]!)) return { ...part, region }
   const ordered = (values: TypedArray, columns = 1): TypedArray => {
-    // Some cells are made of several values: columns of all cells, or neighbours.
+    // Some cells consist of several values: columns of all cells, or neighbours.
     const width = values.length / columns / sizeOf(boxShape(part.region))
     const [column, ...below] = stridesOf([columns, ...boxShape(part.region), width])
     const shape = [columns, ...boxShape(region), width]

@@ -10,9 +10,9 @@ import { viewAxes } from './axes-view.ts'
 import { deriveSource } from './derive.ts'
 
 /**
- * Points of an array as an axis in place of the first of those they lie along; the others of these are gone.
- * Each block below is read once for all points in it.
- * @param positions of the points along each of `axes`, which ascend
+ * Returns points of an array as one axis, which replaces the first of the axes they are on; the others are
+ * dropped. Each block is read once for all points in it.
+ * @param positions of the points along each of `axes`, which are ascending
  */
 export function pointwiseSource<D extends DType>(
   source: BlockSource<D>,

@@ -19,21 +19,20 @@ import { copiedTo } from './missing-restated.ts'
 export interface ScratchArray {
   readonly dtype: BlockSource['dtype']
   readonly shape: readonly number[]
-  /** The shape of its chunks, each of which is written once. */
+  /** Shape of its chunks, each of which is written once. */
   readonly chunks: readonly number[]
 }
 
 /** Options of `rechunkTo`. */
 export interface RechunkOptions extends ProgressOptions {
   /**
-   * Bytes of elements held at a time; 64 MiB when left out. One chunk of the target is held even where it is
-   * larger.
+   * Bytes of elements held at a time; default 64 MiB. One chunk of the target is held even if it is larger.
    */
   readonly maxBytes?: number
   /**
-   * Makes an array to go through where chunks of the source would be read more than twice because so little
-   * is held at a time: it is written and read once, and is of no use afterwards. Without this they are read
-   * as often as it takes.
+   * Creates an intermediate array, which is written and read once and is then useless. It is used if source
+   * chunks would otherwise be read more than twice, because of `maxBytes`. Without this option, they are read
+   * as often as needed.
    */
   readonly scratch?: ((array: ScratchArray) => Promise<{ readonly source: BlockSource }>) | undefined
 }
@@ -42,27 +41,27 @@ const CHECKS: Checks<RechunkOptions> = { ...PROGRESS_CHECKS, maxBytes: 'number f
 
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024
 
-/** How far a copy is: regions of the first pass that are done, and of the one that writes the target. */
+/** Progress of a copy: finished regions of the first pass, and of the pass that writes the target. */
 export interface CopyState {
   readonly first: number
   readonly write: number
 }
 
-/** How a planned copy is done. */
+/** Options of a planned copy. */
 export interface CopyOptions extends ProgressOptions {
   readonly maxBytes: number
   readonly scratch?: RechunkOptions['scratch']
-  /** Regions that are there already. */
+  /** Regions that are copied already. */
   readonly done?: CopyState
-  /** Told of regions once they, and all before them, are written. */
+  /** Called once regions, and all before them, are written. */
   readonly onRegion?: ((done: CopyState) => Promise<void>) | undefined
 }
 
 /**
- * Copies an array into one with other chunks. Each chunk of the target is written once and whole; a chunk of
- * the source is read once if the chunks of both that overlap it fit in `maxBytes`, otherwise in as few parts
- * as fit.
- * @throws InvalidArgumentError when shapes or types differ; ReadOnlyError
+ * Copies an array into one with other chunks. Each chunk of the target is written once and whole. A chunk of
+ * the source is read once if the overlapping chunks of both fit into `maxBytes`, otherwise in as few parts as
+ * possible.
+ * @throws InvalidArgumentError if shapes or types differ; ReadOnlyError if the target is read-only
  */
 export async function rechunkTo(source: BlockSource, to: ArrayOperand, options: RechunkOptions = {}): Promise<void> {
   checkOptions('rechunkTo', options, CHECKS)
@@ -73,7 +72,7 @@ export async function rechunkTo(source: BlockSource, to: ArrayOperand, options: 
   await copyByPlan(source, target, planCopy(source, target, maxBytes, mostPasses), { ...options, maxBytes })
 }
 
-/** The plan of a copy, in which half of the memory is read into while the other half is written. */
+/** Plans a copy. Half of the memory is read into while the other half is written. */
 export const planCopy = (
   { chunks, dtype }: BlockSource,
   target: Pick<BlockSource, 'chunks' | 'writeGrid'>,
@@ -85,7 +84,7 @@ export const planCopy = (
     to: target.writeGrid ?? target.chunks,
     elementBytes: bytesOf(dtype),
     maxBytes: maxBytes / 2,
-    // What values of their own lengths take is not known before they are read.
+    // The size of variable-length values is unknown before they are read.
     mostPasses: isFixed(dtype) ? mostPasses : 1,
   })
 
@@ -122,7 +121,7 @@ export async function copyByPlan(
   await copyRegions(between, target, write, done.write, plain, (written) => onRegion?.({ first: count, write: written }))
 }
 
-/** Copies one region of a grid, which is made of whole objects of the target. */
+/** Copies one region of a grid, which consists of whole objects of the target. */
 export async function copyRegion(
   source: BlockSource,
   target: BlockSource,
@@ -137,7 +136,7 @@ export async function copyRegion(
   await target.writeBlock!(box, tensor, { signal })
 }
 
-/** Copies the regions of a grid from one on, in their order; while one is written the next one is read. */
+/** Copies the regions of a grid from `start` on, in order. The next region is read while one is written. */
 async function copyRegions(
   from: BlockSource,
   to: BlockSource,
@@ -150,7 +149,7 @@ async function copyRegions(
   const { dtype, budget } = from
   const largest = sizeOf(regions.axes.map(({ chunkLength, length }) => Math.min(chunkLength, length)))
   const atOnce = 2 * largest * bytesOf(dtype) <= maxBytes ? 2 : 1
-  // Memory that is used again need not be cleared and collected.
+  // Memory is reused, so that it need not be cleared and collected.
   const kept: TypedArray[] = []
   const tensorFor = (number: number, shape: readonly number[]): Tensor => {
     if (!isFixed(dtype)) return tensorOf(dtype, shape)

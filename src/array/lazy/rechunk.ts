@@ -6,9 +6,9 @@ import type { BlockSource } from '../source.ts'
 import { deriveSource } from './derive.ts'
 
 /**
- * The same array under other chunks: what is gone through chunk by chunk goes by them. Nothing is stored
- * differently.
- * @throws InvalidArgumentError when the grid is of another shape
+ * Returns the same array with other chunks; operations on the result process it by these. Storage does not
+ * change.
+ * @throws InvalidArgumentError if the grid has another shape
  */
 export function rechunk<D extends DType>(source: BlockSource<D>, chunks: ChunkGrid | readonly number[]): BlockSource<D> {
   const grid = chunks instanceof ChunkGrid ? chunks : ChunkGrid.regular(source.shape, chunks)

@@ -10,10 +10,10 @@ import { deriveSource } from './derive.ts'
 import type { AxisGroup } from './reshaped.ts'
 
 /**
- * The elements in C order under another shape, as long as whole chunks stay whole: adding and dropping axes
- * of length 1, merging axes of which chunks are runs of neighbours, splitting axes where chunks end.
- * @param to the new shape; one length may be -1, for what is left
- * @throws InvalidArgumentError when sizes differ; UnsupportedError when chunks would be torn apart
+ * Returns the elements in C order under another shape, as long as whole chunks stay whole. It adds and drops
+ * axes of length 1, merges axes whose chunks are contiguous runs, and splits axes at chunk borders.
+ * @param to the new shape; one length may be -1, which stands for the remaining elements
+ * @throws InvalidArgumentError if sizes differ; UnsupportedError if chunks would be split
  */
 export function reshape<D extends DType>(source: BlockSource<D>, to: readonly number[]): BlockSource<D> {
   const shape = completed(source, to)
@@ -79,8 +79,8 @@ function torn({ shape, chunks }: BlockSource, to: readonly number[]): never {
 }
 
 /**
- * The smallest groups that two shapes of one size are made of. An axis of length 1 that comes or goes is a
- * group alone.
+ * Divides two shapes of one size into the smallest groups of equal size. An axis of length 1 that is added or
+ * dropped is a group of its own.
  */
 function groupAxes(from: readonly number[], to: readonly number[]): AxisGroup[] {
   const groups: AxisGroup[] = []
@@ -107,8 +107,8 @@ function groupAxes(from: readonly number[], to: readonly number[]): AxisGroup[] 
 }
 
 /**
- * The chunks of some axes as runs of elements in C order; undefined where the elements of a chunk are not
- * neighbours.
+ * Returns the chunks of some axes as runs of elements in C order; undefined if the elements of a chunk are
+ * not contiguous.
  */
 function mergeChunks(axes: readonly AxisChunks[]): AxisChunks | undefined {
   const lengths = axes.map(({ length }) => length)
@@ -122,7 +122,7 @@ function mergeChunks(axes: readonly AxisChunks[]): AxisChunks | undefined {
 }
 
 /**
- * Chunks for several axes whose elements in C order are cut like those of one; undefined where some chunk
+ * Divides the chunks of one axis among several axes of the same elements in C order; undefined if a chunk
  * would not be a box.
  */
 function splitChunks(chunks: AxisChunks, shape: readonly number[]): AxisChunks[] | undefined {

@@ -12,7 +12,8 @@ import { writeWhere } from './picked.ts'
 import { READS_AT_A_TIME, readFresh } from './picks.ts'
 
 /**
- * Neighbouring axes below that become neighbouring axes of the result: as many elements, in the same order.
+ * Neighbouring axes of the base that become neighbouring axes of the result, with the same elements in the
+ * same order.
  */
 export interface AxisGroup {
   readonly below: readonly number[]
@@ -35,8 +36,8 @@ export async function readReshaped<D extends DType>(
 }
 
 /**
- * Writes a box of a reshaped array; what lies between in the boxes below is left to sources that take masks,
- * and otherwise read and written back.
+ * Writes a box of a reshaped array. If the source accepts masks, elements between written ones are masked;
+ * otherwise they are read and written back.
  */
 export async function writeReshaped<D extends DType>(
   source: BlockSource<D>,
@@ -59,18 +60,18 @@ export async function writeReshaped<D extends DType>(
   }
 }
 
-/** One read of the source and what it gives. */
+/** One read of the source, and the elements it contains. */
 interface Piece {
   readonly below: Box
-  /** The wanted elements among those read, with the axes of the result. */
+  /** Returns the requested elements among those read, with the axes of the result. */
   elements<D extends DType>(read: Tensor<D>): Tensor<D>
   readonly outer: readonly AxisView[]
 }
 
-/** What is read for some axes: boxes below, and where in their run of elements the wanted ones lie. */
+/** The read for one group of axes: boxes of the base, and the requested elements in their run. */
 interface GroupPiece {
   readonly below: readonly Range[]
-  /** Of the first wanted element. */
+  /** Offset of the first requested element. */
   readonly offset: number
   readonly stride: readonly number[]
   readonly outer: readonly AxisView[]
@@ -89,7 +90,7 @@ function piecesOf(box: Box, source: BlockSource, chunks: ChunkGrid, groups: read
         let [offset, axis] = [0, 0]
         const stride = parts.flatMap((part) => {
           axis += part.below.length
-          // Axes below that belong together are one run of elements, with the stride of the last of them.
+          // Axes of the base in one group form one run of elements, with the stride of the last axis.
           const step = part.below.length === 0 ? 0 : read.stride[axis - 1]!
           offset += part.offset * step
           return part.stride.map((each) => each * step)
@@ -102,7 +103,7 @@ function piecesOf(box: Box, source: BlockSource, chunks: ChunkGrid, groups: read
   return pieces
 }
 
-/** All at once where that is a box below or of one chunk, otherwise chunk by chunk. */
+/** Returns one piece if it is a box of the base, or within one chunk; otherwise one piece per chunk. */
 function groupPieces(box: Box, source: BlockSource, chunks: ChunkGrid, { below, own }: AxisGroup): GroupPiece[] {
   const ranges = own.map((axis) => box[axis]!)
   const outer = ranges.map((range) => ({ start: 0, step: 1, length: rangeLength(range) }))
@@ -146,7 +147,7 @@ function pieceOf(
   return { below, offset: first - start, stride, outer }
 }
 
-/** The first and the last of the wanted elements, numbered in C order. */
+/** Returns the numbers of the first and the last requested element in C order. */
 function runOf(views: readonly AxisView[], shape: readonly number[]): { first: number; last: number } {
   const stride = stridesOf(shape)
   const first = views.reduce((sum, { start }, i) => sum + start * stride[i]!, 0)
@@ -154,8 +155,8 @@ function runOf(views: readonly AxisView[], shape: readonly number[]): { first: n
 }
 
 /**
- * The smallest box that is a run of elements in C order and has both: where the two part ways, all in
- * between; after that, everything.
+ * Returns the smallest box that contains both elements and is a run of elements in C order. It covers the
+ * range between them along the first axis where they differ, and all positions along the axes after it.
  */
 function coveringBox(first: number, last: number, shape: readonly number[]): Range[] {
   const stride = stridesOf(shape)

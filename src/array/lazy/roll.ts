@@ -8,8 +8,8 @@ import { viewAxes } from './axes-view.ts'
 import { mosaicSource } from './mosaic.ts'
 
 /**
- * Shifted along an axis, what leaves at one end coming back at the other: element i is at `i + shift`.
- * @throws InvalidArgumentError unless `shift` is an integer and there is such an axis
+ * Shifts a source cyclically along an axis: element i moves to `i + shift`.
+ * @throws InvalidArgumentError unless `shift` is an integer and the axis exists
  */
 export function rollSource<D extends DType>(source: BlockSource<D>, shift: number, axis: Axis): BlockSource<D> {
   if (!Number.isSafeInteger(shift))

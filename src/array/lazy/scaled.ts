@@ -9,24 +9,24 @@ import { elementwise } from './elementwise.ts'
 
 /** Options of `scaled`. */
 export interface ScaledOptions {
-  /** CF's `scale_factor`; 1 when left out. */
+  /** CF's `scale_factor`; default 1. */
   readonly scaleFactor?: number
-  /** CF's `add_offset`; 0 when left out. */
+  /** CF's `add_offset`; default 0. */
   readonly addOffset?: number
   /**
-   * CF's `_FillValue`: read as NaN, and what NaN is written as. When left out, what is missing in the array
-   * is read as NaN.
+   * CF's `_FillValue`: read as NaN, and written for NaN. By default, missing elements of the array are read
+   * as NaN.
    */
   readonly fillValue?: number | bigint
-  /** CF's `missing_value`s, read as NaN too. */
+  /** CF's `missing_value`s, read as NaN, too. */
   readonly missingValues?: readonly (number | bigint)[]
-  /** CF's `valid_range`, as packed values are: what is below the first or above the second is read as NaN. */
+  /** CF's `valid_range`, as packed values. Values below the first or above the second are read as NaN. */
   readonly validRange?: readonly [number | bigint, number | bigint]
   /** NetCDF's `_Unsigned`: signed integers are read as unsigned ones of the same bits. */
   readonly unsigned?: boolean
   /** NetCDF's `_Unsigned = "false"`: unsigned integers are read as signed ones of the same bits. */
   readonly signed?: boolean
-  /** Data type of the results; `float64` when left out. */
+  /** Data type of the results; default `float64`. */
   readonly dtype?: 'float32' | 'float64'
 }
 
@@ -42,9 +42,9 @@ export const SCALED_CHECKS: Checks<ScaledOptions> = {
 }
 
 /**
- * Packed values unpacked: `packed * scaleFactor + addOffset`, and NaN, which is missing then, where there is
- * no value. Writing packs again, rounding to the nearest integer where integers are packed.
- * @throws UnsupportedError unless the array is of numbers; InvalidArgumentError for a scale of 0 or when a
+ * Unpacks values: `packed * scaleFactor + addOffset`, and NaN, which is missing then, for packed values that
+ * mark missing elements. Writing packs again, rounding to the nearest integer if integers are packed.
+ * @throws UnsupportedError unless the array is numeric; InvalidArgumentError for a scale of 0, or if a
  *   written value cannot be packed
  */
 export function scaledSource(source: BlockSource, options: ScaledOptions = {}): BlockSource<'float32' | 'float64'> {

@@ -6,20 +6,20 @@ import type { BlockSource, PartStats } from '../source.ts'
 import { casting } from './astype.ts'
 import type { Converting } from './converted.ts'
 
-/** How values are packed, all of it told. */
+/** Complete definition of how values are packed. */
 export interface Packing {
   readonly scaleFactor: number
   readonly addOffset: number
   readonly unsigned: boolean
   readonly signed: boolean
-  /** Of what they become. */
+  /** Data type of the unpacked values. */
   readonly dtype: 'float32' | 'float64'
-  /** The packed values that stand for none. */
+  /** Packed values that mark missing elements. */
   readonly missing: MissingElements
   readonly validRange: readonly [number | bigint, number | bigint] | undefined
 }
 
-/** Unpacks the elements of a source, and packs them again. */
+/** Returns the conversion that unpacks the elements of a source, and its reverse. */
 export function unpacking(
   source: BlockSource,
   { scaleFactor, addOffset, unsigned, signed, dtype, missing, validRange }: Packing,
@@ -34,14 +34,15 @@ export function unpacking(
     if (Number.isNaN(value)) return fill ?? pack(value as never)
     const exact = (value - addOffset) / scaleFactor
     const whole = rounds ? Math.round(exact) + 0 : exact
-    // Values that the signed type does not have are moved beyond the packed type, which then refuses them.
+    // Values that the signed type cannot represent are moved outside the packed type, which then rejects
+    // them.
     if (signed) return pack((whole >= -wrap / 2 && (whole < 0 || whole >= wrap / 2) ? whole + wrap : whole) as never)
     return pack((unsigned && whole < wrap && (whole < 0 || whole >= wrap / 2) ? whole - wrap : whole) as never)
   }
   const half = wrap / 2
   const numberOf = (value: number | bigint): number =>
     unsigned && value < 0 ? Number(value) + wrap : signed && value >= half ? Number(value) - wrap : Number(value)
-  // Bounds are stored as the values are: of unsigned ones, -1 is the greatest.
+  // Bounds are stored like the values: for unsigned ones, -1 is the largest.
   const [lowest, highest] = (validRange ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]).map((bound) =>
     Number.isFinite(Number(bound)) ? numberOf(bound) : Number(bound),
   ) as [number, number]
@@ -53,7 +54,7 @@ export function unpacking(
     isMissing(value) || isOutside(value) ? Number.NaN : numberOf(value) * scaleFactor + addOffset
   const forthAll: Converting['forthAll'] = (below, above, count) => {
     const [input, output] = [below.data as ArrayLike<number>, above.data as number[]]
-    // NaN is equal to nothing.
+    // NaN equals nothing, so it matches no value.
     const [one = Number.NaN, other = Number.NaN] = missing.values as readonly number[]
     let [a, b] = [below.at, above.at]
     for (let i = 0; i < count; i++, a += below.step, b += above.step) {
@@ -70,7 +71,7 @@ export function unpacking(
     const known = isNone ? { ...stats, fillCount: 0 } : restateFill(stats, source, { dtype: packed })
     if (known === undefined || known.count === 0) return known
     const [min, max] = [known.min!, known.max!]
-    // What has a sign becomes larger than what has none.
+    // Reinterpreted values change their order across the sign bit.
     if ((unsigned && min < 0 !== max < 0) || (signed && min >= half !== max >= half)) return undefined
     const [first, last] = scaleFactor > 0 ? [min, max] : [max, min]
     if (isOutside(min) || isOutside(max)) return undefined

@@ -6,9 +6,9 @@ import { READ_BYTES } from '../../grid/chunks.ts'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.ts'
 
 /**
- * The elements of several arrays at each position, in C order, whatever their chunks; some MiB are held at a
- * time.
- * @throws InvalidArgumentError when shapes differ or there is no array
+ * Yields the elements of several arrays at each position, in C order, whatever their chunks. Holds some MiB
+ * at a time.
+ * @throws InvalidArgumentError if shapes differ or there is no array
  */
 export function zipElements<D extends readonly DType[]>(
   sources: readonly BlockSource[],
