@@ -3,8 +3,8 @@ import { type ErrorTag, HyperslabError, isHyperslabError } from '../../core/erro
 export type Doing = 'read' | 'written' | 'listed'
 
 /**
- * What a platform's error code says, and what can be done about it; with a tag where it is no fault of the
- * place.
+ * Meaning of each error code of a platform, with advice. Codes that do not mean a failure of the place have
+ * their own tag.
  */
 const MEANINGS: Readonly<Record<string, readonly [string, ErrorTag?]>> = {
   EACCES: ['permission is denied; look at the rights of the file and of the folders above it'],
@@ -37,12 +37,12 @@ const READ_ONLY = ['EACCES', 'EPERM', 'EROFS']
 export const errorCode = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '')
 
 /**
- * An error of the platform as one of ours, which names the file and says what can be done. Ours only get the
- * name.
+ * Converts an error of the platform to a `HyperslabError`, which names the file and gives advice. A
+ * `HyperslabError` only gets the name of the file.
  */
 export function fileError(file: string, doing: Doing, cause: unknown): HyperslabError {
   if (isHyperslabError(cause)) return cause.within({ file })
-  // Platforms say this in words of their own, some without a code.
+  // Platforms report this in different words, some without a code.
   if (file.includes('\0')) {
     const text = `cannot be ${doing}: no path holds a NUL character (\\0)`
     return new HyperslabError('InvalidArgumentError', text, { file, actual: file, cause })
@@ -55,7 +55,7 @@ export function fileError(file: string, doing: Doing, cause: unknown): Hyperslab
 
 const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
-/** Does `work` on a file; errors of the platform become ours. */
+/** Runs `work` on a file, and converts errors of the platform. */
 export async function onFile<T>(file: string, doing: Doing, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -64,7 +64,7 @@ export async function onFile<T>(file: string, doing: Doing, work: () => Promise<
   }
 }
 
-/** The same; `undefined` when there is no such file. */
+/** Runs `work` on a file like {@link onFile}; returns `undefined` if the file does not exist. */
 export function orMissing<T>(file: string, doing: Doing, work: () => Promise<T>): Promise<T | undefined> {
   return onFile<T | undefined>(file, doing, async () => {
     try {

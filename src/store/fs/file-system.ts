@@ -4,7 +4,7 @@ import { endsBefore } from '../store.ts'
 import { errorCode, onFile } from './errors.ts'
 import { etagOf } from './local-file.ts'
 
-/** What is used of `node:fs`. */
+/** The used part of `node:fs`. */
 export type FileSystem = Pick<
   typeof import('node:fs'),
   | 'promises'
@@ -29,8 +29,8 @@ export type FileSystem = Pick<
 declare const process: { getBuiltinModule?(name: string): unknown } | undefined
 
 /**
- * The file system of Node, Deno and Bun; found at run time, so that bundlers for browsers never see an import
- * of it.
+ * Returns the file system of Node, Deno or Bun. It is looked up at run time, so that bundlers for browsers
+ * see no import of it.
  */
 export function fileSystem(): FileSystem {
   const found = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('node:fs')
@@ -51,13 +51,16 @@ interface FileStats {
 
 export const fileInfo = (stats: Omit<FileStats, 'isFile'>): ObjectInfo => ({ size: Number(stats.size), etag: etagOf(stats) })
 
-/** @throws FormatError for folders, pipes and devices */
+/**
+ * Returns size and version of a regular file.
+ * @throws FormatError for folders, pipes and devices
+ */
 export function checkedInfo(key: string, stats: FileStats): ObjectInfo {
   if (!stats.isFile()) throw new HyperslabError('FormatError', 'not a regular file', { file: key })
   return fileInfo(stats)
 }
 
-/** Of a path, with the slash at its end; empty for the current one. */
+/** Returns the folder of a path with a slash at the end; empty for the current folder. */
 export const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/') + 1)
 
 export function orMissingSync<T>(work: () => T): T | undefined {
@@ -70,19 +73,22 @@ export function orMissingSync<T>(work: () => T): T | undefined {
 }
 
 /**
- * Opens a file for reading: by number, as that takes less than half the time that handles of
- * `node:fs/promises` do. It is to be closed with `closeSync`, when nothing is being read of it: what is read
- * later would come from another file.
+ * Opens a file for reading and returns its number, which takes less than half the time of a handle of
+ * `node:fs/promises`. The caller closes it with `closeSync` after all reads have ended. A later read could
+ * use a number that another file has got.
  */
 export function openForReading(fs: FileSystem, path: string): Promise<number> {
   const { O_RDONLY, O_NONBLOCK = 0 } = fs.constants
   return new Promise((resolve, reject) => {
-    // A named pipe would keep whoever opens it waiting for a writer.
+    // Without the flag, opening a named pipe would wait for a writer.
     fs.open(path, O_RDONLY | O_NONBLOCK, (error, file) => (error ? reject(error) : resolve(file)))
   })
 }
 
-/** @throws FormatError when the file has not that many bytes there */
+/**
+ * Reads exactly the bytes of a range.
+ * @throws FormatError if the file ends before
+ */
 export async function readExactly(
   fs: FileSystem,
   file: number,
@@ -103,7 +109,7 @@ export async function readExactly(
   return bytes
 }
 
-/** Reads to `bytes` from `done` on what can be read at once; returns how many bytes that was. */
+/** Reads bytes into `bytes` from `done` on, as many as one call returns. Returns their number. */
 function readSome(fs: FileSystem, file: number, bytes: Uint8Array, done: number, position: number): Promise<number> {
   return new Promise((resolve, reject) =>
     fs.read(file, bytes, done, bytes.length - done, position, (error, count) => (error ? reject(error) : resolve(count))),
@@ -111,19 +117,19 @@ function readSome(fs: FileSystem, file: number, bytes: Uint8Array, done: number,
 }
 
 /**
- * Memory that was read into and given back, the last at the end. The garbage collector goes through the whole
- * heap for every few megabytes of new memory, whatever else a process holds in its heap.
+ * Buffers for reuse, the latest at the end. The garbage collector scans the whole heap for every few
+ * megabytes of new buffers.
  */
 const spare: ArrayBuffer[] = []
 let spareBytes = 0
-/** As much as blocks of the default size that are under way at once. */
+/** Limit for reusable buffers, about the size of all blocks in flight at the default block size. */
 const MOST_SPARE_BYTES = 64 * 1024 * 1024
-/** Less is not worth keeping. */
+/** Smallest buffer that is reused. */
 const LEAST_ROOM = 32 * 1024
-/** What was given away and may be given back, once. */
+/** Arrays that {@link keepRoom} accepts, once each. */
 const lent = new WeakSet<Uint8Array>()
 
-/** Keeps the memory of bytes that {@link readExactly} gave and nobody reads any more, for others. */
+/** Keeps the memory of bytes that {@link readExactly} returned and that are no longer read. */
 export function keepRoom(bytes: Uint8Array): void {
   if (!lent.delete(bytes) || bytes.buffer.byteLength > MOST_SPARE_BYTES) return
   spare.push(bytes.buffer as ArrayBuffer)
@@ -131,7 +137,7 @@ export function keepRoom(bytes: Uint8Array): void {
   while (spareBytes > MOST_SPARE_BYTES) spareBytes -= spare.shift()!.byteLength
 }
 
-/** Bytes that are about to be read, all of them: clearing them first takes as long as the read. */
+/** Allocates memory that a read fills completely. Clearing it first would take as long as the read. */
 function roomFor(length: number): Uint8Array {
   if (length < LEAST_ROOM) return newRoom(length)
   const at = spare.findLastIndex(({ byteLength }) => byteLength >= length && byteLength <= 2 * length)
@@ -142,7 +148,10 @@ function roomFor(length: number): Uint8Array {
   return bytes
 }
 
-/** To a sixteenth of the power of two below: blocks that are compressed come in all sizes about the same. */
+/**
+ * Rounds up to a sixteenth of the power of two below, because compressed blocks have similar but different
+ * sizes.
+ */
 function roundedUp(length: number): number {
   const step = 2 ** (Math.floor(Math.log2(length)) - 4)
   return Math.ceil(length / step) * step

@@ -36,40 +36,37 @@ import { checkVersion, FileStage, withFolder } from './stage.ts'
 declare const process: { readonly platform: string }
 
 interface OpenFile extends ObjectInfo {
-  /** As the platform numbers it. */
+  /** File descriptor. */
   readonly file: number
 }
 
-/** A handle shared by readers; once retired it is closed by the last of them. */
+/** A handle shared by readers. After it is retired, the last reader closes it. */
 interface Shared {
   readonly opened: Promise<OpenFile | undefined>
   readers: number
   retired: boolean
 }
 
-/**
- * Handles kept open between reads. An open handle also keeps the bytes it was opened on, when the file is
- * replaced.
- */
+/** Number of handles kept open between reads. An open handle also keeps the bytes of a replaced file. */
 const MAX_HANDLES = 64
 
 /**
- * Clocks of file systems are coarse: a file that has just been changed may be changed again without a change
- * of its version.
+ * Age of a file after which its version is reliable, in ms. Clocks of file systems are coarse, so two quick
+ * changes can leave the same version.
  */
 const SETTLED_MS = 2000
 
-/** Temporary files that were not written to for so long, in ms, are of nobody any more: 7 days. */
+/** Age after which an unchanged temporary file counts as abandoned, in ms: 7 days. */
 const ABANDONED_MS = 7 * 24 * 3600 * 1000
 
 /**
- * Files, by path. Objects are published by linking or renaming a finished temporary file, so that no reader
- * ever sees half of one.
+ * Store of files, by path. An object is published by linking or renaming a finished temporary file, so
+ * readers never see a part of it.
  *
- * Whoever replaces or removes one has a lock meanwhile, the file `{path}.lock`, for some system calls in a
- * row. One that a killed process has left is taken over, at once where the process can be seen to be dead,
- * else after 30 seconds. What other programs do without the lock is not held up. Temporary files of killed
- * processes are removed by whoever writes in the same folder 7 days later.
+ * A writer that replaces or removes a file holds a lock, the file `{path}.lock`, for some system calls. A
+ * lock left by a killed process is taken over, at once if the process is known to be dead, otherwise after 30
+ * seconds. Other programs are not blocked by the lock. Temporary files of killed processes are removed after
+ * 7 days, by the next writer in the folder.
  * @example
  * const info = await new FileStore().stat('climate.af')
  * console.log(info !== undefined) // true
@@ -77,10 +74,10 @@ const ABANDONED_MS = 7 * 24 * 3600 * 1000
 export class FileStore implements Store {
   readonly #fs: FileSystem
   readonly #open = new Map<string, Shared>()
-  /** Folders that were looked through for abandoned files. */
+  /** Folders already searched for abandoned files. */
   readonly #swept = new Set<string>()
 
-  /** @param fs for tests: what takes the place of the platform's `node:fs` */
+  /** @param fs replaces the platform's `node:fs` in tests */
   constructor(fs: object = fileSystem()) {
     this.#fs = fs as FileSystem
   }
@@ -194,7 +191,7 @@ export class FileStore implements Store {
 
   async delete(key: string, { ifMatch, signal }: DeleteOptions = {}): Promise<void> {
     const fs = this.#fs
-    // Nothing to lock for.
+    // A missing file needs no lock.
     if ((await orMissing(key, 'written', () => fs.promises.lstat(key))) === undefined) return
     const work = (): void => {
       if (orMissingSync(() => fs.lstatSync(key)) === undefined) return
@@ -214,7 +211,7 @@ export class FileStore implements Store {
       fs.renameSync(from, to)
     }
     if (ifMatch === undefined) await onFile(to, 'written', async () => work())
-    // Syncs the folder, which also makes earlier renames in it durable.
+    // This syncs the folder, which also makes earlier renames in it durable.
     else
       await withFolder(fs, to, async () => {
         await underLock(fs, to, work, { signal })
@@ -255,7 +252,7 @@ export class FileStore implements Store {
     return ((await orMissing(folder || '.', 'listed', read)) ?? []).filter(isWanted)
   }
 
-  /** The files in a folder and in those below it, without temporary ones. */
+  /** Returns the files in a folder and in all folders below, without temporary files. */
   async #below(folder: string): Promise<string[]> {
     const keys: string[] = []
     for (const entry of await this.#entries(folder, ({ name }) => !isTemporary(name)))
@@ -264,7 +261,7 @@ export class FileStore implements Store {
     return keys
   }
 
-  /** Removes temporary files that nobody can be writing any more, once for each folder. */
+  /** Removes abandoned temporary files, once for each folder. */
   async #sweep(near: string): Promise<void> {
     const folder = folderOf(near)
     if (this.#swept.has(folder)) return
@@ -273,15 +270,14 @@ export class FileStore implements Store {
       for (const { key, modified } of await this.leftovers(near))
         if (Date.now() - modified > ABANDONED_MS) await orMissing(key, 'written', () => this.#fs.promises.unlink(key))
     } catch {
-      // Whatever is wrong with other files or the folder: writing shows it if it matters, and these can be
-      // removed another time.
+      // Ignored: if the folder has a problem, the write reports it, and these files can be removed later.
     }
   }
 
   /**
-   * A handle on one version of a file, with the caller counted as its reader. Handles are kept by version:
-   * whoever opened a file before it was replaced goes on reading what was opened.
-   * @param opened a handle on it, taken over
+   * Returns the handle of one version of a file, and counts the caller as its reader. A reader that opened a
+   * file before its replacement continues to read the old version.
+   * @param opened open handle of this version, which the store takes over
    */
   async #share(key: string, etag: string, opened?: OpenFile): Promise<Shared> {
     const version = `${key}\0${etag}`
@@ -314,7 +310,7 @@ export class FileStore implements Store {
     const file = await orMissing(key, 'read', () => openForReading(fs, key))
     if (file === undefined) return undefined
     try {
-      // Opening it has fetched what this tells: there is nothing to wait for.
+      // Opening has loaded these data, so the call does not block.
       return { file, ...checkedInfo(key, await onFile(key, 'read', async () => fs.fstatSync(file, { bigint: true }))) }
     } catch (error) {
       fs.closeSync(file)

@@ -1,9 +1,9 @@
 import type { ByteRange } from '../store.ts'
 
-/** A range of one version of a file on this machine. */
+/** A range of one version of a local file. */
 export interface LocalRange extends ByteRange {
   readonly path: string
-  /** As {@link etagOf} tells it. */
+  /** Version, as returned by {@link etagOf}. */
   readonly etag: string
 }
 
@@ -22,14 +22,16 @@ interface FileStats {
 
 declare const process: { getBuiltinModule?(name: string): unknown } | undefined
 
-/** Replacing a file gives a new inode, rewriting it in place a new modification time. */
+/**
+ * Returns the version of a file. A replaced file has a new inode, and a rewritten file a new modification
+ * time.
+ */
 export const etagOf = ({ ino, size, mtimeNs }: FileStats): string => `${ino}-${size}-${mtimeNs}`
 
 /**
- * Reads a range at once, for threads that have nothing else to do. The file is opened for each: that costs
- * little beside a block, and nobody has to tell other threads when to close it.
- * @returns false where this cannot be done: there is no file system, or not this version of the file, or it
- *   ends before
+ * Reads a range synchronously, for worker threads. It opens the file for each read, which is cheap compared
+ * to a block and needs no coordination between threads.
+ * @returns false if there is no file system, the file has another version, or it ends before
  */
 export function readLocal({ path, etag, offset, length }: LocalRange, into: Uint8Array): boolean {
   const fs = typeof process === 'undefined' ? undefined : (process.getBuiltinModule?.('node:fs') as FileSystem | undefined)
@@ -46,7 +48,7 @@ export function readLocal({ path, etag, offset, length }: LocalRange, into: Uint
     }
     return true
   } catch {
-    // Whoever asked reads it again by the way that reports what is wrong.
+    // The caller repeats the read through the store, which reports the error.
     return false
   } finally {
     if (file !== undefined) fs.closeSync(file)

@@ -10,36 +10,36 @@ declare const process: { readonly pid: number; kill(pid: number, signal: 0): voi
 declare function setTimeout(callback: () => void, ms: number): unknown
 
 /**
- * Whoever has a lock for longer has lost it. A lock is held for some system calls in a row, so only a process
- * that was stopped comes near.
+ * Time after which a lock expires, in ms. A lock is held for a few system calls, so only a suspended process
+ * comes near it.
  */
 export const LOCK_LEASE_MS = 30_000
 
-/** Longest wait before a lock that somebody has is looked at again, in ms. */
+/** Longest wait before a held lock is checked again, in ms. */
 const LONGEST_WAIT_MS = 50
 
 /**
- * What is in a lock's file, in JSON. A file that was cut short by a crash or a full disk says nothing, and is
- * a lock all the same.
+ * Content of a lock file, as JSON. A file that a crash or a full disk cut short is a lock, too, but has no
+ * content.
  */
 interface Holder {
-  /** Random. */
+  /** Random text. */
   readonly token?: unknown
   readonly pid?: unknown
-  /** Where process ids are those of here. */
+  /** Machine on which `pid` is valid. */
   readonly machine?: unknown
-  /** When it was taken, in ms since 1970. */
+  /** Time when the lock was taken, in ms since 1970. */
   readonly time?: unknown
   /** Name, in the same folder, of the file that the holder is about to rename. */
   readonly staged?: unknown
 }
 
-/** A lock's file as it was found. */
+/** A lock file of some holder. */
 interface Found {
-  /** Tells it from all others that had this name. */
+  /** Identifies this lock among all that had this name. */
   readonly id: string
   readonly holder: Holder
-  /** When it was taken, in ms since 1970. */
+  /** Time when the lock was taken, in ms since 1970. */
   readonly time: number
 }
 
@@ -67,7 +67,7 @@ export async function underLock<T>(
       signal?.throwIfAborted()
       const outcome = tryLocked(fs, path, work, staged, seen)
       if (outcome !== undefined) return outcome.result
-      // Between half of it and all, so that many do not return at once.
+      // The random half spreads the retries of several processes.
       const wait = Math.min(2 ** tries, LONGEST_WAIT_MS) * (0.5 + Math.random() / 2)
       await raceAbort(new Promise<void>((resolve) => setTimeout(resolve, wait)), signal)
     }
@@ -77,17 +77,18 @@ export async function underLock<T>(
 }
 
 /**
- * A handle on the file that `work` is about to replace or remove. The system frees its space with the last
- * handle, which takes longer than all the rest: so that happens in another thread, where it is closed.
+ * Opens the file that `work` is about to replace or remove. The system frees its space with the last handle,
+ * which is slow. Closing the handle later moves this to another thread.
  */
 async function hold(fs: FileSystem, path: string): Promise<number | undefined> {
-  // Windows, which has no such flag, replaces no file that is open.
+  // Windows lacks this flag, and does not replace open files.
   if (fs.constants.O_NONBLOCK === undefined) return undefined
   return openForReading(fs, path).catch(() => undefined)
 }
 
 /**
- * @param seen when the locks that were in the way were seen first; `undefined` is returned when there is one
+ * Tries once to run `work` under the lock; returns `undefined` if another process holds the lock.
+ * @param seen time when each foreign lock was first seen
  */
 function tryLocked<T>(
   fs: FileSystem,
@@ -102,7 +103,7 @@ function tryLocked<T>(
     id = take(fs, lock, staged) ?? (clear(fs, lock, seen) ? take(fs, lock, staged) : undefined)
     if (id === undefined) return undefined
     const taken = Date.now()
-    // Another one may have taken it over while this process was stopped, or be about to.
+    // Another process may have taken over the lock while this process was suspended, or be about to.
     if (look(fs, lock)?.id !== id || Math.abs(Date.now() - taken) > LOCK_LEASE_MS / 2) return undefined
     return { result: work() }
   } catch (error) {
@@ -112,7 +113,7 @@ function tryLocked<T>(
   }
 }
 
-/** @returns the lock's id, `undefined` when somebody has it */
+/** Takes the lock. @returns its id; `undefined` if another process holds it */
 function take(fs: FileSystem, lock: string, staged: string | undefined): string | undefined {
   let file: number
   try {
@@ -134,18 +135,18 @@ function take(fs: FileSystem, lock: string, staged: string | undefined): string 
   }
 }
 
-/** @returns what is in the file then */
+/** Writes the content of a lock file. @returns the content */
 function write(fs: FileSystem, file: number, staged: string | undefined): string {
   const name = staged?.slice(folderOf(staged).length)
   const holder: Holder = { token: randomName(), pid: process.pid, machine: machine(fs), time: Date.now(), staged: name }
   const text = JSON.stringify(holder)
-  // What is written is counted in bytes, of which names may have more than characters.
+  // `writeSync` counts bytes, and names may have more bytes than characters.
   const bytes = new TextEncoder().encode(text)
   try {
     if (fs.writeSync(file, bytes) === bytes.length) return text
   } catch (error) {
-    // On a full disk things can still be removed: what is missing then only tells others when they may take
-    // over.
+    // Files can still be removed on a full disk. The missing content only delays other processes in taking
+    // over the lock.
     if (staged === undefined && ['ENOSPC', 'EDQUOT'].includes(errorCode(error))) return ''
     throw error
   }
@@ -165,7 +166,7 @@ function look(fs: FileSystem, lock: string): Found | undefined {
   }
 }
 
-/** What is in the file is random, unless there is nothing in it. */
+/** Returns the id of a lock: its random content, or its version if it is empty. */
 const idOf = (text: string, stats: Parameters<typeof etagOf>[0]): string => text || etagOf(stats)
 
 function parsed(text: string): Holder {
@@ -178,16 +179,16 @@ function parsed(text: string): Holder {
 }
 
 /**
- * Removes the lock's file if its holder cannot have it any more. @returns whether it is worth trying to take
- * it at once
+ * Removes a lock file whose holder has ended or whose lease has expired.
+ * @returns whether taking the lock may succeed now
  */
 function clear(fs: FileSystem, lock: string, seen: Map<string, number>): boolean {
   const found = look(fs, lock)
   if (found === undefined) return true
   const first = seen.get(found.id) ?? Date.now()
   seen.set(found.id, first)
-  // Clocks may differ, those of other machines too: what was there for all of the lease is expired whatever
-  // it says.
+  // Clocks of machines may differ. A lock that was visible for the whole lease is expired, regardless of its
+  // time.
   const age = Math.max(Date.now() - found.time, Date.now() - first)
   if (age <= LOCK_LEASE_MS && !isDead(fs, found.holder)) return false
   const { staged } = found.holder
@@ -199,7 +200,7 @@ function clear(fs: FileSystem, lock: string, seen: Map<string, number>): boolean
     return true
   })
   if (moved === undefined) return true
-  // Others may have been faster: then this is the lock of one of them.
+  // If another process was faster, this is its lock.
   if (look(fs, aside)?.id !== found.id) restore(fs, aside, lock)
   orMissingSync(() => fs.unlinkSync(aside))
   return true
@@ -209,7 +210,7 @@ function restore(fs: FileSystem, aside: string, lock: string): void {
   try {
     fs.linkSync(aside, lock)
   } catch (error) {
-    // A third one has taken it meanwhile: the one whose lock was moved sees that before it does anything.
+    // A third process has taken the lock meanwhile. The owner of the moved lock notices this before it acts.
     if (errorCode(error) === 'EEXIST') return
     if (orMissingSync(() => fs.lstatSync(lock)) === undefined) orMissingSync(() => fs.renameSync(aside, lock))
   }
@@ -219,7 +220,7 @@ function giveBack(fs: FileSystem, lock: string, id: string): void {
   try {
     if (look(fs, lock)?.id === id) fs.unlinkSync(lock)
   } catch {
-    // What was done is done, or has its own error. The lock ends with its lease.
+    // Ignored: the work is done or has its own error, and the lock expires.
   }
 }
 
@@ -234,11 +235,11 @@ export const thisProcess = (fs: FileSystem): { readonly pid: number; readonly ma
   machine: machine(fs),
 })
 
-/** One boot of one machine, and the name space of process ids in it; empty where that is not known. */
+/** Returns an identifier of one boot of one machine and its name space of process ids; empty if unknown. */
 function machine(fs: FileSystem): string {
   if (known !== undefined) return known
   try {
-    // Deno would ask its user for leave.
+    // Deno would ask the user for permission.
     known = 'Deno' in globalThis ? '' : fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim() + fs.readlinkSync('/proc/self/ns/pid') // biome-ignore format: one line
   } catch {
     known = ''

@@ -10,30 +10,30 @@ import { temporaryName } from './names.ts'
 /** Bytes copied at a time. */
 const COPY_BYTES = 1024 * 1024
 
-/** Dates of versions are up to this much older than they are, in ms. */
+/** Modification times are moved back by up to this, in ms. */
 const SPREAD_MS = 1000
 
 interface TemporaryFile {
   readonly path: string
   readonly handle: FileHandle
-  /** Under its path there is still this file. */
+  /** Whether the path still names this file. */
   hasName: boolean
 }
 
 /**
- * A temporary file beside the object that it will become. Publishing makes it the object, by a link or by
- * renaming it; what the stage does afterwards it does on a copy.
+ * Stage in a temporary file beside the final object. Publishing links or renames the file; later changes of
+ * the stage go to a copy.
  */
 export class FileStage implements Stage {
   readonly #fs: FileSystem
   readonly #near: string
   #file: TemporaryFile | undefined
-  /** The file is that of an object, or has lost its name: nothing may be written to it. */
+  /** Whether the file is published or has lost its name. Then it must not be written. */
   #spent = false
   #size = 0
-  /** Bytes that the file may have. */
+  /** Upper bound for the length of the file. */
   #end = 0
-  /** For which key and with which tail the file is complete and on the disk, and what the object will be. */
+  /** Key and tail for which the file is complete and on disk, with the version of the future object. */
   #prepared: { readonly key: string; readonly tail: Uint8Array; readonly info: ObjectInfo } | undefined
   broken = false
 
@@ -93,7 +93,7 @@ export class FileStage implements Stage {
     await remove(this.#fs, file)
   }
 
-  /** Completes the file and has it on the disk, as far as `sync` sees to that. */
+  /** Completes the file and makes it durable by `sync`. */
   async #finish(tailBytes: number, sync: (handle: FileHandle) => Promise<void>): Promise<ObjectInfo> {
     const { handle, path } = this.#opened
     return onFile(path, 'written', async () => {
@@ -102,8 +102,8 @@ export class FileStage implements Stage {
       this.#end = size
       spread(this.#fs, handle)
       await sync(handle)
-      // Linking and renaming change neither size nor date: this is what the object will have. The system has
-      // it at hand: there is nothing to wait for.
+      // Linking and renaming keep size and date, so this is the version of the object. The system has the
+      // data in memory, so the call does not block.
       return fileInfo(this.#fs.fstatSync(handle.fd, { bigint: true }))
     })
   }
@@ -112,7 +112,7 @@ export class FileStage implements Stage {
     try {
       await handle.sync()
     } catch (error) {
-      // The system may have dropped what it could not write, and says so only once.
+      // The system may have dropped data that it could not write, and reports this only once.
       this.broken = true
       throw error
     }
@@ -121,13 +121,13 @@ export class FileStage implements Stage {
   async #link(key: string, info: ObjectInfo, condition: PublishCondition): Promise<void> {
     const { path } = this.#opened
     try {
-      // Whatever comes back, the file may be the object's from here on.
+      // Even after an error the file may be published from here on.
       this.#spent = true
       await this.#fs.promises.link(path, key)
     } catch (cause) {
       const code = errorCode(cause)
       if (NO_LINKS.includes(code)) return this.#rename(key, info, condition)
-      // On network file systems a request may have been carried out though it seems to have failed.
+      // On network file systems, a request that seems to have failed may have been carried out.
       const found = await orMissing(key, 'read', () => this.#fs.promises.stat(key, { bigint: true }))
       if (found !== undefined && fileInfo(found).etag === info.etag) return
       if (code === 'ENOENT') throw this.#lost(cause)
@@ -137,7 +137,7 @@ export class FileStage implements Stage {
     }
   }
 
-  /** Takes the place of whatever is there on that condition. */
+  /** Renames the file to the key, replacing an existing file under the condition. */
   #rename(key: string, info: ObjectInfo, condition: PublishCondition): Promise<void> {
     const file = this.#opened
     const { path } = file
@@ -170,7 +170,7 @@ export class FileStage implements Stage {
     throw new HyperslabError('ClosedError', 'this stage was discarded', { file: this.#near })
   }
 
-  /** Sees to it that there is a file that can be written to, for publishing in the folder of `key`. */
+  /** Ensures a writable temporary file, in the folder of `key` if given. */
   async #writable(key?: string): Promise<void> {
     const old = this.#opened
     if (this.broken) {
@@ -196,8 +196,8 @@ export class FileStage implements Stage {
   }
 
   /**
-   * Writes behind what was appended; what a failed write or an earlier tail left there is overwritten or, at
-   * last, cut off.
+   * Writes after the appended bytes. This overwrites leftovers of a failed write or an earlier tail; the rest
+   * of them is cut off in the end.
    */
   #write(bytes: Uint8Array): Promise<void> {
     this.#end = Math.max(this.#end, this.#size + bytes.length)
@@ -205,10 +205,10 @@ export class FileStage implements Stage {
   }
 }
 
-/** Of file systems that have no links, or of links that they do not make. */
+/** Error codes of file systems without links, and of links that they refuse. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK', 'EINVAL']
 
-/** Of systems on which folders cannot be opened, or not synchronized. */
+/** Error codes of systems that cannot open or sync folders. */
 const NO_FOLDER_SYNC = ['EISDIR', 'EPERM', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 
 async function create(fs: FileSystem, near: string): Promise<TemporaryFile> {
@@ -225,20 +225,20 @@ async function remove(fs: FileSystem, { path, handle, hasName }: TemporaryFile):
 }
 
 /**
- * Gives a file a date that hardly any other has: one that is made soon after another one was removed may get
- * that one's inode and, in the same tick of a coarse clock, its date, and so pass for that version.
+ * Gives a file an almost unique modification time. A new file may get the inode of a removed file and, within
+ * one tick of a coarse clock, its date. Then it would pass for the old version.
  */
 function spread(fs: FileSystem, { fd }: FileHandle): void {
   try {
     const date = (Date.now() - Math.random() * SPREAD_MS) / 1000
     fs.futimesSync(fd, date, date)
   } catch {
-    // Where dates cannot be set, that of the clock must do.
+    // If the date cannot be set, the date of the clock remains.
   }
 }
 
 /**
- * Whether there is that version of a file.
+ * Checks that a file has the version `ifMatch`, if one is given.
  * @throws ConflictError
  */
 export function checkVersion(fs: FileSystem, key: string, ifMatch: string | undefined): void {
@@ -269,19 +269,19 @@ export async function withFolder(fs: FileSystem, key: string, work: () => Promis
   }
 }
 
-/** Opened before anything is published, so that a failure to do so is none after it. */
+/** Opens the folder before publishing, so that a failure to open it leaves nothing published. */
 async function openFolder(fs: FileSystem, key: string): Promise<FileHandle | undefined> {
   try {
     return await fs.promises.open(folderOf(key) || '.', 'r')
   } catch (cause) {
-    // Windows has no such thing, and denies it.
+    // Windows cannot open folders, and denies access.
     if (NO_FOLDER_SYNC.includes(errorCode(cause)) || (fs.constants.O_NONBLOCK === undefined && errorCode(cause) === 'EACCES'))
       return undefined
     throw fileError(key, 'written', cause)
   }
 }
 
-/** A name in a folder is durable only once the folder is. */
+/** Syncs the folder, because only this makes the name durable. */
 async function syncFolder(folder: FileHandle | undefined, key: string, info: ObjectInfo): Promise<void> {
   try {
     await folder?.sync()

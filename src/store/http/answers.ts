@@ -6,16 +6,16 @@ import type { HttpAnswer } from './client.ts'
 import { Absence, PROOFS, type RequestContext } from './context.ts'
 import { codeInHeaders, contentLength, contentRange, encodingOf, type Headers, headerInfo, isVersion } from './headers.ts'
 
-/** Bytes of one version, if it is known which. */
+/** A range of one version, if the version is known. */
 export interface HttpRange extends ByteRange {
   readonly ifMatch: string | undefined
 }
 
 const wrongAnswers = () => import('./wrong-answers.ts')
 
-/** No more bytes are transferred only to be dropped. */
+/** Most bytes that are transferred only to be dropped. */
 const MAX_DROPPED_BYTES = 64 * 2 ** 20
-/** Transferring so much more is cheaper than asking again. */
+/** Most extra bytes whose transfer is cheaper than another request. */
 const SMALL_BYTES = 2 ** 20
 
 /**
@@ -25,7 +25,7 @@ const SMALL_BYTES = 2 ** 20
 export async function readRefusal(answer: HttpAnswer, place: RequestContext): Promise<Absence> {
   const { status, headers } = answer
   const isProof = PROOFS.includes(status) && place.missing.includes(status)
-  // Object stores send the reason of a refusal in XML or in a header.
+  // Object stores send the reason of a refusal as XML or in a header.
   const mayHaveCode = /xml/i.test(headers.get('content-type') ?? '') || codeInHeaders(headers) !== undefined
   if (!isProof || mayHaveCode) return (await import('./refusals.ts')).meaningOf(answer, place)
   answer.discard()
@@ -36,12 +36,12 @@ export async function readRefusal(answer: HttpAnswer, place: RequestContext): Pr
 export const isHtml = (headers: Headers): boolean =>
   /^\s*(text\/html|application\/xhtml\+xml)\b/i.test(headers.get('content-type') ?? '')
 
-/** The size from an answer to HEAD; `unknown` when another way of asking may tell. */
+/** Reads the size from an answer to HEAD; `unknown` if another kind of request may reveal it. */
 export async function readSize(answer: HttpAnswer, place: RequestContext): Promise<ObjectInfo | Absence | 'unknown'> {
   const { status, headers } = answer
   if (status !== 200 && ![403, 405, 501].includes(status)) return readRefusal(answer, place)
   answer.discard()
-  // HEAD may be all that is forbidden: URLs are signed for one method.
+  // The server may forbid HEAD alone, because URLs are signed for one method.
   if (status !== 200) return 'unknown'
   const size = contentLength(headers)
   return size === undefined ? 'unknown' : headerInfo(headers, size)
@@ -50,9 +50,11 @@ export async function readSize(answer: HttpAnswer, place: RequestContext): Promi
 /**
  * Reads the bytes of a range from an answer: 206, or 200 with the whole object. Returns the status for 412
  * and 416, whose meaning depends on the current state of the object.
- * @throws ConflictError when the answer has another version than `ifMatch`; FormatError when the object is
- *   too short; UnsupportedError when the part is compressed; StoreError for all other answers; Transient when
- *   the transfer was cut short
+ * @throws ConflictError if the answer has another version than `ifMatch`; FormatError if the object is too
+ * short;
+ * UnsupportedError if the part is compressed; StoreError for all other answers; Transient if the transfer was
+ * cut
+ * short
  */
 export async function readRange(
   answer: HttpAnswer,
@@ -76,14 +78,16 @@ export async function readRange(
   }
   const bytes = await answer.read(offset - covers.start, length)
   if (bytes.length === length) return bytes
-  // A transfer that ended in order, without a size having been told, has shown where the object ends.
+  // A transfer of unannounced size that ended regularly shows where the object ends.
   const told = contentLength(headers)
   const inOrder = covers.end === undefined && (told === undefined || told === answer.received)
   if (inOrder) throw endsBefore(file, covers.start + answer.received, end)
   throw short(file, bytes.length, length)
 }
 
-/** `[start, end)` of the object that the body holds; without `end` where that shows only when it ends. */
+/**
+ * Range `[start, end)` of the object in the body. `end` is undefined if only the end of the body reveals it.
+ */
 interface Covered {
   readonly start: number
   readonly end: number | undefined
@@ -105,8 +109,8 @@ async function covered(answer: HttpAnswer, { file, crossOrigin }: RequestContext
 }
 
 /**
- * The tail from the answer to a request for the last bytes. Size and version alone when the server sends the
- * whole object and that is large; `unknown` when it does something else.
+ * Reads the tail from the answer to a request for the last bytes. Returns size and version alone if the
+ * server sends the whole object and it is large; `unknown` for other answers.
  */
 export async function readSuffix(
   answer: HttpAnswer,
@@ -138,7 +142,10 @@ export async function readSuffix(
   return { ...headerInfo(headers, total), bytes }
 }
 
-/** @throws UnsupportedError for a compressed object: bytes of that by number are useless */
+/**
+ * Refuses a compressed answer, because offsets into it are useless.
+ * @throws UnsupportedError
+ */
 export async function refuseEncoded(answer: HttpAnswer, file: string): Promise<void> {
   const encoding = encodingOf(answer.headers)
   if (encoding === undefined) return

@@ -12,33 +12,30 @@ import { TIME_CHECKS, type TimeLimits, timeLimits, Watchdog } from './time-limit
 export interface HttpRequest {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
   readonly url: string
-  /** How errors and the log name the object. */
+  /** Name of the object in errors and in the log. */
   readonly file: string
   readonly headers?: Record<string, string>
-  /** Of the bytes asked for; a negative offset counts from the end. */
+  /** Range of the requested bytes. A negative offset counts from the end. */
   readonly range?: ByteRange
   readonly body?: Uint8Array<ArrayBuffer>
   /** Bytes that the server copies before it answers. */
   readonly copiedBytes?: number
 }
 
-/**
- * An answer whose body was not read yet. Whoever gets one reads it or discards it, or the connection stays
- * busy.
- */
+/** An answer with an unread body. The caller must read or discard it; otherwise the connection stays busy. */
 export class HttpAnswer {
   readonly method: HttpRequest['method']
-  /** For errors. */
+  /** Name of the object in errors. */
   readonly file: string
   readonly status: number
   readonly headers: Headers
-  /** Bytes received so far. */
+  /** Number of bytes received so far. */
   received = 0
   readonly #response: FetchResponse
   readonly #watchdog: Watchdog
   readonly #signal: Signal
 
-  /** @param signal aborts what is being received */
+  /** @param signal aborts the transfer */
   constructor(
     response: FetchResponse,
     { method, file }: Pick<HttpRequest, 'method' | 'file'>,
@@ -54,15 +51,15 @@ export class HttpAnswer {
     this.#signal = signal
   }
 
-  /** Ends the transfer: the bytes are not wanted. */
+  /** Ends the transfer without reading further. */
   discard(): void {
     this.#response.body?.cancel().catch(() => undefined)
   }
 
   /**
-   * Bytes `[skip, skip + length)` of the body, or as many of them as there are; the transfer ends with the
-   * last of them.
-   * @throws Transient when the connection breaks, or a limit of time passes
+   * Returns bytes `[skip, skip + length)` of the body, or fewer if the body is shorter. The transfer ends
+   * with the last of them.
+   * @throws Transient if the connection breaks, or a time limit passes
    */
   async read(skip: number, length: number): Promise<Uint8Array> {
     const out = new Uint8Array(length)
@@ -76,8 +73,8 @@ export class HttpAnswer {
   }
 
   /**
-   * Receives the body up to byte `end`, or its own end, and ends the transfer.
-   * @throws Transient when the connection breaks, or a limit of time passes
+   * Receives the body up to byte `end`, or to its own end, and ends the transfer.
+   * @throws Transient if the connection breaks, or a time limit passes
    */
   async receive(end: number, take: (bytes: Uint8Array, offset: number) => void): Promise<void> {
     const { body } = this.#response
@@ -101,7 +98,7 @@ export class HttpAnswer {
     const next = () => raceAbort(reader.read(), this.#signal)
     this.#watchdog.awaitBody(() => this.received)
     try {
-      // At least one read: an empty body must be seen to end, or the connection is not free.
+      // At least one read: only after the end of an empty body is the connection free.
       do {
         const { done, value } = await next()
         if (done) return
@@ -109,8 +106,8 @@ export class HttpAnswer {
         this.received += value!.length
         this.#watchdog.traffic.bytes += value!.length
       } while (this.received < end)
-      // Seeing the end of a complete body keeps the connection for the next request; anything else is cut
-      // off.
+      // Reading to the end of a complete body keeps the connection for the next request. Any other body is
+      // cut off.
       if (contentLength(this.headers) === this.received) await next()
       else reader.cancel().catch(() => undefined)
     } catch (error) {
@@ -122,9 +119,9 @@ export class HttpAnswer {
 
 export interface HttpClientOptions extends TimeLimits, Pick<RequestOptions, 'retries' | 'retryDelay' | 'onRequest'> {
   /**
-   * Instead of the platform's. Its errors count as cut connections, except those of this package. Redirects
-   * within an origin are given to it again; to another origin they are followed by the platform's, without
-   * what it may add, and in browsers not at all.
+   * Replaces the platform's `fetch`. Its errors count as cut connections, except errors of this package. It
+   * also receives redirects within an origin. Redirects to another origin go to the platform's `fetch`,
+   * without added headers; in browsers they fail.
    */
   readonly fetch?: Fetch | undefined
   /**
@@ -133,8 +130,8 @@ export interface HttpClientOptions extends TimeLimits, Pick<RequestOptions, 'ret
    */
   readonly allowUrl?: ((url: string) => boolean) | undefined
   /**
-   * Sent with every request, but not to where another origin is redirected to. In browsers, any header costs
-   * a preflight request on other origins.
+   * Headers of every request, except of redirects to another origin. In browsers, each header costs a
+   * preflight request on other origins.
    */
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -146,24 +143,24 @@ export const CLIENT_CHECKS: Checks<Omit<HttpClientOptions, keyof RequestOptions>
   ...TIME_CHECKS,
 }
 
-/** Statuses that say: try again later. */
+/** Statuses after which a request is retried. */
 const TRANSIENT = [429, 500, 502, 503, 504]
 
-/** Takes note of an answer, after so many ms. */
+/** Records an answer that arrived after `ms`. */
 type Answered = (status: number, ms: number) => Promise<void>
 
-/** Makes requests, repeats failed ones, and logs them. */
+/** Makes requests, retries failed ones, and logs them. */
 export class HttpClient {
   readonly #options: HttpClientOptions
   readonly #sign: Sign | undefined
   readonly #answered: Answered
-  /** Received by all requests so far. */
+  /** Bytes received by all requests so far. */
   readonly #traffic = { bytes: 0 }
   readonly #limits: Required<TimeLimits>
-  /** Requests carry what only the server that was asked may see. */
+  /** Whether requests carry data that only the requested server may see. */
   readonly #guarded: boolean
 
-  /** @throws InvalidArgumentError for limits of time that are none */
+  /** @throws InvalidArgumentError for invalid time limits */
   constructor(options: HttpClientOptions, answered: Answered, sign?: Sign) {
     this.#options = options
     this.#answered = answered
@@ -177,9 +174,10 @@ export class HttpClient {
   }
 
   /**
-   * @param receive takes the answer, and how many times the request was made; a {@link Transient} error it
-   *   throws has it repeated
-   * @throws StoreError when there is no answer, or that of a server in trouble, after all repetitions
+   * Sends a request, with retries.
+   * @param receive is called with the answer and the number of attempts; a {@link Transient} error from it
+   * causes a retry
+   * @throws StoreError after all retries, if there is no answer or the server reports a failure of its own
    */
   async send<T>(
     request: HttpRequest,
@@ -194,7 +192,7 @@ export class HttpClient {
       const attempt = async (): Promise<T> => {
         attempts++
         answer = undefined
-        // One for the caller and for the limits of time: what it aborts ends on the wire.
+        // One controller for the caller and the time limits; aborting it ends the transfer.
         const controller = newController()
         const forget = signal && onAbort(signal, () => controller.abort(signal.reason))
         const watchdog = new Watchdog(
@@ -229,11 +227,11 @@ export class HttpClient {
     const browser = isBrowser()
     const init: FetchInit = {
       method,
-      // Browsers set the encoding themselves, and do so for ranges only.
+      // Browsers set the encoding themselves, for ranges only.
       headers: { ...(!browser && { 'accept-encoding': 'identity' }), ...this.#options.headers, ...headers },
       ...(body && { body }),
       signal: signal as never,
-      // Browsers' caches make ranges of one URL wait for each other, and have answered with truncated ones.
+      // Browser caches delay parallel ranges of one URL, and have returned truncated ranges.
       ...(browser && { cache: 'no-store' as const }),
     }
     let answer: HttpAnswer
@@ -241,7 +239,7 @@ export class HttpClient {
     watchdog.awaitAll('answerTimeout', (body?.length ?? 0) + copiedBytes)
     try {
       const response = this.#guarded ? this.#fetchGuarded(fetch, url, init, file) : fetch(url, init)
-      // A `fetch` that takes no notice of signals may answer all the same.
+      // A `fetch` that ignores signals may still answer.
       const late = (each: FetchResponse): void => void (signal.aborted && each.body?.cancel().catch(() => undefined))
       response.then(late, () => undefined)
       answer = new HttpAnswer(await raceAbort(response, signal), request, watchdog, signal)
@@ -252,7 +250,7 @@ export class HttpClient {
     } finally {
       watchdog.end()
     }
-    // How long a body takes to be sent tells nothing.
+    // The upload time of a body reveals nothing about the load of the server.
     if (!body && copiedBytes === 0) await this.#answered(answer.status, Date.now() - started)
     if (!TRANSIENT.includes(answer.status)) return answer
     answer.discard()
@@ -265,7 +263,7 @@ export class HttpClient {
 
 function failure(cause: unknown, file: string, when: string): HyperslabError {
   const reasons: string[] = []
-  // `fetch failed` alone helps nobody; what failed is its cause.
+  // The message `fetch failed` alone is useless; its cause has the reason.
   for (let error = cause; error instanceof Error; error = error.cause) if (error.message) reasons.push(error.message)
   return new HyperslabError('StoreError', `${when}: ${reasons.join(': ') || String(cause)}`, { file, cause })
 }

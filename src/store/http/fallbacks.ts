@@ -6,7 +6,7 @@ import type { HttpAnswer, HttpClient } from './client.ts'
 import { Absence, type RequestContext, statusError } from './context.ts'
 import { contentLength, contentRange, type Headers, headerInfo } from './headers.ts'
 
-/** Size and version by a request for the first byte, of servers that do not answer HEAD. */
+/** Requests size and version through the first byte, for servers that do not answer HEAD. */
 export async function statByByte(
   client: HttpClient,
   place: RequestContext,
@@ -30,7 +30,7 @@ export async function statByByte(
   return client.send(request, receive, signal)
 }
 
-/** The size of the object that a 416 tells: `bytes * /5`. */
+/** Parses the size of the object in a 416, as in `bytes * /5`. */
 function sizeOfUnsatisfied(headers: Headers): number | undefined {
   const [, total] = /^\s*bytes\s+\*\/(\d+)\s*$/i.exec(headers.get('content-range') ?? '') ?? []
   return total === undefined ? undefined : Number(total)

@@ -1,12 +1,12 @@
 import { HyperslabError } from '../../core/errors.ts'
 
-/** The part of a `Response` that is used; a platform's own fits, and so does one made by hand. */
+/** The used part of a `Response`, as any platform provides it. */
 export interface FetchResponse {
   readonly status: number
-  /** `opaqueredirect` for a redirect that a browser hides. */
+  /** `opaqueredirect` for a redirect that the browser hides. */
   readonly type?: string
   readonly headers: { get(name: string): string | null }
-  /** Left out by platforms that give bodies as a whole only. */
+  /** Absent on platforms that only return whole bodies. */
   readonly body?: ResponseBody | null
   arrayBuffer(): Promise<ArrayBuffer>
 }
@@ -21,26 +21,26 @@ export interface BodyReader {
   cancel(): Promise<void>
 }
 
-/** The options that are given to `fetch` with a URL. */
+/** Options passed to `fetch` with a URL. */
 export interface FetchInit {
   readonly method: string
   readonly headers: Record<string, string>
-  /** What is written; left out for reading. */
+  /** Bytes to write; absent for reads. */
   readonly body?: Uint8Array<ArrayBuffer>
   /**
-   * An `AbortSignal`. Typed so that it fits into any platform's `RequestInit`: the public types do without
-   * the DOM's.
+   * An `AbortSignal`. The type fits the `RequestInit` of any platform, because the public types do not depend
+   * on the DOM library.
    */
   readonly signal?: never
   readonly cache?: 'no-store'
-  /** Redirects are answers, and not followed. */
+  /** Set to return redirects as answers. */
   readonly redirect?: 'manual'
 }
 
-/** A platform's `fetch`, or one's own: for credentials that change, other transports, tests. */
+/** The platform's `fetch`, or a custom one for changing credentials, other transports or tests. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>
 
-// `declare` in a module names what the platform may have; `typeof` asks whether it does.
+// The declared globals exist on some platforms only, which `typeof` checks.
 declare const fetch: Fetch | undefined
 declare const navigator: { readonly userAgent?: string } | undefined
 declare const document: unknown
@@ -48,8 +48,8 @@ declare const WorkerGlobalScope: unknown
 declare const origin: string | undefined
 
 /**
- * The platform's `fetch`, looked up when it is called.
- * @throws UnsupportedError where there is none
+ * The platform's `fetch`, looked up at each call.
+ * @throws UnsupportedError if the platform has none
  */
 export const platformFetch: Fetch = async (url, init) => {
   if (typeof fetch === 'undefined') throw new HyperslabError('UnsupportedError', 'there is no fetch here; pass one as an option')
@@ -58,18 +58,23 @@ export const platformFetch: Fetch = async (url, init) => {
 
 const userAgent = (): string => (typeof navigator === 'undefined' ? undefined : navigator.userAgent) ?? ''
 
-/** workerd keeps no more than 6 connections open and lets further ones wait, for ever if need be. */
+/**
+ * Whether this is workerd, which opens at most 6 connections and lets further requests wait without limit.
+ */
 export const isWorkerd = (): boolean => userAgent() === 'Cloudflare-Workers'
 
-/** A page or a worker of one. Server runtimes have some of a worker's names too, but say who they are. */
+/**
+ * Whether this is a page or its worker. Server runtimes define some globals of a worker, too, but have their
+ * own user agent.
+ */
 export function isBrowser(): boolean {
   const named = typeof document !== 'undefined' || typeof WorkerGlobalScope !== 'undefined'
   return named && !/^(Cloudflare-Workers|Deno|Bun|Node)\b/.test(userAgent())
 }
 
 /**
- * True when a browser applies the rules of CORS to `url`: headers other than the simplest cost a preflight
- * request, which many servers refuse, and most headers of the answer are hidden.
+ * Whether a browser applies CORS to `url`. Then most request headers cost a preflight request, which many
+ * servers refuse, and most headers of the answer are hidden.
  */
 export function isCrossOrigin(url: string): boolean {
   return isBrowser() && (typeof origin === 'undefined' || new URL(url).origin !== origin)

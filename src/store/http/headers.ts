@@ -1,19 +1,19 @@
 import type { ObjectInfo } from '../store.ts'
 
-/** The headers of an answer. */
+/** Headers of an answer. */
 export interface Headers {
   get(name: string): string | null
 }
 
-/** `[start, end)` of an object of `total` bytes. */
+/** Range `[start, end)` of an object of `total` bytes. */
 export interface ContentRange {
   readonly start: number
   readonly end: number
-  /** Left out when the server does not know. */
+  /** Absent if the server does not know the size. */
   readonly total?: number
 }
 
-/** A `Content-Range` of an answer with a part; `undefined` for anything that does not say which. */
+/** Parses `Content-Range` of a partial answer; `undefined` if it names no range. */
 export function contentRange(headers: Headers): ContentRange | undefined {
   const [, first, last, total] = /^\s*bytes\s+(\d+)-(\d+)\/(\d+|\*)\s*$/i.exec(headers.get('content-range') ?? '') ?? []
   if (first === undefined || Number(last) < Number(first)) return undefined
@@ -21,13 +21,13 @@ export function contentRange(headers: Headers): ContentRange | undefined {
   return total === '*' ? range : { ...range, total: Number(total) }
 }
 
-/** How the body is compressed in transfer, `undefined` when it is not. */
+/** Returns the transfer compression of the body; `undefined` if it has none. */
 export function encodingOf(headers: Headers): string | undefined {
   const encoding = headers.get('content-encoding')?.trim()
   return encoding === undefined || encoding === '' || /^identity$/i.test(encoding) ? undefined : encoding
 }
 
-/** `Content-Length`, unless it counts compressed bytes. */
+/** Returns `Content-Length`, unless it counts compressed bytes. */
 export function contentLength(headers: Headers): number | undefined {
   const length = headers.get('content-length')?.trim() ?? ''
   return /^\d+$/.test(length) && encodingOf(headers) === undefined ? Number(length) : undefined
@@ -48,19 +48,19 @@ export function codeInHeaders(headers: Headers): string | undefined {
 const MODIFIED = 'modified:'
 const SIZE_ONLY = 'size-only:'
 
-/** Size and version of an object from the headers of any answer about it. */
+/** Returns size and version of an object from the headers of any answer about it. */
 export function headerInfo(headers: Headers, size: number): ObjectInfo {
   const modified = headers.get('last-modified')
   const etag = headers.get('etag') ?? (modified === null ? `${SIZE_ONLY}${size}` : `${MODIFIED}${size} ${modified}`)
   return { size, etag }
 }
 
-/** True for a version that a server can be asked for with `If-Match`: a weak one never matches. */
+/** Whether `If-Match` can name this version. A weak one never matches. */
 export const isStrong = (etag: string): boolean => /^"[^"]*"$/.test(etag)
 
 /**
- * True unless an answer is about another version than `etag` names. What an answer does not tell is not held
- * against it: servers leave `ETag` and `Last-Modified` out of some answers, and browsers hide them.
+ * Whether an answer may be about the version `etag`. Missing headers count as a match: servers omit `ETag`
+ * and `Last-Modified` from some answers, and browsers hide them.
  */
 export function isVersion(etag: string, headers: Headers, size: number | undefined): boolean {
   if (etag.startsWith(SIZE_ONLY)) return size === undefined || etag === `${SIZE_ONLY}${size}`
@@ -71,6 +71,6 @@ export function isVersion(etag: string, headers: Headers, size: number | undefin
   }
   const current = headers.get('etag')
   if (current === null) return /^(W\/)?"/.test(etag)
-  // Proxies make tags weak and strong again; the part between the quotes is the version.
+  // Proxies change tags between weak and strong; the quoted part is the version.
   return current.replace(/^W\//, '') === etag.replace(/^W\//, '')
 }

@@ -6,14 +6,14 @@ import type { RequestContext } from './context.ts'
 import { isCrossOrigin } from './fetch.ts'
 import { HttpReader } from './reader.ts'
 
-/** Options of `HttpStore`. */
+/** Options of {@link HttpStore}. */
 export interface HttpStoreOptions extends RequestOptions, HttpClientOptions {
-  /** Added to every URL: signatures, tokens. It is part of no key and of no error message. */
+  /** Query added to every URL, such as a signature or token. Neither keys nor error messages contain it. */
   readonly query?: string
   /**
-   * Statuses that mean "there is no such object"; 404 and 410 by default. Some servers, S3 without permission
-   * to list among them, answer 403; but taking 403 for missing also hides sidecars that are there and may not
-   * be read.
+   * Statuses treated as "not found". Default: 404 and 410. Some servers answer 403 for missing objects, such
+   * as S3 without permission to list. Treating 403 as missing also hides existing sidecars that may not be
+   * read.
    */
   readonly notFound?: readonly number[]
 }
@@ -24,11 +24,11 @@ const FORBIDDEN =
   'if the server says so of what does not exist, pass notFound: [403, 404, 410] to open, openDataset, openZarr or new HttpStore, or --not-found 403,404,410 to the command'
 
 /**
- * Objects behind `http:` and `https:` URLs, read only. Keys are absolute URLs.
+ * Read-only store of objects behind `http:` and `https:` URLs. Keys are absolute URLs.
  *
- * The version of an object is its `ETag`; without one, size and `Last-Modified` (replacing it by as many
- * bytes within the same second goes unnoticed); without either, `size-only:` and the size, and then only a
- * change of size is noticed.
+ * The version of an object is its `ETag`. Without one, size and `Last-Modified` name it, so an equally long
+ * replacement within the same second stays unnoticed. Without either, the version is `size-only:` with the
+ * size, and only a change of size is noticed.
  * @example
  * const store = new HttpStore({ headers: { authorization: 'Bearer 1234' } })
  * await using file = await open({ store, path: 'https://data.example.org/climate.af' })
@@ -40,7 +40,7 @@ export class HttpStore extends HttpReader {
   readonly #query: string
   readonly #missing: readonly number[]
 
-  /** @throws InvalidArgumentError for limits that would let nothing through */
+  /** @throws InvalidArgumentError for limits that would block all requests */
   constructor(options: HttpStoreOptions = {}) {
     checkOptions('HttpStore', options, CHECKS)
     super(options)
@@ -52,7 +52,7 @@ export class HttpStore extends HttpReader {
     return key.replace(/[?#].*$/s, '')
   }
 
-  /** @throws InvalidArgumentError when `key` is not a URL that can be fetched */
+  /** @throws InvalidArgumentError if `key` is not a URL that can be fetched */
   protected override place(key: string): RequestContext {
     const file = this.describe(key)
     const url = parse(key)

@@ -10,7 +10,7 @@ import { isStrong } from './headers.ts'
 import type { Sign } from './redirects.ts'
 import type { Pages, WholeReads } from './whole.ts'
 
-/** What a server turned out not to do. */
+/** Features that a server turned out to lack. */
 interface Quirks extends Pages {
   noHead?: true
   noSuffix?: true
@@ -39,8 +39,8 @@ function orAbsent<T extends object>(found: T | Absence, { onUnproved }: ReadOpti
 }
 
 /**
- * Reading over HTTP, whatever keys look like. The version of an object is what `infoOf` makes of the headers
- * of an answer.
+ * Base of stores that read over HTTP, for any kind of key. The headers of an answer name the version of an
+ * object, through `headerInfo`.
  */
 export abstract class HttpReader implements Store {
   protected readonly client: HttpClient
@@ -49,7 +49,7 @@ export abstract class HttpReader implements Store {
   /** Counter that makes keys of requests that no other caller may share. */
   #fresh = 0
 
-  /** @throws InvalidArgumentError for limits that would let nothing through */
+  /** @throws InvalidArgumentError for limits that would block all requests */
   constructor(options: RequestOptions & HttpClientOptions, sign?: Sign) {
     const requester = new RangeRequester(options)
     this.requester = requester
@@ -82,7 +82,7 @@ export abstract class HttpReader implements Store {
     const { ifMatch, signal, fresh = false } = options
     const requests = this.requester.count(ranges)
     if (requests === 0) return (await import('../empty-ranges.ts')).emptyRanges(this, key, ranges, options)
-    // Answers to several requests must be of one version.
+    // All requests must read the same version.
     if (requests > 1 && ifMatch === undefined)
       return readVersion(this, key, options, ({ etag }) => this.getRanges(key, ranges, { ...options, ifMatch: etag }))
     const place = this.place(key)
@@ -97,8 +97,7 @@ export abstract class HttpReader implements Store {
       if (error instanceof Absence) return orAbsent<never>(error, options)
       if (error !== HTML) throw error
     }
-    // Requested outside of the limit on concurrent requests, because otherwise this request would wait for
-    // itself.
+    // Request it outside of the limit on concurrent requests, where it would wait for itself.
     if (await this.#isPage(place, signal)) return this.#missingByPage(place, options)
     try {
       return await read(true)
@@ -109,8 +108,8 @@ export abstract class HttpReader implements Store {
   }
 
   /**
-   * One request where the server answers ranges that count from the end, two where it does not or a browser
-   * would ask before.
+   * Takes one request if the server answers ranges that count from the end. Takes two if it does not, or if a
+   * browser would send a preflight request.
    */
   async getTail(key: string, length: number, options: ReadOptions = {}): Promise<Tail | undefined> {
     const { signal } = options
@@ -159,7 +158,10 @@ export abstract class HttpReader implements Store {
     return { client: this.client, requester: this.requester, pages: this.#quirksOf(place) }
   }
 
-  /** Waits for no limit: also called by requests that are under way, which would wait for themselves. */
+  /**
+   * Requests size and version outside of the limit on concurrent requests. Running requests also call it, and
+   * would wait for themselves.
+   */
   async #stat(place: RequestContext, signal: Signal | undefined, seen?: Seen): Promise<ObjectInfo | Absence> {
     const quirks = this.#quirksOf(place)
     if (!quirks.noHead) {
@@ -173,7 +175,7 @@ export abstract class HttpReader implements Store {
     return found
   }
 
-  /** @throws Absence when there is no object; HTML for a part of a page, unless pages are accepted */
+  /** @throws Absence for a missing object; HTML for a part of a page, unless pages are accepted */
   async #range(
     place: RequestContext,
     range: HttpRange & { readonly fresh: boolean; readonly takesHtml: boolean },

@@ -1,16 +1,16 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { type Fetch, type FetchInit, type FetchResponse, platformFetch } from './fetch.ts'
 
-/** The headers of a request to a URL, signed for it. */
+/** Returns the headers of a request to a URL, signed for this URL. */
 export type Sign = (url: string, init: FetchInit) => Promise<Record<string, string>>
 
 const REDIRECTS = [301, 302, 303, 307, 308]
-/** Of these a write is sent again as it was; after the others it would become a GET. */
+/** Redirects after which a write is repeated unchanged; after the others it would become a GET. */
 const KEEPING_METHOD = [307, 308]
-/** As many as platforms follow. */
+/** Most redirects followed, as on platforms. */
 const MAX_REDIRECTS = 20
 
-/** Say nothing of who asks, and have to go along. */
+/** Headers that a read needs and that do not identify the client. */
 const HARMLESS = ['accept-encoding', 'range', 'if-match']
 
 /**

@@ -2,26 +2,25 @@ import { HyperslabError } from '../../core/errors.ts'
 import type { Checks } from '../../core/options.ts'
 import { MAX_TIMER_MS, Transient } from '../retry.ts'
 
-/** How long a server may take. Infinity is no limit. */
+/** Time limits for answers of a server. Infinity disables a limit. */
 export interface TimeLimits {
   /**
-   * Longest wait for the head of an answer, in ms; 30 000 by default. Bytes that are sent, or that the server
-   * has to copy before it answers, get the time that `minBytesPerSecond` gives them on top. In browsers,
-   * where requests wait for connections, it does not pass while answers to others come.
+   * Longest wait for the head of an answer, in ms. Default: 30 000. Sent bytes, and bytes that the server
+   * must copy before it answers, extend the limit at the rate `minBytesPerSecond`. In browsers, where
+   * requests wait for connections, the clock stops while other answers arrive.
    */
   readonly answerTimeout?: number
-  /** Longest wait for further bytes of an answer, in ms; 30 000 by default. */
+  /** Longest wait for further bytes of an answer, in ms. Default: 30 000. */
   readonly silenceTimeout?: number
   /**
-   * The slowest answer: so many bytes per second on average, after the first 30 s (or `silenceTimeout`, if
-   * that is less); 1024 by default, 0 for any.
+   * Slowest average rate of an answer, in bytes per second, measured after the first 30 s (or
+   * `silenceTimeout`, if shorter). Default: 1024; 0 allows any rate.
    */
   readonly minBytesPerSecond?: number
   /**
-   * How long a request may be at a standstill in all its attempts together, in ms; 60 000 by default. What
-   * counts are waits before repetitions, those that the server asks for with `Retry-After` included, and
-   * attempts that ran into one of the limits above. A request is not repeated after a wait that would go
-   * beyond.
+   * Longest standstill of a request over all its attempts, in ms. Default: 60 000. It counts waits before
+   * retries, including those that the server requests by `Retry-After`, and attempts that exceeded one of the
+   * limits above. A request is not retried if the wait would exceed it.
    */
   readonly patience?: number
 }
@@ -38,28 +37,27 @@ export function timeLimits(options: TimeLimits): Required<TimeLimits> {
   return { answerTimeout, silenceTimeout, minBytesPerSecond, patience }
 }
 
-/** Until the rate counts, in ms. */
+/** Time before the rate is checked, in ms. */
 const SETTLING_MS = 30_000
 
 /**
- * A limit has passed when this many of its parts have passed one after the other. However long a program is
- * busy with something else, only one of them passes meanwhile, and bytes that have arrived are seen before
- * the next.
+ * Number of parts of a limit. The limit has passed after this many consecutive parts. While other work blocks
+ * the thread only one part passes, and arrived bytes are seen before the next.
  */
 const TICKS = 8
 
-/** Watches one attempt of a request. */
+/** Enforces the time limits of one attempt. */
 export class Watchdog {
-  /** Which limit has passed. */
+  /** Error of the limit that has passed. */
   passed: Transient | undefined
   readonly #limits: Required<TimeLimits>
   readonly #file: string
   readonly #giveUp: (reason: HyperslabError) => void
-  /** What all requests of a client have received, where they wait for each other. */
+  /** Bytes received by all requests of the client, if requests wait for each other. */
   readonly traffic: { bytes: number }
   #timer: ReturnType<typeof setInterval> | undefined
 
-  /** @param giveUp ends the request on the wire */
+  /** @param giveUp ends the request */
   constructor(
     limits: Required<TimeLimits>,
     file: string,
@@ -73,8 +71,8 @@ export class Watchdog {
   }
 
   /**
-   * From here on the head of the answer must come, or a body of which nothing is seen before its end.
-   * @param bytes that are transferred, or copied by the server, until then
+   * Starts the clock for the head of the answer, or for a body that arrives as a whole.
+   * @param bytes number of bytes transferred, or copied by the server, until then
    */
   awaitAll(limit: 'answerTimeout' | 'silenceTimeout', bytes: number): void {
     const { [limit]: base, minBytesPerSecond } = this.#limits
@@ -88,7 +86,7 @@ export class Watchdog {
     })
   }
 
-  /** From here on the body must come. @param received how much of it is there */
+  /** Starts the clock for the body. @param received returns the number of received bytes */
   awaitBody(received: () => number): void {
     const { silenceTimeout, minBytesPerSecond } = this.#limits
     const settling = Math.min(silenceTimeout, SETTLING_MS)
@@ -113,7 +111,7 @@ export class Watchdog {
   #every(ms: number, work: (elapsed: number) => void): void {
     this.end()
     let elapsed = 0
-    // Timers that should wait longer do not wait at all.
+    // A timer with a longer delay would fire at once.
     if (ms > MAX_TIMER_MS) return
     this.#timer = setInterval(() => {
       elapsed += ms

@@ -8,31 +8,31 @@ import type { HttpAnswer, HttpClient } from './client.ts'
 import { Absence, type RequestContext } from './context.ts'
 import { contentLength, headerInfo } from './headers.ts'
 
-/** What a server answers to every name is no larger. */
+/** Largest size of a page that a server sends for every name. */
 const MAX_PAGE_BYTES = 2 ** 20
 
-/** What the first object whose size is not known is taken to have, in bytes. */
+/** Assumed size of the first object of unknown size, in bytes. */
 const FIRST_BYTES = 2 ** 20
 
-/** What whole objects are read with. */
+/** Resources for reading whole objects. */
 export interface WholeReads {
   readonly client: HttpClient
   readonly requester: RangeRequester
-  /** What the server turned out to do. */
+  /** Pages that the server is known to send. */
   readonly pages: Pages
 }
 
-/** What a server answers to names that nothing has. */
+/** Knowledge about the pages that a server sends for missing objects. */
 export interface Pages {
-  /** The page that was met last. */
+  /** The latest such page. */
   page?: Uint8Array
-  /** What an object whose size is not known is taken to have: as many bytes as the last one. */
+  /** Assumed size of an object of unknown size: that of the previous object. */
   wholeBytes?: number
-  /** Folders in which what nothing has is not answered with a page. */
+  /** Folders in which the server does not send pages for missing objects. */
   without?: Set<string>
 }
 
-/** A whole object, unless it is the page that the server has for every name. */
+/** Reads a whole object, unless the answer is the page that the server sends for every name. */
 export async function readWholeObject(
   reads: WholeReads,
   place: RequestContext,
@@ -62,7 +62,7 @@ function startsAsPage(bytes: Uint8Array): boolean {
   return /^<(!doctype\s+html|html)[\s>]/i.test(String.fromCharCode(...bytes.subarray(0, 32)))
 }
 
-/** Whether two places get the very same answer, of a size that such pages have. */
+/** Whether two places get equal answers, of a size that such pages have. */
 export async function areAnsweredAlike(
   reads: WholeReads,
   key: RequestContext,
@@ -79,7 +79,7 @@ interface Found {
   readonly html: boolean
 }
 
-/** @param statuses that count; with any other there is no object */
+/** @param statuses statuses that count as an object; any other status means there is none */
 function request(
   { client, requester, pages }: WholeReads,
   place: RequestContext,
@@ -102,9 +102,10 @@ function request(
 }
 
 /**
- * The object from the answer to a request without a range.
- * @throws TooLargeError; StoreError for a status that is neither 200 nor one for what is missing; Transient
- *   when the transfer was cut short
+ * Reads the object from the answer to a request without a range.
+ * @throws TooLargeError; StoreError for a status other than 200 and those of missing objects; Transient if
+ * the
+ * transfer was cut short
  */
 async function receiveWhole(
   answer: HttpAnswer,
@@ -115,7 +116,7 @@ async function receiveWhole(
   const { status, headers } = answer
   const { file, crossOrigin } = place
   if (status !== 200) return readRefusal(answer, place)
-  // Browsers hide from other origins that a body was compressed, of which this would be the length.
+  // Browsers hide `Content-Encoding` of other origins, so this may be the compressed length.
   const told = crossOrigin ? undefined : contentLength(headers)
   try {
     checkWhole(file, told ?? 0, maxBytes)
@@ -181,7 +182,7 @@ export async function isPage(
   return isOwn
 }
 
-/** What is there, if it is answered with 200 and not large. */
+/** Returns the answer for a place, if its status is 200 and it is small. */
 async function pageAt(reads: WholeReads, place: RequestContext, signal: Signal | undefined): Promise<Uint8Array | undefined> {
   try {
     const found = await request(reads, place, MAX_PAGE_BYTES, signal, [200])

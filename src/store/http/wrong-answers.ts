@@ -1,7 +1,10 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { endsBefore } from '../store.ts'
 
-/** What is wrong with bytes `[start, end)` of an object of `total` bytes, where others were asked for. */
+/**
+ * Returns the error for an answer with bytes `[start, end)` of an object of `total` bytes, instead of the
+ * requested ones.
+ */
 export function misfit(
   { start, end, total }: { readonly start: number; readonly end: number | undefined; readonly total: number | undefined },
   offset: number,
@@ -23,7 +26,7 @@ export function encoded(file: string, encoding: string): HyperslabError {
   return new HyperslabError('UnsupportedError', text, { file, actual: encoding, expected: 'identity' })
 }
 
-/** Of a part that is not said to be of any place. */
+/** Returns the error for a part without a position. */
 export function unplaced(file: string, header: string | null): HyperslabError {
   const text = `the server answered with a part, but ${header === null ? 'without a Content-Range' : `with Content-Range: ${header}`}`
   return new HyperslabError('StoreError', text, { file, actual: header })

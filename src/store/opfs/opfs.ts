@@ -10,18 +10,18 @@ declare const navigator: { readonly storage?: { getDirectory?(): Promise<Directo
 declare function setTimeout(callback: () => void, ms: number): unknown
 
 /**
- * Dates of files are in ms, and what the clock gives them may lag behind by as much as a tick of the system.
- * Whoever waits this long before replacing a file gives it another date.
+ * Wait before a file is replaced, in ms, so that it gets another date. Dates have whole ms, and the clock
+ * behind them may lag by a tick.
  */
 const TICK_MS = 20
 
 /**
- * Files in the origin private file system, or in any folder that a `FileSystemDirectoryHandle` stands for; in
- * pages and in workers. Keys are paths with `/`; folders come into being with the first file in them.
+ * Store of files in the origin private file system, or in any folder of a `FileSystemDirectoryHandle`. Works
+ * in pages and workers. Keys are paths with `/`; the first file in a folder creates it.
  *
- * A version is told by size and date. All stores of an origin, in whatever tab or worker, take turns (Web
- * Locks) in changing a file, and see to it that its date changes, too. Code that writes the same files
- * without this store is not held up by that.
+ * Size and date name a version. All stores of an origin, in any tab or worker, serialize changes of a file
+ * through Web Locks, and ensure that its date changes. Code that writes the same files without this store is
+ * not blocked.
  * @example
  * // In a page or a worker of one.
  * const file = await open({ store: new OpfsStore(), path: 'climate.af' })
@@ -33,10 +33,7 @@ export class OpfsStore implements Store {
   #root: Promise<DirectoryHandleLike> | undefined
   #swept: Promise<void> | undefined
 
-  /**
-   * @param directory by default the root of the origin private file system, which is asked for when it is
-   *   first needed
-   */
+  /** @param directory by default the root of the origin private file system, which is opened on first use */
   constructor(directory?: DirectoryHandleLike) {
     this.#given = directory
     this.#snapshots = new Snapshots(
@@ -79,11 +76,11 @@ export class OpfsStore implements Store {
 
   delete(key: string, { ifMatch }: DeleteOptions = {}): Promise<void> {
     return this.#changing(key, { create: false }, async (directory, name) => {
-      // Not at once `removeEntry`, which would take a folder as well.
+      // `removeEntry` alone would also remove a folder.
       const old = await this.#snapshots.take(key)
       if (old === undefined) return
       checkMatch(this.describe(key), ifMatch, snapshotInfo(old))
-      // Whoever creates it anew must give it another date.
+      // A new file of this name must get another date.
       await outlast(old)
       await handleOrMissing(directory.removeEntry(name))
     })
@@ -110,10 +107,10 @@ export class OpfsStore implements Store {
     return { replace: true, remove: true }
   }
 
-  /** @param complete makes the file that is to be published */
+  /** @param complete creates the file to publish */
   async #publish(key: string, condition: PublishCondition, complete: () => Promise<FileHandleLike>): Promise<ObjectInfo> {
     const info = await this.#changing(key, { create: true }, async (directory, name) => {
-      // Fails for a folder, which a file might else replace with all that is in it.
+      // This fails for a folder, which a file might otherwise replace with all its content.
       const old = await handleOrMissing(fileIn(directory, name))
       checkCondition(this.describe(key), condition, old && snapshotInfo(old))
       if (old !== undefined) await outlast(old)
@@ -125,7 +122,7 @@ export class OpfsStore implements Store {
     return info!
   }
 
-  /** Runs `work` on the folder and name of a key while no other store in this origin changes that file. */
+  /** Runs `work` on the folder and name of a key, while no other store of this origin changes the file. */
   async #changing<T>(
     key: string,
     options: { create: boolean },
@@ -135,7 +132,7 @@ export class OpfsStore implements Store {
     const name = segments.pop()!
     try {
       const directory = await this.#folder(segments, options)
-      // Not the whole key: other stores may look at the same file from other folders.
+      // The lock does not contain the whole key, because other stores may reach the file from other folders.
       return directory && (await withLock(`${directory.name}/${name}`, () => work(directory, name)))
     } catch (cause) {
       throw failed(this.describe(key), 'written', cause)
@@ -164,7 +161,7 @@ export class OpfsStore implements Store {
     return this.#root
   }
 
-  /** @throws InvalidArgumentError for what is no path to a file */
+  /** @throws InvalidArgumentError for a key that is no path of a file */
   #segments(key: string): string[] {
     const segments = key.split('/')
     if (!segments.some((segment) => ['', '.', '..'].includes(segment) || segment.startsWith(STAGE_PREFIX))) return segments
@@ -183,7 +180,7 @@ async function originPrivate(): Promise<DirectoryHandleLike> {
   throw new HyperslabError('UnsupportedError', text)
 }
 
-/** @param prefix what keys must start with, itself starting with `folder`, which ends in `/` or is empty */
+/** @param prefix prefix of the keys; starts with `folder`, which is empty or ends with `/` */
 async function keysIn(directory: DirectoryHandleLike, folder: string, prefix: string): Promise<string[]> {
   const keys: string[] = []
   for await (const { kind, name } of directory.values()) {
@@ -198,7 +195,7 @@ async function keysIn(directory: DirectoryHandleLike, folder: string, prefix: st
   return keys
 }
 
-/** Where files cannot be moved. The new file is there empty for a moment. */
+/** Replaces a file on platforms that cannot move files. A new file is empty for a moment. */
 async function copy(
   from: FileHandleLike,
   directory: DirectoryHandleLike,
@@ -215,7 +212,7 @@ async function copy(
   }
 }
 
-/** Waits until what is written has another date. */
+/** Waits until a new write gets another date. */
 async function outlast({ lastModified }: { readonly lastModified: number }): Promise<void> {
   if (Date.now() - lastModified < TICK_MS) await new Promise<void>((resolve) => setTimeout(resolve, TICK_MS))
 }

@@ -5,10 +5,10 @@ import type { ObjectInfo, PublishCondition, Stage } from '../store.ts'
 import { endsBefore } from '../store.ts'
 import { hold, ifUnlocked } from './web-locks.ts'
 
-/** Names of temporary files start with it: those of keys do not, and no listing shows them. */
+/** Prefix of temporary file names. Keys cannot start with it, and listings omit these files. */
 export const STAGE_PREFIX = '.hyperslab-stage-'
 
-/** What the name of the file that will be published ends in; those of pieces are numbers. */
+/** Suffix of the file to be published. Suffixes of pieces are numbers. */
 const WHOLE = 'whole'
 
 interface Part {
@@ -17,16 +17,14 @@ interface Part {
   readonly file: FileHandleLike
 }
 
-/** Puts the file that `complete` makes in the place of `key`. */
+/** Publishes the file that `complete` creates as `key`. */
 type Publish = (key: string, condition: PublishCondition, complete: () => Promise<FileHandleLike>) => Promise<ObjectInfo>
 
 /**
- * An unpublished object: a file for each piece, as what is written to a file can only be read once its stream
- * is closed, and appending to a closed one copies it. To publish, the pieces are copied into one file, and
- * that is moved.
+ * Stage with a file for each piece. A file can only be read after its stream is closed, and appending to a
+ * closed file copies it. Publishing copies the pieces into one file and moves it.
  *
- * A lock tells others that the files are in use. It goes away with its tab or worker, so nothing is left for
- * good after a crash.
+ * A lock marks the files as used. It ends with its tab or worker, so the leftovers of a crash can be removed.
  */
 export class OpfsStage implements Stage {
   readonly #folder: DirectoryHandleLike
@@ -34,7 +32,7 @@ export class OpfsStage implements Stage {
   readonly #publish: Publish
   readonly #name: string
   readonly #parts: Part[] = []
-  /** Names of the files there are. */
+  /** Names of the existing files. */
   readonly #files = new Set<string>()
   #release: (() => void) | undefined
   size = 0
@@ -48,12 +46,12 @@ export class OpfsStage implements Stage {
   }
 
   /**
-   * @param folder where temporary files go
-   * @param label how error messages name it
+   * @param folder folder of the temporary files
+   * @param label name of the stage in errors
    */
   static async open(folder: DirectoryHandleLike, label: string, publish: Publish): Promise<OpfsStage> {
     const name = STAGE_PREFIX + Math.random().toString(36).slice(2)
-    // Before there is a file, so that none is ever taken for an abandoned one.
+    // The lock precedes the files, so that no other stage takes them for abandoned.
     return new OpfsStage(folder, label, publish, name, await hold(name))
   }
 
@@ -128,7 +126,7 @@ export class OpfsStage implements Stage {
   }
 }
 
-/** Removes files of stages whose tab or worker is gone. */
+/** Removes files of stages whose tab or worker has ended. */
 export async function removeAbandoned(folder: DirectoryHandleLike): Promise<void> {
   const names: string[] = []
   for await (const { name } of folder.values()) if (name.startsWith(STAGE_PREFIX)) names.push(name)
@@ -139,7 +137,7 @@ async function remove(folder: DirectoryHandleLike, name: string): Promise<void> 
   try {
     await handleOrMissing(folder.removeEntry(name))
   } catch (error) {
-    // The browser has not let go of it yet; whoever comes next will remove it.
+    // The browser has not released the file yet; a later stage removes it.
     if (nameOf(error) !== 'NoModificationAllowedError') throw error
   }
 }

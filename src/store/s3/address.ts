@@ -4,13 +4,14 @@ import { encodeNames } from '../../core/url-names.ts'
 
 export interface S3AddressOptions {
   readonly bucket: string
-  /** `us-east-1` by default; signatures name it. */
+  /** Region, as named in signatures. Default: `us-east-1`. */
   readonly region?: string
-  /** URL of a server other than Amazon's: `https://s3.example.org:9000`. */
+  /** URL of a server other than Amazon's, such as `https://s3.example.org:9000`. */
   readonly endpoint?: string
   /**
-   * Where the bucket's name goes: into the path, or in front of the host. In front of Amazon's by default,
-   * where certificates cover that (names with a dot they do not); into the path of all others.
+   * Position of the bucket name in URLs: in the path, or in front of the host. Amazon's default is the host,
+   * except for names with a dot, which its certificates do not cover. The default for other servers is the
+   * path.
    */
   readonly addressing?: 'path' | 'virtual'
 }
@@ -22,16 +23,15 @@ export const ADDRESS_CHECKS: Checks<S3AddressOptions> = {
   addressing: ['path', 'virtual'],
 }
 
-/** An object by its location, as `s3://` URLs name it: `bucket` and `key`. */
+/** Location of an object, as in `s3://` URLs. */
 export interface S3Location {
   readonly bucket: string
   readonly key: string
 }
 
 /**
- * The parts of `s3://bucket/key`. The key is taken as it stands, as by other S3 tools: nothing in it is
- * percent-decoded.
- * @throws InvalidArgumentError for anything else
+ * Parses `s3://bucket/key`. As in other S3 tools, the key is not percent-decoded.
+ * @throws InvalidArgumentError for any other text
  */
 export function parseS3Url(url: string): S3Location {
   checkValue('parseS3Url', 'url', url, 'string')
@@ -40,16 +40,16 @@ export function parseS3Url(url: string): S3Location {
   throw new HyperslabError('InvalidArgumentError', 'not of the form s3://bucket/key', { file: url, actual: url })
 }
 
-/** The URLs of a bucket and of what is in it. */
+/** Builds the URLs of a bucket and its objects. */
 export class S3Address {
   readonly bucket: string
   readonly region: string
-  /** The server is Amazon's own. */
+  /** Whether the server is Amazon's. */
   readonly amazon: boolean
-  /** Of the bucket, with a slash at the end. */
+  /** URL of the bucket, with a slash at the end. */
   readonly #url: string
 
-  /** @throws InvalidArgumentError for a bucket or an endpoint that cannot be */
+  /** @throws InvalidArgumentError for an invalid bucket or endpoint */
   constructor({ bucket, region = 'us-east-1', endpoint, addressing }: S3AddressOptions) {
     if (!/^[a-z0-9][\w.:-]*$/i.test(bucket))
       throw new HyperslabError('InvalidArgumentError', `not the name of a bucket: '${bucket}'`, { actual: bucket })
@@ -62,14 +62,15 @@ export class S3Address {
     this.#url = inHost ? `${url.protocol}//${bucket}.${url.host}${path}/` : `${url.origin}${path}/${encode(bucket)}/`
   }
 
-  /** How messages name an object. */
+  /** Returns the name of an object in messages. */
   describe(key: string): string {
     return `s3://${this.bucket}/${key}`
   }
 
   /**
-   * @param query parameters; without a key, of the bucket
-   * @throws InvalidArgumentError for a key that no URL can name
+   * Returns the URL of an object, or of the bucket for an empty key.
+   * @param query parameters
+   * @throws InvalidArgumentError for a key that has no URL
    */
   url(key: string, query: Readonly<Record<string, string>> = {}): string {
     const segments = key.split('/')
@@ -85,15 +86,15 @@ export class S3Address {
     return this.#url + segments.map(encode).join('/') + (search.length > 0 ? `?${search.join('&')}` : '')
   }
 
-  /** The header that names an object to copy. */
+  /** Returns the header that names an object to copy. */
   copySource(key: string): string {
     return `/${[this.bucket, ...key.split('/')].map(encode).join('/')}`
   }
 }
 
 /**
- * Everything but what RFC 3986 leaves alone, as signatures want it: a `+` that is not encoded is a space to
- * some.
+ * Percent-encodes all characters except the unreserved ones of RFC 3986, as signatures require. Some servers
+ * read a bare `+` as a space.
  */
 const encode = (text: string): string => encodeNames(text).replaceAll('/', '%2F')
 

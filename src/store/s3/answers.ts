@@ -6,15 +6,12 @@ import type { HttpAnswer } from '../http/client.ts'
 import type { ListPage } from '../listing.ts'
 import { Transient } from '../retry.ts'
 
-/**
- * A text that a server sends in answer to one request is no longer; listings of 1000 keys of 1 KiB are a
- * fifth of it.
- */
+/** Largest text of an answer, in bytes. A listing of 1000 keys of 1 KiB needs a fifth of it. */
 const MAX_TEXT_BYTES = 16 * 2 ** 20
 
 /**
- * The whole body of an answer, as text.
- * @throws Transient when the connection breaks, or a limit of time passes; StoreError for more than 16 MiB
+ * Reads the whole body of an answer as text.
+ * @throws Transient if the connection breaks, or a time limit passes; StoreError for more than 16 MiB
  */
 export async function bodyOf(answer: HttpAnswer): Promise<string> {
   const parts: Uint8Array[] = []
@@ -26,14 +23,14 @@ export async function bodyOf(answer: HttpAnswer): Promise<string> {
 }
 
 /**
- * The texts of all elements of a name, in order. What S3 answers has no attributes, comments or CDATA that
- * would matter.
+ * Returns the texts of all elements of a name, in order. Answers of S3 have no relevant attributes, comments
+ * or CDATA.
  */
 function textsOf(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}(?:\\s[^<>]*)?>([^<]*)</${name}>`, 'g'))].map(([, text]) => unescaped(text!))
 }
 
-/** The text of the first element of a name. */
+/** Returns the text of the first element of a name. */
 export const textOf = (xml: string, name: string): string | undefined => textsOf(xml, name)[0]
 
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
@@ -42,13 +39,16 @@ const unescaped = (text: string): string =>
   text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (entity, hex, decimal, name) => {
     if (name !== undefined) return member(ENTITIES, name) ?? entity
     const point = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
-    // Numbers beyond Unicode are not characters.
+    // Numbers beyond Unicode stay as they are.
     return point <= 0x10ffff ? String.fromCodePoint(point) : entity
   })
 
 export const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)
 
-/** @throws Transient when the answer is not complete */
+/**
+ * Parses one page of a listing.
+ * @throws Transient if the answer is incomplete
+ */
 export function pageOf(xml: string, file: string): ListPage {
   checkComplete(xml, 'ListBucketResult', file)
   const encoded = textOf(xml, 'EncodingType') === 'url'
@@ -64,17 +64,20 @@ export function pageOf(xml: string, file: string): ListPage {
   return { keys, truncated: textOf(xml, 'IsTruncated') === 'true', next: textOf(xml, 'NextContinuationToken') }
 }
 
-/** @throws Transient when the answer ends before its last tag, or is an error although its status is 200 */
+/**
+ * Checks that an answer is complete.
+ * @throws Transient if it ends before its last tag, or is an error although its status is 200
+ */
 export function checkComplete(xml: string, root: string, file: string): void {
   if (new RegExp(`</${root}>\\s*$`).test(xml)) return
   const problem = textOf(xml, 'Code') ?? 'with something else, or half of it'
   throw new Transient(new HyperslabError('StoreError', `the server answered 200, but ${problem}`, { file, actual: problem }))
 }
 
-/** Codes of answers with statuses below 500 that say: try again. */
+/** Error codes with statuses below 500 after which a request is retried. */
 const TRANSIENT = ['RequestTimeout', 'SlowDown', 'InternalError', 'Throttling']
 
-/** What an answer means that is not the one hoped for; reads it. */
+/** Reads an unexpected answer and returns its error. */
 export async function refusal(answer: HttpAnswer, file: string): Promise<HyperslabError | Transient> {
   const { status, method } = answer
   const xml = method === 'HEAD' ? '' : await bodyOf(answer)

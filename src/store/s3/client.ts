@@ -6,9 +6,9 @@ import { refusal } from './answers.ts'
 
 export interface S3Request {
   readonly method: HttpRequest['method']
-  /** Empty for the bucket. */
+  /** Key of the object; empty for the bucket. */
   readonly key: string
-  /** Names the request in messages where that is not its key. */
+  /** Name of the request in messages, if it is not the key. */
   readonly about?: string
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Record<string, string>
@@ -17,7 +17,7 @@ export interface S3Request {
   readonly copiedBytes?: number
 }
 
-/** Requests other than for ranges: to buckets, and those that write. */
+/** Sends requests other than range reads: to buckets, and writes. */
 export class S3Client {
   readonly address: S3Address
   readonly #client: HttpClient
@@ -30,8 +30,9 @@ export class S3Client {
   }
 
   /**
-   * @param receive takes answers of status 200 and those of `statuses`
-   * @throws StoreError, ReadOnlyError for all others
+   * Sends a request under the shared limits.
+   * @param receive reads answers of status 200 and of `statuses`
+   * @throws StoreError, ReadOnlyError for all other answers
    */
   send<T>(
     { key, about = key, query, body, ...request }: S3Request,
@@ -41,7 +42,7 @@ export class S3Client {
   ): Promise<T> {
     const url = this.address.url(key, query)
     const file = this.address.describe(about)
-    // Never shared memory here: what is written was copied or made by this package or came as plain bytes.
+    // The body never is shared memory: it was copied or created by this package, or came as plain bytes.
     const sent = { ...request, url, file, ...(body && { body: body as Uint8Array<ArrayBuffer> }) }
     const checked = async (answer: HttpAnswer, attempts: number): Promise<T> => {
       if (answer.status === 200 || statuses.includes(answer.status)) return receive(answer, attempts)

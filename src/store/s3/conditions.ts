@@ -4,16 +4,16 @@ import type { ConditionalWrites } from '../store.ts'
 import type { S3Address } from './address.ts'
 import type { CopiedPart, S3Writer, WriteOptions } from './writer.ts'
 
-/** A tag as a server wants it in `If-Match`. */
+/** Form of a tag that a server accepts in `If-Match`. */
 type Spelling = (etag: string) => string
 
 /**
- * As the standard has it, and without quotes: Ceph 16 compares them with the tag when it stores objects, so
- * that none ever matched.
+ * Forms to try: the standard one, and one without quotes. Ceph 16 compares the quotes, too, when it stores
+ * objects, so the standard form never matches there.
  */
 const SPELLINGS: readonly Spelling[] = [(etag) => etag, (etag) => etag.replace(/^"|"$/g, '')]
 
-/** How a server wants tags, `undefined` where it takes no notice of them or refuses them all. */
+/** Accepted form of each condition; `undefined` if the server ignores the condition or always refuses it. */
 interface Honoured {
   readonly put: Spelling | undefined
   readonly remove: Spelling | undefined
@@ -23,10 +23,10 @@ const NO_REPLACING = 'the server does not honour If-Match when it stores objects
 const NO_REMOVING = 'the server does not honour If-Match when it deletes objects'
 
 /**
- * What a server does on condition. Some take no notice of it, and then of two writers one would lose what it
- * wrote, so servers are asked once, with temporary objects: whether they create objects only where there are
- * none (`If-None-Match: *`; Amazon's is known to), and whether they replace and delete only the version that
- * `If-Match` names.
+ * Tests which conditions a server honours. A server that ignores a condition lets one writer overwrite the
+ * object of another. So each server is tested once, with temporary objects. One test is whether it creates
+ * objects only if they do not exist (`If-None-Match: *`), which Amazon is known to do. The other is whether
+ * it replaces and deletes only the version in `If-Match`.
  */
 export class S3Conditions {
   readonly #writer: S3Writer
@@ -38,7 +38,7 @@ export class S3Conditions {
     this.#address = address
   }
 
-  /** @throws UnsupportedError when whole objects are overwritten regardless */
+  /** @throws UnsupportedError if the server overwrites whole objects regardless of the condition */
   async checkPut(near: string): Promise<void> {
     if (this.#address.amazon) return
     if (await this.#once('absent', () => this.#tryAbsent(near))) return
@@ -46,7 +46,7 @@ export class S3Conditions {
     throw new HyperslabError('UnsupportedError', text, { file: this.#address.describe(near) })
   }
 
-  /** @throws UnsupportedError when completing an upload in parts overwrites what is there */
+  /** @throws UnsupportedError if completing a multipart upload overwrites an existing object */
   async checkParts(near: string): Promise<void> {
     const looks = await this.#withTemporary(near, async (key) => {
       await this.#writer.put(key, Uint8Array.of(0))
@@ -65,8 +65,8 @@ export class S3Conditions {
   }
 
   /**
-   * What `If-Match` must say for a version to be replaced or removed.
-   * @throws UnsupportedError when the server does not honour it
+   * Returns the value of `If-Match` for replacing or removing a version.
+   * @throws UnsupportedError if the server does not honour it
    */
   async matching(etag: string, doing: keyof Honoured, near: string): Promise<string> {
     const spelling = (await this.#honoured(near))[doing]
@@ -76,8 +76,8 @@ export class S3Conditions {
   }
 
   /**
-   * Whether completing an upload in parts looks at the condition: Ceph 16 does not.
-   * @param object written over, should it be so, with what it has
+   * Whether completing a multipart upload honours the condition. Ceph 16 does not.
+   * @param object existing object for the test, which may be overwritten with its own bytes
    */
   ofParts(object: CopiedPart, condition: 'ifAbsent' | 'ifMatch'): Promise<boolean> {
     const write = (options: WriteOptions): Promise<boolean> => holds(this.#writer.putParts(object.key, [object], options))
@@ -108,7 +108,7 @@ export class S3Conditions {
       for (const [i, spelling] of SPELLINGS.entries()) {
         const bytes = Uint8Array.of(i)
         if (!(await holds(this.#writer.put(key, bytes, { ifMatch: spelling(etag) })))) continue
-        // It was replaced, so that version is none that could be replaced.
+        // The version is replaced now, so a second replacement must fail.
         const again = await holds(this.#writer.put(key, bytes, { ifMatch: spelling(etag) }))
         if (!again) put = spelling
         break
@@ -131,7 +131,7 @@ export class S3Conditions {
     }
   }
 
-  /** A failure to ask is no answer. */
+  /** Runs a test once, and again after a failure. */
   #once<T>(what: string, ask: () => Promise<T>): Promise<T> {
     const known = this.#asked.get(what) as Promise<T> | undefined
     if (known !== undefined) return known
@@ -146,15 +146,15 @@ export class S3Conditions {
 
 const NOTHING = new Uint8Array(0)
 
-/** Of no object: these are 128 bits of a hash. */
+/** Tag that no object has, because tags are hashes of 128 bits. */
 const NO_TAG = '"00000000000000000000000000000000"'
 
-/** The name of an object that nobody takes for anything. */
+/** Returns a unique name for a temporary object. */
 export const temporary = (near: string): string => `${near}.${randomName()}.tmp`
 
 /**
- * Whether a write was carried out; refused were those on a condition that does not hold, or that the server
- * does not know.
+ * Whether a write was carried out. It was refused if its condition does not hold, or the server does not
+ * support it.
  */
 async function holds(work: Promise<unknown>): Promise<boolean> {
   try {

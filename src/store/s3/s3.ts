@@ -25,25 +25,23 @@ import { type S3CredentialsSource, signing } from './sign.ts'
 import { partsOf, S3Stage } from './stage.ts'
 import { type CopiedPart, MAX_PARTS, S3Writer } from './writer.ts'
 
-/** Options of `S3Store`. */
+/** Options of {@link S3Store}. */
 export interface S3StoreOptions extends S3AddressOptions, RequestOptions, HttpClientOptions {
   /**
-   * Keys, or a function that gets them, called for every request: it should keep them while they are valid.
-   * Without, requests are not signed, which is enough for buckets that everybody may read.
+   * Credentials, or a function that returns them. The function is called for every request, so it should
+   * cache valid credentials. Without credentials requests are unsigned, which suffices for public buckets.
    */
   readonly credentials?: S3CredentialsSource
   /**
-   * False where the bucket may not be listed: nothing is written there, 403 counts as "there is no such
-   * object", because that is how S3 answers then, and sidecars are asked for one by one. True by default.
+   * Whether the bucket may be listed. Default: true. If false, the store does not write. It treats 403 as
+   * "not found", because S3 answers this without permission to list, and requests sidecars one by one.
    */
   readonly listing?: boolean
-  /**
-   * Statuses that mean "there is no such object"; 404 and 410 by default, and 403 with `listing: false`.
-   */
+  /** Statuses treated as "not found". Default: 404 and 410, and 403 with `listing: false`. */
   readonly notFound?: readonly number[]
   /**
-   * Larger objects are written in parts of this many bytes, 5 MiB at least; 8 MiB by default. A stage keeps
-   * up to one part in memory.
+   * Size of the parts of a multipart upload, in bytes, at least 5 MiB. Default: 8 MiB. Larger objects are
+   * written in parts. A stage keeps up to one part in memory.
    */
   readonly partBytes?: number
 }
@@ -61,13 +59,13 @@ const CHECKS: Checks<S3StoreOptions> = {
 }
 
 /**
- * Objects in a bucket of S3, or of a server that speaks its protocol. Keys are those of the bucket.
+ * Store of the objects in a bucket of S3, or of a server with the same protocol. Keys are those of the
+ * bucket.
  *
- * An object is created only where there is none with `If-None-Match: *`; servers other than Amazon's are
- * tried for whether they honour it, once for each store, before that is relied on. So are all for whether
- * they replace and delete one version only, with `If-Match`. While a large object is being written its parts
- * lie beside it, as `{key}.….tmp`; a writer that crashes leaves them, and uploads in parts that were not
- * completed, to the rules of the bucket.
+ * Objects are created by `If-None-Match: *`, and replaced or deleted by `If-Match`. Each store tests once
+ * whether its server honours these conditions; Amazon is known to honour the first. While a large object is
+ * written, its parts are stored beside it as `{key}.….tmp`. A crashed writer leaves these parts, and
+ * incomplete multipart uploads, to the lifecycle rules of the bucket.
  * @example
  * const store = new S3Store({ bucket: 'climate', endpoint: 'https://s3.example.org', listing: false })
  * await using file = await open({ store, path: 'climate.af' })
@@ -75,7 +73,7 @@ const CHECKS: Checks<S3StoreOptions> = {
  */
 export class S3Store extends HttpReader implements Store {
   readonly sharedUploads: SharedUploads
-  /** All keys that start with `prefix`, in other folders as well; left out with `listing: false`. */
+  /** Lists all keys that start with `prefix`, including other folders. Absent with `listing: false`. */
   readonly list?: (prefix: string, options?: ListOptions) => Promise<string[]>
   readonly #address: S3Address
   readonly #s3: S3Client
@@ -84,7 +82,7 @@ export class S3Store extends HttpReader implements Store {
   readonly #missing: readonly number[]
   readonly #partBytes: number
 
-  /** @throws InvalidArgumentError for a bucket, an endpoint, a part size or limits that cannot be */
+  /** @throws InvalidArgumentError for an invalid bucket, endpoint, part size or limit */
   constructor(options: S3StoreOptions) {
     checkOptions('S3Store', options, CHECKS)
     checkValue('S3Store', 'bucket', Object(options).bucket, 'string')
@@ -114,7 +112,7 @@ export class S3Store extends HttpReader implements Store {
     const info = await this.stat(from, { signal })
     if (info === undefined) return false
     checkMatch(this.describe(from), ifMatch, info)
-    // Makes the server check that the object still has this version.
+    // The tag makes the server check that the object still has this version.
     const source = { key: from, size: info.size, etag: info.etag }
     if (info.size <= MAX_COPY_BYTES) await this.#writer.copy(to, source, signal)
     else await this.#writer.putParts(to, copiedParts(source), { signal })

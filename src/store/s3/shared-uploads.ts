@@ -4,7 +4,7 @@ import { MAX_PARTS, type S3Writer } from './writer.ts'
 
 const MIN_PART_BYTES = 5 * 2 ** 20
 
-/** Uploads in parts (multipart uploads) as several processes take part in them. */
+/** Creates the interface through which several processes share multipart uploads. */
 export const sharedUploads = (writer: S3Writer, conditions: S3Conditions): SharedUploads => ({
   minPartBytes: MIN_PART_BYTES,
   maxParts: MAX_PARTS,

@@ -1,20 +1,20 @@
 import { AwsV4Signer } from 'aws4fetch'
 import type { Sign } from '../http/redirects.ts'
 
-/** Keys to sign requests with: `accessKeyId` and `secretAccessKey`. */
+/** Credentials that sign requests. */
 export interface S3Credentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  /** The token of credentials that were issued for a while. */
+  /** Token of temporary credentials. */
   readonly sessionToken?: string
 }
 
-/** Keys, or a function that gets them. */
+/** Credentials, or a function that returns them. */
 export type S3CredentialsSource = S3Credentials | (() => Promise<S3Credentials>)
 
 /**
- * Signs requests, anew for every repetition: a signature is good for some minutes. Bodies are not signed:
- * they are not read a second time, and TLS keeps them whole.
+ * Signs requests. Each retry gets a new signature, because signatures expire after some minutes. Bodies are
+ * not signed: that would take a second pass over them, and TLS protects them.
  */
 export function signing(credentials: S3CredentialsSource, region: string): Sign {
   const cache = new Map<string, ArrayBuffer>()
@@ -23,7 +23,7 @@ export function signing(credentials: S3CredentialsSource, region: string): Sign 
     const signer = new AwsV4Signer({
       method: init.method,
       url,
-      // The others need not be signed, and some are changed on the way.
+      // Other headers need no signature, and proxies change some of them.
       headers: Object.fromEntries(Object.entries(init.headers).filter(([name]) => /^x-amz-/i.test(name))),
       accessKeyId,
       secretAccessKey,

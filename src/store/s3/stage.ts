@@ -6,36 +6,35 @@ import { endsBefore } from '../store.ts'
 import { type S3Conditions, temporary } from './conditions.ts'
 import type { CopiedPart, S3Writer, WriteOptions } from './writer.ts'
 
-/** S3 takes no larger object in one request. */
+/** Largest object that S3 accepts in one request. */
 const MAX_PUT_BYTES = 5 * 2 ** 30
 
 export interface S3StageOptions {
-  /** Reads back what was spilled. */
+  /** Reads spilled bytes back. */
   readonly store: Pick<Store, 'describe' | 'stat' | 'getRange'>
   readonly writer: S3Writer
   readonly conditions: S3Conditions
   readonly partBytes: number
-  /** Where temporary objects go. */
+  /** Key beside which temporary objects are written. */
   readonly near: string
 }
 
 /**
- * Collects an object in memory and, whenever a part is full, in a temporary object beside it: an upload in
- * parts can neither be read back nor be given another key when the first turns out to be taken, objects can.
- * Publishing
+ * Stage that collects an object in memory, and writes each full part to a temporary object beside it. It does
+ * not use a multipart upload for this, because its parts can neither be read back nor be published under
+ * another key.
  *
- * - what fits into memory is one request, `PUT` with `If-None-Match: *`, which every server that is of any
- *   use here honours, or `If-Match`;
- * - anything larger has the server put the temporary objects together, as parts of an upload to the key, and
- *   complete it with the same condition. Servers that ignore the condition there (Ceph 16 does; see
- *   {@link S3Conditions}) could overwrite another writer's object, so on those all is read back into memory
- *   and goes the first way: it costs memory, but nobody's bytes.
+ * An object that fits into memory is published by one `PUT` with `If-None-Match: *`, which every suitable
+ * server honours, or with `If-Match`. For a larger object, the server copies the temporary objects as parts
+ * of a multipart upload, which is completed under the same condition. Servers that ignore the condition there
+ * (such as Ceph 16, see {@link S3Conditions}) could overwrite the object of another writer. On those, the
+ * parts are read back into memory and published by one `PUT`.
  */
 export class S3Stage implements Stage {
   readonly #options: S3StageOptions
-  /** What comes first, in order; all of `partBytes`. */
+  /** Parts at the beginning, in order, each of `partBytes`. */
   readonly #spilled: CopiedPart[] = []
-  /** What follows. */
+  /** Bytes after the spilled parts. */
   #chunks: Uint8Array[] = []
   #buffered = 0
   #closed = false
@@ -48,7 +47,7 @@ export class S3Stage implements Stage {
     return this.#spilled.length * this.#options.partBytes + this.#buffered
   }
 
-  /** Spills before it takes the bytes: when that fails, everything is as it was. */
+  /** Spills before it appends, so that a failure changes nothing. */
   async append(bytes: Uint8Array): Promise<void> {
     this.#checkOpen()
     while (this.#buffered >= this.#options.partBytes) await this.#spill()
@@ -98,7 +97,7 @@ export class S3Stage implements Stage {
   async #publishLarge(key: string, rest: Uint8Array, condition: PublishCondition, options: WriteOptions): Promise<ObjectInfo> {
     const { store, writer, conditions, partBytes } = this.#options
     if (condition.ifAbsent || condition.ifMatch !== undefined) {
-      // Asked first, because it saves having everything copied for nothing.
+      // Check first, to avoid copying everything in vain.
       checkCondition(store.describe(key), condition, await store.stat(key))
       const looks = await conditions.ofParts(this.#spilled[0]!, condition.ifAbsent ? 'ifAbsent' : 'ifMatch')
       if (!looks) return writer.put(key, await this.#whole(key, rest), options)
@@ -149,6 +148,6 @@ export class S3Stage implements Stage {
   }
 }
 
-/** Without copying them, all of the same size except the last. */
+/** Splits bytes into parts of equal size (the last may be smaller), without copying. */
 export const partsOf = (bytes: Uint8Array, partBytes: number): Uint8Array[] =>
   Array.from({ length: Math.ceil(bytes.length / partBytes) }, (_, i) => bytes.subarray(i * partBytes, (i + 1) * partBytes))

@@ -10,7 +10,7 @@ import { changed } from '../store.ts'
 import { bodyOf, checkComplete, escaped, textOf } from './answers.ts'
 import type { S3Client } from './client.ts'
 
-/** An object whose bytes become a part of another one, copied by the server. */
+/** An object that the server copies as a part of another object. */
 export interface CopiedPart {
   readonly key: string
   readonly size: number
@@ -24,20 +24,20 @@ export type UploadedPart = Uint8Array | CopiedPart
 
 export interface WriteOptions {
   readonly ifAbsent?: boolean
-  /** What `If-Match` says, written as the server wants it. */
+  /** Value of `If-Match`, in the form that the server accepts. */
   readonly ifMatch?: string | undefined
   readonly signal?: Signal | undefined
 }
 
-/** S3 takes no more parts of one object. */
+/** Most parts of one object in S3. */
 export const MAX_PARTS = 10_000
 
-/** A header that stays with the object: who finds it there knows whose writing made it. */
+/** Header stored with an object. It identifies the write that created the object. */
 const MARK = 'x-amz-meta-hyperslab-write'
 
 /**
- * Statuses for an object that is there, or is being written by someone else at that moment; or for one that
- * is not there, or another version.
+ * Statuses of a condition that does not hold: the object exists, is missing, has another version, or is being
+ * written by another client.
  */
 const REFUSED = [404, 409, 412]
 
@@ -50,15 +50,15 @@ export class S3Writer {
   }
 
   /**
-   * In one request.
-   * @throws ConflictError when the condition does not hold
+   * Writes an object in one request.
+   * @throws ConflictError if the condition does not hold
    */
   put(key: string, bytes: Uint8Array, options: WriteOptions = {}): Promise<ObjectInfo> {
     return this.#settled(key, options, (mark, attempt) => {
       const headers = { [MARK]: mark, ...conditional(options) }
       const receive = async (answer: HttpAnswer, attempts: number): Promise<ObjectInfo> => {
         attempt(attempts)
-        // Read, so that the connection is free for the next request.
+        // Read the body, so that the connection is free for the next request.
         const xml = await bodyOf(answer)
         if (answer.status !== 200) throw this.#refusal(answer.status, xml, key, options)
         return headerInfo(answer.headers, bytes.length)
@@ -68,8 +68,9 @@ export class S3Writer {
   }
 
   /**
-   * In parts, which nobody sees before all are there; each of at least 5 MiB, except the last.
-   * @throws ConflictError when the condition does not hold, on servers that look
+   * Writes an object in parts, which stay invisible until all are stored. Each part has at least 5 MiB,
+   * except the last.
+   * @throws ConflictError if the condition does not hold, on servers that check it
    */
   async putParts(key: string, parts: readonly UploadedPart[], options: WriteOptions = {}): Promise<ObjectInfo> {
     const { signal } = options
@@ -89,7 +90,7 @@ export class S3Writer {
         const size = parts.reduce((sum, part) => sum + (part instanceof Uint8Array ? part.length : part.size), 0)
         return await this.#completed(key, mark, { id: uploadId, tags, size }, options, attempt)
       } catch (error) {
-        // What is left behind when this fails, too, nobody sees; the first error says more.
+        // If aborting fails, too, the leftovers are invisible, and the first error is more useful.
         await this.abortUpload(key, uploadId).catch(() => undefined)
         throw error
       }
@@ -97,16 +98,16 @@ export class S3Writer {
   }
 
   /**
-   * Has the server put together what was uploaded to an upload that {@link beginUpload} began.
-   * @param mark the one that it was begun with
-   * @throws ConflictError when the condition does not hold, on servers that look
+   * Completes an upload that {@link beginUpload} began.
+   * @param mark the mark passed to {@link beginUpload}
+   * @throws ConflictError if the condition does not hold, on servers that check it
    */
   completeUpload(key: string, mark: string, upload: SharedUpload, options: WriteOptions = {}): Promise<ObjectInfo> {
     const work = (_: string, attempt: (attempts: number) => void) => this.#completed(key, mark, upload, options, attempt)
     return this.#settled(key, options, work, mark)
   }
 
-  /** Uploads to keys that start with a prefix, neither completed nor dropped; a thousand of them at most. */
+  /** Returns open uploads to keys that start with a prefix, at most 1000. */
   openUploads(prefix: string, signal: Signal | undefined): Promise<OpenUpload[]> {
     const request = { method: 'GET', key: '', about: prefix, query: { uploads: '', prefix } } as const
     const receive = async (answer: HttpAnswer): Promise<OpenUpload[]> => {
@@ -118,7 +119,7 @@ export class S3Writer {
     return this.#client.send(request, [], receive, signal)
   }
 
-  /** Drops what was uploaded in parts; nothing happens where there is no such upload. */
+  /** Drops an upload with its parts. A missing upload is no error. */
   async abortUpload(key: string, uploadId: string, signal?: Signal): Promise<void> {
     await this.#client.send({ method: 'DELETE', key, query: { uploadId } }, [204, 404], bodyOf, signal)
   }
@@ -138,7 +139,10 @@ export class S3Writer {
     return { size, etag: found.etag }
   }
 
-  /** @throws ConflictError with `ifMatch` when there is another version, on servers that look */
+  /**
+   * Deletes an object.
+   * @throws ConflictError if it does not have the version `ifMatch`, on servers that check it
+   */
   async delete(key: string, { ifMatch, signal }: Omit<WriteOptions, 'ifAbsent'> = {}): Promise<void> {
     const receive = async (answer: HttpAnswer): Promise<void> => {
       const xml = await bodyOf(answer)
@@ -151,26 +155,26 @@ export class S3Writer {
     } catch (error) {
       if (ifMatch === undefined || !isHyperslabError(error, 'ConflictError')) throw error
       const found = await this.#found(key, signal)
-      // Otherwise it was removed by someone else, or by this very request, whose first answer was lost.
+      // If it is gone, another client removed it, or this request did and its first answer was lost.
       if (found !== undefined) throw unmatched(this.#file(key), ifMatch, found.etag)
     }
   }
 
-  /** What an answer says that the condition does not hold. */
+  /** Returns the error for an answer that reports a failed condition. */
   #refusal(status: number, xml: string, key: string, { ifMatch }: WriteOptions): HyperslabError | Transient {
     const file = this.#file(key)
     const code = textOf(xml, 'Code')
     const text = `the server answered ${[status, code].filter(Boolean).join(' ')}`
     const error = new HyperslabError('StoreError', text, { file, actual: code ?? status })
-    // Someone else was writing at that moment: whether the condition holds is seen when it is asked again.
+    // Another client was writing at that moment. A retry shows whether the condition holds.
     if (status === 409) return new Transient(error)
     if (ifMatch === undefined) return exists(file)
     return status === 404 && code !== undefined && code !== 'NoSuchKey' ? error : unmatched(file, ifMatch, undefined)
   }
 
   /**
-   * A request that seems to have failed may have been carried out: its answer was lost, or its repetition met
-   * what it had written itself. Whether it was, the object's mark tells.
+   * Runs a write. A request that seems to have failed may have been carried out: its answer was lost, or a
+   * retry met its own earlier write. The mark of the object reveals this.
    */
   async #settled(
     key: string,
@@ -187,8 +191,7 @@ export class S3Writer {
       if (signal?.aborted || !isHyperslabError(error)) throw error
       const conflict = isHyperslabError(error, 'ConflictError')
       if (conflict && attempts === 1 && ifMatch === undefined) throw error
-      // Where even this cannot be asked, the first error stands: writing the same once more is right in any
-      // case.
+      // If this request fails, too, the first error is thrown. Retrying the write is safe in any case.
       const found = await this.#found(key, signal).catch(() => null)
       if (found === null) throw error
       if (found?.mark === mark) return { size: found.size, etag: found.etag }
@@ -197,7 +200,7 @@ export class S3Writer {
     }
   }
 
-  /** The object as it is now, with the mark of the writing that made it. */
+  /** Returns the current object, with the mark of the write that created it. */
   #found(key: string, signal: Signal | undefined): Promise<(ObjectInfo & { readonly mark: string | null }) | undefined> {
     const receive = (answer: HttpAnswer): (ObjectInfo & { readonly mark: string | null }) | undefined => {
       answer.discard()
@@ -208,15 +211,15 @@ export class S3Writer {
   }
 
   /**
-   * Begins an upload in parts, which anybody who knows its id may take part in.
-   * @param mark tells the object from those of other writers
+   * Begins a multipart upload. Any client that knows the id can take part in it.
+   * @param mark distinguishes the object from those of other writers
    */
   async beginUpload(key: string, mark: string, signal: Signal | undefined): Promise<string> {
     const request = { method: 'POST', key, query: { uploads: '' }, headers: { [MARK]: mark } } as const
     return this.#client.send(request, [], async (answer) => this.#field(await bodyOf(answer), 'UploadId', key), signal)
   }
 
-  /** Uploads a part, in place of another one of its number; returns its tag. */
+  /** Uploads a part, replacing an earlier one of the same number, and returns its tag. */
   uploadPart(key: string, uploadId: string, number: number, part: UploadedPart, signal: Signal | undefined): Promise<string> {
     const request = { method: 'PUT', key, query: { partNumber: String(number), uploadId } } as const
     if (part instanceof Uint8Array) {
@@ -258,7 +261,10 @@ export class S3Writer {
     }
   }
 
-  /** The tag without quotes; empty where the server does not tell it, as some do of large objects. */
+  /**
+   * Completes an upload and returns the tag without quotes. The tag is empty if the server omits it, as some
+   * do for large objects.
+   */
   #complete(
     key: string,
     { id: uploadId, tags, size }: SharedUpload,
@@ -278,12 +284,15 @@ export class S3Writer {
       return (textOf(xml, 'ETag') ?? '').replace(/"/g, '')
     }
     const headers = conditional(options)
-    // Servers may put the parts together before they answer.
+    // Servers may assemble the parts before they answer.
     const request = { method: 'POST', key, query: { uploadId }, headers, body, copiedBytes: size } as const
     return this.#client.send(request, refusedOn(options), receive, options.signal)
   }
 
-  /** @throws StoreError when the server leaves out what it must say */
+  /**
+   * Returns a required field of an answer.
+   * @throws StoreError if the server omits it
+   */
   #field(xml: string, name: string, key: string): string {
     const text = textOf(xml, name)
     if (text) return text
@@ -302,7 +311,8 @@ const conditional = ({ ifAbsent = false, ifMatch }: WriteOptions): Record<string
 })
 
 /**
- * Statuses that say that the condition does not hold. Without `If-Match`, 404 is about a bucket or an upload.
+ * Returns the statuses that mean that the condition does not hold. Without `If-Match`, 404 is about a bucket
+ * or an upload.
  */
 const refusedOn = ({ ifAbsent = false, ifMatch }: WriteOptions): number[] =>
   ifMatch !== undefined ? REFUSED : ifAbsent ? REFUSED.filter((status) => status !== 404) : []

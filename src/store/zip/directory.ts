@@ -1,31 +1,34 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { wrongKey } from '../../core/foreign-key.ts'
 
-/** One file in an archive, as the central directory has it. */
+/** A file in an archive, as described by the central directory. */
 export interface ZipEntry {
   readonly name: string
   readonly nameBytes: Uint8Array
-  /** Bytes of content. */
+  /** Size of the content in bytes. */
   readonly size: number
   readonly storedSize: number
   readonly crc: number
   readonly flags: number
-  /** How the content is compressed; 0 is not at all. */
+  /** Compression method; 0 means stored. */
   readonly method: number
   /** Number of the part of a split archive. */
   readonly disk: number
-  /** Of its local header, in the file. */
+  /** Offset of its local header in the file. */
   readonly headerOffset: number
 }
 
-/** Where the central directory lies. */
+/** Position of the central directory. */
 export interface DirectoryPlace {
   readonly offset: number
   readonly length: number
   readonly entries: number
-  /** The number of entries as it would be written: in 16 bits it wraps around. */
+  /** Modulus of the stored number of entries, which wraps around at 16 bits. */
   readonly modulus: number
-  /** Bytes in front of the archive (a program that unpacks it), which its offsets do not count. */
+  /**
+   * Bytes in front of the archive, such as a program that unpacks it. Offsets in the archive do not count
+   * them.
+   */
   readonly prefix: number
 }
 
@@ -36,11 +39,11 @@ const ENTRY = { signature: 0x02014b50, bytes: 46 }
 const LOCAL = { signature: 0x04034b50, bytes: 30 }
 const MAX_COMMENT_BYTES = 0xffff
 
-/** All that can follow the central directory. */
+/** Largest number of bytes after the central directory. */
 export const ZIP_TAIL_BYTES = END64.bytes + LOCATOR.bytes + END.bytes + MAX_COMMENT_BYTES
 export const LOCAL_HEADER_BYTES = LOCAL.bytes
 
-/** A field of 32 bits (16 bits) with all of them set stands elsewhere, in 64 (32) bits. */
+/** Value of a field of 32 bits (16 bits) whose real value is in a field of 64 (32) bits. */
 const ELSEWHERE = 0xffffffff
 const ELSEWHERE16 = 0xffff
 const ZIP64_EXTRA = 1
@@ -71,7 +74,10 @@ export function findDirectory(tail: Uint8Array, size: number): DirectoryPlace {
   return placeOf({ entries, modulus: 2 ** 16, length, offset }, tailOffset + at)
 }
 
-/** The last record whose comment reaches exactly to the end: a comment may well hold the signature. */
+/**
+ * Finds the last record whose comment ends exactly at the end of the file. A comment may contain the
+ * signature.
+ */
 function findEnd(view: DataView): number {
   for (let at = view.byteLength - END.bytes; at >= 0; at--) {
     const found = view.getUint32(at, true) === END.signature
@@ -86,7 +92,8 @@ function findEnd(view: DataView): number {
  *     +24 u64 entries on this disk | +32 u64 entries | +40 u64 bytes of the directory | +48 u64 offset of it
  */
 function findDirectory64(view: DataView, locator: number, tailOffset: number): DirectoryPlace {
-  // Right in front of its locator: the offset there does not count what was put in front of the archive.
+  // The record directly precedes its locator. The offset in the locator does not count bytes in front of the
+  // archive.
   const at = locator - END64.bytes
   if (at < 0 || view.getUint32(at, true) !== END64.signature)
     throw new HyperslabError('FormatError', 'there is no Zip64 record in front of its locator: the archive is damaged')
@@ -98,8 +105,8 @@ function findDirectory64(view: DataView, locator: number, tailOffset: number): D
 }
 
 /**
- * The directory ends where the records begin, at `end`; it says itself where it begins, not counting what is
- * in front of the archive.
+ * Returns the position of the directory. It ends at `end`, where the records begin. Its stored offset does
+ * not count bytes in front of the archive.
  */
 function placeOf(place: Omit<DirectoryPlace, 'prefix'>, end: number): DirectoryPlace {
   const prefix = end - place.length - place.offset
@@ -145,7 +152,7 @@ function readEntry(view: DataView, at: number, nameLength: number, extraLength: 
   const nameBytes = new Uint8Array(view.buffer, view.byteOffset + at + ENTRY.bytes, nameLength)
   const name = decodeName(nameBytes)
   const long = zip64Fields(view, at + ENTRY.bytes + nameLength, extraLength)
-  // Only what does not fit is there, always in this order.
+  // The extra field contains only values that do not fit, in this order.
   const field = (offset: number): number => {
     const short = view.getUint32(at + offset, true)
     return short === ELSEWHERE && long !== undefined ? long(8, name) : short
@@ -166,8 +173,8 @@ function readEntry(view: DataView, at: number, nameLength: number, extraLength: 
 }
 
 /**
- * Reads one field after the other of the extra field `+0 u16 1 | +2 u16 bytes | u64 … u32`, where there is
- * one.
+ * Returns a reader of consecutive fields in the extra field `+0 u16 1 | +2 u16 bytes | u64 … u32`, if it
+ * exists.
  */
 function zip64Fields(view: DataView, start: number, length: number): ((bytes: 4 | 8, name: string) => number) | undefined {
   for (let at = start; at + 4 <= start + length; at += 4 + view.getUint16(at + 2, true)) {
@@ -205,8 +212,8 @@ export function contentOffset(header: Uint8Array, entry: ZipEntry): number {
 }
 
 /**
- * A flag says which of the two it is, but not all that write UTF-8 set it; and hardly any text of the other
- * kind is valid UTF-8.
+ * Decodes a name as UTF-8 or CP437. The flag for UTF-8 is ignored, because not all writers set it. CP437 text
+ * is hardly ever valid UTF-8.
  */
 function decodeName(bytes: Uint8Array): string {
   try {
@@ -220,7 +227,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const CP437 =
   'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■ '
 
-/** Numbers too large to be exact are too large for any file, too. */
+/** Reads a number of 64 bits. Inexact numbers exceed the size of any file. */
 const bigAt = (view: DataView, at: number): number => Number(view.getBigUint64(at, true))
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -21,13 +21,13 @@ import {
 import { contentOffset, findDirectory, LOCAL_HEADER_BYTES, readDirectory, ZIP_TAIL_BYTES, type ZipEntry } from './directory.ts'
 import type { InflatedEntries } from './inflated.ts'
 
-/** Options of `ZipStore`. */
+/** Options of {@link ZipStore}. */
 export interface ZipOptions {
-  /** The store in which the archive lies. */
+  /** Store that contains the archive. */
   readonly store: Store
-  /** Its key there. */
+  /** Key of the archive in `store`. */
   readonly path: string
-  /** The largest central directory to read, in bytes; 64 MiB by default. It takes some 100 bytes an entry. */
+  /** Largest central directory that is read, in bytes. Default: 64 MiB. An entry takes about 100 bytes. */
   readonly maxDirectoryBytes?: number
   /**
    * Maximum size in bytes of compressed files that are kept inflated. Default: 256 MiB. A larger file is
@@ -49,25 +49,25 @@ interface Archive extends ObjectInfo {
   /** Names of the files in order. Created by the first listing. */
   keys?: KeyIndex
   readonly directoryOffset: number
-  /** Where the content of those begins that were read. */
+  /** Offsets of the content of entries whose local header was read. */
   readonly offsets: Map<ZipEntry, number>
 }
 
-/** The content of an entry. */
+/** Content of an entry. */
 interface Content extends ObjectInfo {
   readonly file: string
-  /** In the archive. */
+  /** Offset in the archive. */
   readonly offset: number
-  /** Of the archive. */
+  /** Version of the archive. */
   readonly version: string
   /** The whole content, if it had to be inflated. */
   readonly bytes?: Uint8Array
 }
 
 const MIB = 2 ** 20
-/** Of a local header, which most have; what is larger takes another read. */
+/** Bytes for the extra fields of a local header, enough for most. Larger ones cost another read. */
 const EXTRA_BYTES = 64
-/** How often a read starts again when the archive is replaced in the middle of it. */
+/** Number of times a read starts again after the archive was replaced. */
 const VERSION_RETRIES = 3
 const ENCRYPTED = 1
 const DEFLATE = 8
@@ -100,7 +100,7 @@ export class ZipStore implements Store {
   #archive: Archive | undefined
   #inflated: InflatedEntries | undefined
 
-  /** @throws InvalidArgumentError */
+  /** @throws InvalidArgumentError for invalid options */
   constructor(options: ZipOptions) {
     checkOptions('ZipStore', options, CHECKS)
     checkValue('ZipStore', 'store', Object(options).store, 'Store')
@@ -111,7 +111,7 @@ export class ZipStore implements Store {
     this.#file = store.describe(path)
     this.#maxDirectoryBytes = maxDirectoryBytes
     this.#maxInflatedBytes = maxInflatedBytes
-    // Only where the archive's store makes something of many ranges at once.
+    // Only useful if the archive's store reads several ranges together.
     if (store.getRanges !== undefined) this.getRanges = (...args) => this.#getRanges(...args)
   }
 
@@ -149,7 +149,7 @@ export class ZipStore implements Store {
     })
   }
 
-  /** One read of the archive, of the file's local header and what follows it, unless much lies between. */
+  /** Reads local header and content together, unless the content is further away. */
   async get(key: string, { maxBytes, signal }: WholeOptions = {}): Promise<Tail | undefined> {
     return this.#readEntry(key, { signal }, async (archive, entry) => {
       const { size, etag } = infoOf(archive, entry)
@@ -207,16 +207,14 @@ Pack the archive without compression (zip -0) to read files in place`,
     ]
   }
 
-  /**
-   * Also names files that are compressed: they are there, and to read around them could give wrong values.
-   */
+  /** Lists keys. Compressed files are included, because ignoring existing files could give wrong values. */
   async list(prefix: string, { signal, shallow }: ListOptions = {}): Promise<string[]> {
     const archive = await this.#open(signal)
     archive.keys ??= new KeyIndex(archive.entries.keys())
     return archive.keys.below(prefix, shallow)
   }
 
-  /** Closes the store in which the archive lies. */
+  /** Closes the store that contains the archive. */
   async close(): Promise<void> {
     await this.#store.close?.()
   }
@@ -240,7 +238,7 @@ Pack the archive without compression (zip -0) to read files in place`,
     })
   }
 
-  /** Reads of one version of the archive: of the one that `ifMatch` tells, or else of the newest. */
+  /** Runs `read` on one version of the archive: the version `ifMatch`, or else the newest. */
   async #readEntry<T>(
     key: string,
     { ifMatch, signal }: RangeOptions,
@@ -264,7 +262,10 @@ Pack the archive without compression (zip -0) to read files in place`,
     }
   }
 
-  /** The file of a name, if it can be read. */
+  /**
+   * Returns the entry of a name.
+   * @throws UnsupportedError or FormatError if it cannot be read
+   */
   #find({ entries, directoryOffset }: Archive, key: string): ZipEntry | undefined {
     const entry = entries.get(key)
     if (entry === undefined) return undefined
@@ -289,7 +290,7 @@ Pack the archive without compression (zip -0) to read files in place`,
     throw new HyperslabError('FormatError', text, { file: this.describe(key), actual: end, expected: directoryOffset })
   }
 
-  /** The archive with its directory, read once for all who ask. */
+  /** Returns the archive with its directory, which concurrent callers read once. */
   async #open(signal: Signal | undefined): Promise<Archive> {
     this.#archive ??= await within({ file: this.#file }, () =>
       this.#opening.share('', (shared) => this.#readArchive(shared), signal),
@@ -329,7 +330,7 @@ Pack the archive without compression (zip -0) to read files in place`,
     return new HyperslabError('NotFoundError', 'there is no such archive', { file: this.#file })
   }
 
-  /** Where the content of a file begins: its local header is read once. */
+  /** Returns the offset of the content of a file. The local header is read once. */
   async #locate(archive: Archive, entry: ZipEntry, signal: Signal | undefined): Promise<number> {
     const known = archive.offsets.get(entry)
     if (known !== undefined) return known
@@ -343,7 +344,7 @@ Pack the archive without compression (zip -0) to read files in place`,
     return within({ file: this.describe(name) }, () => this.#locating.share(entry, locate, signal))
   }
 
-  /** @param header the local header, with what may follow it */
+  /** @param header local header, maybe with further bytes */
   #contentStart(archive: Archive, entry: ZipEntry, header: Uint8Array): number {
     const offset = entry.headerOffset + contentOffset(header, entry)
     this.#checkEnd(entry.name, offset + entry.storedSize, archive.directoryOffset)
@@ -357,7 +358,7 @@ const infoOf = ({ etag }: Archive, { size, crc, headerOffset }: ZipEntry): Objec
   etag: `${etag} ${crc.toString(16)}@${headerOffset}`,
 })
 
-/** @throws FormatError when a range goes beyond the file */
+/** @throws FormatError if a range exceeds the file */
 function rangesIn({ file, size, offset: start }: Content, ranges: readonly ByteRange[]): ByteRange[] {
   const end = ranges.reduce((most, { offset, length }) => Math.max(most, offset + length), 0)
   if (end > size) throw endsBefore(file, size, end)
