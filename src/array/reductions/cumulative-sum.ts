@@ -17,13 +17,13 @@ import { runsOf } from './runs.ts'
 /** Options of `cumsum`. */
 export interface CumulativeOptions<D extends DType = DType> extends BlockOptions, SkipOptions {
   /**
-   * An array of the result's shape and type to write it to, run by run, for results that memory should not
-   * hold.
+   * Array of the result's shape and type that receives the result, run by run. For results that do not fit
+   * into memory.
    */
   readonly into?: { readonly source: BlockSource<SumDTypes[D]> }
 }
 
-/** @returns the result; undefined when it went into an array */
+/** @returns the result; undefined if it was written to an array */
 export async function cumsum(source: BlockSource, axis: Axis, options: CumulativeOptions): Promise<Tensor | undefined> {
   checkFoldable('sum', source.dtype)
   const dtype = foldedDType(source.dtype, 'sum')
@@ -66,9 +66,7 @@ function writeTo(target: BlockSource, dtype: FixedDType, shape: readonly number[
   })
 }
 
-/**
- * Running totals, with what rounding takes off kept apart. Elements of one cell have to come in their order.
- */
+/** Running totals with compensated rounding errors. Elements of one cell must come in order. */
 class Totals {
   out: unknown
   readonly #skipped: Skipped

@@ -5,8 +5,9 @@ import { checkFoldable, type Fold, type FoldColumns, type FoldKind, type FoldOpt
 import type { Row, Skipped } from './rows.ts'
 
 /**
- * @param empty what stands for the minimum or maximum of nothing; undefined when that is an error
- * @throws UnsupportedError for types that the kind has no meaning for
+ * Creates a fold.
+ * @param empty value for the minimum or maximum of no elements; undefined throws instead
+ * @throws UnsupportedError for types that the kind is not defined for
  */
 export function foldOf(
   kind: FoldKind,
@@ -32,10 +33,7 @@ export function foldOf(
   }
 }
 
-/**
- * What the minimum of nothing is along axes where elements were skipped: NaN of floats, of others the missing
- * value.
- */
+/** Returns the minimum of no elements along axes: NaN for floats, otherwise the missing value. */
 export function emptyExtreme(dtype: DType, { fill, nan }: Skipped): unknown {
   return nan || (fill !== undefined && isFloat(dtype)) ? Number.NaN : fill
 }
@@ -43,14 +41,14 @@ export function emptyExtreme(dtype: DType, { fill, nan }: Skipped): unknown {
 export const emptyReduction = (what: string): HyperslabError =>
   new HyperslabError('EmptyReductionError', `there is no element to take the ${what} of`, { actual: 0 })
 
-/** @throws OverflowError when an exact result does not fit its type */
+/** @throws OverflowError if an exact result does not fit its type */
 export function checkFits(what: string, value: bigint, dtype: FixedDType): bigint {
   const fits = dtype === 'uint64' ? BigInt.asUintN(64, value) === value : BigInt.asIntN(64, value) === value
   if (fits) return value
   throw new HyperslabError('OverflowError', `the ${what} ${value} does not fit ${dtype}`, { actual: value, expected: dtype })
 }
 
-/** A typed array of what cells hold. */
+/** Copies the values of cells to a typed array. */
 function cellsAs<D extends FixedDType>(dtype: D, values: ArrayLike<unknown>): TypedArray {
   const data = allocate(dtype, values.length) as TypedArray
   for (let i = 0; i < values.length; i++) data[i] = values[i] as never
@@ -60,8 +58,8 @@ function cellsAs<D extends FixedDType>(dtype: D, values: ArrayLike<unknown>): Ty
 type Wide = BigInt64Array | BigUint64Array
 
 /**
- * Sum or mean of numbers. What each addition rounds off is kept apart and added in the end, as in Neumaier's
- * summation.
+ * Sum or mean of numbers by Neumaier's summation: the rounding error of each addition is kept separately and
+ * added at the end.
  */
 class SumFold implements Fold {
   readonly #mean: boolean
@@ -108,7 +106,7 @@ class SumFold implements Fold {
 
   finish(): Float64Array {
     return this.#sums.map((sum, cell) => {
-      // Of infinities the rest is NaN.
+      // The compensation term of an infinite sum is NaN.
       const total = Number.isFinite(sum) ? sum + this.#rests[cell]! : sum
       return this.#mean ? total / this.#counts[cell]! : total
     })
@@ -124,7 +122,7 @@ class SumFold implements Fold {
   }
 }
 
-/** Sum or mean of 64-bit integers, exact. */
+/** Exact sum or mean of 64-bit integers. */
 class WideSumFold implements Fold {
   readonly #kind: 'sum' | 'mean'
   readonly #dtype: FixedDType
@@ -174,7 +172,7 @@ class WideSumFold implements Fold {
   }
 }
 
-/** Product of numbers, in float64. */
+/** Product of numbers in float64. */
 export class ProductFold implements Fold {
   readonly #skipped: Skipped
   /** The products so far. */
@@ -185,7 +183,7 @@ export class ProductFold implements Fold {
     this.products = new Float64Array(cells).fill(1)
   }
 
-  /** Takes in what other elements of a cell come to. */
+  /** Multiplies a cell by the product of other elements. */
   multiply(cell: number, product: number): void {
     this.products[cell]! *= product
   }
@@ -217,11 +215,11 @@ export class ProductFold implements Fold {
   }
 }
 
-/** Product of 64-bit integers, exact. */
+/** Exact product of 64-bit integers. */
 export class WideProductFold implements Fold {
   readonly #dtype: FixedDType
   readonly #fill: unknown
-  /** The products so far, or what stands for one that is beyond. */
+  /** The products so far, clamped to `BEYOND`. */
   readonly products: bigint[]
 
   constructor(dtype: FixedDType, cells: number, { fill }: Skipped) {
@@ -230,7 +228,7 @@ export class WideProductFold implements Fold {
     this.products = new Array(cells).fill(1n)
   }
 
-  /** Takes in what other elements of a cell come to. */
+  /** Multiplies a cell by the product of other elements. */
   multiply(cell: number, product: bigint): void {
     this.products[cell] = within(this.products[cell]! * product)
   }
@@ -246,7 +244,7 @@ export class WideProductFold implements Fold {
   }
 
   repeat(value: bigint, times: number, cell: number): void {
-    // By then it is 0, or beyond, or of -1 or 1: after that only the sign changes.
+    // By then, the product is 0, or out of range, or the factor is -1 or 1; afterwards only its sign changes.
     const enough = times > ENOUGH ? ENOUGH + (times % 2) : times
     for (let i = 0; i < enough; i++) this.products[cell] = within(this.products[cell]! * value)
   }
@@ -270,24 +268,21 @@ export class WideProductFold implements Fold {
 
 const BEYOND = 2n ** 65n
 
-/** An even number of factors of at least 2 whose product is beyond. */
+/** An even number of factors of at least 2 whose product is out of range. */
 const ENOUGH = 66
 
 /**
- * Beyond 2^64 only 0 leads back: a number beyond, of either sign, stands for all of them, so that none grows
- * without end.
+ * Clamps a product. Beyond 2^64, only a factor of 0 leads back into range. One number of either sign
+ * therefore stands for all of them, so that products do not grow without bound.
  */
 const within = (product: bigint): bigint => (product > BEYOND ? BEYOND : product < -BEYOND ? -BEYOND : product)
 
-/**
- * `product` times `times` factors, which may go beyond the range of numbers by themselves and not together
- * with it.
- */
+/** Multiplies `product` by a power of a factor. The power alone may overflow even if the result does not. */
 function timesPower(product: number, factor: number, times: number): number {
   const size = Math.abs(Math.log2(Math.abs(factor)))
   const atOnce = size > 0 && Number.isFinite(size) ? Math.max(1, Math.floor(512 / size)) : times
   for (let left = times; left > 0; ) {
-    // Of 0 and infinities, ordinary factors change the sign only.
+    // Ordinary factors only change the sign of 0 and infinities.
     if (product === 0 || !Number.isFinite(product)) return product * (size < Infinity ? Math.sign(factor) : factor) ** left
     const now = Math.min(left, atOnce)
     product *= factor ** now
@@ -296,7 +291,7 @@ function timesPower(product: number, factor: number, times: number): number {
   return product
 }
 
-/** Minimum or maximum of any ordered type; NaN where there is one and it is not skipped. */
+/** Minimum or maximum of any ordered type; NaN if there is a NaN that is not skipped. */
 class ExtremeFold implements Fold {
   readonly #kind: 'min' | 'max'
   readonly #skipped: Skipped
@@ -346,17 +341,17 @@ class ExtremeFold implements Fold {
   }
 }
 
-/** How many elements are true: not 0, not false, not empty. */
+/** Number of elements that are true: not 0, false or empty. */
 export class TruthFold implements Fold {
   readonly #kind: 'count' | 'any' | 'all'
   readonly #skipped: Skipped
   readonly #where: ((value: never) => unknown) | undefined
   readonly #bools: boolean
-  /** How many elements are true, of each cell, and how many are not. */
+  /** Number of true elements of each cell, and of all others. */
   readonly found: Float64Array
   readonly others: Float64Array
 
-  /** @param where asked instead; with `bools`, elements are given to it as booleans */
+  /** @param where replaces the test; with `bools`, it receives booleans */
   constructor(kind: 'count' | 'any' | 'all', cells: number, skipped: Skipped, where?: (value: never) => unknown, bools = false) {
     this.#kind = kind
     this.#skipped = skipped
@@ -383,7 +378,7 @@ export class TruthFold implements Fold {
     ;(holds ? this.found : this.others)[cell]! += times
   }
 
-  /** Whether nothing that may come changes the answer. */
+  /** Whether further elements cannot change the result. */
   decided(): boolean {
     if (this.#kind === 'count') return false
     return (this.#kind === 'any' ? this.found : this.others).every((count) => count > 0)
@@ -403,22 +398,22 @@ export class TruthFold implements Fold {
   }
 }
 
-/** What counts of true elements, and of others, come to. */
+/** Converts counts of true and of other elements to the result. */
 export function truthOf(kind: 'count' | 'any' | 'all', found: Float64Array, others: Float64Array): Float64Array | Uint8Array {
   if (kind === 'count') return found
   return kind === 'any' ? Uint8Array.from(found, (n) => +(n > 0)) : Uint8Array.from(others, (n) => +(n === 0))
 }
 
-/** As in numpy: NaN is true. */
+/** Whether an element is true; as in numpy, NaN is. */
 const isTrue = (x: unknown): boolean => x !== 0 && x !== 0n && x !== '' && !(x instanceof Uint8Array && x.length === 0)
 
-/** Elements taken together: small enough to stay in the cache for the second pass over them. */
+/** Number of elements processed together: few enough to stay in the cache for the second pass. */
 const PART = 1024
 
 /**
- * Variance or standard deviation of rows, for groups and windows. Parts of a row are gone through twice, for
- * their mean and for the squares of the deviations from it, and parts are merged by Chan's formula; elements
- * that each have a cell of their own are merged one by one (Welford).
+ * Variance or standard deviation of rows, for groups and windows. Parts of a row are processed twice, for
+ * their mean and for their squared deviations, and merged by Chan's formula. Elements that each have a cell
+ * of their own are merged one by one (Welford).
  */
 class MomentFold implements Fold {
   readonly #kind: 'variance' | 'std'
@@ -441,7 +436,7 @@ class MomentFold implements Fold {
   }
 
   repeat(value: number, times: number, cell: number): void {
-    // Infinities differ from themselves by NaN.
+    // An infinity minus itself is NaN.
     this.#moments.merge(cell, times, value, value - value)
   }
 

@@ -35,7 +35,7 @@ export async function foldElements<D extends DType, T>(
 }
 
 /**
- * Maps every element and combines what comes out, a run of chunks at a time: `combine` must not care for the
+ * Maps every element and combines the results, one run of chunks at a time. `combine` must not depend on the
  * order.
  */
 export async function mapReduce<D extends DType, T>(
@@ -67,8 +67,8 @@ export async function mapReduce<D extends DType, T>(
 }
 
 /**
- * Elements that nobody wrote need not be looked at where they are passed over; others the functions of the
- * user must see one by one.
+ * Returns a handler that ignores unwritten elements if they are skipped. Otherwise, the user's functions have
+ * to process them one by one.
  */
 const unlessKept = (source: BlockSource, reader: RowReader): (() => Promise<unknown>) | undefined =>
   unwrittenValue(source, reader) === undefined ? async () => undefined : undefined

@@ -19,26 +19,29 @@ import { type DividedReduction, firstPiece, unitsAlong } from './units.ts'
 
 /** Groups of positions, each reduced to one. */
 export interface Grouped<R extends DType, L> {
-  /** The different labels in the order they first appear. */
+  /** Distinct labels in order of first appearance. */
   readonly labels: readonly L[]
-  /** The reduced array, with the groups in place of the axis. */
+  /** The reduced array, in which groups replace the axis. */
   readonly values: Tensor<R>
 }
 
-/** What some groups come to: cells with these in place of the axis, in C order, and how many nobody wrote. */
+/**
+ * Partial result of some groups: cells in C order, in which groups replace the axis, and the number of
+ * unwritten elements.
+ */
 export interface GroupCells {
-  /** Numbers of groups, ascending. */
+  /** Group numbers, ascending. */
   readonly groups: readonly number[]
-  /** What the cells are along the other axes; the axis of groups has length 1. */
+  /** Region of the cells along the other axes; the axis of groups has length 1. */
   readonly region: Box
   readonly columns: FoldColumns
   readonly unwritten: Float64Array | undefined
 }
 
 /**
- * Reduces together the positions of an axis that have the same label, reading each chunk once. Elements of
- * units that nobody wrote are counted, and taken in last.
- * @throws InvalidArgumentError when there are not as many labels as positions
+ * Reduces the positions of an axis that have the same label together, reading each chunk once. Unwritten
+ * elements of units are counted, and added last.
+ * @throws InvalidArgumentError if there is another number of labels than positions
  */
 export function divideGroups<D extends DType, L, K extends FoldKind>(
   source: BlockSource<D>,
@@ -157,18 +160,18 @@ export function divideGroups<D extends DType, L, K extends FoldKind>(
   }
 }
 
-/** Cells of some groups, which stand in place of an axis, of a region of the others, in C order. */
+/** Cells of some groups, which replace an axis, over a region of the other axes, in C order. */
 class GroupedCells {
   readonly groups: readonly number[]
   readonly region: Box
   readonly size: number
-  /** How many cells one goes on along each axis; 0 along that of groups. */
+  /** Number of cells between neighbours along each axis; 0 along the axis of groups. */
   readonly stride: readonly number[]
   readonly #axis: number
   readonly #step: number
   readonly #places: ReadonlyMap<number, number>
 
-  /** @param region of which the axis has length 1 */
+  /** @param region has length 1 along the axis */
   constructor(axis: number, groups: readonly number[], region: Box) {
     const shape = replaced(boxShape(region), axis, groups.length)
     const stride = stridesOf(shape)
@@ -181,7 +184,7 @@ class GroupedCells {
     this.#places = new Map(groups.map((group, i) => [group, i]))
   }
 
-  /** The cell of a group that the first element of a box goes to. */
+  /** Returns the cell of a group that the first element of a box is reduced to. */
   first(group: number, box: Box): number {
     const start = this.#places.get(group)! * this.#step
     return box.reduce((cell, range, k) => cell + (range.start - this.region[k]!.start) * this.stride[k]!, start)

@@ -9,22 +9,22 @@ import { type DividedReduction, reduceWhole, UNIT_BYTES, unitsOf } from './units
 
 /** Options of `histogram`. */
 export interface HistogramOptions extends BlockOptions, SkipOptions {
-  /** Number of bins of equal width, or their edges, ascending; 10 when left out. */
+  /** Number of bins of equal width (default 10), or their ascending edges. */
   readonly bins?: number | ArrayLike<number>
   /**
-   * First and last edge of bins of equal width; the extremes of the array when left out, for which its chunks
-   * are read a second time.
+   * First and last edge of bins of equal width; by default minimum and maximum of the array, which requires a
+   * second pass over its chunks.
    */
   readonly range?: readonly [number, number]
 }
 
 /**
- * Elements counted by value (`counts`): bin k has those from `edges[k]` up to, but not with, `edges[k + 1]`;
- * the last bin has its end, too.
+ * Elements counted by value (`counts`). Bin k counts values from `edges[k]` up to, but excluding, `edges[k +
+ * 1]`. The last bin includes its upper edge.
  */
 export interface Histogram {
   readonly counts: Tensor<'float64'>
-  /** One more than there are bins. */
+  /** Edges of the bins; one more than bins. */
   readonly edges: Tensor<'float64'>
 }
 
@@ -40,7 +40,7 @@ export async function histogram(source: BlockSource, options: HistogramOptions):
   return reduceWhole(divideHistogram(source, { ...options, ...(range && { range }) }, UNIT_BYTES), options)
 }
 
-/** Bins that are known before anything is read: by their edges, or by the range of equal ones. */
+/** Divides a histogram whose bins are known in advance: by their edges, or by the range of equal bins. */
 export function divideHistogram(
   source: BlockSource,
   options: HistogramOptions,
@@ -73,7 +73,7 @@ export function divideHistogram(
         reader.each(tensor, none, none, (values: Float64Array, at, length) => {
           for (let i = at; i < at + length; i++) {
             const x = values[i]!
-            // NaN is in no bin.
+            // NaN belongs to no bin.
             if (x >= low && x <= high && x !== fill) counts[find(x)]!++
           }
         })
@@ -97,8 +97,8 @@ function isCount(bins: number | ArrayLike<number>): bins is number {
 function evenly(bins: number, [low, high]: readonly [number, number]): Float64Array {
   if (!(Number.isFinite(low) && Number.isFinite(high) && low <= high))
     invalidArgument(`there are no bins from ${low} to ${high}`, [low, high])
-  // As in numpy, all that is equal lies in the middle of a range of 1; or of as much as large numbers need to
-  // differ.
+  // As in numpy, equal values get a range of width 1 around them; large numbers a range wide enough for
+  // distinct edges.
   const margin = low < high ? 0 : Math.max(0.5, bins * Math.abs(low) * 2 ** -52)
   const [from, to] = [low - margin, high + margin]
   const width = to - from
@@ -116,19 +116,22 @@ function checkEdges(given: ArrayLike<number>): Float64Array {
   return edges
 }
 
-/** The ends of the bins of elements whose extremes, without NaN, can be asked for. */
+/** Returns the range of the bins from the minimum and maximum, which exclude NaN. */
 export async function histogramRange(extrema: () => Promise<{ min: unknown; max: unknown }>): Promise<[number, number]> {
   try {
     const { min, max } = await extrema()
     return [Number(min), Number(max)]
   } catch (error) {
-    // As in numpy, nothing has bins, too.
+    // As in numpy, an empty array has bins, too.
     if (isHyperslabError(error, 'EmptyReductionError')) return [0, 1]
     throw error
   }
 }
 
-/** The bin of equal ones that a value is in: by division, then set right by the edges, which are rounded. */
+/**
+ * Returns a function that finds the bin of a value among equal bins. It divides, then corrects the result by
+ * the edges, which are rounded.
+ */
 function finder(edges: Float64Array): (x: number) => number {
   const last = edges.length - 2
   const low = edges[0]!

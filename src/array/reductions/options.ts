@@ -12,16 +12,13 @@ import type { UniqueOptions } from './unique.ts'
 
 /** Options of `count`, `any` and `all`. */
 export interface TruthOptions<D extends DType = DType> extends ReduceOptions {
-  /**
-   * The question to each element. When left out it is whether it is not 0, false or empty; NaN is none of
-   * these.
-   */
+  /** Condition on elements. The default is that an element is not 0, false or empty; NaN satisfies it. */
   readonly where?: (value: ScalarOf<D>) => unknown
 }
 
 /** Options of `count`. */
 export interface CountOptions<D extends DType = DType> extends TruthOptions<D> {
-  /** Count elements that are 0, false or empty, too: all that are not left out. */
+  /** Whether to count elements that are 0, false or empty, too: all that are not skipped. */
   readonly zeros?: boolean
 }
 
@@ -61,7 +58,7 @@ export type ReducingCall =
   | 'cumsum'
   | 'groupBy'
 
-/** The options of every call that reduces. */
+/** Options of every call that reduces. */
 const CALLS: Readonly<Record<ReducingCall, Readonly<Record<string, Check>>>> = {
   sum: REDUCE,
   min: REDUCE,
@@ -87,13 +84,13 @@ const CALLS: Readonly<Record<ReducingCall, Readonly<Record<string, Check>>>> = {
   groupBy: { ...EACH, ...FOLD } satisfies Checks<GroupOptions>,
 }
 
-/** @throws InvalidArgumentError for options that a call does not take */
+/** @throws InvalidArgumentError for options that the call does not accept */
 export const checkCall = (call: ReducingCall, options: unknown, { label }: Pick<BlockSource, 'label'>): void =>
   checkOptions(call, options, CALLS[call], label)
 
 /**
- * Refuses an initial value that was left out, also where options stand in its place.
- * @throws InvalidArgumentError
+ * Rejects a missing initial value, also if options were passed in its place.
+ * @throws InvalidArgumentError if it is missing
  */
 export function checkInitial(call: 'reduce' | 'mapReduce', init: unknown, { label }: Pick<BlockSource, 'label'>): void {
   const isPlain = typeof init === 'object' && init !== null && Object.getPrototypeOf(init) === Object.prototype

@@ -10,7 +10,7 @@ import { RowReader, skippedOf } from './rows.ts'
 import { eachRun, eachUnwritten, unwrittenValue } from './runs.ts'
 import { type DividedReduction, unitsOf } from './units.ts'
 
-/** Products of the cells of a region, and how many elements besides nobody wrote. */
+/** Products of the cells of a region, and the numbers of unwritten elements in addition. */
 export interface ProductCells {
   readonly region: Box
   readonly products: Float64Array | readonly bigint[]
@@ -18,8 +18,8 @@ export interface ProductCells {
 }
 
 /**
- * The product of elements. Those of units that nobody wrote are counted, and taken in last, so that they come
- * to the same however they are divided.
+ * Divides the product of elements. Unwritten elements are counted, and multiplied last, so that the result
+ * does not depend on the division.
  */
 export function divideProduct(
   source: BlockSource,
@@ -72,7 +72,7 @@ export function divideProduct(
         rows.each(tensor, { start: 0, stride: cells.stride }, places, fold.row)
         tree.add({ region: cells.region, products: fold.products, unwritten: new Float64Array(cells.size) })
       })
-      // Products of nothing change none.
+      // Empty products change no cell.
       if (unwritten.some((times) => times > 0)) tree.add({ region: rest.region, products: foldOf(rest.size).products, unwritten })
     },
     finish(all) {

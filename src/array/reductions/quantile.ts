@@ -15,16 +15,16 @@ import { type DividedReduction, unitsOf } from './units.ts'
 
 /** Options of `quantile` and `median`. */
 export interface QuantileOptions extends ReduceOptions {
-  /** Bytes that may be taken to hold elements, 8 for each; 256 MiB when left out. */
+  /** Largest memory for elements, 8 bytes each; default 256 MiB. */
   readonly maxBytes?: number
 }
 
 const MAX_BYTES = 256 * 2 ** 20
 
-/** A number, or a tensor with an axis of shares where these are a list. */
+/** A number, or a tensor whose first axis follows the list of shares. */
 type QuantileResult = number | Tensor<'float64'>
 
-/** Whether elements are counted by their values, as they are too many to be held. */
+/** Whether the elements exceed the memory, so that they are counted by value. */
 const isSketched = ({ shape }: BlockSource, { axis, maxBytes = MAX_BYTES }: QuantileOptions): boolean =>
   axis === undefined && 8 * sizeOf(shape) > maxBytes
 
@@ -38,16 +38,16 @@ function checkedList(q: number | ArrayLike<number>): readonly number[] {
   return list
 }
 
-/** Quantiles of the cells of a region: for each share those of all cells, in C order. */
+/** Quantiles of the cells of a region: for each share, those of all cells in C order. */
 export interface QuantileCells {
   readonly region: Box
   readonly values: Float64Array
 }
 
 /**
- * Quantiles of elements that can be held, in units of whole columns of chunks, which hold all elements of
- * their cells; of everything that is too much for that by a sketch, whose counts come to the same in whatever
- * order they are added.
+ * Divides a quantile. Elements that fit into memory are processed in units of whole columns of chunks, which
+ * contain all elements of their cells. A larger whole array is sketched; the counts of a sketch do not depend
+ * on the order of elements.
  */
 export function divideQuantile(
   source: BlockSource,
@@ -133,7 +133,7 @@ function divideColumns(
       const cells = RegionCells.ofUnits(units, from, to, reduced)
       const values = new Float64Array(list.length * cells.size).fill(Number.NaN)
       const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
-      // Columns that nobody wrote are of one value, all along.
+      // Unwritten columns have a single value.
       const unwritten = eachUnwritten(source, reader, cells, signal, (value: number, _, cell) => {
         for (let k = 0; k < list.length; k++) values[k * cells.size + cell] = value
       })
@@ -158,7 +158,7 @@ function divideColumns(
   }
 }
 
-/** Chunks along the axes that are kept, everything along the others. */
+/** Returns a grid of the chunks along kept axes, and of everything along the others. */
 function columnsOf({ chunks, shape }: BlockSource<DType>, axes: ReadonlySet<number>): ChunkGrid {
   return new ChunkGrid(
     chunks.axes.map((chunk, axis) => (axes.has(axis) ? new RegularChunks(Math.max(1, shape[axis]!), shape[axis]!) : chunk)),
@@ -200,7 +200,8 @@ class Gathered {
 }
 
 /**
- * Between the two nearest elements, in proportion (numpy's `linear`); NaN where there is one, and of nothing.
+ * Returns the quantile, linearly interpolated between the two nearest elements (numpy's `linear`). NaN if
+ * there is a NaN, or no element.
  */
 function quantileOf(sorted: Float64Array, q: number): number {
   const last = sorted.length - 1
@@ -209,19 +210,19 @@ function quantileOf(sorted: Float64Array, q: number): number {
   const low = Math.floor(position)
   const [a, b] = [sorted[low]!, sorted[Math.min(last, low + 1)]!]
   const part = position - low
-  // Not by the difference: of infinities it is NaN, of large numbers it overflows.
+  // Not computed from the difference, which is NaN for infinities and overflows for large numbers.
   return a === b || part === 0 ? a : a * (1 - part) + b * part
 }
 
-/** Bits of the mantissa that tell buckets apart. */
+/** Bits of the mantissa that distinguish buckets. */
 const BITS = 12
 
 const PAGE = 2 ** BITS
 
-/** Signs and exponents of float64. */
+/** Combinations of sign and exponent of float64. */
 const PAGES = 4096
 
-/** What a sketch has counted. */
+/** Counts of a sketch. */
 export interface SketchCounts {
   readonly pages: readonly { readonly page: number; readonly counts: Float64Array }[]
   readonly count: number
@@ -231,15 +232,15 @@ export interface SketchCounts {
 }
 
 /**
- * Counts of values by sign, exponent and the first 12 bits of the mantissa: buckets whose ends are 2^-12 of
- * their value apart. What it gives for a quantile is in the bucket of the element at that rank, rounded down,
- * so within 2^-12 of it; in whatever order values come. Counts come in pages of 32 KiB, one for each power of
- * two that occurs: usual data takes less than a MiB, any data 128 MiB at most.
+ * Counts of values by sign, exponent and the first 12 bits of the mantissa: buckets whose relative width is
+ * 2^-12. A quantile is in the bucket of the element at that rank, so it is within 2^-12 of it, whatever the
+ * order of values. Counts are allocated in pages of 32 KiB, one for each power of two that occurs. Usual data
+ * take less than a MiB, any data at most 128 MiB.
  */
 class QuantileSketch {
   readonly #fill: unknown
   readonly #skipsNaN: boolean
-  /** By sign and exponent, in ascending order of the values there. */
+  /** Pages by sign and exponent, in ascending order of their values. */
   readonly #pages: (Float64Array | undefined)[] = new Array(PAGES).fill(undefined)
   readonly #float = new Float64Array(1)
   readonly #words = new Uint32Array(this.#float.buffer)
@@ -255,7 +256,7 @@ class QuantileSketch {
 
   row: Row<Float64Array> = (values, at, length) => this.#take(values, at, length, 1)
 
-  /** Takes in so many elements of one value. */
+  /** Adds `times` elements of one value. */
   repeat(value: number, times: number): void {
     this.#take(Float64Array.of(value), 0, 1, times)
   }
@@ -280,7 +281,7 @@ class QuantileSketch {
     }
   }
 
-  /** What was counted, to be merged. */
+  /** Returns the counts for merging. */
   counts(): SketchCounts {
     const pages = this.#pages.flatMap((counts, page) => (counts === undefined ? [] : [{ page, counts }]))
     return { pages, count: this.#count, nans: this.#nans, min: this.#min, max: this.#max }
@@ -313,7 +314,7 @@ class QuantileSketch {
     return this.#max
   }
 
-  /** A value of a bucket, at a part of its width. */
+  /** Returns a value of a bucket, at a fraction of its width. */
   #within(key: number, part: number): number {
     const low = this.#valueOf(key)
     if (low === 0 || low === Number.POSITIVE_INFINITY) return low
@@ -332,7 +333,7 @@ class QuantileSketch {
   }
 }
 
-/** The first 24 bits of a float64, turned so that they ascend with its value. */
+/** Returns the first 24 bits of a float64, mapped so that they ascend with its value. */
 function keyOf(word: number): number {
   const ascending = word & 0x80000000 ? ~word : word | 0x80000000
   return ascending >>> (20 - BITS)

@@ -39,27 +39,23 @@ import { type DividedReduction, firstPiece, nodesOf, type PiecedUnits, type Unit
 
 /** Options of reductions. */
 export interface ReduceOptions extends ReduceBoxOptions, SkipOptions {
-  /**
-   * Axes to reduce, by number (negative ones count from the end) or dimension name; all of them when left
-   * out.
-   */
+  /** Axes to reduce, by number (negative ones count from the end) or dimension name; default all. */
   readonly axis?: AxisOption | undefined
-  /** Keep reduced axes with length 1. */
+  /** Whether to keep reduced axes with length 1; default false. */
   readonly keepDims?: boolean
 }
 
 export type ReductionKind = 'sum' | 'min' | 'max' | 'mean'
 
 /**
- * A reduction of a source, which reads each chunk once. Where the source reduces its own boxes, it is left to
- * that; otherwise units come as they are, of which two are held at a time.
+ * Divides a reduction of a source, which reads each chunk once. A source with a bulk reduction reduces its
+ * own boxes. Otherwise units are read, two at a time.
  *
- * A sum of n floats has a relative error (against the sum of absolute values) of about log2(n) * 2^-53 over
- * everything; along axes, where each cell is added to once a row, of at most n * 2^-53. A source that has
- * statistics of its chunks answers from them; the result then is the same but for sums of floats, which may
- * differ by as much as that error, and the sign of an extreme that is 0. Of values that are packed (`scaled`)
- * the packed ones are reduced, and the result is unpacked: terms of a sum are not rounded to float32 one by
- * one.
+ * The relative error of a sum of n floats (against the sum of absolute values) is about log2(n) * 2^-53 for
+ * the whole array. Along axes, where each cell grows once per row, it is at most n * 2^-53. A source with
+ * chunk statistics uses them. The result is then the same, except for the error of float sums and the sign of
+ * an extreme that is 0. For packed values (`scaled`), the packed ones are reduced and the result is unpacked,
+ * so terms of a sum are not rounded to float32 one by one.
  */
 export function divideFold(
   source: BlockSource,
@@ -76,7 +72,7 @@ export function divideFold(
   )
 }
 
-/** Both extremes, reading each chunk once. */
+/** Divides the reduction to minimum and maximum, which reads each chunk once. */
 export function divideExtrema(
   source: BlockSource,
   options: ReduceOptions,
@@ -95,8 +91,8 @@ export function divideExtrema(
 }
 
 /**
- * Variance or standard deviation: of what a source reduces at once, about its mean; then merged (Chan's
- * formula) in the order of parts.
+ * Divides variance or standard deviation. Each part that a source reduces at once is relative to its own
+ * mean; parts are merged in order by Chan's formula.
  */
 export function divideVariance(
   source: BlockSource,
@@ -132,18 +128,18 @@ function valuesOf(source: BlockSource, kind: ReductionKind, cells: Cells, option
 }
 
 /**
- * The cells of a reduction of a source along the axes that an option names.
+ * Returns the cells of a reduction along the axes of an option.
  * @throws InvalidArgumentError for axes that do not exist or are given twice; TooLargeError for more than
  *   2^28 cells
  */
 export function layoutOf(source: BlockSource, option: AxisOption | undefined): CellLayout {
   const layout = new CellLayout(source.shape, resolveAxes(option, source))
-  // Each has a value and a count.
+  // Each cell has a value and a count.
   checkBytes(source, 16 * layout.size, 2 * MAX_RESULT_BYTES, `the result ${showShape(layout.shape)}`, 'reduce parts of the array')
   return layout
 }
 
-/** The cells as users get them: a scalar for a reduction of everything, a tensor for one along axes. */
+/** Converts cells to the user's result: a scalar for a whole reduction, a tensor for one along axes. */
 export function shaped(
   dtype: FixedDType,
   data: TypedArray,
@@ -154,15 +150,15 @@ export function shaped(
   return tensorOf(dtype, layout.resultShape(keepDims), data as DataOf<FixedDType>)
 }
 
-/** How a source is made of packed elements, where a reduction of these gives its own. */
+/** Returns how a source is unpacked, if reducing its packed elements gives the same result. */
 function affineFor(source: BlockSource, { skip, places }: Reduction): AffineMap | undefined {
   const map = affineOf(source)
-  // Missing elements that are kept make NaN of what they are in, which packed ones do not; and packed ones
-  // that differ may be the same when they are unpacked, which is the first of them then.
+  // A missing element that is not skipped makes its cell NaN, but its packed value would not. Different
+  // packed values may unpack to equal values, of which the first counts for positions.
   return map !== undefined && (skip !== 'none' || map.fill === undefined) && places === undefined ? map : undefined
 }
 
-/** Less of what is scaled by less than 0 is more. */
+/** A negative scale swaps minimum and maximum. */
 const OPPOSITE: Partial<Record<Reduction['op'], Reduction['op']>> = { min: 'max', max: 'min' }
 
 function packedReduction<Op extends Reduction['op']>(
@@ -185,30 +181,24 @@ function unpackedCells({ values, counts }: Cells, { op, dtype }: Reduction, { sc
   return { values: unpacked, counts }
 }
 
-/**
- * Elements that have to come on one cell for parts to be smaller than what they are made of, by a wide
- * margin.
- */
+/** Elements per cell, from which parts are much smaller than their elements. */
 const WORTHWHILE = 32
 
-/** Whether parts of a reduction are worth being made where elements are decoded. */
+/** Whether reducing where elements are decoded pays off. */
 function shrinks(source: BlockSource, reduction: Reduction): boolean {
   const largest = runsOf(source).chunkShape.map((length, axis) => Math.min(length, source.shape[axis]!))
   const cellsOfRun = largest.map((length, axis) => (reduction.reduced[axis] ? 1 : length))
   return isWhole(reduction) || sizeOf(largest) >= WORTHWHILE * sizeOf(cellsOfRun)
 }
 
-/**
- * Whether nobody wrote anything in most of the runs of an array, which a source that reduces by itself need
- * not go through.
- */
+/** Whether most runs of an array are unwritten, so that a source with a bulk reduction can skip them. */
 async function isSparse(source: BlockSource, { signal }: BlockOptions): Promise<boolean> {
   const runs = runsOf(source)
   const written = await source.bulk?.written?.(runs, { signal })
   return written !== undefined && 2 * written.length < runs.count
 }
 
-/** How a source reduces its own boxes, where it does and that is worth it. */
+/** Returns the bulk reduction of a source, if it has one and it pays off. */
 async function reducerOf(
   source: BlockSource,
   reduction: Reduction,
@@ -219,9 +209,9 @@ async function reducerOf(
 }
 
 /**
- * A reduction in units: of the packed elements where the source is made of such; by the source where it
- * reduces its own boxes; otherwise of units as they are read.
- * @param result what the cells come to; of extrema those of minima and those of maxima
+ * Divides a reduction into units. It reduces packed elements if the source is unpacked from some, or uses the
+ * source's bulk reduction, or reduces units as they are read.
+ * @param result converts the cells; for extrema it receives those of minima and those of maxima
  */
 function divide<R>(
   source: BlockSource,
@@ -259,11 +249,11 @@ function divide<R>(
 
 type Parts = MergeTree<PlacedAggregate>
 
-/** Bytes of units under way of a source that reduces by itself, and how many. */
+/** Largest sum of bytes of units under way in a bulk reduction, and their largest number. */
 const MAX_BYTES = 128 * 2 ** 20
 const MAX_UNITS = 8
 
-/** Units of so many bytes that are under way at the same time, at most. */
+/** Returns the largest number of units of this size under way at the same time. */
 export const unitsUnderWay = (unitBytes: number): number => Math.min(MAX_UNITS, Math.max(1, Math.floor(MAX_BYTES / unitBytes)))
 
 async function reduceInPlace(
@@ -301,8 +291,8 @@ async function reduceInPlace(
 }
 
 /**
- * Whether elements that nobody wrote come to the same by the node as by the unit: sums of floats do where no
- * number of them is rounded.
+ * Whether unwritten elements yield the same result by node as by unit. For float sums, this holds if no
+ * multiple of the fill value is rounded.
  */
 function isExact({ dtype, fillValue, shape }: BlockSource, { op, skip }: Reduction): boolean {
   let odd = Math.abs(Number(fillValue ?? 0))
@@ -324,7 +314,7 @@ async function reduceAsRead(
   const between = [firstPiece(pieced, from), firstPiece(pieced, to)] as const
   let [piece, unit, end] = [between[0], from, between[0]]
   let part: PlacedAggregate | undefined
-  // The pieces of a unit that has several go to the same cells.
+  // All pieces of a unit are reduced to the same cells.
   await eachRun(source, { signal, runs: pieced.pieces, between }, ({ box, tensor: { shape, data } }) => {
     if (piece === end) end = firstPiece(pieced, ++unit)
     const region = cellBox(box, reduction.reduced)
@@ -340,7 +330,7 @@ async function reduceAsRead(
   })
 }
 
-/** @param missing what a cell made of no elements becomes; undefined when there is nothing it could be */
+/** @param missing value of cells without elements; undefined throws instead */
 function extremes(dtype: FixedDType, { values, counts }: Cells, missing: unknown): TypedArray {
   const data = allocate(dtype, values.length) as TypedArray
   counts.forEach((count, cell) => {
@@ -365,9 +355,10 @@ const means = ({ values, counts }: Cells): Float64Array =>
   Float64Array.from(counts, (count, cell) => Number(values[cell]) / count)
 
 /**
- * Where the extremes are: the index of the first smallest (greatest) element in C order, or along one axis
- * the positions on it.
- * @throws InvalidArgumentError for several axes; finishing, EmptyReductionError
+ * Divides the search for positions of extremes: the index of the first smallest (largest) element in C order,
+ * or positions along one axis.
+ * @throws InvalidArgumentError for several axes; when finished, EmptyReductionError if there are no
+ *   elements
  */
 export function divideArg(
   source: BlockSource,

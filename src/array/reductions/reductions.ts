@@ -15,13 +15,13 @@ import { divideUnique } from './unique.ts'
 import { type DividedReduction, reduceWhole, UNIT_BYTES } from './units.ts'
 import { weightedMean } from './weighted-mean.ts'
 
-/** The reductions that arrays have as methods. */
+/** Reductions that arrays have as methods. */
 export type ReducingMethod = Exclude<ReducingCall, 'coarsen' | 'rolling' | 'where'>
 
-/** A reduction of a source that is merged unit by unit; the last one given are options. */
+/** Divides a reduction of a source into units, which are merged. */
 type Dividing = (source: BlockSource, options: never, unitBytes: number, ...given: never[]) => DividedReduction
 
-/** The reductions that can be taken apart into units. */
+/** Reductions that can be divided into units. */
 export type DividedMethod = Exclude<ReducingMethod, 'reduce' | 'mapReduce' | 'weightedMean' | 'cumsum'>
 
 const DIVIDED: Record<DividedMethod, Dividing> = {
@@ -47,10 +47,12 @@ const DIVIDED: Record<DividedMethod, Dividing> = {
 
 export const DIVIDED_METHODS = Object.keys(DIVIDED) as readonly DividedMethod[]
 
-/** Of a source; the last one given are options. */
+/** Runs a reduction of a source; the last argument is the options. */
 type Reducing = (source: BlockSource, ...given: never[]) => Promise<unknown>
 
-/** What is done at once: what cannot be divided, or has to find out first how. */
+/**
+ * Reductions that run as a whole, because they cannot be divided, or have to compute their parameters first.
+ */
 const METHODS: Record<Exclude<ReducingMethod, DividedMethod> | 'histogram', Reducing> = {
   histogram,
   reduce: foldElements,
@@ -60,8 +62,8 @@ const METHODS: Record<Exclude<ReducingMethod, DividedMethod> | 'histogram', Redu
 }
 
 /**
- * A reduction taken apart into units, after checking options.
- * @param unitBytes elements of a unit, in bytes, unless a chunk is larger
+ * Checks options, then divides a reduction into units.
+ * @param unitBytes size of a unit in bytes of elements, unless a chunk is larger
  */
 export function divideBy(
   method: DividedMethod,
@@ -81,8 +83,8 @@ export function divideBy(
 }
 
 /**
- * Reduces a source, with one missing value at most unless missing elements are kept, after checking options.
- * What an array loads when the first reduction is asked for.
+ * Checks options, then reduces a source. Unless missing elements are kept, its missing values become one.
+ * Arrays load this function with their first reduction.
  */
 export function reduceBy(
   method: ReducingMethod,

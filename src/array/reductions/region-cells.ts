@@ -4,15 +4,15 @@ import type { ChunkGrid } from '../../grid/chunks.ts'
 import { type Box, boxShape, wholeBox } from '../../grid/range.ts'
 import { hullOf, TouchedChunks } from '../../grid/touched.ts'
 
-/** The cells that parts of an array go to, in C order of the smallest region that has them. */
+/** Cells of parts of an array, in C order of the smallest region that contains them. */
 export class RegionCells {
-  /** Reduced axes have length 1. */
+  /** Region in which reduced axes have length 1. */
   readonly region: Box
   readonly size: number
   readonly reduced: readonly boolean[]
   readonly stride: readonly number[]
 
-  /** @param boxes one at least */
+  /** @param boxes at least one */
   constructor(boxes: readonly Box[], reduced: readonly boolean[]) {
     this.reduced = reduced
     this.region = cellBox(hullOf(boxes), reduced)
@@ -21,12 +21,12 @@ export class RegionCells {
     this.stride = cellStride(shape, reduced)
   }
 
-  /** Those of units from one number up to another, of which there is one at least. */
+  /** Returns the cells of the units `[from, to)`, at least one. */
   static ofUnits(units: ChunkGrid, from: number, to: number, reduced: readonly boolean[]): RegionCells {
     return new RegionCells([...new TouchedChunks(wholeBox(units.shape), units).boxes(from, to)], reduced)
   }
 
-  /** The cell that the first element of a box goes to. */
+  /** Returns the cell of the first element of a box. */
   first(box: Box): number {
     return box.reduce((cell, { start }, axis) => cell + (start - this.region[axis]!.start) * this.stride[axis]!, 0)
   }

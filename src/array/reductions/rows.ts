@@ -5,43 +5,43 @@ import type { Skip } from '../../kernels/reduce.ts'
 import { missingElements } from '../missing.ts'
 import type { BlockSource } from '../source.ts'
 
-/** Which elements a reduction passes over. */
+/** Elements that a reduction skips. */
 export interface SkipOptions {
   /**
-   * Leave out elements that are missing ({@link BlockSource.missing}); true when left out. In floats that are
-   * computed (`map`, `broadcast`, `scaled`, windows) missing elements are NaN, as are results that come out
-   * as NaN: these cannot be told apart, and are left out together.
+   * Whether to skip missing elements ({@link BlockSource.missing}); default true. In computed floats (`map`,
+   * `broadcast`, `scaled`, windows), missing elements are NaN. They cannot be distinguished from results that
+   * are NaN, which are therefore skipped, too.
    */
   readonly skipMissing?: boolean
-  /** Leave out NaN, also where it is not what is missing. */
+  /** Whether to skip NaN even if it is not missing; default false. */
   readonly skipNaN?: boolean
 }
 
-/** The same as values: elements equal to `fill` (undefined is equal to nothing) and, with `nan`, NaN. */
+/** Skipped values: elements equal to `fill` (undefined equals nothing) and, with `nan`, NaN. */
 export interface Skipped {
   readonly fill: unknown
   readonly nan: boolean
 }
 
-/** @param source with one missing value at most */
+/** @param source has at most one missing value */
 export function skippedOf(source: BlockSource, { skipMissing = true, skipNaN = false }: SkipOptions): Skipped {
   const { values, nan } = missingElements(skipMissing ? source : { dtype: source.dtype })
   return { fill: values[0], nan: nan || (skipNaN && isFloat(source.dtype)) }
 }
 
-/** The same for the kernels. */
+/** Returns the skipped values in the form of the kernels. */
 export function skipOf(source: BlockSource, options: SkipOptions): Skip {
   const { fill, nan } = skippedOf(source, options)
   if (fill === undefined) return nan ? 'nan' : 'none'
   return nan ? { fill: fill as number, nan } : { fill: fill as number | bigint }
 }
 
-/** Elements as loops see them. */
+/** Elements as loops receive them. */
 export type RowValues = { readonly [index: number]: number | bigint }
 
 /**
- * Takes a row of elements: `length` of them from `at`, one after another. The first belongs to `cell` and
- * `place`, each next one `cellStep` and `placeStep` further on.
+ * Processes a row of `length` contiguous elements from `at` on. The first belongs to `cell` and `place`; for
+ * each further element, these grow by `cellStep` and `placeStep`.
  */
 export type Row<V = never> = (
   values: V,
@@ -53,27 +53,25 @@ export type Row<V = never> = (
   placeStep: number,
 ) => void
 
-/**
- * Positions that go along with elements: where the first one's is, and how far the next is along each axis.
- */
+/** Positions that accompany elements: that of the first one, and the step along each axis. */
 export interface Strided {
   readonly start: number
   readonly stride: readonly number[]
 }
 
 const PIECE = 4096
-/** Rows shorter than this are converted together, where they lie one behind another. */
+/** Rows shorter than this are converted together if they are contiguous. */
 const SHORT = 64
 
 /**
- * How elements are handed to loops, so that these see one kind of array: `float` gives float64 (64-bit
- * integers are rounded), `exact` float64 or, for 64-bit integers, these; `raw` what is stored.
+ * Form of the elements that loops receive, so that they process one kind of array. `float` is float64 (64-bit
+ * integers are rounded). `exact` is float64, or 64-bit integers unchanged. `raw` is the stored form.
  */
 export type RowMode = 'float' | 'exact' | 'raw'
 
-/** Hands over the elements of tensors in rows as long as their layout allows, in C order. */
+/** Passes the elements of tensors to a function in C order, in rows as long as their layout allows. */
 export class RowReader {
-  /** Which of the values handed over are to be passed over. */
+  /** Skipped values among the elements passed on. */
   readonly skipped: Skipped
   readonly #converts: boolean
   readonly #bigFill: bigint | undefined
@@ -85,8 +83,7 @@ export class RowReader {
     this.#converts = isFixed(dtype) && dtype !== 'float64' && (mode === 'float' || (mode === 'exact' && !this.#wide))
     const rounds = this.#wide && mode === 'float'
     this.#bigFill = rounds ? (skipped.fill as bigint | undefined) : undefined
-    // Rounding would make others equal to the fill value: it becomes NaN instead, which integers have no
-    // other use for.
+    // Rounding could make other values equal to the fill value. It becomes NaN instead, which no integer is.
     this.skipped = rounds ? { fill: undefined, nan: skipped.fill !== undefined } : skipped
   }
 

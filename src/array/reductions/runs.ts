@@ -14,8 +14,8 @@ import { checkElements } from '../visit.ts'
 import type { RowReader } from './rows.ts'
 
 /**
- * A part of an array with its elements, dense, in C order. They are good until the next one is taken: their
- * memory is used again.
+ * A part of an array with its elements, dense, in C order. They are valid until the next run, which reuses
+ * their memory.
  */
 export interface Run<D extends DType = DType> {
   readonly box: Box
@@ -23,32 +23,32 @@ export interface Run<D extends DType = DType> {
 }
 
 export interface RunOptions extends BlockOptions {
-  /** What to read at once; runs of neighbouring chunks of some MiB when left out. */
+  /** Parts to read at once; by default runs of neighbouring chunks of some MiB. */
   readonly runs?: ChunkGrid
-  /** Runs from one number up to another; all of them when left out. */
+  /** Numbers of the first run and of the one after the last; default all runs. */
   readonly between?: readonly [from: number, to: number]
   /**
-   * How many runs are read or wait at a time; two when left out. With one, nothing is read before the last
-   * one was taken.
+   * Number of runs that are read or waiting at a time; default 2. With 1, a run is read only after the
+   * previous one was processed.
    */
   readonly atOnce?: number
   /**
-   * Takes, in the place of runs in which nobody wrote anything, as large boxes of such as there are. Where it
-   * is left out these are runs like others.
+   * Receives unwritten runs, merged to boxes as large as possible. Optional: without it, they are processed
+   * like others.
    */
   readonly unwritten?: ((box: Box) => Promise<unknown>) | undefined
 }
 
-/** A box to read, or one that nobody wrote. */
+/** A box to read, or an unwritten one. */
 interface Part {
   readonly box: Box
   readonly isWritten: boolean
 }
 
 /**
- * Goes through an array in C order of its runs, reading one while another is taken, each of them once.
- * @throws TooLargeError when there are more elements than the source allows, or one chunk of more than 2 GiB
- * @param take may return true, as `unwritten` may, to end it: then nothing more is read
+ * Processes an array in C order of its runs, each once; reads one run while another is processed.
+ * @throws TooLargeError if there are more elements than the source allows, or one chunk of more than 2 GiB
+ * @param take may return true, like `unwritten`, to stop; nothing more is read then
  */
 export async function eachRun<D extends DType>(
   source: BlockSource<D>,
@@ -85,7 +85,7 @@ export async function eachRun<D extends DType>(
   }
 }
 
-/** Runs with something written in them one by one, the others together. */
+/** Yields runs with written elements one by one, the others merged. */
 function* partsOf(
   runs: ChunkGrid,
   written: Float64Array | undefined,
@@ -107,26 +107,26 @@ function* partsOf(
 
 export const runsOf = (source: BlockSource): ChunkGrid => source.chunks.coarsen(READ_BYTES / bytesOf(source.dtype))
 
-/** What is written at once when an array is gone through: the same of what is stored as one. */
+/** Returns the runs of an array for writing: whole stored objects of some MiB. */
 export const writtenRunsOf = ({ chunks, writeGrid = chunks, dtype }: BlockSource): ChunkGrid =>
   writeGrid.coarsen(READ_BYTES / bytesOf(dtype))
 
-/** Cells that are visited without giving way. */
+/** Number of cells that are visited without yielding to the event loop. */
 export const MOST_CELLS = 2 ** 16
 
-/** Where the cells of a reduction are; of a `CellLayout`, among others. */
+/** Positions of the cells of a reduction, for example a `CellLayout`. */
 interface Layout {
   readonly reduced: readonly boolean[]
   readonly stride: readonly number[]
   first(box: Box): number
 }
 
-/** An element that nobody wrote, as a tensor. */
+/** Returns an unwritten element as a tensor. */
 export function unwrittenElement<D extends DType>({ dtype, fillValue }: BlockSource<D>): Tensor<D> {
   return tensorOf(dtype, [1], [fillElement(dtype, fillValue)] as unknown as DataOf<D>)
 }
 
-/** What a reader hands over of an element that nobody wrote; undefined where it is passed over. */
+/** Returns an unwritten element as a reader passes it on; undefined if it is skipped. */
 export function unwrittenValue(source: BlockSource, reader: RowReader): { readonly value: unknown } | undefined {
   const one = unwrittenElement(source)
   const none = { start: 0, stride: [0] }
@@ -141,9 +141,9 @@ const isSkipped = ({ skipped: { fill, nan } }: RowReader, value: unknown): boole
   (fill !== undefined && value === fill) || (nan && Number.isNaN(value))
 
 /**
- * For `RunOptions.unwritten`: visits the cells that boxes nobody wrote go to, each once a box, with how many
- * elements go there. Nothing is done where these are passed over.
- * @param decided whether to end, asked after each box
+ * Returns a handler for `RunOptions.unwritten`. It visits the cells of unwritten boxes, each once per box,
+ * with the number of its elements. It does nothing if unwritten elements are skipped.
+ * @param decided whether to stop; called after each box
  */
 export function eachUnwritten(
   source: BlockSource,
@@ -167,7 +167,7 @@ export function eachUnwritten(
   }
 }
 
-/** All of an array as one cell. */
+/** Layout of a whole array as one cell. */
 export const oneCell = ({ shape }: BlockSource): Layout => ({
   reduced: shape.map(() => true),
   stride: shape.map(() => 0),

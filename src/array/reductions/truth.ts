@@ -11,7 +11,7 @@ import { RowReader, skippedOf } from './rows.ts'
 import { eachRun, eachUnwritten } from './runs.ts'
 import { type DividedReduction, unitsOf } from './units.ts'
 
-/** How many elements are true, and how many are not, of the cells of a region. */
+/** Numbers of true and of other elements of the cells of a region. */
 export interface TruthCells {
   readonly region: Box
   readonly found: Float64Array
@@ -19,8 +19,8 @@ export interface TruthCells {
 }
 
 /**
- * How many elements are true, or whether any or all of them are. These are counts, which come to the same in
- * whatever order they are added.
+ * Divides the count of true elements, or whether any or all of them are. Counts do not depend on the order in
+ * which they are added.
  */
 export function divideTruth(
   source: BlockSource,

@@ -8,13 +8,13 @@ import { type DividedReduction, unitsOf } from './units.ts'
 
 /** Options of `unique`. */
 export interface UniqueOptions extends BlockOptions, SkipOptions {
-  /** Number of different values that may be held; a million when left out. */
+  /** Largest number of distinct values that may be held; default one million. */
   readonly limit?: number
 }
 
 /**
- * The different `values` of an array, in ascending order (NaN, of which all count as one, is the last), and
- * how often each of them is there (`counts`).
+ * The distinct `values` of an array in ascending order, and the number of each (`counts`). All NaNs count as
+ * one value, which is last.
  */
 export interface Unique<D extends DType> {
   readonly values: Tensor<D>
@@ -23,13 +23,13 @@ export interface Unique<D extends DType> {
 
 const LIMIT = 1_000_000
 
-/** Different values with how often each is there. */
+/** Distinct values with the number of each. */
 export interface CountedValues {
   readonly values: DataOf<DType>
   readonly counts: Float64Array
 }
 
-/** The different values of an array, as long as there are no more than may be held. */
+/** Divides the search for distinct values, within the limit. */
 export function divideUnique(
   source: BlockSource,
   options: UniqueOptions,
@@ -66,7 +66,7 @@ export function divideUnique(
       const { fill, nan } = reader.skipped
       const none = { start: 0, stride: source.shape.map(() => 0) }
       const count = (value: unknown, more: number): void => void counts.set(value, (counts.get(value) ?? 0) + more)
-      // Equal ones tend to come one after another.
+      // Equal values are often contiguous.
       let last: unknown
       let times = 0
       const note = (): void => {

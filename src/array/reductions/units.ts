@@ -7,19 +7,19 @@ import { TouchedChunks } from '../../grid/touched.ts'
 import { type BlockSource, bytesOf, type ReduceBoxOptions } from '../source.ts'
 
 /**
- * Bytes of elements in a unit, unless a chunk is larger: enough to be worth a request, and so few that a task
- * of some units fits anywhere.
+ * Bytes of elements in a unit, unless a chunk is larger: enough to be worth a request, and few enough that a
+ * task of some units fits anywhere.
  */
 export const UNIT_BYTES = 16 * 2 ** 20
 
 /**
- * The units of an array: runs of whole chunks in C order. They follow from the chunk grid alone, so that a
- * reduction that is merged unit by unit gives the same bits wherever each of them is reduced.
+ * Returns the units of an array: runs of whole chunks in C order. They depend on the chunk grid alone. A
+ * reduction merged unit by unit therefore gives the same bits wherever each unit is reduced.
  */
 export const unitsOf = (source: BlockSource, unitBytes: number): ChunkGrid =>
   source.chunks.coarsen(unitBytes / bytesOf(source.dtype))
 
-/** Cells of a unit up to which merging them costs little beside reducing its elements. */
+/** Number of cells of a unit up to which merging is cheap compared with reducing its elements. */
 const FEW_CELLS = 2 ** 16
 
 /** Units, and the pieces of them that are read at once. */
@@ -29,8 +29,8 @@ export interface PiecedUnits {
 }
 
 /**
- * The units of a reduction along axes: the more cells a unit has, the longer it is, up to sixteen times, as
- * far as it gets no more cells by that.
+ * Returns the units of a reduction along axes. Units with many cells become longer, up to sixteen times, as
+ * long as that adds no cells.
  */
 export function unitsAlong(source: BlockSource, unitBytes: number, reduced: readonly boolean[]): PiecedUnits {
   const pieces = unitsOf(source, unitBytes)
@@ -41,20 +41,20 @@ export function unitsAlong(source: BlockSource, unitBytes: number, reduced: read
   return { pieces, units: times > 1 && hasSameCells ? units : pieces }
 }
 
-/** The number of the first piece of a unit, or of all there are for the number of units. */
+/** Returns the number of the first piece of a unit; for the number of units, the number of pieces. */
 export const firstPiece = ({ pieces, units }: PiecedUnits, unit: number): number =>
   unit === units.count ? pieces.count : pieces.number(pieces.find(units.box(units.index(unit)).map(({ start }) => start)))
 
-/** A reduction taken apart into units, each reduced to a partial aggregate `P`; all of them give `R`. */
+/** A reduction divided into units. Each is reduced to a partial aggregate `P`; together they yield `R`. */
 export interface DividedReduction<P = unknown, R = unknown> extends Merging<P> {
   readonly units: ChunkGrid
-  /** Reduces units from one number up to another, and adds what they come to to a tree, in order. */
+  /** Reduces the units `[from, to)`, and adds their partial aggregates to a tree in order. */
   reduce(from: number, to: number, tree: MergeTree<P>, options: ReduceBoxOptions): Promise<void>
-  /** @param all what all units come to; undefined where there is nothing to reduce */
+  /** @param all partial aggregate of all units; undefined if there is nothing to reduce */
   finish(all: P | undefined): R
 }
 
-/** What some units come to, merged as the tree of all of them has it where they are those of a node. */
+/** Reduces some units. If they are those of a node, the result is merged like in the tree of all units. */
 export async function reduceUnits<P>(
   divided: DividedReduction<P>,
   from: number,
@@ -66,22 +66,20 @@ export async function reduceUnits<P>(
   return tree.finish()
 }
 
-/** The result of a whole reduction, unit by unit. */
+/** Runs a whole reduction, unit by unit. */
 export async function reduceWhole<P, R>(divided: DividedReduction<P, R>, options: ReduceBoxOptions): Promise<R> {
   return divided.finish(await reduceUnits(divided, 0, divided.units.count, options))
 }
 
-/** A unit, or a node of which nothing is written: the boxes that it covers. */
+/** A unit, or an unwritten node, with the boxes that it covers. */
 export interface UnitNode {
   readonly level: number
   readonly boxes: readonly Box[]
 }
 
 /**
- * Units from one number up to another, in order; those in which nobody wrote anything as the largest nodes
- * that are made of such alone.
- * @param written numbers of units in which somebody wrote, ascending; undefined where all of them count as
- *   such
+ * Yields the units `[from, to)` in order; unwritten ones are merged into the largest unwritten nodes.
+ * @param written numbers of written units, ascending; undefined if all count as written
  */
 export function* nodesOf(
   units: ChunkGrid,

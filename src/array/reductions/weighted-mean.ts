@@ -15,14 +15,14 @@ import { type Row, RowReader, type Skipped, skippedOf } from './rows.ts'
 import { eachRun, MOST_CELLS, unwrittenElement, unwrittenValue } from './runs.ts'
 
 /**
- * Weights of the positions along some axes, by dimension name or number; an element weighs the product of
- * those of its positions.
+ * Weights of the positions along some axes, by dimension name or number. An element weighs the product of the
+ * weights of its positions.
  */
 export type Weights = { readonly [axis: string]: ArrayLike<number> }
 
 /**
- * The mean of elements that count as much as their weights say.
- * @throws InvalidArgumentError when there are not as many weights as positions
+ * Computes the weighted mean of elements.
+ * @throws InvalidArgumentError if there is another number of weights than positions
  */
 export async function weightedMean(
   source: BlockSource,
@@ -39,7 +39,7 @@ export async function weightedMean(
   const kept = along.map((list, axis) => (layout.reduced[axis] ? undefined : list))
   const unwritten = async (box: Box): Promise<void> => {
     if (known === undefined) return
-    // All elements of a cell are equal: what they weigh together is a product of sums along the reduced axes.
+    // All elements of a cell are equal, so their total weight is a product of sums along the reduced axes.
     let weight = 1
     for (const [axis, { start, stop }] of box.entries()) {
       if (layout.reduced[axis]) weight *= await sumOf(along[axis], start, stop, pace)
@@ -53,7 +53,7 @@ export async function weightedMean(
       reader.each(cells, { start: layout.first(part), stride: layout.stride }, { start: 0, stride }, means.row)
     }
   }
-  // Infinities of weight 0 are NaN, which sums of weights do not tell.
+  // An infinity with weight 0 is NaN, which sums of weights do not reveal.
   const isKnown = known === undefined || Number.isFinite(known.value)
   await eachRun(source, { ...options, unwritten: isKnown ? unwritten : undefined }, ({ box, tensor }) => {
     const { shape, data } = productOf(along, box)
@@ -80,7 +80,7 @@ function listsOf(
   return shape.map((_, axis) => weights.get(axis))
 }
 
-/** What positions of an axis weigh together; without weights 1 each. */
+/** Returns the total weight of positions along an axis; without weights, 1 each. */
 async function sumOf(list: ArrayLike<number> | undefined, start: number, stop: number, pace: Pace): Promise<number> {
   if (list === undefined) return stop - start
   let sum = 0
@@ -91,7 +91,7 @@ async function sumOf(list: ArrayLike<number> | undefined, start: number, stop: n
   return sum
 }
 
-/** The weights of a box, of length 1 along axes that have none. */
+/** Returns the weights of a box, with length 1 along axes without weights. */
 function productOf(along: readonly (ArrayLike<number> | undefined)[], box: Box): { shape: number[]; data: Float64Array } {
   const shape = boxShape(box).map((length, axis) => (along[axis] === undefined ? 1 : length))
   const data = new Float64Array(sizeOf(shape)).fill(1)
@@ -138,7 +138,7 @@ class WeightedFold {
 
   finish(): Float64Array {
     return this.#sums.map((sum, cell) => {
-      // Weights below 0 may add up to 0 where sums do not.
+      // Negative weights may add up to 0 even if the sum does not.
       const total = this.#totals[cell]! || Number.NaN
       return (Number.isFinite(sum) ? sum + this.#rests[cell]! : sum) / total
     })

@@ -19,9 +19,7 @@ export interface Windows {
   readonly options: WindowOptions
 }
 
-/**
- * Reads a box of the windows' results piece by piece, so that no more of the source is held than some chunks.
- */
+/** Reads a box of the windows' results piece by piece, holding only some chunks of the source. */
 export async function foldWindows(
   windows: Windows,
   chunks: ChunkGrid,
@@ -57,7 +55,7 @@ export async function foldWindows(
   })
 }
 
-/** @param tensor what the windows of the result lie in; only its last blocks may be shorter */
+/** @param tensor contains the windows of the result; only its last blocks may be shorter */
 function folded(windows: Windows, shape: readonly number[], tensor: Tensor): Tensor {
   const { source, steps, kind, options } = windows
   const skipped = skippedOf(source, options)
@@ -66,7 +64,7 @@ function folded(windows: Windows, shape: readonly number[], tensor: Tensor): Ten
   const fold = foldOf(kind, source.dtype, sizeOf(shape), reader.skipped, { ...options, empty })
   const cellStride = stridesOf(shape)
   for (const parts of productOf(shape.map((count, axis) => partsOf(windows, count, tensor.shape[axis]!, axis)))) {
-    // Each axis as two: from window to window, and within a window.
+    // Splits each axis into two: from window to window, and within a window.
     const view: Tensor = {
       data: tensor.data,
       shape: parts.flatMap(({ count, size }) => [count, size]),
@@ -82,7 +80,7 @@ function folded(windows: Windows, shape: readonly number[], tensor: Tensor): Ten
   return tensorOf(foldedDType(source.dtype, kind), shape, fold.finish() as never)
 }
 
-/** The windows along an axis, the shorter one at the end apart. */
+/** Returns the windows along an axis; a shorter one at the end comes separately. */
 function partsOf({ sizes, steps }: Windows, count: number, length: number, axis: number): Part[] {
   const [size, step] = [sizes[axis]!, steps[axis]!]
   const rest = length - (count - 1) * step

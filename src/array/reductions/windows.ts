@@ -18,16 +18,16 @@ export type Lengths = { readonly [axis: string]: number }
 
 export const WINDOW_CHECKS: Checks<WindowOptions> = { skipMissing: 'boolean', skipNaN: 'boolean', ddof: 'number' }
 
-/** How many chunks of the source, along an axis, a chunk of a coarsened array is made of at most. */
+/** Largest number of source chunks along an axis that a chunk of a coarsened array is computed from. */
 const MOST_CHUNKS = 16
 
 /**
- * The array in which every block of so many positions is reduced to one:
- * `coarsen(tas, { lat: 2, lon: 2 }, 'mean')`. Where an axis does not divide evenly, its last block is
- * shorter. Nothing is read before the result is; then the chunks of a block of chunks are read once. Blocks
- * of which everything is missing are, too: NaN of floats, means and variances; their sums are 0.
- * @throws InvalidArgumentError for axes that do not exist or factors that are no positive integers;
- *   UnsupportedError
+ * Returns the array with every block of positions reduced to one: `coarsen(tas, { lat: 2, lon: 2 }, 'mean')`.
+ * If an axis does not divide evenly, its last block is shorter. Reading is lazy; each read reads the chunks
+ * of its blocks once. A block whose elements are all missing is missing, too: NaN for floats, means and
+ * variances. Its sum is 0.
+ * @throws InvalidArgumentError for axes that do not exist or factors that are not positive integers;
+ *   UnsupportedError for types that the kind is not defined for
  * @example
  * const t = generate((i) => i, { dtype: 'float32', shape: [6], dimensionNames: ['lat'] })
  * console.log((await coarsen(t, { lat: 2 }, 'mean').get()).data) // Float64Array(3) [ 0.5, 2.5, 4.5 ]
@@ -44,12 +44,12 @@ export function coarsen<D extends DType, K extends FoldKind, R extends number = 
   return coarsenBy(array as never, sizesOf(source, factors), kind, options) as DiskArray as DiskArray<never, R>
 }
 
-/** The same by a factor of each axis, which is known to be one. */
+/** Coarsens by a factor for each axis, already checked. */
 export function coarsenBy({ source }: DiskArray, sizes: readonly number[], kind: FoldKind, options: WindowOptions): DiskArray {
   const axes = source.chunks.axes.map(({ chunkLength }, axis) => {
     const [length, size] = [source.shape[axis]!, sizes[axis]!]
     const common = divisor(chunkLength, size)
-    // Whole chunks of the source, unless these are very many.
+    // Uses whole chunks of the source, unless these are very many.
     const blocks = size / common <= MOST_CHUNKS ? chunkLength / common : Math.ceil(chunkLength / size)
     return new RegularChunks(blocks, Math.ceil(length / size))
   })
@@ -57,12 +57,11 @@ export function coarsenBy({ source }: DiskArray, sizes: readonly number[], kind:
 }
 
 /**
- * The array of reductions of every window of so many neighbouring positions:
- * `rolling(tas, { time: 5 }, 'mean')`. Position i of the result is made of the positions from i on, so that
- * an axis of n positions has n - size + 1 of them left. Nothing is read before the result is. What is missing
- * is so as in {@link coarsen}.
+ * Returns the array of reductions of every window of neighbouring positions: `rolling(tas, { time: 5 },
+ * 'mean')`. Position i of the result covers the positions from i on, so an axis of n positions keeps n - size
+ * + 1. Reading is lazy. Missing elements are treated as by {@link coarsen}.
  * @throws InvalidArgumentError for axes that do not exist or windows that do not fit in them;
- *   UnsupportedError
+ *   UnsupportedError for types that the kind is not defined for
  * @example
  * const t = generate((i) => i, { dtype: 'float32', shape: [5], dimensionNames: ['time'] })
  * console.log((await rolling(t, { time: 3 }, 'sum').get()).data) // Float64Array(3) [ 3, 6, 9 ]
@@ -79,7 +78,7 @@ export function rolling<D extends DType, K extends FoldKind, R extends number = 
   return rollingBy(array as never, sizesOf(source, windows), kind, options) as DiskArray as DiskArray<never, R>
 }
 
-/** The same by a length of each axis, which is known to be one. */
+/** Rolls by a window length for each axis, already checked. */
 export function rollingBy({ source }: DiskArray, sizes: readonly number[], kind: FoldKind, options: WindowOptions): DiskArray {
   const axes = source.chunks.axes.map(({ chunkLength, offset }, axis) => {
     const [length, size] = [source.shape[axis]!, sizes[axis]!]
@@ -115,7 +114,8 @@ function sizesOf(source: BlockSource<DType>, given: Lengths): number[] {
 const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b))
 
 /**
- * Windows without an element to take are missing, but for sums, products and counts, which are 0 or 1 then.
+ * Returns the facts about windows' results. Windows without elements are missing, except sums, products and
+ * counts, which are 0 or 1.
  */
 function kindOf(source: BlockSource, dtype: DType, kind: FoldKind, { skipMissing = true }: WindowOptions): MissingOf {
   const extreme = kind === 'min' || kind === 'max'
@@ -125,7 +125,7 @@ function kindOf(source: BlockSource, dtype: DType, kind: FoldKind, { skipMissing
   return { dtype, fillValue: Number.NaN, missing: NOT_A_NUMBER }
 }
 
-/** Windows of `sizes` every `steps` positions, each folded into one element. */
+/** Creates a source of windows of `sizes` every `steps` positions, each folded into one element. */
 function windowSource(
   source: BlockSource,
   sizes: readonly number[],
