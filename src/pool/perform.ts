@@ -10,21 +10,21 @@ import { readLocal } from '../store/fs/local-file.ts'
 import type { FilePart, Task } from './task.ts'
 
 /**
- * A task on its way to a worker. The buffer, which may hold the compressed bytes, comes back with the answer.
+ * A task sent to a worker. The buffer, which may contain the compressed bytes, is returned with the answer.
  */
 export interface TaskRequest {
   readonly id: number
   readonly buffer: ArrayBuffer
-  /** How many compressed bytes the buffer starts with, or where to read them. */
+  /** Number of compressed bytes at the start of the buffer, or the file range that contains them. */
   readonly input: number | FilePart
   readonly decodedBytes: number
-  /** What decodes them; the package's own LZ4 when left out. */
+  /** Codec of the bytes; by default the built-in LZ4. */
   readonly codec?: RemoteCodec | undefined
   readonly stored?: StoredElements | undefined
   readonly task: Task
 }
 
-/** Errors as data: their class does not survive being sent. */
+/** Errors as plain data, because messages do not preserve their class. */
 export interface TaskFailure {
   readonly tag: string | undefined
   readonly text: string
@@ -33,16 +33,16 @@ export interface TaskFailure {
 
 export interface Reply {
   readonly id: number
-  /** The request's, or a larger one, with the bytes of the answer at its start. */
+  /** Buffer of the request, or a larger one, with the bytes of the answer at its start. */
   readonly buffer: ArrayBuffer
   readonly length: number
   readonly parts: readonly PartialAggregate[]
-  /** The file is not what it should be: nothing was done. */
+  /** Whether the file had other bytes than expected, so that nothing was done. */
   readonly unread?: boolean
   readonly failure?: TaskFailure
 }
 
-/** Does what is asked, in the memory of this thread, with bytes that `codec` decodes. */
+/** Performs a task in the memory of this thread, with bytes that `codec` decodes. */
 export function perform(request: TaskRequest, codec: KernelCodec = lz4): Reply {
   const { id, buffer, input, decodedBytes, stored, task } = request
   try {
@@ -68,7 +68,7 @@ function decodeIn(arena: Arena, { buffer, input, decodedBytes }: TaskRequest, co
   return packed && codec.decodeIn(arena, packed, typeof input === 'number' ? input : input.length, decodedBytes)
 }
 
-/** Writes the bytes of reads, one after the other. */
+/** Returns a function that writes the bytes of reads, one after another. */
 function filling(buffer: ArrayBuffer, input: TaskRequest['input']): Parameters<typeof putStored>[2] {
   let at = 0
   return ({ offset, length }, into) => {
@@ -79,7 +79,7 @@ function filling(buffer: ArrayBuffer, input: TaskRequest['input']): Parameters<t
   }
 }
 
-/** Reads into kernel memory; undefined where the file does not hold what was written. */
+/** Reads bytes into kernel memory; undefined if the file does not contain the expected bytes. */
 function readIn(arena: Arena, part: FilePart): number | undefined {
   const pointer = arena.alloc(part.length)
   if (!readLocal(part, arena.bytes(pointer, part.length))) return undefined

@@ -11,14 +11,14 @@ import { Thread } from './thread.ts'
 /** Options of `createPool`. */
 export interface PoolOptions {
   /**
-   * Number of workers; as many as the machine has threads, 8 at most, when left out. With 0 everything runs
-   * on the calling thread.
+   * Number of workers. The default is the number of hardware threads, at most 8. With 0, everything runs on
+   * the calling thread.
    */
   readonly size?: number
   /**
-   * Makes a worker that runs `hyperslab/worker`, for pages whose content security policy forbids workers from
-   * blobs: `() => new Worker('/worker.js', { type: 'module' })`, where that file imports `hyperslab/worker`
-   * or is a copy of it.
+   * Creates a worker that runs `hyperslab/worker`. For pages whose content security policy forbids workers
+   * from blobs: `() => new Worker('/worker.js', { type: 'module' })`, where that file imports
+   * `hyperslab/worker` or is a copy of it.
    */
   readonly createWorker?: () => WorkerLike | Promise<WorkerLike>
 }
@@ -26,26 +26,29 @@ export interface PoolOptions {
 const CHECKS: Checks<PoolOptions> = { size: 'integer from 0 to 1024', createWorker: 'function' }
 
 const DEFAULT_MAX_SIZE = 8
-/** Tasks given to a worker: one it works on, and the next, so that it does not wait for us. */
+/** Tasks sent to a worker: the one it works on, and the next, so that it never waits. */
 const TASKS_PER_WORKER = 2
-/** Ends of workers in a row, with nothing done in between, after which it is not tried again. */
+/**
+ * Number of consecutive worker failures, with no task done in between, after which the pool stops using
+ * workers.
+ */
 const MAX_ENDS = 3
 
 interface Job {
   readonly packed: PackedBlock
   readonly task: Task
-  /** How often a worker has ended over it. */
+  /** Number of workers that ended while working on it. */
   ends: number
-  /** Nobody waits any more. */
+  /** Whether the caller no longer waits. */
   dropped: boolean
-  /** With the answer, or without one where the job has to be done by whoever asked. */
+  /** Resolves with the answer, or without one if the caller has to do the work itself. */
   readonly settle: (answer: TaskResult | undefined) => void
   readonly fail: (error: unknown) => void
 }
 
 /**
- * Workers that decode and reduce blocks off the calling thread. Several files can share one. Workers are
- * started when there is work for them, and do not keep a process alive that has nothing else to do.
+ * Worker threads that decode and reduce blocks. Several files can share one pool. Workers start when there is
+ * work for them, and do not keep an otherwise idle process alive.
  */
 export class Pool implements WorkerPool {
   readonly #size: number
@@ -57,7 +60,7 @@ export class Pool implements WorkerPool {
   #endsInARow = 0
   #lastId = 0
 
-  /** @throws InvalidArgumentError when the size is no integer from 0 to 1024 */
+  /** @throws InvalidArgumentError if the size is not an integer from 0 to 1024 */
   constructor(options: PoolOptions = {}) {
     checkOptions('createPool', options, CHECKS)
     const { size = Math.min(threads(), DEFAULT_MAX_SIZE), createWorker = spawn } = options
@@ -67,19 +70,17 @@ export class Pool implements WorkerPool {
     if (size === 0) this.#inline = 'its size was given as 0'
   }
 
-  /**
-   * Workers there are or will be when there is work for them; 0 where everything runs on the calling thread.
-   */
+  /** Number of workers, started or not; 0 if everything runs on the calling thread. */
   get size(): number {
     return this.#inline === undefined ? this.#size : 0
   }
 
-  /** Why there are no workers; undefined while there can be. */
+  /** Reason why there are no workers; undefined while there can be. */
   get inlineReason(): string | undefined {
     return this.#inline
   }
 
-  /** Ends the workers. Files that use the pool stay usable, and go on without it. */
+  /** Ends the workers. Files that use the pool stay usable, and continue on the calling thread. */
   async close(): Promise<void> {
     this.#giveUp('it was closed')
   }
@@ -88,12 +89,12 @@ export class Pool implements WorkerPool {
     return this.close()
   }
 
-  /** True when its workers decode blocks of a codec. */
+  /** Whether its workers can decode blocks of a codec. */
   decodes(codec: unknown): boolean {
     return this.size > 0 && (codec === lz4 || (codec as SharedCodec).remote !== undefined)
   }
 
-  /** Has a worker do a task; see {@link WorkerPool}. */
+  /** Runs a task on a worker; see {@link WorkerPool}. */
   run<T>(packed: PackedBlock, task: Task, use: (answer: TaskResult) => T, signal?: Signal): Promise<T | undefined> {
     signal?.throwIfAborted()
     let job: Job
@@ -108,7 +109,7 @@ export class Pool implements WorkerPool {
     })
   }
 
-  /** Gives what waits to the workers with the least to do, and starts another one when all have something. */
+  /** Sends waiting jobs to the least busy workers, and starts another worker if all are busy. */
   #dispatch(): void {
     this.#queue = this.#queue.filter(({ dropped }) => !dropped)
     while (this.#queue.length > 0) {
@@ -133,7 +134,7 @@ export class Pool implements WorkerPool {
   #hire(): [Thread, Map<number, Job>] {
     const jobs = new Map<number, Job>()
     const thread: Thread = new Thread(
-      // What it throws at once is no different from what it throws later.
+      // Turns a synchronous exception into a rejection.
       Promise.resolve().then(() => this.#createWorker()),
       {
         onReply: (reply) => this.#receive(thread, jobs, reply),
@@ -145,8 +146,8 @@ export class Pool implements WorkerPool {
   }
 
   /**
-   * Bytes are copied, since others may have a use for them, to a buffer that has room for the answer and can
-   * be given away.
+   * Copies the bytes of a job, because other readers may use them, to a transferable buffer with room for the
+   * answer.
    */
   #requestFor({ packed: { input, decodedBytes, codec, stored }, task }: Job): TaskRequest {
     const bytes = input instanceof Uint8Array ? input : new Uint8Array(0)
@@ -178,7 +179,7 @@ export class Pool implements WorkerPool {
     if (!started) this.#giveUp(`workers cannot be started: ${reason}`)
     else if (++this.#endsInARow >= MAX_ENDS) this.#giveUp(`workers keep ending: ${reason}`)
     for (const job of jobs.values()) {
-      // Tried once more elsewhere: the end need not have been its fault.
+      // Retried once on another worker, because the job need not be the cause.
       if (++job.ends === 1) this.#queue.unshift(job)
       else job.settle(undefined)
     }
@@ -194,8 +195,8 @@ export class Pool implements WorkerPool {
 }
 
 /**
- * Workers that take decoding and reducing off the calling thread, to be handed to `open` and `create`.
- * @throws InvalidArgumentError when the size is no integer from 0 to 1024
+ * Creates a pool of worker threads that decode and reduce blocks, to be passed to `open` and `create`.
+ * @throws InvalidArgumentError if the size is not an integer from 0 to 1024
  * @example
  * await using pool = createPool({ size: 2 })
  * await using file = await open('climate.af', { pool })
@@ -217,24 +218,24 @@ function errorOf({ tag, text, details }: TaskFailure): Error {
   return tag === undefined ? new Error(text) : new HyperslabError(tag as ErrorTag, text, details)
 }
 
-/** Buffers are made in multiples of this, so that blocks of nearly the same size can use each other's. */
+/** Buffer sizes are multiples of this, so that blocks of similar size can share buffers. */
 const STEP_BYTES = 64 * 1024
 
-/** Memory that is kept at most. */
+/** Largest sum of bytes kept for reuse. */
 const MAX_BYTES = 128 * 1024 * 1024
 
-/** Buffers to be used again: fresh memory costs more than what is written to it. */
+/** Buffers for reuse, because allocating new memory costs more than writing to it. */
 export class Recycler {
   readonly #count: number
   #free: ArrayBuffer[] = []
   #bytes = 0
 
-  /** @param count buffers that are kept at most */
+  /** @param count largest number of buffers kept */
   constructor(count: number) {
     this.#count = count
   }
 
-  /** A buffer of at least so many bytes, with anything in them. */
+  /** Returns a buffer of at least `bytes` bytes, with undefined content. */
   take(bytes: number): ArrayBuffer {
     if (bytes === 0) return new ArrayBuffer(0)
     const at = this.#free.findIndex(({ byteLength }) => byteLength >= bytes)

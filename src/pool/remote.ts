@@ -2,16 +2,16 @@ import type { Codec, KernelCodec } from '../codec/codec.ts'
 import { decodeWith, inKernel } from '../codec/codec.ts'
 import { perform, type Reply, type TaskRequest, taskFailureOf } from './perform.ts'
 
-/** A codec made of what another thread says of its own. */
+/** A codec recreated from the data of another thread. */
 type MadeCodec = Codec | KernelCodec
 
-/** The codecs of a worker, by their ids in the thread that sends tasks; those that were used last. */
+/** Codecs of a worker by their ids in the thread that sends tasks; the most recently used ones. */
 const known = new Map<number, Promise<MadeCodec>>()
 const MOST_KNOWN = 1000
 
 /**
- * Does a task on a block of another codec than the package's own LZ4.
- * @param make makes the codec, and loads what it needs
+ * Performs a task on a block of a codec other than the built-in LZ4.
+ * @param make creates the codec, and loads what it needs
  */
 export async function performWith(make: (spec: object) => Promise<MadeCodec>, request: TaskRequest): Promise<Reply> {
   const { id, buffer, input, decodedBytes } = request

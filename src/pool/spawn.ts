@@ -1,4 +1,4 @@
-/** A web worker or a worker of `node:worker_threads`, as far as it is used here. */
+/** The used part of a web worker, or of a worker of `node:worker_threads`. */
 export interface WorkerLike {
   postMessage(message: unknown, transfer: ArrayBuffer[]): void
   terminate(): unknown
@@ -6,7 +6,7 @@ export interface WorkerLike {
   addEventListener?(type: string, listener: (event: any) => void): void
   // biome-ignore lint/suspicious/noExplicitAny: as above
   on?(type: string, listener: (value: any) => void): unknown
-  /** Whether it keeps the process alive. */
+  /** Keeps the process alive while the worker runs. */
   ref?(): unknown
   unref?(): unknown
 }
@@ -19,13 +19,13 @@ declare const process:
 declare const Worker: WorkerClass | undefined
 
 /**
- * Starts a worker from the source that the package carries. Only here is it loaded. @throws where there are
- * no workers or they are forbidden
+ * Starts a worker from the source embedded in the package, which only this function loads.
+ * @throws if the runtime has no workers, or forbids them
  */
 export async function spawn(): Promise<WorkerLike> {
   if (isWorkerOfFirefox()) throw new Error('what Firefox starts from a worker does not always run')
   const { WORKER_TEXT } = await import('./worker.generated.ts')
-  // Of Deno's two kinds only this one lets the process end, in Bun it does not answer.
+  // In Deno, only this kind lets the process end; in Bun, it does not answer.
   const node =
     typeof process === 'undefined' || process.versions?.bun ? undefined : process.getBuiltinModule?.('node:worker_threads')
   if (node !== undefined) return new node.Worker(WORKER_TEXT, { eval: true })
@@ -34,7 +34,7 @@ export async function spawn(): Promise<WorkerLike> {
   const revoke = (): void => URL.revokeObjectURL(url)
   try {
     const worker = new Worker(url, { type: 'module' })
-    // Not before it is loaded, of which its first message tells.
+    // The URL is revoked once the worker is loaded, which its first message shows.
     for (const type of ['message', 'error']) worker.addEventListener!(type, revoke)
     return worker
   } catch (error) {
@@ -43,13 +43,13 @@ export async function spawn(): Promise<WorkerLike> {
   }
 }
 
-/** Seen there: a worker of a worker that never answers, about one time in twenty. */
+/** Whether this is a worker in Firefox, where about one nested worker in twenty never answers. */
 function isWorkerOfFirefox(): boolean {
   const { WorkerGlobalScope, navigator } = globalThis as { WorkerGlobalScope?: unknown; navigator?: { userAgent?: string } }
   return WorkerGlobalScope !== undefined && (navigator?.userAgent ?? '').includes('Firefox')
 }
 
-/** How many threads this machine has. */
+/** Returns the number of hardware threads. */
 export function threads(): number {
   const { hardwareConcurrency } = (globalThis as { navigator?: { hardwareConcurrency?: number } }).navigator ?? {}
   if (hardwareConcurrency !== undefined) return hardwareConcurrency

@@ -6,16 +6,16 @@ import type { ElementBytes } from '../kernels/copy.ts'
 import type { StoredElements } from '../kernels/in-place.ts'
 import type { LocalRange } from '../store/fs/local-file.ts'
 
-/** A block that is compressed, or elements that are not. */
+/** A compressed block, or uncompressed elements. */
 export interface PackedBlock {
-  /** Its bytes, or the file in which workers find them. */
+  /** Its bytes, or the file range that workers read. */
   readonly input: Uint8Array | FilePart
   readonly decodedBytes: number
-  /** What decodes it; the package's own LZ4 when left out. */
+  /** Codec of the bytes; by default the built-in LZ4. */
   readonly codec?: RemoteCodec | undefined
   /**
-   * The elements, where they are not compressed: the bytes are those of all reads, one after another; of a
-   * file, its range does not count.
+   * Set for uncompressed elements. The input then contains the bytes of all reads, one after another; the
+   * range of a file is ignored.
    */
   readonly stored?: StoredElements | undefined
 }
@@ -23,20 +23,20 @@ export interface PackedBlock {
 export interface FilePart extends LocalRange {
   /** CRC-32C of the bytes, if it is known. */
   readonly crc: number | undefined
-  /** The u32 that the bytes have to begin with. Optional. */
+  /** The u32 that the bytes must begin with. Optional. */
   readonly size?: number | undefined
 }
 
 /**
- * What is wanted of a block, as data that other threads understand; offsets count from the start of the
+ * Work on a decoded block, as data that can be sent to other threads. Offsets count from the start of the
  * decoded block.
  */
 export type Task =
-  /** All of it; to `keep`, or only to be looked at. */
+  /** Returns the whole block; `keep` transfers its memory to the caller. */
   | { readonly kind: 'decode'; readonly keep: boolean }
-  /** Some boxes, dense, one after another. */
+  /** Returns some boxes, dense, one after another. */
   | { readonly kind: 'gather'; readonly elementBytes: ElementBytes; readonly table: BoxTable }
-  /** What boxes come to, in pieces: each with its own cells, of this shape. */
+  /** Reduces boxes in pieces, each with its own cells of this shape. */
   | { readonly kind: 'reduce'; readonly reduction: Reduction; readonly pieces: readonly ReducePiece[] }
 
 export interface ReducePiece {
@@ -44,23 +44,26 @@ export interface ReducePiece {
   readonly shape: readonly number[]
 }
 
-/** What becomes of a task: bytes, or of a reduction a part for each piece. */
+/** Result of a task: bytes, or for a reduction one part per piece. */
 export interface TaskResult {
   readonly bytes: Uint8Array
   readonly parts: readonly PartialAggregate[]
 }
 
-/** Somebody who decodes blocks on other threads. */
+/** A pool of worker threads. */
 export interface WorkerPool {
-  /** Number of threads; 0 where everything has to be done here. */
+  /** Number of threads; 0 if everything has to be done on the calling thread. */
   readonly size: number
-  /** True when they know a codec, by identity: a user's own may have the same name. */
+  /**
+   * Whether the workers know a codec. Compared by identity, because a user's codec may have the same name.
+   */
   decodes(codec: unknown): boolean
   /**
-   * Does a task. `use` gets the answer, whose bytes are valid during the call only, unless the task was to
-   * keep them. The result is undefined where nobody took the task on, or a worker could not read the file, or
-   * not what was written to it: it has to be done here, where it is told what is wrong.
-   * @throws CodecError as decoding here does; OutOfMemoryError; the reason of the signal, at once
+   * Runs a task on a worker and passes the answer to `use`. Its bytes are valid during the call only, unless
+   * the task keeps them. The result is undefined if no worker was available, or if a worker could not read
+   * the expected bytes from the file. The caller then does the work itself, and reports the error in detail.
+   * @throws CodecError as decoding on this thread does; OutOfMemoryError if kernel memory is exhausted; the
+   *   reason of the signal, immediately
    */
   run<T>(packed: PackedBlock, task: Task, use: (answer: TaskResult) => T, signal?: Signal): Promise<T | undefined>
 }

@@ -3,16 +3,16 @@ import type { Reply, TaskRequest } from './perform.ts'
 import type { WorkerLike } from './spawn.ts'
 import type { Hello } from './worker.ts'
 
-/** A worker that says nothing for this long after it was started never will. */
+/** Time after which a silent new worker counts as failed. */
 const START_MS = 5_000
 
 export interface ThreadEvents {
   onReply(reply: Reply): void
-  /** Called once, when it has ended or never began; `started` tells which. */
+  /** Called once, when the worker has ended or failed to start; `started` distinguishes the two. */
   onEnd(cause: unknown, started: boolean): void
 }
 
-/** One worker, from before it is there until after it is gone. */
+/** One worker, from before it is created until after it has ended. */
 export class Thread {
   readonly #events: ThreadEvents
   #worker: WorkerLike | undefined
@@ -26,7 +26,7 @@ export class Thread {
     worker.then((made) => this.#greet(made)).catch((error: unknown) => this.end(error))
   }
 
-  /** Sends a request, or keeps it until the worker is ready. */
+  /** Sends a request, or queues it until the worker is ready. */
   send(request: TaskRequest): void {
     if (!this.#started) {
       this.#waiting.push(request)
@@ -36,7 +36,7 @@ export class Thread {
     this.#worker!.postMessage(request, [request.buffer])
   }
 
-  /** Lets the process end although the worker lives. */
+  /** Lets the process end even while the worker runs. */
   rest(): void {
     this.#worker?.unref?.()
   }
@@ -61,12 +61,12 @@ export class Thread {
     }
     listen('message', (message: unknown) => this.#receive(dataOf(message)))
     listen('error', (event: { message?: string; preventDefault?(): void }) => {
-      // It is dealt with: the page need not hear of it.
+      // The error is handled here, so the page need not report it.
       event.preventDefault?.()
       this.end(event.message || 'the worker could not be loaded')
     })
     listen('messageerror', () => this.end('a message could not be read'))
-    // Of Node's workers only.
+    // Only workers of Node emit this event.
     listen('exit', (code: number) => this.end(`the worker ended with code ${code}`))
     this.#timer = setTimeout(() => this.end(`the worker did not answer within ${START_MS / 1000} s`), START_MS)
     hello().then(
@@ -92,6 +92,6 @@ async function hello(): Promise<Hello> {
   return { module: kernelsModule(), compute: computeModule(kernels()) }
 }
 
-/** Events of the web carry a message, those of Node are it. */
+/** Returns the message of an event. Web events contain it; in Node, the event is the message. */
 const dataOf = (message: unknown): unknown =>
   typeof message === 'object' && message !== null && 'data' in message ? message.data : message

@@ -10,9 +10,9 @@ interface Port {
   postMessage(message: unknown, transfer: ArrayBuffer[]): void
 }
 
-/** The first message. */
+/** First message to a worker. */
 export interface Hello {
-  /** The compiled kernels; without a second module where the first has all. */
+  /** Compiled kernels; the second module is undefined if the first is complete. */
   readonly module: object
   readonly compute: object | undefined
 }
@@ -20,8 +20,8 @@ export interface Hello {
 declare const process: { getBuiltinModule(name: string): { readonly parentPort: Port } }
 
 /**
- * Answers what the thread asks that has started this one.
- * @param make makes a codec of what that thread says of its own, and loads what it needs
+ * Serves the tasks of the thread that started this worker.
+ * @param make creates a codec from that thread's data, and loads what it needs
  */
 export function answerTasks(make: (spec: object) => Promise<Codec | KernelCodec>): void {
   const scope = globalThis as unknown as Partial<Port>
