@@ -1,13 +1,13 @@
 import { invalidArgument } from './errors.ts'
 
 /**
- * Attributes by name: `get` gives plain values (text, numbers, typed arrays), `typed` the same with the type
- * that is stored.
+ * Attributes by name. `get` returns plain values (text, numbers, typed arrays), `typed` the same with their
+ * stored type.
  */
 export class ReadonlyAttributes<A extends { readonly value: unknown }> implements Iterable<[string, A['value']]> {
   readonly #map: () => ReadonlyMap<string, A>
 
-  /** @param map where the attributes are now */
+  /** @param map returns the current attributes */
   constructor(map: () => ReadonlyMap<string, A>) {
     this.#map = map
   }
@@ -16,12 +16,12 @@ export class ReadonlyAttributes<A extends { readonly value: unknown }> implement
     return this.#map().size
   }
 
-  /** @throws InvalidArgumentError, as all that take a name, unless it is text */
+  /** @throws InvalidArgumentError if the name is not a string, like all methods that take a name */
   get(name: string): A['value'] | undefined {
     return this.typed(name)?.value
   }
 
-  /** The value with its stored type. */
+  /** Returns the value with its stored type. */
   typed(name: string): A | undefined {
     return this.#map().get(typeof name === 'string' ? name : invalidArgument('the name of an attribute is text', name))
   }

@@ -1,4 +1,4 @@
-/** Bytes that are made letters of at once: arguments of a call are few thousand at most. */
+/** Number of bytes converted at once, because a call has a limited number of arguments. */
 const STEP = 8192
 
 export function encodeBase64(bytes: Uint8Array): string {
@@ -7,7 +7,7 @@ export function encodeBase64(bytes: Uint8Array): string {
   return btoa(text)
 }
 
-/** The bytes that a text in base64 stands for; undefined for another text. */
+/** Returns the bytes of a text in base64; undefined if the text is not base64. */
 export function decodeBase64(text: string): Uint8Array | undefined {
   const clean = text.replace(/[\n\r]/g, '')
   if (clean.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(clean)) return undefined

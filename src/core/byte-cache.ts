@@ -1,18 +1,18 @@
-/** Figures of a cache since it was made. */
+/** Statistics of a cache since it was created. */
 export interface CacheStats {
-  /** Times that something was asked for and there. */
+  /** Number of lookups that found an entry. */
   readonly hits: number
-  /** Times that something was asked for and not there. */
+  /** Number of lookups that found no entry. */
   readonly misses: number
   /** Bytes held now. */
   readonly bytes: number
-  /** Entries that had to go to make room. */
+  /** Number of entries evicted to make room. */
   readonly evictions: number
 }
 
-/** Keeps what was used last, up to a number of bytes. */
+/** Cache of the most recently used entries, up to a number of bytes. */
 export class ByteCache<K, V extends { readonly byteLength: number }> {
-  /** The least recently used first: a Map iterates in the order of insertion. */
+  /** Least recently used first, because a Map iterates in insertion order. */
   readonly #entries = new Map<K, { readonly value: V; readonly bytes: number }>()
   readonly #maxBytes: number
   #hits = 0
@@ -20,12 +20,12 @@ export class ByteCache<K, V extends { readonly byteLength: number }> {
   #bytes = 0
   #evictions = 0
 
-  /** @param maxBytes what is larger than this is not kept at all */
+  /** @param maxBytes larger values are not cached at all */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
 
-  /** Whether so many bytes can be kept. */
+  /** Whether a value of this size can be cached. */
   fits(bytes: number): boolean {
     return bytes <= this.#maxBytes
   }
@@ -41,7 +41,9 @@ export class ByteCache<K, V extends { readonly byteLength: number }> {
     return value
   }
 
-  /** As `get`, for who has asked before and waited: the figures do not count it. */
+  /**
+   * Same as `get` for a reader that has looked up the key before and waited; not counted in the statistics.
+   */
   again(key: K): V | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
@@ -50,7 +52,7 @@ export class ByteCache<K, V extends { readonly byteLength: number }> {
     return entry.value
   }
 
-  /** Keeps a value; also to be called when it has grown or shrunk. */
+  /** Stores a value. Call it again if the value has grown or shrunk. */
   set(key: K, value: V): void {
     this.delete(key)
     const bytes = value.byteLength

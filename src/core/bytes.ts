@@ -1,4 +1,4 @@
-/** Bytes one after another; of a single part the part itself, not a copy. */
+/** Concatenates bytes; a single part is returned without a copy. */
 export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   if (parts.length === 1) return parts[0]!
   const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
@@ -10,5 +10,7 @@ export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   return bytes
 }
 
-/** The same bytes with no others behind them: to be kept, a part of a large buffer is copied. */
+/**
+ * Returns the same bytes for keeping: a part of a larger buffer is copied, so that the buffer can be freed.
+ */
 export const compactBytes = (bytes: Uint8Array): Uint8Array => (bytes.length < bytes.buffer.byteLength ? bytes.slice() : bytes)

@@ -2,12 +2,12 @@ import { type AxisIndices, indexAt, isListed } from './places.ts'
 import { eachIndex, sizeOf } from './shape.ts'
 import type { AxisView, Tensor } from './tensor.ts'
 
-/** One axis of a copy: how far each of its elements lies from the first of all, in both tensors. */
+/** One axis of a copy: offsets of its elements from the first of all, in both tensors. */
 interface Axis {
   readonly length: number
-  /** Of one stride: the strides. */
+  /** Strides in both tensors, if the positions are evenly spaced. */
   readonly steps: readonly [number, number] | undefined
-  /** Otherwise. */
+  /** Tables of offsets otherwise. */
   readonly tables: readonly [Table, Table] | undefined
 }
 
@@ -15,13 +15,13 @@ type Table = Int32Array | Float64Array
 type Elements = { [index: number]: unknown }
 type Bulk = { set(source: unknown, offset: number): void; subarray(start: number, end: number): unknown }
 
-/** Runs shorter than this are quicker element by element than by `set`. */
+/** Length below which copying element by element is faster than `set`. */
 const BULK = 32
 
 /**
- * Copies the elements of `source` at each combination of `from` to the same combination of `to` in `target`,
- * in C order, so that of several for one place the last stays. Elements may be of any type: kernels do the
- * same for those of a fixed width.
+ * Copies the elements of `source` at each combination of `from` to the same combination of `to` in `target`.
+ * Copies in C order, so the last element for a position wins. Elements may be of any type; kernels do the
+ * same for fixed-width types.
  */
 export function copyIndices(source: Tensor, from: readonly AxisIndices[], target: Tensor, to: readonly AxisIndices[]): void {
   if (sizeOf(from.map(({ length }) => length)) === 0) return
@@ -52,7 +52,7 @@ export function copyIndices(source: Tensor, from: readonly AxisIndices[], target
   )
 }
 
-/** Adds where the axis starts to `offsets`, when it is of one stride. */
+/** Returns an axis; adds its start to `offsets` if it has one stride. */
 function axisOf(
   places: readonly [AxisIndices, AxisIndices],
   strides: readonly [number, number],
@@ -79,7 +79,7 @@ const tablesOf = ({ length, steps }: Axis): [Table, Table] => [
   tableOf(length, (i) => i * steps![1]),
 ]
 
-/** Integers of 32 bits, with which engines index faster, unless one needs more. */
+/** Returns a table of 32-bit integers, which engines index faster, unless an offset needs more. */
 function tableOf(length: number, offsetAt: (i: number) => number): Table {
   const table = new Int32Array(length)
   for (let i = 0; i < length; i++) {

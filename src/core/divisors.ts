@@ -1,7 +1,7 @@
-/** The greatest number that divides both. */
+/** Returns the greatest common divisor. */
 export const commonDivisor = (a: number, b: number): number => (b === 0 ? a : commonDivisor(b, a % b))
 
-/** The greatest number up to `most` that divides a length; 1 for a length of 0. */
+/** Returns the largest divisor of a length up to `most`; 1 for a length of 0. */
 export function largestDivisor(length: number, most: number): number {
   if (length <= most) return Math.max(1, length)
   let best = 1

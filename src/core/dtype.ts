@@ -2,7 +2,7 @@ import { HyperslabError } from './errors.ts'
 import { quoted } from './quoted.ts'
 
 /**
- * Typed array classes and JavaScript values behind each data type. Names are Zarr v3's; `timestamp_ns` is
+ * Typed array class and JavaScript value of each data type. Names are those of Zarr v3; `timestamp_ns` counts
  * nanoseconds since 1970-01-01T00:00Z.
  */
 interface DTypes {
@@ -22,19 +22,19 @@ interface DTypes {
   binary: { data: Uint8Array[]; scalar: Uint8Array }
 }
 
-/** A data type of numbers. */
+/** A numeric data type. */
 export type NumericDType = 'int8' | 'int16' | 'int32' | 'int64' | 'uint8' | 'uint16' | 'uint32' | 'uint64' | 'float32' | 'float64'
-/** Types whose elements are JavaScript values of their own length. */
+/** Types whose elements are JavaScript values of variable length. */
 export type VariableDType = 'string' | 'binary'
-// Spelled out: editors would show `keyof DTypes`.
+// Spelled out, because editors would show `keyof DTypes`.
 /** A data type by its name, such as `'float32'`. */
 export type DType = NumericDType | VariableDType | 'bool' | 'timestamp_ns'
 export type FixedDType = Exclude<DType, VariableDType>
-/** The array that holds elements of `D`: a typed one, or a plain one for strings and binaries. */
+/** Array type that contains elements of `D`: a typed array, or a plain one for strings and binaries. */
 export type DataOf<D extends DType> = DTypes[D]['data']
-/** One element of `D` as JavaScript has it: a number, bigint, boolean, string or `Uint8Array`. */
+/** JavaScript type of one element of `D`: number, bigint, boolean, string or `Uint8Array`. */
 export type ScalarOf<D extends DType> = DTypes[D]['scalar']
-/** The typed arrays that hold elements. */
+/** Typed arrays that contain elements. */
 export type TypedArray = DataOf<FixedDType>
 
 type TypedArrayConstructor = {
@@ -63,7 +63,7 @@ export const DTYPES = [...Object.keys(CONSTRUCTORS), 'string', 'binary'] as DTyp
 
 export const NUMERIC_DTYPES = DTYPES.filter((dtype) => !/^(bool|timestamp_ns|string|binary)$/.test(dtype)) as NumericDType[]
 
-/** @throws InvalidArgumentError when `dtype` is not one of {@link DTYPES} */
+/** @throws InvalidArgumentError if `dtype` is not one of {@link DTYPES} */
 export function checkDType(dtype: unknown): asserts dtype is DType {
   if (!DTYPES.includes(dtype as DType)) {
     throw new HyperslabError('InvalidArgumentError', `unknown dtype ${quoted(dtype)}`, {
@@ -76,21 +76,21 @@ export function checkDType(dtype: unknown): asserts dtype is DType {
 export const isFixed = (dtype: DType): dtype is FixedDType => dtype in CONSTRUCTORS
 export const isNumeric = (dtype: DType): dtype is NumericDType => (NUMERIC_DTYPES as readonly DType[]).includes(dtype)
 export const isFloat = (dtype: DType): dtype is 'float32' | 'float64' => dtype === 'float32' || dtype === 'float64'
-/** True when elements are `bigint` in JavaScript. */
+/** Whether elements are `bigint` in JavaScript. */
 export const isBigInt = (dtype: DType): dtype is 'int64' | 'uint64' | 'timestamp_ns' =>
   dtype === 'int64' || dtype === 'uint64' || dtype === 'timestamp_ns'
 
-/** Bytes of one element. */
+/** Returns the bytes of one element. */
 export const elementBytes = (dtype: FixedDType): 1 | 2 | 4 | 8 => CONSTRUCTORS[dtype].BYTES_PER_ELEMENT as 1 | 2 | 4 | 8
 
-/** A zeroed (or, for strings and binaries, empty-valued) array of `length` elements. */
+/** Allocates an array of `length` elements: zeros, or for strings and binaries empty values. */
 export function allocate<D extends DType>(dtype: D, length: number): DataOf<D> {
   if (isFixed(dtype)) return new CONSTRUCTORS[dtype as FixedDType](length) as DataOf<D>
   return new Array(length).fill(zeroOf(dtype)) as DataOf<D>
 }
 
 /**
- * The elements in `bytes` (little-endian). Shares memory when the bytes are aligned for it, copies when not.
+ * Returns the elements in `bytes` (little-endian). Shares memory if the bytes are aligned; copies otherwise.
  */
 export function fromBytes<D extends FixedDType>(dtype: D, bytes: Uint8Array): DataOf<D> {
   const size = elementBytes(dtype)
@@ -98,25 +98,25 @@ export function fromBytes<D extends FixedDType>(dtype: D, bytes: Uint8Array): Da
   return new CONSTRUCTORS[dtype as FixedDType](aligned.buffer, aligned.byteOffset, bytes.byteLength / size) as DataOf<D>
 }
 
-/** The bytes under a typed array, shared. */
+/** Returns the bytes of a typed array, sharing its memory. */
 export const toBytes = (data: TypedArray): Uint8Array => new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
 
-/** The value of an element nobody wrote when there is no fill value. */
+/** Returns the value of unwritten elements without a fill value. */
 export function zeroOf<D extends DType>(dtype: D): ScalarOf<D> {
   const zero = dtype === 'string' ? '' : dtype === 'binary' ? EMPTY : isBigInt(dtype) ? 0n : dtype === 'bool' ? false : 0
   return zero as ScalarOf<D>
 }
 
 /**
- * What to store for elements nobody wrote.
- * @throws InvalidArgumentError when the fill value is of another type
+ * Returns the stored form of unwritten elements.
+ * @throws InvalidArgumentError if the fill value is of another type
  */
 export const fillElement = <D extends DType>(dtype: D, fillValue: ScalarOf<D> | undefined): DataOf<D>[number] =>
   toElement(dtype, fillValue ?? zeroOf(dtype)) as DataOf<D>[number]
 
 const EMPTY = new Uint8Array(0)
 
-/** The element of a typed array as users see it: booleans for `bool`. */
+/** Returns an element as users see it: a boolean for `bool`. */
 export function readElement<D extends DType>(dtype: D, data: DataOf<D>, index: number): ScalarOf<D> {
   const element = data[index]
   return (dtype === 'bool' ? element !== 0 : element) as ScalarOf<D>
@@ -135,9 +135,9 @@ const INTEGER_RANGES: Partial<Record<DType, readonly [number | bigint, number | 
 }
 
 /**
- * What to store for one element given as `value`: booleans become 0 or 1, floats are rounded to the type,
- * safe integers are accepted for 64-bit types.
- * @throws InvalidArgumentError when the value is of another kind or out of the type's range
+ * Converts a value to its stored form: booleans become 0 or 1, floats are rounded to the type, and safe
+ * integers are accepted for 64-bit types.
+ * @throws InvalidArgumentError if the value is of another kind or out of the type's range
  */
 export function toElement(dtype: DType, value: unknown): number | bigint | string | Uint8Array {
   const element = convert(dtype, value)

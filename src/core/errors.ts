@@ -1,49 +1,48 @@
 import { quoted } from './quoted.ts'
 
-/** Fields an error can carry. All optional: each tag documents which it sets. */
+/** Details of an error. All are optional; each tag documents which it sets. */
 export interface ErrorDetails {
-  /** The file (or other place) the error is about. */
+  /** File (or other place) that the error is about. */
   file?: string
-  /** The array the error is about. */
+  /** Array that the error is about. */
   array?: string
   /** Axis number, counted from 0. */
   axis?: number
-  /** The value that was given. */
+  /** The given value. */
   actual?: unknown
-  /** The value that would have been right. */
+  /** The expected value. */
   expected?: unknown
-  /** Size and version of what was published although the call failed. */
+  /** Size and version of the file that was published even though the call failed. */
   published?: { readonly size: number; readonly etag: string }
-  /** The option that sets the limit that was passed. */
+  /** Option that sets the exceeded limit. */
   limit?: string
-  /** The error underneath, if any. */
+  /** Underlying error, if any. */
   cause?: unknown
 }
 
 /**
- * The kinds of errors:
+ * Kinds of errors:
  *
  * - `InvalidSelectionError`: an index, slice or number of selectors does not fit the shape
- * - `InvalidArgumentError`: an argument breaks the contract of the call
+ * - `InvalidArgumentError`: an argument violates the contract of the call
  * - `NotFoundError`: no such file; `UnknownArrayError`: no such array in it
- * - `AlreadyExistsError`: the file or array is there already
- * - `ReadOnlyError`: the source, store or file does not take writes
- * - `FormatError`: bytes that are not what the format says, truncated ones included
- * - `UnsupportedError`: well-formed, but nothing here can read or write it
- * - `IntegrityError`: bytes that are not those a checksum was taken of
- * - `CodecError`: a block that does not decode, or a codec nobody knows
- * - `ConflictError`: another writer took the place first; pending changes are kept
+ * - `AlreadyExistsError`: the file or array exists already
+ * - `ReadOnlyError`: the source, store or file is read-only
+ * - `FormatError`: bytes do not match the format, or are truncated
+ * - `UnsupportedError`: well-formed, but this package cannot read or write it
+ * - `IntegrityError`: bytes do not match their checksum
+ * - `CodecError`: a block cannot be decoded, or its codec is unknown
+ * - `ConflictError`: another writer was first; pending changes are kept
  * - `EmptyReductionError`: a minimum or maximum of no elements
- * - `TooLargeError`: more bytes or values than one call may give or hold; `blocks()` goes through an array in
- *   parts
+ * - `TooLargeError`: more bytes or values than one call may return or hold; `blocks()` processes an array
+ *   in parts
  * - `OverflowError`: an exact result does not fit its data type
  * - `OutOfMemoryError`: the kernel memory (4 GiB at most) is exhausted
  * - `MissingDependencyError`: an optional package is not installed
- * - `StoreError`: the place where the bytes live failed (a full disk, a missing folder); `cause` has its own
- *   error
+ * - `StoreError`: the storage failed (a full disk, a missing folder); `cause` contains its own error
  * - `ClosedError`: the file was closed
- * - `CancelledError`: someone has cancelled the run of a plan
- * - `WorkerLostError`: a task has ended its workers again and again: too little memory, or a crash
+ * - `CancelledError`: the run of a plan was cancelled
+ * - `WorkerLostError`: a task has ended its workers repeatedly: too little memory, or a crash
  */
 export type ErrorTag =
   | 'InvalidSelectionError'
@@ -79,13 +78,13 @@ export function keepReason(reason: unknown): void {
 }
 
 /**
- * The one error class of this package; an error is never changed once it is made. Tell kinds apart with
- * {@link isHyperslabError}, not with `instanceof`.
+ * The error class of this package; errors are immutable. Distinguish kinds by {@link isHyperslabError}, not
+ * by `instanceof`.
  */
 export class HyperslabError extends Error {
-  /** The kind of error. */
+  /** Kind of the error. */
   readonly tag: ErrorTag
-  /** The facts of the error as data: a copy of what was given, frozen. */
+  /** Details of the error: a frozen copy. */
   readonly details: Readonly<ErrorDetails>
   readonly #text: string
 
@@ -97,22 +96,22 @@ export class HyperslabError extends Error {
     this.#text = text
   }
 
-  /** The message without the file and the array that it begins with. */
+  /** Message without the file and the array at its start. */
   get text(): string {
     return this.#text
   }
 
   /**
-   * The error with what only an outer layer knows (file, array), its cause and where it was thrown; fields
-   * that are set already stay. It is a new error, since others may wait for the same work, and itself where
-   * nothing is added.
+   * Returns the error with details that only an outer layer knows (file, array), its cause and its stack.
+   * Details that are set already stay. The result is a new error, because several callers may wait for the
+   * same work; it is the same error if nothing is added.
    */
   within(context: ErrorDetails): HyperslabError {
     const details: Record<string, unknown> = { ...this.details }
     for (const [key, value] of Object.entries(context)) details[key] ??= value
     if (Object.entries(details).every(([key, value]) => value === this.details[key as keyof ErrorDetails])) return this
     const error = new HyperslabError(this.tag, this.#text, details)
-    // Where the stack has the message, it is in its first line.
+    // If the stack contains the message, it is in the first line.
     error.stack = this.stack?.replace(this.message, () => error.message) as string
     return error
   }
@@ -126,8 +125,8 @@ function describe(text: string, { file, array }: ErrorDetails): string {
 }
 
 /**
- * True for an error of this package; with tags, only for one of those kinds. Works across duplicate copies of
- * the package.
+ * Whether a value is an error of this package, of one of the given kinds if there are any. Works across
+ * duplicate copies of the package.
  * @example
  * const error = await open('gone.af').catch((error) => error)
  * console.log(isHyperslabError(error, 'NotFoundError')) // true
@@ -150,13 +149,13 @@ export function invalidArgument(text: string, actual: unknown): never {
   throw new HyperslabError('InvalidArgumentError', text, { actual })
 }
 
-/** Throws `error`, or where it is one of ours and lacks some of the context, one that has it. */
+/** Throws `error`; an error of this package gets the missing details first. */
 export function rethrowWithin(error: unknown, context: ErrorDetails): never {
   if (isHyperslabError(error) && typeof error.within === 'function') throw error.within(context)
   throw error
 }
 
-/** Runs `work`; an error of ours that leaves it names the file and array. */
+/** Runs `work`; its errors name the file and array. */
 export async function within<T>(context: ErrorDetails, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -1,18 +1,18 @@
 import { Pace } from './pace.ts'
 
-/** How much of some work may be under way or wait to be taken. */
+/** Limits of work that is under way or waits to be taken. */
 export interface WorkLimits<T> {
   readonly count: number
   readonly bytes?: number
-  /** What an item holds; one of more than `bytes` runs alone. */
+  /** Returns the bytes of an item; an item above `bytes` runs alone. */
   readonly bytesOf?: (item: T) => number
 }
 
 /**
- * Works on several items at a time and hands out the results in the order of the items. After a failure, or
- * when nobody wants more, nothing new starts, and it ends once the work under way has ended, so that nothing
- * runs on behind the caller's back. Gives way to others of the thread every few milliseconds.
- * @param giveUp called first when it ends, however that comes
+ * Processes several items at a time and yields the results in the order of the items. After a failure, or if
+ * the consumer stops, no item starts, and the generator ends once the work under way has ended. Yields to the
+ * event loop every few milliseconds.
+ * @param giveUp called first at the end, for whatever reason it ends
  */
 export async function* ahead<T, R>(
   items: Iterable<T>,
@@ -34,7 +34,7 @@ export async function* ahead<T, R>(
       const more = bytesOf(item)
       while (underWay.length > 0 && (underWay.length >= count || bytes + more > most)) yield await takeOldest()
       const result = work(item)
-      // Whoever waits for it hears of a failure; until then it must not count as unhandled.
+      // The consumer receives a failure later; until then, it must not count as unhandled.
       result.catch(() => undefined)
       underWay.push({ result, bytes: more })
       bytes += more
@@ -46,7 +46,7 @@ export async function* ahead<T, R>(
   }
 }
 
-/** As {@link ahead}; calls `take` with each result and throws what fails. */
+/** Same as {@link ahead}, but calls `take` with each result and throws the first failure. */
 export async function inOrder<T, R>(
   items: Iterable<T>,
   limits: WorkLimits<T>,
@@ -56,7 +56,7 @@ export async function inOrder<T, R>(
   for await (const result of ahead(items, limits, work)) take(result)
 }
 
-/** Items in their order, as many at once as hold no more than `maxBytes`; one that holds more comes alone. */
+/** Yields items in order, in batches of at most `maxBytes`; a larger item comes alone. */
 export function* batched<T>(items: Iterable<T>, maxBytes: number, bytesOf: (item: T) => number): Generator<T[], void> {
   let batch: T[] = []
   let bytes = 0
@@ -74,8 +74,8 @@ export function* batched<T>(items: Iterable<T>, maxBytes: number, bytesOf: (item
 }
 
 /**
- * What several give, one after another; of some, the first is asked for ahead. When it ends, however that
- * comes, those that were begun are ended, too.
+ * Yields the items of several sources, one source after another. The first item of the next sources is
+ * requested ahead. When the generator ends, for whatever reason, all started sources end, too.
  */
 export async function* inSequence<R>(
   sources: readonly (() => AsyncIterable<R>)[],
@@ -87,7 +87,7 @@ export async function* inSequence<R>(
     while (next < sources.length && begun.length < count) {
       const source = sources[next++]!()[Symbol.asyncIterator]()
       const first = source.next()
-      // Whoever comes to it hears of a failure; until then it must not count as unhandled.
+      // The consumer receives a failure later; until then, it must not count as unhandled.
       first.catch(() => undefined)
       begun.push({ source, first })
     }

@@ -1,17 +1,17 @@
-/** What prints itself by its `toString`, in `console.log`, too. */
+/** Base of classes that print their `toString`, in `console.log`, too. */
 export abstract class Printable {
   abstract toString(): string
 
-  /** @internal What Node and Bun print. */
+  /** @internal Printed by Node and Bun. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return this.toString()
   }
 
-  /** @internal What Deno prints. */
+  /** @internal Printed by Deno. */
   [Symbol.for('Deno.customInspect')](): string {
     return this.toString()
   }
 }
 
-/** `1 layer`, `2 layers`. */
+/** Formats a count with its noun: `1 layer`, `2 layers`. */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`

@@ -1,6 +1,6 @@
 /**
- * Loads a module when it is first asked for; from then on there is nothing to wait for, where `import()` of a
- * module that is there takes some microseconds each time. A load that fails is tried anew.
+ * Returns a function that loads a module on first use. Later calls return it synchronously, because
+ * `import()` of a loaded module takes some microseconds. A failed load is retried.
  */
 export function lazily<T>(load: () => Promise<T>): () => T | Promise<T> {
   let loaded: T | undefined

@@ -2,9 +2,8 @@ import { Pace } from './pace.ts'
 import { onAbort, type Signal } from './signal.ts'
 
 /**
- * Calls `work` for every item, with at most `limit` calls under way. After a failure nothing new starts, and
- * the error is thrown once the calls under way have ended, so that nothing runs on behind the caller's back.
- * Gives way to others of the thread every few milliseconds.
+ * Calls `work` for every item, with at most `limit` calls under way. After a failure, no call starts, and the
+ * error is thrown once the calls under way have ended. Yields to the event loop every few milliseconds.
  */
 export async function forEachLimited<T>(items: Iterable<T>, limit: number, work: (item: T) => Promise<void>): Promise<void> {
   const iterator = items[Symbol.iterator]()
@@ -22,10 +21,7 @@ export async function forEachLimited<T>(items: Iterable<T>, limit: number, work:
   if (failures.length > 0) throw failures[0]
 }
 
-/**
- * Lets work run while no more than a number of pieces and of bytes are under way; the rest waits in the order
- * of asking.
- */
+/** Limits the number and bytes of concurrent work; further work waits in order of request. */
 export class Limiter {
   #maxCount: number
   readonly #maxBytes: number
@@ -42,20 +38,20 @@ export class Limiter {
     return this.#maxCount
   }
 
-  /** What is under way beyond it goes on. */
+  /** Sets the limit; work under way beyond it continues. */
   set maxCount(count: number) {
     this.#maxCount = count
     this.#next()
   }
 
-  /** Pieces under way. */
+  /** Number of calls under way. */
   get count(): number {
     return this.#count
   }
 
   /**
-   * @param bytes what the work will hold; more than the limit runs alone
-   * @param work may tell what it holds once that is known
+   * @param bytes that the work will hold; more than the limit runs alone
+   * @param work may report the bytes it holds once they are known
    */
   async run<T>(bytes: number, work: (hold: (bytes: number) => void) => Promise<T>, signal?: Signal): Promise<T> {
     await this.#enter(bytes, signal)
@@ -66,7 +62,7 @@ export class Limiter {
       this.#next()
     }
     try {
-      // There may have been an abort between being let in and now.
+      // The signal may have been aborted between admission and now.
       signal?.throwIfAborted()
       return await work(hold)
     } finally {
@@ -109,7 +105,7 @@ export class Limiter {
   }
 }
 
-/** Lets one piece of work run at a time, in the order of asking. */
+/** Runs one call at a time, in order of request. */
 export class Lock {
   #last: Promise<unknown> = Promise.resolve()
 

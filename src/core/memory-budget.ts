@@ -2,24 +2,24 @@ import { HyperslabError } from './errors.ts'
 import { Limiter } from './limiter.ts'
 import type { Signal } from './signal.ts'
 
-/** The share of a budget that is kept for blocks, which reads wait for while their results are held. */
+/** Share of a budget for blocks, which reads need while they hold their results. */
 const BLOCK_SHARE = 1 / 4
 
 let made = 0
 
 /**
- * Memory that reads of any number of files may take at a time: `open(place, { budget })`. Reads wait in the
- * order of asking, before anything of their size is allocated, until they fit; one that is larger than the
- * budget runs alone. An abort ends the waiting.
+ * Limit of the memory that reads of any number of files may take at a time: `open(place, { budget })`. A read
+ * waits, before it allocates anything of its size, until it fits; reads wait in order of request. A read
+ * larger than the budget runs alone. An abort ends the waiting.
  *
  * Three quarters are for results of `get` and `toTensor`, and for the parts that `blocks`, `zipBlocks`,
- * `values` and `zip` read, until these reads resolve; what the caller then keeps, or has not taken yet, does
- * not count. Lazy arrays made of arrays with several budgets hold results in each; what is zipped of such is
- * not held. One quarter is for blocks while they are fetched, decoded and used, of reductions and searches,
- * too, and for tables of their segments while they are read: who holds one waits for nobody, so that nothing
- * deadlocks. What a cache keeps is bounded by the cache; footers and tables that an open file keeps, by
- * `limits.footerBytes`; coordinates that an open dataset keeps, by its `limits.coordinateBytes`. The process
- * keeps up to 64 MiB into which blocks of local files are read again.
+ * `values` and `zip` read, until these reads resolve. Results that the caller keeps, or has not taken yet, do
+ * not count. Lazy arrays of arrays with several budgets hold results in each; zipping such arrays holds none.
+ * One quarter is for blocks while they are fetched, decoded and used, also by reductions and searches, and
+ * for tables of their segments while they are read. A read that holds a block waits for nothing else, so that
+ * no deadlock can occur. Other memory has limits of its own: caches by their sizes, footers and tables of an
+ * open file by `limits.footerBytes`, coordinates of an open dataset by `limits.coordinateBytes`. The process
+ * keeps up to 64 MiB for reading blocks of local files.
  * @example
  * const budget = new MemoryBudget(256 * 2 ** 20)
  * await using file = await open('climate.af', { budget })
@@ -29,14 +29,14 @@ let made = 0
 export class MemoryBudget {
   /** Bytes of results and blocks that may be held at a time. */
   readonly bytes: number
-  /** @internal Its number among those that were made. */
+  /** @internal Its position in the order of creation. */
   readonly order: number = ++made
   readonly #results: Limiter
   readonly #blocks: Limiter
   #held = 0
   #peak = 0
 
-  /** @throws InvalidArgumentError for what is no number of bytes */
+  /** @throws InvalidArgumentError if `bytes` is not an integer from 1 */
   constructor(bytes: number) {
     if (!(Number.isSafeInteger(bytes) && bytes >= 1))
       throw new HyperslabError('InvalidArgumentError', `a budget is a number of bytes from 1, got ${bytes}`, { actual: bytes })
@@ -46,7 +46,7 @@ export class MemoryBudget {
     this.#results = new Limiter(Number.POSITIVE_INFINITY, bytes - blocks)
   }
 
-  /** Bytes that are held now, and the most that were. */
+  /** Returns the bytes that are held now, and their maximum so far. */
   stats(): { readonly held: number; readonly peak: number } {
     return { held: this.#held, peak: this.#peak }
   }

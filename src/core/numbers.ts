@@ -1,4 +1,4 @@
-/** Integers from one up to another. */
+/** Yields the integers `[start, stop)`. */
 export function* numbersFrom(start: number, stop: number): Generator<number, void> {
   for (let number = start; number < stop; number++) yield number
 }

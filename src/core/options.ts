@@ -2,20 +2,21 @@ import { type ErrorDetails, HyperslabError } from './errors.ts'
 import { keepReasonOf, type Signal } from './signal.ts'
 
 /**
- * What the value of an option must be: what `typeof` calls it, `plain object`, `integer`, `number from 0`,
- * `integer from 1 to 9`, `list`, `list of strings`, one of {@link MARKS}, several joined by ` or `; one of a
- * list; or, with `value`, anything, because what takes it checks it. Numbers are not NaN.
+ * Required kind of an option: a result of `typeof`, `plain object`, `integer`, `number from 0`, `integer from
+ * 1 to 9`, `list`, `list of strings`, or one of {@link MARKS}; several are joined by ` or `. A list contains
+ * the allowed values. `value` accepts anything, because the callee checks it. Numbers are not NaN.
  */
 export type Check = string | readonly (string | boolean)[]
 
-/** One check for each option of `O`; the compiler sees that none is forgotten. */
+/** One check for each option of `O`; the compiler ensures that none is missing. */
 export type Checks<O> = { readonly [K in keyof O]-?: Check }
 
 /**
- * Options that are `undefined` count as left out.
- * @param call how messages name the function
- * @param label the file and array it is about
- * @throws InvalidArgumentError for what is no object, options of other names, and values of another kind
+ * Checks the options of a call. Options that are `undefined` count as omitted.
+ * @param call name of the function in messages
+ * @param label the file and array that the call is about
+ * @throws InvalidArgumentError if the options are no object, or contain unknown names or values of another
+ *   kind
  */
 export function checkOptions(
   call: string,
@@ -38,8 +39,8 @@ export function checkOptions(
 }
 
 /**
- * The same for an argument that is no object, and must be there.
- * @throws InvalidArgumentError
+ * Checks a required argument that is not an options object.
+ * @throws InvalidArgumentError if it is of another kind
  */
 export function checkValue(call: string, name: string, value: unknown, check: Check, label?: ErrorDetails): void {
   if (typeof check === 'string' ? testOf(check)(value) : check.includes(value as string)) return
@@ -52,7 +53,7 @@ export function checkValue(call: string, name: string, value: unknown, check: Ch
 
 type Test = (value: unknown) => boolean
 
-/** What the texts come to: options are checked in each call, and texts are slow to take apart. */
+/** Parsed checks: options are checked in each call, and parsing the texts is slow. */
 const tests = new Map<string, Test>()
 
 function testOf(check: string): Test {
@@ -65,7 +66,7 @@ function testOf(check: string): Test {
   return test
 }
 
-/** Objects of these kinds, also of another copy of the package, are told by what they have. */
+/** Members by which objects are recognised, also those of another copy of the package. */
 const MARKS: Readonly<Record<string, string>> = {
   BlockCache: 'slabs',
   DiskArray: 'rechunkTo',
@@ -104,7 +105,10 @@ function kindOf(kind: string): Test {
 
 const wrong = (text: string, details: ErrorDetails): HyperslabError => new HyperslabError('InvalidArgumentError', text, details)
 
-/** Arrays, signals, maps and so on have other tags. To ask for the tag takes longer than all the rest. */
+/**
+ * Whether a value is a plain object; arrays, signals, maps and so on have other tags. The tag is checked
+ * last, because it takes longer than everything else.
+ */
 const isPlain = (value: unknown): boolean =>
   Object(value) === value && (Object.getPrototypeOf(value) === Object.prototype || tagOf(value) === 'Object')
 
@@ -113,9 +117,9 @@ const tagOf = (value: unknown): string => Object.prototype.toString.call(value).
 const show = (value: unknown): string =>
   typeof value === 'string' ? JSON.stringify(value) : Object(value) === value ? `a value of type ${tagOf(value)}` : String(value)
 
-/** The name that was meant, or all there are. */
+/** Returns the name that was probably meant, or all names. */
 function hint(given: string, names: readonly unknown[]): string {
-  // What others call it.
+  // Maps the name that other libraries use.
   const word = given.toLowerCase().replace('skipfill', 'skipmissing')
   let [nearest, fewest] = ['', (word.length + 1) / 3]
   for (const name of names.map(String)) {
@@ -125,7 +129,7 @@ function hint(given: string, names: readonly unknown[]): string {
   return nearest ? `; did you mean '${nearest}'?` : `: there ${names.length > 0 ? `are ${names.join(', ')}` : 'is none'}`
 }
 
-/** How many letters have to be changed, added or left out to make one word of another. */
+/** Returns the edit distance of two words. */
 function edits(a: string, b: string): number {
   let row = [0, ...b].map((_, i) => i)
   for (const [i, letter] of [...a].entries()) {

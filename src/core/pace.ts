@@ -1,6 +1,6 @@
 import { onAbort, type Signal } from './signal.ts'
 
-// Every runtime has some of these, but no library that is loaded without the DOM.
+// Every runtime has some of these, but no library that is loaded without the DOM declares them.
 declare const setImmediate: ((call: () => void) => unknown) | undefined
 declare const setTimeout: (call: () => void, ms: number) => unknown
 declare const clearTimeout: (timer: unknown) => void
@@ -8,21 +8,22 @@ declare const MessageChannel:
   | (new () => { readonly port1: { onmessage: unknown; close(): void }; readonly port2: { postMessage(message: null): void } })
   | undefined
 
-/** Milliseconds that work keeps the thread to itself. */
+/** Milliseconds for which work occupies the thread. */
 const SLICE_MS = 8
 /**
- * Steps after which work gives way also where the clock stands still while a program computes, as in workerd.
+ * Number of steps after which work yields even if the clock does not advance during a computation, as in
+ * workerd.
  */
 const SLICE_STEPS = 8192
 
 /**
- * Lets timers, requests and other work of the thread have their turn: waits for a task, not a microtask,
- * since a program that only awaits promises which are settled already starves all others.
+ * Yields to the event loop: timers, requests and other work of the thread. Waits for a task, not a microtask,
+ * because a program that only awaits settled promises blocks all others.
  */
 export function giveWay(): Promise<void> {
   if (typeof setImmediate === 'function') return new Promise((resolve) => void setImmediate(resolve))
   if (typeof MessageChannel === 'undefined') return new Promise((resolve) => void setTimeout(resolve, 0))
-  // Timers that follow each other wait 4 ms each in browsers, messages do not.
+  // Consecutive timers wait 4 ms each in browsers; messages do not.
   const { port1, port2 } = new MessageChannel()
   return new Promise((resolve) => {
     port1.onmessage = () => {
@@ -34,8 +35,8 @@ export function giveWay(): Promise<void> {
 }
 
 /**
- * The pace of a long loop: `if (pace.due()) await pace.turn()` at each step lets others have the thread every
- * few milliseconds, and ends the loop when its signal is aborted.
+ * Pace of a long loop: `if (pace.due()) await pace.turn()` in each step yields to the event loop every few
+ * milliseconds, and ends the loop if its signal is aborted.
  */
 export class Pace {
   readonly #signal: Signal | undefined

@@ -1,6 +1,6 @@
 import type { AxisView } from './tensor.ts'
 
-/** Positions along one axis: in arithmetic progression, or one by one. */
+/** Positions along one axis: evenly spaced, or a list. */
 export type AxisIndices = AxisView | Uint32Array
 
 export const isListed = (places: AxisIndices): places is Uint32Array => places instanceof Uint32Array

@@ -1,14 +1,14 @@
 import { HyperslabError } from './errors.ts'
 import { quoted } from './quoted.ts'
 
-/** Number of elements; 1 for the shape of a scalar. */
+/** Returns the number of elements; 1 for the shape of a scalar. */
 export function sizeOf(shape: readonly number[]): number {
   let size = 1
   for (const length of shape) size *= length
   return size
 }
 
-/** Strides in elements of a dense array in C order (last axis fastest). */
+/** Returns the strides in elements of a dense array in C order (last axis fastest). */
 export function stridesOf(shape: readonly number[]): number[] {
   const stride = new Array<number>(shape.length)
   let step = 1
@@ -40,9 +40,7 @@ export function checkShape(shape: unknown, what: string): asserts shape is reado
   }
 }
 
-/**
- * Visits every index of a box in C order: the odometer. The array handed to `visit` is reused between calls.
- */
+/** Visits every index of a box in C order. The array passed to `visit` is reused between calls. */
 export function eachIndex(shape: readonly number[], visit: (index: readonly number[]) => void): void {
   if (sizeOf(shape) === 0) return
   const index = new Array<number>(shape.length).fill(0)
@@ -54,7 +52,10 @@ export function eachIndex(shape: readonly number[], visit: (index: readonly numb
   }
 }
 
-/** The last of some ascending starts that is at or below a position, by halving; 0 where none is. */
+/**
+ * Returns the index of the last of some ascending starts at or below a position, by binary search; 0 if there
+ * is none.
+ */
 export function lastStart(starts: ArrayLike<number>, position: number, count = starts.length): number {
   let [low, high] = [0, count]
   while (high - low > 1) {
@@ -65,7 +66,7 @@ export function lastStart(starts: ArrayLike<number>, position: number, count = s
   return low
 }
 
-/** The index of a place, counted in C order, in a box of this shape. */
+/** Converts a position in C order to the coordinates in a box of this shape. */
 export function coordsAt(place: number, shape: readonly number[]): number[] {
   const index = new Array<number>(shape.length)
   for (let axis = shape.length - 1; axis >= 0; axis--) {

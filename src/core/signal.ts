@@ -1,6 +1,8 @@
 import { keepReason } from './errors.ts'
 
-/** The part of an `AbortSignal` that is used, spelled out as the public types must not need the DOM's. */
+/**
+ * The used part of an `AbortSignal`. Declared here, because the public types must not need the DOM library.
+ */
 export interface Signal {
   readonly aborted: boolean
   readonly reason: unknown
@@ -14,7 +16,7 @@ export interface Controller {
   abort(reason?: unknown): void
 }
 
-// Every runtime has it, but no library that is loaded without the DOM.
+// Every runtime has it, but no library that is loaded without the DOM declares it.
 declare const AbortController: new () => Controller
 
 /** Signals that this package aborts itself, perhaps with an error that names the cause. */
@@ -29,8 +31,8 @@ export function newController(): Controller {
 const listening = new WeakMap<Signal, Set<() => void>>()
 
 /**
- * Calls `listener` when `signal` aborts, unless the function that is returned was called before. However many
- * listen to one signal, it has one listener of ours: Node warns of a leak when there are more than ten.
+ * Calls `listener` when `signal` aborts, unless the returned function was called before. All listeners of a
+ * signal share one event listener, because Node warns of a leak beyond ten.
  */
 export function onAbort(signal: Signal, listener: () => void): () => void {
   const all = listenersOf(signal)
@@ -61,7 +63,7 @@ export function keepReasonOf(signal: Signal): void {
   if (signal.aborted) keepReason(signal.reason)
 }
 
-/** For work that several share: a signal that aborts when those of all who joined have. */
+/** Creates a signal for shared work; it aborts once the signals of all participants have. */
 export function jointly(): { readonly signal: Signal; join(signal: Signal): void } {
   const controller = newController()
   let waiting = 0
@@ -76,7 +78,7 @@ export function jointly(): { readonly signal: Signal; join(signal: Signal): void
   }
 }
 
-/** `work`, or an early end of waiting for it when `signal` aborts. The work itself goes on. */
+/** Waits for `work`; rejects early if `signal` aborts. The work itself continues. */
 export function raceAbort<T>(work: Promise<T>, signal: Signal | undefined): Promise<T> {
   if (signal === undefined) return work
   return new Promise((resolve, reject) => {

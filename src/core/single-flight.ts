@@ -8,18 +8,18 @@ interface Flight<T> {
 }
 
 /**
- * Lets all who want the same thing at the same time share one piece of work. Who aborts stops waiting at
- * once; the work itself is aborted when nobody waits for it any more.
+ * Shares work between concurrent callers with the same key. A caller that aborts stops waiting at once. The
+ * work itself is aborted when its last caller has left.
  */
 export class SingleFlight<K, T> {
   readonly #flights = new Map<K, Flight<T>>()
 
-  /** Whether somebody waits for it now. */
+  /** Whether work with this key is under way. */
   has(key: K): boolean {
     return this.#flights.has(key)
   }
 
-  /** @param onJoin called for each who joins the work that this call has begun; none does once it is done */
+  /** @param onJoin called for each caller that joins the work started by this call, while it is under way */
   async share(key: K, start: (signal: Signal) => Promise<T>, signal?: Signal, onJoin?: () => void): Promise<T> {
     signal?.throwIfAborted()
     let flight = this.#flights.get(key)
@@ -38,7 +38,7 @@ export class SingleFlight<K, T> {
       return await raceAbort(flight.work, signal)
     } finally {
       if (--flight.waiters === 0 && this.#flights.get(key) === flight) {
-        // Whoever comes now must not join what is being given up.
+        // A new caller must not join work that is being aborted.
         this.#flights.delete(key)
         flight.controller.abort(signal?.reason)
       }

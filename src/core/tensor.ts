@@ -2,10 +2,10 @@ import { allocate, type DataOf, type DType } from './dtype.ts'
 import { eachIndex, sizeOf, stridesOf } from './shape.ts'
 
 /**
- * A strided n-dimensional view on memory: element `index` of its `shape` lies at
- * `offset + sum(index[axis] * stride[axis])` in `data`. An `offset` and a `stride` count elements; strides
- * may be negative or, for broadcast axes, zero. Results of this package are dense, in C order, with offset 0.
- * Shape and strides are arrays of its own, so that it can be handed to libraries that take `number[]`.
+ * A strided n-dimensional view on memory. Element `index` of its `shape` is at `offset + sum(index[axis] *
+ * stride[axis])` in `data`. An `offset` and a `stride` count elements; strides may be negative or, for
+ * broadcast axes, zero. Results of this package are dense, in C order, with offset 0. Each tensor has its own
+ * shape and stride arrays, so that it can be passed to libraries that expect `number[]`.
  */
 export interface Tensor<D extends DType = DType> {
   readonly data: DataOf<D>
@@ -14,7 +14,7 @@ export interface Tensor<D extends DType = DType> {
   readonly offset: number
 }
 
-/** A tensor as others may give it: dense in C order where strides are left out. */
+/** A tensor as callers may pass it: dense in C order if strides are omitted. */
 export interface TensorLike {
   readonly data: ArrayLike<unknown>
   readonly shape: readonly number[]
@@ -25,7 +25,7 @@ export interface TensorLike {
 export const isTensorLike = (value: unknown): value is TensorLike =>
   typeof value === 'object' && value !== null && 'data' in value && 'shape' in value && Array.isArray(value.shape)
 
-/** A dense tensor over `data`, or over fresh zeroed memory. */
+/** Creates a dense tensor over `data`, or over new zeroed memory. */
 export function tensorOf<D extends DType>(dtype: D, shape: readonly number[], data?: DataOf<D>): Tensor<D> {
   return { data: data ?? allocate(dtype, sizeOf(shape)), shape: [...shape], stride: stridesOf(shape), offset: 0 }
 }
@@ -37,10 +37,10 @@ export interface AxisView {
   readonly length: number
 }
 
-/** All of an axis. */
+/** Returns the view of a whole axis. */
 export const wholeAxis = (length: number): AxisView => ({ start: 0, step: 1, length })
 
-/** The part of `tensor` that `axes` picks, sharing its memory. */
+/** Returns the part of `tensor` that `axes` select, sharing its memory. */
 export function viewTensor<D extends DType>(tensor: Tensor<D>, axes: readonly AxisView[]): Tensor<D> {
   let offset = tensor.offset
   const stride = axes.map(({ start, step }, axis) => {
@@ -50,13 +50,13 @@ export function viewTensor<D extends DType>(tensor: Tensor<D>, axes: readonly Ax
   return { data: tensor.data, shape: axes.map(({ length }) => length), stride, offset }
 }
 
-/** The position in `data` of the element at `index`; axes that `index` leaves out count as 0. */
+/** Returns the position in `data` of the element at `index`; axes missing in `index` count as 0. */
 export const placeAt = (
   { stride, offset }: { readonly stride: readonly number[]; readonly offset: number },
   index: readonly number[],
 ): number => index.reduce((place, i, axis) => place + i * stride[axis]!, offset)
 
-/** The first and the last element of its memory that a tensor of at least one element reaches. */
+/** Returns the lowest and the highest position in `data` of a non-empty tensor. */
 export function extentOf({ shape, stride, offset }: Pick<Tensor, 'shape' | 'stride' | 'offset'>): [number, number] {
   let [low, high] = [offset, offset]
   shape.forEach((length, axis) => {
@@ -67,7 +67,7 @@ export function extentOf({ shape, stride, offset }: Pick<Tensor, 'shape' | 'stri
   return [low, high]
 }
 
-/** True when the elements lie one after another in C order. */
+/** Whether the elements are contiguous in C order. */
 export function isDense({ shape, stride }: Pick<Tensor, 'shape' | 'stride'>): boolean {
   let step = 1
   for (let axis = shape.length - 1; axis >= 0; axis--) {
@@ -77,21 +77,21 @@ export function isDense({ shape, stride }: Pick<Tensor, 'shape' | 'stride'>): bo
   return true
 }
 
-/** The elements of a dense tensor, without copying. */
+/** Returns the elements of a dense tensor, without a copy. */
 export function denseData<D extends DType>({ data, shape, offset }: Tensor<D>): DataOf<D> {
   const size = sizeOf(shape)
   if (offset === 0 && data.length === size) return data
   return (Array.isArray(data) ? data.slice(offset, offset + size) : data.subarray(offset, offset + size)) as DataOf<D>
 }
 
-/** A dense copy. */
+/** Returns a dense copy. */
 export function cloneTensor<D extends DType>(dtype: D, tensor: Tensor<D>): Tensor<D> {
   const copy = tensorOf(dtype, tensor.shape)
   copyTensor(tensor, copy)
   return copy
 }
 
-/** Fills every element of `target` with `value`, given as it is stored (see `toElement`). */
+/** Sets every element of `target` to `value`, in its stored form (see `toElement`). */
 export function fillTensor<D extends DType>(target: Tensor<D>, value: DataOf<D>[number]): void {
   const { outer, run } = splitRuns([target])
   const data = target.data as { fill(value: unknown, start: number, end: number): unknown } & { [index: number]: unknown }
@@ -103,13 +103,13 @@ export function fillTensor<D extends DType>(target: Tensor<D>, value: DataOf<D>[
 }
 
 /**
- * Copies every element of `source` to the same index of `target`; both have the same shape and must not
+ * Copies every element of `source` to the same index of `target`. Both have the same shape and must not
  * overlap.
  */
 export function copyTensor<D extends DType>(source: Tensor<D>, target: Tensor<D>): void {
   const { outer, run } = splitRuns([source, target])
   const [from, to] = run.strides as [number, number]
-  // A subarray costs about 100 ns: worth it only for runs that take longer than that one by one.
+  // A subarray costs about 100 ns, so short runs are copied element by element.
   const bulk = from === 1 && to === 1 && run.length >= 32 && ArrayBuffer.isView(source.data)
   const input = (bulk ? source.data : bitsOf(source.data)) as Writable
   const output = (bulk ? target.data : bitsOf(target.data)) as Writable
@@ -126,7 +126,7 @@ export function eachMasked(mask: Tensor<'bool'>, visit: (index: readonly number[
   })
 }
 
-/** Numbers of 32 bits for floats: JavaScript would turn signalling NaNs into others on the way. */
+/** Views floats as 32-bit integers, because JavaScript would change signalling NaNs. */
 const bitsOf = (data: DataOf<DType>): DataOf<DType> =>
   data instanceof Float32Array ? new Int32Array(data.buffer, data.byteOffset, data.length) : data
 
@@ -135,13 +135,13 @@ type Bulk = { set(source: unknown, offset: number): void; subarray(start: number
 
 interface Axes {
   readonly shape: number[]
-  /** Per axis the stride in each tensor. */
+  /** Strides of each axis, one per tensor. */
   readonly strides: number[][]
 }
 
 /**
- * The axes that tensors of one shape share, with axes of length 1 dropped and neighbours merged where every
- * tensor runs through them in one stride.
+ * Returns the common axes of tensors of one shape. Axes of length 1 are dropped; neighbours are merged if
+ * every tensor has one stride for both.
  */
 export function mergedAxes(lengths: readonly number[], tensors: readonly (readonly number[])[]): Axes {
   const shape: number[] = []
@@ -161,7 +161,7 @@ export function mergedAxes(lengths: readonly number[], tensors: readonly (readon
   return { shape, strides }
 }
 
-/** The innermost axis as `run`, apart from the others. */
+/** Splits off the innermost axis as `run`. */
 function splitRuns(tensors: readonly Pick<Tensor, 'shape' | 'stride'>[]): {
   outer: Axes
   run: { length: number; strides: number[] }
@@ -173,7 +173,9 @@ function splitRuns(tensors: readonly Pick<Tensor, 'shape' | 'stride'>[]): {
   return { outer, run: { length: outer.shape.pop() ?? 1, strides: outer.strides.pop() ?? tensors.map(() => 1) } }
 }
 
-/** Visits the start of every run; the array handed to `visit` holds one position per tensor and is reused. */
+/**
+ * Visits the start of every run. The array passed to `visit` contains one position per tensor and is reused.
+ */
 function eachRun({ shape, strides }: Axes, offsets: readonly number[], visit: (starts: readonly number[]) => void): void {
   const starts = [...offsets]
   eachIndex(shape, (index) => {

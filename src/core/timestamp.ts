@@ -5,7 +5,7 @@ const NS_PER_MS = 1_000_000n
 const MIN = -(2n ** 63n)
 const MAX = 2n ** 63n - 1n
 
-/** Anything that has nanoseconds: a `Temporal.Instant`, or a `Temporal.ZonedDateTime`. */
+/** An object with nanoseconds: a `Temporal.Instant` or a `Temporal.ZonedDateTime`. */
 export interface InstantLike {
   readonly epochNanoseconds: bigint
 }
@@ -14,10 +14,10 @@ export interface InstantLike {
 const ISO = /^([+-]\d{6}|\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:([Zz])|([+-])(\d\d):?(\d\d)))?$/
 
 /**
- * A point in time as an element of a `timestamp_ns` array: nanoseconds since 1970-01-01T00:00Z.
- * @param time a `Date`, a `Temporal.Instant`, or an ISO 8601 string: a date, which begins at midnight UTC, or
- *   date and time with `Z` or an offset and up to nine decimals of a second
- * @throws InvalidArgumentError for what is no such time, and beyond 1677-09-21T00:12:43.145224192Z and
+ * Converts a point in time to an element of a `timestamp_ns` array: nanoseconds since 1970-01-01T00:00Z.
+ * @param time a `Date`, a `Temporal.Instant`, or an ISO 8601 string: a date, which begins at midnight UTC,
+ *   or date and time with `Z` or an offset and up to nine decimals of a second
+ * @throws InvalidArgumentError for an invalid time, or one before 1677-09-21T00:12:43.145224192Z or after
  *   2262-04-11T23:47:16.854775807Z
  * @example
  * console.log(timestampOf('2024-01-01T00:00Z')) // 1704067200000000000n
@@ -33,17 +33,17 @@ export function timestampOf(time: Date | InstantLike | string): bigint {
 }
 
 /**
- * The millisecond that a timestamp lies in; what is smaller is cut off, towards the past.
- * @throws InvalidArgumentError for what is not a 64-bit integer
+ * Converts a timestamp to a `Date`, rounded down to the millisecond.
+ * @throws InvalidArgumentError if the timestamp is not a 64-bit integer
  */
 export function dateOf(timestamp: bigint): Date {
   return new Date(Number(split(timestamp).milliseconds))
 }
 
 /**
- * A timestamp in ISO 8601, in UTC, with as many decimals (0, 3, 6 or 9) as it takes to keep all nanoseconds.
- * `timestampOf` reads it back; `Temporal.Instant.from` does, too.
- * @throws InvalidArgumentError for what is not a 64-bit integer
+ * Formats a timestamp in ISO 8601, in UTC, with as many decimals (0, 3, 6 or 9) as all nanoseconds need.
+ * `timestampOf` and `Temporal.Instant.from` read it back.
+ * @throws InvalidArgumentError if the timestamp is not a 64-bit integer
  */
 export function isoOf(timestamp: bigint): string {
   const { milliseconds, rest } = split(timestamp)
@@ -52,7 +52,7 @@ export function isoOf(timestamp: bigint): string {
   return `${iso.slice(0, -4)}${decimals === '' ? '' : `.${decimals}`}Z`
 }
 
-/** Of any realm. */
+/** Whether a value is a Date of any realm. */
 const isDate = (time: unknown): time is Date => Object.prototype.toString.call(time) === '[object Date]'
 
 function split(timestamp: bigint): { milliseconds: bigint; rest: bigint } {
