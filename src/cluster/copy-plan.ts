@@ -57,7 +57,7 @@ export async function planCopies(
   pins: Pins,
   options: OpenRecipeOptions,
 ): Promise<Facts> {
-  const { source, leftOut, close } = await openCopySource(operation.source, pins, options)
+  const { source, leftOut, close } = await openCopySource(operation, pins, options)
   try {
     await using parts = await openTarget(operation, source)
     const plans = divided(parts, taskBytes)

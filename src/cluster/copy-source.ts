@@ -1,6 +1,6 @@
 import type { ExportedArray, ZarrExport } from '../runtime/export-zarr.ts'
-import { arrayAsStored, groupAttributes } from '../runtime/stored-arrays.ts'
-import type { CopiedArrays, CopiedDataset, CopySource } from './job-operation.ts'
+import { arrayAsStored, arrayForContainer, groupAttributes } from '../runtime/stored-arrays.ts'
+import { type CopiedArrays, type CopiedDataset, type CopyOperation, isContainerCopy } from './job-operation.ts'
 import { type OpenRecipeOptions, RecipeOpener } from './open-recipe.ts'
 import type { Pins } from './pins.ts'
 
@@ -16,11 +16,19 @@ export interface OpenedCopySource {
  * Opens what is copied: in every process the same.
  * @throws what opening throws
  */
-export async function openCopySource(given: CopySource, pins: Pins, options: OpenRecipeOptions): Promise<OpenedCopySource> {
+export async function openCopySource(
+  operation: CopyOperation,
+  pins: Pins,
+  options: OpenRecipeOptions,
+): Promise<OpenedCopySource> {
+  const { source } = operation
   const opener = new RecipeOpener(pins, options)
   const close = (): Promise<void> => opener[Symbol.asyncDispose]()
   try {
-    return { ...(await ('dataset' in given ? openWhole(given, opener) : openArrays(given, opener))), close }
+    return {
+      ...(await ('dataset' in source ? openWhole(source, opener) : openArrays(source, opener, isContainerCopy(operation)))),
+      close,
+    }
   } catch (error) {
     await close()
     throw error
@@ -35,9 +43,10 @@ async function openWhole({ variables, ...recipe }: CopiedDataset, opener: Recipe
   return { source: datasetExport(ds, variables), leftOut: warningsOf(ds.parts) }
 }
 
-async function openArrays({ arrays, groups = {} }: CopiedArrays, opener: RecipeOpener): Promise<Opened> {
+async function openArrays({ arrays, groups = {} }: CopiedArrays, opener: RecipeOpener, isForContainer: boolean): Promise<Opened> {
+  const stored = isForContainer ? arrayForContainer : arrayAsStored
   const opened: ExportedArray[] = []
-  for (const [name, recipe] of Object.entries(arrays)) opened.push(arrayAsStored(name, await opener.open(recipe)))
+  for (const [name, recipe] of Object.entries(arrays)) opened.push(stored(name, await opener.open(recipe)))
   const { '': attributes = {}, ...below } = groups
   const source: ZarrExport = {
     attributes: groupAttributes(attributes, ''),

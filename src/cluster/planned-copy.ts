@@ -29,7 +29,7 @@ export async function openPlannedCopy<P extends ZarrParts | ContainerParts>(
   open: (target: Location, source: ZarrExport, settings: CopySettings) => Promise<P>,
 ): Promise<OpenedCopy<P>> {
   const pins = new Pins(versions, options.places)
-  const { source, close } = await openCopySource(operation.source, pins, options)
+  const { source, close } = await openCopySource(operation, pins, options)
   let parts: P | undefined
   const closeBoth = async (): Promise<void> => {
     await parts?.[Symbol.asyncDispose]()

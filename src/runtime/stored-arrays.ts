@@ -1,8 +1,10 @@
 import { type NamedAttributes, namedAttributes } from '../adapters/zarr/named-attributes.ts'
 import { storedAttributes } from '../adapters/zarr/write/array-store.ts'
+import { Attributes } from '../af/layers/attributes.ts'
 import type { DiskArray } from '../array/disk-array.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
+import { TypedValue } from '../dataset/attributes.ts'
 import type { ExportedArray } from './export-zarr.ts'
 
 /** An array with all that is stored beside its elements, as it is written to Zarr. */
@@ -16,6 +18,23 @@ export const arrayAsStored = (name: string, array: DiskArray): ExportedArray => 
   fillValue: array.fillValue,
   attributes: namedAttributes(storedAttributes(array.source)),
 })
+
+/**
+ * An array with all that is stored beside its elements, as it is written into a container. Attributes of a
+ * container keep their types, and none is added: the fill value says what is missing.
+ */
+export function arrayForContainer(name: string, array: DiskArray): ExportedArray {
+  const { attrs } = array
+  if (!(attrs instanceof Attributes)) return arrayAsStored(name, array)
+  return {
+    name,
+    array,
+    dimensionNames: array.shape.map((_, axis) => array.dimensionNames?.[axis] ?? `dim_${axis}`),
+    chunkShape: array.chunks.chunkShape,
+    fillValue: array.fillValue,
+    attributes: new Map([...attrs.keys()].map((key) => [key, new TypedValue(attrs.typed(key)!)])),
+  }
+}
 
 /** Names of axes; those without one, and of alike ones all but the first, are numbered. */
 export function dimensionsOf({ shape, dimensionNames }: DiskArray): string[] {
