@@ -66,6 +66,11 @@ export interface CopySettings {
   readonly level?: number
   /** Containers alone: size of blocks before compression; 256 KiB when left out. */
   readonly blockBytes?: number
+  /**
+   * Containers alone: whether to write a single file of footer version 6, which is never changed and has no
+   * layers. Default: a container of version 5.
+   */
+  readonly immutable?: boolean
   /** Makes a pyramid of so many levels, each half as fine as the one before: see `write` of `Dataset`. */
   readonly levels?: number
 }
@@ -116,11 +121,12 @@ const COPY_OPTIONS: Checks<CopySettings> = {
   codec: 'string',
   level: 'integer',
   blockBytes: 'integer from 1 to 1073741824',
+  immutable: 'boolean',
   levels: 'integer from 1 to 32',
 }
 /** Options of one of the two formats that a copy may make. */
 const OF_ZARR = ['shards', 'levels'] as const
-const OF_CONTAINERS = ['blockBytes'] as const
+const OF_CONTAINERS = ['blockBytes', 'immutable'] as const
 const CONTAINER_CODECS = ['lz4', 'zstd', 'none']
 const ARRAYS: Checks<CopiedArrays> = { arrays: 'plain object', groups: 'plain object' }
 const DATASET: Checks<CopiedDataset> = { ...DATASET_RECIPE, variables: 'list of strings' }

@@ -4,6 +4,7 @@ import { Paths } from '../af/layers/paths.ts'
 import { withDefaults } from '../af/settings.ts'
 import type { ContainerFiles } from '../af/write/container-files.ts'
 import { checkFree, checkName, orAlreadyThere } from '../af/write/create.ts'
+import { checkAlone } from '../af/write/immutable.ts'
 import { type ContainerPart, isPublishedAs, partOf, publishParts } from '../af/write/parts.ts'
 import { checkCopy } from '../array/iteration.ts'
 import { copyRegion } from '../array/lazy/rechunk-to.ts'
@@ -15,11 +16,19 @@ import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic
 import { MemoryStore } from '../store/memory.ts'
 import { readWhole, type Stage, type Store } from '../store/store.ts'
 import type { ZarrExport } from './export-zarr.ts'
-import { type ArrayCopy, checkChunks, DEFAULT_BLOCK_BYTES, defineCopies, type ImportOptions, importOf } from './import-arrays.ts'
+import {
+  type ArrayCopy,
+  checkChunks,
+  DEFAULT_BLOCK_BYTES,
+  defineCopies,
+  FILE_ARRAY,
+  type ImportOptions,
+  importOf,
+} from './import-arrays.ts'
 import { type Location, resolveLocation } from './location.ts'
 
-/** Chunks, blocks and codec of a container that is written in parts. */
-export interface ContainerPartsOptions extends Pick<ImportOptions, 'codec' | 'level' | 'chunks' | 'blockBytes'> {}
+/** Chunks, blocks, codec and footer version of a container that is written in parts. */
+export interface ContainerPartsOptions extends Pick<ImportOptions, 'codec' | 'level' | 'chunks' | 'blockBytes' | 'immutable'> {}
 
 /** Digits of the identity of a container. */
 const ID_LENGTH = 32
@@ -45,14 +54,22 @@ export class ContainerParts implements AsyncDisposable {
   readonly #settings: CreateOptions
   readonly #draft: ArrayFile
   readonly #files: ContainerFiles
+  readonly #immutable: boolean
 
-  private constructor(arrays: readonly WrittenArray[], draft: ArrayFile, files: ContainerFiles, settings: CreateOptions) {
+  private constructor(
+    arrays: readonly WrittenArray[],
+    draft: ArrayFile,
+    files: ContainerFiles,
+    settings: CreateOptions,
+    immutable: boolean,
+  ) {
     this.arrays = arrays
     this.store = files.store
     this.path = files.paths.base
     this.#draft = draft
     this.#files = files
     this.#settings = settings
+    this.#immutable = immutable
   }
 
   /**
@@ -66,7 +83,7 @@ export class ContainerParts implements AsyncDisposable {
       checkName(paths)
       const source = importOf(given)
       checkChunks('copy', source, options)
-      const { codec, level, blockBytes = DEFAULT_BLOCK_BYTES, chunks } = options
+      const { codec, level, blockBytes = DEFAULT_BLOCK_BYTES, chunks, immutable = false } = options
       const settings: CreateOptions = { blockBytes, ...(codec !== undefined && { codec }), ...(level !== undefined && { level }) }
       const draft = await ArrayFile.create(new MemoryStore(), DRAFT, settings)
       const { copies } = defineCopies(draft, source, chunks === undefined ? {} : { chunks })
@@ -74,7 +91,8 @@ export class ContainerParts implements AsyncDisposable {
         const { name, heldTimes = 1 } = given.arrays[i]!
         return { ...copy, name, array: copy.from, heldTimes }
       })
-      return new ContainerParts(arrays, draft, { store, paths, options: await withDefaults(settings) }, settings)
+      const files = { store, paths, options: await withDefaults(settings) }
+      return new ContainerParts(arrays, draft, files, settings, immutable)
     })
   }
 
@@ -117,11 +135,13 @@ export class ContainerParts implements AsyncDisposable {
   /**
    * Whether the container is there.
    * @param id of whoever writes it
-   * @throws AlreadyExistsError for another one, or sidecars of one
+   * @throws AlreadyExistsError for another one, or sidecars of one; also statistics of one, beside which no
+   *   file of footer version 6 is written
    */
   async isPublished(id: string): Promise<boolean> {
     return within({ file: this.store.describe(this.path) }, async () => {
       if (await isPublishedAs(this.#files, identityOf(id))) return true
+      if (this.#immutable) await checkAlone(this.#files)
       await checkFree(this.store, this.#files.paths)
       return false
     })
@@ -141,24 +161,27 @@ export class ContainerParts implements AsyncDisposable {
     checkCopy(from.source, to.source)
     await within(from.source.label ?? {}, () => copyRegion(from.source, to.source, write, number, signal))
     await file.flush()
-    const part = await partOf(to.state)
+    const part = await partOf(to.state, this.#immutable ? file.stored.blocks : undefined)
     const { bytes } = (await readWhole(store, DRAFT))!
     return { part, bytes: bytes.subarray(0, part.bytes) }
   }
 
   /**
    * Publishes the container, which is not there, and whose parts lie in a stage in this order.
-   * @throws AlreadyExistsError where somebody else was faster
+   * @throws AlreadyExistsError where somebody else was faster, as {@link isPublished} otherwise
    */
   async publish(id: string, parts: readonly ContainerPart[], stage: Pick<Stage, 'publish'>): Promise<void> {
     const { store, paths } = this.#files
     await within({ file: store.describe(paths.base) }, async () => {
+      if (this.#immutable) await checkAlone(this.#files)
       // What an earlier container of this name has left.
-      await store.delete!(paths.stats)
-      const states = [...(this.#draft.attrs.size > 0 ? ['__file__'] : []), ...this.#draft.arrays()].map(
-        (name) => this.#draft.array(name).state,
+      else await store.delete!(paths.stats)
+      const names = this.#draft.arrays()
+      if (this.#draft.attrs.size > 0 && !names.includes(FILE_ARRAY)) names.unshift(FILE_ARRAY)
+      const states = names.map((name) => this.#draft.array(name).state)
+      await orAlreadyThere(() =>
+        publishParts(this.#files, { states, parts, stage, id: identityOf(id), immutable: this.#immutable }),
       )
-      await orAlreadyThere(() => publishParts(this.#files, { states, parts, stage, id: identityOf(id) }))
     })
   }
 

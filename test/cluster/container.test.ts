@@ -9,11 +9,19 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { treeOfJob } from '../../src/cluster/job-plan.ts'
-import { type CopyOperation, local, nodeCounts, openJob, type PartialResult, planJob } from '../../src/runtime/cluster.ts'
+import {
+  type CopyOperation,
+  type CopySettings,
+  local,
+  nodeCounts,
+  openJob,
+  type PartialResult,
+  planJob,
+} from '../../src/runtime/cluster.ts'
 import { openDataset, openDatasets } from '../../src/runtime/dataset.ts'
 import { create, open } from '../../src/runtime/index.ts'
 import { FILL, inTurn, runNodes, SHAPE, sourcesInMemory, valuesOf, writeMonths } from './support.ts'
@@ -41,7 +49,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 let targets = 0
 const newTarget = (): string => join(folder, `out-${++targets}.af`)
 
-const copyOf = (target: string, names: readonly string[], options: CopyOperation['options'] = {}): CopyOperation => ({
+const copied = (target: string, names: readonly string[], options: CopySettings): CopyOperation => ({
   method: 'copy',
   source: {
     arrays: Object.fromEntries(names.map((name) => [name, sources.recipes.get(`container ${name}`)!])),
@@ -53,9 +61,15 @@ const copyOf = (target: string, names: readonly string[], options: CopyOperation
 
 /** What is beside a container in its folder. */
 const besides = (target: string): string[] =>
-  readdirSync(folder).filter((name) => join(folder, name).startsWith(target.slice(0, -3)) && join(folder, name) !== target)
+  readdirSync(folder).filter((name) => join(folder, name).startsWith(target.slice(0, -2)) && join(folder, name) !== target)
 
-describe('a container by tasks', () => {
+describe.each([
+  ['a container', {}],
+  ['a file of footer version 6', { immutable: true }],
+] as const)('%s by tasks', (_, kind) => {
+  const copyOf = (target: string, names: readonly string[], options: CopyOperation['options'] = {}): CopyOperation =>
+    copied(target, names, { ...kind, ...options })
+
   test('has the elements, whoever packs them, in whatever chunks, order and number of times', async () => {
     const length = fc.integer({ min: 1, max: 50 })
     await fc.assert(
@@ -93,7 +107,7 @@ describe('a container by tasks', () => {
             expect((await array.get(null)).data).toEqual(valuesOf(name, FILL))
           }
           expect(await file.verify({ deep: true })).toMatchObject({ ok: true, checked: { blocksWithoutChecksum: 0 } })
-          expect(file.layers()).toHaveLength(1)
+          expect(file.layers()).toMatchObject([{ version: 'immutable' in kind ? 6 : 5 }])
           await file.close()
           // The same plan gives the same bytes wherever it is run.
           rmSync(target)
@@ -124,13 +138,13 @@ describe('a container by tasks', () => {
     const location = join(folder, `wide-${codec}.af`)
     // So that LZ4 leaves most of it.
     const data = Float64Array.from({ length: 32 * 16_384 }, (_, i) => Math.sin(i))
-    const file = await create(location)
+    const file = await create(location, { overwrite: true })
     const dimensionNames = ['y', 'x']
     await file.define('wide', { dtype: 'float64', shape: [32, 16_384], chunkShape: [1, 16_384], dimensionNames }).set(null, data)
     await file.flush()
     await file.close()
     const target = newTarget()
-    const options = { codec, chunks: { y: 1, x: 16_384 }, blockBytes: 2 ** 20 }
+    const options = { ...kind, codec, chunks: { y: 1, x: 16_384 }, blockBytes: 2 ** 20 }
     const operation: CopyOperation = {
       method: 'copy',
       source: { arrays: { wide: { location, array: 'wide' } } },
@@ -151,19 +165,6 @@ describe('a container by tasks', () => {
     expect(await again.verify({ deep: true })).toMatchObject({ ok: true, checked: { blocks: expect.any(Number) } })
   })
 
-  test('has the statistics of its own elements, whatever an earlier container of its name has left', async () => {
-    const target = newTarget()
-    copyFileSync(join(sources.folder, 'x.stats'), target.replace('.af', '.stats'))
-    const plan = await planJob(copyOf(target, ['float32'], { chunks: { time: 4 } }), { taskBytes: 600 })
-    await local().run(plan)
-    expect(besides(target)).toEqual([])
-    await using file = await open(target)
-    const { min, nullCount } = await file.stats('float32')
-    const numbers = [...valuesOf('float32', FILL)]
-    expect(min).toBe(Math.min(...numbers.filter((value) => value !== FILL)))
-    expect(nullCount).toBe(numbers.filter((value) => value === FILL).length)
-  })
-
   test('that is removed while a task finds it complete is not made anew without that part', async () => {
     const target = newTarget()
     const plan = await planJob(copyOf(target, ['float32'], { chunks: { time: 4 } }), { taskBytes: 600 })
@@ -181,7 +182,7 @@ describe('a container by tasks', () => {
   test('takes texts, arrays of nothing, and those that nobody wrote to', async () => {
     const target = newTarget()
     const arrays = Object.fromEntries(['words', 'nothing', 'unwritten'].map((array) => [array, { location: mixed, array }]))
-    const plan = await planJob({ method: 'copy', source: { arrays }, target }, { taskBytes: 1 })
+    const plan = await planJob({ method: 'copy', source: { arrays }, target, options: kind }, { taskBytes: 1 })
     await runNodes(plan, inTurn)
     await using file = await open(target)
     await using from = await open(mixed)
@@ -190,18 +191,21 @@ describe('a container by tasks', () => {
       expect(file.array(name).fillValue).toEqual(from.array(name).fillValue)
     }
     expect((await file.verify({ deep: true })).ok).toBe(true)
-    const none = newTarget()
-    await local().run(await planJob({ method: 'copy', source: { arrays: { nothing: arrays['nothing']! } }, target: none }))
-    expect((await open(none)).array('nothing').shape).toEqual([0, 4])
+    const [first, second] = [newTarget(), newTarget()]
+    const source = { arrays: { nothing: arrays['nothing']! } }
+    const plans = [first, second].map((target) => planJob({ method: 'copy', source, target, options: kind }))
+    await local().run(await plans[0]!)
+    await runNodes(await plans[1]!, inTurn)
+    for (const each of [first, second]) expect((await open(each)).array('nothing').shape).toEqual([0, 4])
   })
 
   test('of many files is what they are together, packed as they were', async () => {
     const own = join(folder, 'months')
-    mkdirSync(own)
+    mkdirSync(own, { recursive: true })
     const { files } = writeMonths(own, 4)
     const [target, alone] = [newTarget(), newTarget()]
     const plan = await planJob(
-      { method: 'copy', source: { dataset: files }, target, options: { chunks: { time: 3 } } },
+      { method: 'copy', source: { dataset: files }, target, options: { ...kind, chunks: { time: 3 } } },
       { taskBytes: 200 },
     )
     expect(nodeCounts(plan)[0]).toBeGreaterThan(4)
@@ -246,7 +250,7 @@ describe('a container by tasks', () => {
     copyFileSync(join(sources.folder, 'x.af'), location)
     const target = newTarget()
     const source = { arrays: { x: { location, array: 'int32' } } }
-    const plan = await planJob({ method: 'copy', source, target, options: { chunks: { time: 4 } } }, { taskBytes: 600 })
+    const plan = await planJob({ method: 'copy', source, target, options: { ...kind, chunks: { time: 4 } } }, { taskBytes: 600 })
     let done = 0
     const onProgress = (): void => {
       if (++done === 2) appendFileSync(location, ' ')
@@ -286,13 +290,13 @@ describe('a container by tasks', () => {
   test('takes the place of nothing: neither a file, nor sidecars, nor what another job has made', async () => {
     const target = newTarget()
     const plan = await planJob(copyOf(target, ['int16']))
-    for (const [name, bytes] of [
-      [target, 'no container'],
-      [target.replace('.af', '.3.af'), 'x'],
-    ] as const) {
+    const places = [target, target.replace('.af', '.3.af'), ...('immutable' in kind ? [target.replace('.af', '.stats')] : [])]
+    for (const name of places) {
+      const bytes = 'no container'
       writeFileSync(name, bytes)
       await expect(local().run(plan)).rejects.toMatchObject({ tag: expect.stringMatching(/AlreadyExists|Format/) })
       expect(readFileSync(name, 'utf8')).toBe(bytes)
+      expect(besides(target)).toEqual(name === target ? [] : [basename(name)])
       rmSync(name)
     }
     await local().run(plan)
@@ -342,7 +346,8 @@ describe('a container by tasks', () => {
     const refused = (operation: CopyOperation) => expect(planJob(operation)).rejects
     for (const options of [{ shards: { time: 2 } }, { levels: 2 }, { codec: 'gzip' }, { blockBytes: 0 }, { chunkz: {} }])
       await refused(copyOf('x.af', ['int16'], options as never)).toMatchObject({ tag: 'InvalidArgumentError' })
-    await refused(copyOf('x.zarr', ['int16'], { blockBytes: 4096 })).toMatchObject({ tag: 'InvalidArgumentError' })
+    for (const options of [{ blockBytes: 4096 }, { immutable: true }])
+      await refused(copied('x.zarr', ['int16'], options)).toMatchObject({ tag: 'InvalidArgumentError' })
     await refused(copyOf('x.af', ['int16'], { chunks: { depth: 3 } })).toMatchObject({ tag: 'InvalidArgumentError' })
     await refused(copyOf('x.7.af', ['int16'])).toMatchObject({ tag: 'InvalidArgumentError' })
     const { arrays } = copyOf('x.af', ['int16']).source as { arrays: object }
@@ -354,4 +359,17 @@ describe('a container by tasks', () => {
     await refused({ method: 'copy', source: unnamed as never, target: 'x.af' }).toMatchObject({ tag: 'InvalidArgumentError' })
     expect((await planJob(copyOf('/tmp/x.af', ['int16']))).scratch).toBe('/tmp/x.af.parts')
   })
+})
+
+test('a container by tasks has the statistics of its own elements, whatever an earlier container of its name has left', async () => {
+  const target = newTarget()
+  copyFileSync(join(sources.folder, 'x.stats'), target.replace('.af', '.stats'))
+  const plan = await planJob(copied(target, ['float32'], { chunks: { time: 4 } }), { taskBytes: 600 })
+  await local().run(plan)
+  expect(besides(target)).toEqual([])
+  await using file = await open(target)
+  const { min, nullCount } = await file.stats('float32')
+  const numbers = [...valuesOf('float32', FILL)]
+  expect(min).toBe(Math.min(...numbers.filter((value) => value !== FILL)))
+  expect(nullCount).toBe(numbers.filter((value) => value === FILL).length)
 })

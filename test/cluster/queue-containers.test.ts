@@ -70,10 +70,10 @@ const queueOf = (count: number): { url: string; prefix: string; workers: QueueWo
 }
 
 /** Six parts of 8 MiB, and small ones, which are put together by the last merge. */
-const planOf = (target: string, source = location): Promise<CopyPlan> => {
+const planOf = (target: string, source = location, more: CopyOperation['options'] = {}): Promise<CopyPlan> => {
   const small = Object.fromEntries(['float32', 'int16', 'int64'].map((name) => [name, sources.recipes.get(`container ${name}`)!]))
   const arrays = { large: { location: source, array: 'large' }, ...small }
-  const options: CopyOperation['options'] = { codec: 'lz4' }
+  const options: CopyOperation['options'] = { codec: 'lz4', ...more }
   return planJob({ method: 'copy', source: { arrays }, target, options }, { taskBytes: 8 * 2 ** 20 })
 }
 
@@ -93,38 +93,46 @@ async function expectNothingLeft(...keys: string[]): Promise<void> {
 const remove = (key: string): Promise<string> => server.request('DELETE', `${BUCKET}/${key}`)
 
 describe.skipIf(!here)('a container on S3', () => {
-  test('is the same bytes by one process and by 1, 2 and 5 workers, put together by the server', async () => {
-    const target = `s3://${BUCKET}/x.af`
-    const plan = await planOf(target)
-    await local().run(plan)
-    const expected = await bytesOf('x.af')
-    expect(expected.length).toBeGreaterThan(values.byteLength)
-    for (const count of [1, 2, 5]) {
-      await remove('x.af')
-      proxy.reset()
-      const { workers: _, start: _start, ...queue } = queueOf(count)
-      await bullmq(queue).run(plan)
-      expect((await bytesOf('x.af')).equals(expected)).toBe(true)
-      const parts = proxy.seen.filter(({ method, url }) => method === 'PUT' && url.includes('.af?partNumber='))
-      expect(parts).toHaveLength(7)
-      await expectNothingLeft('x.af')
-      // It is done: asked again, nobody writes anything.
-      proxy.reset()
-      expect(await bullmq(queue).run(plan)).toEqual({ target, arrays: ['large', 'float32', 'int16', 'int64'] })
-      expect(proxy.seen.filter(({ method }) => method !== 'GET' && method !== 'HEAD')).toEqual([])
-    }
-    await using file = await open(target)
-    const large = await file.array('large', 'int32').get(null)
-    expect(Buffer.from(large.data.buffer).equals(Buffer.from(values.buffer))).toBe(true)
-    expect(await file.verify({ deep: true })).toMatchObject({ ok: true, checked: { blocksWithoutChecksum: 0 } })
-  }, 240_000)
+  test.each([
+    ['a container with layers', {}],
+    ['a file of footer version 6', { immutable: true }],
+  ])(
+    'is the same bytes by one process and by 1, 2 and 5 workers, put together by the server: %s',
+    async (_, kind) => {
+      const target = `s3://${BUCKET}/x.af`
+      const plan = await planOf(target, location, kind)
+      await local().run(plan)
+      const expected = await bytesOf('x.af')
+      expect(expected.length).toBeGreaterThan(values.byteLength)
+      for (const count of [1, 2, 5]) {
+        await remove('x.af')
+        proxy.reset()
+        const { workers: _, start: _start, ...queue } = queueOf(count)
+        await bullmq(queue).run(plan)
+        expect((await bytesOf('x.af')).equals(expected)).toBe(true)
+        const parts = proxy.seen.filter(({ method, url }) => method === 'PUT' && url.includes('.af?partNumber='))
+        expect(parts).toHaveLength(7)
+        await expectNothingLeft('x.af')
+        // It is done: asked again, nobody writes anything.
+        proxy.reset()
+        expect(await bullmq(queue).run(plan)).toEqual({ target, arrays: ['large', 'float32', 'int16', 'int64'] })
+        expect(proxy.seen.filter(({ method }) => method !== 'GET' && method !== 'HEAD')).toEqual([])
+      }
+      await using file = await open(target)
+      expect(file.layers()).toMatchObject([{ version: 'immutable' in kind ? 6 : 5 }])
+      const large = await file.array('large', 'int32').get(null)
+      expect(Buffer.from(large.data.buffer).equals(Buffer.from(values.buffer))).toBe(true)
+      expect(await file.verify({ deep: true })).toMatchObject({ ok: true, checked: { blocksWithoutChecksum: 0 } })
+    },
+    240_000,
+  )
 
   test(`is right though ${KILLS} workers are killed at any moment`, async () => {
     const { workers, start, url, prefix } = queueOf(3)
     let killed = 0
     for (let round = 0; killed < KILLS; round++) {
       const key = `killed-${round}.af`
-      const plan = await planOf(`s3://${BUCKET}/${key}`)
+      const plan = await planOf(`s3://${BUCKET}/${key}`, location, round % 2 === 0 ? {} : { immutable: true })
       let isOver = false
       const run = bullmq({ url, prefix })
         .run(plan)
@@ -153,7 +161,7 @@ describe.skipIf(!here)('a container on S3', () => {
 
   test('is right though its worker is killed at any of its requests', async () => {
     const { start, url, prefix } = queueOf(0)
-    const plan = await planOf(`s3://${BUCKET}/steps.af`)
+    const plan = await planOf(`s3://${BUCKET}/steps.af`, location, { immutable: true })
     proxy.reset()
     await local().run(plan)
     const expected = await bytesOf('steps.af')
@@ -279,13 +287,14 @@ describe.skipIf(!here)('a container on S3', () => {
     await using alone = await open(target)
     const local = join(sources.folder, 'NETCDF.nc')
     copyFileSync(NETCDF, local)
-    for (const [command, output] of [
-      ['export', join(sources.folder, 'queued.af')],
-      ['import', `s3://${BUCKET}/queued.af`],
+    for (const [command, output, kind, version] of [
+      ['export', join(sources.folder, 'queued.af'), [], 5],
+      ['import', `s3://${BUCKET}/queued.af`, ['--immutable'], 6],
     ] as const) {
-      const told = await hyperslab(sources.folder, [command, local, output, '--chunks', 'time=12,lat=24', ...by])
+      const told = await hyperslab(sources.folder, [command, local, output, '--chunks', 'time=12,lat=24', ...kind, ...by])
       expect(told).toMatchObject({ exitCode: 0, stderr: '', stdout: expect.stringMatching(/queued\.af: \d+ arrays\n$/) })
       await using queued = await open(output)
+      expect(queued.layers()).toMatchObject([{ version }])
       expect(queued.arrays()).toEqual(alone.arrays())
       for (const name of alone.arrays()) {
         expect((await queued.array(name).get(null)).data).toEqual((await alone.array(name).get(null)).data)

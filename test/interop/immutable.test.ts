@@ -11,13 +11,14 @@ import { FOOTER_MAGIC, type Footer } from '../../src/af/format/footer.ts'
 import { readFooter } from '../../src/af/format/read-footer.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
-import { open, verify } from '../../src/runtime/index.ts'
+import { local, planJob } from '../../src/runtime/cluster.ts'
+import { create, open, verify } from '../../src/runtime/index.ts'
 import { random } from '../af/rkyv/support.ts'
 import { byBudget, seedOf } from '../support/budget.ts'
 import { type Description, describeFile, description } from './judge.ts'
 import { mutated } from './mutations.ts'
 import { type Answer, Peer, type PeerArray } from './peer.ts'
-import { type Arrays, writeHere, writeInCrate } from './programs.ts'
+import { type Arrays, writeHere, writeInCrate, writeSteps } from './programs.ts'
 import { programs } from './steps.ts'
 
 const havePeer = inject('immutablePort') !== undefined
@@ -125,6 +126,37 @@ describe.skipIf(!havePeer)('the Rust crate array-format 0.15 and this package', 
         await judge('copy.af', arrays)
       }),
       { numRuns: RUNS, seed: SEED },
+    )
+  })
+
+  test('read the same of what jobs write in parts', { timeout: 1_800_000 }, async () => {
+    let number = 0
+    await fc.assert(
+      fc.asyncProperty(programs, fc.integer({ min: 1, max: 300 }), async (program, taskBytes) => {
+        const [file, location] = [`parts-${number++}.af`, join(folder, 'source.af')]
+        const { codec, blockBytes } = program
+        await using source = await create(location, { overwrite: true })
+        const arrays = await writeSteps(program, source)
+        await source.flush()
+        // A scalar of this name is no array.
+        fc.pre(arrays.size > 0 && source.arrays().length === arrays.size)
+        const recipes = Object.fromEntries([...arrays.keys()].map((array) => [array, { location, array }]))
+        const options = { codec, blockBytes, immutable: true }
+        const operation = { method: 'copy', source: { arrays: recipes }, target: join(folder, file), options } as const
+        await local().run(await planJob(operation, { taskBytes }))
+        await peer.do('open', { folder, file })
+        const [read, expected] = [await dumped(), [...arrays.values()].map(description)]
+        // Jobs write elements that the source lacks, which therefore count in their statistics.
+        expect(read).toEqual(expected.map((each, i) => ({ ...each, stats: read[i]!.stats })))
+        await using own = await open(join(folder, file))
+        expect(await describeFile(own, arrays)).toEqual(read)
+        // The crate computes statistics anew.
+        await peer.do('create', { codec: 'lz4' })
+        await peer.do('copy')
+        await peer.do('finish', { folder, file: 'copy.af' })
+        expect(await dumped()).toEqual(read)
+      }),
+      { numRuns: Math.ceil(RUNS / 4), seed: SEED },
     )
   })
 

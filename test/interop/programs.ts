@@ -1,5 +1,5 @@
 import { sizeOf } from '../../src/core/shape.ts'
-import { create, type Location, MemoryStore, writeImmutable } from '../../src/runtime/index.ts'
+import { type ArrayFile, create, type Location, MemoryStore, writeImmutable } from '../../src/runtime/index.ts'
 import { ModelArray } from './model.ts'
 import type { Peer } from './peer.ts'
 import { setBox } from './shared.ts'
@@ -47,14 +47,18 @@ async function perform({ steps }: Program, side: Side): Promise<Arrays> {
   return arrays
 }
 
-/** Has this package write what a program says, in a file of footer version 6. */
-export async function writeHere(program: Program, place: Location): Promise<Arrays> {
-  await using file = await create({ store: new MemoryStore(), path: 'draft.af' })
-  const arrays = await perform(program, {
+/** Has this package carry out a program in a container, whose changes are then pending. */
+export const writeSteps = (program: Program, file: ArrayFile): Promise<Arrays> =>
+  perform(program, {
     define: async ({ name, options }) => file.define(name, options),
     write: ({ name }, start, shape, data) => setBox(file.array(name), start, shape, data),
     attribute: async ({ name }, key, value) => file.array(name).attrs.set(key, value),
   })
+
+/** Has this package write what a program says, in a file of footer version 6. */
+export async function writeHere(program: Program, place: Location): Promise<Arrays> {
+  await using file = await create({ store: new MemoryStore(), path: 'draft.af' })
+  const arrays = await writeSteps(program, file)
   await file.flush()
   const { codec, blockBytes } = program
   await writeImmutable(file, place, { codec, blockBytes })

@@ -1,23 +1,18 @@
 import type { Progress } from '../../array/transfers.ts'
-import type { DType } from '../../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
-import { chunkView } from '../../engine/block.ts'
 import type { BlockReader } from '../../engine/block-reader.ts'
 import type { PublishCondition } from '../../store/store.ts'
 import type { ArrayStats } from '../format/array-stats.ts'
-import { gridFor, isNested } from '../format/definition.ts'
+import { gridFor } from '../format/definition.ts'
 import { chunkTable, encodeIdentity, randomId } from '../format/encode.ts'
 import { encodeFooter6 } from '../format/encode-v6.ts'
 import type { ArrayMeta, BlockMeta, Footer } from '../format/footer.ts'
 import { TRAILER_BYTES } from '../format/footer-trailer.ts'
 import { readFooter6 } from '../format/footer-v6.ts'
 import type { ArrayState } from '../layers/array-state.ts'
-import { measure, visitBlocks } from '../layers/chunk-stats.ts'
 import { Dictionary } from '../layers/dictionary.ts'
 import type { Layer } from '../layers/layer.ts'
 import { listSidecars } from '../layers/listed.ts'
-import { knownStats } from '../layers/null-value.ts'
-import { combine, haveNaN } from '../layers/statistics.ts'
 import {
   checkFooterBytes,
   chunkRowOf,
@@ -31,6 +26,7 @@ import {
 import { compactInto } from './compact.ts'
 import { type ContainerFiles, conditionsOf, newPacker } from './container-files.ts'
 import { orAlreadyThere, type Replaced, replacedMeanwhile } from './create.ts'
+import { footerStats } from './footer-stats.ts'
 import { type Sealed, seal } from './seal.ts'
 
 /** Blocks of footer version 6 are never empty. */
@@ -78,7 +74,7 @@ export async function copyImmutable(
   try {
     const arrays = await compactInto(packer, states, blocks, { recode: files.options.recode, onProgress })
     const stats: (ArrayStats | null)[] = []
-    for (const array of arrays) stats.push(await statsOf(array, blocks))
+    for (const { state, chunks } of arrays) stats.push(await footerStats(state, [...chunks.keys()], blocks))
     await checkAlone(files)
     return await replacing(files, replaced, (condition) =>
       publishImmutable(files, { arrays, stats, id: randomId() }, packer, condition),
@@ -175,80 +171,6 @@ function footerOf(arrays: readonly LayerArray[], stats: readonly (ArrayStats | n
   })
   const { keys, values } = dictionary
   return { version: 6, blocks, arrays: metas, attributeKeys: keys, attributeValues: values, overlayIndex: 0, baseFileHint: '' }
-}
-
-/**
- * Returns the statistics of an array; null for nested types. Only chunks whose statistics are not known are
- * read.
- */
-async function statsOf({ state, chunks }: LayerArray, blocks: BlockReader): Promise<ArrayStats | null> {
-  const { definition } = state
-  if (isNested(definition)) return null
-  for (const number of chunks.keys()) {
-    if (knownStats(state, number) !== undefined) continue
-    const address = state.find(number)!
-    await visitBlocks(blocks, [[address.block, [{ address }]]], (arena, _, bytes) => measure(arena, state, number, bytes))
-  }
-  const known = [...chunks.keys()].map((number) => ({ number, stats: knownStats(state, number)! }))
-  const stats = combine(
-    definition,
-    known.map((each) => each.stats),
-  )
-  if (!haveNaN(stats)) return stats
-  const numbers = known.filter((each) => each.stats.nanCount > 0).map(({ number }) => number)
-  const [lowest, highest] = await nanBounds(state, numbers, blocks)
-  const exact = (bound: ArrayStats['min'], bits: bigint): ArrayStats['min'] =>
-    bound?.kind === 'float' && Number.isNaN(bound.value) ? { ...bound, bits } : bound
-  return { ...stats, min: exact(stats.min, lowest), max: exact(stats.max, highest) }
-}
-
-/**
- * Returns the bits of the lowest and the highest NaN among some chunks, as float64: statistics of chunks tell
- * NaNs apart by their signs alone, but the format orders them by their payloads, too.
- */
-async function nanBounds(state: ArrayState, numbers: readonly number[], blocks: BlockReader): Promise<[bigint, bigint]> {
-  const { kind } = state.definition.dtype
-  const found: bigint[] = []
-  for (const number of numbers) {
-    const address = state.find(number)!
-    await visitBlocks(blocks, [[address.block, [{ address }]]], (arena, _, bytes) => {
-      const nans = nansIn(kind as DType, chunkView(arena, bytes))
-      if (nans !== undefined) found.push(...nans)
-    })
-  }
-  return [
-    found.reduce((a, b) => (totalOrder(b) < totalOrder(a) ? b : a)),
-    found.reduce((a, b) => (totalOrder(b) > totalOrder(a) ? b : a)),
-  ]
-}
-
-/** The lowest and the highest NaN of a chunk. Float32 is compared as it is stored, then widened. */
-function nansIn(dtype: DType, bytes: Uint8Array): [bigint, bigint] | undefined {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const isWide = dtype === 'float64'
-  const width = isWide ? 8 : 4
-  let [lowest, highest]: (bigint | undefined)[] = []
-  for (let at = 0; at < bytes.length; at += width) {
-    if (!Number.isNaN(isWide ? view.getFloat64(at, true) : view.getFloat32(at, true))) continue
-    // The bits of a float32 as the upper ones of 64, so that both widths have one order.
-    const bits = isWide ? view.getBigUint64(at, true) : BigInt(view.getUint32(at, true)) << 32n
-    if (lowest === undefined || totalOrder(bits) < totalOrder(lowest)) lowest = bits
-    if (highest === undefined || totalOrder(bits) > totalOrder(highest)) highest = bits
-  }
-  if (lowest === undefined || highest === undefined) return undefined
-  return isWide ? [lowest, highest] : [widened(lowest), widened(highest)]
-}
-
-/** A NaN of float32, in the upper 32 bits, as float64: its payload moves, and it becomes quiet. */
-function widened(bits: bigint): bigint {
-  const narrow = bits >> 32n
-  return ((narrow >> 31n) << 63n) | 0x7ff8000000000000n | ((narrow & 0x7fffffn) << 29n)
-}
-
-/** IEEE 754's total order of float64, as integers. */
-function totalOrder(bits: bigint): bigint {
-  const signed = BigInt.asIntN(64, bits)
-  return signed < 0n ? signed ^ 0x7fffffffffffffffn : signed
 }
 
 /**

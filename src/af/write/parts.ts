@@ -1,9 +1,11 @@
 import type { Segment } from '../../codec/lz4-segments.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { BlockRef } from '../../engine/block.ts'
+import type { BlockReader } from '../../engine/block-reader.ts'
 import type { CheckedSegment, SegmentChecksums } from '../../engine/segment-checksums.ts'
 import type { BlockSegments } from '../../engine/segments.ts'
 import type { Stage } from '../../store/store.ts'
+import type { ArrayStats } from '../format/array-stats.ts'
 import { type ChunkStatsTable, chunkStatsTable, rowOf } from '../format/chunk-stats-table.ts'
 import type { ArrayMeta, BlockMeta } from '../format/footer.ts'
 import { type ArrayState, PendingChunk } from '../layers/array-state.ts'
@@ -11,6 +13,8 @@ import { Dictionary } from '../layers/dictionary.ts'
 import { Layer } from '../layers/layer.ts'
 import { publishLayer } from './commit.ts'
 import type { ContainerFiles } from './container-files.ts'
+import { footerStats, mergedFooterStats } from './footer-stats.ts'
+import { publishImmutable } from './immutable.ts'
 
 /**
  * Blocks that one process has packed, for a container that another one publishes: where chunks of one array
@@ -26,6 +30,11 @@ export interface ContainerPart {
   readonly chunks: Float64Array
   /** Of each chunk, in the same order; undefined for arrays that have none. */
   readonly stats: ChunkStatsTable | undefined
+  /**
+   * Statistics of the array with these chunks alone, for footers of version 6. Undefined for other footers,
+   * and for nested types.
+   */
+  readonly footerStats: ArrayStats | undefined
   /** Of each segment of LZ4 its block, stored bytes, decoded bytes, head, match, tail and CRC-32C. */
   readonly segments: Float64Array
   /** Of each segment of what is not compressed its block, bytes and CRC-32C. */
@@ -37,8 +46,11 @@ const CHUNK_FIELDS = 4
 const SEGMENT_NUMBERS = 7
 const CHECKED_NUMBERS = 3
 
-/** What the only layer of a container holds of an array. */
-export async function partOf(state: ArrayState): Promise<ContainerPart> {
+/**
+ * Returns what the only layer of a container holds of an array.
+ * @param blocks of the container, for parts of a file of footer version 6
+ */
+export async function partOf(state: ArrayState, blocks: BlockReader | undefined): Promise<ContainerPart> {
   const numbers = [...state.numbers()].sort((a, b) => a - b)
   const places = new Map<BlockRef, number>()
   const chunks: number[] = []
@@ -72,6 +84,7 @@ export async function partOf(state: ArrayState): Promise<ContainerPart> {
     ),
     chunks: Float64Array.from(chunks),
     stats: chunkStatsTable({ dtype } as ArrayMeta, numbers.map((number) => state.chunkStats.get(number))), // biome-ignore format: one line
+    footerStats: blocks && ((await footerStats(state, numbers, blocks)) ?? undefined),
     segments: Float64Array.from(segments),
     checkedSegments: Float64Array.from(checkedSegments),
   }
@@ -86,6 +99,8 @@ export interface PartedContainer {
   readonly stage: Pick<Stage, 'publish'>
   /** 128 bits in hexadecimal, by which the container is known again. */
   readonly id: string
+  /** Whether to write a footer of version 6. */
+  readonly immutable: boolean
 }
 
 /**
@@ -93,20 +108,22 @@ export interface PartedContainer {
  * @throws ConflictError where there is one; FormatError for parts that do not go with its arrays
  */
 export async function publishParts(
-  { store, paths, options }: ContainerFiles,
-  { states, parts, stage, id }: PartedContainer,
+  files: ContainerFiles,
+  { states, parts, stage, id, immutable }: PartedContainer,
 ): Promise<void> {
+  const { store, paths, options } = files
   const blocks: BlockMeta[] = []
   const crcs: number[] = []
   const segments = new Map<number, Segment[]>()
   const checkedSegments = new Map<number, CheckedSegment[]>()
-  const pending = new Map(states.map((state) => [state.definition.name, { state, chunks: new Map<number, PendingChunk>() }]))
+  const pending = new Map(states.map((state) => [state.definition.name, pendingOf(state)]))
   const codec = options.codec === 'none' ? null : options.codec
   const origin = { file: store.describe(paths.base) } as BlockRef['origin']
   let fileOffset = 0
   for (const part of parts) {
     const own = pending.get(part.array)
     if (own === undefined) throw mismatch(`is of '${part.array}', which there is not`, part)
+    if (part.footerStats !== undefined) own.stats.push(part.footerStats)
     const first = blocks.length
     for (const [compressedBytes, uncompressedBytes, crc] of rowsOf(part.blocks, BLOCK_FIELDS)) {
       blocks.push({
@@ -137,6 +154,13 @@ export async function publishParts(
     for (const [at, bytes, crc] of rowsOf(part.checkedSegments, CHECKED_NUMBERS))
       append(checkedSegments, first + at!, { bytes: bytes!, crc: crc! })
   }
+  const packed = { finish: async () => ({ stage, blocks, crcs, segments, checkedSegments }) }
+  const condition = { ifAbsent: true }
+  if (immutable) {
+    const stats = [...pending.values()].map(({ state, stats }) => mergedFooterStats(state.definition, stats))
+    await publishImmutable(files, { arrays: [...pending.values()], stats, id }, packed, condition)
+    return
+  }
   const contents = {
     number: 0,
     base: paths.base,
@@ -145,8 +169,7 @@ export async function publishParts(
     dictionary: new Dictionary(),
     identity: { id, kind: 'base' as const },
   }
-  const packed = { stage, blocks, crcs, segments, checkedSegments }
-  await publishLayer(store, paths.base, contents, { finish: async () => packed }, { ...options, condition: { ifAbsent: true } })
+  await publishLayer(store, paths.base, contents, packed, { ...options, condition })
 }
 
 /**
@@ -157,6 +180,8 @@ export async function isPublishedAs({ store, paths, options }: ContainerFiles, i
   const layer = await Layer.open(store, paths.base, 0, options.limits)
   return layer && layer.identity.id === id
 }
+
+const pendingOf = (state: ArrayState) => ({ state, chunks: new Map<number, PendingChunk>(), stats: [] as ArrayStats[] })
 
 const rowsOf = (numbers: Float64Array, width: number): Float64Array[] =>
   Array.from({ length: numbers.length / width }, (_, i) => numbers.subarray(i * width, (i + 1) * width))
