@@ -25,9 +25,9 @@ export async function copyByQueue(
 ): Promise<void> {
   const { chunks, shards, codec, level, levels, memory, overwrite, immutable, taskBytes, scratch, dryRun = false } = options
   const { blockBytes, chunkBytes, names } = options
-  refuseOwn({ memory, overwrite, immutable, names, 'chunk-bytes': chunkBytes })
+  refuseOwn({ memory, overwrite, names, 'chunk-bytes': chunkBytes })
   const toContainer = isContainer(target)
-  const others = toContainer ? { shards, levels } : { scratch }
+  const others = toContainer ? { shards, levels } : { scratch, immutable }
   for (const [option, value] of Object.entries(others))
     if (value !== undefined)
       throw new UsageError(
@@ -38,6 +38,7 @@ export async function copyByQueue(
   const settings: CopySettings = {
     ...given,
     ...(blockBytes && { blockBytes }),
+    ...(immutable && { immutable }),
     ...(level !== undefined && { level }),
     ...(levels !== undefined && { levels }),
   }

@@ -1,12 +1,17 @@
 import type { Command } from 'commander'
+import { attributeKey } from '../af/format/attribute-key.ts'
+import type { AttributeValue } from '../af/format/footer.ts'
+import { Attributes } from '../af/layers/attributes.ts'
 import { withoutSlashes } from '../core/text.ts'
 import type { TypedValues } from '../dataset/attributes.ts'
-import type { CopySource, StoredArrayRecipe } from '../runtime/cluster.ts'
+import type { CopiedArrays, StoredArrayRecipe } from '../runtime/cluster.ts'
 import { exportZarr, groupDocuments, type ZarrExport } from '../runtime/export-zarr.ts'
+import { importOf } from '../runtime/import-arrays.ts'
 import { shareMemory } from '../runtime/memory-bound.ts'
 import { sourceVersion } from '../runtime/source-version.ts'
-import { arrayAsStored } from '../runtime/stored-arrays.ts'
+import { arrayAsStored, groupAttributes } from '../runtime/stored-arrays.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from './failure.ts'
+import { formatAt } from './found.ts'
 import { rechunkInto } from './import.ts'
 import { openPlace } from './open-place.ts'
 import { addPlaceOptions, addWritingOptions, notFoundAt, PLACE, type PlaceOptions, type WritingOptions } from './options.ts'
@@ -51,8 +56,8 @@ Example: by many machines, on each of which hyperslab work runs
         const { layer, group } = options
         for (const [name, value] of Object.entries({ layer, group }))
           if (value !== undefined) throw new UsageError(`--${name} is for an output in Zarr`)
-        if (isQueued(options)) throw new UsageError('--queue writes containers with hyperslab import and hyperslab export')
         const writing = { chunks, shards, codec, level, overwrite, ...options }
+        if (isQueued(options)) return rechunkByQueue(input, output, writing as Options)
         return rechunkInto(input, output, writing as Options)
       }
       const { layer, names, variables, memory } = options
@@ -92,6 +97,41 @@ Example: by many machines, on each of which hyperslab work runs
     })
 }
 
+/**
+ * Has arrays of a container copied into another one by a queue.
+ * @throws UsageError for other inputs, and attributes of the file that would lose their types
+ */
+async function rechunkByQueue(input: string, output: string, options: Options): Promise<void> {
+  refuseOwn({ names: options.names })
+  if ((await formatAt(input)) !== 'container') {
+    const text = `${input} is no container: hyperslab import and hyperslab export copy it into one with --queue`
+    throw new UsageError(`--queue rechunks containers into containers, and anything into Zarr; ${text}`)
+  }
+  await using place = await openPlace(input, options)
+  const found = await place.contents()
+  for (const each of found.leftOut) printError(`warning: left out: ${oneLine(each)}`)
+  const contents = await chosen(found, options.variables, (name) => place.array(name))
+  const source = recipesOf({ location: input, ...notFoundAt(input, options) }, contents, undefined)
+  const changed = changedAttribute(contents.groups.get('') as TypedValues, source)
+  if (changed === undefined) return copyByQueue(source, output, options)
+  const text = `the attribute '${changed}' of the file would change its type on the way to workers`
+  throw new UsageError(`${text}; hyperslab rechunk keeps it without --queue, and hyperslab import with it`)
+}
+
+/**
+ * The name of an attribute of the file that is another one when a job has written it; undefined if none is.
+ */
+function changedAttribute(values: TypedValues, { groups = {} }: CopiedArrays): string | undefined {
+  const map = new Map<string, AttributeValue>()
+  const kept = new Attributes(() => map, () => map) // biome-ignore format: one line
+  const { attributes } = importOf({ attributes: groupAttributes(groups['']!, ''), arrays: [] })
+  for (const [name, value] of attributes) kept.set(name, value)
+  return [...values.keys()].find((name) => {
+    const [written, own] = [map.get(name), values.typed!(name) as AttributeValue]
+    return written === undefined || attributeKey(written) !== attributeKey(own)
+  })
+}
+
 async function chosen(
   contents: PlaceContents,
   names: readonly string[] | undefined,
@@ -122,7 +162,7 @@ function recipesOf(
   at: Pick<StoredArrayRecipe, 'location' | 'notFound'>,
   contents: PlaceContents,
   group: string | undefined,
-): CopySource {
+): CopiedArrays {
   const below = group === undefined ? '' : `${withoutSlashes(group)}/`
   const isGroup = contents.groups.size > 0
   const recipes = contents.arrays.map(({ name }) =>

@@ -73,12 +73,28 @@ describe('files of footer version 6', () => {
     expect(await x.get()).toMatchObject({ data: Int16Array.of(5, -1, -1, 7) })
   })
 
-  test('are for containers alone, on this machine, and never beside layers', { timeout: 60_000 }, async () => {
+  test('are planned for the workers of a queue by import, export and rechunk', { timeout: 60_000 }, async () => {
     const folder = await layered()
+    for (const command of ['import', 'export', 'rechunk'])
+      expect(await hyperslab(folder, [command, 'x.af', 'y.af', '--immutable', '--dry-run']), command).toMatchObject({
+        exitCode: 0,
+        stderr: '',
+        stdout: expect.stringMatching(/^job [0-9a-f]{12}: 2 arrays to .*y\.af, .*x: int16 \[4\], 1 task\n/s),
+      })
+  })
+
+  test('are for containers alone, and never beside layers', { timeout: 60_000 }, async () => {
+    const folder = await layered()
+    await using file = await open(join(folder, 'x.af'))
+    file.attrs.set('level', { type: 'int8', value: 1 })
+    await file.flush()
     for (const [args, text] of [
       [['import', 'x.af', 'x.zarr', '--immutable'], '--immutable is for containers'],
       [['rechunk', 'x.af', 'x.zarr', '--immutable'], '--immutable is for containers'],
-      [['export', 'x.af', 'y.af', '--immutable', '--queue', 'redis://host'], '--immutable is for this machine alone'],
+      [['export', 'x.af', 'x.zarr', '--immutable', '--dry-run'], '--immutable is for containers'],
+      [['rechunk', 'x.af', 'y.af', '--immutable', '--dry-run'], "the attribute 'level' of the file would change its type"],
+      [['rechunk', NETCDF, 'y.af', '--immutable', '--dry-run'], 'is no container'],
+      [['import', 'x.af', 'y.af', '--immutable', '--dry-run', '--overwrite'], '--overwrite is for this machine alone'],
       [['compact', 'x.af', '--immutable'], '--immutable and --output go together'],
       [['compact', 'x.af', '-o', 'y.af'], '--immutable and --output go together'],
       [['import', NETCDF, 'x.af', '--immutable', '--overwrite'], 'x.1.af'],
@@ -87,6 +103,6 @@ describe('files of footer version 6', () => {
         exitCode: expect.toSatisfy((code: number) => code > 0),
         stderr: expect.stringContaining(text),
       })
-    expect(await versionOf(join(folder, 'x.af'))).toEqual([5, 5])
+    expect(await versionOf(join(folder, 'x.af'))).toEqual([5, 5, 5])
   })
 })
