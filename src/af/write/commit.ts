@@ -215,7 +215,8 @@ export function metaOf({ name, dtype, shape, chunkShape, dimensionNames, fillVal
     dtype,
     shape: [...shape],
     dimensionNames: [...dimensionNames],
-    chunkShape: [...chunkShape],
+    // Older programs store 0 for axes of length 0, which could not grow in other programs.
+    chunkShape: chunkShape.map((length) => Math.max(1, length)),
     chunks: chunkTable(shape.length),
     fillValue,
     deleted,
