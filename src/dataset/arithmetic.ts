@@ -14,15 +14,15 @@ import { Variable } from './variable.ts'
 /** Options of arithmetic. */
 export interface ArithmeticOptions {
   /**
-   * The rule where labels along a dimension are not the same: `exact`, the default, refuses; `inner` takes
-   * those that both have.
+   * Rule for labels that differ along a dimension. `exact` (default) refuses them; `inner` keeps the labels
+   * that both arrays have.
    */
   readonly join?: 'exact' | 'inner'
 }
 
 const ARITHMETIC_CHECKS: Checks<ArithmeticOptions> = { join: ['exact', 'inner'] }
 
-/** An operation of two arrays, by the name of its method. */
+/** Operation of two arrays, by the name of its method. */
 export type Arithmetic = 'add' | 'sub' | 'mul' | 'div' | 'where'
 
 const FUNCTIONS: Readonly<Record<Arithmetic, (a: number, b: number) => number>> = {
@@ -34,9 +34,10 @@ const FUNCTIONS: Readonly<Record<Arithmetic, (a: number, b: number) => number>> 
 }
 
 /**
- * An operation of two arrays, or of an array and a number, matched by names of dimensions: dimensions that
- * one of them has not are repeated. Of float32 with float32 or a number the result is float32, else float64.
- * @throws InvalidArgumentError where labels or lengths differ, and for values that are no numbers
+ * Combines two arrays, or an array and a number, matching dimensions by name. An array is repeated along
+ * dimensions that it lacks. The result is float32 if all operands are float32 or numbers, otherwise float64.
+ * @throws InvalidArgumentError if labels or lengths differ, and for operands that are neither arrays nor
+ *   numbers
  */
 export function combineArrays(
   left: Labelled,
@@ -70,7 +71,8 @@ export function combineArrays(
 const floatsOf = ({ name, array }: Variable): DiskArray => asFloats(array, name)
 
 /**
- * An operand in groups along a dimension that the other one has the members of: each member gets its group.
+ * Expands an operand that has groups, if the other operand has the members of these groups: each member gets
+ * the value of its group.
  */
 function spread(operand: Labelled, other: Labelled): Labelled {
   for (const [dim, coord] of operand.coordinates) {
@@ -94,7 +96,7 @@ function spread(operand: Labelled, other: Labelled): Labelled {
   return operand
 }
 
-/** Both operands with the labels that both have, in the order of the first. */
+/** Reduces both operands to their common labels, in the order of the first. */
 function inner(a: Labelled, b: Labelled): [Labelled, Labelled] {
   let [first, second] = [a, b]
   for (const [dim, { index }] of a.coordinates) {
@@ -126,7 +128,7 @@ function checkLengths(a: Variable, b: Variable): void {
 }
 
 /**
- * The values for which a question is answered yes, or which a condition is true for, and NaN for the others.
+ * Keeps the values for which a function or a condition is true; the others become NaN.
  * @throws InvalidArgumentError as {@link combineArrays}
  */
 export function whereTrue(
@@ -144,7 +146,7 @@ export function whereTrue(
   return { variable: reducedTo(variable, array as DiskArray, variable.dims), coordinates }
 }
 
-/** The array with its axes in the order of some dimensions, of length 1 where it has none. */
+/** Returns the array with its axes in the order of `all`, with length 1 along dimensions that it lacks. */
 export function alongDims({ array, dims }: Variable, all: readonly string[]): DiskArray {
   if (all.length === dims.length && all.every((dim, i) => dim === dims[i])) return array
   const order = all.map((dim) => (dims.includes(dim) ? dims.indexOf(dim) : dim))

@@ -6,11 +6,11 @@ import { HyperslabError } from '../core/errors.ts'
 import { lazily } from '../core/lazily.ts'
 
 /**
- * The numbers of an array as floats to compute with, lazily: NaN where they are missing, float32 where they
- * are.
- * @param name of the variable, for errors
- * @throws UnsupportedError for what is no number; reading, OverflowError for integers of 64 bits that no
- *   float holds
+ * Returns the numbers of an array as floats for computing, lazily. Missing values become NaN. float32 stays
+ * float32.
+ * @param name name of the variable, for errors
+ * @throws UnsupportedError for values that are not numbers; when read, OverflowError for 64-bit integers that
+ *   no float represents
  */
 export function asFloats(array: DiskArray, name = array.source.label?.array): DiskArray {
   const { source, dtype } = array
@@ -32,8 +32,8 @@ export function asFloats(array: DiskArray, name = array.source.label?.array): Di
 }
 
 /**
- * 1 in place of each value, NaN where none is: arrays, their groups and windows count what is not 0, and
- * zeros are values, too.
+ * Returns 1 for each value and NaN for each missing one. Groups and windows count elements other than 0, so
+ * this counts zeros, too.
  */
 export const presence = (array: DiskArray): DiskArray =>
   array.map<'float64'>((value) => (Number.isNaN(value) ? Number.NaN : 1), { dtype: 'float64' }) as DiskArray

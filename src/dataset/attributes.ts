@@ -3,7 +3,7 @@ import { invalidArgument } from '../core/errors.ts'
 import { checkValue } from '../core/options.ts'
 import { withoutNuls } from '../core/text.ts'
 
-/** Attributes by name: text, numbers, lists of numbers, and whatever JSON holds. */
+/** Attributes by name: text, numbers, lists of numbers, and any JSON value. */
 export type Attrs = Readonly<Record<string, unknown>>
 
 /**
@@ -13,7 +13,7 @@ export type Attrs = Readonly<Record<string, unknown>>
 export class TypedValue {
   readonly type: string
   readonly value: unknown
-  /** Bits of a float that is NaN. */
+  /** Bits of a NaN. */
   readonly bits?: unknown
 
   constructor({ type, value, bits }: { readonly type: string; readonly value: unknown; readonly bits?: unknown }) {
@@ -23,7 +23,7 @@ export class TypedValue {
   }
 }
 
-/** Attributes by name, which may know their types. */
+/** Attributes by name, with their types if the format has them. */
 export interface TypedValues extends NamedValues {
   typed?(name: string): { readonly type: string; readonly value: unknown } | undefined
   /** Whether a number, or a list of numbers, is written as floats. Used if types are not known. */
@@ -50,50 +50,50 @@ function isDeeper(value: unknown, depth: number, within: Set<unknown>): boolean 
   return isFound
 }
 
-/** The attributes that objects of plain values were made of. */
+/** Attributes of the source, by the plain object that was made from them. */
 const SOURCES = new WeakMap<Attrs, TypedValues>()
 
-/** The attributes of a source as an object of their own. */
+/** Returns the attributes of a source as a plain object. */
 export function plainAttrs(values: NamedValues | undefined): Attrs {
   const attrs = values === undefined ? [] : [...values.keys()].map((name) => [name, values.get(name)] as const)
   return withTypes(Object.fromEntries(attrs), values)
 }
 
-/** Attributes some of which are those of a source: their types are known from then on. */
+/** Associates plain attributes with a source, which makes their types known. */
 export function withTypes(attrs: Attrs, values: NamedValues | undefined): Attrs {
   if (values !== undefined) SOURCES.set(attrs, values)
   return attrs
 }
 
-/** An attribute with its type, where it is still the one of the file it came from. */
+/** Returns an attribute with its type, if it still has the value of the source. */
 export function typedAttribute(attrs: Attrs, name: string): TypedValue | undefined {
   const typed = SOURCES.get(attrs)?.typed?.(name)
   return typed !== undefined && Object.is(typed.value, attrs[name]) ? new TypedValue(typed) : undefined
 }
 
 /**
- * Whether the numbers of an attribute are written in JSON with a point or an exponent. Undefined for an
- * attribute that is not that of a file any more, or of one without JSON.
+ * Whether JSON has the numbers of an attribute with a point or an exponent. Undefined if the attribute no
+ * longer has the value of its file, and for formats without JSON.
  */
 export function isWrittenAsFloat(attrs: Attrs, name: string): boolean | undefined {
   const source = SOURCES.get(attrs)
   return source !== undefined && Object.is(source.get(name), attrs[name]) ? source.isFloat?.(name) : undefined
 }
 
-/** An attribute that is text, without the NULs that some writers leave behind it. */
+/** Returns an attribute that is text, without the trailing NULs of some writers. */
 export function attributeText(attrs: Attrs, name: string): string | undefined {
   const value = attrs[name]
   return typeof value === 'string' ? withoutNuls(value) : undefined
 }
 
-/** The numbers of an attribute, one or a list; undefined where it is none of these. */
+/** Returns the numbers of an attribute, one or a list; undefined for other values. */
 export function attributeNumbers(attrs: Attrs, name: string): (number | bigint)[] | undefined {
   const value = attrs[name]
   const list = ArrayBuffer.isView(value) || Array.isArray(value) ? Array.from(value as ArrayLike<unknown>) : [value]
   return list.every((each) => typeof each === 'number' || typeof each === 'bigint') ? (list as (number | bigint)[]) : undefined
 }
 
-/** Attributes but for some names. */
+/** Returns attributes without the given names. */
 export function dropAttributes(attrs: Attrs, names: readonly string[]): Attrs {
   return withTypes(Object.fromEntries(Object.entries(attrs).filter(([name]) => !names.includes(name))), SOURCES.get(attrs))
 }

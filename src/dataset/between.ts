@@ -6,9 +6,9 @@ export type LabelLike = number | bigint | string | Date | InstantLike | CFTime
 
 /** A range of labels, both ends included. */
 export class Between {
-  /** The lower end. */
+  /** Lower end. */
   readonly low: LabelLike
-  /** The upper end. */
+  /** Upper end. */
   readonly high: LabelLike
 
   constructor(low: LabelLike, high: LabelLike) {
@@ -18,9 +18,9 @@ export class Between {
 }
 
 /**
- * All labels from one to another, both included, whichever way they run: `sel({ lat: between(35, 70) })`. Of
- * dates that are only told in part, the last one is included whole: `between('1998-01', '1998-03')` are three
- * months. Longitudes may go through the place where they begin anew: `between(-10, 30)`.
- * @throws InvalidSelectionError, from `sel`, when there is no label in it, or it runs down
+ * Selects all labels from one to another, both included, in either direction of the labels: `sel({ lat:
+ * between(35, 70) })`. A partial date as upper end is included as a whole: `between('1998-01', '1998-03')`
+ * selects three months. A range of longitudes may cross the seam of the axis: `between(-10, 30)`.
+ * @throws InvalidSelectionError from `sel` if the range contains no label, or `low` is above `high`
  */
 export const between = (low: LabelLike, high: LabelLike): Between => new Between(low, high)

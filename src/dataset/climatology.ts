@@ -5,25 +5,22 @@ import type { Labelled } from './coords.ts'
 
 /** Options of `climatology` and `anomaly`. */
 export interface ClimatologyOptions {
-  /**
-   * The first and the last time of the years that are averaged, `['1961', '1990']`; all of them when left
-   * out.
-   */
+  /** First and last time of the averaged years, such as `['1961', '1990']`. Default: all years. */
   readonly period?: readonly [LabelLike, LabelLike]
 }
 
 const CLIMATOLOGY_CHECKS: Checks<ClimatologyOptions> = { period: 'list' }
 
-/** What it takes of labelled arrays. */
+/** The used members of a labelled array. */
 interface Grouping<A> extends Labelled {
   sel(labels: Readonly<Record<string, LabelLike | Between>>): A
   groupBy(key: string): { mean(): A }
 }
 
 /**
- * The means of the times of one unit, such as those of all Januaries.
- * @throws InvalidArgumentError where there are not times along one dimension; InvalidSelectionError where the
- *   data do not reach to an end of the period that is told as text
+ * Returns the means over all times that share one component, such as all Januaries.
+ * @throws InvalidArgumentError unless exactly one dimension has times; InvalidSelectionError if the data do
+ *   not reach a textual end of the period
  */
 export function climatologyOf<A extends Grouping<A>>(
   array: A,
@@ -37,7 +34,7 @@ export function climatologyOf<A extends Grouping<A>>(
   const { period } = options
   if (period === undefined) return array.groupBy(`${time}.${unit}`).mean()
   if (period.length !== 2) invalidArgument(`a period of ${call} is its first and its last time`, period)
-  // Less than the period would pass for all of it.
+  // Otherwise a part of the period would pass for all of it.
   for (const end of period) if (typeof end === 'string') array.sel({ [time]: end })
   return array
     .sel({ [time]: between(...period) })

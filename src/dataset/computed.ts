@@ -10,11 +10,10 @@ import { copyTensor, type Tensor, viewTensor } from '../core/tensor.ts'
 import { viewOf } from '../grid/range.ts'
 
 /**
- * An array whose elements are computed all at once, when the first of them is read, and kept: what reduces
- * much to little, and is then asked for piece by piece, must not do it for each piece. Floats have NaN where
- * nothing is.
- * @param compute gives a tensor of this type and shape; when it fails, the next read computes anew
- * @param missing of what is not of floats: what stands for no value in it
+ * Returns an array that computes all its elements on the first read, and keeps them. It suits reductions of
+ * much data to few elements, whose result is then read in pieces. Missing values of floats are NaN.
+ * @param compute returns a tensor of this type and shape; after a failure, the next read calls it again
+ * @param missing missing values of other types
  */
 export function computedOnce<D extends DType>(
   dtype: D,

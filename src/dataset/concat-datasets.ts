@@ -2,12 +2,13 @@ import type { ConcatDatasetsOptions } from './concat-options.ts'
 import type { Dataset } from './dataset.ts'
 
 /**
- * Datasets one after another along a dimension, lazily, in the order of its labels, or as they are given
- * where it has none. What does not lie along it has to be the same in all. Closing the result closes them.
- * @param dim when left out, the only dimension along which labels differ; a new one where `labels` are given,
- *   or where each dataset is at one label of it
- * @throws InvalidArgumentError where calendars, units, names or dimensions differ, labels overlap, or some
- *   are missing in between; whatever reading what has to be the same throws
+ * Joins datasets along a dimension, lazily. They are ordered by their labels, or stay in the given order
+ * without labels. Variables without this dimension must be equal in all datasets. Closing the result closes
+ * the datasets.
+ * @param dim dimension to join along; default: the only dimension whose labels differ. It is new if `labels`
+ *   are given, or if each dataset has a single label of it
+ * @throws InvalidArgumentError if calendars, units, names or dimensions differ, labels overlap, or labels are
+ *   missing in between; errors of reading the variables that must be equal
  * @example
  * const t = { dims: ['x'], data: [1, 2] }
  * const parts = [[30, 40], [10, 20]].map((x) => new Dataset({ t }, { coords: { x } }))

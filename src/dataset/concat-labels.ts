@@ -4,7 +4,7 @@ import type { Label, LabelIndex } from './label-index.ts'
 import type { Calendar } from './time/calendar.ts'
 import { fieldsOf, isGregorian, NAT } from './time/instant.ts'
 
-/** Positions of one part, all of them where there are none, that follow one another in the whole. */
+/** A run of consecutive positions in the result, all from one part. All positions of the part if omitted. */
 export interface LabelRun {
   readonly part: number
   readonly positions?: AxisView | undefined
@@ -14,28 +14,29 @@ interface TakenLabelRun extends LabelRun {
   readonly positions: AxisView
 }
 
-/** How labels of several parts come together. */
+/** Rules for joining labels of several parts. */
 interface Arranging {
-  /** What messages call the parts. */
+  /** Names of the parts in messages. */
   readonly places: readonly string[]
   readonly overlap: 'error' | 'first' | 'last'
   readonly gaps: 'error' | 'keep'
 }
 
-/** What a part has along the dimension. */
+/** Labels of a part along the dimension. */
 interface Labelling {
   readonly part: number
   readonly place: string
   readonly index: LabelIndex
 }
 
-/** Distances that differ by less, as a part of them, are the same: labels may be rounded. */
+/** Relative difference up to which distances count as equal, because labels may be rounded. */
 const SAME_DISTANCE = 1e-3
 
 /**
- * The order of parts by their labels; as they are given where they have none, or have text.
- * @throws InvalidArgumentError where labels are of different kinds, run in different directions or in none,
- *   are there twice, or are missing in between, and options do not allow it
+ * Orders parts by their labels. Parts without labels stay in the given order, and text labels keep the order
+ * of their parts.
+ * @throws InvalidArgumentError if labels are of different kinds, run in different directions or have none,
+ *   occur twice, or are missing in between, unless the options allow it
  */
 export function arrangeLabels(dim: string, indexes: readonly (LabelIndex | undefined)[], options: Arranging): LabelRun[] {
   const { places, overlap } = options
@@ -79,11 +80,11 @@ function checkKinds(dim: string, [first, ...others]: readonly Labelling[]): void
   }
 }
 
-/** Whether two calendars mean the same by the times of an index. */
+/** Whether a calendar agrees with the proleptic Gregorian one for all times of an index. */
 const isRealWorld = (index: LabelIndex, calendar: Calendar): boolean =>
   [index.at(0), index.at(index.length - 1)].every((label) => isGregorian(label as bigint, calendar))
 
-/** The way in which labels of all parts run; single ones are put in ascending order. */
+/** Returns the common direction of the labels of all parts; ascending if each part has one label. */
 function directionOf(dim: string, parts: readonly Labelling[]): 1 | -1 {
   const long = parts.filter(({ index }) => index.length > 1)
   for (const { index, place } of parts) {
@@ -96,14 +97,14 @@ function directionOf(dim: string, parts: readonly Labelling[]): 1 | -1 {
   return long[0]?.index.direction === -1 ? -1 : 1
 }
 
-/** By how many nanoseconds times of any of some indexes may be off. */
+/** Returns the largest uncertainty among times of several indexes, in ns. */
 export function mostUncertain(indexes: readonly LabelIndex[]): bigint {
   let most = 0n
   for (const { kind } of indexes) if (kind.uncertainty !== undefined && kind.uncertainty > most) most = kind.uncertainty
   return most
 }
 
-/** By how much two labels may differ that are the same, as they are stored. */
+/** Returns the difference up to which two labels count as equal, given how they are stored. */
 function slackOf(parts: readonly Labelling[]): number | bigint {
   if (parts[0]!.index.kind.calendar !== undefined) return mostUncertain(parts.map(({ index }) => index))
   const slacks = parts.map(({ index }) => {
@@ -128,7 +129,7 @@ function refuseOverlap(dim: string, before: Labelling, after: Labelling): never 
   return invalidArgument(text, dim)
 }
 
-/** Texts in the order of their parts, each once. */
+/** Orders texts by their parts, each text once. */
 function arrangeTexts(dim: string, parts: readonly Labelling[], overlap: Arranging['overlap']): LabelRun[] {
   const owners = new Map<Label, number>()
   for (const [at, { index, place }] of parts.entries())
@@ -148,7 +149,9 @@ function arrangeTexts(dim: string, parts: readonly Labelling[], overlap: Arrangi
   )
 }
 
-/** Each label once, in order, of the part that comes first or last among those that have it. */
+/**
+ * Merges labels in order, each once. Of parts that share a label, `overlap` selects the first or the last.
+ */
 function mergeLabels(
   parts: readonly Labelling[],
   compare: (a: Label, b: Label) => number,
@@ -174,7 +177,7 @@ function mergeLabels(
   return runsOf(kept)
 }
 
-/** Positions of one part that follow one another become one run. */
+/** Combines consecutive positions of one part into runs. */
 function runsOf(places: readonly { readonly part: number; readonly position: number }[]): TakenLabelRun[] {
   const runs: { part: number; positions: { start: number; step: 1; length: number } }[] = []
   for (const { part, position } of places) {
@@ -188,18 +191,19 @@ function runsOf(places: readonly { readonly part: number; readonly position: num
 const distanceOf = (a: Label, b: Label): number =>
   typeof a === 'bigint' ? Math.abs(Number(a - (b as bigint))) : Math.abs((a as number) - (b as number))
 
-/** A run with its ends. */
+/** A part with the first and last label of a run. */
 interface Ends extends Labelling {
   readonly first: Label
   readonly last: Label
 }
 
-/** A way to measure how far labels are apart: by their values, or, of times, by months. */
+/** Measures the distance of labels, by value or, for times, in months. */
 type Measure = (a: Label, b: Label) => number
 
 /**
- * Labels that are missing between two parts: where distances within parts are mostly the same, of times also
- * in months, one between parts must not be greater. Where each part has one label, their own distances tell.
+ * Refuses gaps between parts. If distances within parts are regular (for times, also if counted in months),
+ * the distance between two parts must not exceed them. For parts with one label each, the distances between
+ * parts are used.
  */
 function checkGaps(dim: string, ends: readonly Ends[], { gaps }: Arranging): void {
   if (gaps === 'keep') return
@@ -241,7 +245,10 @@ function monthOf(instant: bigint, calendar: Calendar): number {
 const stepWithin = (index: LabelIndex, measure: Measure): number | undefined =>
   stepOf(Array.from({ length: index.length - 1 }, (_, at) => measure(index.at(at), index.at(at + 1))))
 
-/** The distance that most are, and all are multiples of; undefined where they are uneven. */
+/**
+ * Returns the distance that most neighbours have and that divides all other distances; undefined if they are
+ * irregular.
+ */
 function stepOf(distances: readonly number[]): number | undefined {
   const least = distances.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
   if (!(least > 0) || least === Number.POSITIVE_INFINITY) return undefined

@@ -4,26 +4,26 @@ import type { Signal } from '../core/signal.ts'
 /** Options of joining datasets along a dimension. */
 export interface ConcatDatasetsOptions {
   /**
-   * The rule where several have a label, or reach into one another: `error`, the default, refuses; of those
-   * that have a label, `first` takes the one given first, `last` the one given last.
+   * Rule for labels that several datasets have, or whose ranges overlap. `error` (default) refuses them;
+   * `first` or `last` uses the dataset given first or last among those with the label.
    */
   readonly overlap?: 'error' | 'first' | 'last'
   /**
-   * The rule where labels are missing between two, as regular spacing in them tells, of times also by months:
-   * `error`, the default, refuses; `keep` joins them as they are.
+   * Rule for labels that are missing between two datasets, judged by their regular spacing (for times, also
+   * in months). `error` (default) refuses gaps; `keep` joins the datasets as they are.
    */
   readonly gaps?: 'error' | 'keep'
   /**
-   * The rule for what does not lie along the dimension: `equals`, the default, reads it everywhere and
-   * refuses what differs; `override` takes that of the first.
+   * Rule for variables without the dimension. `equals` (default) reads them in all datasets and refuses
+   * differences; `override` uses those of the first dataset.
    */
   readonly compat?: 'equals' | 'override'
   /**
-   * The labels of a new dimension to join along, one for each dataset, in this order: of members of an
-   * ensemble, say, each of which has the same dimensions.
+   * Labels of a new dimension to join along, one for each dataset in order. Useful for members of an
+   * ensemble, which have the same dimensions.
    */
   readonly labels?: readonly (number | string | Date)[]
-  /** Ends reading when it is aborted. */
+  /** Aborts reading. */
   readonly signal?: Signal | undefined
 }
 

@@ -21,18 +21,18 @@ import { decodeTimes, encodeTimes, type TimeUnits } from './time/units.ts'
 import type { Variable } from './variable.ts'
 import { withInstants } from './with-instants.ts'
 
-/** Variables that are compared at the same time. */
+/** Number of variables compared concurrently. */
 const COMPARED_AT_A_TIME = 8
 
-/** Attributes that say what numbers mean: where they differ, so do the numbers. */
+/** Attributes that define the meaning of numbers. Datasets that differ in them cannot be joined. */
 const MEANING = [
   ...['units', 'calendar', 'scale_factor', 'add_offset', '_FillValue', 'missing_value', '_Unsigned'],
   ...['flag_values', 'flag_masks', 'flag_meanings'],
 ]
 
-/** A dataset that is joined with others. */
+/** A dataset to join. */
 interface Part extends DatasetParts {
-  /** As messages call it. */
+  /** Name of the dataset in messages. */
   readonly place: string
 }
 
@@ -42,7 +42,7 @@ interface Own {
   readonly part: Part
 }
 
-/** @throws InvalidArgumentError as {@link concatParts}, and for what are no datasets */
+/** @throws InvalidArgumentError as {@link concatParts}, and for values that are not datasets */
 export async function concatenated(
   datasets: readonly Dataset[],
   dim: string | undefined,
@@ -54,10 +54,10 @@ export async function concatenated(
 }
 
 /**
- * The parts of datasets one after another along a dimension, in the order of its labels; without labels, as
- * they are given.
- * @param dim when left out, the only one along which labels differ
- * @throws InvalidArgumentError for what does not fit together, naming the two that do not
+ * Joins the parts of datasets along a dimension. They are ordered by its labels, or stay in the given order
+ * without labels.
+ * @param dim dimension to join along; default: the only dimension whose labels differ
+ * @throws InvalidArgumentError for two datasets that do not match, with their names
  */
 async function concatParts(
   datasets: readonly DatasetParts[],
@@ -95,7 +95,7 @@ async function concatParts(
     for (const other of all)
       if (other.variable.dims.includes(along) !== isAlong) refuseDims(along, { variable, part: first }, other)
     const joined = isAlong ? joinVariables(along, variable, all, runs) : variable
-    // The first one is read once, and compared with each of the others.
+    // Read the first one once, and compare each of the others with it.
     const once = isAlong || variable.index ? variable : variable.with({ array: variable.array.cache() })
     if (!isAlong) for (const other of all) if (other.part !== first) compared.push([{ variable: once, part: first }, other])
     ;(first.coords.has(name) ? coords : variables).set(name, joined)
@@ -109,7 +109,7 @@ async function concatParts(
   return { variables, coords, attrs: first.attrs, problems, warnings, close }
 }
 
-/** Closes all, also where one of them fails; then its error is thrown. */
+/** Closes all files, even if closing one fails, and then throws its error. */
 async function closeEach(files: readonly { close?: (() => Promise<void>) | undefined }[]): Promise<void> {
   const results = await Promise.allSettled(files.map((file) => file.close?.()))
   const failed = results.find((result) => result.status === 'rejected')
@@ -118,7 +118,7 @@ async function closeEach(files: readonly { close?: (() => Promise<void>) | undef
 
 const find = ({ variables, coords }: DatasetParts, name: string): Variable | undefined => variables.get(name) ?? coords.get(name)
 
-/** The file that a dataset is of, where its arrays say so, or its number. */
+/** Returns the file of a dataset, if its arrays know it, or its number. */
 function placeOf(part: DatasetParts, at: number): string {
   const file = allVariables(part).find(({ array }) => array.source.label?.file !== undefined)?.array.source.label?.file
   return file ?? `dataset ${at}`
@@ -139,7 +139,10 @@ function differingDim(parts: readonly Part[]): string {
   return invalidArgument(`${why}: say which dimension to join along`, differing)
 }
 
-/** What cannot be read in one dataset is left out of all; anything else has to be in each. */
+/**
+ * Checks that all datasets have the same names. A variable that is unreadable in one dataset is omitted from
+ * all.
+ */
 function checkNames(parts: readonly Part[], problems: ReadonlyMap<string, HyperslabError>): void {
   const names = new Set(parts.flatMap((part) => allVariables(part).map(({ name }) => name)))
   for (const name of names) {
@@ -160,7 +163,7 @@ const refuseDims = (dim: string, { variable, part }: Own, other: Own): never =>
     { array: variable.name, actual: other.variable.dims, expected: variable.dims },
   )
 
-/** Units that differ would be silently mixed. Those of times are converted. */
+/** Refuses different units, which would be mixed silently. Units of times are converted instead. */
 function checkMeaning({ variable, part }: Own, other: Own): void {
   if (variable.times !== undefined && other.variable.times !== undefined) return
   for (const name of MEANING) {
@@ -177,7 +180,7 @@ function checkMeaning({ variable, part }: Own, other: Own): void {
 
 const isSame = (a: unknown, b: unknown): boolean => Object.is(a, b) || (typeof a === typeof b && String(a) === String(b))
 
-/** @param variable that of the first part, which says names, attributes and units */
+/** @param variable variable of the first part, whose name, attributes and units the result gets */
 function joinVariables(dim: string, variable: Variable, all: readonly Own[], runs: readonly LabelRun[]): Variable {
   const encoding = sharedEncoding(variable, all)
   const pieces = runs.map(({ part, positions }): Own => {
@@ -215,7 +218,7 @@ function checkShape(dim: string, variable: Variable, { variable: own, part }: Ow
   }
 }
 
-/** Labels of several parts as those of one coordinate; times are counted as the first of them is. */
+/** Joins the labels of several parts to one coordinate. Times use the units of the first part. */
 function joinLabels(pieces: readonly Own[]): Variable {
   const coords = pieces.map(({ variable }) => variable)
   const indexes = coords.map(({ index }) => index!)
@@ -223,7 +226,7 @@ function joinLabels(pieces: readonly Own[]): Variable {
   const [first] = coords
   const { calendar } = indexes[0]!.kind
   if (calendar !== undefined) {
-    // Where one holds times that no 64 bits do, all become numbers as it has them.
+    // If one part has times beyond 64 bits, all become numbers in its units.
     const template = coords.find(({ array }) => array.dtype !== 'timestamp_ns') ?? first!
     const kind = { ...template.index!.kind, uncertainty: mostUncertain(indexes) }
     const instants = packInstants(indexes.flatMap(({ values }) => Array.from(values as ArrayLike<bigint>)))
@@ -246,13 +249,15 @@ function reach(values: ArrayLike<number>): number {
   return high - low
 }
 
-/** All else in an encoding says, together, which values stored elements stand for. */
+/**
+ * Encoding entries that are independent. All other entries together define which value a stored element has.
+ */
 const APART = ['chunks', 'coordinates', 'units', 'calendar']
 
 /**
- * What all say of how they are stored, but for times, which are counted as those of the first are. Where they
- * are packed differently, nothing of that is kept: packed as one of them, others may not fit, and a type
- * without its factor would round them.
+ * Returns the encoding that all parts share. Times use the units of the first part. If the packing differs,
+ * none of it is kept: values of one part may not fit the packing of another, and the packed type alone would
+ * round them.
  */
 function sharedEncoding(variable: Variable, all: readonly Own[]): Attrs {
   const isCounted = (name: string): boolean => variable.times !== undefined && (name === 'units' || name === 'calendar')
@@ -265,7 +270,7 @@ function sharedEncoding(variable: Variable, all: readonly Own[]): Attrs {
   )
 }
 
-/** Times of calendars that stay numbers, counted in other units. */
+/** Converts times of calendars that stay numbers to the units of another variable. */
 function inUnits(own: Variable, { times }: Variable): Variable {
   const from = own.times
   if (times === undefined || from === undefined || own.array.dtype === 'timestamp_ns') return own
@@ -281,7 +286,7 @@ function recounted(array: DiskArray, from: TimeUnits, to: TimeUnits): DiskArray 
   return (array as DiskArray<'float64'>).map<'float64'>(convert, { dtype: 'float64', fillValue: Number.NaN }) as DiskArray
 }
 
-/** @throws InvalidArgumentError where what does not lie along the dimension is not the same */
+/** @throws InvalidArgumentError if variables without the dimension differ */
 async function checkEqual({ variable, part }: Own, other: Own, signal: Signal | undefined): Promise<void> {
   const [a, b] = [variable, inUnits(other.variable, variable)]
   if (a.array === b.array) return

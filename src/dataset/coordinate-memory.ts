@@ -3,15 +3,15 @@ import { bytesOf } from '../array/source.ts'
 import { HyperslabError } from '../core/errors.ts'
 import type { Variable } from './variable.ts'
 
-/** Bytes of coordinates that an open dataset keeps at most, unless its options say otherwise. */
+/** Default limit for the coordinates that an open dataset keeps, in bytes. */
 const COORDINATE_BYTES = 256 * 2 ** 20
-/** Bytes of a text in memory, without the 2 bytes of each UTF-16 code unit. */
+/** Size of a text in memory, in bytes, without the 2 bytes of each UTF-16 code unit. */
 const TEXT_BYTES = 32
 const BYTES_OF_UNIT = 2
 
 /**
- * Memory of the coordinates that an open dataset keeps: what is read once stays until nobody has the dataset
- * any more, so that it is refused, rather than let go, where there is too much of it.
+ * Memory of the coordinates that an open dataset keeps. Coordinates are kept until the dataset is released,
+ * so a coordinate beyond the limit is refused instead of evicted.
  */
 export class CoordinateMemory {
   readonly #most: number
@@ -23,8 +23,8 @@ export class CoordinateMemory {
 
   /**
    * Counts a coordinate before it is read.
-   * @param bytesOfOne what is kept of each of its elements; the label when left out, of times 64 bits
-   * @throws TooLargeError where there is no room for it
+   * @param bytesOfOne bytes kept for each element; default: the size of a label, 64 bits for times
+   * @throws TooLargeError if the limit is exceeded
    */
   take({ name, array, times }: Variable, bytesOfOne = times === undefined ? bytesOf(array.dtype) : 8): void {
     this.#add({ name, array }, array.size * bytesOfOne)
@@ -54,8 +54,11 @@ export class CoordinateMemory {
 
 const MEMORIES = new WeakMap<DiskArray, CoordinateMemory>()
 
-/** Says that an array is a coordinate of what was opened. */
+/** Associates an array, as a coordinate, with the memory of its dataset. */
 export const keepMemory = (array: DiskArray, memory: CoordinateMemory): void => void MEMORIES.set(array, memory)
 
-/** The memory of the dataset that a coordinate is of; one of its own for a view, or what was not opened. */
+/**
+ * Returns the memory of the dataset of a coordinate. Views, and arrays that were not opened, have a memory of
+ * their own.
+ */
 export const coordinateMemoryOf = (array: DiskArray): CoordinateMemory => MEMORIES.get(array) ?? new CoordinateMemory()

@@ -8,7 +8,7 @@ import { Variable } from './variable.ts'
 /** Coordinates by name. */
 export type Coords = ReadonlyMap<string, Variable>
 
-/** A variable with the coordinates along its dimensions: what operations take and give. */
+/** A variable with the coordinates along its dimensions; the operand and result of operations. */
 export interface Labelled {
   readonly variable: Variable
   readonly coordinates: Coords
@@ -20,7 +20,7 @@ export function checkLabelled(call: string, value: unknown): asserts value is La
   invalidArgument(`${call} takes an array with labels (a DataArray), got ${quoted(value)}`, value)
 }
 
-/** What a dataset is made of. */
+/** Parts of a dataset. */
 export interface DatasetParts {
   readonly variables: ReadonlyMap<string, Variable>
   readonly coords: Coords
@@ -29,27 +29,27 @@ export interface DatasetParts {
   /** Warnings about the file, one per line. */
   readonly warnings?: readonly string[] | undefined
   readonly close?: (() => Promise<void>) | undefined
-  /** How it was made, where that is known. */
+  /** Operation that made the dataset, if known. */
   readonly origin?: Origin | undefined
 }
 
-/** What is taken along some dimensions of coordinates; what lies at one position only becomes a scalar. */
+/** Selects along dimensions of coordinates. A coordinate selected at a single position becomes a scalar. */
 export const takeCoords = (coords: Coords, taken: ReadonlyMap<string, Taken>): Coords =>
   new Map([...coords].map(([name, coord]) => [name, coord.take(taken)]))
 
-/** The names of dimensions that have labels. */
+/** Returns the names of dimensions with labels. */
 export const labelledDims = (coords: Coords): string[] =>
   [...coords].flatMap(([name, { index }]) => (index === undefined ? [] : [name]))
 
-/** The coordinates that lie along some dimensions and no others. */
+/** Returns the coordinates whose dimensions are all among `dims`. */
 export const coordsAlong = (coords: Coords, dims: readonly string[]): Coords =>
   new Map([...coords].filter(([, coord]) => coord.dims.every((dim) => dims.includes(dim))))
 
 /**
- * The coordinates of two operands. Of two of one name that are not the same, the one that labels a dimension
- * stays; others are left out (`drop`), or those of the first operand stay (`keep`), as xarray has it, or they
- * are refused.
- * @throws InvalidArgumentError where labels along a dimension are not the same
+ * Merges the coordinates of two operands. If two coordinates of one name differ, the one that labels a
+ * dimension is kept. Others are dropped (`drop`), taken from the first operand (`keep`), or refused, as in
+ * xarray.
+ * @throws InvalidArgumentError if labels along a dimension differ, and for refused coordinates
  */
 export function mergeCoords(a: Coords, b: Coords, others: 'drop' | 'keep' | 'refuse'): Coords {
   const merged = new Map(a)

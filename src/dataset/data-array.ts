@@ -33,8 +33,8 @@ import { Weighted } from './weighted.ts'
 import { type CoarsenOptions, coarsenedBlocks, type RollingOptions, rollingWindows, type WindowedArray } from './windows.ts'
 
 /**
- * An array with names for its dimensions, coordinates along them and attributes, as xarray's. All that gives
- * another one is lazy: nothing is read or computed before `get`, `values` or `dates` are called.
+ * An array with named dimensions, coordinates and attributes, as in xarray. Operations are lazy: only `get`,
+ * `values` and `dates` read or compute.
  */
 export class DataArray extends Printable {
   /** @internal */
@@ -53,27 +53,27 @@ export class DataArray extends Printable {
     this.coordinates = coordsAlong(coords, variable.dims)
   }
 
-  /** Its name in the dataset. */
+  /** Name in the dataset. */
   get name(): string {
     return this.variable.name
   }
 
-  /** The values as an array, lazy, decoded; its axes are `dims`. */
+  /** Decoded values as a lazy array, whose axes are `dims`. */
   get array(): DiskArray {
     return this.variable.array
   }
 
-  /** The data type of the values, decoded. */
+  /** Data type of the decoded values. */
   get dtype(): DType {
     return this.array.dtype
   }
 
-  /** The names of the dimensions, in the order of the axes. */
+  /** Names of the dimensions, in the order of the axes. */
   get dims(): readonly string[] {
     return this.variable.dims
   }
 
-  /** The length of each dimension. */
+  /** Length of each dimension. */
   get shape(): readonly number[] {
     return this.array.shape
   }
@@ -83,12 +83,12 @@ export class DataArray extends Printable {
     return this.variable.attrs
   }
 
-  /** The way it is stored: data type, chunks, and what decoding took from the attributes. */
+  /** Encoding: the stored data type, the chunks, and the attributes used by decoding. */
   get encoding(): Attrs {
     return this.variable.encoding
   }
 
-  /** Coordinates by name: those along its dimensions, and single values that selections have left. */
+  /** Coordinates by name: those along the dimensions, and single values left by selections. */
   get coords(): Readonly<Record<string, DataArray>> {
     return Object.fromEntries(
       [...this.coordinates].map(([name, coord]) => [name, new DataArray(coord, this.coordinates, originOf(this, 'get', name))]),
@@ -96,10 +96,10 @@ export class DataArray extends Printable {
   }
 
   /**
-   * Selects by labels: a label drops its dimension, a range (`between`, or a date that is told in
-   * part) and a list keep it.
-   * @throws InvalidSelectionError for labels that are not there, with what is near them; InvalidArgumentError
-   *   for dimensions that are not there, or have no labels
+   * Selects by labels. A label drops its dimension; a range (`between`, or a partial date) or a list keeps
+   * it.
+   * @throws InvalidSelectionError for labels that do not exist, with their neighbours; InvalidArgumentError
+   *   for dimensions that do not exist or have no labels
    * @example
    * const coords = { lat: [50, 52.5, 55] }
    * const ds = new Dataset({ t: { dims: ['lat'], data: [281, 285, 290] } }, { coords })
@@ -111,7 +111,7 @@ export class DataArray extends Printable {
   }
 
   /**
-   * Selects by positions: an integer drops its dimension, a `slice` or a list keeps it.
+   * Selects by positions. An integer drops its dimension; a `slice` or a list keeps it.
    * @throws InvalidSelectionError
    */
   isel(positions: Readonly<Record<string, Selector>>): DataArray {
@@ -119,43 +119,43 @@ export class DataArray extends Printable {
   }
 
   /**
-   * Selects points, along a dimension in place of those they are told by: `selPoints([{ lat, lon }, …])`, or
-   * by name, `selPoints({ Potsdam: { lat, lon } })`, which labels them. Latitudes and longitudes of two
-   * dimensions, as of swaths, are read once; `method: 'nearest'` finds the cell that is nearest along the
-   * great circle, `tolerance` is text there, such as `25km` or `0.25deg`. Without it, a place that is further
-   * from a cell than the neighbours of that is outside.
-   * @throws InvalidSelectionError for points that are not there, or outside; InvalidArgumentError as `sel`
+   * Selects points along a new dimension, which replaces the dimensions of their labels: `selPoints([{ lat,
+   * lon }, …])`. Named points, `selPoints({ Potsdam: { lat, lon } })`, are labelled by their names.
+   * Two-dimensional latitudes and longitudes, such as those of swaths, are read once; for these, `method:
+   * 'nearest'` finds the nearest cell along the great circle. Their `tolerance` is text, such as `25km` or
+   * `0.25deg`. Without it, a point is outside if it is further from the nearest cell than the neighbours of
+   * this cell are.
+   * @throws InvalidSelectionError for points that do not exist or are outside; InvalidArgumentError as `sel`
    */
   async selPoints(points: LabelledPoints, options: SelPointsOptions = {}): Promise<DataArray> {
     return this.#then('selPoints')(await (await import('./points.ts')).pointsOf(this, points, options))
   }
 
   /**
-   * Interpolates between labels, linearly, and lazily once the promise is there: `interp({ lat: 52.3,
-   * lon: [13, 13.5] })`. Outside, and beside what is missing, is NaN; longitudes that go round the globe have
-   * no outside.
-   * @throws InvalidArgumentError for dimensions that are not there or have no labels in order;
-   *   UnsupportedError for values that are no numbers
+   * Interpolates linearly between labels: `interp({ lat: 52.3, lon: [13, 13.5] })`. The result is lazy.
+   * Values outside the labels or beside missing values are NaN. Longitudes around the globe have no outside.
+   * @throws InvalidArgumentError for dimensions that do not exist or lack ordered labels; UnsupportedError
+   *   for values that are not numbers
    */
   async interp(labels: InterpLabels, options: InterpOptions = {}): Promise<DataArray> {
     return this.#then('interp', labels)((await import('./interp.ts')).interpolated(this, labels, options))
   }
 
-  /** The values: a tensor, or, of no dimensions, the value itself. */
+  /** Reads the values as a tensor; without dimensions, as a single value. */
   async get(options: GetOptions<DType> = {}): Promise<Tensor | ScalarOf<DType>> {
     return (await this.array.get(this.dims.length === 0 ? [] : null, options)) as Tensor | ScalarOf<DType>
   }
 
-  /** The values one after another, in C order. */
+  /** Reads the values as a flat list, in C order. */
   async values(): Promise<ArrayLike<unknown>> {
     const result = await this.array.toTensor()
     return result.data as ArrayLike<unknown>
   }
 
   /**
-   * Times one after another: as Dates where their calendar is that of Dates, else as {@link CFTime}; missing
-   * ones are null.
-   * @throws InvalidArgumentError where the values are no times
+   * Reads times as a flat list of Dates, or of {@link CFTime}s if their calendar differs from that of Dates.
+   * Missing times are null.
+   * @throws InvalidArgumentError if the values are not times
    */
   async dates(): Promise<(Date | CFTime | null)[]> {
     const { times, index, scalar } = this.variable
@@ -170,122 +170,122 @@ export class DataArray extends Printable {
   }
 
   /**
-   * The sum along some dimensions; of nothing, 0.
-   * @throws UnsupportedError for times: only their ends, mean and number mean something
+   * Returns the sum along some dimensions; 0 if there are no values.
+   * @throws UnsupportedError for times, which only have `min`, `max`, `mean` and `count`
    */
   sum(options?: ReduceDimsOptions): DataArray {
     return this.#reduced('sum', options)
   }
 
   /**
-   * The mean along some dimensions, as float64; of nothing, NaN. That of times is a time, to the nearest
-   * nanosecond.
+   * Returns the mean along some dimensions, as float64; NaN if there are no values. The mean of times is a
+   * time, rounded to the nanosecond.
    */
   mean(options?: ReduceDimsOptions): DataArray {
     return this.#reduced('mean', options)
   }
 
-  /** The least value along some dimensions; of nothing, NaN. */
+  /** Returns the smallest value along some dimensions; NaN if there are no values. */
   min(options?: ReduceDimsOptions): DataArray {
     return this.#reduced('min', options)
   }
 
-  /** The greatest value along some dimensions; of nothing, NaN. */
+  /** Returns the greatest value along some dimensions; NaN if there are no values. */
   max(options?: ReduceDimsOptions): DataArray {
     return this.#reduced('max', options)
   }
 
-  /** The product along some dimensions; of nothing, 1. */
+  /** Returns the product along some dimensions; 1 if there are no values. */
   prod(options?: ReduceDimsOptions): DataArray {
     return this.#reduced('prod', options)
   }
 
-  /** The number of values along some dimensions that are not missing. */
+  /** Counts the values along some dimensions that are not missing. */
   count(options?: ReduceDimsOptions): DataArray {
     return this.#reduced('count', options)
   }
 
-  /** The variance along some dimensions, divided by the number of values. */
+  /** Returns the variance along some dimensions, divided by the number of values. */
   variance(options?: ReduceDimsOptions): DataArray {
     return this.#reduced('variance', options)
   }
 
-  /** The standard deviation along some dimensions, the root of {@link variance}. */
+  /** Returns the standard deviation along some dimensions, the root of {@link variance}. */
   std(options?: ReduceDimsOptions): DataArray {
     return this.#reduced('std', options)
   }
 
-  /** The median along some dimensions. */
+  /** Returns the median along some dimensions. */
   median(options?: ReduceDimsOptions): DataArray {
     return this.#reduced('median', options)
   }
 
   /**
-   * The value that a share of the values along some dimensions is not above, between values in proportion; a
-   * list of shares gives a leading dimension `quantile`.
+   * Returns the quantile along some dimensions, interpolated linearly between values. A list of shares adds a
+   * leading dimension `quantile`.
+   * @param q share from 0 to 1, or a list of shares
    * @throws InvalidArgumentError for shares outside 0 to 1
    */
   quantile(q: number | readonly number[], options?: ReduceDimsOptions): DataArray {
     return this.#then('quantile', q, options)(quantileAlong(this, q, options))
   }
 
-  /** The number of values in each of some bins; missing ones are in none. */
+  /** Counts the values in bins; missing values are in no bin. */
   histogram(options?: HistogramOptions): Promise<Histogram> {
     return asFloats(this.array).histogram(options)
   }
 
   /**
-   * The means of the times of one unit (`month`, `season`, `dayofyear`, …), over all years or a `period` of
-   * them.
-   * @throws InvalidArgumentError where there are not times along one dimension; InvalidSelectionError where
-   *   the data do not reach to an end of the period
+   * Returns the means over all times that share one component (`month`, `season`, `dayofyear`, …), for all
+   * years or those of a `period`.
+   * @throws InvalidArgumentError unless exactly one dimension has times; InvalidSelectionError if the data do
+   *   not reach an end of the period
    */
   climatology(unit: string, options?: ClimatologyOptions): DataArray {
     return climatologyOf<DataArray>(this, unit, options)
   }
 
-  /** The difference of the values from their {@link climatology}. */
+  /** Subtracts the {@link climatology} from the values. */
   anomaly(unit: string, options?: ClimatologyOptions): DataArray {
     return this.sub(climatologyOf<DataArray>(this, unit, options, 'anomaly'))
   }
 
   /**
-   * The values in groups along a dimension, to be reduced: by a component of times (`time.month`,
-   * `time.season`, `time.year`), by a coordinate of one dimension, or by bins of one,
-   * `{ lat: [-90, 0, 90] }`.
-   * @throws InvalidArgumentError for what is no such key
+   * Groups the values along a dimension for a reduction. The key is a component of times (`time.month`,
+   * `time.season`, `time.year`), a one-dimensional coordinate, or bins of one, `{ lat: [-90, 0, 90] }`.
+   * @throws InvalidArgumentError for an invalid key
    */
   groupBy(key: GroupKey): GroupBy<DataArray> {
     return new GroupBy(this, key, this.#then('groupBy', key))
   }
 
   /**
-   * The values in the periods of a frequency of pandas, to be reduced: `resample({ time: 'MS' }).mean()`.
-   * @throws InvalidArgumentError for what is no frequency, and for dimensions without times
+   * Groups the values by periods of a pandas frequency for a reduction: `resample({ time: 'MS' }).mean()`.
+   * @throws InvalidArgumentError for an invalid frequency, and for dimensions without times
    */
   resample(by: Readonly<Record<string, string>>): GroupBy<DataArray> {
     return new GroupBy(this, resampledGroups(this, by), this.#then('resample', by))
   }
 
   /**
-   * The values in windows of neighbouring positions, to be reduced: `rolling({ time: 3 }).mean()`; a window
-   * is labelled by its last position.
-   * @throws InvalidArgumentError for dimensions that are not there, and lengths that are none
+   * Forms windows of neighbouring positions for a reduction: `rolling({ time: 3 }).mean()`. A window is
+   * labelled by its last position.
+   * @throws InvalidArgumentError for dimensions that do not exist, and for invalid lengths
    */
   rolling(lengths: Lengths, options: RollingOptions = {}): WindowedArray<DataArray> {
     return rollingWindows(this, lengths, options, this.#then('rolling', lengths, options))
   }
 
   /**
-   * The values in blocks of neighbouring positions, to be reduced: `coarsen({ lat: 2, lon: 2 }).mean()`.
-   * @throws InvalidArgumentError as {@link rolling}, and where an axis does not divide evenly
+   * Forms blocks of neighbouring positions for a reduction: `coarsen({ lat: 2, lon: 2 }).mean()`.
+   * @throws InvalidArgumentError as {@link rolling}, and if an axis is not divisible
    */
   coarsen(lengths: Lengths, options: CoarsenOptions = {}): WindowedArray<DataArray> {
     return coarsenedBlocks(this, lengths, options, this.#then('coarsen', lengths, options))
   }
 
   /**
-   * The values with weights along one dimension, to be reduced: `weighted(cos(ds.get('lat'))).mean()`.
+   * Weights the values along one dimension for a reduction: `weighted(cos(ds.get('lat'))).mean()`.
    * @throws InvalidArgumentError for weights along other dimensions
    */
   weighted(weights: DataArray): Weighted<DataArray> {
@@ -293,64 +293,64 @@ export class DataArray extends Printable {
     return new Weighted(this, weights, this.#then('weighted', weights))
   }
 
-  /** The sum with another array, matched by names of dimensions and by labels, or a number. */
+  /** Adds another array, matched by dimension names and labels, or a number. */
   add(other: DataArray | number, options?: ArithmeticOptions): DataArray {
     return this.#combined('add', other, options)
   }
 
   /**
-   * The difference; that of times of a year and a climatology takes what belongs to each:
-   * `tas.sub(tas.groupBy('time.month').mean())`.
+   * Subtracts another array or a number. Subtracting a climatology from times uses the value of each time's
+   * group: `tas.sub(tas.groupBy('time.month').mean())`.
    */
   sub(other: DataArray | number, options?: ArithmeticOptions): DataArray {
     return this.#combined('sub', other, options)
   }
 
-  /** The product. */
+  /** Multiplies by another array or a number. */
   mul(other: DataArray | number, options?: ArithmeticOptions): DataArray {
     return this.#combined('mul', other, options)
   }
 
-  /** The quotient, as floats. */
+  /** Divides by another array or a number; the result has floats. */
   div(other: DataArray | number, options?: ArithmeticOptions): DataArray {
     return this.#combined('div', other, options)
   }
 
-  /** A table in long form as text, piece by piece, as that of `Dataset`. */
+  /** Yields a table in long form as CSV text, as `Dataset.toCSV`. */
   async *toCSV(options: TableOptions = {}): AsyncGenerator<string, void, undefined> {
     yield* (await import('./out/csv.ts')).csvOf([this.variable], this.coordinates, options)
   }
 
-  /** A table in long form as record batches of Apache Arrow, as that of `Dataset`. */
+  /** Yields a table in long form as record batches of Apache Arrow, as `Dataset.toTable`. */
   async *toTable(options: TableOptions = {}): AsyncGenerator<ArrowRecordBatch, void, undefined> {
     yield* (await import('./out/arrow.ts')).arrowOf([this.variable], this.coordinates, options)
   }
 
   /**
-   * Code that computes the same with xarray, from the file that the dataset was opened from: a script at
-   * whose end `array` is the result. What is done otherwise on purpose is listed in docs/xarray.md.
-   * @throws UnsupportedError for operations that xarray has no equivalent of, and for what was not opened
-   *   from a file that it reads
+   * Returns Python code that computes the same array with xarray from the file of the dataset. The script
+   * assigns the result to `array`. Intentional differences are listed in docs/xarray.md.
+   * @throws UnsupportedError for operations without an equivalent in xarray, and for data that were not
+   *   opened from a file that xarray reads
    */
   async toPython(): Promise<string> {
     return (await import('./out/python.ts')).pythonOf(this)
   }
 
   /**
-   * The values for which a question is answered yes, or a condition is true (neither 0 nor missing), matched
-   * as in arithmetic; the others are missing, so that integers become floats.
+   * Keeps the values for which a function or a condition (neither 0 nor missing) is true. The others become
+   * missing, so integers become floats. A condition is matched as in arithmetic.
    */
   where(condition: DataArray | ((value: number) => boolean), options?: ArithmeticOptions): DataArray {
     return this.#then('where', condition)(whereTrue(this, condition, options))
   }
 
-  /** The same values under another name. */
+  /** Returns the same values under another name. */
   rename(name: string): DataArray {
     checkValue('rename', 'name', name, 'string')
     return new DataArray(this.variable.with({ name }), this.coordinates, originOf(this, 'rename', name))
   }
 
-  /** The same values with other attributes beside, or in place of, those it has. */
+  /** Returns the same values with added or replaced attributes. */
   assignAttrs(attrs: Attrs): DataArray {
     checkAttrs('assignAttrs', attrs)
     return this.#then(
@@ -359,7 +359,7 @@ export class DataArray extends Printable {
     )({ variable: this.variable.with({ attrs: { ...this.attrs, ...attrs } }), coordinates: this.coordinates })
   }
 
-  /** Dimensions, coordinates and attributes, as xarray shows them. */
+  /** Describes dimensions, coordinates and attributes, in the layout of xarray. */
   override toString(): string {
     return describeArray(this)
   }
@@ -380,17 +380,20 @@ export class DataArray extends Printable {
     return this.#then(operation, other)(combineArrays(this, other, operation, options))
   }
 
-  /** What makes an array of a result, by which it is known how it was made: `more` is what reduces groups. */
+  /**
+   * Returns a function that wraps a result as an array and records its origin. Grouped reductions pass their
+   * arguments as `more`.
+   */
   #then(name: string, ...args: readonly unknown[]): (result: Labelled, ...more: readonly unknown[]) => DataArray {
     return ({ variable, coordinates }, ...more) => new DataArray(variable, coordinates, originOf(this, name, ...args, ...more))
   }
 }
 
 /**
- * The cosine of each value, lazily, as float64: of degrees where the units say so, or there are none and it
- * is a latitude or longitude; else of radians. Cells of a regular grid of latitudes are as large as the
- * cosines of these.
- * @throws UnsupportedError for values that are no numbers
+ * Returns the cosine of each value, lazily, as float64. Values are in degrees if their units say so, or if a
+ * latitude or longitude has no units; otherwise in radians. On a regular grid of latitudes, the cosine is
+ * proportional to the area of a cell.
+ * @throws UnsupportedError for values that are not numbers
  */
 export function cos(array: DataArray): DataArray {
   checkLabelled('cos', array)

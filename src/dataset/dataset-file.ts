@@ -4,38 +4,38 @@ import type { Signal } from '../core/signal.ts'
 import type { Attrs } from './attributes.ts'
 import type { RawVariable } from './cf/decode.ts'
 
-/** The arrays of a file, for {@link Dataset.from}. */
+/** Content of a file, as input of {@link Dataset.from}. */
 export interface DatasetFile {
-  /** The arrays, as the format has them. */
+  /** Arrays in the form of the format. */
   readonly variables: readonly RawVariable[]
-  /** The attributes of the file. */
+  /** Attributes of the file. */
   readonly attrs?: Attrs
-  /** The place it is at, for code that opens it elsewhere. */
+  /** Location of the file, for generated code that opens it. */
   readonly opened?: { readonly format: string; readonly path: string; readonly group?: string | undefined }
-  /** The names of arrays that could not be opened, each with the reason. */
+  /** Names of arrays that could not be opened, each with the reason. */
   readonly unreadable?: ReadonlyMap<string, HyperslabError>
   /** Warnings about reading the file, one per line. */
   readonly warnings?: readonly string[]
-  /** Gives back its handles. */
+  /** Releases the handles of the file. */
   close?(): Promise<void>
 }
 
-/** Options of decoding what a file holds. */
+/** Options of decoding a file. */
 export interface DecodeOptions {
-  /** False leaves values as they are stored: neither missing nor scaled nor times. */
+  /** Whether values are decoded: missing values, scaling and times. Default: true. */
   readonly decode?: boolean
-  /** Ends reading when it is aborted. */
+  /** Aborts reading. */
   readonly signal?: Signal | undefined
-  /** Bounds of what is kept. */
+  /** Limits of kept data. */
   readonly limits?: DatasetLimits
 }
 
-/** Bounds of what an open dataset keeps. */
+/** Limits of the data that an open dataset keeps. */
 export interface DatasetLimits {
   /**
-   * Bytes of the coordinates that are read once and kept: labels of dimensions, and latitudes and longitudes
-   * of two dimensions that places were looked for in; 256 MiB by default. What goes beyond is refused before
-   * it is read.
+   * Limit for coordinates, in bytes, which are read once and kept. It covers labels of dimensions, and
+   * two-dimensional latitudes and longitudes used by `selPoints`. Default: 256 MiB. A coordinate beyond the
+   * limit is refused before it is read.
    */
   readonly coordinateBytes?: number
 }

@@ -27,13 +27,10 @@ import { parseTimeLabel, type TimeLabel } from './time/labels.ts'
 import { Variable } from './variable.ts'
 import { withIndex } from './with-index.ts'
 
-/** Values of a variable that is put into a dataset: an array, or what is in memory. */
+/** Values of a variable for a dataset: an array, or data in memory. */
 export type VariableData = DiskArray | TensorLike | ArrayLike<number | bigint | string | Date> | number
 
-/**
- * A variable that is put into a dataset: its values, with the names of its dimensions; or an array that has
- * these.
- */
+/** A variable for a dataset: values with dimension names, or an array that has dimension names. */
 export type VariableInput =
   | DataArray
   | DiskArray
@@ -42,16 +39,16 @@ export type VariableInput =
 
 /** Options of `new Dataset`. */
 export interface DatasetOptions {
-  /** Coordinates by name; one that is a list of values lies along the dimension of its name. */
+  /** Coordinates by name. A list of values lies along the dimension of the same name. */
   readonly coords?: Readonly<Record<string, VariableInput>>
-  /** The attributes of the dataset. */
+  /** Attributes of the dataset. */
   readonly attrs?: Attrs
 }
 
 const OPTIONS: Checks<DatasetOptions> = { coords: 'object', attrs: 'object' }
 
 /**
- * What a dataset is made of where it is made of others: no class of users.
+ * Parts of a dataset that is derived from others; internal.
  * @internal
  */
 export class DatasetState implements DatasetParts {
@@ -63,7 +60,7 @@ export class DatasetState implements DatasetParts {
   readonly close: (() => Promise<void>) | undefined
   readonly origin: Origin | undefined
 
-  /** @throws InvalidArgumentError where lengths along a dimension differ */
+  /** @throws InvalidArgumentError if lengths along a dimension differ */
   constructor({ variables, coords, attrs, problems = new Map(), warnings = [], close, origin }: DatasetParts) {
     this.variables = variables
     this.coords = coords
@@ -77,7 +74,7 @@ export class DatasetState implements DatasetParts {
 }
 
 /**
- * Variables with the dimensions and coordinates they share, as xarray's: lazy, but for the labels of its
+ * Variables with shared dimensions and coordinates, as in xarray. All data are lazy, except for the labels of
  * dimensions, which are in memory.
  * @example
  * const ds = new Dataset(
@@ -90,8 +87,8 @@ export class Dataset extends Printable implements AsyncDisposable {
   /** @internal */
   readonly parts: DatasetState
   /**
-   * @throws InvalidArgumentError where lengths along a dimension differ, values are no values, or labels of a
-   *   dimension are in an array that has to be read: `Dataset.from` reads it
+   * @throws InvalidArgumentError if lengths along a dimension differ, for invalid values, and for labels in
+   *   an array that must be read first, which `Dataset.from` does
    */
   constructor(variables: Readonly<Record<string, VariableInput>>, options?: DatasetOptions)
   /** @internal */
@@ -118,21 +115,21 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /**
-   * Makes a dataset of the arrays of a file, decoded by the CF conventions, with the labels of its dimensions
-   * read. A variable that cannot be decoded is left out, with the reason in `problems`.
-   * @throws what reading the labels throws
+   * Creates a dataset from the arrays of a file, decoded by the CF conventions. The labels of its dimensions
+   * are read. A variable that cannot be decoded is omitted; `problems` has the reason.
+   * @throws errors of reading the labels
    */
   static async from(file: DatasetFile, options: DecodeOptions = {}): Promise<Dataset> {
     const { readParts } = await import('./read-parts.ts')
     return new Dataset(new DatasetState(await readParts(file, options)))
   }
 
-  /** The length of each dimension, by name. */
+  /** Length of each dimension, by name. */
   get dims(): Readonly<Record<string, number>> {
     return lengthsOf(this.parts)
   }
 
-  /** Coordinates by name: labels of dimensions, and what else says where values are. */
+  /** Coordinates by name: labels of dimensions, and other coordinate variables. */
   get coords(): Readonly<Record<string, DataArray>> {
     return this.#arrays(this.parts.coords)
   }
@@ -142,28 +139,28 @@ export class Dataset extends Printable implements AsyncDisposable {
     return this.#arrays(this.parts.variables)
   }
 
-  /** The attributes of the file, or of the dataset as it was made. */
+  /** Attributes of the dataset or its file. */
   get attrs(): Attrs {
     return this.parts.attrs
   }
 
   /**
-   * Warnings, one per line: attributes that decoding ignores, such as a `missing_value` that is text, and
-   * unusual costs of reading, such as those of compressed archives.
+   * Warnings, one per line. They report attributes that decoding ignores, such as a textual `missing_value`,
+   * and unusual costs of reading, such as compressed archives.
    */
   get warnings(): string[] {
     const { variables, coords, warnings } = this.parts
     return [...warnings, ...[...coords.values(), ...variables.values()].flatMap((variable) => variable.warnings)]
   }
 
-  /** Variables that are left out, each with the reason. */
+  /** Omitted variables, each with the reason. */
   get problems(): ReadonlyMap<string, HyperslabError> {
     return this.parts.problems
   }
 
   /**
-   * A variable or a coordinate.
-   * @throws UnknownArrayError, with the names there are; for one that is left out, the reason
+   * Returns a variable or a coordinate.
+   * @throws UnknownArrayError with the known names; for an omitted variable, the reason
    */
   get(name: string): DataArray {
     const { variables, coords, problems } = this.parts
@@ -180,31 +177,31 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /**
-   * Each variable at some labels, as {@link DataArray.sel}; those without a dimension are as they were along
-   * it.
+   * Selects labels of all variables, as {@link DataArray.sel}. A variable without a selected dimension stays
+   * unchanged along it.
    */
   sel(labels: Readonly<Record<string, LabelSelector>>, options: SelOptions = {}): Dataset {
     checkOptions('sel', options, SEL_CHECKS)
     return this.#taken(takenByLabel(labels, this.parts.coords, Object.keys(this.dims), options), 'sel', labels, options)
   }
 
-  /** Each variable at some positions, as {@link DataArray.isel}. */
+  /** Selects positions of all variables, as {@link DataArray.isel}. */
   isel(positions: Readonly<Record<string, Selector>>): Dataset {
     const { dims } = this
     return this.#taken(takenByPosition(positions, Object.keys(dims), Object.values(dims)), 'isel')
   }
 
-  /** Each variable at some points, as {@link DataArray.selPoints}. */
+  /** Selects points of all variables, as {@link DataArray.selPoints}. */
   async selPoints(points: LabelledPoints, options: SelPointsOptions = {}): Promise<Dataset> {
     return this.#with(await (await import('./points.ts')).pointsOfDataset(this.parts, points, options), 'selPoints')
   }
 
-  /** Each variable between its labels, as {@link DataArray.interp}. */
+  /** Interpolates all variables between labels, as {@link DataArray.interp}. */
   async interp(labels: InterpLabels, options: InterpOptions = {}): Promise<Dataset> {
     return this.#with((await import('./interp.ts')).interpolatedDataset(this.parts, labels, options), 'interp', labels)
   }
 
-  /** The dataset with other variables beside, or in place of, its own. */
+  /** Returns the dataset with added or replaced variables. */
   assign(variables: Readonly<Record<string, VariableInput>>): Dataset {
     const added = new Dataset(variables, { coords: this.coords }).parts
     return this.#with(
@@ -215,8 +212,8 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /**
-   * The variables of several datasets in one.
-   * @throws InvalidArgumentError where two have a variable of one name, or labels along a dimension differ
+   * Merges the variables of several datasets.
+   * @throws InvalidArgumentError if two datasets share a variable name, or labels along a dimension differ
    */
   merge(...others: readonly Dataset[]): Dataset {
     let { variables, coords } = this.parts
@@ -234,8 +231,8 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /**
-   * The dataset with other names for variables, coordinates and dimensions.
-   * @throws InvalidArgumentError for names that are not there, or taken
+   * Renames variables, coordinates and dimensions.
+   * @throws InvalidArgumentError for names that do not exist or are already used
    */
   rename(names: Readonly<Record<string, string>>): Dataset {
     checkValue('rename', 'names', names, 'object')
@@ -261,16 +258,15 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /**
-   * The dataset with dimensions labelled by coordinates along them, which are read, and named after these:
-   * `swapDims({ x: 'lon' })`.
-   * @throws InvalidArgumentError for what does not lie along the dimension alone
+   * Labels and renames dimensions by coordinates along them, which are read: `swapDims({ x: 'lon' })`.
+   * @throws InvalidArgumentError for a coordinate that does not lie along the dimension alone
    */
   async swapDims(names: Readonly<Record<string, string>>): Promise<Dataset> {
     return this.#with(await (await import('./swap-dims.ts')).swappedDims(this.parts, names), 'swapDims', names)
   }
 
   /**
-   * The dataset with some variables as coordinates, which attributes do not tell.
+   * Turns variables into coordinates, if the attributes do not declare them.
    * @throws UnknownArrayError
    */
   setCoords(...names: readonly string[]): Dataset {
@@ -283,7 +279,7 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /**
-   * The dataset without some variables and coordinates, or what is in `problems`.
+   * Returns the dataset without some variables, coordinates or entries of `problems`.
    * @throws UnknownArrayError
    */
   drop(...names: readonly string[]): Dataset {
@@ -296,7 +292,7 @@ export class Dataset extends Printable implements AsyncDisposable {
   /**
    * Writes the dataset as a container or, if the name ends with `.zarr`, as a Zarr group of version 3. Either
    * appears when it is complete. Variables and coordinates keep their attributes. They are encoded as in
-   * their source file (packed, or as numbers of units of time), unless `encoding` overrides it; computed
+   * their source file (packed, or as numbers of units of time), unless `encoding` overrides it. Computed
    * values are stored unchanged. Reads and computes block by block, and shards one at a time. In containers,
    * nested attributes become JSON text. Variables in `problems` are omitted, with a warning.
    * @returns names of the arrays, size of a container in bytes, warnings
@@ -314,9 +310,10 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /**
-   * A table in long form as text (RFC 4180), piece by piece: a row for each position along all dimensions,
-   * with the labels of these, then coordinates, then variables. Times are ISO 8601, what is missing is empty.
-   * @throws reading, UnsupportedError for binaries
+   * Yields a table in long form as CSV text (RFC 4180), piece by piece. It has a row for each position along
+   * all dimensions: labels of the dimensions, then coordinates, then variables. Times are ISO 8601; missing
+   * values are empty.
+   * @throws when read, UnsupportedError for binaries
    * @example
    * const t = { dims: ['lat', 'lon'], data: { data: [1, 2, NaN, 4], shape: [2, 2] } }
    * const ds = new Dataset({ t }, { coords: { lat: [50, 55], lon: [5, 10] } })
@@ -330,18 +327,18 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /**
-   * The same table as record batches of Apache Arrow, of some tens of thousands of rows: by the package
-   * `apache-arrow`, which is not installed with this one. Times are nanoseconds of UTC, those of other
-   * calendars text; what is missing is null.
-   * @throws reading, MissingDependencyError without the package; UnsupportedError for binaries; OverflowError
-   *   for times that 64 bits do not hold
+   * Yields the table of {@link toCSV} as record batches of Apache Arrow, each with some tens of thousands of
+   * rows. It needs the package `apache-arrow`, which is not installed with this one. Times are nanoseconds of
+   * UTC, or text for other calendars; missing values are null.
+   * @throws when read, MissingDependencyError without the package; UnsupportedError for binaries;
+   *   OverflowError for times beyond 64 bits
    */
   async *toTable(options: TableOptions = {}): AsyncGenerator<ArrowRecordBatch, void, undefined> {
     const { variables, coords } = this.parts
     yield* (await import('./out/arrow.ts')).arrowOf([...variables.values()], coords, options)
   }
 
-  /** Closes the file it was opened from; what is read afterwards is a ClosedError. */
+  /** Closes the file that the dataset was opened from. Later reads throw ClosedError. */
   async close(): Promise<void> {
     await this.parts.close?.()
   }
@@ -350,7 +347,10 @@ export class Dataset extends Printable implements AsyncDisposable {
     return this.close()
   }
 
-  /** Dimensions, coordinates with their ends, variables and attributes, as xarray shows them. */
+  /**
+   * Describes dimensions, coordinates with their first and last value, variables and attributes, in the
+   * layout of xarray.
+   */
   override toString(): string {
     return describeDataset({ ...this.parts, dims: this.dims })
   }
@@ -374,7 +374,10 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 }
 
-/** @throws InvalidArgumentError where lengths along a dimension differ */
+/**
+ * Returns the length of each dimension.
+ * @throws InvalidArgumentError if lengths along a dimension differ
+ */
 function lengthsOf({ variables, coords }: Pick<DatasetState, 'variables' | 'coords'>): Record<string, number> {
   const lengths = new Map<string, { readonly length: number; readonly from: string }>()
   for (const { name, dims, array } of [...coords.values(), ...variables.values()])
@@ -390,7 +393,7 @@ function lengthsOf({ variables, coords }: Pick<DatasetState, 'variables' | 'coor
   return Object.fromEntries([...lengths].map(([dim, { length }]) => [dim, length]))
 }
 
-/** A variable with the labels it has in memory, where it lies along the dimension of its name. */
+/** Adds an index to a variable along the dimension of its own name, from values in memory. */
 function indexed(variable: Variable): Variable {
   if (variable.index !== undefined || variable.dims.length !== 1 || variable.dims[0] !== variable.name) return variable
   const data = IN_MEMORY.get(variable.array)
@@ -399,10 +402,10 @@ function indexed(variable: Variable): Variable {
   throw new HyperslabError('InvalidArgumentError', text, { array: variable.name })
 }
 
-/** The values of arrays that were made of what is in memory. */
+/** Values of arrays that were made from data in memory. */
 const IN_MEMORY = new WeakMap<DiskArray, ArrayLike<unknown>>()
 
-/** @param dim of a list of values, without names of dimensions */
+/** @param dim dimension of a list of values without dimension names */
 function toVariable(name: string, input: VariableInput, dim: string | undefined): Variable {
   if (input instanceof DataArray) return input.variable.with({ name })
   if (input instanceof DiskArray)
@@ -421,7 +424,7 @@ function toVariable(name: string, input: VariableInput, dim: string | undefined)
   })
 }
 
-/** A list of values of a type, each of which is one. */
+/** Converts a list to a tensor of a type, and checks each value. */
 const listTensor = (dtype: DType, list: ArrayLike<unknown>): Tensor => tensorOf(dtype, [list.length], dataOf(dtype, list))
 
 function dataOf(dtype: DType, list: ArrayLike<unknown>): DataOf<DType> {
@@ -430,7 +433,7 @@ function dataOf(dtype: DType, list: ArrayLike<unknown>): DataOf<DType> {
   return data
 }
 
-/** A time as an element of a `timestamp_ns` array. */
+/** Converts a time to an element of a `timestamp_ns` array. */
 function timestampOf(time: TimeLabel): bigint {
   const { start } = parseTimeLabel(time, 'proleptic_gregorian')
   if (fits64(start)) return start

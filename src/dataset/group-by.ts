@@ -14,23 +14,25 @@ import { NAT } from './time/instant.ts'
 import { arrayOfLabels, Variable } from './variable.ts'
 
 /**
- * The key by which positions along a dimension are grouped: `time.month` and other components of times, the
- * name of a coordinate, or the edges of bins of one, each bin without its lower edge:
- * `{ lat: [-90, 0, 90] }`.
+ * Key for grouping positions along a dimension. It is a component of times such as `time.month`, the name of
+ * a coordinate, or the edges of bins of one, `{ lat: [-90, 0, 90] }`. A bin excludes its lower edge.
  */
 export type GroupKey = string | Readonly<Record<string, readonly number[]>>
 
 /** Groups of positions along a dimension. */
 export interface PositionGroups {
-  /** The dimension that is grouped. */
+  /** Grouped dimension. */
   readonly dim: string
-  /** The group of each position; -1 of those in none. */
+  /** Group of each position; -1 for none. */
   readonly of: Int32Array
-  /** The dimension of groups, with their labels. */
+  /** Coordinate of the groups, with their labels. */
   readonly coord: Variable
 }
 
-/** An array in groups, to be reduced: each reduction is lazy. Groups without any value are missing. */
+/**
+ * An array in groups. Each reduction is lazy. A group without values is missing, except that `sum` and
+ * `count` are 0 and `prod` is 1.
+ */
 export class GroupBy<A> extends Parted<A> {
   readonly #array: Labelled
   readonly #wrap: Wrap<A>
@@ -44,19 +46,20 @@ export class GroupBy<A> extends Parted<A> {
     this.#groups = isGroups(key) ? key : groupsOf(array, key)
   }
 
-  /** The labels of the groups, as a coordinate. */
+  /** Labels of the groups, as a coordinate. */
   get labels(): A {
     return this.#wrap({ variable: this.#groups.coord, coordinates: new Map() }, 'labels')
   }
 
-  /** The median of each group, as float64. Each chunk is read once for each group that lies in it. */
+  /** Returns the median of each group, as float64. A chunk is read once for each group in it. */
   median(options?: ReduceDimsOptions): A {
     return this.reduce('median', options)
   }
 
   /**
-   * The value that a share of the values of each group is not above, between values in proportion, as
-   * float64. Chunks are read as for {@link median}.
+   * Returns the quantile of each group, interpolated linearly between values, as float64. Chunks are read as
+   * for {@link median}.
+   * @param q share from 0 to 1
    * @throws InvalidArgumentError for a share outside 0 to 1
    */
   quantile(q: number, options?: ReduceDimsOptions): A {
@@ -81,7 +84,7 @@ export class GroupBy<A> extends Parted<A> {
       const { skipMissing = true } = options
       return reduceGroups(array, { dims: all, dim, of, count: coord.array.size, reduced }, kind, skipMissing, signal, q)
     }
-    // What else lies along the dimension has as many values as positions.
+    // Other coordinates along the dimension have a value for each position, so they are dropped.
     const others = [...coordinates].filter(([, other]) => !other.dims.includes(dim))
     const values = computedOnce<DType>(dtype, shape, compute as never, missing)
     const reducedVariable = reducedTo(variable, values, dims, kind)
@@ -93,7 +96,7 @@ export class GroupBy<A> extends Parted<A> {
 const isGroups = (key: GroupKey | PositionGroups): key is PositionGroups =>
   typeof key === 'object' && key !== null && key['coord'] instanceof Variable
 
-/** @throws InvalidArgumentError for what is no key of groups */
+/** @throws InvalidArgumentError for an invalid key */
 function groupsOf({ variable, coordinates }: Labelled, key: GroupKey): PositionGroups {
   if (typeof key === 'object' && key !== null) return binsOf(variable.name, coordinates, key)
   if (typeof key !== 'string')
@@ -102,18 +105,18 @@ function groupsOf({ variable, coordinates }: Labelled, key: GroupKey): PositionG
   const along = indexCoord(variable.name, coordinates, name)
   const labels = groupLabels(along, component === undefined ? name : key)
   const sorted = [...new Set(Array.from(labels))].filter((label) => !isNoLabel(label)).sort((a, b) => (a < b ? -1 : 1))
-  // Of labels that all differ, xarray keeps the order.
+  // xarray keeps the order of labels that all differ.
   if (component === undefined && along.index!.direction < 0) sorted.reverse()
   const at = new Map(sorted.map((label, i) => [label, i]))
   const of = Int32Array.from(labels, (label) => at.get(label) ?? -1)
   const dim = along.dims[0]!
   if (component !== undefined) return { dim, of, coord: coordOfGroups(component, sorted, { dim: name, key }) }
-  // Of its own labels each stays once, with all that the coordinate has.
+  // Grouping by its own labels keeps one position of each label, with all attributes of the coordinate.
   const positions = Float64Array.from(sorted, (_, group) => of.indexOf(group))
   return { dim, of, coord: along.take(new Map([[dim, { parts: [{ positions, shift: 0 }] }]])) }
 }
 
-/** What no group is made of: no time, and no number. */
+/** Whether a label is missing and therefore in no group. */
 const isNoLabel = (label: Label | undefined): boolean =>
   label === undefined || label === NO_COMPONENT || label === NAT || Number.isNaN(label)
 

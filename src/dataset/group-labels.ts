@@ -4,9 +4,9 @@ import { componentOf } from './time/components.ts'
 import type { Variable } from './variable.ts'
 
 /**
- * The group of each position along a coordinate: a component of its times, or, where the key is its own name,
- * its label.
- * @throws InvalidArgumentError for components of what are no times
+ * Returns the group of each position along a coordinate: a component of its times or, if the key is its own
+ * name, its label.
+ * @throws InvalidArgumentError for components of values that are not times
  */
 export function groupLabels(coord: Variable, key: string): ArrayLike<Label> {
   const index = coord.index!

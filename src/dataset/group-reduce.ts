@@ -10,22 +10,22 @@ import { presence } from './as-floats.ts'
 import { meanOfTimes } from './mean-of-times.ts'
 import { type GroupKind, skipping } from './reductions.ts'
 
-/** What is grouped, and reduced beside. */
+/** Groups along a dimension, with other dimensions to reduce. */
 export interface GroupedAxes {
   readonly dims: readonly string[]
   readonly dim: string
-  /** The group of each position; -1 of those in none. */
+  /** Group of each position; -1 for none. */
   readonly of: Int32Array
   readonly count: number
-  /** The dimensions that are reduced, the grouped one among them. */
+  /** Dimensions to reduce, including the grouped one. */
   readonly reduced: readonly string[]
 }
 
 /**
- * Groups of positions along a dimension, each reduced along it and maybe others, with the groups in its
- * place. Each chunk is read once; for quantiles, and for variances along several dimensions, once for each
- * group that lies in it.
- * @param q the share of quantiles
+ * Reduces each group along the grouped dimension and maybe others. The groups replace the grouped dimension.
+ * Each chunk is read once; for quantiles, and for variances along several dimensions, once for each group in
+ * it.
+ * @param q share for quantiles
  */
 export async function reduceGroups(
   array: DiskArray,
@@ -50,7 +50,7 @@ export async function reduceGroups(
   if (others.length === 0 && !isRanked) return alone(kind)
   const over = async (fold: FoldKind, by: 'sum' | 'min' | 'max' | 'prod'): Promise<Tensor> => {
     const isExtreme = by === 'min' || by === 'max'
-    // The extreme of nothing is what is missing in the array; a sum of nothing is one.
+    // An extreme of no values is missing, but a sum of no values is a valid 0.
     const parts = new DiskArray({ ...inMemory(await alone(fold)), missing: isExtreme ? array.missing : NOTHING })
     return (await parts[by]({ axis: others, ...(isExtreme ? skip : { skipMissing: false, signal }) })) as Tensor
   }
@@ -68,7 +68,7 @@ export async function reduceGroups(
   return groupByGroup(array, { axis, of, count, others }, reduce)
 }
 
-/** One group after another. */
+/** Reduces one group after another. */
 async function groupByGroup(
   array: DiskArray,
   {
@@ -105,7 +105,9 @@ async function groupByGroup(
   return result ?? invalidArgument('there is no value in any group', count)
 }
 
-/** The groups in the order of their numbers, without those of no group; empty where nothing is. */
+/**
+ * Orders groups by their numbers and drops the group -1. Groups without positions get the identity or NaN.
+ */
 function inGroupOrder(
   { labels, values }: { readonly labels: readonly number[]; readonly values: Tensor },
   dtype: DType,

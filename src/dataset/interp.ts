@@ -15,18 +15,18 @@ import { listArray, type Variable } from './variable.ts'
 import { withIndex } from './with-index.ts'
 import { withInstants } from './with-instants.ts'
 
-/** Labels to interpolate at, by dimension: one, which drops the dimension, or a list. */
+/** Labels to interpolate at, by dimension: one label, which drops the dimension, or a list. */
 export type InterpLabels = Readonly<Record<string, LabelLike | readonly LabelLike[]>>
 
 /** Options of `interp`. */
 export interface InterpOptions {
-  /** The way to interpolate: `linear`, along one dimension after the other. */
+  /** Method: `linear`, along one dimension after the other. */
   readonly method?: 'linear'
 }
 
 const INTERP_CHECKS: Checks<InterpOptions> = { method: ['linear'] }
 
-/** An array between its labels. */
+/** Interpolates an array between its labels. */
 export function interpolated({ variable, coordinates }: Labelled, labels: InterpLabels, options: InterpOptions): Labelled {
   checkOptions('interp', options, INTERP_CHECKS, { array: variable.name })
   const places = placesAlong(labels, coordinates, variable.dims)
@@ -34,7 +34,7 @@ export function interpolated({ variable, coordinates }: Labelled, labels: Interp
   return { variable: variableAt(variable, places), coordinates: coordsAt(coordinates, places) }
 }
 
-/** All of a dataset between its labels; variables that do not lie along these stay as they are. */
+/** Interpolates all variables of a dataset. Variables without these dimensions stay unchanged. */
 export function interpolatedDataset(parts: DatasetParts, labels: InterpLabels, options: InterpOptions): DatasetParts {
   checkOptions('interp', options, INTERP_CHECKS)
   const places = placesAlong(labels, parts.coords, allDims(parts))
@@ -44,11 +44,11 @@ export function interpolatedDataset(parts: DatasetParts, labels: InterpLabels, o
   return { ...parts, variables, coords: coordsAt(parts.coords, places) }
 }
 
-/** Where labels lie along a dimension, and the coordinate that they make. */
+/** Positions of the labels along a dimension, and the resulting coordinate. */
 interface Along {
   readonly places: Omit<AxisPlaces, 'axis'>
   readonly coord: Variable
-  /** One label drops its dimension. */
+  /** Whether a single label was given, which drops its dimension. */
   readonly single: boolean
 }
 
@@ -85,20 +85,20 @@ function labelOf(index: LabelIndex, label: LabelLike): number | bigint {
   return invalidArgument(`labels to interpolate at along ${index.dim} are finite numbers`, label)
 }
 
-/** The coordinate with other labels in place of its own. */
+/** Returns the coordinate with other labels. */
 function coordOf(coord: Variable, labels: readonly (number | bigint)[]): Variable {
   if (coord.index!.kind.calendar !== undefined) return withInstants(coord, packInstants(labels as bigint[]))
   const data = Float64Array.from(labels as number[])
   return withIndex(coord.with({ array: listArray('float64', data), index: undefined, encoding: {} }), data)
 }
 
-/** @throws InvalidArgumentError where labels are in no order */
+/** @throws InvalidArgumentError if labels are not ordered */
 function placesOf(index: LabelIndex, labels: readonly (number | bigint)[]): Omit<AxisPlaces, 'axis'> {
   const { length, direction } = index
   const { period } = index.kind
   if (direction === 0) invalidArgument(`${index.disorder()}: nothing lies between such labels`, index.dim)
   const [below, above, weights] = [0, 1, 2].map(() => new Float64Array(labels.length)) as Float64Array[]
-  // By rank, from the least label up.
+  // Ranks count from the smallest label.
   const position = (rank: number): number => (direction < 0 ? length - 1 - rank : rank)
   const at = (rank: number): number | bigint => index.at(position(rank)) as number | bigint
   const seam = seamOf(index, at)
@@ -121,8 +121,8 @@ function placesOf(index: LabelIndex, labels: readonly (number | bigint)[]): Omit
 }
 
 /**
- * The distance from the greatest longitude around to the least one; undefined where labels have no period, or
- * leave out more than they have between them.
+ * Returns the distance from the greatest longitude across the seam to the smallest. Undefined if labels have
+ * no period, or if the gap at the seam is wider than gaps within them.
  */
 function seamOf({ kind: { period }, length }: LabelIndex, at: (rank: number) => number | bigint): number | undefined {
   if (period === undefined || length < 2) return undefined
@@ -147,7 +147,7 @@ function variableAt(variable: Variable, places: ReadonlyMap<string, Along>): Var
   return dropped(variable.with({ array, encoding: {}, stored: undefined }), places)
 }
 
-/** Other coordinates along the dimensions are interpolated, too; those that are no numbers are left out. */
+/** Interpolates other coordinates along the dimensions, too. Coordinates that are not numbers are dropped. */
 function coordsAt(coords: Coords, places: ReadonlyMap<string, Along>): Coords {
   const at = ([name, coord]: readonly [string, Variable]): (readonly [string, Variable])[] => {
     const along = places.get(name)
@@ -158,7 +158,7 @@ function coordsAt(coords: Coords, places: ReadonlyMap<string, Along>): Coords {
   return new Map([...coords].flatMap(at))
 }
 
-/** Without the dimensions of single labels. */
+/** Drops the dimensions of single labels. */
 function dropped(variable: Variable, places: ReadonlyMap<string, Along>): Variable {
   const single = variable.dims.filter((dim) => places.get(dim)?.single)
   return variable.take(new Map(single.map((dim) => [dim, { position: 0 }])))

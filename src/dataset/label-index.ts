@@ -12,41 +12,44 @@ import { NAT, showInstant } from './time/instant.ts'
 export type Label = number | bigint | string
 export type Labels = ArrayLike<Label>
 
-/** How a position is found where no label is the one asked for. */
+/** Rule for selecting a position if no label equals the requested one. */
 export type SelectMethod = 'nearest' | 'pad' | 'backfill'
 
-/** What labels are, beside their values. */
+/** Properties of labels besides their values. */
 export interface LabelKind {
-  /** What they are stored as, which says how exact they are. */
+  /** Stored type, which determines the precision. */
   readonly dtype: DType
-  /** Where they are times. */
+  /** Calendar, if the labels are times. */
   readonly calendar?: Calendar | undefined
-  /** By how much stored times are uncertain, in ns: 0 for integers. */
+  /** Uncertainty of stored times in ns; 0 for integers. */
   readonly uncertainty?: bigint | undefined
-  /** After how much the labels begin anew: 360 for longitudes in degrees. */
+  /** Period of cyclic labels: 360 for longitudes in degrees. */
   readonly period?: number | undefined
 }
 
-/** Relative rounding error that the length of a period may have. */
+/** Relative rounding error allowed for the length of a period. */
 const ROUND_SLACK = 2 ** -40
 
 /** Maximum number of positions that errors list for a repeated label. */
 const MOST_SHOWN = 5
 
-/** Half of the distance between neighbouring floats is what rounding takes; sums and products take some. */
+/**
+ * Tolerance of comparisons, in units of half the distance between neighbouring floats. Rounding takes one,
+ * and sums and products some more.
+ */
 const ROUNDINGS = 2
 
 /**
- * The labels along a dimension, in memory: finds positions by them. Labels that ascend or descend are found
- * by halving, others one after another.
+ * The labels along a dimension, in memory, which finds positions. Ordered labels are found by binary search,
+ * others by a scan.
  */
 export class LabelIndex {
   readonly dim: string
   readonly values: Labels
   readonly kind: LabelKind
-  /** 1 where labels ascend, -1 where they descend, each differing from the next; 0 otherwise. */
+  /** Order of the labels: 1 strictly ascending, -1 strictly descending, 0 otherwise. */
   readonly direction: 1 | 0 | -1
-  /** Direction as in {@link direction}, but neighbours may be equal, which is enough for ranges. */
+  /** Order as in {@link direction}, but neighbours may be equal, which suffices for ranges. */
   readonly order: 1 | 0 | -1
 
   constructor(dim: string, values: Labels, kind: LabelKind) {
@@ -65,34 +68,34 @@ export class LabelIndex {
     return this.values[position]!
   }
 
-  /** The index of some of its positions, in their order. */
+  /** Returns the index of some positions, in their order. */
   take(positions: AxisPick): LabelIndex {
     return this.#with(Array.from({ length: positions.length }, (_, i) => this.at(positionAt(positions, i))))
   }
 
-  /** The same labels along a dimension of another name. */
+  /** Returns the same labels along a dimension of another name. */
   along(dim: string): LabelIndex {
     return dim === this.dim ? this : new LabelIndex(dim, this.values, this.kind)
   }
 
-  /** The index of labels that are others by now, such as longitudes counted from elsewhere. */
+  /** Returns an index of converted labels, such as shifted longitudes. */
   map(change: (label: Label) => Label): LabelIndex {
     return this.#with(Array.from(this.values, change))
   }
 
-  /** The index of labels of several of the same kind, one after another. */
+  /** Joins the labels of several indexes of one kind. */
   static join(parts: readonly LabelIndex[]): LabelIndex {
     return parts.length === 1 ? parts[0]! : parts[0]!.#with(parts.flatMap(({ values }) => Array.from(values)))
   }
 
-  /** Whether the labels are the same, one by one. */
+  /** Whether all labels are equal. */
   equals(other: LabelIndex): boolean {
     if (other.length !== this.length || other.kind.calendar !== this.kind.calendar) return false
     for (let i = 0; i < this.length; i++) if (this.at(i) !== other.at(i)) return false
     return true
   }
 
-  /** Whether the label at a position is as good as equal to one: what differs by rounding is. */
+  /** Whether the label at a position equals another one, up to rounding. */
   matches(at: number | undefined, label: Label): at is number {
     if (at === undefined) return false
     const own = this.at(at)
@@ -102,17 +105,16 @@ export class LabelIndex {
     return false
   }
 
-  /** How many labels are below one, where they ascend or descend. */
+  /** Returns the number of labels below one. Labels must be ordered. */
   rank(label: Label): number {
     return this.direction < 0 ? this.length - this.#count((own) => own >= label) : this.#count((own) => own < label)
   }
 
   /**
-   * The position of a label.
-   * @param tolerance how far the label found may be from the one asked for, in units of the labels (ns of
-   *   times)
-   * @throws InvalidSelectionError when there is none, naming its neighbours, or what the labels reach from
-   *   and to; or several
+   * Returns the position of a label.
+   * @param tolerance largest distance to the found label, in units of the labels (ns for times)
+   * @throws InvalidSelectionError for a label that does not exist, with its neighbours or the range of the
+   *   labels; and for a label that occurs several times
    */
   find(label: Label, method: SelectMethod | undefined, tolerance: number | bigint | undefined): number {
     if (method === undefined) return this.#exact(label)
@@ -135,9 +137,9 @@ export class LabelIndex {
   }
 
   /**
-   * The positions of labels from `low` to `high`, both included; of periodic ones, where the range goes
-   * through their end, in two parts, with what has to be added to the labels of each so that they ascend.
-   * @throws InvalidSelectionError where there are none, or labels are in no order
+   * Returns the positions of labels from `low` to `high`, both included. A range across the seam of periodic
+   * labels has two parts. `shift` is added to the labels of each part, so that they ascend.
+   * @throws InvalidSelectionError if there are none, or labels are not ordered
    */
   range(low: Label, high: Label): { readonly positions: AxisView; readonly shift: number }[] {
     if (low > high)
@@ -179,13 +181,13 @@ export class LabelIndex {
     return `labels along ${this.dim} neither ascend nor descend: ${a} at position ${turn - 1} is followed by ${b}`
   }
 
-  /** A label as users write it. */
+  /** Formats a label as users write it. */
   show(label: Label): string {
     const { calendar } = this.kind
     return calendar !== undefined && typeof label === 'bigint' ? showInstant(label, calendar) : String(label)
   }
 
-  /** With labels in an array of the class that its own are in. */
+  /** Returns an index with the same array class for its labels. */
   #with(labels: Label[]): LabelIndex {
     const own = (this.values as unknown as { constructor: { from(labels: Label[]): Labels } }).constructor
     return new LabelIndex(this.dim, own.from(labels), this.kind)
@@ -217,14 +219,14 @@ export class LabelIndex {
     return Array.from({ length: this.length }, (_, at) => at).filter((at) => this.matches(at, label))
   }
 
-  /** Half of the distance to the next float of the stored type. */
+  /** Returns half of the distance to the next float of the stored type. */
   #roundingOf(value: number): number {
     const { dtype } = this.kind
     if (dtype !== 'float32' && dtype !== 'float64') return 0
     return Math.max(Math.abs(value), 2 ** -120) * (dtype === 'float32' ? 2 ** -24 : 2 ** -53)
   }
 
-  /** The nearest position, or the last one at or before a label, or the first at or after it. */
+  /** Returns the nearest position, the last one at or before a label, or the first at or after it. */
   #near(label: Label, method: SelectMethod): number | undefined {
     if (this.length === 0) return undefined
     if (this.direction === 0) {
@@ -239,23 +241,26 @@ export class LabelIndex {
     if (method === 'pad') return before
     if (method === 'backfill') return after
     if (before === undefined || after === undefined) return before ?? after
-    // Of two that are as near, the greater one, as xarray has it.
+    // If two labels are equally near, the greater one is used, as in xarray.
     return distance(this.at(before), label) < distance(this.at(after), label) ? before : after
   }
 
-  /** The position of the smallest label that is not below one. */
+  /** Returns the position of the smallest label at or above a label. */
   #firstFrom(label: Label): number | undefined {
     const at = this.direction > 0 ? this.#count((own) => own < label) : this.#count((own) => own >= label) - 1
     return at >= 0 && at < this.length ? at : undefined
   }
 
-  /** The position of the greatest label that is not above one. */
+  /** Returns the position of the greatest label at or below a label. */
   #lastTo(label: Label): number | undefined {
     const at = this.direction > 0 ? this.#count((own) => own <= label) - 1 : this.#count((own) => own > label)
     return at >= 0 && at < this.length ? at : undefined
   }
 
-  /** How many labels, from the first on, something holds of: it holds of none behind. */
+  /**
+   * Returns the number of leading labels for which `holds` is true. It must be false for all labels after
+   * them.
+   */
   #count(holds: (label: Label) => boolean): number {
     let [low, high] = [0, this.length]
     while (low < high) {
@@ -275,8 +280,8 @@ export class LabelIndex {
   }
 
   /**
-   * Bounds let in floats that are as good as equal to them; times are decoded to whole microseconds, and the
-   * last one of a month must not let in the next month.
+   * Widens a bound by the rounding error of floats. Bounds of times stay exact, because the end of a month
+   * must exclude the next month.
    */
   #widened(bound: Label, roundings: number): Label {
     return typeof bound === 'number' ? bound + roundings * this.#roundingOf(bound) : bound
@@ -295,7 +300,7 @@ export class LabelIndex {
     const { period } = this.kind
     if (period === undefined || typeof label !== 'number' || this.length === 0 || this.reaches(label)) return label
     const [low, high] = this.#bounds()
-    // What lies between the end of one round and the start of the next may be nearer to either.
+    // A label between the end of one round and the start of the next may be nearer to either.
     const middle = (low + high) / 2
     return label - period * Math.round((label - middle) / period)
   }
@@ -311,7 +316,7 @@ export class LabelIndex {
       this.#fail(`a range along ${this.dim} is of ${period} at most, from ${low} to ${high} are ${high - low}`, low)
     const [first, last] = this.#bounds()
     const parts: { positions: AxisView; shift: number }[] = []
-    // Each round of the labels that reaches into the range.
+    // Visit each round of the labels that overlaps the range.
     for (let round = Math.floor((low - last) / period); round <= Math.ceil((high - first) / period); round++) {
       const shift = round * period
       const positions = this.#within(low - shift, high - shift)
@@ -353,7 +358,7 @@ function eachOnce<T extends { readonly positions: AxisView; readonly shift: numb
     for (const other of taken) {
       const [from, to] = [Math.max(start, other.start), Math.min(start + length, other.start + other.length)]
       if (from >= to) continue
-      // They share positions only at one end.
+      // Two rounds share positions only at one end.
       length = from === start ? start + length - to : from - start
       if (from === start) start = to
     }
@@ -387,7 +392,7 @@ function isStrict(values: Labels): boolean {
 
 const absolute = (value: bigint): bigint => (value < 0n ? -value : value)
 
-/** How far labels are apart; texts are either equal or as far apart as can be. */
+/** Returns the distance of labels. Different texts are infinitely far apart. */
 function distance(a: Label, b: Label): number | bigint {
   if (typeof a === 'bigint' && typeof b === 'bigint') return absolute(a - b)
   if (typeof a === 'number' && typeof b === 'number') return Math.abs(a - b)

@@ -8,7 +8,7 @@ import { type LabelSelector, type SelOptions, type Taken, takeLabels } from './l
 
 export const SEL_CHECKS: Checks<SelOptions> = { method: ['nearest', 'pad', 'backfill'], tolerance: 'number or bigint or string' }
 
-/** What selectors by label take of dimensions. */
+/** Resolves selectors by label to positions of dimensions. */
 export function takenByLabel(
   labels: Readonly<Record<string, LabelSelector>>,
   coords: Coords,
@@ -38,7 +38,7 @@ function noLabels(dim: string, coords: Coords, dims: readonly string[]): Hypersl
   return new HyperslabError('InvalidArgumentError', text, { actual: dim, expected: labelled })
 }
 
-/** What selectors by position take of dimensions. */
+/** Resolves selectors by position to positions of dimensions. */
 export function takenByPosition(
   positions: Readonly<Record<string, Selector>>,
   dims: readonly string[],

@@ -7,33 +7,33 @@ import { DURATIONS, NAT } from './time/instant.ts'
 import { parseTimeLabel } from './time/labels.ts'
 
 /**
- * The part that is taken along a dimension: the position of one label, which drops the dimension; a range; or
- * a list of labels, in their order.
+ * Selection along a dimension: one label, which drops the dimension; a range; or a list of labels, in their
+ * order.
  */
 export type LabelSelector = LabelLike | Between | readonly LabelLike[]
 
 /** Options of `sel`. */
 export interface SelOptions {
   /**
-   * The label to take where none is the one asked for: the nearest one, the last one before it (`pad`), or
-   * the first one behind it (`backfill`). Left out, that is an error.
+   * Rule for a label that does not exist: `nearest` selects the nearest label, `pad` the last one before it,
+   * `backfill` the first one after it. Default: such a label is an error.
    */
   readonly method?: SelectMethod
   /**
-   * The distance it may be away: in units of the coordinate; of times in nanoseconds, as a bigint, or text
-   * like `6h`, `1D` or `30min`.
+   * Largest distance to the selected label, in units of the coordinate. For times, a bigint of nanoseconds,
+   * or text like `6h`, `1D` or `30min`.
    */
   readonly tolerance?: number | bigint | string
 }
 
-/** What a selector takes of a dimension: one position; or parts, with what is added to the labels of each. */
+/** Resolved selection of a dimension: one position, or parts with a shift added to the labels of each. */
 export type Taken =
   | { readonly position: number }
   | { readonly parts: readonly { readonly positions: AxisPick; readonly shift: number }[] }
 
 /**
- * @throws InvalidSelectionError when there are no such labels; InvalidArgumentError for labels of another
- *   kind
+ * Resolves a selector by label.
+ * @throws InvalidSelectionError for labels that do not exist; InvalidArgumentError for labels of another kind
  */
 export function takeLabels(index: LabelIndex, selector: LabelSelector, { method, tolerance }: SelOptions = {}): Taken {
   const away = tolerance === undefined ? undefined : toleranceOf(index, tolerance)
@@ -55,11 +55,11 @@ export function takeLabels(index: LabelIndex, selector: LabelSelector, { method,
 interface Span {
   readonly start: Label
   readonly last: Label
-  /** Whether it is a date told in part, less precise than the labels. */
+  /** Whether it is a partial date, less precise than the labels. */
   readonly isRange: boolean
 }
 
-/** What a label stands for among those of an index. */
+/** Returns the range of index labels that a label covers. */
 function span(index: LabelIndex, label: LabelLike): Span {
   const { calendar } = index.kind
   if (calendar !== undefined) {
@@ -84,7 +84,7 @@ const hint = (expected: string, label: unknown): string =>
 
 const resolutions = new WeakMap<LabelIndex, bigint>()
 
-/** The longest unit, up to a day, of which all times are multiples: text that is less precise is a range. */
+/** Returns the longest unit, up to a day, that divides all times. A less precise text is a range. */
 function resolutionOf(index: LabelIndex): bigint {
   const known = resolutions.get(index)
   if (known !== undefined) return known

@@ -4,10 +4,10 @@ import { presence } from './as-floats.ts'
 import { NAT, NS_PER_SECOND } from './time/instant.ts'
 
 /**
- * Means of times, to the nearest nanosecond, with nothing rounded before. Nanoseconds of 64 bits have no room
- * for a sum, so seconds are summed apart from what is below a second.
- * @param sum sums an array of numbers as the times are to be reduced, without those that are missing
- * @param skipMissing false where a missing time makes the mean of its cell missing
+ * Computes means of times, rounded once, to the nearest nanosecond. A sum of 64-bit nanoseconds would
+ * overflow, so whole seconds and the rest are summed separately.
+ * @param sum reduces an array of numbers like the times, by summing present elements
+ * @param skipMissing if false, a missing time makes the mean of its cell missing
  */
 export async function meanOfTimes(
   array: DiskArray,
@@ -29,11 +29,11 @@ export async function meanOfTimes(
   return { ...seconds, data }
 }
 
-/** 1 in place of each time, missing or not. */
+/** Returns 1 for each time, missing or not. */
 const allPresent = (array: DiskArray): DiskArray =>
   array.map<'float64'>(() => 1, { dtype: 'float64', skipMissing: false }) as DiskArray
 
-/** A quotient, of halves the later one. */
+/** Divides and rounds to the nearest integer; halves round up. */
 function nearest(total: bigint, count: bigint): bigint {
   const twice = 2n * total + count
   const rest = twice % (2n * count)

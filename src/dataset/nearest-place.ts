@@ -6,7 +6,7 @@ import { asFloats } from './as-floats.ts'
 import { coordinateMemoryOf } from './coordinate-memory.ts'
 import type { Variable } from './variable.ts'
 
-/** The mean radius of the Earth (IUGG), in metres: distances are those on a sphere of it. */
+/** Mean radius of the Earth (IUGG) in metres. Distances are measured on a sphere of this radius. */
 const EARTH_RADIUS = 6_371_008.8
 
 const LENGTHS: Readonly<Record<string, number>> = { m: 1, km: 1000, deg: (EARTH_RADIUS * Math.PI) / 180 }
@@ -17,36 +17,36 @@ export interface LatLon {
   readonly lon: number
 }
 
-/** Places of cells as vectors of length 1, three numbers each. */
+/** Positions of cells as unit vectors, three numbers each. */
 interface Cells {
   readonly lon: DiskArray
   readonly vectors: Float64Array
   readonly bands: Bands
 }
 
-/** Cells in bands of one height by their third number: only bands near a place can hold what is nearest. */
+/** Cells in bands of equal height by their third coordinate. The nearest cell is in a band near the place. */
 interface Bands {
   readonly low: number
   readonly height: number
   readonly count: number
-  /** Where the cells of each band start among all, and where the last ones end. */
+  /** Start of each band in `cells`, followed by the end of the last band. */
   readonly starts: Uint32Array
-  /** Numbers of cells, band by band. */
+  /** Numbers of the cells, band by band. */
   readonly cells: Uint32Array
 }
 
-/** What rounding may take of where a band ends. */
+/** Rounding error of the boundaries of bands. */
 const ROUNDING = 1e-12
 
-/** Of each cell three numbers, and its place in a band, are kept. */
+/** Bytes kept for each cell: three numbers, and its entry in a band. */
 const CELL_BYTES = 3 * 8 + 4
 
-/** Coordinates are read once; who asks again finds them by the array of latitudes. */
+/** Cells by the array of their latitudes, so that coordinates are read once. */
 const CELLS = new WeakMap<DiskArray, Cells>()
 
 /**
- * Metres of a length: `25km`, `500m`, or degrees of a great circle, `0.25deg`.
- * @throws InvalidArgumentError for anything else, numbers among them
+ * Converts a length to metres: `25km`, `500m`, or degrees of a great circle, `0.25deg`.
+ * @throws InvalidArgumentError for any other value, including numbers
  */
 export function metresOf(length: unknown): number {
   const [, count = '', unit = ''] = (typeof length === 'string' && /^(\d+(?:\.\d+)?)\s*(km|m|deg)$/.exec(length)) || []
@@ -55,10 +55,9 @@ export function metresOf(length: unknown): number {
 }
 
 /**
- * The cell nearest to each of some places, along the great circle, as its number in C order; of equally near
- * ones the first. Cells without coordinates are none.
- * @param tolerance in metres; when left out a place is outside where it is further from a cell than all
- *   neighbours of that are
+ * Returns the nearest cell of each place along the great circle, as its number in C order; the first of
+ * equally near ones. Cells without coordinates are ignored.
+ * @param tolerance largest distance in metres; default: the largest distance from the cell to its neighbours
  * @throws InvalidSelectionError for places outside
  */
 export async function nearestCells(
@@ -81,7 +80,7 @@ export async function nearestCells(
   return found
 }
 
-/** The nearest cell, and the square of the chord to it; -1 where there is none. */
+/** Returns the nearest cell and the squared chord to it; -1 if there is none. */
 function nearestOf(vectors: Float64Array, bands: Bands, [x, y, z]: readonly [number, number, number]) {
   const { low, height, count, starts, cells } = bands
   let [best, least] = [-1, Number.POSITIVE_INFINITY]
@@ -95,7 +94,7 @@ function nearestOf(vectors: Float64Array, bands: Bands, [x, y, z]: readonly [num
         const cell = cells[i]!
         const [dx, dy, dz] = [vectors[3 * cell]! - x, vectors[3 * cell + 1]! - y, vectors[3 * cell + 2]! - z]
         const chord = dx * dx + dy * dy + dz * dz
-        // Neither is so of NaN.
+        // Both comparisons are false for NaN.
         if (chord < least || (chord === least && cell < best)) {
           least = chord
           best = cell
@@ -108,7 +107,7 @@ function nearestOf(vectors: Float64Array, bands: Bands, [x, y, z]: readonly [num
 const bandOf = ({ low, height, count }: Pick<Bands, 'low' | 'height' | 'count'>, z: number): number =>
   Math.max(0, Math.min(count - 1, Math.floor((z - low) / height)))
 
-/** As many bands as a band has cells, about. */
+/** Sorts cells into bands, about as many bands as cells in a band. */
 function bandsOf(vectors: Float64Array): Bands {
   const size = vectors.length / 3
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
@@ -136,7 +135,7 @@ function bandsOf(vectors: Float64Array): Bands {
   return { ...shape, starts, cells }
 }
 
-/** The way along the sphere between the ends of a chord, of which the square is given. */
+/** Converts a squared chord to the distance along the sphere. */
 const metres = (square: number): number => 2 * EARTH_RADIUS * Math.asin(Math.min(1, Math.sqrt(square) / 2))
 
 function vectorOf(lat: number, lon: number): [number, number, number] {
@@ -186,7 +185,10 @@ function checkWithin(
   throw refuse(`the cell nearest to ${phi}, ${lambda} is ${km(away)} away; ${why}`)
 }
 
-/** The greatest distance of a cell from those beside it; undefined where there are none, and in lists. */
+/**
+ * Returns the largest distance from a cell to its neighbours; undefined for a list, and for a cell without
+ * valid neighbours.
+ */
 function reachOf({ array: { shape } }: Variable, vectors: Float64Array, cell: number): number | undefined {
   if (shape.length < 2) return undefined
   let most: number | undefined

@@ -7,10 +7,10 @@ import { Dataset } from './dataset.ts'
 import type { Variable } from './variable.ts'
 
 /**
- * Datasets with a dimension of length 1 that none of them has, in front of those of each variable: labelled
- * as is said, or by the single label that selections have left of a coordinate of its name.
- * @throws InvalidArgumentError where there is such a dimension, labels are not one for each, and for datasets
- *   without such a coordinate where there are no labels
+ * Adds a new leading dimension of length 1 to all variables of each dataset. It is labelled by `labels`, or
+ * by the scalar coordinate of its name that a selection has left.
+ * @throws InvalidArgumentError if the dimension exists, if there is not one label for each dataset, and for
+ *   datasets without such a coordinate if there are no labels
  */
 export function alongNewDim(
   dim: string,

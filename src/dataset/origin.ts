@@ -1,19 +1,19 @@
-/** The operation that something was made by, and of what: for code that does the same elsewhere. */
+/** Operation that made an array or a dataset, recorded for generated code. */
 export interface Origin {
-  /** What it was called on; undefined of what was opened. */
+  /** Object of the call; undefined for an opened file. */
   readonly of: unknown
-  /** The name of the method or function. */
+  /** Name of the method or function. */
   readonly name: string
   readonly args: readonly unknown[]
 }
 
-/** An operation with copies of its arguments, which callers may change afterwards. */
+/** Records an operation. Arguments are copied, because callers may change them later. */
 export const originOf = (of: unknown, name: string, ...args: readonly unknown[]): Origin => {
   const copies = new Map<unknown, unknown>()
   return { of, name, args: args.map((arg) => copied(arg, copies)) }
 }
 
-/** @param copies made so far: a value that contains itself is copied once */
+/** @param copies copies made so far, so that a value that contains itself is copied once */
 function copied(value: unknown, copies: Map<unknown, unknown>): unknown {
   const isPlain = value instanceof Object && Object.getPrototypeOf(value) === Object.prototype
   if (!Array.isArray(value) && !isPlain) return value

@@ -15,23 +15,23 @@ import { metresOf, nearestCells } from './nearest-place.ts'
 import { listArray, Variable } from './variable.ts'
 import { withIndex } from './with-index.ts'
 
-/** A point: a label along each of some dimensions, or a place by coordinates of latitude and longitude. */
+/** A point: a label along each of some dimensions, or a latitude and a longitude. */
 export type PointLabels = Readonly<Record<string, LabelLike>>
 
-/** Points in a list, or by names, which label them. */
+/** Points as a list, or by names, which label them. */
 export type LabelledPoints = readonly PointLabels[] | Readonly<Record<string, PointLabels>>
 
 /** Options of `selPoints`. */
 export interface SelPointsOptions extends SelOptions {
-  /** The name of the dimension of the points; `points` when left out. */
+  /** Name of the new dimension. Default: `points`. */
   readonly dim?: string
-  /** Ends reading coordinates when it is aborted. */
+  /** Aborts reading coordinates. */
   readonly signal?: Signal | undefined
 }
 
 const POINTS_CHECKS: Checks<SelPointsOptions> = { ...SEL_CHECKS, dim: 'string', signal: 'AbortSignal' }
 
-/** An array at some points. */
+/** Selects points of an array. */
 export async function pointsOf(
   { variable, coordinates }: Labelled,
   points: LabelledPoints,
@@ -42,7 +42,7 @@ export async function pointsOf(
   return { variable: taken.take(variable), coordinates: taken.coords }
 }
 
-/** All of a dataset at some points; variables that do not lie along their dimensions stay as they are. */
+/** Selects points of a dataset. Variables without their dimensions stay unchanged. */
 export async function pointsOfDataset(
   parts: DatasetParts,
   points: LabelledPoints,
@@ -109,7 +109,7 @@ async function resolvePoints(
   return { take, coords: taken }
 }
 
-/** @throws InvalidArgumentError where there are none, or they are not told by the same labels */
+/** @throws InvalidArgumentError if there are none, or they have different labels */
 function listOfPoints(points: LabelledPoints): {
   list: readonly PointLabels[]
   names: string[] | undefined
@@ -128,7 +128,7 @@ function listOfPoints(points: LabelledPoints): {
   return { list, names: isList ? undefined : Object.keys(points) }
 }
 
-/** The coordinates of latitude and longitude that places are told by. */
+/** Returns the coordinates of latitude and longitude that the points use. */
 function placeCoords(coords: Coords, dims: readonly string[], names: readonly string[]): [Variable, Variable] {
   for (const name of names) {
     if (coords.has(name)) continue

@@ -18,12 +18,12 @@ import { storedArray, withReadIndex } from './with-times.ts'
 
 const LIMITS: Checks<DatasetLimits> = { coordinateBytes: 'integer from 0' }
 
-/** Coordinates that are read at the same time. */
+/** Number of coordinates read concurrently. */
 const COORDINATES_AT_A_TIME = 16
 
 /**
- * What a dataset is made of that is opened, with the labels of its dimensions read. A module of its own: it
- * is of no use before there is something to open.
+ * Decodes the variables of a file, and reads the labels of its dimensions. This module is loaded when a file
+ * is opened.
  */
 export async function readParts(file: DatasetFile, options: DecodeOptions): Promise<DatasetParts> {
   checkOptions('Dataset.from', options, DECODE_CHECKS)
@@ -59,7 +59,10 @@ export async function readParts(file: DatasetFile, options: DecodeOptions): Prom
   return { variables, coords: ordered, attrs, problems, warnings, close: file.close?.bind(file), origin }
 }
 
-/** The names of coordinates: labels of dimensions, and those that attributes name, with their bounds. */
+/**
+ * Returns the names of coordinates: labels of dimensions, and variables that attributes name, with their
+ * bounds.
+ */
 function coordinateNames(variables: ReadonlyMap<string, Variable>, attrs: Attrs): Set<string> {
   const names = new Set<string>()
   const add = (list: string | undefined): void => {

@@ -16,33 +16,35 @@ import { arrayOfLabels, Variable } from './variable.ts'
 
 /** Options of reductions of labelled arrays. */
 export interface ReduceDimsOptions {
-  /** The dimensions to reduce, by name; all of them when left out. */
+  /** Names of the dimensions to reduce. Default: all. */
   readonly axis?: string | readonly string[]
-  /** False keeps missing values, and what they are in is missing then. */
+  /**
+   * Whether missing values are skipped. If false, a missing value makes its result missing. Default: true.
+   */
   readonly skipMissing?: boolean
 }
 
-/** Reductions that give one value for many. */
+/** Reductions to a single value. */
 export type ReduceKind = 'sum' | 'mean' | 'min' | 'max' | 'count' | 'prod' | 'variance' | 'std' | 'median'
 
-/** What groups are reduced by. */
+/** Reductions of groups. */
 export type GroupKind = ReduceKind | 'quantile'
 
 export const REDUCE_CHECKS: Checks<ReduceDimsOptions> = { axis: 'string or list', skipMissing: 'boolean' }
 
-/** How an array is reduced: by the method of its own, or by others who give the same. */
+/** Function that reduces an array: its own method, or an equivalent one. */
 export type Reducing = (options: {
   readonly axis: number[]
   readonly skipMissing: boolean
   readonly skipNaN?: boolean
-  /** Counts values that are 0, too. */
+  /** Whether zeros are counted. */
   readonly zeros?: true
   readonly signal: Signal
 }) => Promise<Tensor>
 
 /**
- * An array reduced along some dimensions, when it is first read; coordinates along these are left out.
- * @throws InvalidArgumentError for names of no dimension
+ * Reduces an array along some dimensions, on the first read. Coordinates along these dimensions are dropped.
+ * @throws InvalidArgumentError for unknown dimensions
  */
 export function reduceAlong(
   { variable, coordinates }: Labelled,
@@ -54,7 +56,7 @@ export function reduceAlong(
   const { array } = variable
   const { axis, kept, shape } = axesOf(variable, options.axis)
   const { dtype, missing } = reducedKind(variable, kind)
-  // Arrays count what is not 0.
+  // Without this, arrays count elements other than 0.
   const skip = { ...skipping(array, options.skipMissing), ...(kind === 'count' && { zeros: true as const }) }
   const compute =
     kind === 'mean' && dtype === 'timestamp_ns'
@@ -70,9 +72,9 @@ export function reduceAlong(
 }
 
 /**
- * The type of what values are reduced to, and what stands for no value there. Times have ends, a mean and, as
- * numbers, quantiles, which are times; but sums of them mean nothing, and spreads are no times.
- * @throws UnsupportedError for those
+ * Returns the type of reduced values, and their missing values. Times have extremes and a mean, and
+ * quantiles if they are stored as numbers. Their sums have no meaning, and their spreads are not times.
+ * @throws UnsupportedError for sums and spreads of times
  */
 export function reducedKind(
   { name, array, times }: Variable,
@@ -89,9 +91,9 @@ export function reducedKind(
 }
 
 /**
- * The quantiles along some dimensions, as float64: of one share the dimensions that are kept; of a list,
- * `quantile` comes before these.
- * @throws InvalidArgumentError for shares outside 0 to 1, and names of no dimension
+ * Computes quantiles along some dimensions, as float64. A single share yields the kept dimensions; a list
+ * adds a leading dimension `quantile`.
+ * @throws InvalidArgumentError for shares outside 0 to 1, and for unknown dimensions
  */
 export function quantileAlong(
   { variable, coordinates }: Labelled,
@@ -123,7 +125,7 @@ function quantileLabels(shares: readonly number[]): Variable {
   return new Variable({ name: 'quantile', array: arrayOfLabels(index, 'float64'), dims: ['quantile'], attrs: {}, index })
 }
 
-/** The axes that are reduced, and the dimensions that are kept, with their lengths. */
+/** Returns the reduced axes, and the kept dimensions with their lengths. */
 export function axesOf(
   variable: Variable,
   given: ReduceDimsOptions['axis'],
@@ -135,13 +137,13 @@ export function axesOf(
   return { axis: reduced.map(axisOf), kept, shape: kept.map((dim) => array.shape[axisOf(dim)]!) }
 }
 
-/** What reductions of an array leave out: what is missing, and then NaN, too. */
+/** Returns the options that skip missing values and, for floats, NaN. */
 export const skipping = ({ dtype }: DiskArray, skipMissing = true): { skipMissing: boolean; skipNaN?: boolean } => ({
   skipMissing,
   ...(isFloat(dtype) && { skipNaN: skipMissing }),
 })
 
-/** A variable with what it was reduced to in place of its values: a number of times is no time. */
+/** Returns the variable with reduced values. A count of times is no longer a time, so it loses its units. */
 export function reducedTo(
   variable: Variable,
   array: DiskArray,
@@ -152,13 +154,13 @@ export function reducedTo(
   return kind === 'count' ? asNumbers(reduced) : reduced
 }
 
-/** A variable of which nothing says any more that it has times. */
+/** Returns the variable without units and calendar of times. */
 export const asNumbers = (variable: Variable): Variable =>
   variable.times === undefined
     ? variable
     : variable.with({ times: undefined, attrs: dropAttributes(variable.attrs, ['units', 'calendar']) })
 
-/** A reduction's result; NaN where it is one of floats, and there is nothing to reduce. */
+/** Reduces; a reduction of no values yields NaN for floats. */
 async function reduceOrNaN(reduce: () => Promise<Tensor>, dtype: DType, shape: readonly number[]): Promise<Tensor> {
   try {
     return await reduce()
@@ -170,7 +172,7 @@ async function reduceOrNaN(reduce: () => Promise<Tensor>, dtype: DType, shape: r
   }
 }
 
-/** @throws InvalidArgumentError for names of no dimension */
+/** @throws InvalidArgumentError for unknown or repeated dimensions */
 export function reducedDims({ name, dims }: Variable, axis: string | readonly string[] | undefined): readonly string[] {
   const given = axis === undefined ? dims : typeof axis === 'string' ? [axis] : axis
   for (const dim of given) checkDim(dim, dims, name)
@@ -178,7 +180,7 @@ export function reducedDims({ name, dims }: Variable, axis: string | readonly st
   return given
 }
 
-/** @throws InvalidArgumentError for names of no dimension */
+/** @throws InvalidArgumentError for unknown dimensions */
 export function checkDim(dim: unknown, dims: readonly string[], array: string): asserts dim is string {
   if (dims.includes(dim as string)) return
   const text = `there is no dimension ${quoted(dim)}: there are ${dims.join(', ') || 'none'}`

@@ -3,28 +3,28 @@ import type { Coords, Labelled } from './coords.ts'
 import type { Label } from './label-index.ts'
 import type { Variable } from './variable.ts'
 
-/** How many attributes are shown. */
+/** Number of attributes shown. */
 const MOST_ATTRIBUTES = 12
 const VALUE_LENGTH = 60
 
-/** Lines about an array: its dimensions, coordinates and attributes, as xarray lays them out. */
+/** Describes an array: dimensions, coordinates and attributes, in the layout of xarray. */
 export function describeArray({ variable, coordinates }: Labelled): string {
   const head = `<DataArray '${variable.name}' (${dimsOf(variable)})>, ${variable.array.dtype}, chunks ${showChunks(variable)}`
   return [head, ...coordLines(coordinates), ...attributeLines(variable.attrs)].join('\n')
 }
 
-/** What a description of a dataset shows. */
+/** Content of the description of a dataset. */
 export interface Described {
   readonly dims: Readonly<Record<string, number>>
   readonly coords: Coords
   readonly variables: ReadonlyMap<string, Variable>
   readonly attrs: Readonly<Record<string, unknown>>
-  /** Variables that are left out. */
+  /** Omitted variables. */
   readonly problems: ReadonlyMap<string, unknown>
 }
 
 /**
- * Lines about a dataset: dimensions, coordinates with their first and last values and units, variables with
+ * Describes a dataset: dimensions, coordinates with their first and last values and units, variables with
  * units and chunks.
  */
 export function describeDataset({ dims, coords, variables, attrs, problems }: Described): string {
@@ -69,7 +69,7 @@ function coordLines(coords: Coords): string[] {
   return ['Coordinates:', ...aligned(rows)]
 }
 
-/** The first and the last value, and the units. */
+/** Returns the first and the last value, and the units. */
 function endsOf(coord: Variable): string {
   const { attrs, encoding } = coord
   const index = coord.index ?? coord.scalar
@@ -111,7 +111,7 @@ function shown(value: unknown): string {
 /** Converts bigints to text, because JSON has no integers beyond 2^53. */
 const bigAsText = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)
 
-/** Rows with columns of the same width, but for the last one. */
+/** Pads columns to equal width, except for the last column. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   return rows.map((row) =>

@@ -7,9 +7,9 @@ import { parseFrequency, resampleBins } from './time/frequency.ts'
 import { withInstants } from './with-instants.ts'
 
 /**
- * The positions along times by the periods they lie in, with the label that pandas gives each; periods
- * without any times between others are there, too.
- * @throws InvalidArgumentError for what is no frequency of pandas, and for dimensions without times
+ * Groups positions by the periods of their times, with the labels of pandas. Empty periods in between are
+ * included.
+ * @throws InvalidArgumentError for an unknown frequency, and for dimensions without times
  */
 export function resampledGroups({ variable, coordinates }: Labelled, by: Readonly<Record<string, string>>): PositionGroups {
   checkValue('resample', 'by', by, 'object')

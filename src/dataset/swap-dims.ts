@@ -7,9 +7,8 @@ import type { Variable } from './variable.ts'
 import { storedArray, withReadIndex } from './with-times.ts'
 
 /**
- * The parts of a dataset with dimensions labelled by, and named after, coordinates along them; labels that
- * they had stay as coordinates.
- * @throws InvalidArgumentError for what does not lie along the dimension alone
+ * Labels and renames dimensions by coordinates along them. Their former labels stay as coordinates.
+ * @throws InvalidArgumentError for a coordinate that does not lie along the dimension alone
  */
 export async function swappedDims(parts: DatasetParts, names: Readonly<Record<string, string>>): Promise<DatasetParts> {
   checkValue('swapDims', 'names', names, 'object')

@@ -5,7 +5,7 @@ import type { BlockSource } from '../array/source.ts'
 import { isBigInt } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 
-/** How the elements of a source become floats. A module of its own: it is loaded when some of them do. */
+/** Returns the conversion of a source's elements to floats. This module is loaded on the first conversion. */
 export function toFloats(source: BlockSource, dtype: 'float32' | 'float64'): Converting {
   const missing = missingElements(source)
   const { forth, forthAll, statsOf } = unpacking(source, {

@@ -11,31 +11,31 @@ import { LabelIndex } from './label-index.ts'
 import type { Taken } from './label-selectors.ts'
 import type { TimeUnits } from './time/units.ts'
 
-/** What a variable is made of. */
+/** Parts of a variable. */
 export interface VariableParts {
   readonly name: string
   readonly array: DiskArray
   readonly dims: readonly string[]
   readonly attrs: Attrs
-  /** How it is stored, in xarray's words: what decoding took from its attributes. */
+  /** Encoding in xarray's words: the attributes that decoding has used. */
   readonly encoding?: Attrs | undefined
-  /** Of a coordinate that labels its dimension. */
+  /** Labels, for a coordinate that labels its dimension. */
   readonly index?: LabelIndex | undefined
-  /** Of a coordinate of one position, which a selection has left: its label. */
+  /** Label of a scalar coordinate that a selection has left. */
   readonly scalar?: LabelIndex | undefined
-  /** Of times that are decoded: the array as it is stored. */
+  /** Stored array, for decoded times. */
   readonly stored?: DiskArray | undefined
-  /** Of times: how they are stored. Where their array is not of `timestamp_ns`, it has them so. */
+  /** Stored units, for times. If the array is not `timestamp_ns`, its numbers have these units. */
   readonly times?: TimeUnits | undefined
   /** Attributes that decoding has ignored, each with the reason. */
   readonly warnings?: readonly string[] | undefined
   /** For an array with a repeated dimension: original name by the name it has here. */
   readonly repeated?: ReadonlyMap<string, string> | undefined
-  /** Of a coordinate of groups: the dimension that they are of, and what each was made by. */
+  /** Grouped dimension and the key of the groups, for a coordinate of groups. */
   readonly grouped?: { readonly dim: string; readonly key: string } | undefined
 }
 
-/** An array with names for its axes and attributes, decoded; nothing of it is read before it is asked for. */
+/** A decoded array with dimension names and attributes, lazy. */
 export class Variable implements VariableParts {
   readonly name: string
   readonly array: DiskArray
@@ -50,7 +50,7 @@ export class Variable implements VariableParts {
   readonly warnings: readonly string[]
   readonly repeated: VariableParts['repeated']
 
-  /** @throws InvalidArgumentError when names are not one for each axis, or not different */
+  /** @throws InvalidArgumentError unless each axis has a different name */
   constructor({
     name,
     array,
@@ -83,12 +83,12 @@ export class Variable implements VariableParts {
     this.repeated = repeated
   }
 
-  /** The variable with some of its parts in place of its own. */
+  /** Returns the variable with some parts replaced. */
   with(parts: Partial<VariableParts>): Variable {
     return new Variable({ ...this.#parts, ...parts })
   }
 
-  /** What is taken along some dimensions; a position drops its dimension. */
+  /** Selects along some dimensions; a position drops its dimension. */
   take(taken: ReadonlyMap<string, Taken>): Variable {
     const own = this.dims.filter((dim) => taken.has(dim))
     if (own.length === 0) return this
@@ -121,23 +121,23 @@ export class Variable implements VariableParts {
   }
 }
 
-/** What positions take of one axis, which may be dropped then. */
+/** Selects positions of one axis, which `drop` removes. */
 function alongAxis(array: DiskArray, axis: number, positions: AxisPick, drop: boolean): DiskArray {
   const picks = array.shape.map((length, each) => (each === axis ? positions : wholeAxis(length)))
   const order = [...array.shape.keys()].filter((each) => !drop || each !== axis)
   return new DiskArray(viewAxes(array.source, { picks, order }))
 }
 
-/** Positions one after another. */
+/** Joins positions. */
 function joinPositions(parts: readonly AxisPick[]): AxisPick {
   if (parts.length === 1) return parts[0]!
   return Float64Array.from(parts.flatMap((part) => Array.from({ length: part.length }, (_, i) => positionAt(part, i))))
 }
 
-/** The labels of an index as an array in memory. */
+/** Returns the labels of an index as an array in memory. */
 export const arrayOfLabels = ({ values }: LabelIndex, dtype: DType): DiskArray =>
   listArray(dtype, ArrayBuffer.isView(values) ? values : Array.from(values as ArrayLike<unknown>))
 
-/** An array of one axis of what is in memory: a typed array, or a plain one of strings or binaries. */
+/** Returns a one-dimensional array of data in memory: a typed array, or a list of strings or binaries. */
 export const listArray = (dtype: DType, data: ArrayLike<unknown>): DiskArray =>
   new DiskArray({ ...inMemory(tensorOf(dtype, [data.length], data as never)), dtype })

@@ -7,7 +7,7 @@ import { coordsAlong, type Labelled } from './coords.ts'
 import type { Wrap } from './parted.ts'
 import { axesOf, REDUCE_CHECKS, type ReduceDimsOptions, reduceAlong, reducedTo, skipping } from './reductions.ts'
 
-/** An array whose values count as much as weights along some of its dimensions say; reductions are lazy. */
+/** An array with weights along one of its dimensions. Reductions are lazy. */
 export class Weighted<A> {
   readonly #array: Labelled
   readonly #weights: Labelled
@@ -27,14 +27,14 @@ export class Weighted<A> {
   }
 
   /**
-   * The weighted mean along some dimensions, as float64; of nothing, or where weights add up to 0, NaN.
-   * Weights that are missing are refused when they are read, with an InvalidArgumentError, as by {@link sum}.
+   * Returns the weighted mean along some dimensions, as float64; NaN if there are no values or the weights
+   * sum to 0. Reading it throws InvalidArgumentError if a weight is missing, as for {@link sum}.
    */
   mean(options: ReduceDimsOptions = {}): A {
     const { variable, coordinates } = this.#array
     const { array, name } = variable
     checkOptions('mean', options, REDUCE_CHECKS, { array: name })
-    // Labels and lengths are compared as arithmetic does.
+    // Arithmetic compares labels and lengths.
     combineArrays(this.#array, this.#weights, 'mul')
     const { axis, kept, shape } = axesOf(variable, options.axis)
     const how = { axis, ...skipping(array, options.skipMissing) }
@@ -44,7 +44,7 @@ export class Weighted<A> {
     return this.#wrap({ variable: means, coordinates: coordsAlong(coordinates, kept) }, 'mean', options)
   }
 
-  /** The sum of products with the weights along some dimensions. */
+  /** Returns the sum of values times weights along some dimensions. */
   sum(options: ReduceDimsOptions = {}): A {
     return this.#wrap(reduceAlong(combineArrays(this.#array, this.#weights, 'mul'), 'sum', options), 'sum', options)
   }

@@ -9,9 +9,9 @@ import { asFloats } from './as-floats.ts'
 import type { Variable } from './variable.ts'
 
 /**
- * Weights, none of which is missing: xarray refuses those that are, too. A sum would leave the value out, and
- * a mean be NaN.
- * @throws InvalidArgumentError when one is
+ * Reads weights and refuses missing ones, as xarray does. Otherwise a sum would skip their values, and a mean
+ * would be NaN.
+ * @throws InvalidArgumentError for a missing weight
  */
 export async function completeWeights({ name, array }: Variable, signal: Signal): Promise<Tensor> {
   const tensor = await array.toTensor({ signal })
@@ -23,7 +23,7 @@ export async function completeWeights({ name, array }: Variable, signal: Signal)
   throw new HyperslabError('InvalidArgumentError', text, { ...array.source.label, array: name, actual: tensor.data[at] })
 }
 
-/** The mean of an array, along one of whose dimensions weights lie. */
+/** Returns the mean of an array with weights along one dimension. */
 export async function meanByWeights(
   { array, dims }: Variable,
   weights: Variable,

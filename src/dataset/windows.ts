@@ -22,17 +22,17 @@ import { withInstants } from './with-instants.ts'
 
 /** Options of `rolling`. */
 export interface RollingOptions {
-  /** True labels a window by its middle, instead of its last position. */
+  /** Whether a window is labelled by its middle instead of its last position. Default: false. */
   readonly center?: boolean
-  /** The values that a window needs, so that it is not missing: all of them when left out. */
+  /** Number of values below which a window is missing. Default: all values of the window. */
   readonly minPeriods?: number
 }
 
 /** Options of `coarsen`. */
 export interface CoarsenOptions {
   /**
-   * The rule where an axis does not divide evenly: `exact`, the default, refuses, `trim` leaves out what is
-   * over, `pad` makes a shorter block of it.
+   * Rule for an axis that is not divisible. `exact` (default) refuses it, `trim` drops the rest, `pad` makes
+   * a shorter block of it.
    */
   readonly boundary?: 'exact' | 'trim' | 'pad'
 }
@@ -41,7 +41,7 @@ const ROLLING: Checks<RollingOptions> = { center: 'boolean', minPeriods: 'number
 const COARSEN: Checks<CoarsenOptions> = { boundary: ['exact', 'trim', 'pad'] }
 const SKIP: Checks<Pick<ReduceDimsOptions, 'skipMissing'>> = { skipMissing: 'boolean' }
 
-/** An array in windows or blocks of neighbouring positions, each of which is reduced to one value. */
+/** An array in windows or blocks of neighbouring positions. Reductions return one value for each. */
 export class WindowedArray<A> extends Parted<A> {
   readonly #reduce: (kind: FoldKind, skipMissing: boolean) => A
   readonly #name: string
@@ -49,7 +49,7 @@ export class WindowedArray<A> extends Parted<A> {
 
   /**
    * @internal
-   * @param checks of the options that its reductions take
+   * @param checks checks of the options of its reductions
    */
   constructor(name: string, checks: Readonly<Record<string, Check>>, reduce: (kind: FoldKind, skipMissing: boolean) => A) {
     super()
@@ -66,9 +66,9 @@ export class WindowedArray<A> extends Parted<A> {
 }
 
 /**
- * Windows of so many positions, of which each ends at, or lies around, the position of its label; those that
- * have fewer values than it takes are missing.
- * @throws InvalidArgumentError for lengths that are none
+ * Forms windows of given lengths, each ending at the position of its label, or centred on it. Windows with
+ * too few values are missing.
+ * @throws InvalidArgumentError for invalid lengths
  */
 export function rollingWindows<A>(
   { variable, coordinates }: Labelled,
@@ -80,7 +80,7 @@ export function rollingWindows<A>(
   const sizes = sizesAlong(variable, lengths)
   const { center = false, minPeriods } = options
   const widths = sizes.map((size) => (center ? [size >> 1, size - 1 - (size >> 1)] : [size - 1, 0]) as [number, number])
-  // How many values a window needs says what is missing.
+  // The number of present values decides which windows are missing.
   return new WindowedArray(variable.name, {}, (kind) => {
     const { array } = variable
     reducedKind(variable, kind)
@@ -98,8 +98,8 @@ export function rollingWindows<A>(
 }
 
 /**
- * Blocks of so many positions; coordinates become their means.
- * @throws InvalidArgumentError for lengths that are none, and where an axis does not divide by one
+ * Forms blocks of given lengths. Coordinates become the means of each block.
+ * @throws InvalidArgumentError for invalid lengths, and for an axis that is not divisible
  */
 export function coarsenedBlocks<A>(
   labelled: Labelled,
@@ -144,7 +144,7 @@ function sizesAlong({ name, dims }: Variable, lengths: Lengths): number[] {
   return dims.map((dim) => member(lengths, dim) ?? 1)
 }
 
-/** What is left of an array where only whole blocks count. */
+/** Trims an array to whole blocks, or refuses a rest. */
 function fitted(labelled: Labelled, sizes: readonly number[], boundary: 'exact' | 'trim' | 'pad'): Labelled {
   const { variable, coordinates } = labelled
   if (boundary === 'pad') return labelled
@@ -161,7 +161,7 @@ function fitted(labelled: Labelled, sizes: readonly number[], boundary: 'exact' 
   return { variable: variable.take(taken), coordinates: takeCoords(coordinates, taken) }
 }
 
-/** A coordinate of blocks: the means of labels, or of other numbers; undefined for what has no mean. */
+/** Returns a coordinate of blocks: means of labels or other numbers. Undefined for values without a mean. */
 function coarsenedCoord(coord: Variable, lengths: Lengths): Variable | undefined {
   if (!coord.dims.some((dim) => Object.hasOwn(lengths, dim))) return coord
   const { index, array, dims } = coord

@@ -3,8 +3,8 @@ import { type Label, LabelIndex, type Labels } from './label-index.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
 
 /**
- * A coordinate with its labels in memory, so that positions can be found by them.
- * @param data its values, which are no times that have to be decoded
+ * Returns a coordinate with its labels in memory, so that selections can find positions.
+ * @param data values of the coordinate, which need no decoding as times
  */
 export function withIndex(variable: Variable, data: ArrayLike<unknown>): Variable {
   const { name, dims, array, attrs } = variable
@@ -20,7 +20,7 @@ export function withIndex(variable: Variable, data: ArrayLike<unknown>): Variabl
   return variable.with({ array: arrayOfLabels(new LabelIndex(dims[0]!, data as Labels, { dtype }), dtype), index })
 }
 
-/** Whether longitudes lie within one round: only then another round of them means the same places. */
+/** Whether longitudes span at most one round. Only then do shifted longitudes name the same places. */
 function isCyclic(values: ArrayLike<unknown>): boolean {
   if (typeof values[0] !== 'number') return false
   const list = values as ArrayLike<number>
@@ -32,7 +32,7 @@ function isCyclic(values: ArrayLike<unknown>): boolean {
   return high - low <= 360
 }
 
-/** Integers of 64 bits as numbers, where these hold them. */
+/** Converts 64-bit integers to numbers, if all are safe integers. */
 function numbersOf(values: ArrayLike<bigint>): ArrayLike<Label> {
   const list = Array.from(values)
   return list.every((value) => Number.isSafeInteger(Number(value))) ? Float64Array.from(list, Number) : values

@@ -8,15 +8,15 @@ import { decodeTimes } from './time/units.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
 import { withIndex } from './with-index.ts'
 
-/** What rounding takes of a float, as a part of it. */
+/** Relative rounding error of floats. */
 const ROUNDING = { float32: 2 ** -24, float64: 2 ** -53 }
 
-/** Times of floats are decoded to whole microseconds. */
+/** Decoding rounds floating-point times to microseconds. */
 const MICROSECOND = 1000
 
 /**
- * A coordinate with its labels in memory, as {@link withIndex}, once they have been read.
- * @param data its values; those of times as they are stored
+ * Returns a coordinate with its labels in memory, as {@link withIndex}, after they were read.
+ * @param data values of the coordinate; for times, as stored
  */
 export function withReadIndex(variable: Variable, data: ArrayLike<unknown>): Variable {
   const { times } = variable
@@ -25,12 +25,12 @@ export function withReadIndex(variable: Variable, data: ArrayLike<unknown>): Var
   return withTimes(variable, decodeTimes(data as ArrayLike<number>, times, { isMissing }))
 }
 
-/** The array that holds what times are counted in. */
+/** Returns the array that contains the stored times. */
 export const storedArray = ({ stored, array }: Variable): DiskArray => stored ?? array
 
 /**
- * Times of the standard calendars that 64 bits of nanoseconds do not hold stay numbers, as those of other
- * calendars are.
+ * Adds decoded times as index. Times of the standard calendars beyond 64 bits of nanoseconds stay numbers,
+ * like times of other calendars.
  */
 function withTimes(variable: Variable, instants: BigInt64Array | bigint[]): Variable {
   const { dims, array, stored, times, attrs, encoding } = variable
@@ -50,7 +50,7 @@ function withTimes(variable: Variable, instants: BigInt64Array | bigint[]): Vari
   })
 }
 
-/** By how many nanoseconds times that are stored as floats may be off. */
+/** Returns the uncertainty in ns of times that are stored as floats. */
 function uncertaintyOf(instants: ArrayLike<bigint>, { encoding, times }: Variable): bigint {
   const dtype = encoding['dtype'] as DType
   if (times === undefined || !isFloat(dtype)) return 0n

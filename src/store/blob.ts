@@ -18,7 +18,7 @@ export class BlobStore implements Store {
 
   /**
    * @param name name in errors; by default the name of the file, else `blob`. The key is this name, with
-   * `.af` appended unless it ends so
+   *   `.af` appended unless it ends so
    */
   constructor(source: BlobLike | AsyncBuffer, name?: string) {
     this.#source = source

@@ -5,7 +5,7 @@ export interface ListPage {
   readonly keys: readonly string[]
   /** Whether more pages follow. */
   readonly truncated: boolean
-  /** Where the next page begins. */
+  /** Position of the next page. */
   readonly next: string | undefined
 }
 
@@ -20,7 +20,7 @@ const MAX_IDLE_PAGES = 20
  * Returns the keys of all pages, each once.
  * @param page returns the first page, or the page that begins at `from`
  * @throws StoreError if the server announces more keys without their position, or repeats pages;
- * TooLargeError for more than a million keys
+ *   TooLargeError for more than a million keys
  */
 export async function listPages(file: string, page: (from: string | undefined) => Promise<ListPage>): Promise<string[]> {
   const keys = new Set<string>()

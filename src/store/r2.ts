@@ -54,7 +54,7 @@ export interface R2Condition {
 
 export interface R2Page {
   readonly objects: readonly { readonly key: string }[]
-  /** With a delimiter, the folders whose content is not listed. */
+  /** Folders whose content is not listed; present with a delimiter. */
   readonly delimitedPrefixes?: readonly string[]
   readonly truncated: boolean
   readonly cursor?: string

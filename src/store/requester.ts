@@ -41,7 +41,7 @@ export interface RequestOptions {
   readonly retries?: number
   /** Wait before the first retry, in ms. It doubles with each retry, with jitter. Default: 100. */
   readonly retryDelay?: number
-  /** Called after each request has ended. */
+  /** Callback for each request, called after it has ended. */
   readonly onRequest?: (request: RequestLog) => void
 }
 

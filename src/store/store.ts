@@ -141,9 +141,9 @@ export interface PublishCondition {
 
 /** Options of `put`. */
 export interface PutOptions extends StoreOptions {
-  /** As in {@link PublishCondition}. */
+  /** The same option as in {@link PublishCondition}. */
   readonly durable?: boolean
-  /** As in {@link PublishCondition}. */
+  /** The same option as in {@link PublishCondition}. */
   readonly scratch?: boolean
 }
 
@@ -252,8 +252,7 @@ export interface Store {
   /**
    * Removes an object. A missing object is no error.
    * @throws ConflictError if the object does not have the version `ifMatch`; UnsupportedError if the store
-   * cannot
-   * check the version at that moment
+   *   cannot check the version at that moment
    */
   delete?(key: string, options?: DeleteOptions): Promise<void>
   /**
@@ -341,10 +340,8 @@ export interface Stage {
    * after an error, the stage is as before. It can be read, appended to and published again, without changing
    * the published object.
    * @throws ConflictError if the condition does not hold; UnsupportedError, with nothing done, if the store
-   * does
-   * not support the condition; StoreError with `published` among its details if the object is in place but
-   * may be
-   * gone after a power failure
+   *   does not support the condition; StoreError with `published` among its details if the object is in place
+   *   but may be gone after a power failure
    */
   publish(key: string, tail: Uint8Array, condition: PublishCondition): Promise<ObjectInfo>
   /** Drops all bytes. Allowed at any time, also after publishing. */

@@ -1,6 +1,6 @@
 import { type Attrs, attributeText } from '../attributes.ts'
 
-/** What a coordinate says the place of, by the CF conventions. */
+/** Direction of a coordinate, by the CF conventions. */
 export type AxisKind = 'latitude' | 'longitude' | 'vertical' | 'time'
 
 const STANDARD_NAMES: Readonly<Record<string, AxisKind>> = {
@@ -19,7 +19,7 @@ const STANDARD_NAMES: Readonly<Record<string, AxisKind>> = {
 
 const AXES: Readonly<Record<string, AxisKind>> = { X: 'longitude', Y: 'latitude', Z: 'vertical', T: 'time' }
 
-/** Names that coordinates without any attributes go by. */
+/** Names of coordinates without attributes. */
 const NAMES: readonly (readonly [RegExp, AxisKind])[] = [
   [/^(lat|latitude|nav_lat)$/i, 'latitude'],
   [/^(lon|long|longitude|nav_lon)$/i, 'longitude'],
@@ -27,16 +27,16 @@ const NAMES: readonly (readonly [RegExp, AxisKind])[] = [
   [/^(lev|level|plev|pressure|pressure_level|height|depth|isobaricInhPa)$/i, 'vertical'],
 ]
 
-/** Whether units are those of degrees, of latitude or longitude. */
+/** Returns the direction of units of degrees. */
 const degrees = (units: string): AxisKind | undefined => {
   if (/^degrees?_?(north|N)$/.test(units)) return 'latitude'
   return /^degrees?_?(east|E)$/.test(units) ? 'longitude' : undefined
 }
 
 /**
- * What a coordinate is the place of: by its units, its standard name, the attributes `axis` and `positive`,
- * and its own name, in this order (CF conventions, chapter 4); undefined where none of them tells. A
- * projected `x` or `y` is neither longitude nor latitude.
+ * Returns the direction of a coordinate by its units, standard name, attributes `axis` and `positive`, and
+ * name, in this order (CF conventions, chapter 4). Undefined if none of them defines it. A projected `x` or
+ * `y` is neither longitude nor latitude.
  */
 export function axisKindOf(name: string, attrs: Attrs): AxisKind | undefined {
   const units = attributeText(attrs, 'units') ?? ''
@@ -46,7 +46,7 @@ export function axisKindOf(name: string, attrs: Attrs): AxisKind | undefined {
   const axis = AXES[(attributeText(attrs, 'axis') ?? '').toUpperCase()]
   if (axis === 'time' || axis === 'vertical') return axis
   if (/^(up|down)$/i.test(attributeText(attrs, 'positive') ?? '')) return 'vertical'
-  // Metres east of somewhere are no longitude.
+  // Metres east of some point are no longitude.
   const named = NAMES.find(([pattern]) => pattern.test(name))?.[1]
   return named ?? (units === '' || /^degrees?$/.test(units) ? axis : undefined)
 }

@@ -2,19 +2,20 @@ import { type Attrs, dropAttributes, plainAttrs, type TypedValues } from '../att
 import type { VariableParts } from '../variable.ts'
 import { decodeVariable, type RawVariable } from './decode.ts'
 
-/** Attributes that name bounds: of cells, and of the periods that a climatology is of (CF 7.1, 7.4). */
+/** Attributes that name bounds of cells, or of the periods of a climatology (CF 7.1, 7.4). */
 export const BOUNDS = ['bounds', 'climatology']
 
-/** The attributes of a variable, which may be others than those of its array. */
+/** Returns the attributes of a variable, which may differ from those of its array. */
 export const attributesOfRaw = ({ attrs, array }: RawVariable): TypedValues | undefined => attrs ?? array.attrs
 
-/** Names of what attributes say the bounds of a variable are in. */
+/** Returns the names of the variables that contain the bounds of a variable. */
 export const boundsOf = (raw: RawVariable): string[] =>
   BOUNDS.map((key) => attributesOfRaw(raw)?.get(key)).filter((name) => typeof name === 'string')
 
 /**
- * Bounds by the CF conventions: without units of their own they have those of what they are of (CF 7.1), but
- * not as attributes.
+ * Decodes bounds by the CF conventions. Without units of their own they inherit the units of their variable
+ * (CF 7.1), but not as attributes.
+ * @param of variable that they bound, if any
  * @param of what they are the bounds of, if anything
  * @throws as {@link decodeVariable}
  */

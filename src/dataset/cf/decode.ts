@@ -15,7 +15,7 @@ import { decodeTimestamp, isDurationUnit, parseTimeUnits, type TimeUnits } from 
 import type { VariableParts } from '../variable.ts'
 import { validRangeOf } from './valid-range.ts'
 
-/** What decoding takes from the attributes of packed values. */
+/** Attributes of packed values that decoding uses. */
 export const PACKING: readonly string[] = [
   'scale_factor',
   'add_offset',
@@ -30,7 +30,7 @@ const TIME = ['units', 'calendar']
 /** Attributes that name missing values. */
 const FILLS: readonly string[] = ['_FillValue', 'missing_value']
 
-/** An array as a format has it, and its attributes where they are not those of its source. */
+/** An array in the form of a format, with its attributes if they differ from those of its source. */
 export interface RawVariable {
   readonly name: string
   readonly array: DiskArray
@@ -59,10 +59,10 @@ export function decodeVariable(raw: RawVariable): VariableParts {
   return { ...parts, encoding }
 }
 
-/** Arrays as they are stored, by what they were decoded to. */
+/** Stored arrays, by the arrays decoded from them. */
 const STORED = new WeakMap<DiskArray, DiskArray>()
 
-/** The array that decoded values are stored as, where they are still all of it. */
+/** Returns the stored array of decoded values, if they are still all of it. */
 export const storedAs = (array: DiskArray): DiskArray | undefined => STORED.get(array)
 
 export function keepStored(array: DiskArray, stored: DiskArray | undefined): void {
@@ -85,7 +85,7 @@ function decoded({ name, array, dims, attrs: named = array.attrs }: RawVariable)
   return units === undefined ? numbers : decodeTimeVariable(numbers, units)
 }
 
-/** Numbers that are scaled, and known to be missing. */
+/** Decodes numbers: scales them, and determines which are missing. */
 function decodeNumbers(whole: VariableParts, named: NamedValues | undefined): VariableParts {
   const { name, array, dims, attrs, encoding } = whole
   const stored = array.dtype as NumericDType
@@ -118,7 +118,7 @@ function decodeNumbers(whole: VariableParts, named: NamedValues | undefined): Va
   const validRange = bounds.range
   const dtype = decodedType(stored, all, validRange !== undefined, attrs, named)
   const packed = Object.fromEntries(PACKING.filter((key) => key in attrs).map((key) => [key, attrs[key]]))
-  // What the format itself says is missing its attributes may have encoded as text, or not at all.
+  // If the format itself defines the missing value, attributes may have it as text, or not at all.
   const fill = packing.fillValue ?? missingValues[0]
   const isText = typeof packed['_FillValue'] === 'string'
   const filled = {
@@ -143,7 +143,7 @@ function isTimeLike(dtype: DType, attrs: Attrs): boolean {
 }
 
 /**
- * What is missing in arrays of formats that say it by themselves is known: their attributes may have it
+ * Omits attributes of missing values if the format itself defines these, because the attributes may have them
  * encoded.
  */
 const packingAttributes = ({ array: { source } }: VariableParts, named: NamedValues | undefined): NamedValues => ({
@@ -177,13 +177,13 @@ function fillsOf(
   return fills
 }
 
-/** A list of numbers, of JSON, as other formats have it. */
+/** Converts a JSON list of numbers to a typed array, as other formats have it. */
 const typedList = (value: unknown): unknown =>
   Array.isArray(value) && value.every((each) => typeof each === 'number') ? Float64Array.from(value) : value
 
 /**
- * An array whose values stay as they are stored, but for what its attributes say is missing. What its format
- * knows of its chunks is about other missing values, so reductions read it.
+ * Returns the array with unchanged values and the missing values of its attributes. Statistics of its chunks
+ * assume other missing values, so reductions read the chunks.
  */
 function withMissing(array: DiskArray, { fillValue, missingValues = [] }: ScaledOptions): DiskArray {
   const known = missingElements(array.source)
@@ -194,7 +194,7 @@ function withMissing(array: DiskArray, { fillValue, missingValues = [] }: Scaled
   return missingTold(array, { values: [...values] as never[], nan: array.source.missing !== undefined && nan })
 }
 
-/** The same elements, of which others are missing. */
+/** Returns the same elements with other missing values. */
 export function missingTold({ source }: DiskArray, missing: Missing): DiskArray {
   const { dtype, bulk = {} } = source
   const passed = { requests: bulk.requests, read: bulk.read, gather: bulk.gather }
@@ -205,7 +205,7 @@ export function missingTold({ source }: DiskArray, missing: Missing): DiskArray 
   )
 }
 
-/** The units of times; undefined for what is none. */
+/** Returns the units of times; undefined if the units are no units of times. */
 export function timeUnitsOf(attrs: Attrs): TimeUnits | undefined {
   const units = attributeText(attrs, 'units')
   return units !== undefined && /\bsince\b/i.test(units)
@@ -226,7 +226,7 @@ function decodeTimeVariable(numbers: VariableParts, times: TimeUnits): VariableP
   return { ...numbers, ...rest, array: new DiskArray(source), stored: array, times }
 }
 
-/** The type of decoded values; undefined where they are as they are stored. */
+/** Returns the type of decoded values; undefined if they stay as stored. */
 function decodedType(
   dtype: DType,
   { scaleFactor, addOffset, unsigned, signed, fillValue, missingValues }: ScaledOptions,

@@ -25,25 +25,25 @@ import type { Variable } from '../variable.ts'
 import { missingTold, PACKING, storedAs, timeUnitsOf } from './decode.ts'
 import { integerAttribute } from './integer-attribute.ts'
 
-/** The way a variable is stored, in xarray's words; values are stored as they are where nothing is said. */
+/** Encoding of a variable, in xarray's words. Without entries, values are stored unchanged. */
 export interface VariableEncoding {
-  /** The type that is stored: of packed values `int16`, say. */
+  /** Stored type, such as `int16` for packed values. */
   readonly dtype?: DType
-  /** Lengths of chunks along the dimensions; chosen when left out. */
+  /** Lengths of chunks along the dimensions. Chosen automatically if omitted. */
   readonly chunks?: readonly number[]
-  /** The factor that packed values are multiplied with. */
+  /** Factor by which readers multiply packed values. */
   readonly scale_factor?: number
-  /** The number that is added to packed values then. */
+  /** Number that readers add to packed values after scaling. */
   readonly add_offset?: number
-  /** The value that stands for missing ones, as stored. */
+  /** Stored value of missing elements. */
   readonly _FillValue?: number | bigint
-  /** The same, for programs that know this attribute. */
+  /** Stored value of missing elements, for programs that only know this attribute. */
   readonly missing_value?: number | bigint
-  /** A text: `'true'` stores unsigned integers in a signed type. */
+  /** The text `'true'` stores unsigned integers in a signed type. */
   readonly _Unsigned?: 'true' | 'false'
-  /** The units of times, which are stored as numbers of them: `hours since 1990-01-01`. */
+  /** Units of times, which are stored as numbers, such as `hours since 1990-01-01`. */
   readonly units?: string
-  /** The calendar that the units are of: `standard`, or `proleptic_gregorian`. */
+  /** Calendar of the units: `standard` or `proleptic_gregorian`. */
   readonly calendar?: string
 }
 
@@ -59,29 +59,29 @@ const CHECKS: Checks<VariableEncoding> = {
   calendar: 'string',
 }
 
-/** A variable as it is stored. */
+/** A variable in stored form. */
 export interface EncodedVariable {
   readonly name: string
   readonly dims: readonly string[]
-  /** Its elements, of which none is known to be missing: they are stored as they are. */
+  /** Stored elements. None counts as missing, so that copying keeps them unchanged. */
   readonly array: DiskArray
   readonly chunks: readonly number[] | undefined
-  /** What stands for missing elements. */
+  /** Stored value of missing elements. */
   readonly fill: Element | undefined
   /** Missing value that no attribute names, because the source named it in none, either. */
   readonly implied: Element | undefined
-  /** With types where these matter. */
+  /** Attributes, with types where needed. */
   readonly attrs: ReadonlyMap<string, TypedValue | unknown>
 }
 
 /**
- * A variable as CF stores it, lazily: times become numbers of their units, values are packed by
- * `scale_factor` and `add_offset`, rounded to the nearest integer where integers are stored, and what is
- * missing becomes the fill value. What was decoded and is as it was is stored as it was.
- * @param given the encoding in place of the one that the variable has
- * @param boundsOf the times that it has the bounds of, as they are stored: units of its own are left out then
- * @throws InvalidArgumentError for encodings that contradict the attributes or the type of the values;
- *   reading, for values that the stored type does not hold, or that would read as missing
+ * Encodes a variable by the CF conventions, lazily. Times become numbers of their units. Values are packed by
+ * `scale_factor` and `add_offset`, and rounded to the nearest integer for integer types. Missing values
+ * become the fill value. Unchanged decoded values are stored in their original form.
+ * @param given encoding that replaces the variable's own
+ * @param boundsOf stored units of the times that this variable bounds; the same units of its own are omitted
+ * @throws InvalidArgumentError for encodings that contradict the attributes or the type of the values; when
+ *   read, for values that the stored type cannot hold, or that would read as missing
  */
 export function encodeVariable(
   variable: Variable,
@@ -94,7 +94,7 @@ export function encodeVariable(
   const all = encoding['chunks'] as readonly number[] | undefined
   if (given?.chunks !== undefined && all!.length !== dims.length)
     fail(name, `chunks of ${all!.length} lengths for ${dims.length} dimensions`, all)
-  // Selections may have left out dimensions.
+  // Selections may have dropped dimensions.
   const chunks = all?.length === dims.length ? all : undefined
   const twice = Object.keys(encoding).find(
     (key) => key in attrs && (PACKING.includes(key) || ['units', 'calendar'].includes(key)),
@@ -123,11 +123,11 @@ function fail(array: string, text: string, actual: unknown): never {
   throw new HyperslabError('InvalidArgumentError', text, { array, actual })
 }
 
-/** An array of which nothing is known to be missing: no element becomes another one when it is copied. */
+/** Returns the array without missing values, so that copying keeps every element. */
 const verbatim = (array: DiskArray): DiskArray =>
   isAnyMissing(missingElements(array.source)) ? missingTold(array, NOTHING) : array
 
-/** How the elements of a variable are stored. */
+/** Stored form of the elements of a variable. */
 interface Packing {
   readonly name: string
   readonly dtype: DType
@@ -138,17 +138,17 @@ interface Packing {
   /** Whether an unsigned type stores negative values. */
   readonly isSigned: boolean
   readonly times: TimeUnits | undefined
-  /** What is written for missing elements, as stored. */
+  /** Stored value of missing elements. */
   readonly fill: Element | undefined
-  /** What reads as missing. */
+  /** Stored values that read as missing. */
   readonly missing: readonly Element[]
 }
 
-/** Units of times that no attribute tells: bounds have those of what they are of. */
+/** Returns units of times that no attribute names. Bounds inherit them from their variable. */
 const impliedTimes = ({ attrs, times }: Variable, encoding: Attrs): TimeUnits | undefined =>
   'units' in attrs || 'units' in encoding || encoding['dtype'] === undefined ? undefined : times
 
-/** The units that times are stored in, where their attributes tell. */
+/** Returns the stored units of times, if the attributes have them. */
 export function storedTimes(variable: Variable, given: VariableEncoding | undefined): TimeUnits | undefined {
   const { units, calendar } = { ...variable.attrs, ...(given ?? variable.encoding) } as Attrs
   return timeUnitsOf({ units, calendar })
@@ -176,7 +176,7 @@ function packingOf(variable: Variable, encoding: Attrs): Packing {
     signOf(dtype, encoding['_Unsigned']) ?? (encoding['unsigned'] === true && dtype === 'int8' ? 'unsigned' : undefined)
   const [isUnsigned, isSigned] = [sign === 'unsigned', sign === 'signed']
   const missing = ['_FillValue', 'fill_value', 'missing_value'].flatMap((key) => {
-    // Decoding has ignored values that no element equals.
+    // Decoding ignores fill values that no element equals.
     const isKnown = (value: unknown): boolean =>
       typeof value !== 'string' &&
       (encoding !== variable.encoding || elementIn(dtype as NumericDType, value as number, sign !== undefined) !== undefined)
@@ -209,7 +209,7 @@ function elementOf(name: string, dtype: DType, key: string, value: unknown, hasO
   }
 }
 
-/** An array as it is stored. */
+/** Returns an array in stored form. */
 function packed(array: DiskArray, packing: Packing): DiskArray {
   const { dtype, isPacked, times } = packing
   const isAsIs = dtype === array.dtype && !isPacked && !packing.isUnsigned && !packing.isSigned
@@ -230,19 +230,19 @@ function missingOf({ name, dtype, fill }: Packing, value: unknown): Element {
   return fail(name, `a value is missing, and nothing says which ${dtype} stands for it: give a _FillValue in the encoding`, value)
 }
 
-/** A time in its units: exact where it is a whole number of them. */
+/** Converts a time to a number of its units. Whole numbers are exact. */
 function unitsOf(instant: bigint, { unit, reference }: TimeUnits): number | bigint {
   const away = instant - reference
   return away % unit === 0n ? away / unit : unitsSince(instant, { unit, reference })
 }
 
-/** Of halves the even one, as numpy has it. */
+/** Rounds to an integer; halves round to even, as in numpy. */
 function roundedEven(value: number): number {
   const rounded = Math.round(value)
   return rounded - value === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded
 }
 
-/** From a value to the element that stands for it. */
+/** Returns the function that converts a value to its stored element. */
 function packerOf(packing: Packing): (value: number | bigint, from: unknown) => Element {
   const { name, dtype, scale, offset, isPacked, isUnsigned, isSigned: hasSign, times } = packing
   const reads = missingTest({ values: packing.missing.filter((each) => !Number.isNaN(each)), nan: false }) ?? (() => false)
@@ -303,7 +303,7 @@ export function storedAttribute(attrs: Attrs, name: string): unknown {
   return typed ?? (isWrittenAsFloat(attrs, name) === false ? integerAttribute(value) : undefined) ?? value
 }
 
-/** The attributes that say how a variable is stored, beside its own. */
+/** Returns the attributes of a variable, including those of its encoding. */
 function attributesOf(
   variable: Variable,
   encoding: Attrs,
@@ -318,7 +318,7 @@ function attributesOf(
   const implied = impliedTimes(variable, encoding)
   if (implied !== undefined && !(boundsOf?.text === implied.text && boundsOf.calendar === implied.calendar))
     all.set('units', implied.text).set('calendar', implied.calendar)
-  // What decoding gives float32 has to be of float32 itself.
+  // Factors of values that decode to float32 must be float32.
   const factors = [packing.scale, packing.offset]
   const float = array.dtype === 'float32' && factors.every((factor) => Math.fround(factor) === factor) ? 'float32' : 'float64'
   for (const key of PACKING) {

@@ -9,13 +9,13 @@ import type { Variable } from '../variable.ts'
 import { TABLE_CHECKS, type TableOptions } from './csv.ts'
 import { type LongColumn, longForm } from './long-form.ts'
 
-/** A record batch of Apache Arrow, as its package has it: `new Table(batches)` takes them. */
+/** A record batch of the package `apache-arrow`. `new Table(batches)` accepts them. */
 export interface ArrowRecordBatch {
-  /** The number of its rows. */
+  /** Number of rows. */
   readonly numRows: number
-  /** The number of its columns. */
+  /** Number of columns. */
   readonly numCols: number
-  /** The names of its columns, among other things. */
+  /** Schema with the names of the columns. */
   readonly schema: { readonly fields: readonly { readonly name: string }[] }
 }
 
@@ -32,7 +32,7 @@ async function loadArrow(): Promise<Arrow> {
   }
 }
 
-/** See `toTable` of `Dataset`. */
+/** Implements {@link Dataset.toTable}. */
 export async function* arrowOf(
   variables: readonly Variable[],
   coords: Coords,
@@ -51,7 +51,7 @@ export async function* arrowOf(
   }
 }
 
-/** Times of calendars that Arrow has not are text. */
+/** Whether a column is stored as text. Arrow has no other calendars, so their times are text. */
 const isText = ({ dtype, calendar }: LongColumn): boolean =>
   dtype === 'string' || (calendar !== undefined && !isOfDates(calendar))
 

@@ -7,13 +7,13 @@ import { type LongColumn, longForm } from './long-form.ts'
 
 /** Options of tables. */
 export interface TableOptions {
-  /** Ends reading when it is aborted. */
+  /** Aborts reading. */
   readonly signal?: Signal | undefined
 }
 
 export const TABLE_CHECKS: Checks<TableOptions> = { signal: 'AbortSignal' }
 
-/** See `toCSV` of `Dataset`. */
+/** Implements {@link Dataset.toCSV}. */
 export async function* csvOf(
   variables: readonly Variable[],
   coords: Coords,
@@ -30,10 +30,10 @@ export async function* csvOf(
   }
 }
 
-/** A field as RFC 4180 has it; what is empty, too, so that nobody takes it for missing. */
+/** Quotes a field by RFC 4180. Empty text is quoted, too, which distinguishes it from missing values. */
 const quoted = (text: string): string => (text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
-/** A value of a column as text; nothing where it is missing. */
+/** Returns the function that formats a value of a column; missing values become empty. */
 function showFor({ dtype, calendar }: LongColumn): (value: unknown) => string {
   const show = (value: unknown): string => {
     if (calendar !== undefined) return value === NAT ? '' : showInstant(value as bigint, calendar)
@@ -43,7 +43,7 @@ function showFor({ dtype, calendar }: LongColumn): (value: unknown) => string {
   return (value) => (value === undefined || Number.isNaN(value) ? '' : show(value))
 }
 
-/** The shortest number that is the same one as float32. */
+/** Formats a float32 with as few digits as it needs. */
 function shortest(value: number): string {
   for (let digits = 6; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits))

@@ -16,29 +16,29 @@ import type { Variable } from '../variable.ts'
 export interface LongColumn {
   readonly name: string
   readonly dtype: DType
-  /** Of times, which are instants. */
+  /** Calendar of times, which are instants. */
   readonly calendar: Calendar | undefined
-  /** True for labels of a dimension. */
+  /** Whether the column has labels of a dimension. */
   readonly isLabel: boolean
 }
 
-/** Values of each column in some rows; undefined where there is none. */
+/** Values of each column in some rows; missing values are undefined. */
 export interface LongRows {
   readonly count: number
   readonly columns: readonly (readonly unknown[])[]
 }
 
-/** A table of all positions along some dimensions: a row for each, in C order. */
+/** A table of all positions along some dimensions, with a row for each, in C order. */
 export interface LongForm {
   readonly columns: readonly LongColumn[]
-  /** Its rows, some tens of thousands at a time. */
+  /** Yields the rows in parts of some tens of thousands. */
   rows(signal: Signal | undefined): AsyncGenerator<LongRows, void, undefined>
 }
 
-/** Rows that are made at a time. */
+/** Number of rows per part. */
 const ROWS = 2 ** 16
 
-/** Of one column, where its values are from. */
+/** Source of the values of a column. */
 interface Source {
   readonly column: LongColumn
   read(ranges: readonly Range[], signal: Signal | undefined): Promise<unknown[]>
@@ -50,9 +50,9 @@ interface Range {
 }
 
 /**
- * Variables in long form, as pandas has it: the labels of each dimension (positions, where it has none), then
- * coordinates, then values, repeated along the dimensions they have not. Coordinates along other dimensions,
- * such as bounds, are left out.
+ * Returns variables in long form, as in pandas. Columns are the labels of each dimension (or its positions),
+ * then coordinates, then values. Values are repeated along dimensions that they lack. Coordinates along other
+ * dimensions, such as bounds, are omitted.
  * @throws UnsupportedError for binaries
  */
 export function longForm(variables: readonly Variable[], coords: Coords): LongForm {
@@ -80,13 +80,16 @@ export function longForm(variables: readonly Variable[], coords: Coords): LongFo
   }
 }
 
-/** Ranges of rows in C order: single positions along the first dimensions, some along the next, then all. */
+/**
+ * Yields ranges of rows in C order: single positions along the first dimensions, a range along the next, all
+ * of the rest.
+ */
 function* slabs(shape: readonly number[], variables: readonly Variable[], dims: readonly string[]): Generator<Range[]> {
   if (shape.includes(0)) return
   const rowsFrom = (axis: number): number => sizeOf(shape.slice(axis))
   const axis = Math.max(0, shape.findIndex((_, each) => rowsFrom(each + 1) <= ROWS)) // biome-ignore format: one line
   const most = Math.max(1, Math.floor(ROWS / rowsFrom(axis + 1)))
-  // Where chunks end, so that each is read for as few rows as can be.
+  // Cut at chunk boundaries, so that each chunk serves as few parts as possible.
   const chunk = Math.max(1, ...variables.flatMap(({ array, dims: own }) => array.chunks.axes[own.indexOf(dims[axis]!)]?.chunkLength ?? [])) // biome-ignore format: one line
   const step = most > chunk ? most - (most % chunk) : most
   const outer = shape.slice(0, axis)
@@ -106,7 +109,7 @@ function* slabs(shape: readonly number[], variables: readonly Variable[], dims: 
   }
 }
 
-/** Values along some of the dimensions, repeated along the others, in C order. */
+/** Repeats values along the dimensions that they lack, in C order. */
 function repeated(
   values: readonly unknown[] | ArrayLike<unknown>,
   ranges: readonly Range[],
@@ -155,7 +158,7 @@ function valueSource({ name, array, dims: own, times }: Variable, dims: readonly
     isLabel: false,
   }
   const isMissing = missingTest(missingElements(array.source)) ?? (() => false)
-  // Chunks of many rows are wanted again for the next ones.
+  // A chunk with many rows also serves the next parts, so it is cached.
   const kept = array.cache()
   const read: Source['read'] = async (ranges, signal) => {
     const picks = own.map((dim): Selector => {

@@ -11,13 +11,13 @@ import { fieldsOf, showInstant } from '../time/instant.ts'
 import { parseTimeLabel } from '../time/labels.ts'
 import type { CoarsenOptions, RollingOptions } from '../windows.ts'
 
-/** An array or a dataset, with how it was made. */
+/** An array or a dataset, with its recorded origin. */
 type Recorded = Partial<Labelled> & {
   readonly origin?: Origin | undefined
   readonly parts?: { readonly origin?: Origin | undefined; readonly coords: Coords }
 }
 
-/** See `toPython` of `DataArray`. */
+/** Implements {@link DataArray.toPython}. */
 export function pythonOf(array: Recorded): string {
   const script = new Script()
   const result = script.expression(array)
@@ -30,7 +30,7 @@ const ENGINES: Readonly<Record<string, string>> = { netcdf: '', zarr: ', engine=
 
 class Script {
   readonly imports = new Set<string>()
-  /** Lines that open files, by what opens them. */
+  /** Lines that open files, by their expressions. */
   readonly opened = new Map<string, string>()
 
   expression(made: Recorded): string {
@@ -58,7 +58,7 @@ class Script {
         )
       case 'where':
         if (typeof args[0] === 'function') return refuse('where with a function', args[0])
-        // There what is missing in a condition is true.
+        // xarray treats missing conditions as true.
         return call('where', `${this.expression(args[0] as Recorded)}.fillna(0) != 0`)
       case 'groupBy': {
         const [key, kind, options, q] = args
@@ -114,7 +114,7 @@ class Script {
     return line.slice(0, line.indexOf(' '))
   }
 
-  /** @param q the share of a quantile */
+  /** @param q share of a quantile */
   #reduced(groups: string, kind: unknown, options: unknown, q?: unknown): string {
     if (kind === 'count' && (options as ReduceDimsOptions | undefined)?.skipMissing === false)
       refuse('count with { skipMissing: false }', options)
@@ -129,7 +129,7 @@ class Script {
     return `(${this.#spread(a, b)} ${operator} ${this.#spread(b, a)})`
   }
 
-  /** An operand, in the groups that the other one has been reduced to. */
+  /** Returns an operand, grouped like the other one. */
   #spread(operand: Labelled, other: Labelled): string {
     const own = this.expression(operand as Recorded)
     const grouped = [...other.coordinates.values()].find(
@@ -139,13 +139,13 @@ class Script {
     return grouped === undefined ? own : `${own}.groupby(${text(grouped.grouped!.key)})`
   }
 
-  /** What `sel` takes: labels as they are in the coordinate where they are found exactly. */
+  /** Returns the arguments of `sel`. Labels found exactly appear as in the coordinate. */
   #selectors(from: Recorded, [found, labels, options = {}]: readonly unknown[]): string[] {
     const coords = (from.coordinates ?? from.parts?.coords)!
     const { method, tolerance } = options as SelOptions
     const all = [...(found as Map<string, Taken>)].map(([dim, taken]): [string, string] => {
       const index = coords.get(dim)!.index!
-      // Against descending labels xarray's `pad` takes the greater one, and `backfill` the lesser.
+      // For descending labels, xarray's `pad` selects the greater label, and `backfill` the smaller one.
       const isNear = method === 'nearest' || (method !== undefined && index.direction > 0)
       return [dim, this.#selector(index, taken, (labels as Record<string, LabelLike>)[dim]!, isNear)]
     })
@@ -202,7 +202,7 @@ class Script {
     return `cftime.datetime(${parts.join(', ')}, calendar=${text(calendar)})`
   }
 
-  /** Labels of numbers to interpolate at. */
+  /** Returns numeric labels for interpolation. */
   #between(value: unknown): string {
     if (typeof value === 'number') return number(value)
     const isNumbers = Array.isArray(value) && value.every((each) => typeof each === 'number')
@@ -217,7 +217,7 @@ class Script {
   }
 }
 
-/** Between the last and the first longitude xarray has nothing. */
+/** Refuses cyclic longitudes, because xarray does not interpolate across their seam. */
 function checkOneRound(dim: string, index: LabelIndex | undefined): void {
   if (index?.kind.period !== undefined) refuse(`interp along ${dim}, which begins anew after ${index.kind.period}`, dim)
 }
@@ -226,7 +226,7 @@ function refuse(what: string, actual: unknown): never {
   throw new HyperslabError('UnsupportedError', `there is no code of xarray for ${what}`, { actual })
 }
 
-/** Text as a literal of Python: that of JSON is one, too. */
+/** Returns a Python literal of a text. JSON text is valid in Python. */
 const text = (value: unknown): string => JSON.stringify(String(value))
 
 const number = (value: number | bigint): string => {
@@ -240,13 +240,13 @@ const entries = (values: unknown, show: (value: unknown) => string): [string, st
 const dictionary = (all: readonly (readonly [string, string])[]): string =>
   `{${all.map(([key, value]) => `${text(key)}: ${value}`).join(', ')}}`
 
-/** Names that Python takes for arguments are given as such. */
+/** Returns keyword arguments, or a dictionary if a name is not allowed as keyword. */
 const pairs = (all: readonly (readonly [string, string])[]): string =>
   all.every(([key]) => /^[A-Za-z_]\w*$/.test(key) && !RESERVED.test(key))
     ? all.map(([key, value]) => `${key}=${value}`).join(', ')
     : dictionary(all)
 
-/** Words of Python, and names of other arguments. */
+/** Keywords of Python, and names of other arguments. */
 const RESERVED =
   /^(and|as|assert|async|await|break|class|continue|def|del|elif|else|except|False|finally|for|from|global|if|import|in|is|lambda|None|nonlocal|not|or|pass|raise|return|True|try|while|with|yield|method|tolerance|drop|indexers|missing_dims|dim|center|min_periods|boundary|side|indexer)$/
 

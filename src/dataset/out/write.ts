@@ -28,46 +28,45 @@ export interface WriteDatasetOptions
     ImportOptions,
     'codec' | 'level' | 'codecs' | 'overwrite' | 'blockBytes' | 'immutable' | 'chunks' | 'signal' | 'onProgress'
   > {
-  /** The format: that of the name, `.af` or `.zarr`, unless given. */
+  /** Format. Default: that of the name, `.af` or `.zarr`. */
   readonly format?: 'af' | 'zarr'
   /**
-   * Zarr alone: lengths of shards along dimensions, each a multiple of that of chunks; along others a shard
-   * is a chunk long.
+   * Lengths of shards along dimensions, for Zarr only; each is a multiple of the chunk length. Default: the
+   * chunk length.
    */
   readonly shards?: Readonly<Record<string, number>>
   /**
-   * Zarr alone: bytes of elements held at a time, those they are packed from included; when left out, 8 MiB
-   * of what is stored, unless a shard has more.
+   * Memory for elements in bytes, for Zarr only, including the values that they are packed from. Default: 8
+   * MiB of stored data, or one shard if it is larger.
    */
   readonly maxBytes?: number
   /**
-   * Zarr alone: a name of this version of what is written. With it, what was written stays when the write is
-   * interrupted, and the next one with the same name and options goes on from there; where all is there, it
-   * does nothing.
+   * Name of this version of the data, for Zarr only. An interrupted write then keeps its part. The next write
+   * with the same name and options continues it, or does nothing if all data are written.
    */
   readonly resume?: string
   /**
-   * Zarr alone: makes a pyramid of so many levels, the data themselves among them, each half as fine as the
-   * one before along the last two dimensions. Elements are means of those of the level before that are
-   * neither missing nor NaN; flags, texts, times, booleans and integers of 64 bits give every second element.
-   * One variable without coordinates is an image of OME-NGFF 0.5 (`0`, `1`, …), others are groups (`0/tas`,
-   * `0/lat`, …) under the convention `multiscales`.
+   * Number of levels of a pyramid, for Zarr only, including the data themselves. Each level has half the
+   * resolution of the one before along the last two dimensions. Its elements are means of the valid elements
+   * of the level before. Flags, texts, times, booleans and 64-bit integers use every second element instead.
+   * One variable without coordinates becomes an image of OME-NGFF 0.5 (`0`, `1`, …). Others become groups
+   * (`0/tas`, `0/lat`, …) under the convention `multiscales`.
    */
   readonly levels?: number
   /**
-   * Places that are read meanwhile. With `overwrite`, a target that is one of them, lies in it or contains it
-   * is refused. Files on this machine are recognised without this option.
+   * Places that are read during the write. With `overwrite`, a target that is one of them, lies in one or
+   * contains one is refused. Local files are recognised without this option.
    */
   readonly sources?: readonly Location[]
-  /** The way variables and coordinates are stored, by name, each in place of the encoding that it has. */
+  /** Encoding of variables and coordinates by name, which replaces their own. */
   readonly encoding?: Readonly<Record<string, VariableEncoding>>
 }
 
-/** The outcome of `write`. */
+/** Result of `write`. */
 export interface Written extends Omit<Imported, 'bytes'> {
-  /** Size of the container, in bytes; of Zarr, which is many objects, it is not told. */
+  /** Size of a container in bytes; undefined for Zarr, which has many objects. */
   readonly bytes?: number
-  /** True where all of it was there already: see `resume`. */
+  /** Whether all data were already written; see `resume`. */
   readonly unchanged?: boolean
 }
 
@@ -91,16 +90,18 @@ const CHECKS: Checks<WriteDatasetOptions> = {
   encoding: 'plain object',
 }
 
-/** Larger chunks, which may be whole files, are not kept: one has to fit in memory. */
+/** Largest chunk whose shape is kept, in bytes. A larger one, maybe a whole file, might not fit in memory. */
 const MOST_CHUNK_BYTES = 16 * 1024 * 1024
 
-/** Held of an array at a time, as it is stored: what it is packed from may be eight times as long. */
+/**
+ * Bytes of an array held at a time, as stored. The values they are packed from may be eight times as large.
+ */
 const HELD_BYTES = 8 * 1024 * 1024
 
-/** Bytes of what elements are made of. */
+/** Largest size of an unpacked element, in bytes. */
 const MOST_ELEMENT_BYTES = 8
 
-/** What is written of a dataset. */
+/** Parts of a dataset that are written. */
 export interface WrittenParts {
   readonly variables: ReadonlyMap<string, Variable>
   readonly coords: Coords
@@ -116,7 +117,7 @@ export const warningsOf = ({ variables, coords, problems, warnings }: WrittenPar
   ...[...coords.values(), ...variables.values()].flatMap((variable) => variable.warnings),
 ]
 
-/** See `write` of `Dataset`. */
+/** Implements {@link Dataset.write}. */
 export async function writeDataset(parts: WrittenParts, location: Location, options: WriteDatasetOptions): Promise<Written> {
   checkOptions('write', options, CHECKS)
   const { encoding = {}, format = formatOf(location), shards, levels, maxBytes, resume, sources, ...rest } = options
@@ -139,11 +140,11 @@ export async function writeDataset(parts: WrittenParts, location: Location, opti
 const refused = (text: string, actual: unknown): HyperslabError =>
   new HyperslabError('InvalidArgumentError', `write: ${text}`, { actual })
 
-/** The format that the name of a place tells. */
+/** Returns the format that the name of a place implies. */
 const formatOf = (location: Location): 'af' | 'zarr' =>
   /\.zarr\/?$/i.test(labelOf(location).replace(/[?#].*$/s, '')) ? 'zarr' : 'af'
 
-/** Variables and coordinates as they are stored, with all attributes. */
+/** Returns variables and coordinates in stored form, with all attributes. */
 export function encodedParts(parts: WrittenParts, encoding: NonNullable<WriteDatasetOptions['encoding']>): ZarrExport {
   const { variables, coords } = parts
   const all = [...coords.values(), ...variables.values()]
@@ -186,15 +187,19 @@ function unknown(name: string, all: readonly Variable[]): HyperslabError {
 
 const attributeOf = (name: string, text: string | undefined): [string, unknown][] => (text === undefined ? [] : [[name, text]])
 
-/** Chunks as they were, unless they are too large to be read one by one; what is asked for is done. */
+/**
+ * Returns the former chunk shape, unless such chunks are too large to be read whole. A requested shape is
+ * always kept.
+ */
 function chunksOf({ array, chunks }: EncodedVariable, given: VariableEncoding | undefined): readonly number[] | undefined {
   if (chunks === undefined || given?.chunks !== undefined) return chunks
   return sizeOf(chunks) * bytesOf(array.dtype) <= MOST_CHUNK_BYTES ? chunks : undefined
 }
 
 /**
- * The attributes `coordinates`, of variables and of the whole: those that there were, without names that are
- * gone; and coordinates that no attribute names yet, with the variables along whose dimensions they lie.
+ * Returns the attributes `coordinates` of the variables and of the dataset. Existing ones are kept, without
+ * names that no longer exist. Coordinates that no attribute names are added to the variables whose dimensions
+ * include theirs.
  */
 function coordinateAttributes({ variables, coords, attrs }: WrittenParts): {
   readonly of: ReadonlyMap<Variable, string>

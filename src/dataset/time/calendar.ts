@@ -2,24 +2,24 @@ import { type ErrorDetails, HyperslabError, invalidArgument } from '../../core/e
 import { quoted } from '../../core/quoted.ts'
 
 /**
- * A calendar of the CF conventions. `standard` is the mixed one, Julian until 1582-10-04 and Gregorian from
- * the day after, which is 1582-10-15.
+ * A calendar of the CF conventions. `standard` is mixed: Julian until 1582-10-04, then Gregorian from the
+ * next day, 1582-10-15.
  */
 export type Calendar = 'standard' | 'proleptic_gregorian' | 'noleap' | 'all_leap' | '360_day' | 'julian'
 
-/** Whether times of a calendar are those of Dates, from the day on that it is Gregorian. */
+/** Whether a calendar is that of Dates, at least from the day when it becomes Gregorian. */
 export const isOfDates = (calendar: Calendar): boolean => calendar === 'standard' || calendar === 'proleptic_gregorian'
 
-/** A day of a calendar. Months and days are counted from 1. */
+/** A day of a calendar. Months and days start at 1. */
 export interface CalendarDate {
   readonly year: number
   readonly month: number
   readonly day: number
-  /** Counted from 1, as if the ten days that `standard` leaves out in October 1582 had been there. */
+  /** Day of the year, starting at 1. In October 1582 of `standard`, it counts the ten omitted days, too. */
   readonly dayOfYear: number
 }
 
-/** A calendar whose years follow one rule; `standard` is two of them. */
+/** A calendar with one rule for all years; `standard` combines two. */
 type Rule = Exclude<Calendar, 'standard'>
 
 const NAMES: Readonly<Record<string, Calendar>> = {
@@ -53,10 +53,10 @@ export function parseCalendar(text: unknown, label?: ErrorDetails): Calendar {
   })
 }
 
-/** Days before each month of a year without a leap day. */
+/** Days before each month of a non-leap year. */
 const BEFORE_MONTH = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365]
 
-/** How many days a year has on average. The first day of no year is two days from where this puts it. */
+/** Average days of a year. A year's first day is less than two days from the estimate by this average. */
 const DAYS_OF_YEAR: Readonly<Record<Rule, number>> = {
   proleptic_gregorian: 365.2425,
   noleap: 365,
@@ -65,15 +65,17 @@ const DAYS_OF_YEAR: Readonly<Record<Rule, number>> = {
   julian: 365.25,
 }
 
-/** 1582-10-15 of the Gregorian calendar. */
+/** Day number of 1582-10-15 in the Gregorian calendar. */
 const GREGORIAN_START = -141_427
-/** 1970-01-01 is that many days later in the Julian calendar than in the Gregorian one. */
+/** Days by which 1970-01-01 is later in the Julian calendar than in the Gregorian one. */
 const JULIAN_DELAY = 13
-/** Up to here all arithmetic is exact, and times in microseconds have 64 bits, as they have in cftime. */
+/** Largest year. Up to it all arithmetic is exact, and microseconds fit in 64 bits, as in cftime. */
 const MAX_YEAR = 292_000
 const MAX_DAYS = 366 * (MAX_YEAR + 1970)
 
-/** Days between the first day of the year 0, which counts as there, and the first day of this one. */
+/**
+ * Returns the days from the first day of the year 0, which always exists here, to the first day of a year.
+ */
 function daysBeforeYear(rule: Rule, year: number): number {
   const leapYears = (every: number): number => Math.ceil(year / every)
   if (rule === 'julian') return 365 * year + leapYears(4)
@@ -89,31 +91,33 @@ const isLeap = (rule: Rule, year: number): boolean =>
   (rule === 'julian' && year % 4 === 0) ||
   (rule === 'proleptic_gregorian' && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0))
 
-/** 1582 itself is no leap year by either rule. */
+/** Returns the rule for a date. 1582 itself is no leap year by either rule. */
 const ruleOf = (calendar: Calendar, isGregorian: boolean): Rule =>
   calendar !== 'standard' ? calendar : isGregorian ? 'proleptic_gregorian' : 'julian'
 
 /**
- * True where the year 1 comes after the year 0, as in ISO 8601; in `standard` and `julian` it comes after the
- * year -1. These are the rules of CF 1.9 and cftime.
+ * Whether the year 1 follows the year 0, as in ISO 8601. In `standard` and `julian`, it follows the year -1,
+ * by the rules of CF 1.9 and cftime.
  */
 export const hasYearZero = (calendar: Calendar): boolean => calendar !== 'standard' && calendar !== 'julian'
 
-/** The number of a year where the year 0 counts, so that arithmetic has no gap. */
+/** Converts a year to a count with a year 0, so that arithmetic has no gap. */
 export const countedYear = (calendar: Calendar, year: number): number => (year < 0 && !hasYearZero(calendar) ? year + 1 : year)
 
-/** The year of such a number. */
+/** Converts such a count to the year. */
 export const yearCounted = (calendar: Calendar, year: number): number => (year < 1 && !hasYearZero(calendar) ? year - 1 : year)
 
-/** The number of the last day of a month. Of October 1582 it is 31 in `standard`, too. */
+/** Returns the number of the last day of a month; 31 for October 1582 in `standard`, too. */
 export function daysInMonth(calendar: Calendar, year: number, month: number): number {
   const rule = ruleOf(calendar, year >= 1582)
   const counted = countedYear(calendar, year)
-  // No rule but that of 360 days is about the end of December.
+  // Only the rule of 360 days affects the end of December.
   return rule === '360_day' || month < 12 ? daysBeforeMonth(rule, counted, month + 1) - daysBeforeMonth(rule, counted, month) : 31
 }
 
-/** `1998-01-16`, as ISO 8601 has it: years before 0 and after 9999 with a sign and six digits. */
+/**
+ * Formats a day as ISO 8601, such as `1998-01-16`. Years before 0 and after 9999 have a sign and six digits.
+ */
 export function showDay(year: number, month: number, day: number): string {
   const isShort = year >= 0 && year <= 9999
   const digits = String(Math.abs(year)).padStart(isShort ? 4 : 6, '0')
@@ -121,7 +125,7 @@ export function showDay(year: number, month: number, day: number): string {
 }
 
 /**
- * Days from 1970-01-01 of the same calendar to a date.
+ * Returns the days from 1970-01-01 of the same calendar to a date.
  * @param month 1 to 12
  * @param day from 1
  * @throws InvalidArgumentError for days that the calendar does not have, and for years beyond 292 000
@@ -141,8 +145,8 @@ export function daysFromDate(calendar: Calendar, year: number, month: number, da
 }
 
 /**
- * The date so many days after 1970-01-01 of the same calendar.
- * @throws InvalidArgumentError for what is no integer, and for years beyond 292 000
+ * Returns the date a number of days after 1970-01-01 of the same calendar.
+ * @throws InvalidArgumentError for numbers that are not integers, and for years beyond 292 000
  */
 export function dateFromDays(calendar: Calendar, days: number): CalendarDate {
   if (!Number.isInteger(days) || Math.abs(days) > MAX_DAYS) invalidArgument(`${days} days from 1970 are no date`, days)
@@ -153,7 +157,7 @@ export function dateFromDays(calendar: Calendar, days: number): CalendarDate {
   if (daysBeforeYear(rule, year) > fromYearZero) year--
   else if (daysBeforeYear(rule, year + 1) <= fromYearZero) year++
   const dayOfYear = fromYearZero - daysBeforeYear(rule, year) + 1
-  // No month has more than 31 days, so that this is the month or the one before.
+  // No month has more than 31 days, so this is the month or the one before.
   let month = Math.ceil(dayOfYear / 31)
   if (month < 12 && daysBeforeMonth(rule, year, month + 1) < dayOfYear) month++
   return { year: yearCounted(calendar, year), month, day: dayOfYear - daysBeforeMonth(rule, year, month), dayOfYear }

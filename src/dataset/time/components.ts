@@ -2,10 +2,12 @@ import { invalidArgument } from '../../core/errors.ts'
 import { type Calendar, type CalendarDate, dateFromDays, daysInMonth } from './calendar.ts'
 import { NAT, type Season, seasonOf, splitInstant } from './instant.ts'
 
-/** What {@link componentOf} gives where there is no time. */
+/** Value of {@link componentOf} for a missing time. */
 export const NO_COMPONENT = -(2 ** 31)
 
-/** Of 1970-01-01, from 0 for Monday, as cftime has it in calendars of models, too. */
+/**
+ * Weekday of 1970-01-01, starting with 0 for Monday. As in cftime, calendars of models have weekdays, too.
+ */
 const FIRST_WEEKDAY: Readonly<Record<Calendar, number>> = {
   standard: 3,
   proleptic_gregorian: 3,
@@ -20,7 +22,7 @@ type Component = (date: CalendarDate, nanoseconds: number, days: number, calenda
 const weekday: Component = (_date, _nanoseconds, days, calendar) => (((days + FIRST_WEEKDAY[calendar]) % 7) + 7) % 7
 const monthLength: Component = ({ year, month }, _nanoseconds, _days, calendar) => daysInMonth(calendar, year, month)
 
-/** By their names in xarray. */
+/** Components by their names in xarray. */
 const COMPONENTS = {
   year: ({ year }) => year,
   quarter: ({ month }) => Math.ceil(month / 3),
@@ -38,13 +40,13 @@ const COMPONENTS = {
   nanosecond: (_date, nanoseconds) => nanoseconds % 1e3,
 } satisfies Record<string, Component>
 
-/** What {@link componentOf} takes of times, by the names of xarray. */
+/** Name of a component of times, as in xarray. */
 export type TimeComponent = keyof typeof COMPONENTS | 'season'
 
 /**
- * One component of each instant, by its name in xarray: months and days from 1, days of the week from 0 for
- * Monday, microseconds of a second, nanoseconds of a microsecond. Where there is no time it is
- * {@link NO_COMPONENT}, of seasons `undefined`.
+ * Returns one component of each instant, by its name in xarray. Months and days start at 1, and days of the
+ * week at 0 for Monday. Microseconds count within the second, and nanoseconds within the microsecond. A
+ * missing time yields {@link NO_COMPONENT}, or `undefined` for seasons.
  * @throws InvalidArgumentError for other components
  */
 export function componentOf(instants: ArrayLike<bigint>, calendar: Calendar, name: 'season'): (Season | undefined)[]

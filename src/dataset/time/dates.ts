@@ -2,12 +2,12 @@ import type { Calendar } from './calendar.ts'
 import { CFTime, isGregorian, NAT, splitInstant } from './instant.ts'
 import { decodeTimes, type TimeUnits } from './units.ts'
 
-/** How far a `Date` reaches. */
+/** Range of a `Date`, in ns before and after 1970. */
 const MAX_DATE = 8_640_000_000_000_000n * 1_000_000n
 
 /**
- * A `Date`, which leaves out what is below a millisecond, where it means the same, else a {@link CFTime};
- * `undefined` for {@link NAT}.
+ * Converts an instant to a `Date` without fractions of a millisecond, or to a {@link CFTime} if no `Date` is
+ * equivalent. `undefined` for {@link NAT}.
  */
 export function toDateOrCFTime(instant: bigint, calendar: Calendar): Date | CFTime | undefined {
   if (instant === NAT) return undefined

@@ -3,32 +3,32 @@ import { quoted } from '../../core/quoted.ts'
 import { type Calendar, countedYear, dateFromDays, daysFromDate, daysInMonth, yearCounted } from './calendar.ts'
 import { DURATIONS, NAT, NS_PER_DAY, packInstants, splitInstant } from './instant.ts'
 
-/** Equal steps of time. */
+/** A frequency of equal steps. */
 interface Steps {
   readonly text: string
   readonly nanoseconds: bigint
 }
 
-/** Months, quarters or years. */
+/** A frequency of months, quarters or years. */
 interface Months {
   readonly text: string
-  /** Of one period: 1, 3 or 12. */
+  /** Months per period: 1, 3 or 12. */
   readonly period: 1 | 3 | 12
-  /** How many periods are one bin. */
+  /** Number of periods in a bin. */
   readonly count: number
-  /** A month, counted from 0, that a period begins with, or ends with. */
+  /** Month, counted from 0, in which periods begin or end. */
   readonly anchor: number
-  /** Whether bins are called by their last day, else by the first one. */
+  /** Whether bins are labelled by their last day instead of the first. */
   readonly isEnd: boolean
 }
 
-/** A frequency by the names of pandas, such as `3MS`. */
+/** A frequency in the notation of pandas, such as `3MS`. */
 export type Frequency = Steps | Months
 
 const PERIODS: Readonly<Record<string, 1 | 3 | 12>> = { M: 1, Q: 3, Y: 12 }
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 
-/** What pandas called frequencies before. */
+/** Former names of frequencies in pandas. */
 const RENAMED: Readonly<Record<string, string>> = {
   M: 'ME',
   Q: 'QE',
@@ -44,14 +44,15 @@ const RENAMED: Readonly<Record<string, string>> = {
   N: 'ns',
 }
 
-/** Bins beyond these are rather a frequency that was not meant than a result. */
+/** Most bins. More of them indicate a mistaken frequency. */
 const MAX_BINS = 2 ** 24
 
 /**
- * A frequency by its name in pandas, with a count before it where that is not one: months, quarters and years
- * called by their first day (`MS`, `QS`, `YS`) or their last (`ME`, `QE`, `YE`), quarters and years perhaps
- * with a month that they begin or end with (`QS-DEC`, `YE-JUN`), and `D`, `h`, `min`, `s`, `ms`, `us`, `ns`.
- * @throws InvalidArgumentError for other names, older ones of pandas among them
+ * Parses a frequency in the notation of pandas, with an optional count. Months, quarters and years are
+ * labelled by their first day (`MS`, `QS`, `YS`) or their last (`ME`, `QE`, `YE`). Quarters and years may
+ * name the month that they begin or end with (`QS-DEC`, `YE-JUN`). Steps are `D`, `h`, `min`, `s`, `ms`, `us`
+ * and `ns`.
+ * @throws InvalidArgumentError for other names, including former ones of pandas
  */
 export function parseFrequency(text: string): Frequency {
   const [, digits = '', name = '', month] = /^(\d{0,9})([A-Za-z]+)(?:-([A-Z]{3}))?$/.exec(text) ?? []
@@ -69,21 +70,21 @@ export function parseFrequency(text: string): Frequency {
   return invalidArgument(`frequency ${quoted(text)} is unknown: ${why}`, text)
 }
 
-/** How times are put together. */
+/** Bins of times. */
 export interface ResampleBins {
   /**
-   * What each bin is called, empty ones, too: its first day or time; its last day where the frequency ends
+   * Label of each bin, including empty ones: its first day or time, or its last day if the frequency ends
    * with E.
    */
   readonly labels: BigInt64Array | bigint[]
-  /** The bin of each instant; -1 where there is no time. */
+  /** Bin of each instant; -1 for a missing time. */
   readonly bins: Int32Array
 }
 
 /**
- * The bins of instants, in any order, as `resample(time=frequency)` of xarray has them by default: from the
- * bin of the first instant to that of the last; days, hours and shorter steps are counted from the midnight
- * before the first instant, several months or years from its own.
+ * Assigns instants, in any order, to bins, like `resample(time=frequency)` of xarray with its defaults. Bins
+ * extend from that of the first instant to that of the last. Days and smaller steps count from the midnight
+ * before the first instant; several months or years count from its own period.
  * @throws TooLargeError for more than 2^24 bins
  */
 export function resampleBins(instants: ArrayLike<bigint>, frequency: Frequency, calendar: Calendar): ResampleBins {
@@ -112,7 +113,7 @@ export function resampleBins(instants: ArrayLike<bigint>, frequency: Frequency, 
   return { labels, bins }
 }
 
-/** Which bin an instant is in, and what a bin is called. */
+/** Maps instants to bins, and bins to labels. */
 interface Bins {
   binOf(instant: bigint): number
   labelOf(bin: number): bigint
@@ -128,7 +129,7 @@ function stepsFrom(first: bigint, { nanoseconds }: Steps): Bins {
 }
 
 function monthsFrom(first: bigint, { period, count, anchor, isEnd }: Months, calendar: Calendar): Bins {
-  /** Months since the year 0, which counts as there. */
+  /** Returns the months since the year 0, which always exists here. */
   const monthOf = (instant: bigint): number => {
     const { year, month } = dateFromDays(calendar, splitInstant(instant).days)
     return countedYear(calendar, year) * 12 + month - 1
@@ -136,7 +137,7 @@ function monthsFrom(first: bigint, { period, count, anchor, isEnd }: Months, cal
   const length = count * period
   const sinceAnchor = (monthOf(first) - anchor - (isEnd ? 1 : 0)) % period
   const periodStart = monthOf(first) - ((sinceAnchor + period) % period)
-  // The first of several periods that are called by their end is the last of its bin.
+  // If bins are labelled by their end, the first period is the last one of its bin.
   const start = isEnd ? periodStart + period - length : periodStart
   return {
     binOf: (instant) => Math.floor((monthOf(instant) - start) / length),

@@ -3,16 +3,16 @@ import { Printable } from '../../core/inspect.ts'
 import { type Calendar, dateFromDays, daysFromDate, showDay } from './calendar.ts'
 
 /**
- * A time is an *instant*: a bigint of nanoseconds since 1970-01-01T00:00 of its calendar. Every day has 24
- * hours of 3600 seconds. Where there is no time, an array of instants has this one, a moment of 1677, as
- * numpy's `datetime64[ns]` does.
+ * Value of a missing time in arrays of instants, as in numpy's `datetime64[ns]`. An *instant* is a bigint of
+ * nanoseconds since 1970-01-01T00:00 of its calendar, whose days have 24 hours of 3600 seconds. This value
+ * itself would be a moment of 1677.
  */
 export const NAT = -(2n ** 63n)
 
 export const NS_PER_SECOND = 1_000_000_000n
 export const NS_PER_DAY = 86_400n * NS_PER_SECOND
 
-/** Lengths of time by the names that pandas has for them, longest first, in nanoseconds. */
+/** Durations in nanoseconds by their names in pandas, longest first. */
 export const DURATIONS: Readonly<Record<string, bigint>> = {
   D: NS_PER_DAY,
   h: 3600n * NS_PER_SECOND,
@@ -25,14 +25,17 @@ export const DURATIONS: Readonly<Record<string, bigint>> = {
 
 const MAX_INT64 = 2n ** 63n - 1n
 
-/** True for an instant that a `BigInt64Array` holds. */
+/** Whether a `BigInt64Array` can hold an instant. */
 export const fits64 = (instant: bigint): boolean => instant > NAT && instant <= MAX_INT64
 
-/** Instants in 64 bits where all fit. */
+/** Packs instants in 64 bits if all fit. */
 export const packInstants = (instants: bigint[]): BigInt64Array | bigint[] =>
   instants.every((instant) => instant === NAT || fits64(instant)) ? BigInt64Array.from(instants) : instants
 
-/** An instant as the number of units since another one, the nearest float: NaN where there is no time. */
+/**
+ * Returns an instant as a number of units since the reference, rounded to the nearest float; NaN for a
+ * missing time.
+ */
 export function unitsSince(instant: bigint, { unit, reference }: { readonly unit: bigint; readonly reference: bigint }): number {
   const away = instant - reference
   return instant === NAT ? Number.NaN : Number(away / unit) + Number(away % unit) / Number(unit)
@@ -41,10 +44,10 @@ export function unitsSince(instant: bigint, { unit, reference }: { readonly unit
 const SEASONS = ['DJF', 'MAM', 'JJA', 'SON'] as const
 export type Season = (typeof SEASONS)[number]
 
-/** The season of a month: December, January and February are one. */
+/** Returns the season of a month. December, January and February form one. */
 export const seasonOf = (month: number): Season => SEASONS[Math.floor(month / 3) % 4]!
 
-/** What a time is made of. Months and days are counted from 1. */
+/** Components of a time. Months and days start at 1. */
 export interface TimeParts {
   readonly year: number
   readonly month?: number
@@ -55,14 +58,16 @@ export interface TimeParts {
   readonly nanosecond?: number
 }
 
-/** All that a time is made of. */
+/** All components of a time. */
 export interface TimeFields extends Required<TimeParts> {
-  /** Counted from 1. */
+  /** Day of the year, starting at 1. */
   readonly dayOfYear: number
   readonly season: Season
 }
 
-/** Days since 1970-01-01, and nanoseconds since midnight, which are exact as a number. */
+/**
+ * Splits an instant into days since 1970-01-01 and nanoseconds since midnight, which are exact as a number.
+ */
 export function splitInstant(instant: bigint): { days: number; nanoseconds: number } {
   const rest = instant % NS_PER_DAY
   const nanoseconds = rest < 0n ? rest + NS_PER_DAY : rest
@@ -70,6 +75,7 @@ export function splitInstant(instant: bigint): { days: number; nanoseconds: numb
 }
 
 /**
+ * Returns the components of an instant.
  * @throws InvalidArgumentError for {@link NAT}, and for years beyond 292 000
  */
 export function fieldsOf(instant: bigint, calendar: Calendar): TimeFields {
@@ -91,7 +97,7 @@ export function fieldsOf(instant: bigint, calendar: Calendar): TimeFields {
 }
 
 /**
- * The instant of a time; what is left out is the first there is.
+ * Returns the instant of a time. Omitted components are the first possible ones.
  * @throws InvalidArgumentError for times that the calendar does not have
  */
 export function instantOf(parts: TimeParts, calendar: Calendar): bigint {
@@ -104,9 +110,9 @@ export function instantOf(parts: TimeParts, calendar: Calendar): bigint {
 }
 
 /**
- * An instant as ISO 8601 without a zone, as short as it keeps all: `1998-01-16T12:00`,
- * `1998-01-16T12:00:00.5`; `NaT` where there is no time.
- * @param options.midnight false writes midnight as the day alone: `1998-01-16`
+ * Formats an instant as ISO 8601 without a zone, omitting trailing zeros: `1998-01-16T12:00`,
+ * `1998-01-16T12:00:00.5`; `NaT` for a missing time.
+ * @param options.midnight false formats midnight as the day alone: `1998-01-16`
  */
 export function showInstant(instant: bigint, calendar: Calendar, { midnight = true } = {}): string {
   if (instant === NAT) return 'NaT'
@@ -124,31 +130,31 @@ export function showInstant(instant: bigint, calendar: Calendar, { midnight = tr
 }
 
 /**
- * A time of a calendar, for those that no `Date` can hold, such as February 30th. Two of them are compared by
- * their `instant`, within one calendar.
+ * A time of a calendar that `Date` cannot represent, such as February 30th. Times of one calendar are
+ * compared by their `instant`.
  */
 export class CFTime extends Printable implements Required<TimeParts> {
-  /** The calendar it is of. */
+  /** Calendar of the time. */
   readonly calendar: Calendar
   /** Nanoseconds since 1970-01-01T00:00 of the calendar. */
   readonly instant: bigint
-  /** The year. */
+  /** Year. */
   readonly year: number
-  /** The month, from 1. */
+  /** Month, starting at 1. */
   readonly month: number
-  /** The day of the month, from 1. */
+  /** Day of the month, starting at 1. */
   readonly day: number
-  /** The hour, from 0. */
+  /** Hour, starting at 0. */
   readonly hour: number
-  /** The minute, from 0. */
+  /** Minute, starting at 0. */
   readonly minute: number
-  /** The second, from 0. */
+  /** Second, starting at 0. */
   readonly second: number
-  /** The nanoseconds of the second. */
+  /** Nanoseconds within the second. */
   readonly nanosecond: number
 
   /**
-   * @param time an instant, or year, month and so on; what is left out is the first there is
+   * @param time instant, or components of the time; omitted ones are the first possible ones
    * @throws InvalidArgumentError for times that the calendar does not have
    */
   constructor(time: bigint | TimeParts, calendar: Calendar) {
@@ -165,29 +171,28 @@ export class CFTime extends Printable implements Required<TimeParts> {
     this.nanosecond = fields.nanosecond
   }
 
-  /** ISO 8601 without a zone: `1998-02-30T12:00`. */
+  /** Formats the time as ISO 8601 without a zone: `1998-02-30T12:00`. */
   override toString(): string {
     return showInstant(this.instant, this.calendar)
   }
 
-  /** The same text as {@link toString}. */
+  /** Returns the same text as {@link toString}. */
   toJSON(): string {
     return this.toString()
   }
 
   /**
-   * Refuses `<` and `-`, which ask for it.
-   * @throws InvalidArgumentError always: a number would be compared with those of dates, which count
-   *   otherwise
+   * Refuses the conversion to a number that `<` and `-` request.
+   * @throws InvalidArgumentError always, because numbers of Dates count differently and would compare wrongly
    */
   override valueOf(): never {
     return invalidArgument(`compare times of calendars by their 'instant', not ${this} itself`, this)
   }
 }
 
-/** The day from which on `standard` and `proleptic_gregorian` are one. */
+/** Day from which `standard` and `proleptic_gregorian` agree. */
 const GREGORIAN_START = -141_427n * NS_PER_DAY
 
-/** True where a `Date` means the same as an instant of this calendar. */
+/** Whether a `Date` is equivalent to an instant of this calendar. */
 export const isGregorian = (instant: bigint, calendar: Calendar): boolean =>
   calendar === 'proleptic_gregorian' || (calendar === 'standard' && instant >= GREGORIAN_START)

@@ -5,29 +5,28 @@ import { type Calendar, countedYear, daysInMonth, yearCounted } from './calendar
 import { CFTime, fieldsOf, instantOf, isGregorian, NAT, NS_PER_DAY, NS_PER_SECOND } from './instant.ts'
 
 /**
- * What may stand for a time: ISO 8601, perhaps only its beginning (`1998-01`), a `Date`, what has nanoseconds
- * as `Temporal.Instant` does, a time of the calendar, or an instant.
+ * Label of a time: ISO 8601 text, maybe partial (`1998-01`); a `Date`; an object with nanoseconds like
+ * `Temporal.Instant`; a {@link CFTime} of the calendar; or an instant.
  */
 export type TimeLabel = string | Date | InstantLike | CFTime | bigint
 
-/** The instants that a label means: from `start` up to, but not with, `stop`. */
+/** Range of instants that a label covers: from `start` up to, but not including, `stop`. */
 export interface TimeSpan {
   readonly start: bigint
   readonly stop: bigint
-  /** True where the label is one time, with its seconds, and `stop` is but the precision it is given in. */
+  /** Whether the label is a single time, given to the second. `stop` is then the end of its precision. */
   readonly exact: boolean
 }
 
-/** Year, month and day, then hour, minute and second; each but the year may be left out, from behind. */
+/** Year, month, day, hour, minute and second. Trailing components may be missing, but not the year. */
 const ISO =
   /^(\d{4}|[+-]\d{4,6})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d)(?::(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?(?:Z|([+-])([01]\d|2[0-3]):?([0-5]\d)?)?)?)?)?$/i
 
 /**
- * The time that a label means in a calendar. Partial ISO 8601 means all of the year, month, day, hour or
- * minute; without a zone it is UTC. A `Date` is the same date in calendars that are not of the real world,
- * where there is one.
- * @throws InvalidArgumentError for what is no time, numbers among them, for times that the calendar does not
- *   have, and for times of another calendar
+ * Parses the label of a time in a calendar. Partial ISO 8601 covers the whole year, month, day, hour or
+ * minute; without a zone it is UTC. In calendars of models, a `Date` is the same date, if it exists there.
+ * @throws InvalidArgumentError for values that are not times (including numbers), for times that the calendar
+ *   does not have, and for times of another calendar
  */
 export function parseTimeLabel(label: TimeLabel, calendar: Calendar): TimeSpan {
   if (typeof label === 'string') return parseText(label, calendar)
@@ -52,7 +51,7 @@ function exactly(start: bigint, precision: bigint): TimeSpan {
   return { start, stop: start + precision, exact: true }
 }
 
-/** A time of the proleptic Gregorian calendar in another one. */
+/** Converts a time of the proleptic Gregorian calendar to another one. */
 function fromGregorian(instant: bigint, calendar: Calendar): bigint {
   if (isGregorian(instant, calendar)) return instant
   const fields = fieldsOf(instant, 'proleptic_gregorian')

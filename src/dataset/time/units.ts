@@ -2,18 +2,18 @@ import { type ErrorDetails, HyperslabError, invalidArgument, messageOf } from '.
 import { type Calendar, showDay } from './calendar.ts'
 import { fieldsOf, fits64, instantOf, NAT, NS_PER_DAY, NS_PER_SECOND, showInstant, unitsSince } from './instant.ts'
 
-/** What `days since 1850-01-01` says, in a calendar. */
+/** Units of times in a calendar, such as `days since 1850-01-01`. */
 export interface TimeUnits {
-  /** As it is written. */
+  /** Original text. */
   readonly text: string
   readonly calendar: Calendar
-  /** Nanoseconds of one unit. */
+  /** Length of one unit in nanoseconds. */
   readonly unit: bigint
-  /** The instant from which times are counted. */
+  /** Instant from which times are counted. */
   readonly reference: bigint
 }
 
-/** Names of units, in lower case, and their nanoseconds. */
+/** Names of units in lower case, with their lengths in nanoseconds. */
 const UNITS: readonly (readonly [RegExp, bigint])[] = [
   [/^(nanoseconds?|nanosecs?|nsecs?|ns)$/, 1n],
   [/^(microseconds?|microsecs?)$/, 1000n],
@@ -24,13 +24,13 @@ const UNITS: readonly (readonly [RegExp, bigint])[] = [
   [/^(days?|d)$/, NS_PER_DAY],
 ]
 
-/** Units that are of one length in one calendar only. */
+/** Units with a fixed length in one calendar only. */
 const UNITS_OF: Partial<Record<Calendar, typeof UNITS>> = {
   '360_day': [[/^months?$/, 30n * NS_PER_DAY]],
   noleap: [[/^common_years?$/, 365n * NS_PER_DAY]],
 }
 
-/** A date, or its beginning; then perhaps a time of the day, then perhaps a zone. */
+/** A date, maybe partial, with an optional time of day and an optional zone. */
 const REFERENCE =
   /^(\d{1,4}|[+-]\d{1,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:(?:\s*T|\s|_)\s*(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?)?\s*(?:Z|UTC|GMT|([+-])([01]?\d|2[0-3])(?::?([0-5]\d))?)?$/i
 
@@ -84,10 +84,10 @@ export function parseTimeUnits(units: unknown, calendar: Calendar, label?: Error
 }
 
 /**
- * The instants of stored times. Integers are exact; values with a fraction are rounded to the microsecond, as
- * cftime does, and those that are one microsecond from a second to that second. Values that are not finite,
- * that `isMissing` says are missing, or the smallest int64, which is how numpy stores it, become {@link NAT}.
- * @returns a `BigInt64Array` where all instants fit 64 bits, else an array of bigints
+ * Decodes stored times to instants. Integers are exact. Fractions are rounded to the microsecond, as in
+ * cftime, and times within a microsecond of a second to that second. {@link NAT} replaces values that are not
+ * finite, that `isMissing` reports, and the smallest int64, which is numpy's missing time.
+ * @returns a `BigInt64Array` if all instants fit in 64 bits, otherwise an array of bigints
  * @throws UnsupportedError for times beyond the years ±292 000, such as fill values that were not masked
  */
 export function decodeTimes(
@@ -113,15 +113,15 @@ export function decodeTimes(
     const value = values[i]!
     if (!isTime(value)) instants[i] = NAT
     else if (!isShort || !(typeof value === 'bigint' || Number.isInteger(value))) instants[i] = decode(value, units)
-    // Of sums and products that are cut to 64 bits the engine makes machine arithmetic.
+    // V8 compiles sums and products within asIntN(64, …) to native arithmetic.
     else instants[i] = BigInt.asIntN(64, BigInt.asIntN(64, BigInt(value) * unit) + reference)
   }
   return instants
 }
 
 /**
- * One stored time as an element of a `timestamp_ns` array; what is missing is for the caller to tell.
- * @throws UnsupportedError for times that 64 bits of nanoseconds do not hold, beyond the years 1678 to 2261
+ * Decodes one stored time to an element of a `timestamp_ns` array. The caller handles missing times.
+ * @throws UnsupportedError for times beyond 64 bits of nanoseconds, outside the years 1678 to 2261
  */
 export function decodeTimestamp(value: number | bigint, units: TimeUnits): bigint {
   const instant = decode(value, units)
@@ -147,14 +147,14 @@ function checkReach(value: number | bigint, units: TimeUnits): void {
   }
 }
 
-/** Bits behind the point that fractions are multiplied with, more than count in the largest unit. */
+/** Fractional bits of the multiplication, more than the largest unit needs. */
 const FRACTION_BITS = 113n
 const FRACTION_ONE = 2 ** 113
 const HALF = 1n << 112n
 
 /**
- * Nanoseconds of a fraction of a unit, by exact arithmetic: what is decimal is often a half but for its last
- * bit.
+ * Converts a fraction of a unit to nanoseconds by exact arithmetic, because decimal fractions often miss a
+ * half by their last bit.
  */
 function roundFraction(fraction: number, whole: number, unit: bigint): bigint {
   const grain = unit < 1000n ? 1n : 1000n
@@ -162,7 +162,7 @@ function roundFraction(fraction: number, whole: number, unit: bigint): bigint {
   const exact = BigInt(Math.trunc(fraction * FRACTION_ONE)) * grains
   const below = exact >> FRACTION_BITS
   const rest = exact - (below << FRACTION_BITS)
-  // Halves go to the even number.
+  // Halves round to even.
   const isOdd = ((below + (grains === 1n ? BigInt(whole) : 0n)) & 1n) === 1n
   const rounded = rest > HALF || (rest === HALF && isOdd) ? below + 1n : below
   const fromSecond = grains < 1_000_000n ? 0n : (rounded + grains) % 1_000_000n
@@ -170,18 +170,18 @@ function roundFraction(fraction: number, whole: number, unit: bigint): bigint {
   return (fromSecond === 999_999n && rest > 0n ? below + 1n : rounded) * grain
 }
 
-/** How times are stored. */
+/** Options of {@link encodeTimes}. */
 export interface EncodeTimesOptions {
-  /** `int64`, which has to be exact, by default; or `float64`, which is the nearest number. */
+  /** Stored type: `int64` (default), which must be exact, or `float64`, which rounds. */
   readonly as?: 'int64' | 'float64' | undefined
-  /** What is stored for {@link NAT}; NaN by default where it is `float64`. */
+  /** Stored value of {@link NAT}. Default for `float64`: NaN. */
   readonly missing?: number | bigint | undefined
 }
 
 /**
- * Instants as they are stored: numbers of units since the reference.
- * @throws InvalidArgumentError for instants that are no whole number of units, where integers are asked for,
- *   that do not fit 64 bits, and for {@link NAT} where nothing says how it is stored
+ * Encodes instants as numbers of units since the reference.
+ * @throws InvalidArgumentError for `int64`, if an instant is not a whole number of units or exceeds 64 bits,
+ *   or for {@link NAT} without `missing`
  */
 export function encodeTimes(
   instants: ArrayLike<bigint>,

@@ -51,10 +51,8 @@ export async function readSize(answer: HttpAnswer, place: RequestContext): Promi
  * Reads the bytes of a range from an answer: 206, or 200 with the whole object. Returns the status for 412
  * and 416, whose meaning depends on the current state of the object.
  * @throws ConflictError if the answer has another version than `ifMatch`; FormatError if the object is too
- * short;
- * UnsupportedError if the part is compressed; StoreError for all other answers; Transient if the transfer was
- * cut
- * short
+ *   short; UnsupportedError if the part is compressed; StoreError for all other answers; Transient if the
+ *   transfer was cut short
  */
 export async function readRange(
   answer: HttpAnswer,

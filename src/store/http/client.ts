@@ -176,7 +176,7 @@ export class HttpClient {
   /**
    * Sends a request, with retries.
    * @param receive is called with the answer and the number of attempts; a {@link Transient} error from it
-   * causes a retry
+   *   causes a retry
    * @throws StoreError after all retries, if there is no answer or the server reports a failure of its own
    */
   async send<T>(

@@ -104,8 +104,7 @@ function request(
 /**
  * Reads the object from the answer to a request without a range.
  * @throws TooLargeError; StoreError for a status other than 200 and those of missing objects; Transient if
- * the
- * transfer was cut short
+ *   the transfer was cut short
  */
 async function receiveWhole(
   answer: HttpAnswer,
