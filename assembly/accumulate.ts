@@ -1,16 +1,16 @@
 /**
- * Element-wise accumulation: element k of a run goes into cell k of a row of cells.
+ * Element-wise accumulation: element k of a run is accumulated into cell k of a row of cells.
  *
- * Contract: `n` is a multiple of 16, and elements and cells are dense. Cells are those of reduce.ts: i64 for
- * sums of integers up to 32 bits, two i64 {low, high} for wider ones, f64 for floats, the element type for
- * extremes, f64 for counts. Skipped elements leave them alone.
+ * Contract: `n` is a multiple of 16; elements and cells are dense. Cells are those of reduce.ts: i64 for sums
+ * of integers up to 32 bits, two i64 {low, high} for wider ones, f64 for floats, the element type for
+ * extremes, f64 for counts. Skipped elements leave their cells unchanged.
  *
- * Why it is fast: no lane ever meets another, so a run costs a load, a widening, an addition and a store a
- * vector; skipped lanes are masked to zero (to the cell itself for extremes) instead of branched over.
+ * Why it is fast: lanes are never combined, so each vector of a run costs a load, a widening, an addition and
+ * a store. Skipped lanes are masked to zero (for extremes, to the cell itself) instead of branched over.
  */
 import { fillValue, flipBits, least, skipMask, skipped } from './lanes'
 
-/** Four integers of at most 32 bits, their sign extended. */
+/** Loads four integers of at most 32 bits, sign-extended. */
 // @ts-ignore: decorator
 @inline
 function four<T>(at: usize): v128 {
@@ -27,7 +27,7 @@ function wideFill<T>(): v128 {
   return i32x4.extend_low_i16x8_s(fillValue())
 }
 
-/** Which of the next four elements (two of 8 bytes) are skipped, as lanes of 32 (64) bits. */
+/** Returns which of the next four elements (two of 8 bytes) are skipped, as lanes of 32 (64) bits. */
 // @ts-ignore: decorator
 @inline
 function skippedOf<T>(at: usize, fill: v128, mask: v128): v128 {
@@ -35,7 +35,7 @@ function skippedOf<T>(at: usize, fill: v128, mask: v128): v128 {
   return skipped<i32>(four<T>(at), fill, mask)
 }
 
-/** Sums of integers up to 32 bits; `bits` clears the copies of the sign of unsigned ones. */
+/** Adds integers up to 32 bits; `bits` clears the sign extension of unsigned ones. */
 export function addInts<T>(at: usize, n: u32, cells: usize, bits: i64): void {
   const fill = wideFill<T>()
   const mask = skipMask()
@@ -49,7 +49,7 @@ export function addInts<T>(at: usize, n: u32, cells: usize, bits: i64): void {
   }
 }
 
-/** Sums of 64-bit integers: low halves unsigned, high halves by the sign. */
+/** Adds 64-bit integers: low halves unsigned, high halves by their sign. */
 export function addWides(at: usize, n: u32, cells: usize, unsigned: bool): void {
   const fill = fillValue()
   const mask = skipMask()

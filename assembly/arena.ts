@@ -1,23 +1,23 @@
 /**
  * Bump allocation over the linear memory.
  *
- * Contract: `arenaAlloc` hands out 16-byte aligned regions one after another, from `__heap_base` or 112 KiB
- * upwards, so that the tables of the modules that work over this memory have room below; `arenaReset` gives
- * back everything allocated since the `arenaMark` it is handed. Contents are not cleared. At least 64 bytes
- * behind every region can be read and belong to no other region, so kernels may load whole vectors at the end
- * of their input. No region lies below 64 KiB, so 0 is out of reach of any 16-bit offset.
+ * Contract: `arenaAlloc` returns 16-byte aligned regions one after another, from `__heap_base` or 112 KiB
+ * upwards, so that the tables of the modules over this memory have room below. `arenaReset` frees everything
+ * allocated since the `arenaMark` it receives. Contents are not cleared. At least 64 bytes behind every
+ * region are readable and belong to no other region, so kernels may load whole vectors at the end of their
+ * input. No region is below 64 KiB, so no 16-bit offset reaches from a region to address 0.
  *
  *     | tables of reading.ts | of compute.ts | of filters.ts | of zstd | (112 KiB) | region | slack | free ... | end of memory
  *                                                                                                 ^ top
  *
- * Why it is fast: an allocation is an addition and a compare. Growing is slow (it also detaches the views
- * JavaScript holds), so memory doubles, by 4 MiB at least and 256 MiB at most.
+ * Why it is fast: an allocation is an addition and a comparison. Growing is slow (it also detaches the views
+ * of JavaScript), so memory doubles, by at least 4 MiB and at most 256 MiB.
  */
 const SLACK: u64 = 64
 const PAGE_BITS: u64 = 16
 const LEAST_GROWTH: u64 = 64 // pages: 4 MiB
 const MOST_GROWTH: u64 = 4096 // pages: 256 MiB
-/** Regions end below the last page, so that no address computation past an end wraps. */
+/** Regions end below the last page, so that no address computation beyond an end wraps. */
 const CEILING: u64 = 0xffff0000
 
 let top: usize = max((__heap_base + 15) & ~15, 0x1c000)
@@ -30,7 +30,7 @@ export function arenaReset(mark: usize): void {
   top = mark
 }
 
-/** Start of a new region of `bytes` bytes, or 0 when memory cannot grow that far. */
+/** Returns the start of a new region of `bytes` bytes, or 0 if memory cannot grow that far. */
 export function arenaAlloc(bytes: usize): usize {
   const start = top
   const end = (<u64>start + <u64>bytes + SLACK + 15) & ~15

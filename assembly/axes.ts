@@ -1,10 +1,10 @@
 /**
  * Normalised axes of a walk over two strided operands.
  *
- * Contract: `normalise` reads a shape and two lists of strides in elements and fills the table below with the
- * axes that are left after dropping those of length 1, turning round those along which the leading operand
- * runs backwards, sorting so that the leading operand moves least along axis 0, and merging neighbours that
- * form one longer run in both operands. Addresses wrap modulo 2^32 and so do these steps.
+ * Contract: `normalise` reads a shape and two lists of strides in elements, and fills the table below with
+ * the remaining axes. It drops axes of length 1, and reverses those along which the leading operand runs
+ * backwards. It sorts axes so that the leading operand moves least along axis 0, and merges neighbours that
+ * form one longer run in both operands. Addresses wrap modulo 2^32, and so do these steps.
  *
  *     AXES + 16 * axis:  u32 length | i32 leadStep | i32 otherStep | u32 position      (steps in bytes; axis 0 is the innermost)
  *
@@ -15,21 +15,18 @@ const LEAD: usize = 4
 const OTHER: usize = 8
 const POSITION: usize = 12
 
-/** The first axes that can always be asked for; where the box has fewer they have length 1. */
+/** Number of leading axes that always exist; missing ones have length 1. */
 const PLANE: i32 = 2
 
-/** Axes longer than 1 in a walk over at most 2^32 places; more are refused. */
+/** Largest number of axes longer than 1 in a walk over at most 2^32 positions; more are rejected. */
 const MOST_AXES: i32 = 32
 const AXES: usize = memory.data(512, 16)
 
-/**
- * Bytes to add to the operands' addresses: where the first place of the walk is, after axes were turned
- * round.
- */
+/** Bytes to add to the operands' addresses for the first position of the walk, after reversing axes. */
 export let leadShift: usize = 0
 export let otherShift: usize = 0
 
-/** Number of axes left, or -1 when there is nothing to visit. */
+/** Returns the number of remaining axes, or -1 if there is nothing to visit. */
 export function normalise(rank: i32, shape: usize, lead: usize, leadBytes: i32, other: usize, otherBytes: i32): i32 {
   leadShift = 0
   otherShift = 0
@@ -59,7 +56,7 @@ function put(entry: usize, length: u32, leadStep: i32, otherStep: i32): void {
   v128.store(entry, i32x4.replace_lane(i32x4.replace_lane(i32x4.replace_lane(i32x4.splat(0), 0, length), 1, leadStep), 2, otherStep))
 }
 
-/** Keeps the table sorted; axes that move the leading operand equally stay in the order they had. */
+/** Inserts an axis into the sorted table; axes that move the leading operand equally keep their order. */
 function insert(count: i32, length: u32, leadStep: i32, otherStep: i32): void {
   let entry = AXES + (<usize>count << 4)
   while (entry > AXES && load<u32>(entry - 16, LEAD) > <u32>leadStep) {
@@ -111,8 +108,8 @@ export function swapAxes(a: i32, b: i32): void {
 }
 
 /**
- * Moves the odometer over the axes from `first` up by one place and the shifts with it; false when it has
- * been round and is back at the start.
+ * Advances the odometer over the axes from `first` on by one position, and the shifts with it. Returns false
+ * once it is back at the start.
  */
 export function advance(first: i32, count: i32): bool {
   for (let axis = first; axis < count; axis++) {

@@ -1,17 +1,17 @@
 /**
  * Decoding of BloscLZ, the compressor of Blosc itself, a relative of FastLZ.
  *
- * Contract: any input is safe: nothing outside [dst, dst + dstBytes) is written and nothing outside the input
+ * Contract: any input is safe: nothing outside [dst, dst + dstBytes) is written, and nothing outside the input
  * and the decoded output influences the result. `dstBytes` is the exact size. Returns 0 or an error below.
  *
  *     literals:  u8 count - 1, below 32 | bytes
  *     match:     u8 {length - 2 (3 bits; 7: more follows), upper bits of the distance (5)} | 255... rest | u8 lower bits | far: u16 big-endian
  *
- * The first byte starts literals, whatever its upper bits say. A distance is counted from 1; one with all 13
- * bits set says that it is far, 8191 and what follows.
+ * The first byte starts literals, whatever its upper bits. A distance is counted from 1; one with all 13 bits
+ * set means a far match, at 8191 plus the next number.
  *
- * Why it is fast: while both ends are far away, literals, which are 32 at most, and matches as long are copied
- * in two vectors past their end, without a call.
+ * Why it is fast: while both ends are far away, literals (at most 32) and matches of that length are copied in
+ * two vectors beyond their end, without a call.
  */
 import { repeat } from './overlap'
 
@@ -21,7 +21,7 @@ const OUTPUT_OVERFLOW: i32 = -3
 const OUTPUT_SHORT: i32 = -4
 
 const FAR: usize = 8191
-/** What two vectors hold, and how far from the ends they are used. */
+/** Size of two vectors, and the distance from the ends at which they are used. */
 const SHORT: usize = 32
 
 export function bloscLzDecode(src: usize, srcBytes: usize, dst: usize, dstBytes: usize): i32 {
@@ -53,7 +53,7 @@ export function bloscLzDecode(src: usize, srcBytes: usize, dst: usize, dstBytes:
           if (inputEnd - src < 2) return INPUT_TRUNCATED
           byte = load<u8>(src++)
           length += byte
-          // More bytes of length than output could only overflow later.
+          // A longer run would overflow the output: fail now.
           if (length > outputEnd - out) return OUTPUT_OVERFLOW
         } while (byte == 255)
       }

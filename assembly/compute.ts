@@ -1,7 +1,7 @@
 /**
- * What only reductions, statistics, writing and files of another byte order need, as a module of its own. It
- * imports the memory of `reading.ts` and has its tables between that module's and the arena, from `memoryBase`
- * in asconfig.json on.
+ * Kernels that only reductions, statistics, writing and files of another byte order need, as a module of
+ * their own. It imports the memory of `reading.ts`. Its tables are between that module's and the arena, from
+ * `memoryBase` in asconfig.json on.
  */
 export { stats } from './extremes'
 export { lz4Bound, lz4Encode } from './lz4-encode'
@@ -10,5 +10,5 @@ export { reduce } from './reduce'
 export { bitShuffle, shuffle } from './shuffle'
 export { swap } from './swap'
 
-/** Where its tables end: `scripts/embed-kernels.mjs` looks whether the arena begins behind it. */
+/** End of its tables: `scripts/embed-kernels.mjs` checks that the arena begins behind it. */
 export const computeEnd: usize = __heap_base

@@ -1,16 +1,15 @@
 /**
- * Copies of one row whose elements lie apart in the source, the destination or both.
+ * Copies of one row whose elements are not contiguous in the source, the destination or both.
  *
  * Contract: steps are in bytes and may be negative, or 0 in the source. Nothing but destination elements is
  * written; up to 16 bytes behind the last source element may be read.
  *
  * Why it is fast: into a dense row, source steps of 2, 3 and -1 elements are loaded in whole vectors and
- * picked apart by shuffles, a step of 0 is one vector stored again and again. Other steps are loads and
- * stores of single elements, four at a time; where they are neighbours on one side, at places the engine
- * knows as it compiles.
+ * separated by shuffles; a step of 0 is one vector stored repeatedly. Other steps are loads and stores of
+ * single elements, four at a time. If one side is contiguous, its offsets are constants for the engine.
  */
 
-/** `copyApart` for elements of `bytes` bytes. */
+/** Runs `copyApart` for elements of `bytes` bytes. */
 export function copyRow(bytes: i32, src: usize, from: i32, dst: usize, to: i32, n: u32): void {
   if (bytes == 1) copyApart<u8>(src, from, dst, to, n)
   else if (bytes == 2) copyApart<u16>(src, from, dst, to, n)
@@ -18,7 +17,7 @@ export function copyRow(bytes: i32, src: usize, from: i32, dst: usize, to: i32, 
   else copyApart<u64>(src, from, dst, to, n)
 }
 
-/** Copies `n` elements that lie `from` bytes apart to places that lie `to` bytes apart. */
+/** Copies `n` elements that are `from` bytes apart to positions that are `to` bytes apart. */
 export function copyApart<T>(src: usize, from: i32, dst: usize, to: i32, n: u32): void {
   if (to == sizeof<T>()) {
     const lanes: u32 = 16 / sizeof<T>()

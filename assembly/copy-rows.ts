@@ -1,12 +1,12 @@
 /**
  * Copies of whole bytes.
  *
- * Contract: `copyRows` copies `rows` rows of `bytes` bytes, the starts `srcRow` and `dstRow` bytes apart. It
- * writes exactly the bytes asked for and reads no others.
+ * Contract: `copyRows` copies `rows` rows of `bytes` bytes, whose starts are `srcRow` and `dstRow` bytes
+ * apart. It writes exactly the requested bytes and reads no others.
  *
  * Why it is fast: the last vector of a row is moved back to end where the row ends and overlaps the one
- * before, so there is no loop over single bytes. Long rows go to the engine's memmove, which is wider than
- * 128 bits; short ones would spend longer in that call than here.
+ * before, so there is no loop over single bytes. Long rows use the engine's memmove, which is wider than 128
+ * bits; for short rows, that call would cost more than the copy.
  */
 
 const LONG: u32 = 1024
@@ -36,7 +36,7 @@ function copyVectors(src: usize, dst: usize, bytes: u32): void {
   v128.store(end - 16, tail)
 }
 
-/** Up to 15 bytes: two overlapping loads of the largest power of two that fits. */
+/** Copies up to 15 bytes by two overlapping loads of the largest power of two that fits. */
 export function copyFew(src: usize, dst: usize, bytes: u32): void {
   if (bytes >= 8) copyEnds<u64>(src, dst, bytes)
   else if (bytes >= 4) copyEnds<u32>(src, dst, bytes)

@@ -55,7 +55,7 @@ export function copyStrided(
 }
 
 /**
- * Makes axis 1 the one along which source elements are neighbours; false when there is none worth a
+ * Makes axis 1 the one along which source elements are contiguous; returns false if none is worth a
  * transposition.
  */
 function bringUnitAxis(axes: i32, elementBytes: i32): bool {

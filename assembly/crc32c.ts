@@ -1,28 +1,28 @@
 /**
- * CRC-32C (Castagnoli), as iSCSI (RFC 3720), Zarr and ext4 use it.
+ * CRC-32C (Castagnoli), as used by iSCSI (RFC 3720), Zarr and ext4.
  *
- * Contract: `crc32c(src, bytes, crc)` is the checksum of what had the checksum `crc` (of nothing: 0) and goes
- * on with `bytes` bytes at `src`. Any length and alignment; up to 15 bytes behind the input are read, none
- * written. Not for two callers at once: it has memory of its own.
+ * Contract: `crc32c(src, bytes, crc)` continues the checksum `crc` (0 for no bytes) with `bytes` bytes at
+ * `src`. Any length and alignment; up to 15 bytes behind the input are read, none written. Not reentrant,
+ * because it has static memory.
  *
  *     | TABLES: 8 x 256 u32 | SCRATCH: the last HISTORY folded bytes | a segment being folded |
  *
- * Why it is fast: x^5321 + x^3574 + x^2491 + 1 is a multiple of the polynomial, and so is what squaring it
- * three times gives, the same with exponents 8 times as large. So a byte of the message can be moved: added
- * (xor) to those 1747, 2830 and 5321 bytes after it, it may be dropped itself. All but the last HISTORY bytes
- * are folded into these, 16 at a time, with three xors and neither table nor multiplication; the distances
- * are long enough for what was stored to have reached the cache. (S. Russell, "Chorba", 2024, does this for
- * the polynomial of zip.) The rest, and short input, goes through tables, 8 bytes at a time.
+ * Why it is fast: x^5321 + x^3574 + x^2491 + 1 is a multiple of the polynomial. Squaring it three times
+ * yields another multiple, with exponents 8 times as large. So a byte of the message can be moved: once it is
+ * added (xor) to the bytes 1747, 2830 and 5321 bytes after it, it can be dropped. All but the last HISTORY
+ * bytes are folded into these, 16 at a time, by three xors without table or multiplication. The distances are
+ * long enough for stored bytes to have reached the cache. (S. Russell, "Chorba", 2024, does this for the
+ * polynomial of zip.) The rest, and short input, is processed by tables, 8 bytes at a time.
  */
 const POLYNOMIAL: u32 = 0x82f63b78
-/** The largest distance, rounded up to whole vectors. */
+/** Largest distance, rounded up to whole vectors. */
 const HISTORY: usize = 5328
 const SEGMENT: usize = 24 * 1024 + 208
-/** Shorter input is not worth a fold. */
+/** Length below which folding does not pay off. */
 const LEAST_FOLDED: usize = 2 * HISTORY
 
 const TABLES: usize = memory.data(8192, 16)
-/** HISTORY and SEGMENT bytes. */
+/** Scratch of HISTORY and SEGMENT bytes. */
 const SCRATCH: usize = memory.data(30112, 16)
 let ready = false
 
@@ -34,7 +34,7 @@ export function crc32c(src: usize, bytes: usize, crc: u32): u32 {
   return ~update(foldTail(src + whole, bytes - whole), bytes - whole, 0)
 }
 
-/** Table k holds what a byte becomes once k + 1 bytes have passed. */
+/** Fills the tables: table k contains the contribution of a byte after k + 1 bytes. */
 function makeTables(): void {
   for (let i: u32 = 0; i < 256; i++) {
     let crc = i
@@ -68,8 +68,8 @@ function update(src: usize, bytes: usize, crc: u32): u32 {
 }
 
 /**
- * 16 bytes of input together with what was moved to them; `at` is HISTORY bytes before their place in the
- * scratch.
+ * Returns 16 bytes of input combined with the bytes that were moved to them; `at` is HISTORY bytes before
+ * their position in the scratch.
  */
 // @ts-ignore: decorator
 @inline
@@ -88,7 +88,7 @@ function fold(src: usize, bytes: usize, crc: u32): void {
     const length = min(bytes, SEGMENT)
     const end = SCRATCH + length
     for (let at = SCRATCH; at < end; at += 16, src += 16) {
-      // What came before is added to the first bytes of all.
+      // The checksum so far is added to the first bytes of the input.
       v128.store(at, v128.xor(gathered(src, at), first), HISTORY)
       first = i32x4.splat(0)
     }
@@ -97,7 +97,10 @@ function fold(src: usize, bytes: usize, crc: u32): void {
   }
 }
 
-/** The last bytes, less than HISTORY + 16, with all that was moved to them, which is moved no further. */
+/**
+ * Combines the last bytes, less than HISTORY + 16, with the bytes that were moved to them; these are not
+ * moved further.
+ */
 function foldTail(src: usize, bytes: usize): usize {
   const out = SCRATCH + 2 * HISTORY + 32
   memory.fill(SCRATCH + HISTORY, 0, HISTORY + 16)

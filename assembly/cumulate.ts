@@ -1,8 +1,8 @@
 /**
- * Differences undone: each number becomes the sum of all up to it, in its own type.
+ * Reverses differencing: each number becomes the sum of all up to it, in its own type.
  *
- * Contract: in place, `n` numbers at `at`. Integers wrap; they are signed or not. Floats are added one after
- * another, each sum rounded.
+ * Contract: works in place on `n` numbers at `at`. Integers wrap; they are signed or unsigned. Floats are
+ * added one after another, each sum rounded.
  */
 const INTEGERS: i32 = 0
 

@@ -1,18 +1,18 @@
 /**
- * Minimum and maximum of a run of neighbouring elements.
+ * Minimum and maximum of a run of contiguous elements.
  *
- * Contract: `leastAs` lowers the cell to the least element taken of `bytes` bytes, a multiple of 64, and with
- * `rest` of the group at LAST; with `flipBits` set it sees unsigned order, or raises the cell to the
- * greatest. It counts in `passed` what it skipped. A NaN that is taken makes the cell NaN, and a cell that is
- * NaN stays so. `stats` finds both ends and the count in one pass; floats are in IEEE totalOrder there (-NaN
- * < -inf < ... < -0 < +0 < ... < +inf < +NaN).
+ * Contract: `leastAs` lowers the cell to the smallest taken element of `bytes` bytes, a multiple of 64, and
+ * with `rest` also of the group at LAST. Bits in `flipBits` select unsigned order, or the maximum instead of
+ * the minimum. It counts skipped elements in `passed`. A taken NaN makes the cell NaN, and a NaN cell stays
+ * NaN. `stats` finds minimum, maximum and count in one pass; floats are in IEEE totalOrder there (-NaN < -inf
+ * < ... < -0 < +0 < ... < +inf < +NaN).
  *
  *     out of stats:  8 bytes, minimum in the low ones | 8 bytes, maximum likewise | f64 elements taken
  *
- * Why it is fast: `pmin` with the running minimum first passes over NaN at no cost, so NaN needs only one
- * compare and no order of its own. Groups of 64 bytes in which nothing is skipped are told apart by one test;
- * others leave the hot loop. The bits of a float, those behind the sign flipped where it is negative, are in
- * total order as a signed integer: exact, and one minimum instruction.
+ * Why it is fast: `pmin` with the running minimum first ignores NaN at no cost, so NaN needs only one
+ * comparison and no order of its own. One test recognises groups of 64 bytes without skipped elements; other
+ * groups leave the hot loop. The bits of a float, flipped below the sign if it is negative, are in total
+ * order as a signed integer: exact, and one minimum instruction.
  */
 import {
   addPassed,
@@ -38,7 +38,7 @@ import {
   splat,
 } from './lanes'
 
-/** What no element is above, in the order of `least`. */
+/** Returns the highest element in the order of `least`. */
 // @ts-ignore: decorator
 @inline
 function highest<T>(): v128 {
@@ -107,7 +107,7 @@ function leastInto<T>(at: usize, bytes: u32, rest: bool, skipping: bool, cell: u
   }
   addPassed(count)
   a = leastLane<T>(least<T>(least<T>(a, b), least<T>(c, d)))
-  // the cell goes first: when it is NaN it stays
+  // The cell comes first, so that a NaN in it stays.
   a = v128.xor(least<T>(v128.xor(v128.load_splat<T>(cell), flip), a), flip)
   if (isFloat<T>() && v128.any_true(found)) a = v128.splat<T>(<T>NaN)
   v128.store_lane<T>(cell, a, 0)
@@ -126,10 +126,7 @@ export function leastAs(kind: i32, at: usize, bytes: u32, rest: bool, skipping: 
 const LEAST: usize = memory.data(32, 16)
 const GREATEST: usize = LEAST + 16
 
-/**
- * Bytes a call of the loop is handed at most: the engine replaces slow first code between calls, not within
- * one.
- */
+/** Largest number of bytes per call of the loop: the engine replaces slow first code between calls only. */
 const BLOCK: u32 = 65536
 
 export function stats(dtype: i32, skip: i32, fill: usize, src: usize, count: u32, out: usize): void {
@@ -138,7 +135,7 @@ export function stats(dtype: i32, skip: i32, fill: usize, src: usize, count: u32
   const sign = signBits(kind)
   const none = i64x2.splat(0)
   prepare(kind, skip, fill)
-  // integers of 64 bits are compared as signed ones, all others as unsigned ones
+  // Integers of 64 bits are compared as signed ones, all others as unsigned ones.
   const wide = size == 8
   setFlip(wide == isUnsigned(dtype) ? sign : none)
   v128.store(LEAST, wide ? v128.not(sign) : v128.not(none))
@@ -162,8 +159,7 @@ export function stats(dtype: i32, skip: i32, fill: usize, src: usize, count: u32
 }
 
 /**
- * Puts the element that the first of the lanes at `ends` stands for to `out`, first in the order set by
- * `setFlip`.
+ * Writes the element of the first lane, in the order set by `setFlip`, among the lanes at `ends` to `out`.
  */
 function putEnd(kind: i32, ends: usize, back: v128, out: usize): void {
   const lanes = v128.load(ends)
@@ -185,7 +181,7 @@ function widenAs(kind: i32, at: usize, bytes: u32, skipping: bool): void {
   else if (!widenNumbers(at, bytes, skipping)) widen<f64, i64>(at, bytes, skipping)
 }
 
-/** Floats to signed integers in the same order, and back: it is its own inverse. */
+/** Converts floats to signed integers in the same order; it is its own inverse. */
 // @ts-ignore: decorator
 @inline
 function ordered<T, I>(x: v128): v128 {
@@ -194,7 +190,7 @@ function ordered<T, I>(x: v128): v128 {
   return v128.xor(x, i64x2.shr_u(i64x2.lt_s(x, i64x2.splat(0)), 1))
 }
 
-/** Lanes in `skip` as what no element is beyond. */
+/** Sets lanes in `skip` to a value that no element exceeds. */
 // @ts-ignore: decorator
 @inline
 function above<I>(x: v128, skip: v128): v128 {
@@ -207,7 +203,7 @@ function below<I>(x: v128, skip: v128): v128 {
   return sizeof<I>() == 8 ? v128.bitselect(i64x2.splat(i64.MIN_VALUE), x, skip) : v128.andnot(x, skip)
 }
 
-/** Widens LEAST and GREATEST to a block. */
+/** Extends LEAST and GREATEST by a block. */
 function widen<T, I>(at: usize, bytes: u32, skipping: bool): void {
   const flip = flipBits()
   const fill = fillValue()
@@ -250,9 +246,9 @@ function widen<T, I>(at: usize, bytes: u32, skipping: bool): void {
 }
 
 /**
- * The same for f64 by the order of numbers, in half the time, as there is no minimum instruction for integers
- * of 64 bits. False, with nothing done, where a NaN is among them or an end is zero, of which that order does
- * not see the sign.
+ * Does the same for f64 in numeric order, twice as fast, because there is no minimum instruction for 64-bit
+ * integers. Returns false, with nothing done, if a NaN is among the elements, or if an extreme is zero, whose
+ * sign that order ignores.
  */
 function widenNumbers(at: usize, bytes: u32, skipping: bool): bool {
   const fill = fillValue()

@@ -1,6 +1,7 @@
 /**
- * What only files of other formats need, which store elements in other orders of bytes, as a module of its
- * own. As `compute.ts` it imports the memory of `reading.ts`; its tables lie behind those of that module.
+ * Kernels that only files of other formats need, which store elements in other byte orders, as a module of
+ * their own. Like `compute.ts`, it imports the memory of `reading.ts`; its tables are behind those of that
+ * module.
  */
 export { bloscLzDecode } from './blosclz-decode'
 export { cumulate } from './cumulate'
@@ -9,5 +10,5 @@ export { scaleTimes } from './times'
 export { bitUnshuffle, unshuffle } from './unshuffle'
 export { widenBrain, widenHalf } from './widen'
 
-/** Where its tables end: `scripts/embed-kernels.mjs` looks whether the arena begins behind it. */
+/** End of its tables: `scripts/embed-kernels.mjs` checks that the arena begins behind it. */
 export const filtersEnd: usize = __heap_base

@@ -1,8 +1,7 @@
 /**
- * The kernel ABI: every export of the whole module, which `initKernels` takes. Pointers are byte addresses;
- * each file states the contract of what it exports. The package inlines the same kernels as four modules
- * over one memory: `reading.ts`, and `compute.ts`, `filters.ts` and `zstd-encode/`, which are loaded when they
- * are first needed.
+ * Kernel ABI: the exports of the complete module, which `initKernels` accepts. Pointers are byte addresses;
+ * each file states the contract of its exports. The package embeds the same kernels as four modules over one
+ * memory: `reading.ts`, and `compute.ts`, `filters.ts` and `zstd-encode/`, which are loaded on first use.
  */
 export { arenaAlloc, arenaMark, arenaReset } from './arena'
 export { bloscLzDecode } from './blosclz-decode'
@@ -24,5 +23,5 @@ export { widenBrain, widenHalf } from './widen'
 export { zstdEncode } from './zstd-encode/frame'
 export { zstdWorkBytes } from './zstd-encode/layout'
 
-/** Where its tables end: `scripts/embed-kernels.mjs` looks whether those of `zstd-encode/` begin behind it. */
+/** End of its tables: `scripts/embed-kernels.mjs` checks that those of `zstd-encode/` begin behind it. */
 export const wholeEnd: usize = __heap_base

@@ -1,21 +1,21 @@
 /**
- * What the reductions share: vectors of T, which lanes of them count, and the parameters of the reduction
- * under way.
+ * Shared parts of the reductions: vectors of T, the lanes that count, and the parameters of the current
+ * reduction.
  *
  * Memory: constants of one reduction, each repeated over a vector, set by `prepare` and `setFlip`:
  *
  *     FILL | MASK | FLIP:  the fill value, for floats NaN when there is none | all ones when elements are skipped: integers that are the fill
  *                          value, floats that are NaN | bits to flip in each element
  *
- * Kinds are the data types without their signedness: 0 to 3 the integers of 1, 2, 4 and 8 bytes, 4 f32, 5
- * f64. Flipping bits makes one kernel serve several orders: the sign bit turns unsigned into signed order,
- * all other bits (for floats: the sign) turn maximum into minimum.
+ * Kinds are the data types without their signedness: 0 to 3 are the integers of 1, 2, 4 and 8 bytes, 4 is
+ * f32, 5 is f64. Flipping bits makes one kernel serve several orders. The sign bit turns unsigned into signed
+ * order; all other bits (for floats: the sign) turn maximum into minimum.
  */
 const FILL: usize = memory.data(48, 16)
 const MASK: usize = FILL + 16
 const FLIP: usize = FILL + 32
 
-/** 64 bytes of ones, then 64 of zeros: loading from `EDGE - n` gives a mask of the first n bytes. */
+/** 64 bytes of ones, then 64 of zeros: loading from `EDGE - n` yields a mask of the first n bytes. */
 const ONES: usize = memory.data<u8>([
   255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
   255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
@@ -24,11 +24,11 @@ const ONES: usize = memory.data<u8>([
 ], 16)
 const EDGE: usize = ONES + 64
 
-/** What to skip, as bits. */
+/** Bits that select the elements to skip. */
 export const SKIP_FILL: i32 = 1
 export const SKIP_NANS: i32 = 2
 
-/** Elements skipped since the caller set it to 0. */
+/** Number of elements skipped since the caller reset it to 0. */
 export let passed: u32 = 0
 
 export function resetPassed(): void {
@@ -51,13 +51,13 @@ export function bytesOf(kind: i32): i32 {
   return kind < 4 ? 1 << kind : 1 << (kind - 2)
 }
 
-/** The sign bit of every element of a kind: the one of the first, times a one for each element of 64 bits. */
+/** Returns the sign bit of every element of a kind: that of the first element, repeated over 64 bits. */
 export function signBits(kind: i32): v128 {
   const bits: u64 = 8 * bytesOf(kind)
   return i64x2.splat((u64.MAX_VALUE / (u64.MAX_VALUE >> (64 - bits))) << (bits - 1))
 }
 
-/** An element of `bytes` bytes, again and again. */
+/** Repeats an element of `bytes` bytes over a vector. */
 export function splat(bytes: i32, at: usize): v128 {
   if (bytes == 1) return v128.load8_splat(at)
   if (bytes == 2) return v128.load16_splat(at)
@@ -65,9 +65,9 @@ export function splat(bytes: i32, at: usize): v128 {
   return v128.load64_splat(at)
 }
 
-/** Sets the parameters but for `setFlip`. */
+/** Sets the parameters except `setFlip`. */
 export function prepare(kind: i32, skip: i32, fill: usize): void {
-  // all ones are a NaN: equal to nothing
+  // All ones are a NaN, which equals nothing.
   v128.store(FILL, skip & SKIP_FILL ? splat(bytesOf(kind), fill) : i64x2.splat(-1))
   v128.store(MASK, i64x2.splat(skip & (kind > 3 ? SKIP_NANS : SKIP_FILL) ? -1 : 0))
 }
@@ -96,7 +96,10 @@ export function skipMask(): v128 {
   return v128.load(MASK)
 }
 
-/** Lanes of `x` to skip; the parameters are in locals, as the engine loads them again and again otherwise. */
+/**
+ * Returns the lanes of `x` to skip. The parameters are locals, because the engine would reload others
+ * repeatedly.
+ */
 // @ts-ignore: decorator
 @inline
 export function skipped<T>(x: v128, fill: v128, mask: v128): v128 {
@@ -104,7 +107,7 @@ export function skipped<T>(x: v128, fill: v128, mask: v128): v128 {
   return isFloat<T>() ? v128.or(equal, v128.and(v128.ne<T>(x, x), mask)) : v128.and(equal, mask)
 }
 
-/** Whether any of these is to be skipped. */
+/** Whether any element of four vectors is skipped. */
 // @ts-ignore: decorator
 @inline
 export function anySkipped<T>(a: v128, b: v128, c: v128, d: v128, fill: v128, nans: bool): bool {
@@ -118,12 +121,12 @@ export function anySkipped<T>(a: v128, b: v128, c: v128, d: v128, fill: v128, na
   return v128.any_true(found)
 }
 
-/** Where `padGroup` puts the last elements of a run that fill no whole group. */
+/** Position of the last elements of a run, padded to a whole group by `padGroup`. */
 export const LAST: usize = memory.data(64, 16)
 
 /**
- * Makes a group of the `bytes` bytes at `at` and, behind them, what is skipped, which does not count as
- * passed, or else `neutral` elements. Up to 63 bytes behind the run are read.
+ * Builds a group of the `bytes` bytes at `at`, padded by skipped elements, which do not count in `passed`, or
+ * by `neutral` ones. Up to 63 bytes behind the run are read.
  */
 export function padGroup(at: usize, bytes: u32, elementBytes: u32, skipping: bool, neutral: v128): void {
   if (skipping) passed -= (64 - bytes) / elementBytes
@@ -135,7 +138,7 @@ export function padGroup(at: usize, bytes: u32, elementBytes: u32, skipping: boo
   v128.store(LAST, v128.bitselect(v128.load(at, 48), pad, v128.load(edge, 48)), 48)
 }
 
-/** Number of lanes set in a mask. */
+/** Returns the number of lanes set in a mask. */
 // @ts-ignore: decorator
 @inline
 export function countLanes<T>(mask: v128): u32 {
@@ -145,9 +148,7 @@ export function countLanes<T>(mask: v128): u32 {
   return popcnt(i64x2.bitmask(mask))
 }
 
-/**
- * Adds how many lanes of T four masks have set to counts, in lanes of 32 bits (of 64 where T has as many).
- */
+/** Adds the numbers of lanes of T set in four masks to counts, in lanes of 32 bits (64 if T has 64). */
 // @ts-ignore: decorator
 @inline
 export function countMasks<T>(counts: v128, w: v128, x: v128, y: v128, z: v128): v128 {
@@ -159,7 +160,7 @@ export function countMasks<T>(counts: v128, w: v128, x: v128, y: v128, z: v128):
   return i32x4.sub(counts, sizeof<T>() == 4 ? set : i32x4.extadd_pairwise_i16x8_s(set))
 }
 
-/** The sum of such counts. */
+/** Returns the sum of such counts. */
 // @ts-ignore: decorator
 @inline
 export function totalOf(counts: v128): u32 {
@@ -168,8 +169,8 @@ export function totalOf(counts: v128): u32 {
 }
 
 /**
- * The lesser of each lane, signed for integers. For floats the second operand where it is less, so that its
- * NaNs are passed over.
+ * Returns the lesser of each lane, signed for integers. For floats, the second operand wins only if it is
+ * less, so its NaNs are ignored.
  */
 // @ts-ignore: decorator
 @inline
@@ -179,7 +180,7 @@ export function least<T>(a: v128, b: v128): v128 {
   return v128.min<T>(a, b)
 }
 
-/** The greater of each lane, for signed integers. */
+/** Returns the greater of each lane, for signed integers. */
 // @ts-ignore: decorator
 @inline
 export function greatest<T>(a: v128, b: v128): v128 {
@@ -187,7 +188,7 @@ export function greatest<T>(a: v128, b: v128): v128 {
   return v128.max<T>(a, b)
 }
 
-/** The least of all lanes, in the first one. */
+/** Returns the least of all lanes, in the first one. */
 export function leastLane<T>(x: v128): v128 {
   x = least<T>(x, i64x2.shuffle(x, x, 1, 0))
   if (sizeof<T>() <= 4) x = least<T>(x, i64x2.shr_u(x, 32))

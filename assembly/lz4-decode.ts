@@ -1,25 +1,25 @@
 /**
  * LZ4 block decoding.
  *
- * Contract: any input is safe: nothing outside [dst, dst + dstBytes) is written and nothing outside the input
- * and the decoded output influences the result. `dstBytes` is the exact size of the decoded block. `state`
- * holds two u32 {source position, destination position}, zero at the start; decoding stops at the first
- * sequence boundary at which `wanted` bytes are there, and a later call goes on from it. With `wanted` equal
- * to `dstBytes` the block is decoded, and checked, to its end. Returns the destination position or an error
- * below.
+ * Contract: any input is safe: nothing outside [dst, dst + dstBytes) is written, and nothing outside the
+ * input and the decoded output influences the result. `dstBytes` is the exact size of the decoded block.
+ * `state` contains two u32 {source position, destination position}, zero at the start. Decoding stops at the
+ * first sequence boundary at which `wanted` bytes are decoded; a later call continues there. If `wanted`
+ * equals `dstBytes`, the block is decoded, and checked, to its end. Returns the destination position or an
+ * error below.
  *
  *     sequence:  token (literals << 4 | match - 4) | 255... rest | literals | u16 offset | 255... rest      the last one ends after its literals
  *
- * Verdicts are those of liblz4's LZ4_decompress_safe for a buffer of exactly the right size, but for offset
- * 0, which is an error here.
+ * Verdicts are those of liblz4's LZ4_decompress_safe for a buffer of exactly the right size, except for
+ * offset 0, which is an error here.
  *
- * Why it is fast: while both ends are far away, literals and matches are copied in whole vectors past their
- * end, without a call. What most sequences are made of, runs up to 32 bytes and matches up to 64, is decoded
- * in a loop that has no loop in it, which lets the engine keep everything in registers; it commits a sequence
- * when all of it is known to be of that kind, and loads the token behind it before it copies, for that is the
- * chain everything waits for. Bounds cost one decrement a sequence: a budget in units of 32 bytes, of which a
+ * Why it is fast: while both ends are far away, literals and matches are copied in whole vectors beyond their
+ * end, without a call. Most sequences have runs up to 32 bytes and matches up to 64. They are decoded in a
+ * loop without an inner loop, so that the engine keeps everything in registers. It commits a sequence once
+ * all of it is known to be of that kind, and loads the next token before it copies, because every step
+ * depends on that load. Bounds cost one decrement per sequence: a budget in units of 32 bytes, of which a
  * short sequence takes one and longer runs what they need. Small offsets repeat a pattern that one swizzle
- * builds. What is near an end is left to `finish`, which is exact, and so is a run too long for the budget.
+ * builds. Sequences near an end, and runs too long for the budget, are left to `finish`, which is exact.
  */
 import { copyOver, patternAt, repeat, STEPS } from './overlap'
 
@@ -31,9 +31,9 @@ const TRAILING_INPUT: i32 = -5
 const LATE_MATCH: i32 = -6
 
 /**
- * Distances from the ends that the fast loops keep, behind all their budget. Of input a short sequence takes
- * up to 18 bytes. Of output it writes up to 14 + 64; a long match may end 31 bytes behind its budget, and a
- * pattern goes on for 47.
+ * Distances from the ends that the fast loops keep, in addition to their budget. A short sequence reads up to
+ * 18 bytes of input and writes up to 14 + 64 bytes of output. A long match may end 31 bytes behind its
+ * budget, and a pattern continues for 47.
  */
 const INPUT_MARGIN: usize = 48
 const OUTPUT_MARGIN: usize = 80
@@ -121,7 +121,7 @@ function decode(src: usize, srcBytes: usize, dst: usize, dstBytes: usize, state:
       } while (--spare != 0)
       if (spare == 0) break
 
-      // A sequence of any kind: what breaks off above wrote nothing that is not written again here.
+      // A sequence of any kind: an attempt aborted above wrote nothing that is not rewritten here.
       let from = next
       let to = out
       token = load<u8>(from)
@@ -174,7 +174,7 @@ function decode(src: usize, srcBytes: usize, dst: usize, dstBytes: usize, state:
       }
     } while (--spare != 0)
     if (next != start) continue
-    // The very next sequence is too long for the budget, or malformed.
+    // The next sequence is too long for the budget, or malformed.
     const done = finish(src, inputEnd, next, dst, outputEnd, out, state, out + 1)
     if (done < 0 && done >= LATE_MATCH) return done
     next = src + <usize>load<u32>(state)
@@ -184,8 +184,8 @@ function decode(src: usize, srcBytes: usize, dst: usize, dstBytes: usize, state:
 }
 
 /**
- * Budget that a run of `length` bytes takes beside its sequence: its bytes and those of its length in the
- * input, rounded up.
+ * Returns the budget that a run of `length` bytes takes in addition to its sequence: its bytes, and those of
+ * its length in the input, rounded up.
  */
 // @ts-ignore: decorator
 @inline
@@ -193,13 +193,13 @@ function unitsOf(length: usize): usize {
   return (length >> 5) + (length >> 8) + 1
 }
 
-/** Exact decoding up to `stop`, or to the end of the input where that is 0. */
+/** Decodes exactly up to `stop`, or to the end of the input if that is 0. */
 function finish(src: usize, inputEnd: usize, next: usize, dst: usize, outputEnd: usize, out: usize, state: usize, stop: usize): i32 {
   const complete = next == inputEnd && out == outputEnd && next > src
   while (!complete && (stop == 0 || out < stop)) {
     if (next >= inputEnd) return INPUT_TRUNCATED
     const token: u32 = load<u8>(next++)
-    // here liblz4 takes a short cut that spares a sequence the rules for late matches
+    // Here liblz4 takes a shortcut that exempts a sequence from the rules for late matches.
     const early = outputEnd - dst >= 32 && out <= outputEnd - 32 && inputEnd - next > 16
 
     let literals: usize = token >> 4

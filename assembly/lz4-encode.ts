@@ -1,25 +1,25 @@
 /**
  * LZ4 block encoding.
  *
- * Contract: `lz4Encode` writes one raw block to `dst`, where there is room for `lz4Bound` bytes, and returns
- * its size, or 0 for more input than a block can hold. Blocks keep the end rules: the last 5 bytes are
- * literals, and the last match starts at least 12 bytes before the end. The source lies in the arena. Up to
- * 32 bytes behind it are read; nothing behind the bound is written.
+ * Contract: `lz4Encode` writes one raw block to `dst`, which has room for `lz4Bound` bytes, and returns its
+ * size, or 0 if the input exceeds a block. Blocks keep the end rules: the last 5 bytes are literals, and the
+ * last match starts at least 12 bytes before the end. The source is in the arena. Up to 32 bytes behind it
+ * are read; nothing behind the bound is written.
  *
- * With `carry`, the address of a u32, the source is a segment of a block, and no match reaches to before it:
- * the number of bytes in front of it that no sequence holds is read there, and they become literals of its
- * first sequence; the last bytes are not written, and their number is left there.
+ * With `carry`, the address of a u32, the source is a segment of a block, and no match reaches to before it.
+ * The u32 contains the number of bytes in front of it that belong to no sequence yet; they become literals of
+ * its first sequence. The last bytes are not written, and their number is stored there.
  *
  *     TABLE, sources up to 64 KiB:  8192 u16, the last place, relative to `src`, whose 4 bytes had this hash
  *            longer ones:           4096 u32, the address of the last place whose 5 bytes had this hash; 0 is too far away to be a match
  *
- * Why it is fast: greedy, one probe a place; the table fits the first-level cache. Places without a match are
- * visited ever more sparsely (one step wider for each 64 misses), so that incompressible data costs little.
- * The search is a loop of its own, without a call or a loop in it, which the engine keeps in registers. Most
- * matches end within the 16 bytes that are compared at once, and most extend backwards by fewer than 8: both
- * lengths are counts of zero bits. Nothing asks for room: a sequence is never longer, by more than the bound
- * allows for, than what it stands for, and behind the last match 12 bytes of input are still to come, which
- * with the 16 of the bound is room for whole vectors.
+ * Why it is fast: greedy, one probe per position; the table fits the first-level cache. Positions without a
+ * match are visited ever more sparsely (one step wider for each 64 misses), so that incompressible data cost
+ * little. The search is a loop of its own, without a call or an inner loop, which the engine keeps in
+ * registers. Most matches end within the 16 bytes that are compared at once, and most extend backwards by
+ * fewer than 8: both lengths are counts of zero bits. Room is never checked. A sequence exceeds its input by
+ * no more than the bound allows for. Behind the last match, at least 12 bytes of input follow, which with the
+ * 16 of the bound leave room for whole vectors.
  */
 import { copyOver } from './overlap'
 
@@ -33,7 +33,7 @@ const LAST_LITERALS: usize = 5
 const LAST_MATCH: usize = 12
 const REACH: usize = 65535
 
-/** Bytes that suffice for `bytes` bytes of any input; 0 for more than a block can hold. */
+/** Returns the bytes that suffice for `bytes` bytes of any input; 0 for more than a block can contain. */
 export function lz4Bound(bytes: usize): usize {
   return bytes > MOST_INPUT ? 0 : bytes + bytes / 255 + 16
 }
@@ -45,7 +45,7 @@ export function lz4Encode(src: usize, srcBytes: usize, dst: usize, carry: usize)
   return <i32>(out - dst)
 }
 
-/** Entry of the table for the first bytes of `bytes`. */
+/** Returns the table entry for the first bytes of `bytes`. */
 // @ts-ignore: decorator
 @inline
 function slotOf<T>(bytes: u64): usize {
@@ -55,8 +55,8 @@ function slotOf<T>(bytes: u64): usize {
 }
 
 /**
- * Returns the end of the block.
- * @typeParam T u16 or u32: what the table holds
+ * Encodes a block and returns its end.
+ * @typeParam T u16 or u32: element type of the table
  */
 function encode<T>(src: usize, end: usize, dst: usize, carry: usize): usize {
   const base = sizeof<T>() == 2 ? src : 0
@@ -77,7 +77,7 @@ function encode<T>(src: usize, end: usize, dst: usize, carry: usize): usize {
       const slot = slotOf<T>(bytes)
       match = base + load<T>(slot)
       store<T>(slot, <T>(at - base))
-      // two tests, as the engine would compute both for one
+      // Two tests, because the engine would compute both sides of one.
       if (<u32>bytes != load<u32>(match)) {
         at += misses++ >> 6
         continue
@@ -96,7 +96,7 @@ function encode<T>(src: usize, end: usize, dst: usize, carry: usize): usize {
     if (literals != 0) {
       let back: usize
       do {
-        // may look at bytes in front of the source, but does not count them
+        // May read bytes in front of the source, but does not count them.
         back = min(min(<usize>(clz(load<u64>(at - 8) ^ load<u64>(match - 8)) >> 3), literals), match - src)
         literals -= back
         at -= back
@@ -119,7 +119,7 @@ function encode<T>(src: usize, end: usize, dst: usize, carry: usize): usize {
   }
 }
 
-/** End of the run from `at` that equals the bytes from `match`, at most `end`. */
+/** Returns the end of the run from `at` that equals the bytes from `match`, at most `end`. */
 // @ts-ignore: decorator
 @inline
 function runEnd(at: usize, match: usize, end: usize): usize {
@@ -139,7 +139,7 @@ function writeExtra(out: usize, length: usize): usize {
   return out
 }
 
-/** Writes a token, literals and the offset of a match; returns where the rest of its length goes. */
+/** Writes a token, literals and the offset of a match; returns the position for the rest of its length. */
 function writeLong(out: usize, anchor: usize, literals: usize, offset: usize, match: usize): usize {
   store<u8>(out, <u8>(0xf0 | min(match, 15)))
   out = writeExtra(out + 1, literals)

@@ -1,10 +1,10 @@
 /**
- * Runs of the LZ family: literals, and matches, bytes that are copied from `offset` bytes before, which may
- * lie within what the copy itself writes.
+ * Runs of the LZ family: literals, and matches, which are bytes copied from `offset` bytes before and may
+ * overlap the copy itself.
  *
- * Why it is fast: below 16 a match repeats a pattern, and one swizzle makes a whole vector of it.
+ * Why it is fast: below 16 a match repeats a pattern, and one swizzle builds a whole vector of it.
  */
-/** For each offset below 16 the swizzle that repeats a pattern of that length. */
+/** For each offset below 16, the swizzle that repeats a pattern of that length. */
 const PATTERNS: usize = memory.data<u8>([
   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -24,10 +24,10 @@ const PATTERNS: usize = memory.data<u8>([
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0,
 ], 16)
 
-/** The largest multiple of each offset that fits a vector: how far one store of the pattern gets. */
+/** Largest multiple of each offset that fits a vector: the advance per store of the pattern. */
 export const STEPS: usize = memory.data<u8>([16, 16, 16, 15, 16, 15, 12, 14, 16, 9, 10, 11, 12, 13, 14, 15])
 
-/** The vector that a match repeats whose offset is below 16. */
+/** Returns the vector that a match with an offset below 16 repeats. */
 // @ts-ignore: decorator
 @inline
 export function patternAt(match: usize, offset: usize): v128 {
@@ -35,7 +35,8 @@ export function patternAt(match: usize, offset: usize): v128 {
 }
 
 /**
- * Copies to [to, end) and up to 31 bytes behind it. The bytes may be those being written, from 16 back on.
+ * Copies to [to, end) and up to 31 bytes behind it. Source and destination may overlap if they are at least
+ * 16 bytes apart.
  */
 // @ts-ignore: decorator
 @inline
@@ -48,7 +49,7 @@ export function copyOver(from: usize, to: usize, end: usize): void {
   } while (to < end)
 }
 
-/** Copies a match, writing nothing behind it. */
+/** Copies a match without writing behind it. */
 export function repeat(to: usize, offset: usize, length: usize): void {
   const end = to + length
   if (offset >= 16) {

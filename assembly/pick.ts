@@ -1,14 +1,14 @@
 /**
- * Copies by tables of places: elements, or runs of bytes, that lie in no order.
+ * Copies by tables of positions: elements, or runs of bytes, in any order.
  *
- * Contract: for each of `m` rows and each of `n` columns, `bytes` bytes go from `src` to `dst`, at each plus
- * the offsets of the row and those of the column. Offsets wrap modulo 2^32, so they may be negative; the
- * operands do not overlap. Nothing but those bytes is written, and no others are read.
+ * Contract: for each of `m` rows and each of `n` columns, `bytes` bytes are copied from `src` to `dst`, each
+ * displaced by the offsets of the row and of the column. Offsets wrap modulo 2^32, so they may be negative;
+ * the operands do not overlap. Nothing but those bytes is written, and no others are read.
  *
  *     table, of rows and of columns: i32 from | i32 to, in bytes, for each
  *
- * Why it is fast: tables are made once and serve all rows; a column is three loads and a store, whatever its
- * places are. Long runs are copied as other rows of bytes are.
+ * Why it is fast: tables are filled once and serve all rows; a column costs three loads and a store, whatever
+ * its positions. Long runs are copied like other rows of bytes.
  */
 import { copyRows } from './copy-rows'
 

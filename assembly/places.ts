@@ -1,8 +1,8 @@
 /**
- * Where a value is: the second half of looking for the place of an extreme.
+ * Position of a value: the second half of the search for the position of an extreme.
  *
- * Contract: a value is found where an element is equal to it (IEEE ==: -0 is +0) or, if it is NaN, where one
- * is NaN.
+ * Contract: a value is found where an element equals it (IEEE ==: -0 is +0) or, if it is NaN, where one is
+ * NaN.
  *
  *     find        gives the place of the first such element in a run of `bytes` bytes, in bytes from its start; `bytes` or more if there is none
  *     firstRows   puts the first row (of `rows` rows, `step` bytes apart, at least 16 bytes long) that has the value of its column into the
@@ -12,7 +12,7 @@
  * Up to 15 bytes behind the run of `find` are read. `firstRows` ends each row with a vector that overlaps the
  * last one: finding a row again changes nothing.
  *
- * Why it is fast: places as narrow as the elements cost one instruction a vector, whatever is found, and no
+ * Why it is fast: indices as narrow as the elements cost one instruction per vector, whatever is found, and no
  * test.
  */
 import { fillValue, kindOf, prepare, SKIP_FILL, SKIP_NANS, skipMask, skipped } from './lanes'
@@ -54,7 +54,7 @@ export function firstRows(dtype: i32, src: usize, step: i32, rows: u32, bytes: u
   }
 }
 
-/** Puts a row number into the places of the columns that have their value in it. */
+/** Writes a row number to the positions of the columns whose value occurs in it. */
 function put<T, I>(src: usize, bytes: u32, values: usize, places: usize, row: I): void {
   const number = v128.splat<I>(row)
   for (let at: usize = 0; at < bytes; at += 16) {

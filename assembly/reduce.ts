@@ -1,10 +1,10 @@
 /**
  * Reduction of a strided n-d box into accumulator cells: sum, minimum, maximum, sum of squares about a shift.
  *
- * Contract: element (i, j, ...) of the box goes into the cell at the sum of index * accStride; reduced axes
- * have stride 0 there. `counts` is 0 or points to f64 cells at the same places, to which the number of
- * elements taken is added. Skipped are elements equal to `fill` (IEEE ==: -0 is +0, NaN nothing), NaNs, or
- * both. Cells hold what earlier calls left in them:
+ * Contract: element (i, j, ...) of the box is reduced into the cell at the sum of index * accStride; reduced
+ * axes have stride 0 there. `counts` is 0 or points to f64 cells at the same positions, to which the number of
+ * taken elements is added. Skipped are elements equal to `fill` (IEEE ==: -0 is +0, NaN equals nothing), NaNs,
+ * or both. Cells keep the results of earlier calls:
  *
  *     sum, integers up to 32 bits   i64, exact
  *     sum, 64-bit integers          i64 sum of low halves (unsigned) | i64 sum of high halves (signed for int64, unsigned for uint64)
@@ -12,15 +12,15 @@
  *     minimum, maximum              the element type; the caller puts the identity there. A NaN that is taken stays.
  *     squares                       f64
  *
- * Of squares, `counts` points to the shifts instead, f64 at the same places, which stay as they are, and
- * `fill` to an f64 but for 64-bit integers.
+ * For squares, `counts` points to the shifts instead: f64 at the same positions, which do not change. `fill`
+ * then points to an f64, except for 64-bit integers.
  *
- * Order of float sums: a run of elements that go into one cell is cut into blocks of 8 KiB; a block is added
- * up in eight interleaved sums (f64 in four of them where a group of 64 bytes holds something to skip);
- * blocks are added pairwise, as in a balanced tree; then the run is added to the cell. So a sum is off by at
- * most 268 + log2(blocks) roundings, each half a unit in the last place of the sum of magnitudes. Elements
- * that are kept along the innermost axis are added to their cells one after the other. Squares of a run are
- * added up in blocks of 32768: 64 to each of 512 sums, these one after the other, then the block to the cell.
+ * Order of float sums: a run of elements of one cell is cut into blocks of 8 KiB. A block is added up in eight
+ * interleaved sums (f64 in four of them if a group of 64 bytes contains skipped elements). Blocks are added
+ * pairwise, as in a balanced tree; then the run is added to the cell. So the error of a sum is at most 268 +
+ * log2(blocks) roundings, each half a unit in the last place of the sum of magnitudes. Elements that are kept
+ * along the innermost axis are added to their cells one after another. Squares of a run are added up in blocks
+ * of 32768: 64 to each of 512 sums, these one after another, then the block to the cell.
  *
  * Why it is fast: axes are merged and sorted so that the source is read front to back (axes.ts), and the
  * innermost one is either reduced (sum.ts, extremes.ts: runs of vectors) or kept (accumulate.ts, squares.ts:
@@ -58,7 +58,7 @@ const LONG_BLOCK: u32 = 65536 // bytes of elements handed to one kernel call at 
 const CELLS: u32 = 512 // cells in the scratch
 const FOLDED: u32 = 64 // elements of a run added to each of these, where it is folded onto them
 
-// the margins are for the last, partial group
+// Margins for the last, partial group.
 const ELEMENT_SCRATCH: usize = memory.data(8320, 16)
 const CELL_SCRATCH: usize = memory.data(8448, 16)
 const COUNT_SCRATCH: usize = memory.data(4224, 16)
@@ -68,7 +68,7 @@ const PARTIAL_SUMS: usize = memory.data(320, 16)
 /** An innermost axis shorter than this is swapped for a longer one. */
 const SHORT: u32 = 16
 
-// of the reduction under way
+// State of the reduction under way.
 let kind: i32 = 0
 let summing: bool = false
 let squaring: bool = false
@@ -106,8 +106,8 @@ export function reduce(
   const length = axisLength(0)
   const from = leadStep(0)
   const step = otherStep(0)
-  // a kept axis and a reduced one around it go together: cells are accumulated to the end while they are in
-  // the cache
+  // A kept axis and a reduced one around it are processed together: cells are accumulated completely while
+  // they are in the cache.
   const plane = step != 0 && otherStep(1) == 0
   do {
     const cell = acc + otherShift * cellBytes
@@ -118,8 +118,8 @@ export function reduce(
 }
 
 /**
- * Which bits the kernels flip. Sums: 64-bit ones are of unsigned halves, all others signed. Extremes: so that
- * signed minimum finds them.
+ * Returns the bits that the kernels flip. For sums: 64-bit integers are split into unsigned halves, all
+ * others are signed. For extremes: signed minimum finds the result.
  */
 function flipOf(op: i32): v128 {
   const sign = signBits(kind)
@@ -138,7 +138,7 @@ function preferLongRuns(axes: i32): void {
   if (longest > 0 && axisLength(0) < SHORT && axisLength(longest) >= 4 * SHORT) swapAxes(0, longest)
 }
 
-/** Reduces `n` elements `from` bytes apart into one cell. */
+/** Reduces `n` elements that are `from` bytes apart into one cell. */
 function reduceRun(src: usize, from: i32, n: u32, cell: usize, count: usize): void {
   const dense = from == elementBytes
   const pairwise = summing && kind > 3
@@ -176,7 +176,7 @@ function reduceRun(src: usize, from: i32, n: u32, cell: usize, count: usize): vo
   store<f64>(cell, load<f64>(cell) + total)
 }
 
-/** Reduces `n` neighbours; returns how many were taken. */
+/** Reduces `n` contiguous elements; returns the number of elements taken. */
 function reduceBlock(at: usize, n: u32, cell: usize): u32 {
   const bytes = n * elementBytes
   const rest = bytes & 63
@@ -186,14 +186,14 @@ function reduceBlock(at: usize, n: u32, cell: usize): u32 {
   reduceGroups(at, whole, rest != 0, cell)
   const taken = n - passed
   if (summing && kind < 4) {
-    // each was added with its sign bit flipped
+    // Each element was added with its sign bit flipped.
     if (kind == 3) store<i64>(cell, load<i64>(cell, 8) - (unsigned ? 0 : <i64>taken << 31), 8)
     else if (unsigned) store<i64>(cell, load<i64>(cell) + (<i64>taken << (8 * elementBytes - 1)))
   }
   return taken
 }
 
-/** Reduces whole groups, and `rest` says whether the padded one is to follow. */
+/** Reduces whole groups; `rest` says whether the padded group follows. */
 function reduceGroups(at: usize, bytes: u32, rest: bool, cell: usize): void {
   if (!summing) leastAs(kind, at, bytes, rest, skipping, cell)
   else if (kind == 0) sumInts<i8>(at, bytes, rest, skipping, cell)
@@ -206,8 +206,8 @@ function reduceGroups(at: usize, bytes: u32, rest: bool, cell: usize): void {
 
 /**
  * Accumulates `rows` rows (axis 1) of `n` elements `from` bytes apart into `n` cells, `step` cells apart. A
- * step of 0 is a run that goes to one cell: it is folded onto the cells of the scratch, piece by piece as if
- * these were rows, and what they hold is added up.
+ * step of 0 is a run that is reduced to one cell: it is folded piece by piece, as if the pieces were rows,
+ * into the cells of the scratch, which are then added up.
  */
 function keepRun(src: usize, from: i32, n: u32, cell: usize, count: usize, step: i32, rows: u32): void {
   const jump = step * cellBytes

@@ -1,13 +1,13 @@
 /**
- * Byte and bit shuffling, as Blosc stores it: the counterpart of `unshuffle.ts`, which describes the forms.
+ * Byte and bit shuffling as stored by Blosc: the counterpart of `unshuffle.ts`, which describes the forms.
  *
- * Contract: the elements of `bytes` bytes at `src`, `size` bytes each, 1 to 255 and more, go to `dst` by their
- * planes; what is behind the last whole element is copied. Nothing but the `bytes` bytes of the destination is
- * written; up to 15 bytes behind the source are read. The places do not overlap.
+ * Contract: the elements of `bytes` bytes at `src`, `size` bytes each (1 to 255 and more), are copied to
+ * `dst` plane by plane. Bytes behind the last whole element are copied unchanged. Nothing but the `bytes`
+ * bytes of the destination is written; up to 15 bytes behind the source are read. The regions do not overlap.
  *
- * Why it is fast: 16 elements at once, up to 8 of their bytes: vectors of even and of odd bytes are picked in
- * registers, once for each doubling of the planes. Bits are taken by the instruction that gathers the signs of
- * 16 bytes.
+ * Why it is fast: 16 elements at once, up to 8 of their bytes: vectors of even and of odd bytes are separated
+ * in registers, once for each doubling of the planes. Bits are extracted by the instruction that gathers the
+ * signs of 16 bytes.
  */
 
 export function shuffle(size: usize, src: usize, dst: usize, bytes: usize): void {
@@ -21,7 +21,10 @@ export function shuffle(size: usize, src: usize, dst: usize, bytes: usize): void
   if (done < bytes) memory.copy(dst + done, src + done, bytes - done)
 }
 
-/** Of `n` elements that lie `step` bytes apart as many bytes as `T` has, each to a plane of its own. */
+/**
+ * Copies as many bytes as `T` has of `n` elements that are `step` bytes apart, each byte to a plane of its
+ * own.
+ */
 function part<T>(src: usize, n: usize, dst: usize, step: usize): void {
   const whole = n & ~15
   const end = dst + whole
@@ -51,7 +54,7 @@ function odd(a: v128, b: v128): v128 {
   return i8x16.shuffle(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
 }
 
-/** 16 elements that lie one behind the other, to planes of `n` bytes. */
+/** Copies 16 contiguous elements to planes of `n` bytes. */
 // @ts-ignore: decorator
 @inline
 function takeDense<T>(src: usize, dst: usize, n: usize): void {
@@ -72,7 +75,8 @@ function takeDense<T>(src: usize, dst: usize, n: usize): void {
   const d = v128.load(src, 48)
   const cd0 = even(c, d)
   const cd1 = odd(c, d)
-  // Of elements of 4 bytes planes 0 and 2, 1 and 3; of 8 those of the first 8 elements, 0 and 4, 2 and 6, ...
+  // Elements of 4 bytes: planes 0 and 2, 1 and 3. Of 8 bytes: those of the first 8 elements, 0 and 4, 2 and
+  // 6, ...
   const ad0 = even(ab0, cd0)
   const ad2 = odd(ab0, cd0)
   const ad1 = even(ab1, cd1)
@@ -106,7 +110,7 @@ function takeDense<T>(src: usize, dst: usize, n: usize): void {
   v128.store(dst + 7 * n, odd(ad3, eh3))
 }
 
-/** @param planes room for `bytes` bytes, and 15 more to be read, elsewhere */
+/** @param planes separate room for `bytes` bytes, and 15 more to be read */
 export function bitShuffle(size: usize, src: usize, dst: usize, bytes: usize, planes: usize): void {
   const n = bytes / size
   if ((n & 7) != 0) {
@@ -121,7 +125,7 @@ export function bitShuffle(size: usize, src: usize, dst: usize, bytes: usize, pl
   memory.copy(dst + done, src + done, bytes - done)
 }
 
-/** Makes 8 rows of bytes, each of which has one bit of 8 bytes. */
+/** Writes 8 rows of bytes, each of which contains one bit of 8 bytes. */
 function takeBits(src: usize, row: usize, dst: usize): void {
   const whole = row & ~1
   for (let j: usize = 0; j < whole; j += 2) {

@@ -1,21 +1,20 @@
 /**
- * Sums of squares about shifts: what element k of a run differs from shift k by is squared and added to cell
+ * Sums of squares about shifts: the difference of element k of a run and shift k is squared and added to cell
  * k.
  *
  * Contract: `n` is even; elements, cells and shifts are dense, the last two f64. Elements are squared as f64:
- * (x - shift)^2, rounded twice, of 64-bit integers after rounding them to the nearest f64. Skipped elements
- * leave their cells alone. FILL and MASK of lanes.ts are those of f64, but for 64-bit integers, which are
+ * (x - shift)^2, rounded twice; 64-bit integers are rounded to the nearest f64 before. Skipped elements leave
+ * their cells unchanged. FILL and MASK of lanes.ts are those of f64, except for 64-bit integers, which are
  * compared before they are rounded. Up to 15 bytes behind the elements are read.
  *
- * Why it is fast: as accumulate.ts, no lane ever meets another. Two elements become f64 without a branch:
- * smaller integers are put into the low bits of a number so large that its units are its last bits, which is
- * then subtracted; that also does for unsigned ones.
+ * Why it is fast: as in accumulate.ts, lanes are never combined. Two elements become f64 without a branch:
+ * smaller integers are put into the low bits of a number whose last bits are units; that number is then
+ * subtracted. This also works for unsigned integers.
  */
 import { fillValue, skipMask, skipped } from './lanes'
 
 /**
- * 2^52 + 2^51: an integer of up to 50 bits, with a sign or without, added to its bits makes it as much
- * larger.
+ * 2^52 + 2^51: adding an integer of up to 50 bits, signed or not, to its bits increases it by the integer.
  */
 const UNITS: f64 = 6755399441055744
 

@@ -1,16 +1,16 @@
 /**
- * Sums of a run of neighbouring elements.
+ * Sums of a run of contiguous elements.
  *
- * Contract: each adds `bytes` bytes of elements at `at`, a multiple of 64, then with `rest` the group at
- * LAST, and counts in `passed` those skipped. Integers add to the cell: those up to 32 bits their exact sum
- * (the bits of `flipBits` flipped in each: the caller corrects for the sign bit), 64-bit ones the sums of
- * their low and high halves, both unsigned. Floats replace it by the sum in f64 of at most a block, which
- * reduce.ts adds up pairwise.
+ * Contract: each function adds `bytes` bytes of elements at `at`, a multiple of 64, and with `rest` also the
+ * group at LAST, and counts skipped elements in `passed`. Integers are added to the cell. Those up to 32 bits
+ * add their exact sum, with the bits of `flipBits` flipped in each; the caller corrects for the sign bit.
+ * Those of 64 bits add the sums of their low and high halves, both unsigned. Floats replace the cell by the
+ * sum in f64 of at most a block, which reduce.ts adds pairwise.
  *
- * Why it is fast: lanes are widened as late as possible, in two to four independent accumulators. Integers to
- * skip are masked to zero and counted in lanes, without a branch, so that it does not matter how they lie.
- * Floats take more registers than that leaves, and what is missing of them tends to come in long stretches:
- * groups of 64 bytes are tested as a whole, and masked when there is something to skip.
+ * Why it is fast: lanes are widened as late as possible, in two to four independent accumulators. Skipped
+ * integers are masked to zero and counted in lanes, without a branch, so that their distribution does not
+ * matter. Floats leave too few registers for that, and their missing values tend to come in long stretches.
+ * Groups of 64 bytes are therefore tested as a whole, and masked if they contain skipped elements.
  */
 import { addPassed, anySkipped, countLanes, countMasks, fillValue, flipBits, LAST, skipMask, skipped, totalOf } from './lanes'
 
@@ -89,8 +89,8 @@ export function sumInts<T>(at: usize, bytes: u32, rest: bool, skipping: bool, ce
 }
 
 /**
- * Adds the halves of 64-bit elements to the cell of two i64 {low, high}. The sum of the low ones is what the
- * sum modulo 2^64 is more than that of the high ones: it has less than 64 bits as long as there are fewer
+ * Adds the halves of 64-bit elements to the cell of two i64 {low, high}. The sum of the low halves is the sum
+ * modulo 2^64 minus the shifted sum of the high ones. It has less than 64 bits as long as there are fewer
  * than 2^32 elements.
  */
 export function sumWide(at: usize, bytes: u32, rest: bool, skipping: bool, cell: usize): void {
@@ -139,14 +139,14 @@ export function sumWide(at: usize, bytes: u32, rest: bool, skipping: bool, cell:
   store<i64>(cell, load<i64>(cell, 8) + upper, 8)
 }
 
-/** The k-th pair of elements T from `at`, as f64. */
+/** Returns the k-th pair of elements T from `at`, as f64. */
 // @ts-ignore: decorator
 @inline
 function pair<T>(at: usize, k: usize): v128 {
   return sizeof<T>() == 4 ? f64x2.promote_low_f32x4(v128.load64_zero(at + (k << 3))) : v128.load(at + (k << 4))
 }
 
-/** The lower or upper two f32 of a vector as f64. */
+/** Returns the lower or upper two f32 of a vector as f64. */
 // @ts-ignore: decorator
 @inline
 function lower(x: v128): v128 {

@@ -1,8 +1,8 @@
 /**
- * Order of bytes.
+ * Byte order.
  *
- * Contract: in each 16 of `bytes` bytes at `at`, and of up to 15 more, so that there are whole vectors, `swap`
- * puts the byte at `places[i]` to place `i`. The places are 16 bytes; `bytes` is above 0.
+ * Contract: in each 16 of `bytes` bytes at `at`, and of up to 15 more to fill whole vectors, `swap` moves the
+ * byte at `places[i]` to index `i`. `places` has 16 bytes; `bytes` is above 0.
  *
  * Why it is fast: one loop for elements of all sizes moves the bytes of whole vectors.
  */

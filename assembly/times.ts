@@ -1,8 +1,8 @@
 /**
- * Times counted in other units.
+ * Times converted to other units.
  *
- * Contract: multiplies each of `n` 64-bit integers at `at` by `factor`, which is above 0; the least integer,
- * which says that there is no time, stays. Returns how many were multiplied before one that does not fit.
+ * Contract: multiplies each of `n` 64-bit integers at `at` by `factor`, which is above 0. The least integer,
+ * which marks a missing time, stays. Returns how many were multiplied before one that does not fit.
  */
 export function scaleTimes(at: usize, n: usize, factor: i64): usize {
   const most = i64.MAX_VALUE / factor

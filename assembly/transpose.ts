@@ -47,7 +47,7 @@ export function transpose<T>(src: usize, srcRow: i32, dst: usize, dstRow: i32, n
       }
     }
   }
-  // the margins: what is left of each row, then the rows below the last tile
+  // The margins: the rest of each row, then the rows below the last tile.
   const right = <usize>wide * sizeof<T>()
   for (let j: u32 = 0; j < tall && wide < n; j++) {
     copyApart<T>(src + wide * srcRow + j * sizeof<T>(), srcRow, dst + j * dstRow + right, sizeof<T>(), n - wide)
@@ -130,7 +130,7 @@ function turn8(src: usize, srcRow: i32, dst: usize, dstRow: i32): void {
   v128.store(dst + dstRow, high<u16>(d, h))
 }
 
-/** 8 x 8 bytes: half vectors in and out. */
+/** Transposes 8 x 8 bytes: half vectors in and out. */
 // @ts-ignore: decorator
 @inline
 function turnBytes(src: usize, srcRow: i32, dst: usize, dstRow: i32): void {

@@ -1,14 +1,14 @@
 /**
- * Byte and bit shuffling undone, as Blosc, bitshuffle, HDF5 and numcodecs store it.
+ * Reverses byte and bit shuffling as stored by Blosc, bitshuffle, HDF5 and numcodecs.
  *
- * Contract: the elements of `bytes` bytes at `src` go to `dst`, `size` bytes each, 1 to 255 and more; what is
- * behind the last whole element is copied. Nothing but the `bytes` bytes of the destination is written; up to
- * 15 bytes behind the source are read. The places do not overlap.
+ * Contract: the elements of `bytes` bytes at `src` are copied to `dst`, `size` bytes each (1 to 255 and
+ * more). Bytes behind the last whole element are copied unchanged. Nothing but the `bytes` bytes of the
+ * destination is written; up to 15 bytes behind the source are read. The regions do not overlap.
  *
  *     shuffled:      the first byte of each element | the second of each | ...
  *     bit-shuffled:  the lowest bit of the first byte of each element, 8 elements a byte | the next bit of each | ...
  *
- * Bits are only shuffled where the number of elements is a multiple of 8, else the bytes are as they were.
+ * Bits are shuffled only if the number of elements is a multiple of 8; otherwise the bytes are unchanged.
  *
  * Why it is fast: 16 elements at once, up to 8 of their bytes: vectors of as many planes are interleaved in
  * registers, by bytes, by pairs and by fours. Elements of up to 8 bytes are then stored in whole vectors.
@@ -25,7 +25,10 @@ export function unshuffle(size: usize, src: usize, dst: usize, bytes: usize): vo
   if (done < bytes) memory.copy(dst + done, src + done, bytes - done)
 }
 
-/** Of `n` elements that lie `step` bytes apart as many bytes as `T` has, each from a plane of its own. */
+/**
+ * Interleaves as many bytes as `T` has for `n` elements that are `step` bytes apart, each byte from a plane
+ * of its own.
+ */
 function interleave<T>(src: usize, n: usize, dst: usize, step: usize): void {
   const whole = n & ~15
   const end = src + whole
@@ -70,7 +73,7 @@ function high32(a: v128, b: v128): v128 {
   return i32x4.shuffle(a, b, 2, 6, 3, 7)
 }
 
-/** 16 elements that lie one behind the other. */
+/** Stores 16 contiguous elements. */
 // @ts-ignore: decorator
 @inline
 function storeDense<T>(src: usize, n: usize, dst: usize): void {
@@ -124,7 +127,7 @@ function storeDense<T>(src: usize, n: usize, dst: usize): void {
   v128.store(dst, high32(ad12, eh12), 112)
 }
 
-/** 16 elements that lie `step` bytes apart: made one behind the other, then taken apart. */
+/** Stores 16 elements that are `step` bytes apart: interleaves them contiguously, then separates them. */
 // @ts-ignore: decorator
 @inline
 function storeApart<T>(src: usize, n: usize, dst: usize, step: usize): void {
@@ -134,7 +137,7 @@ function storeApart<T>(src: usize, n: usize, dst: usize, step: usize): void {
 
 const SCRATCH: usize = memory.data(128, 16)
 
-/** @param planes room for `bytes` bytes, elsewhere */
+/** @param planes separate room for `bytes` bytes */
 export function bitUnshuffle(size: usize, src: usize, dst: usize, bytes: usize, planes: usize): void {
   const n = bytes / size
   if ((n & 7) != 0) {
@@ -149,7 +152,7 @@ export function bitUnshuffle(size: usize, src: usize, dst: usize, bytes: usize, 
   memory.copy(dst + done, src + done, bytes - done)
 }
 
-/** Makes bytes of 8 rows, each of which has one of their bits. */
+/** Combines 8 rows, each of which contains one bit of each byte, to bytes. */
 function turnBits(src: usize, row: usize, dst: usize): void {
   const whole = row & ~15
   const end = src + whole
@@ -164,7 +167,7 @@ function turnBits(src: usize, row: usize, dst: usize): void {
   }
 }
 
-/** Two squares of 8 by 8 bits, each turned about its diagonal: by single bits, by pairs, by fours. */
+/** Transposes two squares of 8 by 8 bits: by single bits, by pairs, by fours. */
 // @ts-ignore: decorator
 @inline
 function turnPair(x: v128): v128 {

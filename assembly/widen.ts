@@ -1,11 +1,11 @@
 /**
- * Numbers of 16 bits widened to float32.
+ * Widens numbers of 16 bits to float32.
  *
- * Contract: `n` numbers at `src` go to `dst`, elsewhere; payloads of NaN stay. Nothing but the `4 * n` bytes
- * of the destination is written; up to 15 bytes behind the source are read.
+ * Contract: `n` numbers at `src` are written to `dst`, a separate region; payloads of NaN stay. Nothing but
+ * the `4 * n` bytes of the destination is written; up to 15 bytes behind the source are read.
  *
- * Why it is fast: four at once, without a branch. A float16 has the bits of a float32 with a smaller exponent:
- * multiplied by a power of two they become it, those below the normal numbers, too.
+ * Why it is fast: four at once, without a branch. A float16 has the bits of a float32 with a smaller
+ * exponent: multiplying by a power of two converts it, subnormal numbers included.
  */
 
 /** float16: sign, 5 bits of exponent, 10 of the fraction. */
@@ -40,7 +40,7 @@ function brains(packed: v128): v128 {
   return i32x4.shl(i32x4.extend_low_i16x8_u(packed), 16)
 }
 
-/** The first one, two or three numbers of a vector. */
+/** Stores the first one, two or three numbers of a vector. */
 function storeSome(x: v128, dst: usize, count: usize): void {
   v128.store32_lane(dst, x, 0)
   if (count > 1) v128.store32_lane(dst, x, 1, 4)

@@ -1,6 +1,6 @@
 /**
- * Writes bits one after another, the first ones lowest: for what is short. Streams that are long keep these
- * three in registers.
+ * Writes bits one after another, the first ones lowest. For short output; long streams keep these three
+ * variables in registers.
  */
 let to: usize = 0
 let word: u64 = 0
@@ -22,12 +22,12 @@ export function putBits(value: u32, width: u32): void {
   used &= 7
 }
 
-/** Returns the end, after the last byte that has a bit. */
+/** Returns the end, after the last byte that contains a bit. */
 export function endBits(): usize {
   return to + <usize>(used != 0)
 }
 
-/** About the binary logarithm, in 1/256: off by 3 of them at most. */
+/** Approximates the binary logarithm in 1/256, with an error of at most 3 of these. */
 export function log2(value: u32): u32 {
   const whole: u32 = 31 - clz(value)
   const part: u32 = ((value << (31 - whole)) << 1) >> 24

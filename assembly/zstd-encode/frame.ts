@@ -7,20 +7,20 @@ const RAW: u32 = 0
 const RLE: u32 = 1
 const COMPRESSED: u32 = 2
 
-/** What saves less, or a 64th, is not worth decoding. */
+/** Least gain in bytes: saving less, or less than a 64th, is not worth decoding. */
 const LEAST_GAIN: usize = 2
 
 const MAGIC: u32 = 0xfd2fb528
-/** The largest window that all decoders have: 8 MiB. */
+/** Largest window that all decoders support: 8 MiB. */
 const WINDOW_BYTES: usize = 0x800000
 const WINDOW_DESCRIPTOR: u8 = (23 - 10) << 3
 
 /**
- * Encodes a Zstandard frame (RFC 8878), which says its size and has no checksum.
+ * Encodes a Zstandard frame (RFC 8878) with its size and without a checksum.
  *
- * Contract: `src` lies in the arena, and 64 bytes behind it are read. `dst` has room for the bytes of the
- * source, 3 for each block of 128 KiB it has or begins, and 2 KiB. `work` are `zstdWorkBytes`. Returns the
- * bytes of the frame.
+ * Contract: `src` is in the arena, and 64 bytes behind it are read. `dst` has room for the bytes of the
+ * source, 3 for each block of 128 KiB, including a partial one, and 2 KiB. `work` has `zstdWorkBytes`.
+ * Returns the number of bytes of the frame.
  */
 export function zstdEncode(src: usize, srcBytes: usize, dst: usize, work: usize): usize {
   let to = writeHeader(dst, srcBytes)
@@ -36,7 +36,10 @@ export function zstdEncode(src: usize, srcBytes: usize, dst: usize, work: usize)
   return to - dst
 }
 
-/** The descriptor says how many bytes the size has, and whether all of the content is the window. */
+/**
+ * Writes the header. Its descriptor contains the length of the size field, and whether the window is the
+ * whole content.
+ */
 function writeHeader(to: usize, bytes: usize): usize {
   store<u32>(to, MAGIC)
   if (bytes > WINDOW_BYTES) {
@@ -60,7 +63,7 @@ function writeHeader(to: usize, bytes: usize): usize {
   return to + 9
 }
 
-/** Writes a block of [from, end), in the way that is shortest; returns its end. */
+/** Writes a block of [from, end) in the shortest form; returns its end. */
 function writeBlock(to: usize, from: usize, end: usize, frame: usize, frameEnd: usize, work: usize): usize {
   const bytes = end - from
   const start = to + 3
@@ -96,7 +99,7 @@ function isRun(from: usize, end: usize): bool {
   return true
 }
 
-/** Writes literals and sequences; returns their bytes, or 0 where these are more than `most`. */
+/** Writes literals and sequences; returns their number of bytes, or 0 if it exceeds `most`. */
 function compress(to: usize, most: usize, work: usize): usize {
   const literals = work + LITERALS
   const next = writeLiterals(to, literals, literalsEnd - literals)

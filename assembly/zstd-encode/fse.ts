@@ -4,14 +4,15 @@ import { ACCURACY, CHANGES, COUNTS, SHARES, SPREAD, STARTS } from './layout'
 const LEAST_ACCURACY: u32 = 5
 
 /**
- * Shares the states of a table out among `symbols` symbols, to SHARES, as their counts in `table` are, of
- * `total` together. Returns the accuracy: the table has 2^accuracy states. At least two symbols occur.
+ * Distributes the states of a table among `symbols` symbols in proportion to their counts in `table`, which
+ * add up to `total`, and writes the result to SHARES. Returns the accuracy: the table has 2^accuracy states.
+ * At least two symbols occur.
  */
 export function share(table: usize, symbols: u32, total: u32, mostAccuracy: u32): u32 {
   const counts = table + COUNTS
   let distinct: u32 = 0
   for (let i: usize = 0; i < <usize>symbols; i++) distinct += <u32>(load<u32>(counts + (i << 2)) != 0)
-  // A state for about four of what is coded, and one for each symbol at least.
+  // About one state for four coded symbols, and at least one for each distinct symbol.
   const wanted: i32 = 29 - clz(total)
   const accuracy = min(max(max(wanted, <i32>LEAST_ACCURACY), 33 - clz(distinct)), <i32>mostAccuracy)
   const size: u32 = 1 << accuracy
@@ -23,7 +24,7 @@ export function share(table: usize, symbols: u32, total: u32, mostAccuracy: u32)
     left -= <i32>states
   }
   while (left != 0) {
-    // What rounding has made too many or too few is the matter of the largest.
+    // The largest share absorbs the rounding error.
     let largest = SHARES
     for (let at = SHARES; at < SHARES + (<usize>symbols << 1); at += 2) if (load<i16>(at) > load<i16>(largest)) largest = at
     const change = left > 0 ? left : -1
@@ -33,7 +34,10 @@ export function share(table: usize, symbols: u32, total: u32, mostAccuracy: u32)
   return accuracy
 }
 
-/** The bits that coding the counts of `table` by SHARES takes; u32.MAX_VALUE where one of them has no state. */
+/**
+ * Returns the number of bits for coding the counts of `table` by SHARES; u32.MAX_VALUE if a counted symbol
+ * has no state.
+ */
 export function codedBits(table: usize, symbols: u32, accuracy: u32): u32 {
   let bits: u32 = 0
   for (let i: usize = 0; i < <usize>symbols; i++) {
@@ -46,7 +50,7 @@ export function codedBits(table: usize, symbols: u32, accuracy: u32): u32 {
   return bits >> 8
 }
 
-/** Writes SHARES as readers expect them; returns the end. See `readCounts` of the decoder. */
+/** Writes SHARES in the form that readers expect; returns the end. See `readCounts` of the decoder. */
 export function writeShares(to: usize, accuracy: u32): usize {
   startBits(to)
   putBits(accuracy - LEAST_ACCURACY, 4)
@@ -71,9 +75,9 @@ export function writeShares(to: usize, accuracy: u32): usize {
 }
 
 /**
- * Builds the table that encodes by SHARES. Going from a state to that of a symbol writes the lowest bits of
- * the state, `(state + bits) >> 16` of them; the rest of it, more `state`, is the place of the next one. States
- * count from the size of the table on.
+ * Builds the table that encodes by SHARES. The transition from a state to that of a symbol writes the lowest
+ * bits of the state, `(state + bits) >> 16` of them. The remaining bits, plus `state`, are the position of
+ * the next state. States count from the size of the table on.
  */
 export function buildTable(table: usize, symbols: u32, accuracy: u32): void {
   const size: u32 = 1 << accuracy
@@ -112,14 +116,14 @@ export function buildTable(table: usize, symbols: u32, accuracy: u32): void {
   store<u32>(table + ACCURACY, accuracy)
 }
 
-/** A table of one state, of one symbol: no bits are written. */
+/** Builds a table of one state, for one symbol: no bits are written. */
 export function buildSingle(table: usize, symbol: usize): void {
   store<u16>(table, 0)
   store<u64>(table + CHANGES + (symbol << 3), 0)
   store<u32>(table + ACCURACY, 0)
 }
 
-/** A state of the first symbol that is written, the last one that is read. */
+/** Returns a state of the first symbol written, which is the last one read. */
 export function firstState(table: usize, symbol: u32): u32 {
   const change = changeTo(table, symbol)
   const added = load<i32>(change)
@@ -127,14 +131,14 @@ export function firstState(table: usize, symbol: u32): u32 {
   return nextState(table, change, (bits << 16) - added, bits)
 }
 
-/** What goes from a state to one of a symbol. */
+/** Returns the entry for the transition from any state to one of a symbol. */
 // @ts-ignore: decorator
 @inline
 export function changeTo(table: usize, symbol: u32): usize {
   return table + CHANGES + (<usize>symbol << 3)
 }
 
-/** How many bits of a state are written when it changes. */
+/** Returns the number of bits of a state that its transition writes. */
 // @ts-ignore: decorator
 @inline
 export function bitsOf(change: usize, state: u32): u32 {

@@ -2,22 +2,22 @@ import { endBits, putBits, startBits } from './bits'
 import { bitsOf, buildTable, changeTo, firstState, nextState, share, writeShares } from './fse'
 import { BYTE_COUNTS, CODES, COUNTS, ORDER, STARTS, TREE, WEIGHT_TABLE, WEIGHTS } from './layout'
 
-/** The longest code. */
+/** Length of the longest code in bits. */
 const MOST_BITS: u32 = 11
 const MOST_DIRECT: usize = 128
 const MOST_WEIGHTS_ACCURACY: u32 = 6
 
-/** What `countBytes` has found: how many bytes there are, and how often the most frequent one occurs. */
+/** Results of `countBytes`: the number of distinct bytes, and the count of the most frequent one. */
 export let distinct: u32 = 0
 export let mostFrequent: u32 = 0
-/** The last byte that occurs. */
+/** The largest byte that occurs. */
 let lastSymbol: usize = 0
-/** Of the longest code. */
+/** Length of the longest code in use. */
 let longest: u32 = 0
 
 /**
- * Counts bytes, to the first part of BYTE_COUNTS. Neighbours are counted apart: where they are the same, none
- * waits for the count of the other.
+ * Counts bytes to the first part of BYTE_COUNTS. Neighbours are counted in separate tables, so that equal
+ * ones do not wait for each other.
  */
 export function countBytes(at: usize, end: usize): void {
   memory.fill(BYTE_COUNTS, 0, 0x1000)
@@ -55,8 +55,8 @@ function countByte(byte: u32, part: usize): void {
 }
 
 /**
- * Makes a Huffman code of the bytes that were counted, of which at least two are different. Returns how many
- * bits all of them take.
+ * Builds a Huffman code of the counted bytes, at least two of which are distinct. Returns the number of bits
+ * of all of them.
  */
 export function makeCodes(): u32 {
   sortOrder()
@@ -75,7 +75,7 @@ export function makeCodes(): u32 {
     const start = STARTS + (<usize>weight << 2)
     store<u32>(start, load<u32>(start) + 1)
   }
-  // The longest codes, the least weights, come first, and those of a weight in the order of symbols.
+  // The longest codes, of the smallest weights, come first; codes of one weight are in the order of symbols.
   let shares: u32 = 0
   for (let weight: u32 = 1; weight <= longest; weight++) {
     const start = STARTS + (<usize>weight << 2)
@@ -94,7 +94,7 @@ export function makeCodes(): u32 {
   return bits
 }
 
-/** Sorts what occurs by its count, the least first: Shell's sort. */
+/** Sorts the symbols that occur by ascending count (Shell sort). */
 function sortOrder(): void {
   const end = ORDER + (<usize>distinct << 2)
   for (let gap: usize = 57 << 2; gap != 0; gap = gap == 57 << 2 ? 23 << 2 : gap == 23 << 2 ? 10 << 2 : gap == 10 << 2 ? 4 << 2 : gap == 4 << 2 ? 4 : 0)
@@ -107,13 +107,14 @@ function sortOrder(): void {
 }
 
 /**
- * The lengths of the codes of what ORDER has, to TREE: the algorithm of Moffat and Katajainen, which needs no
- * other space than that of its result.
+ * Computes the code lengths of the symbols in ORDER, to TREE. Uses the algorithm of Moffat and Katajainen,
+ * which needs no memory except its result.
  */
 function makeLengths(): void {
   const n = distinct
   for (let i: u32 = 0; i < n; i++) set(i, load<u32>(ORDER + (<usize>i << 2)) >> 8)
-  // Join the two smallest, of the leaves and of what was joined before; these become numbers of their parents.
+  // Join the two smallest nodes, among the leaves and the joined ones; joined entries become the numbers of
+  // their parents.
   set(0, get(0) + get(1))
   let root: u32 = 0
   let leaf: u32 = 2
@@ -129,7 +130,7 @@ function makeLengths(): void {
     } else sum += get(leaf++)
     set(next, sum)
   }
-  // Depths of what was joined.
+  // Depths of the joined nodes.
   set(n - 2, 0)
   for (let i = <i32>n - 3; i >= 0; i--) set(i, get(get(i)) + 1)
   // Depths of the leaves.
@@ -156,7 +157,7 @@ function set(i: u32, value: u32): void {
   store<u32>(TREE + (<usize>i << 2), value)
 }
 
-/** Shortens codes to MOST_BITS: others get longer, so that together they are still a code, and a whole one. */
+/** Shortens codes to MOST_BITS. Others get longer, so that together they remain a complete code. */
 function limitLengths(): void {
   const whole: u32 = 1 << MOST_BITS
   let taken: u32 = 0
@@ -164,7 +165,7 @@ function limitLengths(): void {
     set(i, min(get(i), MOST_BITS))
     taken += 1 << (MOST_BITS - get(i))
   }
-  // They are sorted, the longest codes first.
+  // Codes are sorted, the longest first.
   while (taken > whole)
     for (let i: u32 = 0; i < distinct; i++) {
       const length = get(i)
@@ -173,7 +174,7 @@ function limitLengths(): void {
       taken -= 1 << (MOST_BITS - length - 1)
       break
     }
-  // What is left is a multiple of what the longest code takes, so that the last of them can be shortened.
+  // The rest is a multiple of the share of the longest code, so that the last of them can be shortened.
   while (taken < whole)
     for (let i = distinct - 1; ; i--) {
       const more: u32 = 1 << (MOST_BITS - get(i))
@@ -184,7 +185,7 @@ function limitLengths(): void {
     }
 }
 
-/** Writes the weights of the code. Returns the end, or 0 where they cannot be written. */
+/** Writes the weights of the code. Returns the end, or 0 if they cannot be written. */
 export function writeWeights(to: usize): usize {
   const coded = writeCodedWeights(to + 1)
   const directBytes = (lastSymbol + 1) >> 1
@@ -200,7 +201,7 @@ export function writeWeights(to: usize): usize {
   return to
 }
 
-/** The weights but the last, by FSE: two states take turns. Returns the end, or 0. */
+/** Writes all weights except the last by FSE, with two alternating states. Returns the end, or 0. */
 function writeCodedWeights(to: usize): usize {
   memory.fill(WEIGHT_TABLE + COUNTS, 0, 64)
   let most: u32 = 0
@@ -225,7 +226,7 @@ function writeCodedWeights(to: usize): usize {
     turn = other
     other = next
   }
-  // The state of the first weight is read first, so it comes last.
+  // The state of the first weight is read first, so it is written last.
   putBits(turn & ((1 << accuracy) - 1), accuracy)
   putBits(other & ((1 << accuracy) - 1), accuracy)
   putBits(1, 1)
@@ -235,7 +236,7 @@ function writeCodedWeights(to: usize): usize {
 /**
  * Writes the codes of [from, end), the last byte first; returns the end. Up to 8 bytes behind it are written.
  *
- * Why it is fast: four codes are 44 bits at most, so that what is stored is stored once for four of them.
+ * Why it is fast: four codes have at most 44 bits, so there is one store for four of them.
  */
 export function writeStream(to: usize, from: usize, end: usize): usize {
   let word: u64 = 0

@@ -1,9 +1,9 @@
 /**
  * The ABI of the module that encodes Zstandard. Pointers are byte addresses; each file states the contract of
- * what it exports.
+ * its exports.
  */
 export { zstdEncode } from './frame'
 export { zstdEncodeEnd, zstdEncodeTables, zstdWorkBytes } from './layout'
 
-/** Where the static data end: `scripts/embed-kernels.mjs` looks whether the arena begins behind it. */
+/** End of the static data: `scripts/embed-kernels.mjs` checks that the arena begins behind it. */
 export const zstdEncodeDataEnd: usize = __heap_base

@@ -2,14 +2,14 @@ import { countBytes, distinct, makeCodes, mostFrequent, writeStream, writeWeight
 
 const RLE: u32 = 1
 const COMPRESSED: u32 = 2
-/** Below, the table of a code is longer than what it saves. */
+/** Length below which the table of a code is longer than its savings. */
 const LEAST_CODED: usize = 64
 const LEAST_FOUR_STREAMS: usize = 256
 
 /**
- * Writes the literals of a block: as they are, one byte that is repeated, or by a Huffman code; see
- * `readLiterals` of the decoder. Returns their end. No more than 3 bytes are added to what they are, and 8
- * behind them may be written.
+ * Writes the literals of a block: unchanged, as one repeated byte, or by a Huffman code; see `readLiterals`
+ * of the decoder. Returns their end. The output exceeds the literals by at most 3 bytes, and 8 bytes behind
+ * it may be written.
  */
 export function writeLiterals(to: usize, from: usize, bytes: usize): usize {
   if (bytes >= LEAST_CODED) {
@@ -19,7 +19,7 @@ export function writeLiterals(to: usize, from: usize, bytes: usize): usize {
       store<u8>(to, load<u8>(from))
       return to + 1
     }
-    // Where all bytes occur about as often there is nothing to save.
+    // If all bytes are about equally frequent, coding saves nothing.
     if (<usize>mostFrequent > (bytes >> 7) + 4) {
       const end = writeCoded(to, from, bytes, makeCodes())
       if (end != 0) return end
@@ -44,7 +44,7 @@ function writePlainHeader(to: usize, type: u32, bytes: usize): usize {
   return to + 3
 }
 
-/** Returns the end, or 0 where this is hardly shorter than what is coded. */
+/** Returns the end, or 0 if the output is hardly shorter than the input. */
 function writeCoded(to: usize, from: usize, bytes: usize, bits: u32): usize {
   const most = bytes - (bytes >> 6) - 2
   if (<usize>(bits >> 3) >= most) return 0
@@ -64,7 +64,7 @@ function writeCoded(to: usize, from: usize, bytes: usize, bits: u32): usize {
   return end
 }
 
-/** The sizes of the first three, u16 each, then four streams of a quarter each. */
+/** Writes the sizes of the first three streams, u16 each, then four streams of a quarter each. */
 function writeFourStreams(to: usize, from: usize, bytes: usize): usize {
   const end = from + bytes
   const part = (bytes + 3) >> 2

@@ -1,33 +1,33 @@
 import { LEAST_MATCH, LITERALS, MOST_HASH_BITS, SEQUENCE_BYTES, SEQUENCES } from './layout'
 import { sampledBits } from './sample'
 
-/** What follows the last match of a block is as long at least. */
+/** Least number of bytes behind the last match of a block. */
 const TAIL: usize = 8
 /** 2^64 divided by the golden ratio: spreads the bytes of a product over its upper bits. */
 const SPREAD: u64 = 0x9e3779b97f4a7c15
-/** Fewer are found by the last offset alone. */
+/** Least number of hashed bytes; shorter matches are found only by the last offset. */
 const LEAST_HASHED: u32 = 5
 const MOST_HASHED: u32 = 7
 const LEAST_HASH_BITS: u32 = 8
-/** After 2^PATIENCE misses the places looked at are one further apart. */
+/** After each 2^PATIENCE misses, the search step grows by one. */
 const PATIENCE: u32 = 7
 
-/** What the last call of `findMatches` found. */
+/** Results of the last call of `findMatches`. */
 export let literalsEnd: usize = 0
 export let sequencesEnd: usize = 0
 
-/** The offsets of the last three matches, the last one first. */
+/** Offsets of the last three matches, the last one first. */
 let last: usize = 1
 let second: usize = 4
 let third: usize = 8
-/** Those before the last block. */
+/** The same offsets before the last block. */
 let lastBefore: usize = 1
 let secondBefore: usize = 4
 let thirdBefore: usize = 8
 
 let hashBits: u32 = 0
 
-/** Forgets all of another frame. `bytes` are those of this one. */
+/** Resets the state for a frame of `bytes` bytes. */
 export function startMatches(work: usize, bytes: usize): void {
   hashBits = min(max(32 - clz(<u32>bytes), LEAST_HASH_BITS), MOST_HASH_BITS)
   memory.fill(work, 0, <usize>4 << hashBits)
@@ -36,7 +36,7 @@ export function startMatches(work: usize, bytes: usize): void {
   third = 8
 }
 
-/** Takes back what the last block did to the offsets: it is written without sequences. */
+/** Restores the offsets before the last block, which is written without sequences. */
 export function forgetBlock(): void {
   last = lastBefore
   second = secondBefore
@@ -44,16 +44,16 @@ export function forgetBlock(): void {
 }
 
 /**
- * How many bytes have to be those of another place to be a match: about as many as take more bits by
- * themselves, of which a byte takes `byteBits` 256ths, than a match does, whose offset is as long as what is
- * searched.
+ * Returns the number of bytes that must equal those of another position to be a match: about as many as take
+ * more bits by themselves, `byteBits` 256ths per byte, than a match does. The offset of a match is as long as
+ * the searched range.
  */
 function hashedBytes(byteBits: u32): u32 {
   const matchBits = 2 * hashBits - 4
   return min(max((matchBits << 8) / (byteBits + 1) + 1, LEAST_HASHED), MOST_HASHED)
 }
 
-/** The entry of the table for the first of `bytes`, of which the last ones are `skipped` bits. */
+/** Returns the table entry for the first of `bytes`, without the last `skipped` bits. */
 // @ts-ignore: decorator
 @inline
 function slotOf(table: usize, bytes: u64, skipped: u64, shift: u64): usize {
@@ -61,12 +61,13 @@ function slotOf(table: usize, bytes: u64, skipped: u64, shift: u64): usize {
 }
 
 /**
- * Finds the sequences of a block: literals, and a match with what came before, no further back than `low`.
- * Both go to `work`, see layout.ts. `first` is the start of the frame. 64 bytes behind `end` can be read.
+ * Finds the sequences of a block: literals, and a match with earlier bytes, no further back than `low`. Both
+ * are written to `work`, see layout.ts. `first` is the start of the frame. 64 bytes behind `end` are
+ * readable.
  *
- * Why it is fast: greedy, one probe a place of a table that the second-level cache holds, and one of the last
- * offset. Places without a match are visited ever more sparsely, one step wider for each 128
- * misses, so that what does not compress costs little.
+ * Why it is fast: greedy, one probe per position in a table that fits the second-level cache, and one of the
+ * last offset. Positions without a match are visited ever more sparsely, one step wider for each 128 misses,
+ * so that incompressible data cost little.
  */
 export function findMatches(src: usize, end: usize, first: usize, low: usize, work: usize): void {
   lastBefore = last
@@ -95,7 +96,7 @@ export function findMatches(src: usize, end: usize, first: usize, low: usize, wo
         match = at - offset1
         break
       }
-      // two tests, as the engine would compute both for one
+      // Two tests, because the engine would compute both sides of one.
       if (<u32>bytes == load<u32>(match)) {
         if (match >= low) break
       }
@@ -106,7 +107,7 @@ export function findMatches(src: usize, end: usize, first: usize, low: usize, wo
     let matchEnd = endOfMatch(at + LEAST_MATCH, match + LEAST_MATCH, end)
     const offset = at - match
     let literalBytes = at - anchor
-    // Without literals the last offset has no code of its own.
+    // Without literals, the last offset has no code of its own.
     let room = min(literalBytes - <usize>(offset == offset1 && literalBytes != 0), match - first)
     while (room > 0 && load<u8>(at - 1) == load<u8>(match - 1)) {
       at--
@@ -148,12 +149,12 @@ function finish(literals: usize, sequence: usize, anchor: usize, end: usize): vo
   sequencesEnd = sequence
 }
 
-/** Copies what is behind the first 16 bytes, and up to 15 bytes more. */
+/** Copies the bytes behind the first 16, and up to 15 bytes more. */
 function copyMore(to: usize, from: usize, bytes: usize): void {
   for (let at: usize = 16; at < bytes; at += 16) v128.store(to + at, v128.load(from + at))
 }
 
-/** End of the run from `at` that equals the bytes from `match`, at most `end`. */
+/** Returns the end of the run from `at` that equals the bytes from `match`, at most `end`. */
 // @ts-ignore: decorator
 @inline
 function endOfMatch(at: usize, match: usize, end: usize): usize {
@@ -164,9 +165,9 @@ function endOfMatch(at: usize, match: usize, end: usize): usize {
   return end
 }
 
-/** The number that stands for an offset: 1 to 3 for those of the last matches, 3 more than the offset for others. */
+/** Returns the code of an offset: 1 to 3 for those of the last matches, the offset plus 3 for others. */
 function codeOf(offset: usize, literalBytes: usize): u32 {
-  // Without literals these begin with the second of the last offsets.
+  // Without literals, these codes begin with the second of the last offsets.
   const skipped = <u32>(literalBytes == 0)
   if (offset == last && skipped == 0) return 1
   if (offset == second) {

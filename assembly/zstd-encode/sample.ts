@@ -3,10 +3,10 @@ import { BYTE_COUNTS } from './layout'
 
 const SAMPLES_BITS: usize = 12
 
-/** About how many bits a byte of [from, end) takes by itself, in 1/256: of 4096 bytes of it, or all. */
+/** Estimates the bits per byte of [from, end) by itself, in 1/256, from 4096 sampled bytes, or from all. */
 export function sampledBits(from: usize, end: usize): u32 {
   memory.fill(BYTE_COUNTS, 0, 0x400)
-  // Odd, so that it meets all bytes of elements.
+  // Odd, so that the samples cover all bytes of elements.
   const step = ((end - from) >> SAMPLES_BITS) | 1
   let total: u32 = 0
   for (; from < end; from += step) {

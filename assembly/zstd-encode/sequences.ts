@@ -6,7 +6,7 @@ const PREDEFINED: u32 = 0
 const SINGLE: u32 = 1
 const COUNTED: u32 = 2
 
-/** Codes of lengths below 64 and below 128; behind them one code for each power of 2. */
+/** Codes of lengths below 64 and below 128; longer ones have one code for each power of 2. */
 const LITERAL_CODES: usize = memory.data<u8>([
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 16, 17, 17, 18, 18, 19, 19, 20, 20, 20, 20, 21, 21, 21, 21,
   22, 22, 22, 22, 22, 22, 22, 22, 23, 23, 23, 23, 23, 23, 23, 23, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24,
@@ -18,7 +18,7 @@ const MATCH_CODES: usize = memory.data<u8>([
   42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42,
 ])
 
-/** How many bits of a length follow its code. */
+/** Number of bits of a length that follow its code. */
 const LITERAL_BITS: usize = memory.data<u8>([
   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
 ])
@@ -27,7 +27,7 @@ const MATCH_BITS: usize = memory.data<u8>([
   5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
 ])
 
-/** The shares of the predefined tables. */
+/** Shares of the predefined tables. */
 const LITERAL_SHARES: usize = memory.data<i8>([
   4, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, -1, -1, -1, -1,
 ])
@@ -40,8 +40,8 @@ const OFFSET_SHARES: usize = memory.data<i8>([
 ])
 
 /**
- * Writes the sequences of [from, end); see `decodeSequences` of the decoder. Returns their end, or 0 where it
- * would be behind `most`; 1 KiB more may be written.
+ * Writes the sequences of [from, end); see `decodeSequences` of the decoder. Returns their end, or 0 if it
+ * would be behind `most`; up to 1 KiB more may be written.
  */
 export function writeSequences(to: usize, most: usize, from: usize, end: usize): usize {
   const count = <u32>((end - from) / SEQUENCE_BYTES)
@@ -66,7 +66,7 @@ export function writeSequences(to: usize, most: usize, from: usize, end: usize):
   return writeStates(to, most, from, end)
 }
 
-/** Adds its codes to each sequence, and counts them. */
+/** Adds the codes to each sequence, and counts them. */
 function countCodes(from: usize, end: usize): void {
   memory.fill(LITERAL_LENGTHS + COUNTS, 0, 256)
   memory.fill(OFFSETS + COUNTS, 0, 256)
@@ -91,10 +91,10 @@ function countCode(table: usize, code: u32): void {
   store<u32>(count, load<u32>(count) + 1)
 }
 
-/** Of the table that was written last. */
+/** Mode of the table that was written last. */
 let mode: u32 = 0
 
-/** Builds the table that codes the counts in the fewest bits, and writes what readers need of it. */
+/** Builds the table that codes the counts in the fewest bits, and writes the part of it that readers need. */
 function writeTable(
   to: usize,
   table: usize,
@@ -133,15 +133,15 @@ function writeTable(
   return end
 }
 
-/** The shares of a predefined table, to SHARES. */
+/** Copies the shares of a predefined table to SHARES. */
 function useKnown(from: usize, symbols: u32): void {
   memory.fill(SHARES, 0, 128)
   for (let i: usize = 0; i < <usize>symbols; i++) store<i16>(SHARES + (i << 1), load<i8>(from + i))
 }
 
 /**
- * The stream of the states and of the bits that follow codes: what is read last comes first. Returns its end,
- * or 0 where that would be behind `most`.
+ * Writes the stream of the states and of the bits that follow codes; the bits read last come first. Returns
+ * its end, or 0 if it would be behind `most`.
  */
 function writeStates(to: usize, most: usize, from: usize, end: usize): usize {
   let at = end - SEQUENCE_BYTES
@@ -152,7 +152,7 @@ function writeStates(to: usize, most: usize, from: usize, end: usize): usize {
   let word: u64 = 0
   let used: u32 = 0
   for (;;) {
-    // 7 bits are left, those of states are 26 at most, others 16 and below 32: no word is full.
+    // At most 7 bits are left, those of states are at most 26, others 16 and below 32: no word overflows.
     const literalBits: u32 = load<u8>(LITERAL_BITS + <usize>((codes >> 8) & 0xff))
     word |= lowest(load<u32>(at, 4), literalBits) << used
     used += literalBits

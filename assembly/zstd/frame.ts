@@ -16,14 +16,14 @@ const RAW: u32 = 0
 const RLE: u32 = 1
 
 /**
- * Decoding the blocks of a Zstandard frame (RFC 8878), without the frame's header and checksum.
+ * Decodes the blocks of a Zstandard frame (RFC 8878), without the frame's header and checksum.
  *
- * Contract: any input is safe: nothing outside [dst, dst + dstBytes) is written but tables and literals of
- * our own, and nothing outside the input and the decoded output influences the result. `dstBytes` is the
- * exact size of the content, and all of it is the window. `literals` are 192 KiB for those of a block,
- * above the other regions: as sequences of damaged blocks are carried out before that is seen, up to 64 KiB
- * behind what is read are read, too. All regions come from the arena. Returns 0, or an error of layout.ts as
- * a negative number.
+ * Contract: any input is safe: nothing outside [dst, dst + dstBytes) is written except this module's tables
+ * and literals, and nothing outside the input and the decoded output influences the result. `dstBytes` is the
+ * exact size of the content, and all of it is the window. `literals` are 192 KiB for those of a block, above
+ * the other regions. Sequences of damaged blocks are executed before the damage is detected, so up to 64 KiB
+ * behind the valid literals are read, too. All regions come from the arena. Returns 0, or an error of
+ * layout.ts as a negative number.
  *
  *     block:  u24 {last (1), type (2), bytes (21)} | raw bytes, one byte to repeat, or literals and sequences
  */
@@ -34,8 +34,8 @@ export function zstdDecode(src: usize, srcBytes: usize, dst: usize, dstBytes: us
 }
 
 /**
- * Decodes the blocks of a frame to at most `mostBytes`, as `zstdDecode` otherwise does. Returns how many
- * bytes these are, or a negative error code.
+ * Decodes the blocks of a frame to at most `mostBytes` bytes; otherwise like `zstdDecode`. Returns the number
+ * of bytes, or a negative error code.
  */
 export function zstdDecodeUpTo(src: usize, srcBytes: usize, dst: usize, mostBytes: usize, literals: usize): f64 {
   const end = decodeBlocks(src, src + srcBytes, dst, dst + mostBytes, literals)

@@ -1,14 +1,14 @@
 import { BAD_TABLE, BASES, COUNTS, INPUT_TRUNCATED, NEXT_STATES } from './layout'
 
-/** Of the counts that were read last: the table has 2^accuracy states. */
+/** Accuracy of the counts that were read last: the table has 2^accuracy states. */
 export let accuracy: u32 = 0
 
 /**
- * Reads how many states each of up to `symbols` (64 at most) symbols has, -1 for less than one, to COUNTS.
- * Returns where it ends, or an error.
+ * Reads the number of states of each of up to `symbols` (64 at most) symbols, -1 for less than one, to
+ * COUNTS. Returns the end of the counts, or an error.
  *
- * A count is as short as what is left of the table's states allows; after a count of 0 follow numbers of more
- * such, 2 bits each.
+ * A count is as short as the remaining states of the table allow. After a count of 0, numbers of further
+ * zeros follow, 2 bits each.
  */
 export function readCounts(src: usize, end: usize, symbols: u32, mostAccuracy: u32): usize {
   if (src >= end) return INPUT_TRUNCATED
@@ -50,7 +50,7 @@ export function readCounts(src: usize, end: usize, symbols: u32, mostAccuracy: u
   return src + ((bit + 7) >> 3)
 }
 
-/** Counts that the format knows: i8 for each of the symbols. */
+/** Sets the counts that the format predefines: i8 for each symbol. */
 export function knownCounts(from: usize, symbols: u32, log: u32): void {
   memory.fill(COUNTS, 0, 128)
   for (let i: usize = 0; i < <usize>symbols; i++) store<i16>(COUNTS + (i << 1), load<i8>(from + i))
@@ -58,8 +58,8 @@ export function knownCounts(from: usize, symbols: u32, log: u32): void {
 }
 
 /**
- * Builds the table of COUNTS, which add up to its size. Symbol i stands for bases that start where those of i
- * - 1 end, the first at `base`, `2^added[i]` of them.
+ * Builds the table of COUNTS, which add up to its size. Symbol i covers `2^added[i]` bases, which begin where
+ * those of i - 1 end, the first at `base`.
  */
 export function buildTable(table: usize, symbols: u32, added: usize, base: u32): void {
   const size: u32 = 1 << accuracy
@@ -100,7 +100,7 @@ export function buildTable(table: usize, symbols: u32, added: usize, base: u32):
   }
 }
 
-/** A table of one state, of one symbol. */
+/** Builds a table of one state, for one symbol. */
 export function buildSingle(table: usize, symbol: u32, added: usize, base: u32): void {
   for (let i: usize = 0; i < <usize>symbol; i++) base += 1 << <u32>load<u8>(added + i)
   const more: u32 = load<u8>(added + symbol)

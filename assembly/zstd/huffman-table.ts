@@ -1,20 +1,20 @@
 import { accuracy, buildTable, readCounts } from './fse'
 import { BAD_HUFFMAN, BAD_TABLE, FILLS, HUFFMAN, INPUT_TRUNCATED, LAST_ERROR, WEIGHT_STATES, WEIGHTS } from './layout'
 
-/** The longest code. */
+/** Length of the longest code in bits. */
 const MOST_BITS: u32 = 11
 const MOST_WEIGHTS: usize = 255
 const NOTHING_ADDED: usize = memory.data<u8>([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 
 /**
- * Reads the weights of a Huffman code and builds its table: whatever the longest code, by 11 bits. Returns
- * where the streams start, or an error.
+ * Reads the weights of a Huffman code and builds its table, indexed by 11 bits whatever the longest code.
+ * Returns the start of the streams, or an error.
  *
  *     weights:  u8 127 + how many | 4 bits each, the first of a byte in its upper half
  *               u8 bytes | FSE counts | two states that take turns
  *
- * A symbol of weight w > 0 has 2^(w - 1) shares of the code; that of the last symbol, which is not told,
- * makes their sum a power of 2.
+ * A symbol of weight w > 0 has 2^(w - 1) shares of the code. The weight of the last symbol is not stored; it
+ * makes the sum of all shares a power of 2.
  */
 export function readWeights(src: usize, end: usize): usize {
   if (src >= end) return INPUT_TRUNCATED
@@ -35,7 +35,7 @@ export function readWeights(src: usize, end: usize): usize {
   return buildHuffman(found) ? src + taken : BAD_HUFFMAN
 }
 
-/** How many there are, or 0. */
+/** Reads weights that are coded by FSE; returns their number, or 0. */
 function readFseWeights(src: usize, end: usize): usize {
   const start = readCounts(src, end, MOST_BITS + 1, 6)
   if (start <= LAST_ERROR || start >= end) return 0
@@ -63,7 +63,7 @@ function readFseWeights(src: usize, end: usize): usize {
   return found
 }
 
-/** Up to 6 bits from bit `at` on; a little before `start` they are whatever is there. */
+/** Returns up to 6 bits from bit `at` on; slightly before `start`, they are undefined. */
 function bitsAt(start: usize, at: i32, bits: u32): u32 {
   return (<u32>load<u16>(start + (at >> 3)) >> (at & 7)) & ((1 << bits) - 1)
 }
@@ -77,7 +77,7 @@ function buildHuffman(told: usize): bool {
   if (longest > MOST_BITS || (rest & (rest - 1)) != 0) return false
   store<u8>(WEIGHTS + told, 32 - clz(rest))
 
-  // Where the codes of each weight start: the shortest codes, the greatest weights, come last.
+  // Start of the codes of each weight: the shortest codes, of the largest weights, come last.
   memory.fill(FILLS, 0, 64)
   for (let i: usize = 0; i <= told; i++) {
     const weight: u32 = load<u8>(WEIGHTS + i)

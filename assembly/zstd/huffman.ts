@@ -1,14 +1,14 @@
 import { HUFFMAN } from './layout'
 
 /**
- * Huffman streams, read backwards from a last byte whose highest bit marks the start. Each returns whether
- * its streams hold what they should.
+ * Huffman streams, read backwards from a last byte whose highest bit marks the start. Each function returns
+ * whether its streams are valid.
  *
- * Why it is fast: a stream is one word, its next bits uppermost. It is loaded with its lowest bit set, which
- * no code reaches, so that this bit tells how far the word has been used up, and nothing counts: a symbol
- * costs a shift, a load, a shift and a store. Five codes fit into what a word has at least; four streams are
- * decoded by turns, none waiting for another. How often all of them can go on is known beforehand: each time
- * takes 7 bytes of each stream at most.
+ * Why it is fast: a stream is one word, with its next bits uppermost. The word is loaded with its lowest bit
+ * set, which no code reaches. That bit shows how much of the word is used, so nothing is counted: a symbol
+ * costs a shift, a load, a shift and a store. A word contains at least five codes; four streams are decoded
+ * in turn, none waiting for another. The number of turns that all of them can take is known beforehand: each
+ * takes at most 7 bytes of each stream.
  */
 const BYTES_A_TURN: usize = 7
 const SYMBOLS_A_TURN: usize = 5
@@ -94,8 +94,8 @@ export function decodeHuffman(src: usize, end: usize, out: usize, outEnd: usize)
 }
 
 /**
- * Decodes what is left of a stream, whose word is at `at`. What a word holds of bytes before the stream is
- * not used, or found out.
+ * Decodes the rest of a stream, whose word is at `at`. Bits of a word from before the stream are either
+ * unused, or detected as an error.
  */
 function finish(at: usize, bits: u64, from: usize, out: usize, outEnd: usize): bool {
   for (; out < outEnd; out++) {
@@ -121,9 +121,7 @@ function reload(at: usize, used: u64): u64 {
   return (load<u64>(at) | 1) << (used & 7)
 }
 
-/**
- * Writes the next symbol. The shift takes from its count what a word has, 6 bits: those of the code's length.
- */
+/** Writes the next symbol. The shift uses the lowest 6 bits of its count: the code's length. */
 // @ts-ignore: decorator
 @inline
 function symbol(bits: u64, out: usize, index: usize): u64 {
@@ -132,7 +130,7 @@ function symbol(bits: u64, out: usize, index: usize): u64 {
   return bits << <u64>entry
 }
 
-/** How far a word can move and still lie within the stream. */
+/** Returns how far a word can move and still be within the stream. */
 // @ts-ignore: decorator
 @inline
 function spareOf(at: usize, from: usize): usize {

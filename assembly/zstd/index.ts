@@ -1,9 +1,8 @@
 /**
- * The ABI of the Zstandard module. Pointers are byte addresses; each file states the contract of what it
- * exports.
+ * The ABI of the Zstandard module. Pointers are byte addresses; each file states the contract of its exports.
  */
 export { zstdDecode, zstdDecodeUpTo } from './frame'
 export { zstdEnd, zstdTables } from './layout'
 
-/** Where the static data end: `scripts/embed-kernels.mjs` looks whether the tables begin behind it. */
+/** End of the static data: `scripts/embed-kernels.mjs` checks that the tables begin behind it. */
 export const zstdDataEnd: usize = __heap_base

@@ -6,11 +6,11 @@ const RAW: u32 = 0
 const RLE: u32 = 1
 const TREELESS: u32 = 3
 
-/** What the last call of `readLiterals` found. At least 64 KiB behind them can be read. */
+/** Result of the last call of `readLiterals`. At least 64 KiB behind the literals are readable. */
 export let literalsStart: usize = 0
 export let literalsBytes: usize = 0
 
-/** Whether a block of this frame has brought a table for those without one. */
+/** Whether a block of this frame has defined a table, for blocks without one. */
 let hasTable = false
 
 export function forgetHuffman(): void {
@@ -18,8 +18,8 @@ export function forgetHuffman(): void {
 }
 
 /**
- * Finds the literals of a block, or decodes them into `buffer`, which holds `MOST_LITERALS`. Returns where
- * the sequences start, or an error.
+ * Finds the literals of a block, or decodes them into `buffer`, which has room for `MOST_LITERALS`. Returns
+ * the start of the sequences, or an error.
  *
  *     literals:  type (2), size format (2), size (5, 12, 20) | bytes, or one
  *                type (2), size format (2), size and compressed size (10, 14, 18 each) | table, if not treeless | 1 or 4 streams

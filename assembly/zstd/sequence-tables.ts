@@ -5,7 +5,7 @@ const PREDEFINED: u32 = 0
 const SINGLE: u32 = 1
 const COUNTED: u32 = 2
 
-/** How many bits are added to the base of each symbol. */
+/** Number of bits that are added to the base of each symbol. */
 const LITERAL_BITS: usize = memory.data<u8>([
   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
 ])
@@ -17,7 +17,7 @@ const OFFSET_BITS: usize = memory.data<u8>([
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
 ])
 
-/** The counts of the predefined tables. */
+/** Counts of the predefined tables. */
 const LITERAL_COUNTS: usize = memory.data<i8>([
   4, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, -1, -1, -1, -1,
 ])
@@ -42,9 +42,9 @@ export function matchAccuracy(): u32 {
 }
 
 /**
- * Makes the tables of a block's sequences ready, by the modes at `src`: predefined, a single symbol, counted,
- * or that of the block before. Returns where the stream starts, or an error. Offsets have a base 3 lower, for
- * the first three stand for those that came before.
+ * Prepares the tables of a block's sequences by the modes at `src`: predefined, a single symbol, counted, or
+ * that of the block before. Returns the start of the stream, or an error. Offsets have a base 3 lower,
+ * because the first three stand for previous offsets.
  */
 export function readTables(src: usize, end: usize): usize {
   if (src >= end) return INPUT_TRUNCATED

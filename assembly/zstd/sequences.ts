@@ -19,32 +19,33 @@ import {
 import { literalAccuracy, matchAccuracy, offsetAccuracy, readTables } from './sequence-tables'
 
 /**
- * What is decoded without a loop: 16 bytes of literals and a match of 3 vectors, 64 bytes of output at most.
+ * Sequences that are decoded without an inner loop: 16 bytes of literals and a match of 3 vectors, at most 64
+ * bytes of output.
  */
 const SHORT_LITERALS: usize = 16
 const SHORT_MATCH: usize = 32
 const SHORT_OUTPUT: usize = 64
-/** Literals and matches that are shorter have no bits added to their base. */
+/** Shorter literals and matches have no bits added to their base. */
 const ADDED_LITERALS: usize = 16
 const ADDED_MATCH: usize = 35
-/** So many bits at least of a word that is loaded at the byte of the last one are unread. */
+/** Least number of unread bits in a word that is loaded at the byte of its last bit. */
 const WORD_BITS: u64 = 57
 
 /**
- * Decodes the sequences of a block, carries them out and appends what literals are left. At least 64 KiB
- * behind the literals and 32 KiB before the stream can be read. Returns the end of the output, or an error.
+ * Decodes the sequences of a block, executes them and appends the remaining literals. At least 64 KiB behind
+ * the literals and 32 KiB before the stream are readable. Returns the end of the output, or an error.
  *
  *     sequences:  their number (0 to 127: 1 byte, 128 to 254: 2, 255: 3) | u8 modes | tables | stream, read backwards
  *     stream:     states of literal lengths, offsets, match lengths | a sequence: bits added to offset, match, literals; to the next states
  *
- * Why it is fast: what most sequences are, up to 16 literals and a match of up to 32 bytes, is decoded and
- * copied in one loop that has no loop and no call in it, which lets the engine keep most in registers. A
- * state has all of its symbol, masks included, so that bits are taken by one rotation. The next word of the
- * stream is loaded where the added bits of a sequence end: it has the bits of the next states and of the next
- * offset, and only how many bits that offset has keeps the one after it waiting. Ends are looked at once for
- * many sequences: how far these can get is known, and there is memory of ours. Literals and matches are
- * copied in whole vectors past their end; small offsets repeat a pattern that one swizzle builds. What is
- * longer or near the end is left to exact copies.
+ * Why it is fast: most sequences have up to 16 literals and a match of up to 32 bytes. They are decoded and
+ * copied in one loop without an inner loop or a call, so that the engine keeps most values in registers. A
+ * state contains everything about its symbol, masks included, so that bits are extracted by one rotation. The
+ * next word of the stream is loaded where the added bits of a sequence end. It contains the bits of the next
+ * states and of the next offset, and the following load depends only on the number of bits of that offset.
+ * Ends are checked once for many sequences, because their reach is bounded and the memory behind is this
+ * module's. Literals and matches are copied in whole vectors beyond their end; small offsets repeat a pattern
+ * that one swizzle builds. Longer sequences, and those near the end, are copied exactly.
  */
 export function decodeSequences(src: usize, end: usize, literals: usize, literalsEnd: usize, dst: usize, out: usize, outputEnd: usize): usize {
   if (src >= end) return INPUT_TRUNCATED
@@ -70,11 +71,12 @@ export function decodeSequences(src: usize, end: usize, literals: usize, literal
   return out + rest
 }
 
-/** Where the literals start that `execute` has left. */
+/** Start of the literals that `execute` has left. */
 let literalsLeft: usize = 0
 
 function execute(src: usize, end: usize, count: u32, literals: usize, literalsEnd: usize, dst: usize, out: usize, outputEnd: usize): usize {
-  // The place of a bit in memory, less what a word has below it, so that its byte is where to load.
+  // The position of a bit in memory, minus the bits of a word below it, so that its byte is the address to
+  // load.
   const first = (<u64>src << 3) - WORD_BITS
   let at = (<u64>end << 3) - WORD_BITS - (<u64>clz(<u32>load<u8>(end - 1)) - 23)
   let bits = load<u64>(<usize>(at >> 3))
@@ -114,13 +116,13 @@ function execute(src: usize, end: usize, count: u32, literals: usize, literalsEn
         run += <usize>(bits >> left) & load<u32>(literalState, LITERAL_LENGTHS + ADDED_MASK)
         at -= (at & 7) + WORD_BITS - left
       }
-      // Behind the last sequence there are no bits of next states.
+      // Behind the last sequence, there are no bits of next states.
       sequenceEnd = at
       bits = load<u64>(<usize>(at >> 3))
       const literalBits = <u64>load<u8>(literalState, LITERAL_LENGTHS + NEXT_BITS)
       const matchBits = literalBits + <u64>load<u8>(matchState, MATCH_LENGTHS + NEXT_BITS)
       const allBits = matchBits + <u64>load<u8>(offsetState, OFFSETS + NEXT_BITS)
-      // Less 4: a rotation by that gives states times 16, what a state has of bytes.
+      // Minus 4: rotating by that yields states times 16, the size of a state.
       left = (at & 7) + (WORD_BITS - 4)
       at -= allBits
       const literalNext = <usize>rotr(bits, left - literalBits) & load<u32>(literalState, LITERAL_LENGTHS + NEXT_MASK)
@@ -188,7 +190,7 @@ function execute(src: usize, end: usize, count: u32, literals: usize, literalsEn
   return out
 }
 
-/** `count` bits, above which all are read and below which `left` are left. */
+/** Returns `count` bits, above which all are read and below which `left` remain. */
 // @ts-ignore: decorator
 @inline
 function take(bits: u64, left: u64, count: u64): u64 {
