@@ -1,4 +1,5 @@
-// Bundles the page with uPlot into dist/viewer. The package is beside it, in dist, which any server of files can offer.
+// Bundles the page with uPlot into dist/viewer. The package itself is in dist, and any file server can serve
+// both.
 import { readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { nodeResolve } from '@rollup/plugin-node-resolve'
@@ -10,7 +11,7 @@ import { makeExamples } from './scripts/examples.mjs'
 const path = (name) => new URL(name, import.meta.url).pathname
 const { resolve } = createRequire(import.meta.url)
 
-/** TypeScript without its types. */
+/** Plugin that removes types from TypeScript. */
 const sources = {
   name: 'sources',
   transform(code, id) {
@@ -21,10 +22,10 @@ const sources = {
   },
 }
 
-/** Files of the package that opening a file and its first map import, one after the other, when they are needed. */
+/** Modules of the package that load one after another when a file is opened and its first map is drawn. */
 const FIRST_MAP = ['opening', 'open-netcdf', 'values', 'reductions']
 
-/** Has the browser load at once what it would ask for only when the file before has come. */
+/** Returns links that preload all modules in parallel instead of one after another. */
 function preloads() {
   const dist = new URL('../../dist/', import.meta.url)
   const withImports = (names) => {
@@ -39,10 +40,10 @@ function preloads() {
   return [...new Set([...atOnce, ...later])].map((file) => `<link rel="modulepreload" href="../${file}" />`).join('\n    ')
 }
 
-/** What the page asks for besides code. */
+/** Plugin that emits the assets of the page. */
 const assets = {
   name: 'assets',
-  // What an earlier build has left would be published.
+  // Files of an earlier build would be published otherwise.
   buildStart: () => rmSync(path('../../dist/viewer'), { recursive: true, force: true }),
   async generateBundle() {
     const emit = (fileName, source) => this.emitFile({ type: 'asset', fileName, source })

@@ -1,9 +1,10 @@
-// Packs the coastlines of Natural Earth (public domain), which the package world-atlas has as a topology.
+// Packs the coastlines of Natural Earth (public domain), which the package world-atlas contains as a
+// topology.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
 const END = -32768
-/** The edges of the map, along which polygons are closed, are no coasts. */
+/** Whether a point lies on the edge of the map. Polygons are closed there, which is no coast. */
 const isEdge = ([x, y]) => Math.abs(x) > 179.99 || y < -89.9
 
 /** @returns longitudes and latitudes in hundredths of a degree, 16 bits each, with -32768 after each line */

@@ -1,4 +1,4 @@
-// The files that ship with the page, made of the demo's real data: small, packed into 16 bits.
+// Creates the example files of the page from the demo's real data, small and packed into 16 bits.
 import { readFileSync } from 'node:fs'
 
 const DATA = new URL('../../../demo/data/tas_rectilinear_grid_2D.nc', import.meta.url)

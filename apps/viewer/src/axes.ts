@@ -1,27 +1,32 @@
-// Which dimensions a picture shows, and what is said of positions along each.
+// Chooses the dimensions of a picture, and describes positions along each.
 import type { DataArray, Dataset } from 'hyperslab/dataset'
 import { type AxisKind, axisKindOf } from '../../../src/dataset/cf/axis-kind.ts'
 import type { ClimatologyUnit } from './state.ts'
 import { attribute, isNumeric, show, unitsOf } from './words.ts'
 
-/** A dimension with what its coordinate says. */
+/** A dimension with the properties of its coordinate. */
 export interface Axis {
   readonly dim: string
   readonly length: number
   readonly kind: AxisKind | undefined
   readonly units: string
-  /** Where positions lie: numbers, of dates seconds since 1970; undefined without a coordinate, and for other calendars. */
+  /**
+   * Coordinate of each position; seconds since 1970 for dates. Undefined without a coordinate, and for
+   * calendars that Dates lack.
+   */
   readonly places: Float64Array | undefined
   readonly isTime: boolean
-  /** Whether places are degrees of the globe: those of a rotated pole, or of a projection, are not. */
+  /** Whether places are degrees on the globe. Those of a rotated pole or a projection are not. */
   readonly isGlobe: boolean
-  /** Whether greater places belong further down, as depths and pressures do. */
+  /** Whether greater places are drawn further down, as for depths and pressures. */
   readonly isDown: boolean
-  /** A position in words. */
+  /** Describes a position. */
   label(position: number): string
 }
 
-/** The array that says where the positions of a dimension lie: of those along it one that tells a direction, or is named like it. */
+/**
+ * Returns the coordinate of a dimension: an array along it alone that defines a direction, or has its name.
+ */
 function coordinateOf(dataset: Dataset, dim: string): DataArray | undefined {
   const along = Object.values({ ...dataset.variables, ...dataset.coords }).filter(
     ({ dims }) => dims.length === 1 && dims[0] === dim,
@@ -33,7 +38,7 @@ function coordinateOf(dataset: Dataset, dim: string): DataArray | undefined {
 
 const isPressure = (units: string): boolean => /^(pa|hpa|mbar|millibars?)$/i.test(units)
 
-/** Reads what is said of the positions of a dimension. */
+/** Reads the coordinate of a dimension. */
 export async function readAxis(dataset: Dataset, dim: string, length: number): Promise<Axis> {
   const found = coordinateOf(dataset, dim)
   const none = { dim, length, kind: undefined, units: '', places: undefined, isTime: false, isGlobe: false, isDown: false }
@@ -62,7 +67,7 @@ export async function readAxis(dataset: Dataset, dim: string, length: number): P
 
 const MONTHS = 'January February March April May June July August September October November December'.split(' ')
 
-/** The groups of times that a climatology has, as a dimension of it. */
+/** Returns the groups of a climatology as a dimension. */
 export async function readGroups(climatology: DataArray, unit: ClimatologyUnit): Promise<Axis> {
   const labels = Array.from((await climatology.coords[unit]!.values()) as ArrayLike<unknown>)
   const label = (position: number): string => {
@@ -75,26 +80,29 @@ export async function readGroups(climatology: DataArray, unit: ClimatologyUnit):
 
 const SIDES: Partial<Record<AxisKind, readonly [string, string]>> = { latitude: ['N', 'S'], longitude: ['E', 'W'] }
 
-/** A place along an axis: degrees with the side of the globe, anything else with its units. */
+/** Describes a place along an axis: degrees with the side of the globe, other values with their units. */
 export function placeInWords(place: number, kind: AxisKind | undefined, units: string): string {
   const sides = kind !== undefined && /^degree/i.test(units) ? SIDES[kind] : undefined
   if (sides === undefined) return `${show(place)} ${units}`.trim()
   const turned = kind === 'longitude' && place > 180 ? place - 360 : place
   // A thousandth of a degree is a hundred metres.
   const degrees = Number(Math.abs(turned).toFixed(3))
-  // Half a turn is as far east as west.
+  // Half a turn east equals half a turn west.
   const isBoth = degrees === 0 || (kind === 'longitude' && degrees === 180)
   return `${degrees}°${isBoth ? '' : sides[turned > 0 ? 0 : 1]}`
 }
 
-/** The dimensions that a picture has from top to bottom and from left to right, and those that it does not show. */
+/** Dimensions of a picture: from top to bottom, from left to right, and those that are not drawn. */
 export interface Chosen {
   readonly y: string
   readonly x: string
   readonly others: readonly string[]
 }
 
-/** Longitude is x and latitude y where they are there; otherwise heights are y, and what is left are the last dimensions. */
+/**
+ * Chooses the drawn dimensions. Longitude is x and latitude y, if they exist. Otherwise heights are y, and
+ * the last dimensions fill the rest.
+ */
 export function chooseAxes(dims: readonly string[], axes: ReadonlyMap<string, Axis>): Chosen {
   const ofKind = (kind: AxisKind): string | undefined => dims.find((dim) => axes.get(dim)!.kind === kind)
   const last = (taken: string | undefined): string => dims.filter((dim) => dim !== taken).at(-1)!
@@ -106,11 +114,11 @@ export function chooseAxes(dims: readonly string[], axes: ReadonlyMap<string, Ax
   return { y, x, others: dims.filter((dim) => dim !== y && dim !== x) }
 }
 
-/** Whether axes are those of a map, on which coasts have their places. */
+/** Whether axes form a map, on which coastlines can be drawn. */
 export const areOfMap = (y: Axis, x: Axis): boolean =>
   y.isGlobe && x.isGlobe && y.kind === 'latitude' && x.kind === 'longitude' && isMonotone(y.places) && isMonotone(x.places)
 
-/** Whether places rise, or fall, throughout. */
+/** Whether places strictly ascend or descend. */
 export function isMonotone(places: Float64Array | undefined): boolean {
   if (places === undefined || places.length < 2) return false
   const sign = Math.sign(places[1]! - places[0]!)
@@ -118,7 +126,7 @@ export function isMonotone(places: Float64Array | undefined): boolean {
   return true
 }
 
-/** The dimension that a series is read along: times, else the first that is not drawn and has some length. */
+/** Returns the dimension of a series: the one with times, else the first undrawn dimension longer than 1. */
 export const slowDimension = ({ others }: Pick<Chosen, 'others'>, axes: ReadonlyMap<string, Axis>): string | undefined =>
   others.find((dim) => axes.get(dim)!.kind === 'time' && axes.get(dim)!.length > 1) ??
   others.find((dim) => axes.get(dim)!.length > 1)

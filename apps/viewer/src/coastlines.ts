@@ -1,13 +1,16 @@
-// Lines of the coasts, of Natural Earth at 1:110 000 000, as the build has packed them.
+// Coastlines of Natural Earth at 1:110 000 000, as packed by the build.
 import { type Geometry, placeOnPicture, type Rectangle } from './geometry.ts'
 
-/** Ends a line; no coordinate is this small. */
+/** Marks the end of a line. No coordinate is this small. */
 const END = -32768
 const UNITS_PER_DEGREE = 100
 
 let lines: Promise<Int16Array> | undefined
 
-/** Longitudes and latitudes in hundredths of a degree by turns, with {@link END} after each line. Loaded with the first map. */
+/**
+ * Loads the coastlines with the first map. They are pairs of longitude and latitude in hundredths of a
+ * degree, with {@link END} after each line.
+ */
 export function loadCoastlines(): Promise<Int16Array> {
   lines ??= fetch(new URL('coastlines.bin', import.meta.url)).then(async (response) => {
     if (!response.ok) throw new Error(`the coastlines could not be loaded: ${response.status}`)
@@ -16,7 +19,7 @@ export function loadCoastlines(): Promise<Int16Array> {
   return lines
 }
 
-/** Adds the coastlines to a path, where they are within what is seen. */
+/** Adds the coastlines to a path, projected to the visible part of the map. */
 export function traceCoastlines(
   context: CanvasRenderingContext2D,
   coasts: Int16Array,
@@ -35,7 +38,7 @@ export function traceCoastlines(
     const longitude = coasts[i]! / UNITS_PER_DEGREE
     const turned = longitude - 360 * Math.round((longitude - centre) / 360)
     const [x, y] = placeOnPicture(geometry, seen, turned, coasts[i + 1]! / UNITS_PER_DEGREE)
-    // A line that goes over the edge of the map begins anew on its other side.
+    // A line that crosses the edge of the map continues on its other side.
     const begins = Number.isNaN(before) || Math.abs(turned - before) > 180
     context[begins ? 'moveTo' : 'lineTo'](left + x * width, top + y * height)
     before = turned

@@ -1,21 +1,21 @@
-// The controls below the picture: what they change, and what they show of the state.
+// The controls below the picture. They change the state and show it.
 import { byId, element, showError } from './dom.ts'
 import { disableSlider } from './sliders.ts'
 import type { ViewState } from './state.ts'
 
-/** What the page does about it. */
+/** Actions of the page. */
 export interface ControlActions {
-  /** Draws what is in memory with other settings. */
+  /** Draws data in memory with other settings. */
   redraw(changes: Partial<ViewState>): void
-  /** Computes something else of the variable. */
+  /** Computes another array from the variable. */
   compute(changes: Partial<ViewState>): void
-  /** Subtracts what is shown from everything that is. */
+  /** Subtracts the shown position from all positions. */
   subtract(): void
   showCode(): void
   savePicture(): void
 }
 
-/** Has the controls show the state, and hides those that have no use for what is shown. */
+/** Updates the controls from the state, and hides those without a use. */
 export function showControls(state: ViewState, { isPlane, means, others, hasTimes, canSubtract }: Useful): void {
   for (const id of ['figure', 'settings', 'compute', 'readout', 'png']) byId(id).hidden = !isPlane
   byId('line').hidden = isPlane
@@ -36,20 +36,20 @@ export function showControls(state: ViewState, { isPlane, means, others, hasTime
   disableSlider(state.mean)
 }
 
-/** Offers names to be chosen from, or none of them. */
+/** Offers names to choose from, and the choice of none. */
 function offer(id: string, names: readonly string[]): void {
   const options = names.map((name) => element('option', { value: name, textContent: name }))
   byId(id).replaceChildren(element('option', { value: '', textContent: 'nothing' }), ...options)
 }
 
-/** Which controls are of use. */
+/** Uses of the controls. */
 export interface Useful {
   readonly isPlane: boolean
-  /** Dimensions that means can be taken along. */
+  /** Dimensions along which means can be computed. */
   readonly means: readonly string[]
-  /** Variables that could be subtracted. */
+  /** Variables that can be subtracted. */
   readonly others: readonly string[]
-  /** Whether there are times, of which climatologies are. */
+  /** Whether there are times, from which climatologies can be computed. */
   readonly hasTimes: boolean
   readonly canSubtract: boolean
 }
@@ -69,7 +69,7 @@ export function bindControls(actions: ControlActions): void {
       const value = (target as HTMLInputElement).valueAsNumber
       redraw({ [id]: Number.isNaN(value) ? undefined : value })
     }
-  // What is subtracted is of the same times, and what goes with a mean cannot be chosen any more.
+  // A subtraction uses the same times, and a choice that came with a mean no longer exists.
   const nothing = { mean: '', minus: undefined } as const
   byId<HTMLSelectElement>('mean').onchange = ({ target }) => compute({ ...nothing, mean: (target as HTMLSelectElement).value })
   byId<HTMLSelectElement>('by').onchange = ({ target }) =>
@@ -86,7 +86,7 @@ export function bindControls(actions: ControlActions): void {
   byId('png').onclick = () => actions.savePicture()
 }
 
-/** What is seen of another projection lies elsewhere. */
+/** Shows the whole picture, because positions differ between projections. */
 const WHOLE = { x: undefined, y: undefined, zoom: 1 }
 
 async function copy(text: string, said: string): Promise<void> {

@@ -1,11 +1,11 @@
-/** The element of the page that has this id. */
+/** Returns the element of the page with an id. */
 export function byId<E extends HTMLElement = HTMLElement>(id: string): E {
   const found = document.getElementById(id)
   if (found === null) throw new Error(`the page has no element '${id}'`)
   return found as E
 }
 
-/** A new element. Text of files goes into it as text only, never as HTML. */
+/** Creates an element. Text of files enters it as text, never as HTML. */
 export function element<K extends keyof HTMLElementTagNameMap>(
   name: K,
   properties: Partial<HTMLElementTagNameMap[K]> = {},
@@ -16,17 +16,20 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made
 }
 
-/** Says next to what caused it that something went wrong; nothing is shown without an error. */
+/** Shows an error beside its cause; hides the message without an error. */
 export function showError(id: string, error?: unknown): void {
   const place = byId(id)
   place.hidden = error === undefined
   place.textContent = error instanceof Error ? `${error.name}: ${error.message}` : String(error ?? '')
 }
 
-/** A colour of the style sheet, which depends on the theme. */
+/** Returns a colour of the style sheet, which depends on the theme. */
 export const themeColour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
-/** A canvas of `width` × `height` CSS pixels that has all pixels of the display. @returns the number of these in a CSS pixel */
+/**
+ * Resizes a canvas to `width` × `height` CSS pixels at the resolution of the display.
+ * @returns number of display pixels in a CSS pixel
+ */
 export function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: number): number {
   const ratio = window.devicePixelRatio || 1
   canvas.width = Math.max(1, Math.round(width * ratio))

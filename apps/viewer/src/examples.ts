@@ -1,4 +1,4 @@
-/** Small files that ship with the page. */
+/** Example files of the page. */
 export const EXAMPLES = [
   {
     file: 'temperature.af',

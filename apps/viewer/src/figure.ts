@@ -1,4 +1,4 @@
-// What is drawn around and over the heat map: ticks, coastlines, and the colour bar with its legend.
+// Draws the surroundings of the heat map: ticks, coastlines, and the colour bar with its legend.
 import { placeInWords } from './axes.ts'
 import { traceCoastlines } from './coastlines.ts'
 import { themeColour } from './dom.ts'
@@ -15,7 +15,7 @@ export interface Box {
   readonly height: number
 }
 
-/** Where the parts of a figure lie. */
+/** Positions of the parts of a figure. */
 export interface Layout {
   readonly width: number
   readonly height: number
@@ -23,7 +23,7 @@ export interface Layout {
   readonly bar: Box
 }
 
-/** Dates and heights take more room than degrees. */
+/** Left margins. Dates and heights need more room than degrees. */
 const LEFT = { map: 52, other: 84 } as const
 const MARGIN = { right: 16, top: 6, ticks: 24, bar: 14, below: 44 } as const
 
@@ -36,7 +36,7 @@ export function layOut(width: number, most: number, aspect: number, isMap: boole
   return { width, height: bar.y + bar.height + MARGIN.below, map, bar }
 }
 
-/** The scale of the colours. */
+/** Scale of the colours. */
 export interface Scale extends Limits {
   readonly table: Uint32Array
   readonly log: boolean
@@ -48,7 +48,7 @@ export interface Figure {
   readonly geometry: Geometry
   readonly seen: Rectangle
   readonly scale: Scale
-  /** What the colours stand for, with its units. */
+  /** Meaning of the colours, with units. */
   readonly caption: string
   readonly coasts: Int16Array | undefined
   valueText(value: number): string
@@ -56,7 +56,7 @@ export interface Figure {
 
 const FONT = '12px system-ui, sans-serif'
 
-/** Draws everything but the heat map itself, whose place stays transparent. */
+/** Draws everything except the heat map, whose area stays transparent. */
 export function drawAround(context: CanvasRenderingContext2D, ratio: number, figure: Figure): void {
   const { layout, geometry, seen, coasts } = figure
   const { map } = layout
@@ -72,7 +72,7 @@ export function drawAround(context: CanvasRenderingContext2D, ratio: number, fig
     context.beginPath()
     traceCoastlines(context, coasts, geometry, seen, map)
     context.lineJoin = 'round'
-    // A dark line with light beside it is seen over every colour; small maps have thin ones.
+    // A dark line over a light one is visible on every colour. Small maps have thin lines.
     const width = Math.min(1, Math.max(0.5, map.width / 800))
     context.lineWidth = 2.5 * width
     context.strokeStyle = 'rgb(255 255 255 / 40%)'
@@ -121,7 +121,7 @@ function shortened(context: CanvasRenderingContext2D, text: string, width: numbe
   return `${text.slice(0, end)}…`
 }
 
-/** Where ticks are, in parts of the picture, and their labels. */
+/** Returns the positions of ticks, as fractions of the picture, with their labels. */
 function ticksAlong(
   { plane, rows, columns, from, steps }: Frame,
   geometry: Geometry,
@@ -201,7 +201,7 @@ function drawBar(context: CanvasRenderingContext2D, { layout: { bar }, scale, ca
   }
 }
 
-/** A sample of the hatching. */
+/** Draws a sample of the hatching. */
 function drawHatched(context: CanvasRenderingContext2D, left: number, top: number): void {
   context.fillStyle = themeColour('--hatch')
   for (let y = 0; y < 12; y++) for (let x = 0; x < 20; x++) if (isHatched(x, y)) context.fillRect(left + x, top + y, 1, 1)

@@ -1,4 +1,4 @@
-// Frames of a subject, as the state has them: read when they are first drawn, at the level that is seen best.
+// Reads the frames of a subject for a state, when they are first drawn, at the level that suits the display.
 import type { DataArray } from 'hyperslab/dataset'
 import { type Frame, FrameCache, readFrame } from './frame.ts'
 import { isAllSeen, regionSeen } from './geometry.ts'
@@ -12,7 +12,7 @@ export class FrameReader {
   readonly #frames = new FrameCache()
   readonly #pictures = new Pictures()
   readonly #progress: Progress
-  /** Pixels of the display that a picture has across. */
+  /** Returns the width of the picture in pixels of the display. */
   readonly #pixels: () => number
 
   constructor(progress: Progress, pixels: () => number) {
@@ -20,13 +20,13 @@ export class FrameReader {
     this.#pixels = pixels
   }
 
-  /** Forgets what was read, as of a group that is closed. */
+  /** Drops all frames, for example after a group is closed. */
   forget(): void {
     this.#frames.clear()
     this.#pictures.forget()
   }
 
-  /** The frame of a state, from memory where it was drawn before. */
+  /** Returns the frame of a state. A frame that was drawn before comes from memory. */
   async read(subject: Subject, state: ViewState, signal: AbortSignal): Promise<Frame> {
     const plane = await subject.planeAt(this.levelOf(subject, state))
     const region = regionSeen(plane, state)
@@ -47,18 +47,18 @@ export class FrameReader {
     return frame
   }
 
-  /** Whether a frame is the one that is seen best. */
+  /** Whether a frame is the best one for the state. */
   isBest(frame: Frame, subject: Subject, state: ViewState): boolean {
     const plane = subject.knownPlane(this.levelOf(subject, state))
     return plane !== undefined && frame.of === keyOf(subject.derivation(state), plane) && isAllSeen(frame, state)
   }
 
-  /** The level that is seen best; the coarsest of what is no plane. */
+  /** Returns the level that suits the display; the coarsest one if the subject is no plane. */
   levelOf(subject: Subject, { zoom }: ViewState): number {
     return subject.isPlane ? subject.levelFor(this.#pixels() * zoom) : subject.group.levels - 1
   }
 
-  /** What is derived of a level, not read yet. */
+  /** Returns the derived array of a level, unread. */
   async derive({ group }: Subject, derivation: Derivation, box: Box, level: number): Promise<DataArray> {
     return this.#pictures.derive(await group.dataset(level), derivation, box, level)
   }

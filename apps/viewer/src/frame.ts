@@ -2,20 +2,20 @@
 import type { DataArray } from 'hyperslab/dataset'
 import type { Cells, Region } from './plane.ts'
 
-/** Values row by row, NaN where there is none. */
+/** Values row by row; missing ones are NaN. */
 export interface Frame extends Cells {
-  /** What it is of, whichever cells of that. */
+  /** Key of the array that the frame shows, independent of the region. */
   readonly of: string
   readonly values: Float32Array | Float64Array
   readonly missing: number
 }
 
-/** What of a plane a frame has. */
+/** Region of a plane that a frame contains. */
 interface FramePlace extends Pick<Frame, 'plane' | 'of'> {
   readonly region: Region
 }
 
-/** Reads an array of two dimensions, which has the cells of a region. */
+/** Reads a two-dimensional array with the cells of a region. */
 export async function readFrame(array: DataArray, { plane, region, of }: FramePlace, signal: AbortSignal): Promise<Frame> {
   const upright = array.dims[0] === plane.y.dim ? array.array : array.array.transpose([1, 0])
   const { data, shape } = await upright.get([null, null], { signal })
@@ -27,8 +27,8 @@ export async function readFrame(array: DataArray, { plane, region, of }: FramePl
 }
 
 /**
- * Elements as floats, of times seconds since 1970, with NaN where they are missing.
- * @throws Error for integers of 64 bits that no float is
+ * Converts elements to floats, and times to seconds since 1970. Missing elements become NaN.
+ * @throws Error for 64-bit integers that no float represents
  */
 export function toFloats({ array, dtype, name }: DataArray, data: ArrayLike<number | bigint>): Float32Array | Float64Array {
   const missing = array.missing.values as readonly (number | bigint)[]
@@ -46,10 +46,10 @@ export function toFloats({ array, dtype, name }: DataArray, data: ArrayLike<numb
   return floats
 }
 
-/** Bytes of frames that are kept: those that were drawn last. */
+/** Limit for the frames kept, in bytes. */
 const KEPT_BYTES = 2 ** 27
 
-/** Frames by what they are of; those that were not used for longest are forgotten. */
+/** Cache of frames by key, which evicts the least recently used ones. */
 export class FrameCache {
   readonly #frames = new Map<string, Frame>()
   #bytes = 0

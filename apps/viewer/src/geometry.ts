@@ -1,4 +1,4 @@
-// Where the cells of a frame lie, and which of them a pixel shows.
+// Maps the cells of a frame to pixels, and pixels to cells.
 import { type Axis, areOfMap, isMonotone } from './axes.ts'
 import {
   isReadInParts,
@@ -11,7 +11,7 @@ import {
 } from './plane.ts'
 import type { ViewState } from './state.ts'
 
-/** A rectangle in units of the projection; y rises upwards. */
+/** A rectangle in units of the projection; y increases upwards. */
 export interface Rectangle {
   readonly left: number
   readonly right: number
@@ -20,21 +20,21 @@ export interface Rectangle {
 }
 
 /**
- * A projection in which a latitude is a straight row and longitudes are evenly spaced along it. Places of axes that are no
- * longitudes and latitudes are drawn as they are.
+ * A projection that maps a latitude to a straight row with evenly spaced longitudes. Places of other axes are
+ * drawn without it.
  */
 interface Projection {
-  /** The height of a latitude. */
+  /** Returns the height of a latitude. */
   up(latitude: number): number
-  /** The latitude at a height; NaN beyond the poles. */
+  /** Returns the latitude at a height; NaN beyond the poles. */
   latitudeAt(up: number): number
-  /** Units of a degree of longitude at a latitude. */
+  /** Returns the length of a degree of longitude at a latitude. */
   scaleAt(latitude: number): number
 }
 
 const PLATE_CARREE: Projection = { up: (latitude) => latitude, latitudeAt: (up) => up, scaleAt: () => 1 }
 
-/** Equal Earth (B. Šavrič, T. Patterson, B. Jenny, 2018), in which areas are as large as they are on the globe. */
+/** Equal Earth (B. Šavrič, T. Patterson, B. Jenny, 2018) preserves areas. */
 const A = [1.340264, -0.081106, 0.000893, 0.003796] as const
 const M = Math.sqrt(3) / 2
 const RADIAN = Math.PI / 180
@@ -57,39 +57,40 @@ const EQUAL_EARTH: Projection = {
   },
 }
 
-/** One axis of a frame as it is drawn: where its cells begin and end. */
+/** Cells of a frame along one axis, as drawn. */
 interface Cells {
-  /** One more than there are cells, rising or falling. */
+  /** Edges of the cells, ascending or descending; one more than cells. */
   readonly edges: Float64Array
   readonly low: number
   readonly high: number
 }
 
-/** Everything that tells which cell is where. */
+/** Positions of all cells. */
 export interface Geometry {
   readonly isMap: boolean
-  /** Whether longitudes go all around the globe. */
+  /** Whether longitudes cover the whole globe. */
   readonly isGlobal: boolean
   readonly projection: Projection
   readonly whole: Rectangle
   readonly rows: Cells
   readonly columns: Cells
-  /** The longitude in the middle; 0 for what is no map. */
+  /** Longitude in the middle of the map; 0 for other pictures. */
   readonly centre: number
 }
 
-/** Cells that are drawn along one side. */
+/** Drawn cells along one axis. */
 interface Side {
   readonly from: number
   readonly count: number
   readonly step: number
-  /** Cells of the finest resolution in one. */
+  /** Number of cells of the finest resolution in one cell. */
   readonly ratio: number
 }
 
 /**
- * Cells end in the middle between places, those that are read every so many, too, and the outermost where the axis does. Where there are
- * no places that rise or fall throughout, they are as wide as cells of the finest resolution are many in them.
+ * Returns the edges of cells. They lie in the middle between places, also if only some places are read. The
+ * outermost edges are those of the axis. Without ascending or descending places, the width of a cell is its
+ * number of finest cells.
  */
 function cellsOf({ places, length }: Axis, { from, count, step, ratio }: Side, useful: boolean, isUp: boolean): Cells {
   const edges = new Float64Array(count + 1)
@@ -106,7 +107,10 @@ function cellsOf({ places, length }: Axis, { from, count, step, ratio }: Side, u
   return { edges, low: Math.min(first, last), high: Math.max(first, last) }
 }
 
-/** Of what is no map: the first row is on top, unless places rise to where they belong, which is up. */
+/**
+ * Whether the axis of a picture other than a map points up. By default the first row is on top. Places that
+ * increase upwards reverse this.
+ */
 const runsUp = ({ places, isDown, kind }: Axis): boolean =>
   kind !== undefined && isMonotone(places) && places!.at(-1)! > places![0]! !== isDown
 
@@ -117,13 +121,13 @@ export function geometryOf(cells: PlaneCells, { projection: name }: Pick<ViewSta
     cellsOf(axis, { from, count, step, ratio: ratio[side] }, isMap, isUp)
   const rows = ofSide(y, 0, runsUp(y), cells.rows, cells.from[0], cells.steps[0])
   const columns = ofSide(x, 1, true, cells.columns, cells.from[1], cells.steps[1])
-  // One cell as long as the axis ends where that does.
+  // One cell as long as the axis has the edges of the axis.
   const tall = ofSide(y, 0, runsUp(y), 1, 0, y.length)
   const wide = ofSide(x, 1, true, 1, 0, x.length)
   const width = wide.high - wide.low
   const isGlobal = isMap && width > 359 && width < 361
   const projection = isMap && name === 'equal-earth' ? EQUAL_EARTH : PLATE_CARREE
-  // Around Greenwich, wherever the file begins; parts of the globe around their own middle.
+  // Global maps are centred on Greenwich, wherever the file begins; other maps on their own middle.
   const middle = (wide.low + wide.high) / 2
   const centre = isMap ? (isGlobal ? 0 : middle) : 0
   const [south, north] = isMap ? [Math.max(-90, tall.low), Math.min(90, tall.high)] : [tall.low, tall.high]
@@ -135,7 +139,7 @@ export function geometryOf(cells: PlaneCells, { projection: name }: Pick<ViewSta
   return { isMap, isGlobal, projection, whole, rows, columns, centre }
 }
 
-/** The part of the whole that is seen. */
+/** Returns the visible part of the whole. */
 export function windowOf({ whole }: Geometry, { x, y, zoom }: Pick<ViewState, 'x' | 'y' | 'zoom'>): Rectangle {
   const [width, tall] = [(whole.right - whole.left) / zoom, (whole.top - whole.bottom) / zoom]
   const within = (middle: number, low: number, high: number, size: number): number =>
@@ -145,13 +149,16 @@ export function windowOf({ whole }: Geometry, { x, y, zoom }: Pick<ViewState, 'x
   return { left: cx - width / 2, right: cx + width / 2, bottom: cy - tall / 2, top: cy + tall / 2 }
 }
 
-/** How high a picture is in units of its width. Cells of what is no map are squares, unless it becomes too flat or too high. */
+/**
+ * Returns the height of a picture in units of its width. Cells of pictures other than maps are squares,
+ * unless the picture becomes too flat or too high.
+ */
 export function aspectOf({ isMap, whole }: Geometry): number {
   const aspect = (whole.top - whole.bottom) / (whole.right - whole.left)
   return isMap ? aspect : Math.min(0.6, Math.max(0.25, aspect))
 }
 
-/** The cell that has a place; -1 outside. */
+/** Returns the cell that contains a place; -1 outside. */
 function cellAt({ edges, low, high }: Cells, place: number): number {
   if (!(place >= low && place <= high)) return -1
   const isRising = edges[edges.length - 1]! > edges[0]!
@@ -164,7 +171,7 @@ function cellAt({ edges, low, high }: Cells, place: number): number {
   return from
 }
 
-/** The column at a longitude (or place), whichever turn of the globe it is counted in; -1 outside. */
+/** Returns the column at a longitude in any turn of the globe, or at a place; -1 outside. */
 function columnAt({ isMap, columns }: Geometry, x: number): number {
   if (!isMap) return cellAt(columns, x)
   const turned = x - 360 * Math.floor((x - columns.low) / 360)
@@ -173,20 +180,23 @@ function columnAt({ isMap, columns }: Geometry, x: number): number {
 
 const rowAt = ({ rows }: Geometry, y: number): number => cellAt(rows, y)
 
-/** Parts of the longitudes that a pixel row of a projection is looked up by. */
+/** Number of steps of longitude in the look-up table for curved projections. */
 const FINE = 8192
 
 /**
- * The cells under each pixel of a picture: the row of each pixel row, and the column of each pixel of it. Made anew when the
- * picture is moved or has another size; drawing a frame looks up only.
+ * The cell under each pixel of a picture: a row for each pixel row, and a column for each pixel in it. It
+ * changes only if the picture is moved or resized, so that drawing a frame is a look-up.
  */
 export interface PixelCells {
   readonly width: number
   readonly height: number
   readonly rowOf: Int32Array
-  /** The column of each pixel, where all rows have the same. */
+  /** Column of each pixel, if it is the same in all rows. */
   readonly columnOf: Int32Array | undefined
-  /** Otherwise the column of each part of all longitudes, and for each row the first part and the parts of a pixel. */
+  /**
+   * Otherwise, the column of each step of longitude; for each row, the step of its first pixel, and the steps
+   * per pixel.
+   */
   readonly fine: Int32Array
   readonly firstOf: Float64Array
   readonly partsOf: Float64Array
@@ -202,7 +212,7 @@ export function pixelCells(geometry: Geometry, seen: Rectangle, width: number, h
     const latitude = isMap ? projection.latitudeAt(up) : up
     rowOf[y] = Number.isNaN(latitude) ? -1 : rowAt(geometry, latitude)
     const scale = isMap ? projection.scaleAt(latitude) : 1
-    // From the longitude of the first pixel to parts that begin half a turn west of the middle.
+    // Converts the longitude of the first pixel to steps, which begin half a turn west of the middle.
     firstOf[y] = (((seen.left + step / 2) / scale + 180) / 360) * FINE
     partsOf[y] = ((step / scale) * FINE) / 360
   }
@@ -215,13 +225,13 @@ export function pixelCells(geometry: Geometry, seen: Rectangle, width: number, h
   return { width, height, rowOf, columnOf, fine, firstOf, partsOf }
 }
 
-/** The column under a pixel; -1 outside. */
+/** Returns the column under a pixel; -1 outside. */
 export function columnOfPixel({ columnOf, fine, firstOf, partsOf }: PixelCells, x: number, y: number): number {
   if (columnOf !== undefined) return columnOf[x] ?? -1
   return fine[Math.floor(firstOf[y]! + x * partsOf[y]!)] ?? -1
 }
 
-/** Where a place of the globe, or of the axes, is drawn, in parts of what is seen. */
+/** Returns the position of a place of the globe, or of the axes, as fractions of the visible part. */
 export function placeOnPicture(
   { projection, isMap, centre }: Geometry,
   seen: Rectangle,
@@ -232,19 +242,19 @@ export function placeOnPicture(
   return [(across - seen.left) / (seen.right - seen.left), (seen.top - up) / (seen.top - seen.bottom)]
 }
 
-/** The middle of a cell, with the longitude within half a turn of the middle of the map. */
+/** Returns the middle of a cell. Its longitude is within half a turn of the middle of the map. */
 export function middleOf({ rows, columns, isMap, centre }: Geometry, row: number, column: number): [x: number, y: number] {
   const x = (columns.edges[column]! + columns.edges[column + 1]!) / 2
   const y = (rows.edges[row]! + rows.edges[row + 1]!) / 2
   return [isMap ? x - 360 * Math.round((x - centre) / 360) : x, y]
 }
 
-/** Pixels of a picture that tell which cells are seen. */
+/** Size of the small picture that determines the visible cells. */
 const [FEW_COLUMNS, FEW_ROWS] = [96, 64]
 
 type Look = Pick<ViewState, 'projection' | 'x' | 'y' | 'zoom'>
 
-/** The first and the last row and column of a plane that are seen; undefined where all of them are read. */
+/** Returns the first and last visible row and column of a plane; undefined if all of it is read. */
 function seenOf(plane: Plane, look: Look): { readonly first: Sides; readonly last: Sides } | undefined {
   if (look.zoom === 1 || !isReadInParts(plane)) return undefined
   const geometry = geometryOf({ plane, rows: plane.y.length, columns: plane.x.length, from: [0, 0], steps: [1, 1] }, look)
@@ -261,13 +271,13 @@ function seenOf(plane: Plane, look: Look): { readonly first: Sides; readonly las
   return last[0] < 0 || last[1] < 0 ? undefined : { first, last }
 }
 
-/** The region of a plane that has what is seen of it. */
+/** Returns the region of a plane that contains the visible cells. */
 export function regionSeen(plane: Plane, look: Look): Region {
   const seen = seenOf(plane, look)
   return seen === undefined ? wholeRegion(plane) : regionAround(plane, seen.first, seen.last)
 }
 
-/** Whether cells in memory are all that are seen, and as many of them as can be read. */
+/** Whether cells in memory include all visible ones, at the resolution that would be read. */
 export function isAllSeen(cells: PlaneCells, look: Look): boolean {
   const { plane, from, steps, rows, columns } = cells
   const seen = seenOf(plane, look)

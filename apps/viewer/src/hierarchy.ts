@@ -1,4 +1,4 @@
-// What is at a place: a dataset; or groups of these, and pyramids, as Zarr has them.
+// Opens the content of a place: a dataset, or the groups and pyramids of a Zarr store.
 import { BlobStore, createPool, isHyperslabError, type WorkerPool, ZipStore } from 'hyperslab'
 import { type Dataset, openDataset } from 'hyperslab/dataset'
 import type { ZarrGroup, ZarrPyramid } from 'hyperslab/zarr'
@@ -6,13 +6,13 @@ import { NearReads } from './near-reads.ts'
 
 type Place = Parameters<typeof openDataset>[0]
 
-/** Groups that are listed at most. */
+/** Most groups that are listed. */
 const MOST_GROUPS = 200
 
-/** Decoded bytes of blocks that the page decodes itself: workers take longer to start than these take. */
+/** Decoded bytes of the blocks that the page decodes itself, because starting workers takes longer. */
 const BYTES_HERE = 2 ** 24
 
-/** Workers for all but what is decoded first. */
+/** Pool of workers that only decodes after the first blocks. */
 class LatePool implements WorkerPool {
   readonly #pool = createPool()
   #left = BYTES_HERE
@@ -33,7 +33,7 @@ class LatePool implements WorkerPool {
 
 let pool: WorkerPool | undefined
 
-/** The groups of a place; of what is no Zarr store only one, which is the place itself. */
+/** Groups of a place. A place other than a Zarr store is a single group. */
 export class Hierarchy {
   readonly #place: Place
   readonly #root: ZarrGroup | undefined
@@ -51,16 +51,16 @@ export class Hierarchy {
     return new Hierarchy(place, isNested ? await rootOf(place, signal) : undefined, signal)
   }
 
-  /** Tells that what is read from now on are values. */
+  /** Announces that all further reads are of values. */
   settle(): void {
     const place = this.#place
     if (typeof place === 'object' && 'store' in place && place.store instanceof NearReads) place.store.settle()
   }
 
-  /** The group at a path: that of the place itself is ''. */
+  /** Returns the group at a path; '' is the place itself. */
   async group(path: string): Promise<Group> {
     const node = path === '' ? this.#root : await this.#root?.group(path)
-    // A group of several pyramids is opened as what it is, which says what is wrong with that.
+    // A group of several pyramids is opened as a dataset, which reports the problem.
     const pyramids = node === undefined ? [] : await node.levels()
     const pyramid = pyramids.length === 1 && pyramids[0]!.levels.length > 1 ? pyramids[0] : undefined
     const group = new Group(path, pyramid, (level) => {
@@ -72,14 +72,17 @@ export class Hierarchy {
     return group
   }
 
-  /** The paths of groups that have arrays or are pyramids; where nobody can list them, of the place itself. */
+  /**
+   * Returns the paths of groups with arrays and of pyramids. If groups cannot be listed, returns the place
+   * itself.
+   */
   async paths(): Promise<readonly string[]> {
     if (this.#root === undefined) return ['']
     const found: string[] = []
     const visit = async (group: ZarrGroup): Promise<void> => {
       const isPyramid = (await group.levels()).length > 0
       if (isPyramid || (await group.arrays()).length > 0) found.push(group.path)
-      // Levels are chosen by how much is seen.
+      // Levels of a pyramid are no groups to choose from; the zoom chooses them.
       if (isPyramid) return
       for (const name of await group.groups()) if (found.length < MOST_GROUPS) await visit(await group.group(name))
     }
@@ -97,7 +100,9 @@ export class Hierarchy {
   }
 }
 
-/** The group at a place; undefined where there is none: what is wrong there is told by those who open the place as a dataset. */
+/**
+ * Opens the group at a place; undefined if there is none. Opening the place as a dataset reports the reason.
+ */
 async function rootOf(place: Place, signal: AbortSignal): Promise<ZarrGroup | undefined> {
   const { openZarr } = await import('hyperslab/zarr')
   try {
@@ -108,7 +113,7 @@ async function rootOf(place: Place, signal: AbortSignal): Promise<ZarrGroup | un
   }
 }
 
-/** The store that is in an archive; in the folder that it has alone, if it does. */
+/** Returns the Zarr store in an archive, or in its only folder. */
 async function zarrIn(place: Place): Promise<Place> {
   const file = place instanceof File ? new BlobStore(place) : undefined
   const stored = file === undefined ? place : { store: file, path: file.key }
@@ -122,7 +127,7 @@ async function zarrIn(place: Place): Promise<Place> {
 }
 
 const ARCHIVE = /\.(zip|ozx)$/i
-/** Objects of a Zarr store that stand for the folder they are in. */
+/** Metadata objects of a Zarr store, which identify their folder. */
 const METADATA = /(^|\/)(zarr\.json|\.z(array|group|metadata|attrs))$/
 
 /** A group of arrays, or the levels of a pyramid. */
@@ -138,17 +143,17 @@ export class Group {
     this.#open = open
   }
 
-  /** How many levels there are; 1 of what is no pyramid. */
+  /** Number of levels; 1 for a group that is no pyramid. */
   get levels(): number {
     return this.#pyramid?.levels.length ?? 1
   }
 
-  /** What opens a level as this does. */
+  /** Returns options that open the same level elsewhere. */
   optionsOf(level: number): { group?: string; level?: number } {
     return { ...(this.path !== '' && { group: this.path }), ...(this.#pyramid !== undefined && { level }) }
   }
 
-  /** The arrays of a level, opened once. */
+  /** Returns the arrays of a level, which is opened once. */
   dataset(level: number): Promise<Dataset> {
     let dataset = this.#datasets.get(level)
     if (dataset === undefined) {
@@ -159,7 +164,7 @@ export class Group {
     return dataset
   }
 
-  /** The length of a dimension of an array at each level of a pyramid, for which none is opened. */
+  /** Returns the length of a dimension of an array at each level of a pyramid, without opening the levels. */
   async lengths(name: string, dim: string): Promise<readonly number[]> {
     const levels = this.#pyramid?.levels ?? []
     return Promise.all(

@@ -1,4 +1,4 @@
-// Which values the ends of the colours stand for.
+// Chooses the values at the ends of the colours.
 import type { DataArray } from 'hyperslab/dataset'
 import type { ColourMap } from './colours.ts'
 import type { ViewState } from './state.ts'
@@ -9,7 +9,7 @@ export interface Limits {
   readonly high: number
 }
 
-/** The least and the greatest value that is not missing; undefined where there is none. */
+/** Returns the smallest and greatest finite value; undefined if there is none. */
 export function extentOf(values: ArrayLike<number>): Limits | undefined {
   let [low, high] = [Infinity, -Infinity]
   for (let i = 0; i < values.length; i++) {
@@ -20,7 +20,7 @@ export function extentOf(values: ArrayLike<number>): Limits | undefined {
   return low <= high ? { low, high } : undefined
 }
 
-/** What 2 and 98 of 100 values do not exceed, of at most so many that are looked at. */
+/** Largest sample for percentiles. */
 const SAMPLE = 65_536
 
 export function percentilesOf(values: ArrayLike<number>): Limits | undefined {
@@ -34,7 +34,7 @@ export function percentilesOf(values: ArrayLike<number>): Limits | undefined {
   return { low: at(0.02), high: at(0.98) }
 }
 
-/** The ends of all values, where statistics of every chunk tell them: nothing is read. */
+/** Returns the extent of all values from statistics, if every chunk has them. Reads no values. */
 export async function knownExtent({ array }: DataArray): Promise<Limits | undefined> {
   const { bulk } = array.source
   if (bulk?.visit === undefined || array.size === 0) return undefined
@@ -55,26 +55,29 @@ export async function knownExtent({ array }: DataArray): Promise<Limits | undefi
   return isKnown && low <= high && Number.isFinite(low + high) ? { low, high } : undefined
 }
 
-/** Limits that are as far from 0 on both sides. */
+/** Returns limits at equal distances from 0. */
 export function symmetric({ low, high }: Limits): Limits {
   const most = Math.max(Math.abs(low), Math.abs(high))
   return { low: 0 - most, high: most }
 }
 
-/** Whether values are directions, which begin again after a full turn. */
+/** Whether values are directions, which repeat after a full turn. */
 const isDirection = (array: DataArray): boolean =>
   /^degrees?$/.test(unitsOf(array)) &&
   /direction|phase|azimuth/i.test(`${attribute(array, 'standard_name')} ${longNameOf(array)}`)
 
 const isDifference = (array: DataArray): boolean => /anomal|difference|departure/i.test(`${array.name} ${longNameOf(array)}`)
 
-/** The colour map that suits what is drawn: cyclic for directions, diverging where 0 is between low and high, else by lightness. */
+/**
+ * Returns the colour map for an array: cyclic for directions, diverging for differences and for limits around
+ * 0, else one of increasing lightness.
+ */
 export function suitingColours(array: DataArray, { minus, less, log }: ViewState, { low, high }: Limits): ColourMap {
   if (isDirection(array)) return 'cyclic'
   return !log && (minus !== undefined || less !== '' || isDifference(array) || (low < 0 && high > 0)) ? 'diverging' : 'viridis'
 }
 
-/** Round values between limits, for ticks. */
+/** Returns round values between limits, for ticks. */
 export function ticksBetween({ low, high }: Limits, about: number, log = false): number[] {
   if (!(high > low)) return [low]
   if (log && low > 0 && high / low >= 100) {

@@ -1,4 +1,4 @@
-// What is no picture: variables of one dimension as lines, and texts.
+// Shows variables other than planes: one-dimensional ones as lines, texts and single values as text.
 import type { DataArray } from 'hyperslab/dataset'
 import type { Axis } from './axes.ts'
 import { byId } from './dom.ts'
@@ -8,11 +8,11 @@ import { drawLine } from './lines.ts'
 import { valueText } from './readout.ts'
 import { isNumeric, longNameOf, show, summarize, unitsOfFloats } from './words.ts'
 
-/** Elements of a variable of one dimension that are drawn at most, and of text that are shown. */
+/** Limits for the drawn elements of a one-dimensional variable, and for the shown texts. */
 const MOST_POINTS = 2 ** 20
 const MOST_TEXTS = 1000
 
-/** Reads and shows a variable of one dimension, or none, or of text. */
+/** Reads and shows a variable that is one-dimensional, a single value, or text. */
 export async function showValues(array: DataArray, axes: ReadonlyMap<string, Axis>, signal: AbortSignal): Promise<void> {
   byId('subtitle').textContent = summarize(array)
   const isLine = isNumeric(array) && array.dims.length === 1

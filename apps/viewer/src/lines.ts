@@ -1,16 +1,16 @@
-// Values along one dimension as a line, drawn by uPlot.
+// Draws values along one dimension as a line, with uPlot.
 import type uPlot from 'uplot'
 import { placeInWords } from './axes.ts'
 import { element, themeColour } from './dom.ts'
 import type { Profile } from './profile.ts'
 import { show } from './words.ts'
 
-/** Steps between ticks in degrees, so that they fall on halves of a right angle, or parts of these. */
+/** Steps between ticks in degrees, so that ticks fall on right angles or simple parts of them. */
 const DEGREES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 45, 60, 90]
 
 /**
- * Draws a line into an element in place of what was there; gaps stand for missing values. What draws is loaded with the first line: no
- * map waits for it.
+ * Draws a line, with gaps for missing values, and replaces the content of the element. uPlot is loaded with
+ * the first line, so that maps do not wait for it.
  */
 export async function drawLine(
   place: HTMLElement,
@@ -22,11 +22,11 @@ export async function drawLine(
   place.replaceChildren()
   const [ink, faint, accent] = ['--soft', '--faint', '--accent'].map(themeColour) as [string, string, string]
   const [first, last] = [axis.places?.[0] ?? 0, axis.places?.at(-1) ?? 0]
-  // Longitudes around the globe are drawn from half a turn west of Greenwich, as maps are.
+  // Longitudes around the globe are drawn from half a turn west of Greenwich, as on maps.
   const isTurned = axis.kind === 'longitude' && Math.abs(last - first) > 300
   const placeOf = (place: number): number => (isTurned ? place - 360 * Math.round(place / 360) : place)
   const places = Array.from({ length: values.length }, (_, i) => placeOf(axis.places?.[i] ?? i))
-  // uPlot wants places that rise.
+  // uPlot requires ascending places.
   const order = places.map((_, i) => i).sort((a, b) => places[a]! - places[b]!)
   const isLabelled = axis.places !== undefined
   const inDegrees = {
@@ -39,7 +39,7 @@ export async function drawLine(
   const options: uPlot.Options = {
     width,
     height,
-    // Rounded to whole pixels, even lines have kinks.
+    // Rounding to whole pixels would bend straight lines.
     pxAlign: 0,
     legend: { show: false },
     scales: { x: { time: axis.isTime } },
@@ -59,7 +59,7 @@ export async function drawLine(
         grid,
         font,
         ...(isLabelled ? axis.isGlobe && inDegrees : { values: (_, ticks) => ticks.map(String) }),
-        // Times have a second line, with the year.
+        // Times need a second line for the year.
         ...(!axis.isTime && { size: 32 }),
         ...(height > 200 &&
           !axis.isTime && { label: `${axis.dim} ${axis.units && `[${axis.units}]`}`, labelSize: 18, labelFont: font }),

@@ -1,4 +1,4 @@
-// The heat map on the page: draws frames, tells which cell is under the pointer, zooms and moves.
+// The heat map of the page. It draws frames, finds the cell under the pointer, zooms and moves.
 import { pixelOfText } from './colours.ts'
 import { byId, sizeCanvas, themeColour } from './dom.ts'
 import { drawAround, type Figure, type Layout, layOut, type Scale } from './figure.ts'
@@ -18,7 +18,7 @@ import {
 import { paint } from './paint.ts'
 import type { ViewState } from './state.ts'
 
-/** What is to be drawn. */
+/** Content of a drawing. */
 export interface Scene {
   readonly frame: Frame
   readonly scale: Scale
@@ -28,7 +28,7 @@ export interface Scene {
   valueText(value: number): string
 }
 
-/** The highest part of the window that a map takes. */
+/** Largest fraction of the window's height that a map fills. */
 const MOST_OF_WINDOW = 0.62
 
 export class MapView {
@@ -42,12 +42,12 @@ export class MapView {
   #cells: PixelCells | undefined
   #image: ImageData | undefined
   #pixels = new Uint32Array(0)
-  /** What geometry and cells were made of. */
+  /** Key of the inputs of geometry and cells. */
   #made = ''
   #drawn = ''
   readonly #logs = new WeakMap<Frame, Frame>()
 
-  /** Draws a scene; only what differs from the one before is made anew. */
+  /** Draws a scene, and recomputes only parts that have changed. */
   draw(scene: Scene): void {
     const { frame, state } = scene
     const isOther = this.#scene?.frame.plane !== frame.plane
@@ -77,14 +77,14 @@ export class MapView {
     }
   }
 
-  /** Draws once more what is drawn, as after a change of the window or the theme. */
+  /** Draws the same scene again, for example after a change of the window or the theme. */
   redraw(): void {
     if (this.#scene === undefined) return
     this.#drawn = ''
     this.draw(this.#scene)
   }
 
-  /** Takes the picture away, as where the one that was asked for could not be read. */
+  /** Clears the picture, for example if the requested one could not be read. */
   clear(): void {
     this.#scene = undefined
     this.#made = ''
@@ -97,7 +97,7 @@ export class MapView {
     return this.#scene?.frame
   }
 
-  /** The picture with everything around it, and a title above, as a canvas of its own. */
+  /** Returns the picture with its surroundings and a title, as a new canvas. */
   export(title: string, subtitle: string): HTMLCanvasElement {
     const [layout, ratio] = [this.#layout!, this.#around.width / this.#layout!.width]
     const above = 44
@@ -119,7 +119,7 @@ export class MapView {
     return canvas
   }
 
-  /** The cell at a place of the picture in CSS pixels, as row × columns + column; -1 where there is none. */
+  /** Returns the cell at a position in CSS pixels, as row × columns + column; -1 if there is none. */
   cellAt(left: number, top: number): number {
     const [cells, frame] = [this.#cells, this.#scene?.frame]
     if (cells === undefined || frame === undefined) return -1
@@ -132,7 +132,7 @@ export class MapView {
     return row < 0 || column < 0 ? -1 : row * frame.columns + column
   }
 
-  /** Puts a frame around a cell; -1 takes it away. */
+  /** Outlines a cell; -1 removes the outline. */
   mark(cell: number): void {
     const [geometry, frame, seen, layout] = [this.#geometry, this.#scene?.frame, this.#seen, this.#layout]
     if (cell < 0 || geometry === undefined || frame === undefined || seen === undefined || layout === undefined) {
@@ -154,19 +154,19 @@ export class MapView {
     this.#marker.hidden = across < 0 || across > 1 || down < 0 || down > 1
   }
 
-  /** Whether columns go around the globe. */
+  /** Whether columns cover the whole globe. */
   get isGlobal(): boolean {
     return this.#geometry!.isGlobal
   }
 
-  /** Whether the first row is drawn at the bottom, and the first column at the right. */
+  /** Whether the first row is at the bottom, and whether the first column is on the right. */
   get turned(): readonly [rows: boolean, columns: boolean] {
     const geometry = this.#geometry!
     const rises = (edges: Float64Array): boolean => edges[edges.length - 1]! > edges[0]!
     return [rises(geometry.rows.edges), !rises(geometry.columns.edges)]
   }
 
-  /** The middle of what is seen after it was moved by CSS pixels, or zoomed around a place of the picture. */
+  /** Returns the middle of the visible part after moving it by CSS pixels, or zooming around a position. */
   moved(byX: number, byY: number, zoom: number, left?: number, top?: number): Pick<ViewState, 'x' | 'y' | 'zoom'> {
     const [seen, { map }, geometry] = [this.#seen!, this.#layout!, this.#geometry!]
     const [wide, tall] = [seen.right - seen.left, seen.top - seen.bottom]
@@ -192,7 +192,7 @@ export class MapView {
     sizeCanvas(this.#heat, layout.map.width, layout.map.height)
     sizeCanvas(this.#around, layout.width, layout.height)
     this.#drawn = ''
-    // What is zoomed is moved by touching it, else the page is.
+    // Touching moves a zoomed picture, but scrolls the page otherwise.
     byId('figure').style.touchAction = state.zoom > 1 ? 'none' : 'pan-y'
     byId('figure').style.height = `${layout.height}px`
     this.#heat.style.left = `${layout.map.x}px`
@@ -210,7 +210,9 @@ export class MapView {
     this.#heat.getContext('2d')!.putImageData(this.#image!, 0, 0)
   }
 
-  /** Logarithms of a frame; what is not above 0 lies below every limit. */
+  /**
+   * Returns the logarithms of a frame. Values of 0 and below become -Infinity, which is below every limit.
+   */
   #logOf(frame: Frame): Frame {
     let logs = this.#logs.get(frame)
     if (logs === undefined) {

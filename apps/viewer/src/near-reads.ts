@@ -1,35 +1,36 @@
-// What is read of a file over the network before its first picture: small parts that lie near each other.
+// Bundles the small reads of neighbouring parts of a remote file before its first picture.
 import { HttpStore } from 'hyperslab'
 
 type Ranges = Parameters<HttpStore['getRanges']>[1]
 type TailOptions = Parameters<HttpStore['getTail']>[2]
 type RangeOptions = NonNullable<Parameters<HttpStore['getRanges']>[2]>
 
-/** Bytes of a page: what lies in one is read with all of it. */
+/** Size of a page in bytes. A small read fetches its whole page. */
 const PAGE = 2 ** 16
-/** Bytes that are read of the end of a file. */
+/** Bytes that are read from the end of a file. */
 const TAIL = 4 * PAGE
-/** Pages that are read and kept. */
+/** Most pages that are kept. */
 const MOST_PAGES = 16
 
 const METADATA = /\/(zarr\.json|\.z(array|group|metadata|attrs))$/
 
 /**
- * Reads headers and coordinates by the page, and each page once: of a file they lie together as a rule, and each request takes longer than
- * the bytes beside what was asked for. Pages are of one version, which is named by those who ask.
+ * Store that reads headers and coordinates by pages, each once. They usually are close together in a file,
+ * and another request takes longer than the additional bytes. A page has the version that the reader
+ * requests.
  */
 export class NearReads extends HttpStore {
-  /** Of each file the size of each version that is known. */
+  /** Size of each known version of a file. */
   readonly #sizes = new Map<string, number>()
-  /** The ends of files, which may have coordinates, too. */
+  /** Ends of files, which may contain coordinates, too. */
   readonly #tails = new Map<string, Uint8Array>()
   readonly #pages = new Map<string, Promise<Uint8Array | undefined>>()
   readonly #metadata = new Map<string, ReturnType<HttpStore['get']>>()
 
-  /** Whether headers and coordinates were read. */
+  /** Whether headers and coordinates have been read. */
   #isSettled = false
 
-  /** Reads no more pages: what is read from now on are values, of which a page would be too much, or too little. */
+  /** Stops reading pages. All further reads are of values, for which pages have the wrong size. */
   settle(): void {
     this.#isSettled = true
   }
@@ -40,7 +41,9 @@ export class NearReads extends HttpStore {
     return info
   }
 
-  /** More than is asked for: the tables of a container lie at its end, as far as they are read, and often coordinates do. */
+  /**
+   * Reads more than requested, because the tables of a container are at its end, and often coordinates, too.
+   */
   override async getTail(key: string, length: number, options?: TailOptions): ReturnType<HttpStore['getTail']> {
     const tail = await super.getTail(key, Math.max(length, TAIL), options)
     if (tail === undefined) return undefined
@@ -50,7 +53,7 @@ export class NearReads extends HttpStore {
     return { ...tail, bytes: tail.bytes.subarray(Math.max(0, tail.bytes.length - length)) }
   }
 
-  /** Metadata of a Zarr store, which are read once for all that is opened in it; also that there are none. */
+  /** Reads metadata of a Zarr store once for all its arrays, and remembers absent ones. */
   override get(...args: Parameters<HttpStore['get']>): ReturnType<HttpStore['get']> {
     const [key] = args
     if (!METADATA.test(key)) return super.get(...args)
@@ -67,7 +70,7 @@ export class NearReads extends HttpStore {
     const [range] = ranges
     const version = `${key} ${options.ifMatch}`
     const size = options.ifMatch === undefined ? undefined : this.#sizes.get(version)
-    // Several ranges at once are values, and the store itself asks for neighbours together.
+    // Several ranges belong to values, and the base class merges neighbours itself.
     if (size === undefined || range === undefined || ranges.length > 1) return super.getRanges(key, ranges, options)
     const { offset, length } = range
     const tail = this.#tails.get(version) ?? new Uint8Array(0)
@@ -81,12 +84,12 @@ export class NearReads extends HttpStore {
     return page && [page.slice(offset - start, offset - start + length)]
   }
 
-  /** A page, which whoever asks for it meanwhile waits for, too; one that failed, or was given up, is read again. */
+  /** Returns a page, shared by concurrent readers. A failed page is read again. */
   #page(version: string, key: string, offset: number, length: number, options: RangeOptions): Promise<Uint8Array | undefined> {
     const name = `${version} ${offset}`
     let page = this.#pages.get(name)
     if (page === undefined) {
-      // Others may wait for it when this one gives up.
+      // The signal is removed, because other readers may wait for the page.
       const { signal: _, ...kept } = options
       page = super.getRanges(key, [{ offset, length }], kept).then((found) => found?.[0])
       page.catch(() => this.#pages.delete(name))

@@ -1,4 +1,4 @@
-// From a place that a user names to what is there, with what that costs.
+// Opens the place that a user names, and reports the cost.
 import { OpfsStore } from 'hyperslab'
 import type { openDataset } from 'hyperslab/dataset'
 import { Hierarchy } from './hierarchy.ts'
@@ -7,7 +7,7 @@ import { NearReads } from './near-reads.ts'
 /** An address, files that were picked together, or a folder. */
 export type Source = string | readonly File[] | FileSystemDirectoryHandle
 
-/** What has been read over the network. */
+/** Amount of data read over the network. */
 export interface Cost {
   requests: number
   bytes: number
@@ -15,12 +15,12 @@ export interface Cost {
 
 type Place = Parameters<typeof openDataset>[0]
 
-/** Files that have no groups: they need not be asked for any. */
+/** Names of files that cannot contain groups. */
 const FLAT = /\.(af|nc|nc3|cdf)$/i
 
 /**
- * Opens what `openDataset` takes.
- * @param onCost told of requests as they are answered
+ * Opens a place like `openDataset`.
+ * @param onCost called with the cost of each answered request
  */
 export async function openSource(source: Source, onCost: (cost: Cost) => void, signal: AbortSignal): Promise<Hierarchy> {
   const place = await locate(source, onCost)
@@ -28,13 +28,13 @@ export async function openSource(source: Source, onCost: (cost: Cost) => void, s
   return Hierarchy.open(place, !FLAT.test(name), signal)
 }
 
-/** Objects of a Zarr store that stand for the folder they are in. */
+/** Metadata objects of a Zarr store, which identify their folder. */
 const METADATA = ['zarr.json', '.zmetadata', '.zgroup', '.zarray']
 
 async function locate(source: Source, onCost: (cost: Cost) => void): Promise<Place> {
   if (typeof source === 'string') {
     if (source.startsWith('s3:')) return source
-    // The query is that of the store, which sends it for what lies beside the file, too.
+    // The query belongs to the store, which sends it with requests for other files of the folder, too.
     const { origin, pathname, search } = new URL(source, location.href)
     const store = new NearReads({
       query: search.slice(1),
@@ -52,7 +52,7 @@ async function locate(source: Source, onCost: (cost: Cost) => void): Promise<Pla
   return source.length === 1 ? source[0]! : source
 }
 
-/** What was dropped: files, or a folder where the browser gives it. */
+/** Returns the dropped files, or the dropped folder if the browser supports it. */
 export async function droppedSource(transfer: DataTransfer): Promise<Source | undefined> {
   const files = [...transfer.files]
   const [item] = transfer.items as unknown as Iterable<{ getAsFileSystemHandle?(): Promise<FileSystemHandle | null> }>

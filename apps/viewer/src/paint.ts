@@ -1,21 +1,21 @@
-// Values to pixels.
+// Converts values to pixels.
 import type { Frame } from './frame.ts'
 import type { PixelCells } from './geometry.ts'
 import type { Limits } from './limits.ts'
 
-/** Pixels of the colours, of what is missing (its lines and what is between them) and of what is outside. */
+/** Pixels of the colours, of the hatching of missing cells, and of the background. */
 export interface Palette {
   readonly table: Uint32Array
   readonly line: number
   readonly paper: number
 }
 
-/** Every so many pixels of the display, along both axes, a line of the hatching begins. */
+/** Distance between hatching lines along both axes, in pixels of the display. */
 const HATCH = 8
 
 export const isHatched = (x: number, y: number): boolean => ((x + y) & (HATCH - 1)) < 2
 
-/** Draws a frame: one look-up a pixel, and nothing allocated. */
+/** Draws a frame, with one look-up per pixel and without allocations. */
 export function paint(
   pixels: Uint32Array,
   cells: PixelCells,
@@ -26,7 +26,7 @@ export function paint(
   const { width, height, rowOf, columnOf, fine, firstOf, partsOf } = cells
   const { table, line, paper } = palette
   const { low, high } = limits
-  // The greatest value has the last colour; of one value alone the middle one is drawn.
+  // The greatest value has the last colour. If all values are equal, they have the middle one.
   const scale = high > low ? 256 / (high - low) : 0
   const offset = high > low ? 0 : 128
   let at = 0

@@ -1,27 +1,28 @@
-// What is drawn as a lazy array of the dataset, and the same as code.
+// Derives the drawn array from the dataset, lazily, and as code.
 import { slice } from 'hyperslab'
 import type { DataArray, Dataset } from 'hyperslab/dataset'
 import type { Axis, Chosen } from './axes.ts'
 import type { Plane, Region } from './plane.ts'
 import type { ViewState } from './state.ts'
 
-/** How a picture follows from a variable: from its climatology or itself at positions, less others, then a mean. */
+/** Derivation of a picture: positions of a variable or its climatology, minus others, then a mean. */
 export interface Derivation {
   readonly variable: string
-  /** The dimension of times that become groups, and what these are: its climatology is drawn. */
+  /** Dimension of times and the unit of its groups, if a climatology is drawn. */
   readonly by: { readonly dim: string; readonly unit: string } | undefined
   readonly at: Readonly<Record<string, number>>
-  /** Positions of what is subtracted. */
+  /** Positions that are subtracted. */
   readonly minus: Readonly<Record<string, number>> | undefined
-  /** The variable that is subtracted. */
+  /** Variable that is subtracted. */
   readonly less: string | undefined
   readonly mean: string | undefined
 }
 
 /**
- * @param axes of the dimensions that are chosen from, a dimension of groups among them
- * @param slow the dimension that differences are taken along
- * @param times the dimension whose times a climatology has in groups
+ * Returns the derivation of a state.
+ * @param axes axes of the undrawn dimensions, including a dimension of groups
+ * @param slow dimension along which differences are computed
+ * @param times dimension whose times a climatology groups
  */
 export function derivationOf(
   { variable, at, mean, minus, less, by }: ViewState,
@@ -42,10 +43,10 @@ export function derivationOf(
   }
 }
 
-/** What is wanted along dimensions of the plane. */
+/** Selection along the dimensions of the plane. */
 export type Box = Parameters<DataArray['isel']>[0]
 
-/** The cells of a region; nothing is said of sides that are wanted as they are. */
+/** Returns the selection of a region. Sides without a restriction are omitted. */
 export function boxOf({ y, x }: Plane, { from, size, steps }: Region): Box {
   const sides = [y, x].map(({ dim, length }, side) => {
     const isWhole = size[side] === length && steps[side] === 1
@@ -54,10 +55,12 @@ export function boxOf({ y, x }: Plane, { from, size, steps }: Region): Box {
   return Object.fromEntries(sides.flat())
 }
 
-/** Climatologies that are kept: of what is drawn, of what is subtracted from it, and of single cells of both. */
+/**
+ * Most climatologies that are kept: for the drawn and the subtracted variable, and for single cells of both.
+ */
 const KEPT = 4
 
-/** Makes the arrays that are drawn; nothing of them is read yet. Climatologies are computed once for all their groups. */
+/** Creates the drawn arrays, unread. A climatology is computed once for all its groups. */
 export class Pictures {
   readonly #climatologies = new Map<string, DataArray>()
 
@@ -66,9 +69,9 @@ export class Pictures {
   }
 
   /**
-   * The array that is drawn.
-   * @param box of the plane, where not all of it is wanted
-   * @param level of the dataset, which tells it from others
+   * Returns the drawn array.
+   * @param box selection of a part of the plane
+   * @param level level of the dataset, used as a key
    */
   derive(dataset: Dataset, derivation: Derivation, box: Box = {}, level = 0): DataArray {
     const { at, minus, less, mean } = derivation
@@ -83,7 +86,7 @@ export class Pictures {
     return mean === undefined ? array : array.mean({ axis: mean })
   }
 
-  /** A variable in the box, or its climatology there. */
+  /** Returns a variable or its climatology within the box. */
   #source(dataset: Dataset, name: string, { by, at }: Derivation, box: Box, level: number): DataArray {
     const whole = dataset.get(name)
     const boxed = within(whole, box)
@@ -101,15 +104,15 @@ export class Pictures {
   }
 }
 
-/** What is said of dimensions that an array has. */
+/** Returns the entries for dimensions of an array. */
 const within = <T>({ dims }: Pick<DataArray, 'dims'>, said: Readonly<Record<string, T>>): Record<string, T> =>
   Object.fromEntries(Object.entries(said).filter(([dim]) => dims.includes(dim)))
 
 const isEmpty = (positions: object): boolean => Object.keys(positions).length === 0
 
 /**
- * The same as a program of JavaScript.
- * @param dimsOf the dimensions of a variable: the one that is subtracted may have fewer
+ * Returns JavaScript code of the derivation.
+ * @param dimsOf returns the dimensions of a variable; the subtracted one may have fewer
  */
 export function javascriptOf(
   place: string,

@@ -1,14 +1,14 @@
-// Frame after frame along a dimension.
+// Plays frames along a dimension.
 import { showPlaying } from './sliders.ts'
 
-/** How long a frame is shown at least, in milliseconds; longer for those who want little motion. */
+/** Returns the shortest time per frame in ms. It is longer for users who prefer reduced motion. */
 const frameTime = (): number => (matchMedia('(prefers-reduced-motion: reduce)').matches ? 1000 : 250)
 
-/** The frames that are played. */
+/** Source of the played frames. */
 interface Frames {
-  /** The position behind the one that is shown. */
+  /** Returns the position after the shown one. */
   next(dim: string): number
-  /** Reads what is at a position, to be drawn later. */
+  /** Reads a position ahead of its drawing. */
   ahead(dim: string, position: number): Promise<unknown>
   move(dim: string, position: number): Promise<void>
 }
@@ -21,23 +21,23 @@ export class Player {
     this.#frames = frames
   }
 
-  /** The dimension that is played. */
+  /** Dimension that is played. */
   get dim(): string | undefined {
     return this.#run?.dim
   }
 
-  /** Shows frame after frame; the next one is read while one is seen. */
+  /** Shows frame after frame, and reads the next one meanwhile. */
   async play(dim: string): Promise<void> {
     const run = { dim }
     this.#run = run
     showPlaying(dim)
     while (this.#run === run) {
       const began = performance.now()
-      // Of what cannot be read tells who moves there.
+      // Errors are ignored here, because moving to the position reports them.
       const ahead = this.#frames.ahead(dim, this.#frames.next(dim)).catch(() => undefined)
       await new Promise((resolve) => setTimeout(resolve, frameTime() - (performance.now() - began)))
       await ahead
-      // Who has moved it meanwhile goes on from there.
+      // If the user has moved it meanwhile, it continues from there.
       if (this.#run === run) await this.#frames.move(dim, this.#frames.next(dim))
     }
   }

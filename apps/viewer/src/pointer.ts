@@ -1,17 +1,17 @@
-// What pointers and keys do to the picture.
+// Handles pointers and keys on the picture.
 import { byId } from './dom.ts'
 import type { Frame } from './frame.ts'
 import type { MapView } from './map-view.ts'
 import type { ViewState } from './state.ts'
 
-/** What the page does about it. */
+/** Actions of the page. */
 export interface PointerActions {
   readonly zoom: number
-  /** The cell that is read out, or -1. */
+  /** Cell whose value is shown, or -1. */
   readonly cell: number
   /** Shows another part of the picture. */
   look(part: Pick<ViewState, 'x' | 'y' | 'zoom'>): void
-  /** Says what is in a cell; to screen readers, too, where `speak` is true. */
+  /** Shows the value of a cell; `speak` also announces it to screen readers. */
   readOut(cell: number, speak?: boolean): void
   /** Shows the profiles through a cell; -1 closes them. */
   choose(cell: number): void
@@ -24,7 +24,7 @@ const MOVES: Readonly<Record<string, readonly [number, number]>> = {
   ArrowRight: [0, 1],
 }
 
-/** Has a pointer, wheel, or keys tell values, choose cells, zoom and move the picture. */
+/** Binds pointer, wheel and keys: they show values, choose cells, zoom and move the picture. */
 export function bindPointer(map: MapView, actions: PointerActions): void {
   const { look, readOut, choose } = actions
   const zoomBy = (times: number): void => {
@@ -33,7 +33,7 @@ export function bindPointer(map: MapView, actions: PointerActions): void {
   const surface = byId('canvas')
   let pending = 0
   let [left, top] = [0, 0]
-  /** Where a drag began, or was last. */
+  /** Last position of a drag. */
   let drag: { x: number; y: number; id: number; moved: boolean } | undefined
   const point = (): void => {
     pending = 0
@@ -94,7 +94,9 @@ export function bindPointer(map: MapView, actions: PointerActions): void {
   }
 }
 
-/** The cell beside the one that is read out, as it is seen; around the globe from its edge. */
+/**
+ * Returns the cell beside the current one, in the direction of the display. Crosses the edge of global maps.
+ */
 function step(map: MapView, cell: number, { rows, columns, values }: Frame, [down, right]: readonly [number, number]): number {
   if (values.length === 0) return -1
   if (cell < 0) return (rows >> 1) * columns + (columns >> 1)

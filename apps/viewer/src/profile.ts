@@ -8,10 +8,10 @@ export interface Profile {
   readonly units: string
 }
 
-/** A profile as a table of comma-separated values, with a header that names what is in it. */
+/** Formats a profile as comma-separated values, with a header. */
 export function csvOf({ axis, values, name, units }: Profile): string {
   const quoted = (text: string): string => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
-  // Labels of a spreadsheet are no formulas, whatever the file calls them.
+  // A prefix keeps spreadsheets from reading labels of the file as formulas.
   const cell = (text: string): string => quoted(/^[=+@]/.test(text) ? `'${text}` : text)
   const lines = Array.from({ length: values.length }, (_, i) =>
     [cell(axis.label(i)), Number.isNaN(values[i]!) ? '' : String(values[i])].join(','),

@@ -1,4 +1,4 @@
-// Values through one cell: along both axes of the picture, which are in memory, and along the slow one, which is read.
+// Shows values through one cell: along both drawn axes, from memory, and along the slow one, which is read.
 import type { DataArray } from 'hyperslab/dataset'
 import type { Axis } from './axes.ts'
 import { byId, element, showError } from './dom.ts'
@@ -8,27 +8,30 @@ import { csvOf, type Profile } from './profile.ts'
 import { save } from './save.ts'
 import { plural, showBytes } from './words.ts'
 
-/** What profiles are of. */
+/** Cell of the profiles. */
 export interface Cell {
   readonly frame: Frame
-  /** Its number in the frame. */
+  /** Number of the cell in the frame. */
   readonly at: number
   readonly name: string
   readonly units: string
   readonly place: string
-  /** The values along the slow dimension, not read yet. */
+  /** Values along the slow dimension, unread. */
   readonly series: Series | undefined
-  /** What the series is of: it is read once while this stays. */
+  /** Key of the series. It is read again only if the key changes. */
   readonly of: string
 }
 
 interface Series {
   readonly axis: Axis
-  /** Makes the series or, where it is computed of others, these, which tell what it takes. */
+  /**
+   * Returns the series or, with `isComputed` false, the values that it is computed from, for an estimate of
+   * the cost.
+   */
   open(isComputed: boolean): Promise<DataArray>
 }
 
-/** A series that takes no more is read at once; a larger one when it is asked for. */
+/** Limits up to which a series is read at once. A larger one waits for a click. */
 const MOST_REQUESTS = 64
 const MOST_BYTES = 2 ** 22
 
@@ -37,7 +40,7 @@ export class Profiles {
   /** The last series that was read. */
   #series: { readonly of: string; readonly profile: Profile } | undefined
 
-  /** Forgets what was read, as of a dataset that is closed. */
+  /** Drops the series, for example after a dataset is closed. */
   forget(): void {
     this.#series = undefined
   }
@@ -107,7 +110,7 @@ export class Profiles {
   }
 }
 
-/** Values of a frame through a cell along one of its axes. */
+/** Returns the values of a frame through a cell along one of its axes. */
 function along({ frame, at, name, units }: Cell, side: 'x' | 'y'): Profile {
   const { values, columns, from, steps, plane } = frame
   const isX = side === 'x'

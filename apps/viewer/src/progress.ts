@@ -1,4 +1,4 @@
-// How far a computation is, as far as requests tell.
+// Shows the progress of a computation, estimated from its requests.
 import type { DataArray } from 'hyperslab/dataset'
 import { byId } from './dom.ts'
 import type { Cost } from './opening.ts'
@@ -7,13 +7,13 @@ export class Progress {
   #read: Cost = { requests: 0, bytes: 0 }
   #total: Readonly<Cost> | undefined
 
-  /** Shows that something is computed of an array; how far it is shows where reading that takes requests. */
+  /** Shows that an array is being computed. The bar shows progress only if reading takes requests. */
   begin({ array }: DataArray, signal: AbortSignal): void {
     this.#read = { requests: 0, bytes: 0 }
     this.#total = undefined
     byId('progress-share').removeAttribute('value')
     byId('progress').hidden = false
-    // What cannot be planned cannot be read, of which the reader tells.
+    // Planning errors are ignored here, because the read reports them.
     array.plan().then(
       ({ requests = Number.POSITIVE_INFINITY, bytes }) => {
         if (!signal.aborted) this.#total = { requests, bytes }
@@ -23,8 +23,8 @@ export class Progress {
   }
 
   /**
-   * Takes note of what was answered. Requests of neighbours are made together, and values are fewer bytes where they are compressed: the
-   * larger share is the nearer one.
+   * Records an answer. Neighbouring requests are merged, and compressed values take fewer bytes, so the
+   * larger of both shares is the better estimate.
    */
   answered({ requests, bytes }: Cost): void {
     this.#read.requests += requests

@@ -1,4 +1,4 @@
-// What is said of values and of where they lie.
+// Describes values and their positions.
 import type { DataArray } from 'hyperslab/dataset'
 import type { Frame } from './frame.ts'
 import { type Cells, positionsOf } from './plane.ts'
@@ -6,19 +6,22 @@ import type { ViewState } from './state.ts'
 import type { Subject } from './subject.ts'
 import { plural, show, unitsOf } from './words.ts'
 
-/** @param isDifference of two times, which is a number of seconds */
+/**
+ * Formats a value.
+ * @param isDifference whether the value is a difference of two times, in seconds
+ */
 export function valueText(array: DataArray, value: number, { withUnits = true, isDifference = false } = {}): string {
   if (array.dtype === 'timestamp_ns' && !isDifference) return show(new Date(value * 1000))
   return withUnits ? `${show(value)} ${unitsOf(array)}`.trim() : show(value)
 }
 
-/** Where a cell lies along the axes of the picture. */
+/** Describes the position of a cell along the drawn axes. */
 export function placeText(cells: Cells, cell: number): string {
   const { y, x } = cells.plane
   const positions = positionsOf(cells, cell)
   return [y, x]
     .map(({ dim, places, isGlobe, isTime, label }, side) => {
-      // What has no coordinate names its dimension itself; dates and places of the globe need no name.
+      // A label without a coordinate contains its dimension; dates and places on the globe need no name.
       const isNamed = places === undefined || isGlobe || isTime
       const text = label(positions[side]!)
       return isNamed ? text : `${dim} ${text}`
@@ -26,7 +29,7 @@ export function placeText(cells: Cells, cell: number): string {
     .join(', ')
 }
 
-/** Where a picture lies along what it does not show. */
+/** Describes the position of a picture along the undrawn dimensions. */
 export function whereText(subject: Subject, state: ViewState): string {
   const { by, at, mean, minus } = subject.derivation(state)
   const slow = subject.slow(state)
@@ -39,7 +42,7 @@ export function whereText(subject: Subject, state: ViewState): string {
   return [...parts, ...(mean === undefined ? [] : [`mean along ${mean}`])].join(' · ')
 }
 
-/** Which cells a frame has, where these are not all that there are. */
+/** Describes the cells of a frame, if they are not all cells. */
 export function detailText({ plane, steps }: Frame, subject: Subject): string {
   const thinned = steps.some((step) => step > 1) ? `every ${steps.join(' × ')}th cell` : ''
   return [subject.levelText(plane.level), thinned].filter((text) => text !== '').join(', ')

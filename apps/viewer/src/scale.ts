@@ -1,4 +1,4 @@
-// Which colours stand for which values, of what is shown.
+// Chooses the colours of the values of a frame.
 import type { DataArray } from 'hyperslab/dataset'
 import { tableOf } from './colours.ts'
 import type { Scale } from './figure.ts'
@@ -7,7 +7,7 @@ import { extentOf, type Limits, percentilesOf, suitingColours, symmetric } from 
 import type { ViewState } from './state.ts'
 import { show } from './words.ts'
 
-/** Limits that stay while other frames of the same are shown. */
+/** Limits that stay the same while other frames of one kind are shown. */
 export class KeptLimits {
   #kept: { readonly of: string; readonly limits: Limits } | undefined
 
@@ -16,15 +16,16 @@ export class KeptLimits {
   }
 
   /**
-   * The limits of a frame.
-   * @param extent of all values, where it is known
+   * Returns the limits of a frame.
+   * @param extent extent of all values, if known
    */
   of(frame: Frame, state: ViewState, extent: Limits | undefined): Limits | undefined {
     const { variable, by, mean, minus, less, limits: choice, low, high } = state
     const isPlain = by === '' && mean === '' && minus === undefined && less === ''
     const of = [variable, by, mean, minus !== undefined, less, choice, low, high].join()
     const kept = this.#kept
-    // A picture of one value, as the difference of a month from itself, says nothing of those that follow.
+    // A picture with a single value, such as the difference of a month from itself, is no guide for later
+    // ones.
     const isUseful = kept !== undefined && kept.of === of && kept.limits.low < kept.limits.high
     if (isUseful && (state.keep || (state.limits === 'all' && extent !== undefined && isPlain))) return kept.limits
     const shown = extentOf(frame.values)
@@ -37,7 +38,7 @@ export class KeptLimits {
   }
 }
 
-/** The scale that a user wants, or the nearest to it there is, with what is wrong with the one that was wanted. */
+/** Returns the requested scale, or the nearest possible one with the problem of the requested one. */
 export function scaleOf(array: DataArray, state: ViewState, found: Limits): { readonly scale: Scale; readonly problem?: string } {
   const colours = state.colours === 'auto' ? suitingColours(array, state, found) : state.colours
   const isAround0 = state.symmetric || (colours === 'diverging' && state.limits !== 'own')

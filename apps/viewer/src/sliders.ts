@@ -1,4 +1,4 @@
-// A slider for each dimension that the picture does not show.
+// Sliders for the dimensions that the picture does not show.
 import type { Axis } from './axes.ts'
 import { byId, element } from './dom.ts'
 
@@ -7,7 +7,7 @@ export interface SliderEvents {
   played(dim: string): void
 }
 
-/** Makes the sliders anew. */
+/** Creates the sliders. */
 export function makeSliders(axes: readonly Axis[], at: Readonly<Record<string, number>>, events: SliderEvents): void {
   const rows = axes
     .filter(({ length }) => length > 1)
@@ -34,7 +34,7 @@ export function makeSliders(axes: readonly Axis[], at: Readonly<Record<string, n
   showPlaying(undefined)
 }
 
-/** Has a slider show a position, and say what is there. */
+/** Shows a position in its slider, with its label. */
 export function setSlider(axis: Axis, position: number): void {
   const row = byId('sliders').querySelector<HTMLElement>(`[data-dim="${CSS.escape(axis.dim)}"]`)
   if (row === null) return
@@ -55,7 +55,7 @@ export function showPlaying(dim: string | undefined): void {
   }
 }
 
-/** Takes away, or gives back, the slider of a dimension that a mean is taken along. */
+/** Hides the slider of a dimension along which a mean is computed, and shows the others. */
 export function disableSlider(dim: string): void {
   for (const row of byId('sliders').querySelectorAll<HTMLElement>('.slider')) row.hidden = row.dataset['dim'] === dim
 }

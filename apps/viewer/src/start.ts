@@ -1,4 +1,4 @@
-// The ways in: an address, files that are chosen or dropped, examples, and the address of the page itself.
+// Ways to open data: an address, chosen or dropped files, examples, and the query of the page.
 import { byId, element } from './dom.ts'
 import { EXAMPLES } from './examples.ts'
 import { droppedSource, type Source } from './opening.ts'

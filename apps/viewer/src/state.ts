@@ -1,27 +1,27 @@
-// What is looked at, as the address of the page has it: a link opens the same picture.
+// State of the page, which its address contains, so that a link opens the same picture.
 import type { ColourChoice } from './colours.ts'
 
-/** Parts of a year or a day that climatologies are of. */
+/** Unit of the groups of a climatology, a part of a year or a day. */
 export type ClimatologyUnit = '' | 'month' | 'season' | 'hour'
 export type LimitsChoice = 'all' | 'shown' | 'percentiles' | 'own'
 export type ProjectionName = 'plate-carree' | 'equal-earth'
 
-/** What makes the picture of the dataset, and how it is drawn. */
+/** Choice of the picture, and how it is drawn. */
 export interface ViewState {
-  /** Where the dataset lies; empty for files of this machine, which no link can open. */
+  /** Address of the dataset; empty for local files, which no link can open. */
   url: string
-  /** The path of the group that is shown; empty for the place itself. */
+  /** Path of the shown group; empty for the place itself. */
   group: string
   variable: string
-  /** The position along each dimension that is not drawn; 0 for those that are left out. */
+  /** Position along each undrawn dimension. Default: 0. */
   at: Record<string, number>
-  /** What times are taken together by, in a climatology; empty for the times themselves. */
+  /** Unit that groups times into a climatology; empty for plain times. */
   by: ClimatologyUnit
-  /** The dimension that means are taken along. */
+  /** Dimension along which means are computed. */
   mean: string
-  /** A position along the slow dimension that is subtracted. */
+  /** Position along the slow dimension that is subtracted. */
   minus: number | undefined
-  /** The variable that is subtracted. */
+  /** Variable that is subtracted. */
   less: string
   colours: ColourChoice
   limits: LimitsChoice
@@ -31,11 +31,11 @@ export interface ViewState {
   symmetric: boolean
   log: boolean
   projection: ProjectionName
-  /** The middle of what is seen, in units of the axes, and how much larger than the whole it is drawn. */
+  /** Middle of the visible part in units of the axes, and the magnification. */
   x: number | undefined
   y: number | undefined
   zoom: number
-  /** Row and column that profiles are read of. */
+  /** Row and column of the cell with profiles. */
   cell: readonly [row: number, column: number] | undefined
 }
 
@@ -64,7 +64,7 @@ export const START: ViewState = {
 
 const POSITION = 'at.'
 
-/** The query of an address, with what differs from {@link START} alone. */
+/** Returns the query of an address, which contains only differences from {@link START}. */
 export function queryOf(state: ViewState): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(state)) {
@@ -76,7 +76,9 @@ export function queryOf(state: ViewState): string {
   return text === '' ? '' : `?${text}`
 }
 
-/** What a query asks for. What it says wrongly is left as it is at the start: links come from anywhere. */
+/**
+ * Parses a query. Invalid values are replaced by those of {@link START}, because links may contain anything.
+ */
 export function stateOf(search: string): ViewState {
   const query = new URLSearchParams(search)
   const number = (name: string): number | undefined => {

@@ -1,4 +1,4 @@
-// The variable that is looked at, with what is known of its dimensions and levels.
+// The shown variable, with its dimensions and levels.
 import type { DataArray, Dataset } from 'hyperslab/dataset'
 import { type Axis, areOfMap, type Chosen, chooseAxes, readAxis, readGroups, slowDimension } from './axes.ts'
 import type { Group } from './hierarchy.ts'
@@ -10,14 +10,14 @@ import { isNumeric } from './words.ts'
 
 export class Subject {
   readonly group: Group
-  /** As the level has it that was opened first. */
+  /** Array of the level that was opened first. */
   readonly array: DataArray
   readonly axes: Map<string, Axis>
-  /** Which dimensions the picture has; none of what is no plane. */
+  /** Drawn dimensions; empty names for variables that are no planes. */
   readonly chosen: Chosen
-  /** The ends of all values, where these are known without a read. */
+  /** Extent of all values, if known without a read. */
   readonly known: Promise<Limits | undefined>
-  /** Of each level the lengths of both sides; empty of what is no pyramid. */
+  /** Lengths of both sides at each level; empty if there is no pyramid. */
   readonly #lengths: readonly Sides[]
   readonly #planes = new Map<number, Plane>()
 
@@ -37,7 +37,8 @@ export class Subject {
   }
 
   static async read(group: Group, dataset: Dataset, array: DataArray): Promise<Subject> {
-    // Statistics are looked for beside the coordinates; those of a coarse level are not those of all values.
+    // Statistics are loaded in parallel with the coordinates. Those of a coarse level do not describe all
+    // values.
     const isKnown = group.levels === 1 && isPlane(array)
     const known = isKnown ? knownExtent(array).catch(() => undefined) : Promise.resolve(undefined)
     const axes = await Promise.all(array.dims.map((dim, i) => readAxis(dataset, dim, array.shape[i]!)))
@@ -58,22 +59,22 @@ export class Subject {
     return this.chosen.y !== ''
   }
 
-  /** Whether it is drawn as a map. */
+  /** Whether the variable is drawn as a map. */
   get isMap(): boolean {
     return this.isPlane && areOfMap(this.axes.get(this.chosen.y)!, this.axes.get(this.chosen.x)!)
   }
 
-  /** The dimension whose times climatologies are of. */
+  /** Dimension whose times a climatology groups. */
   get times(): string | undefined {
     return this.chosen.others.find((dim) => this.axes.get(dim)!.kind === 'time' && this.axes.get(dim)!.length > 1)
   }
 
-  /** The dimensions that are chosen from: in a climatology groups in place of times. */
+  /** Returns the dimensions to choose from. In a climatology, groups replace times. */
   dims({ by }: ViewState): readonly string[] {
     return this.chosen.others.map((dim) => (by !== '' && dim === this.times ? by : dim))
   }
 
-  /** The dimension that series and differences are along. */
+  /** Returns the dimension of series and differences. */
   slow(state: ViewState): string | undefined {
     return slowDimension({ others: this.dims(state) }, this.axes)
   }
@@ -83,12 +84,12 @@ export class Subject {
     return derivationOf(state, { others: this.dims(state) }, this.axes, { slow: this.slow(state), times })
   }
 
-  /** Learns what groups a climatology has. */
+  /** Reads the groups of a climatology. */
   async learnGroups({ by }: ViewState): Promise<void> {
     if (by !== '' && this.times !== undefined) this.axes.set(by, await readGroups(this.array.climatology(by), by))
   }
 
-  /** The level whose cells are seen best where the whole plane has so many pixels across. */
+  /** Returns the level that suits a width of the whole plane in pixels. */
   levelFor(pixels: number): number {
     return this.#lengths.length === 0
       ? 0
@@ -98,7 +99,7 @@ export class Subject {
         )
   }
 
-  /** The axes of a level, where they were read. */
+  /** Returns the axes of a level, if they were read. */
   knownPlane(level: number): Plane | undefined {
     return this.#planes.get(level)
   }
@@ -123,7 +124,7 @@ export class Subject {
     return plane
   }
 
-  /** What is shown of the levels, in words; nothing of what has none. */
+  /** Describes the shown level; empty without levels. */
   levelText(level: number): string {
     const lengths = this.#lengths[level]
     return lengths === undefined ? '' : `level ${level + 1} of ${this.#lengths.length} (${lengths.join(' × ')} cells)`

@@ -1,8 +1,8 @@
 import { byId } from './dom.ts'
 
 /**
- * Light or dark, as the system says until the user says otherwise.
- * @param onChange has everything drawn once more that has colours of the style sheet
+ * Binds the theme button. The theme is that of the system until the user chooses one.
+ * @param onChange redraws everything with colours of the style sheet
  */
 export function bindTheme(onChange: () => void): void {
   const button = byId<HTMLButtonElement>('theme')

@@ -1,9 +1,9 @@
-// The list of variables, and what is known of the one that is shown.
+// The list of variables, and the details of the shown one.
 import type { DataArray } from 'hyperslab/dataset'
 import { byId, element } from './dom.ts'
 import { describe, longNameOf, summarize, unitsOf } from './words.ts'
 
-/** Lists groups to choose from, where there are several. */
+/** Lists groups to choose from, if there are several. */
 export function listGroups(paths: readonly string[], shown: string, choose: (path: string) => void): void {
   const select = byId<HTMLSelectElement>('group')
   select.replaceChildren(
@@ -15,8 +15,8 @@ export function listGroups(paths: readonly string[], shown: string, choose: (pat
 }
 
 /**
- * Lists arrays, and those that could not be opened with the reason.
- * @param levels of which the coarsest has these arrays
+ * Lists arrays, and those that could not be opened with their errors.
+ * @param levels number of levels of the pyramid, whose coarsest has these arrays
  */
 export function listVariables(
   arrays: readonly DataArray[],
@@ -45,7 +45,7 @@ function arrayButton(array: DataArray, levels: number, pick: (array: DataArray) 
   return element('li', {}, button)
 }
 
-/** An array that could not be opened, with the reason in its place. */
+/** Creates the entry of an array that could not be opened. */
 function problemItem([name, { message }]: readonly [string, Error]): HTMLElement {
   return element(
     'li',
@@ -55,7 +55,7 @@ function problemItem([name, { message }]: readonly [string, Error]): HTMLElement
   )
 }
 
-/** Marks a variable of the list as the one that is shown, with its details. */
+/** Marks a variable of the list as shown, with its details. */
 export function showVariable(array: DataArray): void {
   for (const button of byId('arrays').querySelectorAll('button'))
     button.ariaPressed = String(button.dataset['name'] === array.name)

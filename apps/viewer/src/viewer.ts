@@ -1,4 +1,4 @@
-// The page: what the user does changes the state, and the state is what is drawn and what the address says.
+// The page. Actions of the user change the state, and the state determines the picture and the address.
 import type { DataArray, Dataset } from 'hyperslab/dataset'
 import { loadCoastlines } from './coastlines.ts'
 import { bindControls, showControls } from './controls.ts'
@@ -27,19 +27,19 @@ import { bindTheme } from './theme.ts'
 import { listGroups, listVariables, showVariable } from './variables.ts'
 import { isNumeric, longNameOf, plural, showBytes, unitsOf } from './words.ts'
 
-/** How long a picture rests before what is seen of it is read at another level, in milliseconds. */
+/** Time in ms without changes before the visible part is read at a better level. */
 const REST = 150
 const FIRST = 'first picture'
 
 let state: ViewState = { ...START }
 let hierarchy: Hierarchy | undefined
 let group: Group | undefined
-/** The arrays of the group, at its coarsest level if it has several: that has the smallest coordinates. */
+/** Arrays of the group, at its coarsest level, which has the smallest coordinates. */
 let dataset: Dataset | undefined
-/** What files of this machine are called; links cannot open them. */
+/** Name of local files, which links cannot open. */
 let localName = ''
 let subject: Subject | undefined
-/** The cell that is read out: its number in the frame, or -1. */
+/** Number of the cell in the frame whose value is shown, or -1. */
 let cell = -1
 let opening = new AbortController()
 let reading = new AbortController()
@@ -65,7 +65,7 @@ function change(changes: Partial<ViewState>): void {
 
 const settled = (): void => {
   document.documentElement.dataset['state'] = 'shown'
-  // How long that took is told by the browser's own tools.
+  // Tools of the browser show the time of this mark.
   if (performance.getEntriesByName(FIRST).length === 0) performance.mark(FIRST)
 }
 
@@ -110,7 +110,7 @@ async function changeGroup(path: string): Promise<void> {
   }
 }
 
-/** Opens a group, and shows the variable of it that is wanted or else the largest. */
+/** Opens a group, and shows the requested variable or else the largest one. */
 async function openGroup(path: string, wanted: ViewState, signal: AbortSignal): Promise<void> {
   const found = await hierarchy!.group(path)
   const opened = await found.dataset(found.levels - 1)
@@ -168,7 +168,7 @@ async function pick(array: DataArray, wanted: ViewState): Promise<void> {
   }
 }
 
-/** Makes sliders and controls of what can be chosen. */
+/** Creates the sliders and updates the controls. */
 function arrange(): void {
   const axes = subject!.dims(state).map((dim) => subject!.axes.get(dim)!)
   makeSliders(axes, state.at, {
@@ -199,7 +199,7 @@ function move(dim: string, position: number): Promise<void> {
   return read()
 }
 
-/** Reads and draws what the state says; whatever is still being read is given up. */
+/** Reads and draws the picture of the state. An earlier read is aborted. */
 async function read(): Promise<void> {
   if (subject === undefined) return
   clearTimeout(resting)
@@ -257,14 +257,14 @@ function drawMap(frame: Frame, extent: Limits | undefined): void {
   const where = [whereText(subject!, state), detailText(frame, subject!)].filter((text) => text !== '').join(', ')
   byId('subtitle').textContent = where
   byId('canvas').ariaLabel = `${caption}, ${where || 'the whole'}, colours from ${ends}${gapsText(frame)}`
-  // The same place in another frame.
+  // The cell keeps its place in the new frame.
   if (before !== undefined && before !== frame && cell >= 0) cell = cellOf(frame, finestOf(before, cell))
   if (state.cell !== undefined && cell < 0) cell = cellOf(frame, state.cell)
   readOut(cell)
   if (state.cell !== undefined) showProfiles(frame)
 }
 
-/** Says which value is in a cell, and where that is. */
+/** Shows the value and the position of a cell. */
 function readOut(at: number, speak = false): void {
   const { frame } = map
   cell = at
@@ -281,7 +281,7 @@ function cellText(frame: Frame, at: number): string {
   return `${Number.isNaN(value) ? 'no value' : valueText(subject!.array, value, { isDifference })} · ${placeText(frame, at)}`
 }
 
-/** Shows the profiles through the chosen cell, where it is in memory. */
+/** Shows the profiles through the chosen cell, if it is in memory. */
 function showProfiles(frame: Frame): void {
   const at = cellOf(frame, state.cell!)
   if (at >= 0) void profiles.show({ frame, at, place: placeText(frame, at), ...namesOf(subject!.array), ...seriesAt(frame, at) })
@@ -289,7 +289,7 @@ function showProfiles(frame: Frame): void {
 
 const namesOf = (array: DataArray): { name: string; units: string } => ({ name: longNameOf(array), units: unitsOf(array) })
 
-/** What is read of a cell along the slow dimension; nothing where a mean is taken along that. */
+/** Returns the series of a cell along the slow dimension; none if a mean is computed along it. */
 function seriesAt(frame: Frame, at: number): Pick<Parameters<Profiles['show']>[0], 'of' | 'series'> {
   const { y, x, level } = frame.plane
   const shown = subject!
@@ -310,7 +310,7 @@ function showCost(): void {
     cost.requests > 0 ? `Read so far: ${plural(cost.requests, 'request')}, ${showBytes(cost.bytes)}` : ''
 }
 
-/** The same as code, made when it is looked at. */
+/** Shows the picture as code, if the code is visible. */
 async function showCode(): Promise<void> {
   if (!byId<HTMLDetailsElement>('code').open || subject === undefined) return
   const of = subject.derivation(state)
@@ -328,7 +328,7 @@ async function showCode(): Promise<void> {
     .catch((error: unknown) => `# ${error instanceof Error ? error.message : String(error)}`)
 }
 
-/** Draws once more what is in memory; where another level or part of the plane is seen better, that is read when the picture rests. */
+/** Draws data in memory again. If another level or region suits better, it is read after a short rest. */
 function redraw(changes: Partial<ViewState>): void {
   if (changes.limits !== undefined) kept.forget()
   change(changes)
@@ -344,7 +344,7 @@ function redraw(changes: Partial<ViewState>): void {
   })
 }
 
-/** Computes something else of the variable, and reads it. */
+/** Computes another array from the variable, and reads it. */
 async function compute(changes: Partial<ViewState>): Promise<void> {
   player.stop()
   showError('compute-error')
@@ -359,7 +359,10 @@ async function compute(changes: Partial<ViewState>): Promise<void> {
   await read()
 }
 
-/** @throws where values are not to be subtracted from others, which is told before anything is read */
+/**
+ * Checks before any read that the variables can be subtracted.
+ * @throws Error for a missing dimension or different units
+ */
 async function check(wanted: ViewState): Promise<void> {
   if (wanted.less !== '') {
     const other = dataset!.get(wanted.less)

@@ -1,10 +1,13 @@
-// Values, types and attributes in words.
+// Formats values, types and attributes as text.
 import type { DataArray } from 'hyperslab/dataset'
 import { withoutNuls } from '../../../src/core/text.ts'
 
 const TEXT_LENGTH = 200
 
-/** A number in as many digits as it has to say, a date without what is zero, anything else as text of one line. */
+/**
+ * Formats a number with its significant digits, a date without trailing zeros, and other values as one line
+ * of text.
+ */
 export function show(value: unknown): string {
   if (value === null) return 'no value'
   if (value instanceof Date)
@@ -31,27 +34,27 @@ export function showBytes(bytes: number): string {
 
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
-/** An attribute as text; some writers pad it with NULs. */
+/** Returns an attribute as text, without the NULs that some writers append. */
 export const attribute = ({ attrs }: DataArray, name: string): string => withoutNuls(String(attrs[name] ?? '')).trim()
 
 export const unitsOf = (array: DataArray): string => (array.dtype === 'timestamp_ns' ? '' : attribute(array, 'units'))
 
-/** Units of the numbers that are drawn in place of values: times are drawn as seconds. */
+/** Returns the units of the drawn numbers. Times are drawn as seconds. */
 export const unitsOfFloats = (array: DataArray): string =>
   array.dtype === 'timestamp_ns' ? 'seconds since 1970-01-01' : unitsOf(array)
 
-/** What an array is called in full. */
+/** Returns the full name of an array. */
 export const longNameOf = (array: DataArray): string =>
   attribute(array, 'long_name') || attribute(array, 'standard_name').replaceAll('_', ' ') || array.name
 
-/** Whether its values can be drawn. */
+/** Whether the values can be drawn. */
 export const isNumeric = ({ dtype }: DataArray): boolean => dtype !== 'string' && dtype !== 'binary'
 
-/** Dimensions with their lengths. */
+/** Formats the dimensions with their lengths. */
 export const summarize = ({ dims, shape }: DataArray): string =>
   dims.map((dim, axis) => `${dim} ${shape[axis]}`).join(' × ') || 'scalar'
 
-/** Everything there is to know of an array without reading it, as pairs of texts. */
+/** Returns all properties of an array that are known without reading it, as pairs of texts. */
 export function describe(array: DataArray): [name: string, text: string][] {
   const { dtype: storedAs = array.dtype, chunks, ...packing } = array.encoding
   return [
