@@ -3,18 +3,18 @@ import type { DType } from '../core/dtype.ts'
 import { sameShape } from '../core/shape.ts'
 import { type Box, boxShape, showBox } from '../grid/range.ts'
 
-/** A source that logs what it is asked for. */
+/** A source that logs its reads and writes. */
 export interface CountedSource<D extends DType> extends BlockSource<D> {
-  /** Boxes read, in the order of asking. */
+  /** Boxes read, in the order of the calls. */
   readonly reads: Box[]
   /** Boxes written. */
   readonly writes: Box[]
 }
 
 /**
- * Logs what a source is asked for, and refuses what it must not be asked for: boxes that leave the shape, are
- * empty, or have a step it does not take, and tensors of another shape. For tests of what is made of sources.
- * @throws Error, reading or writing, for what must not be asked for
+ * Wraps a source to log its accesses and refuse invalid ones. Invalid are boxes beyond the shape, empty
+ * boxes, unsupported steps, and tensors of another shape. Useful for tests of code that uses sources.
+ * @throws Error for an invalid read or write
  */
 export function countAccesses<D extends DType>(source: BlockSource<D>): CountedSource<D> {
   const [reads, writes]: [Box[], Box[]] = [[], []]

@@ -1,21 +1,21 @@
 import { type ErrorTag, isHyperslabError } from '../core/errors.ts'
 
 /**
- * One thing that must hold, told by its `name`, for the test framework at hand:
- * `for (const { name, run } of cases) test(name, run)`.
+ * One requirement, described by its `name`, for any test framework: `for (const { name, run } of cases)
+ * test(name, run)`.
  */
 export interface Conformance {
   readonly name: string
-  /** Rejects, saying what was expected and what came, when it does not hold. */
+  /** Rejects with the expected and the actual result if the requirement does not hold. */
   run(): Promise<void>
 }
 
-/** Deep equality of plain values, lists, typed arrays and objects, by the elements they have. */
+/** Checks deep equality of plain values, lists, typed arrays and objects, by their elements. */
 export function equal(actual: unknown, expected: unknown): void {
   if (!same(actual, expected)) throw new Error(`expected ${show(expected)}, got ${show(actual)}`)
 }
 
-/** Something must fail with an error of this tag, and with these details among its own. */
+/** Checks that work fails with an error of this tag, whose details include the given ones. */
 export async function refused(work: Promise<unknown>, tag: ErrorTag, details: Record<string, unknown> = {}): Promise<void> {
   const outcome = await work.then(
     (value) => ({ value }),
@@ -44,7 +44,7 @@ const isList = (value: object): boolean => Array.isArray(value) || ArrayBuffer.i
 
 const fieldOf = (value: object, key: string): unknown => (value as Record<string, unknown>)[key]
 
-/** Long lists are cut: a message of a million numbers helps nobody. */
+/** Formats a value for a message. Long lists are cut. */
 function show(value: unknown): string {
   if (Array.isArray(value) || ArrayBuffer.isView(value)) {
     const shown = Object.values(value).slice(0, 20).map(show).join(', ')

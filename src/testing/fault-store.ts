@@ -12,47 +12,47 @@ import {
 } from './faults.ts'
 import type { WritableStore } from './writable.ts'
 
-/** Options of `FaultStore`. */
+/** Options of {@link FaultStore}. */
 export interface FaultStoreOptions {
-  /** Asked before each operation; without it, and without `faultAfter`, nothing goes wrong. */
+  /** Script that chooses a fault before each operation. Default: no faults, except by `faultAfter`. */
   readonly faults?: FaultScript
   /**
-   * Objects are read before they are replaced or deleted, so that `mixed` reads have an earlier version to
-   * take bytes of.
+   * Whether objects are read before they are replaced or deleted, so that `mixed` reads can use the earlier
+   * version. Default: false.
    */
   readonly keepReplaced?: boolean
 }
 
 const CHECKS: Checks<FaultStoreOptions> = { faults: 'function', keepReplaced: 'boolean' }
 
-/** The things that tests see of a {@link FaultStore}, and do with it, besides using it as a store. */
+/** Members of a {@link FaultStore} for tests, besides those of the store. */
 export interface FaultControls {
   /**
-   * The operations so far as `get a.af`, with a fault as `publish a.1.af: lost`; what is carried out late
-   * once more when it is.
+   * Operations so far, such as `get a.af`, or `publish a.1.af: lost` with a fault. A late write is logged
+   * again when it is carried out.
    */
   readonly log: string[]
-  /** Stages that were opened and not discarded. */
+  /** Number of stages that were opened and not discarded. */
   readonly openStages: number
-  /** True after a crash: every operation fails. */
+  /** Whether the store has crashed, so that every operation fails. */
   readonly crashed: boolean
-  /** Writes that were reported as failed and wait to be carried out. */
+  /** Number of writes that were reported as failed and will be carried out later. */
   readonly waiting: number
   /**
-   * The operation after `count` more has this fault, once; Infinity takes it back. It comes before the
-   * script's.
+   * Gives the operation after `count` more a fault, once. It takes precedence over the script. A count of
+   * Infinity cancels it.
    */
   faultAfter(count: number, fault?: Fault): void
-  /** All operations fail from here on, those under way included. */
+  /** Makes all operations fail from now on, including those under way. */
   crash(): void
   /**
-   * Carries out what waits, oldest first, also after a crash: requests may be on their way. Nobody is told
-   * how they end.
+   * Carries out late writes, oldest first. This also works after a crash, because requests may still be on
+   * their way. Their results are ignored.
    */
   runLate(): Promise<void>
 }
 
-/** The store with what it can do, of the contract. */
+/** A store with faults that supports the methods of the wrapped store. */
 export type FaultStore<S extends Store = WritableStore> = FaultControls &
   Store & { [K in keyof S as K extends Exclude<keyof Store, 'localPath'> ? K : never]: Wrapped<S[K], K> }
 
@@ -64,7 +64,7 @@ interface Late {
 }
 
 /**
- * What was replaced last under each key, shared by all who wrap one store: the readers of one meet the
+ * Previous content of each key, shared by all wrappers of one store, because readers of one wrapper may meet
  * writers of another.
  */
 const replaced = new WeakMap<Store, Map<string, Uint8Array>>()
@@ -127,7 +127,7 @@ class Faults implements Store, FaultControls {
       }
     if (inner.put)
       this.put = (key, bytes, ...rest) => {
-        // A late one writes what was given at the call.
+        // Copy, because a late write must store the bytes passed to the call.
         const given = new Uint8Array(bytes)
         return this.#step('put', key, () => this.#replacing(key, () => inner.put!(key, given, ...rest)))
       }
@@ -138,7 +138,7 @@ class Faults implements Store, FaultControls {
     if (inner.rename) this.rename = (from, to, ...rest) => this.#step('rename', to, () => inner.rename!(from, to, ...rest))
     if (inner.conditionalWrites)
       this.conditionalWrites = (near) => this.#step('conditions', near, () => inner.conditionalWrites!(near))
-    // What folders there are is of no consequence.
+    // Faults of folders have no consequences, so these calls pass through.
     if (inner.makeFolder) this.makeFolder = (near) => inner.makeFolder!(near)
     if (inner.removeFolder) this.removeFolder = (folder) => inner.removeFolder!(folder)
     if (inner.leftovers) this.leftovers = (near, options) => inner.leftovers!(near, options)
@@ -213,7 +213,7 @@ class Faults implements Store, FaultControls {
           () => this.#publishCopy(inner, key, tail, options),
         ),
       discard: async () => {
-        // A process that was killed leaves its stages behind.
+        // A killed process leaves its stages behind.
         if (this.#crashed) return
         if (open) this.#stages--
         open = false
@@ -223,8 +223,8 @@ class Faults implements Store, FaultControls {
   }
 
   /**
-   * Publishes the bytes that a stage has now from a stage of their own: the one of the caller, who is told of
-   * an error, stays as it was.
+   * Publishes the present bytes of a stage from another stage. The stage of the caller, who gets an error,
+   * stays unchanged.
    */
   async #publishCopy(
     inner: Stage,
@@ -255,7 +255,10 @@ class Faults implements Store, FaultControls {
     return result
   }
 
-  /** A read, whose bytes `torn` replaces by what it is told of each piece and its offset in the object. */
+  /**
+   * Runs a read. `torn` builds a damaged result from the damaged bytes of each piece, given its offset in the
+   * object.
+   */
   async #read<T>(
     kind: OperationKind,
     key: string,
@@ -278,10 +281,9 @@ class Faults implements Store, FaultControls {
   }
 
   /**
-   * One operation.
-   * @param copied prepares what is carried out, or refused, though the caller is told of an error; `work`
-   *   itself by default
-   * @param tear is told how a read has to be torn
+   * Runs one operation.
+   * @param copied prepares work that is carried out although the caller gets an error; default: `work` itself
+   * @param tear receives the kind of damage of a read
    */
   async #step<T>(
     kind: OperationKind,
@@ -337,7 +339,10 @@ class Faults implements Store, FaultControls {
     return fault === undefined ? undefined : detailsOf(fault)
   }
 
-  /** What is under way when the process is killed is carried out, but nobody is told. */
+  /**
+   * Runs work unless the store has crashed. Work under way during a crash is carried out, but its result is
+   * lost.
+   */
   async #alive<T>(kind: OperationKind, key: string, work: () => Promise<T>): Promise<T> {
     if (this.#crashed) throw this.#failed(kind, key)
     const result = await work()
@@ -358,7 +363,7 @@ class Faults implements Store, FaultControls {
   }
 }
 
-/** Nobody is told whether it succeeds. */
+/** Runs work and ignores its result. */
 const unheard = async (work: () => Promise<unknown>): Promise<void> => {
   await work().catch(() => undefined)
 }
@@ -367,8 +372,8 @@ type Rest<K extends 'stat'> = Parameters<Store[K]> extends [string, ...infer R] 
 type RestOfRange = Parameters<Store['getRange']> extends [string, number, number, ...infer R] ? R : never
 
 /**
- * A store over another one in which chosen operations go wrong: by a script, by a seed (`seededFaults`) or
- * one at a time (`faultAfter`). It can do what the inner one can, but `localPath`, by which workers would
- * read past it. Operations are logged.
+ * A store over another one with chosen faults: by a script, by a seed (`seededFaults`) or one at a time
+ * (`faultAfter`). It supports the methods of the inner store except `localPath`, through which workers would
+ * bypass it. Operations are logged.
  */
 export const FaultStore = Faults as new <S extends Store>(inner: S, options?: FaultStoreOptions) => FaultStore<S>

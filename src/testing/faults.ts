@@ -2,8 +2,9 @@ import { invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 
 /**
- * An operation of a store: `read` and `append` of a stage, `get` is `getRange`, `ranges` is `getRanges`,
- * `tail` is `getTail`, `whole` is `get`, `compare` is `answersAlike`, `conditions` is `conditionalWrites`.
+ * Kind of an operation of a store or stage. `read` and `append` belong to a stage. `get` is `getRange`,
+ * `ranges` is `getRanges`, `tail` is `getTail`, `whole` is `get`, `compare` is `answersAlike`, `conditions`
+ * is `conditionalWrites`.
  */
 export type OperationKind =
   | 'stat'
@@ -23,54 +24,53 @@ export type OperationKind =
   | 'rename'
   | 'publish'
 
-/** One operation of a store, of some `kind`, as a script of faults is asked about it. */
+/** One operation of a store, as a script of faults receives it. */
 export interface Operation {
-  /** Counted from 0, over all operations of the store and of its stages. */
+  /** Number of the operation, from 0, over all operations of the store and its stages. */
   readonly number: number
   readonly kind: OperationKind
-  /** The object; of a stage before publishing the key it was opened near. */
+  /** Key of the object; for a stage before publishing, the key that it was opened near. */
   readonly key: string
 }
 
 /**
- * Kinds of faults of an operation:
+ * Kind of a fault:
  *
- * - `delay`: it takes longer
- * - `error`: it fails and nothing has happened
- * - `lost`: a write is carried out, or refused, but its answer is lost: the caller is told that it failed
- * - `late`: a write is reported as failed and carried out afterwards
+ * - `delay`: the operation takes longer
+ * - `error`: the operation fails without effect
+ * - `lost`: a write is carried out, or refused, but reported as failed
+ * - `late`: a write is reported as failed and carried out later
  * - `short`: a read returns the first half of the bytes
  * - `mixed`: a read returns its second half from the previous version of the object
- * - `crash`: this operation and all that follow fail, and stages are left behind, as when the process is
- *   killed
+ * - `crash`: this and all later operations fail, and stages are left behind, as after a process is killed
  *
- * A fault that an operation cannot have, as `lost` of a read, is an `error`. Writes are `put`, `delete`,
- * `copy`, `rename` and `publish`.
+ * A fault that does not fit the operation, such as `lost` for a read, acts as `error`. Writes are `put`,
+ * `delete`, `copy`, `rename` and `publish`.
  */
 export type FaultKind = 'delay' | 'error' | 'lost' | 'late' | 'short' | 'mixed' | 'crash'
 
-/** A fault of some `kind` with its details. */
+/** A fault with its details. */
 export interface FaultDetails {
   readonly kind: FaultKind
-  /** Length of a `delay` in ms; 1 by default. */
+  /** Length of a `delay` in ms. Default: 1. */
   readonly ms?: number
   /**
-   * The operation of a `late` write, which is carried out right before the n-th further operation of the
-   * store, the next one by default, or at `runLate()`.
+   * Number of operations after which a `late` write is carried out, right before the last of them, unless
+   * `runLate()` does it before. Default: 1.
    */
   readonly after?: number
-  /** True when a `crash` comes after the write is carried out. */
+  /** Whether a write is carried out before its `crash`. Default: false. */
   readonly done?: boolean
-  /** The error that the caller gets, in place of a `StoreError`. */
+  /** Error that the caller gets instead of a `StoreError`. */
   readonly error?: Error
 }
 
-/** A kind alone stands for that kind with its defaults. */
+/** A fault. A kind alone has its default details. */
 export type Fault = FaultKind | FaultDetails
 
 /**
- * Says of each operation before it begins which fault it has. A promise holds the operation up, so that tests
- * can put them into any order.
+ * Chooses the fault of each operation before it begins. A returned promise delays the operation, so that
+ * tests can order operations.
  */
 export type FaultScript = (operation: Operation) => Fault | undefined | Promise<Fault | undefined>
 
@@ -79,7 +79,7 @@ const WRITES: readonly OperationKind[] = ['put', 'delete', 'copy', 'rename', 'pu
 const OBJECT_READS: readonly OperationKind[] = ['get', 'ranges', 'tail', 'whole']
 const DETAILS: readonly string[] = ['kind', 'ms', 'after', 'done', 'error']
 
-/** Whether an operation can have a fault other than by failing. */
+/** Whether a fault fits an operation. */
 export function concerns(fault: FaultKind, operation: OperationKind): boolean {
   if (fault === 'lost' || fault === 'late') return WRITES.includes(operation)
   if (fault === 'short') return OBJECT_READS.includes(operation) || operation === 'read'
@@ -95,23 +95,23 @@ export function detailsOf(fault: Fault): FaultDetails {
   return details
 }
 
-/** Options of `seededFaults`. */
+/** Options of {@link seededFaults}. */
 export interface SeededFaultsOptions {
-  /** The share of operations that have a fault; 0.1 by default. */
+  /** Share of operations with a fault, from 0 to 1. Default: 0.1. */
   readonly rate?: number
   /**
-   * Kinds of faults; by default those that a store may have that keeps its contract: `delay`, `error`, `lost`
-   * and `late`.
+   * Kinds of faults. Default: `delay`, `error`, `lost` and `late`, which a store within its contract may
+   * have.
    */
   readonly kinds?: readonly FaultKind[]
-  /** Delays are up to so long, in ms; 5 by default. */
+  /** Longest delay in ms. Default: 5. */
   readonly maxDelay?: number
 }
 
 const CHECKS: Checks<SeededFaultsOptions> = { rate: 'number', kinds: 'list', maxDelay: 'number from 0' }
 
 /**
- * Faults at random, the same ones for the same seed and order of operations.
+ * Returns random faults, which are the same for the same seed and order of operations.
  * @throws InvalidArgumentError for an unknown option or kind, or a rate outside [0, 1]
  */
 export function seededFaults(seed: number, options: SeededFaultsOptions = {}): FaultScript {
@@ -131,7 +131,7 @@ export function seededFaults(seed: number, options: SeededFaultsOptions = {}): F
   }
 }
 
-/** Numbers in [0, 1): a Weyl sequence, mixed as in MurmurHash3. */
+/** Returns a generator of numbers in [0, 1): a Weyl sequence, mixed as in MurmurHash3. */
 function randomNumbers(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -1,5 +1,5 @@
 /**
- * What every store must do, and stores and sources that fail or count, for tests.
+ * Conformance tests for stores and sources, stores that inject faults, and sources that count accesses.
  * @module hyperslab/testing
  */
 

@@ -4,33 +4,33 @@ import { type Checks, checkOptions } from '../core/options.ts'
 import type { Store } from '../store/store.ts'
 import { shuffled } from './race.ts'
 
-/** Options of `raceContainer`. */
+/** Options of {@link raceContainer}. */
 export interface ContainerRaceOptions {
   /**
-   * A store for each who takes part, numbered from 0: writers, then compactors, then readers; and -1, who
-   * creates and at last reads.
+   * Returns the store of a participant, numbered from 0: writers, then compactors, then readers. Participant
+   * -1 creates the container and reads it at the end.
    */
   storeFor(participant: number): Store
-  /** The key of the container; there must be none. */
+  /** Key of the container, which must not exist. */
   readonly path: string
-  /** Shuffles the order in which they start, and the pauses after conflicts. */
+  /** Seed for the order of starts and the pauses after conflicts. */
   readonly seed: number
-  /** Number of writers, `compactors` and `readers` that take part: 3, 2 and 1 by default. */
+  /** Number of writers, `compactors` and `readers`. Defaults: 3, 2 and 1. */
   readonly writers?: number
   readonly compactors?: number
   readonly readers?: number
-  /** Flushes a writer, `compactions` a compactor and `openings` a reader: 4, 2 and 4 by default. */
+  /**
+   * Number of flushes of a writer, `compactions` of a compactor and `openings` of a reader. Defaults: 4, 2
+   * and 4.
+   */
   readonly flushes?: number
   readonly compactions?: number
   readonly openings?: number
-  /**
-   * The longest pause after a first conflict, in milliseconds; doubled with each further one. 0, the default,
-   * is none.
-   */
+  /** Longest pause after a first conflict, in ms. It doubles with each further conflict. Default: 0. */
   readonly pause?: number
   /**
-   * Errors after which it is not known what happened, as of a store with faults; what was tried is tried
-   * again. None by default.
+   * Whether an error leaves the outcome unknown, as those of a store with faults do. The work is then tried
+   * again. Default: no errors.
    */
   readonly transient?: (error: unknown) => boolean
 }
@@ -49,31 +49,31 @@ const CHECKS: Checks<ContainerRaceOptions> = {
   transient: 'function',
 }
 
-/** The outcome of a race. */
+/** Result of a race. */
 export interface ContainerRace {
-  /** Flushes and compactions (`compacted`) that were acknowledged. */
+  /** Number of acknowledged flushes and of acknowledged compactions (`compacted`). */
   readonly flushed: number
   readonly compacted: number
-  /** ConflictErrors on the way there, and of readers, who have `opened` it so often. */
+  /** Number of ConflictErrors of all participants, and of openings by readers (`opened`). */
   readonly conflicts: number
   readonly opened: number
-  /** Acknowledged flushes of which nothing was read later, and those of which `half` was. */
+  /** Number of acknowledged flushes that a later read missed, and of flushes of which a read saw `half`. */
   readonly lost: number
   readonly half: number
-  /** Openings and reads that failed by an error that is no conflict. */
+  /** Number of openings and reads that failed by an error other than a conflict. */
   readonly unreadable: number
-  /** The things that went wrong, a sentence each; all is well when there are none. */
+  /** Sentences about failures; empty after a successful race. */
   readonly problems: readonly string[]
 }
 
-/** How often the same flush, compaction or opening is tried before it counts as a problem. */
+/** Attempts of one flush, compaction or opening before it counts as a problem. */
 const ATTEMPTS = 200
 
 /**
- * Writers, compactors and readers at one container, each with a journal of what was acknowledged. A flush
- * writes an element of an array whose chunks the writers share, and one of an array in which each has chunks
- * of its own: whoever reads one of them only has read half a flush.
- * @throws InvalidArgumentError for an option that does not fit; errors of creating the container
+ * Runs writers, compactors and readers on one container, and compares reads with the acknowledged flushes. A
+ * flush writes one element in a chunk shared with other writers, and one in a chunk of its writer alone. A
+ * reader that sees only one of them has read half a flush.
+ * @throws InvalidArgumentError for an invalid option; errors of creating the container
  */
 export async function raceContainer(options: ContainerRaceOptions): Promise<ContainerRace> {
   checkOptions('raceContainer', options, CHECKS)
@@ -84,8 +84,8 @@ export async function raceContainer(options: ContainerRaceOptions): Promise<Cont
 }
 
 /**
- * False when changes of parts of chunks were built on what another writer has compacted away: they are given
- * up, and the file is opened anew.
+ * Refreshes a file. Returns false if its changes of parts of chunks were based on data that another writer
+ * has compacted. The caller then drops them and opens the file again.
  */
 async function isRefreshed(file: ArrayFile): Promise<boolean> {
   try {
@@ -100,7 +100,7 @@ async function isRefreshed(file: ArrayFile): Promise<boolean> {
 class Race {
   readonly #options: Required<ContainerRaceOptions>
   readonly #problems: string[] = []
-  /** How many flushes of each writer were acknowledged. */
+  /** Number of acknowledged flushes of each writer. */
   readonly #journal: number[]
   readonly #counts = { flushed: 0, compacted: 0, conflicts: 0, opened: 0, lost: 0, half: 0, unreadable: 0 }
   #random: number
@@ -154,7 +154,7 @@ class Race {
           await file!.close()
           file = await this.#reopened(writer)
         }
-        // What a handle holds back after a failure is written again, too.
+        // After a failure, this also rewrites elements that the handle still holds.
         await file!.array('shared').set([i, writer], i + 1)
         await file!.array('own').set([writer, i], i + 1)
         await file!.flush()
@@ -162,7 +162,7 @@ class Race {
       if (!done) break
       this.#journal[writer]!++
       this.#counts.flushed++
-      // Now and then by a handle that knows nothing.
+      // Sometimes continue with a new handle.
       if (this.#draw(3) === 0) {
         await file.close()
         file = await this.#reopened(writer)
@@ -201,7 +201,7 @@ class Race {
     return file
   }
 
-  /** Opens anew, reads all, and compares with what was acknowledged before. */
+  /** Opens the container, reads all elements, and compares them with the flushes acknowledged before. */
   async #open(participant: number): Promise<void> {
     const { storeFor, path } = this.#options
     const acknowledged = [...this.#journal]
@@ -232,7 +232,7 @@ class Race {
     }
   }
 
-  /** Tries until there is no conflict; what else fails is a problem. */
+  /** Repeats work until it meets no conflict. Any other failure is a problem. */
   async #try(what: string, work: (attempt: number) => Promise<void>): Promise<boolean> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       try {
@@ -259,7 +259,7 @@ class Race {
     if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
   }
 
-  /** A whole number from 0, below a limit. */
+  /** Draws a random integer from 0, below a limit. */
   #draw(limit: number): number {
     this.#random = (Math.imul(this.#random, 1664525) + 1013904223) >>> 0
     return Math.floor((this.#random / 2 ** 32) * limit)

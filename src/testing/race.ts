@@ -5,32 +5,30 @@ import { checkError, equal } from './check.ts'
 
 const WRITERS = 12
 
-/** Options of `raceWriters`. */
+/** Options of {@link raceWriters}. */
 export interface RaceOptions {
-  /**
-   * A store for each of the writers, numbered from 0, and for the reader, -1: of its own, or one they share.
-   */
+  /** Returns the store of a writer, numbered from 0, or of the reader, -1. Participants may share a store. */
   storeFor(writer: number): Store
-  /** The key of the container; there must be none. */
+  /** Key of the container, which must not exist. */
   readonly path: string
-  /** Shuffles the order in which the writers start. */
+  /** Seed for the order in which writers start. */
   readonly seed: number
 }
 
 const CHECKS: Checks<RaceOptions> = { storeFor: 'function', path: 'string', seed: 'number' }
 
 /**
- * One round: twelve writers open one container, each writes an element of a chunk that others write, too, and
- * all flush at once, again after each conflict. Exactly one may win each sidecar's number, the others must
- * get ConflictError, and nothing may be lost.
- * @returns how many conflicts there were; a store on which there are never any has not been raced
- * @throws InvalidArgumentError for an option that does not fit; Error when the store breaks a promise
+ * Runs one race of twelve writers. Each opens the same container, writes one element of a shared chunk, and
+ * flushes, again after each conflict. Checks that exactly one writer wins each sidecar number, that the
+ * others get ConflictError, and that no element is lost.
+ * @returns number of conflicts; without any, the writers did not race
+ * @throws InvalidArgumentError for an invalid option; Error if the store breaks a promise
  */
 export async function raceWriters(options: RaceOptions): Promise<number> {
   checkOptions('raceWriters', options, CHECKS)
   const { storeFor, path, seed } = options
   const creator = await ArrayFile.create(storeFor(-1), path)
-  // Several elements a chunk: neighbours write the same chunk and must not undo each other.
+  // Neighbours share a chunk and must not undo each other's writes.
   creator.define('x', { dtype: 'uint8', shape: [WRITERS], chunkShape: [5] })
   await creator.flush()
   await creator.close()
@@ -51,7 +49,7 @@ export async function raceWriters(options: RaceOptions): Promise<number> {
   return conflicts.reduce((sum, count) => sum + count, 0)
 }
 
-/** Writes one element and flushes, again after each conflict. */
+/** Writes one element and flushes, again after each conflict. Returns the number of conflicts. */
 async function writeOwn(file: ArrayFile, index: number): Promise<number> {
   await file.array('x').set([index], index + 1)
   for (let conflicts = 0; ; conflicts++) {
@@ -66,7 +64,7 @@ export function shuffled(length: number, seed: number): number[] {
   const order = Array.from({ length }, (_, i) => i)
   let state = seed >>> 0
   for (let last = length - 1; last > 0; last--) {
-    // A linear congruential generator; its upper bits are the random ones.
+    // Linear congruential generator, of which the upper bits are random.
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0
     const other = Math.floor((state / 2 ** 32) * (last + 1))
     ;[order[last], order[other]] = [order[other]!, order[last]!]

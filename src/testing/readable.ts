@@ -1,14 +1,14 @@
 import { type ByteRange, readWhole, type Store } from '../store/store.ts'
 import { type Conformance, checkError, equal, refused } from './check.ts'
 
-/** One object somewhere, and the `store` that reads it. */
+/** An object with the `store` that reads it. */
 export interface ReadablePlace {
   readonly store: Store
-  /** The key of the object. */
+  /** Key of the object. */
   readonly key: string
-  /** A key of no object. */
+  /** Key of a missing object. */
   readonly missing: string
-  /** Puts other bytes in its place; left out where that cannot happen. */
+  /** Replaces the bytes of the object. Optional, for stores where this is possible. */
   replace?(bytes: Uint8Array): Promise<void>
 }
 
@@ -18,9 +18,9 @@ export const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values
 const counting = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => i)
 
 /**
- * Cases of what every store must do, given an object with some bytes; what a store does not declare is not
- * asked of it.
- * @param make called for each case; the store is closed at its end
+ * Returns the requirements for every store, tested on an object with given bytes. Methods that a store omits
+ * are not tested.
+ * @param make called for each case; the store is closed afterwards
  */
 export function readableConformance(make: (content: Uint8Array) => Promise<ReadablePlace>): Conformance[] {
   return CASES.map(([name, content, check]) => ({
@@ -95,7 +95,7 @@ const callerOwnsResults: Check = async ({ store, key }) => {
 
 const range = (offset: number, length: number): ByteRange => ({ offset, length })
 
-/** Overlapping, adjacent, equal, empty ones in any order. */
+/** Empty, overlapping, adjacent and equal ranges in various orders. */
 const MANY_RANGES = [
   [],
   [range(7, 0)],

@@ -12,8 +12,8 @@ import { type Conformance, equal } from './check.ts'
 type Check = (source: BlockSource, content: Tensor) => Promise<void>
 
 /**
- * Cases of what every source must do, as far as it says it can.
- * @param make called for each case: a source, and all of its elements as they should be read
+ * Returns the requirements for every source, within its declared capabilities.
+ * @param make called for each case; returns a source, and all its elements as they must be read
  */
 export function sourceConformance(
   make: () => Promise<{ readonly source: BlockSource; readonly content: Tensor }>,
@@ -61,7 +61,7 @@ const anyStrides: Check = async (source, content) => {
   for (const box of someBoxes(source).slice(0, 4)) {
     const shape = boxShape(box)
     const wanted = viewTensor(content, viewsOf(box))
-    // Transposed, backwards, with room between: every second element of a larger tensor.
+    // Output that is transposed, reversed and has gaps: every second element of a larger tensor.
     const room = marked(
       source,
       [...shape].reverse().map((length) => 2 * length),
@@ -89,7 +89,7 @@ const readsWhatIsWritten: Check = async (source, content) => {
   const values = cloneTensor(source.dtype, content)
   for (const box of someBoxes(source)) {
     const views = viewsOf(box)
-    // Elements of the array in another order are values that it can hold.
+    // Elements of the array in another order are valid values.
     const turned = viewTensor(
       values,
       views.map(({ start, step, length }) => ({ start: start + (length - 1) * step, step: -step, length })),
@@ -127,7 +127,8 @@ const bulkGather: Check = async (source, content) => {
 const bulkRequests: Check = async (source) => {
   const requests = await source.bulk?.requests?.([])
   if (requests !== undefined) equal(requests, 0)
-  // One block may serve several boxes, none is needed by all of them and not by one.
+  // Several boxes may share a block. Together they need at most the sum of their requests, and at least the
+  // requests of each one.
   const boxes = someBoxes(source)
   const each = await Promise.all(boxes.map((box) => source.bulk?.requests?.([box])))
   const all = await source.bulk?.requests?.(boxes)
@@ -182,7 +183,7 @@ const bulkVisit: Check = async (source, content) => {
     }
     for await (const _ of bulk.visit(box, { shouldRead, visit }));
     equal(visited, new Uint8Array(visited.length).fill(1))
-    // Of what is refused nothing is handed over.
+    // Refused parts must not be passed on.
     const refused = new Set<string>()
     let number = 0
     const some = (part: Box): boolean => {
@@ -195,7 +196,7 @@ const bulkVisit: Check = async (source, content) => {
   }
 }
 
-/** Whether statistics are those of some elements, or, where they are not exact, rule out none of them. */
+/** Whether statistics match some elements or, if they are not exact, exclude none of them. */
 function agree({ min, max, count, fillCount, exact }: PartStats, elements: readonly unknown[], fill: unknown): boolean {
   const numbers = elements.filter((each) => each !== fill && !Number.isNaN(each)) as number[]
   const fills = elements.filter((each) => each === fill).length
@@ -231,7 +232,7 @@ async function expectRead(source: BlockSource, content: Tensor<DType>, box: Box)
   equal(out.data, elementsIn(source, content, box))
 }
 
-/** Memory full of something, so that what is left out, or written beside, shows. */
+/** Returns memory full of a marker, which reveals elements that are skipped or wrongly written. */
 function marked({ dtype }: BlockSource, shape: readonly number[]): Tensor {
   const tensor = tensorOf(dtype, shape)
   if (isFixed(dtype)) (tensor.data as { fill(value: unknown): unknown }).fill(isBigInt(dtype) ? 1n : 1)
@@ -248,7 +249,7 @@ function someChunks({ chunks }: BlockSource): Box[] {
   return Array.from({ length: Math.min(chunks.count, LIMIT) }, (_, i) => chunks.box(chunks.index(i * every)))
 }
 
-/** Boxes that start and stop within chunks, from the first element to the last. */
+/** Returns boxes that start and stop within chunks, spread over the array. */
 function someBoxes({ shape }: BlockSource): Box[] {
   if (sizeOf(shape) === 0) return []
   return Array.from({ length: LIMIT }, (_, i) =>
@@ -260,7 +261,7 @@ function someBoxes({ shape }: BlockSource): Box[] {
   )
 }
 
-/** Positions of the elements of a tensor in its data. */
+/** Returns the positions of the elements of a tensor in its data. */
 function elementsOf({ shape, stride, offset }: Tensor): number[] {
   return shape.reduce<number[]>(
     (bases, length, axis) => bases.flatMap((base) => Array.from({ length }, (_, i) => base + i * stride[axis]!)),

@@ -2,14 +2,14 @@ import type { Store } from '../store/store.ts'
 import { type Conformance, equal, refused } from './check.ts'
 import { bytes, readableConformance } from './readable.ts'
 
-/** A store that can list, write and delete. */
+/** A store that also lists, writes and deletes. */
 export type WritableStore = Store & Required<Pick<Store, 'list' | 'put' | 'delete' | 'stage'>>
 
-/** A store to test, and where. */
+/** A store to test, with the place of its objects. */
 export interface WritablePlace {
-  /** An empty store, or one that is empty below `prefix`. */
+  /** Store that is empty, at least below `prefix`. */
   readonly store: WritableStore
-  /** The text that keys must start with. */
+  /** Text that keys must start with. */
   readonly prefix: string
 }
 
@@ -19,8 +19,8 @@ const RACERS = 12
 const REPLACERS = 8
 
 /**
- * Cases of what every store must do that reads and writes.
- * @param make called for each case; the store is closed at its end
+ * Returns the requirements for every store that reads and writes.
+ * @param make called for each case; the store is closed afterwards
  */
 export function storeConformance(make: () => Promise<WritablePlace>): Conformance[] {
   const readable = readableConformance(async (content) => {
@@ -32,7 +32,7 @@ export function storeConformance(make: () => Promise<WritablePlace>): Conformanc
   return [...readable, ...writableConformance(make)]
 }
 
-/** Cases of what every store must do that can be written. */
+/** Returns the requirements for writing to a store. */
 export function writableConformance(make: () => Promise<WritablePlace>): Conformance[] {
   return CASES.map(([name, check]) => ({
     name,
@@ -91,7 +91,7 @@ const preparedStage: Check = async ({ store, prefix }) => {
   equal(await stage.read(0, 1), bytes(1))
   await stage.publish(key, tail, { ifAbsent: true })
   equal(await store.getRange(key, 0, 3), bytes(1, 9, 9))
-  // What is done otherwise than it was prepared is done all the same.
+  // `publish` works even if its arguments differ from those of `prepare`.
   await stage.prepare?.(`${prefix}y`, tail)
   await stage.publish(`${prefix}y`, bytes(8), { ifAbsent: true })
   await stage.prepare?.(`${prefix}z`, tail)
@@ -173,7 +173,9 @@ const put = async (store: WritableStore, key: string, ...content: number[]): Pro
 const contentOf = async (store: WritableStore, key: string): Promise<Uint8Array> =>
   (await store.getRange(key, 0, (await store.stat(key))!.size))!
 
-/** A store says whether it can do it; one that cannot must refuse, and leave everything as it is. */
+/**
+ * Runs a check if the store supports the condition. Otherwise the store must refuse it and change nothing.
+ */
 const whereItCan =
   (what: 'replace' | 'remove', check: Check): Check =>
   async (place) => {
@@ -200,7 +202,7 @@ const replacesVersion: Check = async ({ store, prefix }) => {
   const second = await stage.publish(key, bytes(3), { ifAbsent: false, ifMatch: first })
   equal(second, await store.stat(key))
   equal(await contentOf(store, key), bytes(2, 3))
-  // What is replaced now is the version that was made just before, of the same size.
+  // The version to replace was just created, and has the same size.
   const third = await stage.publish(key, bytes(4), { ifAbsent: false, ifMatch: second.etag })
   equal(await contentOf(store, key), bytes(2, 4))
   equal(new Set([first, second.etag, third.etag]).size, 3)
@@ -272,14 +274,13 @@ const replaceOrRemove: Check = async ({ store, prefix }) => {
     const ifMatch = await put(store, key, round)
     const stages = await Promise.all(Array.from({ length: 3 }, () => store.stage(key)))
     const replacements = stages.map((stage, i) => () => stage.publish(key, bytes(i), { ifAbsent: false, ifMatch }))
-    // By turns one of them is asked first.
+    // A different operation comes first in each round.
     const work = [...replacements, () => store.delete(key, { ifMatch })]
     for (let i = 0; i < round; i++) work.push(work.shift()!)
     const outcomes = await Promise.allSettled(work.map((each) => each()))
     const removed = (await store.stat(key)) === undefined
     const replaced = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' && outcome.value ? [outcome.value] : []))
-    // After it was removed there is nothing left to replace; after it was replaced it is not the version to
-    // remove.
+    // A removed version cannot be replaced, and a replaced version cannot be removed.
     equal(replaced.length, removed ? 0 : 1)
     if (!removed) equal((await store.stat(key))!.etag, replaced[0]!.etag)
     for (const outcome of outcomes)
