@@ -67,7 +67,10 @@ function parseChange(word: string): [name: string, text: string] {
   return [word.slice(0, at), word.slice(at + 1)]
 }
 
-/** @throws InvalidArgumentError for names of no attribute */
+/**
+ * Prints attributes.
+ * @throws InvalidArgumentError for unknown names
+ */
 async function show(path: string, array: string, names: readonly string[], json: boolean, options: PlaceOptions): Promise<void> {
   await using place = await openPlace(path, options)
   const attrs = array === '.' ? (await place.contents()).groups.get('') : (await place.array(array)).array.attrs
@@ -94,10 +97,10 @@ function noAttribute(name: string, attrs: NamedValues | undefined, { file, array
   })
 }
 
-/** Typed arrays as lists. */
+/** Converts typed arrays to lists. */
 const plain = (value: unknown): unknown => (ArrayBuffer.isView(value) ? Array.from(value as Uint8Array) : value)
 
-/** Padding that some writers leave behind text is not shown. */
+/** Formats a value. NULs that some writers append to text are removed. */
 const textOf = (value: unknown): string => {
   if (typeof value === 'string') return withoutNuls(value)
   return Array.isArray(value) && value.every(isNumber) ? value.join(' ') : writeJson(value)
@@ -149,7 +152,7 @@ async function change(path: string, array: string, changes: Changes, options: Op
   await node.updateAttributes(Object.fromEntries(values))
 }
 
-/** The array, or the group, whose attributes are changed. */
+/** Returns the array or group whose attributes change. */
 async function nodeAt(root: ZarrGroup | ZarrArray, array: string | undefined, group: string | undefined) {
   if (root.kind === 'array') return root
   if (array !== undefined) return root.array(group === undefined ? array : `${group}/${array}`)
@@ -158,15 +161,15 @@ async function nodeAt(root: ZarrGroup | ZarrArray, array: string | undefined, gr
 
 const isNumber = (value: unknown): boolean => typeof value === 'number' || typeof value === 'bigint'
 
-/** What JSON holds keeps its kind: a number stays one. */
+/** Returns the type of a JSON value, which the new value keeps. */
 function jsonType(value: unknown): string {
   if (typeof value === 'string') return 'string'
   return isNumber(value) || (Array.isArray(value) && value.length > 0 && value.every(isNumber)) ? 'float64' : 'json'
 }
 
 /**
- * The type of a new value: the one that is asked for, or that of the value before.
- * @throws UsageError for a new value that may be a text or a number
+ * Returns the type of a new value: the requested type, or that of the old value.
+ * @throws UsageError for a new attribute whose value may be a text or a number
  */
 function typeFor(name: string, text: string, before: string | undefined, asked: Type | undefined): Type {
   if (asked !== undefined) return asked
@@ -183,7 +186,9 @@ function typeFor(name: string, text: string, before: string | undefined, asked: 
 
 const INTEGER = /^[+-]?\d+$/
 
-/** One number, or several between commas, in a type. @throws UsageError for what is none of the type */
+/**
+ * Parses one number, or several separated by commas. @throws UsageError for text that is invalid in the type
+ */
 function typed(name: string, text: string, type: Exclude<Type, 'text' | 'json'>) {
   const numbers = text.split(',').map((each) => {
     const piece = each.trim()

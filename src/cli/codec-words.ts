@@ -2,7 +2,7 @@ import type { CodecMetadata, StoredType } from '../adapters/zarr/metadata.ts'
 
 const SHUFFLES = ['noshuffle', 'shuffle', 'bitshuffle']
 
-/** What encodes a chunk, in the order of encoding: `delta, blosc lz4 5 shuffle`. */
+/** Describes the codecs of a chunk, in the order of encoding: `delta, blosc lz4 5 shuffle`. */
 export const codecWords = (codecs: readonly CodecMetadata[]): string =>
   codecs
     .map(wordsOf)
@@ -31,7 +31,7 @@ function wordsOf({ name, configuration }: CodecMetadata): string {
 
 const LETTERS: Partial<Record<StoredType['kind'], string>> = { 'fixed-bytes': 'S', 'fixed-text': 'U', raw: 'V' }
 
-/** The type that elements are stored as, where it is not the one that they are read as. */
+/** Describes the stored type of elements, if it differs from the type of reads. */
 export function storedTypeWords({ kind, dtype, bytes, unit }: StoredType): string | undefined {
   if (kind === 'datetime' || kind === 'timedelta') return `${kind}64[${unit}]`
   const letter = LETTERS[kind]

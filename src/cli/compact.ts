@@ -18,7 +18,7 @@ import { progressLine } from './progress.ts'
 type Options = CodecOptions &
   NotFoundOption & { readonly immutable?: boolean; readonly output?: string; readonly overwrite?: boolean }
 
-/** Blocks are as large as those of a compacted container, so that most of them are taken over. */
+/** Block size of a compacted container, so that most blocks can be copied unchanged. */
 const BLOCK_BYTES = 8 * 2 ** 20
 
 export function addCompact(program: Command): void {
@@ -70,7 +70,7 @@ Examples
     })
 }
 
-/** Writes what a container holds as one file of footer version 6. */
+/** Writes the content of a container as one file of footer version 6. */
 async function seal(
   path: string,
   output: string,

@@ -20,7 +20,7 @@ Examples: once, in what the shell reads when it starts
     .action((shell: Shell) => print([SCRIPTS[shell](wordsOf(program))]))
 }
 
-/** An option as shells complete it. */
+/** An option, as needed by completion scripts. */
 interface OptionWords {
   readonly flags: readonly string[]
   readonly description: string
@@ -32,11 +32,11 @@ interface CommandWords {
   readonly name: string
   readonly description: string
   readonly options: readonly OptionWords[]
-  /** Of its first argument. */
+  /** Choices of the first argument. */
   readonly choices: readonly string[]
 }
 
-/** What the program declares: no list has to follow it by hand. */
+/** Collects the commands and options that the program declares. */
 function wordsOf(program: Command): CommandWords[] {
   return program.commands.map((command) => ({
     name: command.name(),
@@ -54,7 +54,7 @@ function wordsOf(program: Command): CommandWords[] {
   }))
 }
 
-/** Text between single quotes, as all three shells take it. */
+/** Quotes text in single quotes, as all three shells accept it. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 const SCRIPTS: Record<Shell, (commands: readonly CommandWords[]) => string> = {
@@ -128,5 +128,5 @@ compdef _hyperslab hyperslab
   },
 }
 
-/** Fish knows escapes between quotes. */
+/** Quotes text for fish, which has escapes within quotes. */
 const fishQuoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`

@@ -11,7 +11,7 @@ import type { ReadingOptions } from './options.ts'
 import { printError } from './output.ts'
 import type { Place, PlaceContents, PlacedArray } from './place.ts'
 
-/** A container as a place. */
+/** A container, as a place. */
 export class ContainerPlace implements Place {
   readonly location: string
   readonly #file: ArrayFile
@@ -36,7 +36,7 @@ export class ContainerPlace implements Place {
       try {
         arrays.push({ name, array: this.#file.array(name) })
       } catch (error) {
-        // Of nested types.
+        // Arrays of nested types cannot be read.
         if (!isHyperslabError(error, 'UnsupportedError')) throw error
         leftOut.push(error.message)
       }
@@ -90,7 +90,8 @@ export class ContainerPlace implements Place {
 }
 
 /**
- * What is known of the values of an array; of times that cannot be decoded, of the numbers that are stored.
+ * Returns what is known about the values of an array. If times cannot be decoded, it describes the stored
+ * numbers.
  */
 async function describeValues(
   placed: PlacedArray,
@@ -115,7 +116,9 @@ async function describeValues(
 const attributesOf = (attrs: FileArray['attrs']): Map<string, AttributeValue> =>
   new Map([...attrs.keys()].map((name) => [name, attrs.typed(name)!]))
 
-/** Opens a container for reading and says on standard error what its files leave uncertain. */
+/**
+ * Opens a container for reading, and prints warnings about uncertain content of its files on standard error.
+ */
 export async function openContainer(location: Location, layer: number | undefined, reading: ReadingOptions = {}): Promise<Place> {
   const file = await open(location, { ...reading, ...(layer !== undefined && { layer }) })
   for (const warning of file.warnings()) printError(`warning: ${oneLine(warning)}`)

@@ -11,12 +11,12 @@ import { decodedVariable } from './labelled.ts'
 import type { PlacedArray } from './place.ts'
 
 /**
- * Extremes of the decoded values of an array, the number of missing ones and, of floats that are stored, of
- * NaNs that are not missing: from the stored statistics, whose ends are decoded as elements are. Where these
- * take for values what is missing by the attributes, or count otherwise, they are made of what is known of
- * each chunk; undefined where that takes reading.
- * @param decoded the array, decoded
- * @param known gives the stored statistics
+ * Returns statistics of the decoded values of an array: extremes, the number of missing values and, for
+ * stored floats, the number of other NaNs. Usually they are the stored statistics with decoded extremes. If
+ * the stored ones count values that the attributes declare as missing, or use another order, the statistics
+ * of chunks are combined instead. Undefined if that would require reading chunks.
+ * @param decoded the decoded array
+ * @param known returns the stored statistics
  */
 export async function decodedStatistics(
   placed: PlacedArray,
@@ -30,11 +30,11 @@ export async function decodedStatistics(
   if (decoded.array === array || min === undefined || max === undefined) return stored
   const ends = await decodedVariable({ ...placed, array: endsOf(array, [min, max]) }).array.toTensor()
   const [low, high] = Array.from(ends.data as ArrayLike<number>)
-  // A scale may be negative.
+  // A negative scale swaps the extremes.
   return { ...stored, ...(low! > high! ? { min: high, max: low } : { min: low, max: high }) } as Statistics
 }
 
-/** The same array of two elements only. */
+/** Returns an array like the given one with only two elements. */
 function endsOf({ source, dtype }: DiskArray, ends: readonly unknown[]): DiskArray {
   const { missing, fillValue, attrs, label } = source
   const tensor = tensorOf(dtype, [2])
@@ -43,20 +43,20 @@ function endsOf({ source, dtype }: DiskArray, ends: readonly unknown[]): DiskArr
 }
 
 /**
- * Whether something is missing that statistics know nothing of, or stored numbers are in another order than
- * what they stand for.
+ * Whether values are missing that the stored statistics count, or stored numbers have another order than
+ * their values.
  */
 function isUntold(array: DiskArray, { encoding }: Variable): boolean {
   const { values, nan } = array.missing
   const isKnown = (value: unknown): boolean => (Number.isNaN(value) ? nan : (values as readonly unknown[]).includes(value))
   const named = ['_FillValue', 'missing_value'].flatMap((name) => attributeNumbers(encoding, name) ?? [])
   const others = ['valid_min', 'valid_max', 'valid_range', '_Unsigned'].some((name) => name in encoding)
-  // NaT is missing among times even if no attribute names it.
+  // NaT is missing among times, even if no attribute names it.
   const told = attributeNumbers(encoding, 'fill_value') ?? []
   return others || !told.every(isKnown) || (array.source.missing === undefined && !named.every(isKnown))
 }
 
-/** What chunks tell of decoded values without being read; undefined where one does not. */
+/** Combines statistics of chunks without reading the chunks; undefined if a chunk has none. */
 async function ofChunks(
   array: DiskArray,
   { array: { source, shape } }: Variable,
@@ -75,7 +75,7 @@ async function ofChunks(
   }
   for await (const _ of source.bulk?.visit?.(wholeBox(shape), { shouldRead, visit: () => undefined }) ?? []);
   if (!isTold) return undefined
-  // What is decoded has NaN for what is missing and for what was NaN.
+  // Decoded NaN stands for missing values and for stored NaN.
   const { nanCount } = isFloat(array.dtype) && !array.missing.nan ? await known() : {}
   return {
     min: ends?.[0],

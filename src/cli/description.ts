@@ -4,52 +4,52 @@ import type { NamedValues } from '../array/source.ts'
 import type { AttributeValue, LayerInfo, Statistics } from '../runtime/index.ts'
 import { attributeOfJson } from '../runtime/json-attributes.ts'
 
-/** An attribute with its type; what no other format than JSON has stays JSON. */
+/** An attribute with its type. Values that only JSON has stay JSON. */
 export type DescribedAttribute = AttributeValue | { readonly type: 'json'; readonly value: unknown }
 
 export type DescribedAttributes = ReadonlyMap<string, DescribedAttribute>
 
 export type DescribedStatistics = Omit<Statistics, 'min' | 'max'> & { readonly min?: unknown; readonly max?: unknown }
 
-/** An array of any format. What is not known, or of another format, is left out. */
+/** Description of an array of any format. Unknown members, and those of other formats, are undefined. */
 export interface ArrayDescription {
   readonly name: string
   readonly dtype: string
-  /** How an element is stored, where that is another type: `float16`, `datetime64[s]`. */
+  /** Stored type, if it differs: `float16`, `datetime64[s]`. */
   readonly storedAs?: string
   readonly shape: readonly number[]
   readonly dimensionNames: readonly string[]
-  /** Along each axis the length of all chunks, or of each. */
+  /** Chunk length along each axis, or the lengths of its chunks. */
   readonly chunkShape: readonly (number | readonly number[])[]
-  /** The same of shards, which hold several chunks. */
+  /** Shard length along each axis, or the lengths of its shards. */
   readonly shardShape?: readonly (number | readonly number[])[]
-  /** What encodes a chunk, in few words. */
+  /** Codecs of a chunk, in words. */
   readonly codecs?: string
   readonly chunks: number
   readonly storedChunks?: number
-  /** Of the elements, as they are read. */
+  /** Size of the decoded elements. */
   readonly bytes?: number
   readonly compressedBytes?: number
-  /** Of the values as `valueType`, which those that are stored stand for. */
+  /** Statistics of the values, which have the type `valueType`. */
   readonly statistics?: DescribedStatistics | undefined
-  /** A data type, or `date`, which is written as text. */
+  /** Data type of the values, or `date`, whose values are text. */
   readonly valueType: string
   readonly fillValue: unknown
   readonly missing: Missing
   readonly attributes: DescribedAttributes
 }
 
-/** A group of arrays and groups. */
+/** Description of a group. */
 export interface GroupDescription {
-  /** The path from the place; '' for the place itself. */
+  /** Path from the place; '' for the place itself. */
   readonly path: string
   readonly arrays: number
   readonly attributes: DescribedAttributes
 }
 
-/** The same values at several resolutions. */
+/** Description of a pyramid, which has the same values at several resolutions. */
 export interface PyramidDescription {
-  /** The path of the group that describes it. */
+  /** Path of the group that describes the pyramid. */
   readonly group: string
   readonly name?: string | undefined
   readonly axes?: readonly LevelAxis[] | undefined
@@ -63,22 +63,22 @@ export interface PyramidDescription {
 
 export interface Description {
   readonly file: string
-  /** The name of the format, and what there is to know of it: `Zarr 2, consolidated`. */
+  /** Name of the format with details: `Zarr 2, consolidated`. */
   readonly format: string
   readonly arrays: readonly ArrayDescription[]
   readonly attributes: DescribedAttributes
-  /** Of a format that has groups, all but the place itself. */
+  /** Groups, without the place itself. */
   readonly groups: readonly GroupDescription[]
   readonly pyramids: readonly PyramidDescription[]
-  /** The files of a container. */
+  /** Files of a container. */
   readonly layers: readonly LayerInfo[]
-  /** What is there and cannot be read, with the reason. */
+  /** Items that cannot be read, with the reasons. */
   readonly unreadable: readonly { readonly name: string; readonly reason: string }[]
-  /** What could not be told, one line each. */
+  /** Problems with the description, one per line. */
   readonly problems: readonly string[]
 }
 
-/** Attributes of JSON, with types. */
+/** Describes JSON attributes with their types. */
 export function describeJson(attrs: NamedValues): DescribedAttributes {
   return new Map(
     [...attrs.keys()].map((name): [string, DescribedAttribute] => {

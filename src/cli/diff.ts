@@ -51,7 +51,10 @@ Example
     })
 }
 
-/** What differs of an array, or of the files themselves; what one of them does not have is undefined. */
+/**
+ * A difference between two arrays or two files. `first` or `second` is undefined if one of them lacks the
+ * item.
+ */
 interface Difference {
   readonly array?: string
   readonly what: string
@@ -63,7 +66,7 @@ interface Difference {
 interface DifferentValues {
   readonly different: number
   readonly of: number
-  /** Where the first of those is that differ most: how much is known of numbers only. */
+  /** Position of the first element with the largest difference. Only numbers have a distance. */
   readonly at: readonly number[]
   readonly distance?: number
   readonly first: string
@@ -130,17 +133,17 @@ async function ofArrays([a, one]: Side, [b, other]: Side, options: Options): Pro
   return found
 }
 
-/** Types of attributes do not count: JSON has fewer. */
+/** Compares attributes by value. Types do not count, because JSON has fewer of them. */
 function ofAttributes(first: NamedValues | undefined, second: NamedValues | undefined): Difference[] {
   const show = (attrs: NamedValues | undefined, name: string): string | undefined => {
     const value = attrs?.get(name)
     if (value === undefined) return undefined
     const list = ArrayBuffer.isView(value) ? Array.from(value as Uint8Array) : value
-    // A list of one number is that number in classic NetCDF.
+    // Classic NetCDF does not distinguish a list of one number from the number.
     return writeJson(Array.isArray(list) && list.length === 1 ? list[0] : list)
   }
   const names = new Set([...(first?.keys() ?? []), ...(second?.keys() ?? [])])
-  // Formats write it in their own ways; which values are missing shows where values are compared.
+  // Formats store missing values differently. Comparing the values shows which are missing.
   names.delete('_FillValue')
   return [...names].flatMap((name) => {
     const [one, other] = [show(first, name), show(second, name)]
@@ -148,12 +151,12 @@ function ofAttributes(first: NamedValues | undefined, second: NamedValues | unde
   })
 }
 
-/** What nothing can be subtracted of: texts, bytes. */
+/** Whether two types can be compared by difference. Texts and bytes only equal their own type. */
 const isComparable = (a: DType, b: DType): boolean => a === b || (isFixed(a) && isFixed(b))
 
 /**
- * Compares the elements of two variables of one shape, block by block: missing ones are like missing ones
- * only, and NaN is like NaN.
+ * Compares the elements of two variables of one shape, block by block. A missing element only equals a
+ * missing one, and NaN equals NaN.
  */
 async function ofValues(
   a: Variable,
@@ -186,7 +189,7 @@ async function ofValues(
         if (Number.isFinite(distance) && distance <= tolerance + relative * Math.abs(Number(y))) continue
       }
       different++
-      // NaN has no distance; it differs most.
+      // NaN has no distance and counts as the largest difference.
       const far = Number.isNaN(distance) ? Number.POSITIVE_INFINITY : distance
       if (most !== undefined && far <= most.distance) continue
       let rest = i
@@ -212,7 +215,7 @@ async function ofValues(
   }
 }
 
-/** How far two values are apart; texts are infinitely far. */
+/** Returns the distance of two values; infinite for different texts. */
 function distanceOf(x: unknown, y: unknown): number {
   if (typeof x === 'bigint' && typeof y === 'bigint') return Math.abs(Number(x - y))
   if (typeof x === 'string' || x instanceof Uint8Array) return sameBytes(x, y) ? 0 : Number.POSITIVE_INFINITY

@@ -2,7 +2,7 @@ import { type DType, isBigInt } from '../core/dtype.ts'
 
 const NANOSECONDS = 1_000_000_000n
 
-/** An element as people read it. */
+/** Formats an element for users. */
 export function showElement(dtype: DType, value: unknown): string {
   switch (dtype) {
     case 'float32':
@@ -21,8 +21,8 @@ export function showElement(dtype: DType, value: unknown): string {
 }
 
 /**
- * An element as JSON, without loss: 64-bit integers and non-finite floats as strings, binaries as base64.
- * Floats are written exactly, a `float32` with the digits of the `float64` it is.
+ * Formats an element as JSON without loss. 64-bit integers and non-finite floats become strings, and binaries
+ * become base64. Floats are written exactly, with the digits of a `float64`.
  */
 export function jsonElement(dtype: DType, value: unknown): string {
   if (dtype === 'string') return JSON.stringify(value)
@@ -32,9 +32,9 @@ export function jsonElement(dtype: DType, value: unknown): string {
   return Object.is(value, -0) ? '-0' : String(value)
 }
 
-/** The fewest digits that give the same float32 again. */
+/** Formats a float32 with the fewest digits that restore it. */
 function showFloat32(value: number): string {
-  // `toPrecision` knows no -0.
+  // `toPrecision` drops the sign of -0.
   if (value === 0) return showFloat(value)
   for (let digits = 6; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits))
@@ -43,13 +43,13 @@ function showFloat32(value: number): string {
   return showFloat(Number(value.toPrecision(9)))
 }
 
-/** With an exponent where the digits of JavaScript's notation would say more than is known. */
+/** Formats a float, with an exponent if plain digits would suggest too much precision. */
 function showFloat(value: number): string {
   if (Object.is(value, -0)) return '-0'
   return Number.isFinite(value) && Math.abs(value) >= 1e16 ? value.toExponential() : String(value)
 }
 
-/** ISO 8601 in UTC, to the nanosecond; what fits 64 bits has years of four digits. */
+/** Formats a time as ISO 8601 in UTC, to the nanosecond. Times of 64 bits have years of four digits. */
 function showTimestamp(value: bigint): string {
   let seconds = value / NANOSECONDS
   let rest = value % NANOSECONDS
@@ -61,7 +61,7 @@ function showTimestamp(value: bigint): string {
   return `${iso.slice(0, -5)}.${String(rest).padStart(9, '0')}Z`
 }
 
-/** A number in few digits, for captions. */
+/** Formats a number with few digits, for captions. */
 export function showShort(value: number, digits = 5): string {
   return Number.isFinite(value) ? String(Number(value.toPrecision(digits))) : String(value)
 }

@@ -6,10 +6,10 @@ import { resolveSelection, type Selection } from '../grid/selection.ts'
 import { type Slice, slice } from '../grid/slice.ts'
 import { EDGE, type Excerpt, type Result, SUMMARY_SIZE, whole } from './format.ts'
 
-/** What a selector of the command takes of its axis: integers do not keep it. */
+/** Resolved selection of an axis. Integers drop the axis (`keep` is false). */
 export type AxisSelection = AxisView & { readonly keep: boolean }
 
-/** Reads a selection as a tensor, single elements included. */
+/** Reads a selection as a tensor, even a single element. */
 export async function readResult(array: DiskArray, selection: Selection): Promise<Result> {
   const { shape } = await array.plan(selection)
   const tensor = tensorOf(array.dtype, shape)
@@ -17,7 +17,7 @@ export async function readResult(array: DiskArray, selection: Selection): Promis
   return { dtype: array.dtype, tensor }
 }
 
-/** Reads what text output shows: everything, or, of many elements, the corners only. */
+/** Reads the elements that text output shows: all of them, or the corners of a large result. */
 export async function readExcerpt(array: DiskArray, selection: Selection): Promise<Excerpt> {
   const axes = resolveFor(array, selection)
   const kept = axes.filter(({ keep }) => keep)
@@ -39,9 +39,7 @@ export async function readExcerpt(array: DiskArray, selection: Selection): Promi
   return { dtype: array.dtype, tensor, cut }
 }
 
-/**
- * `length` positions of an axis, from position `from` of the selection; `to` is their place in the excerpt.
- */
+/** A run of `length` positions of an axis, starting at `from` in the selection and at `to` in the excerpt. */
 interface Part {
   readonly from: number
   readonly length: number
@@ -62,15 +60,16 @@ function corners(kept: readonly AxisSelection[], cut: readonly boolean[]): Part[
   return all
 }
 
-/** Part of a resolved axis as a selector again. */
+/** Returns a selector for a part of a resolved axis. */
 function excerptOf({ start, step }: AxisSelection, { from, length }: { from: number; length: number }): Slice {
   const first = start + from * step
   const stop = first + length * step
-  // Backwards past the first element: open, since a negative number would count from the end.
+  // A backward slice that includes the first element needs an open end, because a negative stop would count
+  // from the end.
   return slice(first, stop < 0 ? null : stop, step)
 }
 
-/** A selection of an array, resolved; errors name the array. */
+/** Resolves a selection of an array. Errors name the array. */
 export function resolveFor(array: DiskArray, selection: Selection): AxisSelection[] {
   try {
     const { parts } = resolveSelection(selection, array.shape)

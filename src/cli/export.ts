@@ -17,7 +17,7 @@ interface Options extends WritingOptions, QueuedOptions {
   readonly levels?: number
 }
 
-/** What an output is by its name. */
+/** Formats of outputs, by the endings of their names. */
 const FORMATS = { zarr: /\.zarr\/?$/i, af: /\.af$/, csv: /\.csv$/i } as const
 
 export function addExport(program: Command): void {
@@ -95,7 +95,7 @@ const joined = (...parts: (string | undefined)[]): string =>
 type Writing = Omit<Options, 'variables' | 'group' | 'memory' | keyof QueuedOptions> &
   Pick<WriteDatasetOptions, 'maxBytes' | 'resume' | 'blockBytes'> & { readonly sources?: readonly string[] }
 
-/** Writes a dataset, and gives what to print of it. */
+/** Writes a dataset, and returns the lines to print. */
 export async function writeArrays(
   doing: string,
   ds: Dataset,

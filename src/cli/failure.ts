@@ -2,22 +2,22 @@ import { CommanderError } from 'commander'
 import { isHyperslabError } from '../core/errors.ts'
 import { printable } from './output.ts'
 
-/** The command line itself is wrong: seen without looking at any file. */
+/** An error in the command line itself, found without opening any file. */
 export class UsageError extends Error {}
 
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const
 
-/** 128 and the number of the signal, as shells have it. */
+/** Exit codes of signals: 128 plus the number of the signal, as in shells. */
 const EXIT_OF = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
 
-/** What a failed run prints on stderr (nothing where it was printed already) and exits with. */
+/** Line that a failed run prints on stderr, unless something was printed already, with its exit code. */
 export interface CommandFailure {
   readonly line?: string
   readonly exitCode: number
 }
 
 export function failureOf(error: unknown): CommandFailure {
-  // commander has printed its message, or the help that was asked for.
+  // commander has already printed its message or the requested help.
   if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage }
   if (error instanceof UsageError) return { line: oneLine(error.message), exitCode: EXIT.usage }
   if (error instanceof Interrupted) return { line: `interrupted${error.advice}`, exitCode: EXIT_OF[error.signal] }
@@ -34,14 +34,14 @@ export const oneLine = (text: string): string =>
       .join(' '),
   )
 
-/** For commands that go on where they were ended. */
+/** Advice for commands that can be resumed. */
 export const RESUMABLE = '; what is written stays, and the same command goes on from there'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 type SignalName = (typeof SIGNALS)[number]
 
-/** What work is aborted with. */
+/** Reason with which work is aborted. */
 class Interrupted extends Error {
   override readonly name = 'AbortError'
   readonly signal: SignalName
@@ -55,9 +55,9 @@ class Interrupted extends Error {
 }
 
 /**
- * Runs work that ends early, and cleans up, when the user interrupts it, the system ends or the terminal is
- * closed.
- * @param advice what the message goes on with
+ * Runs work that ends early, and cleans up, if the user interrupts it, the system shuts down or the terminal
+ * closes.
+ * @param advice end of the message
  */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>, advice = ''): Promise<T> {
   const interrupt = new AbortController()

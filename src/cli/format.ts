@@ -9,26 +9,28 @@ import { print, printBytes, printLines, table } from './output.ts'
 export const FORMATS = ['text', 'json', 'bytes'] as const
 export type Format = (typeof FORMATS)[number]
 
-/** A dense result with the type of its elements; a single element has shape []. */
+/** A dense result with its element type. A single element has shape []. */
 export interface Result {
   readonly dtype: DType
   readonly tensor: Tensor
-  /** True for elements that stand for a missing value: `_` in text, as ncdump writes it, and null in JSON. */
+  /**
+   * Whether an element stands for a missing value, printed as `_` in text, like ncdump, and as null in JSON.
+   */
   readonly isMissing?: (element: unknown) => boolean
-  /** Of elements that are times: how they are written, and in which calendar. */
+  /** Format and calendar of elements that are times. */
   readonly dates?: { readonly calendar: string; readonly show: (element: unknown) => string }
 }
 
-/** Elements kept at each end of an axis that text output cuts short. */
+/** Number of elements shown at each end of a shortened axis. */
 export const EDGE = 3
-/** Results of more elements are cut short. */
+/** Number of elements above which text output is shortened. */
 export const SUMMARY_SIZE = 1000
 
 const LINE_LENGTH = 100
 
 /**
- * A result of which text output shows only the edges: `cut` axes hold `2 * EDGE` positions, with something
- * left out in the middle.
+ * A result of which text output shows only the edges. Each axis in `cut` has `2 * EDGE` positions with a gap
+ * in the middle.
  */
 export interface Excerpt extends Result {
   readonly cut: readonly boolean[]
@@ -37,7 +39,8 @@ export interface Excerpt extends Result {
 export const whole = (result: Result): Excerpt => ({ ...result, cut: result.tensor.shape.map(() => false) })
 
 /**
- * @throws UnsupportedError for bytes of elements without a fixed width; UsageError for bytes to a terminal
+ * Checks that a format fits the type and the output.
+ * @throws UnsupportedError for bytes of elements without a fixed width; UsageError for bytes on a terminal
  */
 export function checkFormat(format: Format, dtype: DType, label: object = {}): void {
   if (format === 'bytes' && process.stdout.isTTY)
@@ -56,7 +59,7 @@ export async function printResult(format: Format, result: Result | Excerpt): Pro
   return print(textPieces('cut' in result ? result : whole(result)))
 }
 
-/** Columns under their names: as text side by side, as JSON one list each. */
+/** Prints columns with their names: side by side as text, or as one JSON list each. */
 export async function printTable(format: Format, columns: Readonly<Record<string, Result>>): Promise<void> {
   if (format === 'bytes') throw new UsageError('a table has no bytes; use --format text or json')
   if (format === 'json') {
@@ -77,7 +80,7 @@ export async function printTable(format: Format, columns: Readonly<Record<string
   )
 }
 
-/** `{ "dtype", "shape", "data" }` with the elements in C order; of times with their calendar, too. */
+/** Yields `{ "dtype", "shape", "data" }` with the elements in C order; for times, with the calendar, too. */
 export function* jsonPieces(result: Result): Generator<string> {
   const { dtype, tensor, dates } = result
   const size = sizeOf(tensor.shape)
@@ -87,21 +90,21 @@ export function* jsonPieces(result: Result): Generator<string> {
   yield ']}\n'
 }
 
-/** How an element is written: missing ones as `_`, times as dates. */
+/** Formats an element; missing ones as `_`, times as dates. */
 export const elementText = ({ dtype, isMissing, dates }: Omit<Result, 'tensor'>, element: unknown): string =>
   isMissing?.(element) ? '_' : (dates?.show(element) ?? showElement(dtype, element))
 
-/** The same as JSON: missing ones as null. */
+/** Formats an element as JSON; missing ones as null. */
 export const elementJson = ({ dtype, isMissing, dates }: Omit<Result, 'tensor'>, element: unknown): string =>
   isMissing?.(element) ? 'null' : dates ? JSON.stringify(dates.show(element)) : jsonElement(dtype, element)
 
-/** All elements of a dense result, in C order. */
+/** Formats all elements of a dense result, in C order. */
 export const elementTexts = (result: Result): string[] =>
   Array.from({ length: sizeOf(result.tensor.shape) }, (_, i) =>
     elementText(result, readElement(result.dtype, result.tensor.data, i)),
   )
 
-/** Nested brackets, the elements of all rows in aligned columns. */
+/** Yields nested brackets with the elements of all rows in aligned columns. */
 export function* textPieces({ tensor, cut, ...result }: Excerpt): Generator<string> {
   const { data, shape } = tensor
   const { dtype } = result
@@ -146,7 +149,7 @@ export function* textPieces({ tensor, cut, ...result }: Excerpt): Generator<stri
       return
     }
     const step = sizeOf(shape.slice(axis + 1))
-    // As many line ends as brackets close: blocks of higher rank stand further apart.
+    // As many line breaks as closing brackets, so that blocks of higher rank are further apart.
     const separator = '\n'.repeat(shape.length - 1 - axis) + ' '.repeat(axis + 1)
     yield '['
     for (let i = 0; i < shape[axis]!; i++) {

@@ -4,7 +4,7 @@ import { type Location, resolveLocation } from '../runtime/location.ts'
 import { formatIn, type PlaceFormat, unknownPlace, zarrIn } from '../runtime/place-format.ts'
 import { type NotFoundOption, notFoundAt } from './options.ts'
 
-/** The format of what is at a place. */
+/** Returns the format of a place. */
 export async function formatAt(location: string, signal?: Signal): Promise<PlaceFormat> {
   const place = await resolveLocation(location)
   try {
@@ -14,7 +14,7 @@ export async function formatAt(location: string, signal?: Signal): Promise<Place
   }
 }
 
-/** What is said of a place where no format was found that could be opened. */
+/** Returns the error for a place without a known format. */
 export async function unknownAt(location: string, kinds: string, cause: unknown): Promise<HyperslabError> {
   const place = await resolveLocation(location)
   try {
@@ -29,7 +29,7 @@ export interface FoundOptions extends NotFoundOption {
   readonly signal?: Signal | undefined
 }
 
-/** A Zarr store as `openZarr` takes it, whatever it lies in. */
+/** Returns the Zarr store of a place for `openZarr`, also if it is in an archive or behind references. */
 export async function zarrLocation(location: string, format: PlaceFormat, { signal, ...given }: FoundOptions): Promise<Location> {
   const at = notFoundAt(location, given)
   return zarrIn(await resolveLocation(location, at), format, { ...at, signal })

@@ -14,7 +14,10 @@ interface GetOptions extends PlaceOptions, LabelOptions, RawOption, JsonOption {
 
 export const formatOption = () => new Option('-f, --format <format>', 'how to print it (default: "text")').choices(FORMATS)
 
-/** @throws UsageError for two formats */
+/**
+ * Returns the requested format.
+ * @throws UsageError for two formats
+ */
 export function formatOf({ format, json }: JsonOption & { readonly format?: Format }): Format {
   if (json && format !== undefined && format !== 'json') throw new UsageError(`--json is not --format ${format}`)
   return json ? 'json' : (format ?? 'text')

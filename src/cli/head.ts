@@ -51,11 +51,11 @@ export function addHead(program: Command): void {
     })
 }
 
-/** Those of some names, or all. */
+/** Returns the named arrays, or all. */
 export const arraysOf = async (place: Place, names: readonly string[]): Promise<readonly PlacedArray[]> =>
   names.length === 0 ? (await place.contents()).arrays : Promise.all(names.map((name) => place.array(name)))
 
-/** The least box at the beginning that has so many elements, cut to these. */
+/** Reads the smallest leading box that contains enough elements, and returns the first of them. */
 async function headOf(place: Place, placed: PlacedArray, number: number, options: RawOption) {
   const { shape } = placed.array
   let wanted = number

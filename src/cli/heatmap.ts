@@ -1,9 +1,9 @@
 import { colourAt, nearest256, type Picture, type Rgb } from './picture.ts'
 
-/** How colours are shown: 24 bits, the 256 colours of terminals, or shades of ASCII characters. */
+/** Output of colours: 24 bits, the 256 colours of terminals, or shades of ASCII characters. */
 export type ColourMode = 'truecolor' | '256' | 'ascii'
 
-/** From light to dense; a missing cell is a space. */
+/** Shades from light to dense. A missing cell is a space. */
 const SHADES = '.:-=+*#%@'
 
 const RESET = '\x1b[0m'
@@ -14,8 +14,8 @@ export interface Scale {
 }
 
 /**
- * The lines of a heat map. In colour a line holds two rows of the picture: a character's upper half has one
- * colour, its lower half another. In ASCII it holds one, whose cells are therefore twice as high as wide.
+ * Draws the lines of a heat map. In colour, a line shows two rows, as the upper and lower halves of its
+ * characters. In ASCII, a line shows one row, so cells are twice as high as wide.
  */
 export function drawHeatmap(picture: Picture, scale: Scale, mode: ColourMode): string[] {
   const { rows, columns, values } = picture
@@ -40,7 +40,7 @@ export function drawHeatmap(picture: Picture, scale: Scale, mode: ColourMode): s
   return lines
 }
 
-/** The colours of the scale from low to high, `length` characters. */
+/** Draws the colours of the scale from low to high, in `length` characters. */
 export function drawBar(length: number, mode: ColourMode): string {
   const position = (i: number): number => (length === 1 ? 0.5 : i / (length - 1))
   if (mode === 'ascii') return Array.from({ length }, (_, i) => SHADES[Math.round(position(i) * (SHADES.length - 1))]).join('')
@@ -52,7 +52,7 @@ export function drawBar(length: number, mode: ColourMode): string {
   return line.end()
 }
 
-/** Where a value lies on the scale, 0 to 1; everything is in the middle of a scale without extent. */
+/** Returns the position of a value on the scale, from 0 to 1; 0.5 if the scale has no extent. */
 export const shareOf = (value: number, { low, high }: Scale): number => (high > low ? (value - low) / (high - low) : 0.5)
 
 const colourOf = (value: number, scale: Scale): Rgb | undefined =>
@@ -63,7 +63,7 @@ function shadeOf(value: number, scale: Scale): string {
   return SHADES[Math.min(SHADES.length - 1, Math.floor(shareOf(value, scale) * SHADES.length))]!
 }
 
-/** A line of half-block characters; colours are stated only where they change. */
+/** A line of half-block characters, which sets colours only where they change. */
 class ColouredLine {
   readonly #mode: 'truecolor' | '256'
   #text = ''
@@ -74,7 +74,7 @@ class ColouredLine {
     this.#mode = mode
   }
 
-  /** A character; a half without a colour shows the terminal's background. */
+  /** Appends a character. A half without a colour shows the background of the terminal. */
   add(upper: Rgb | undefined, lower: Rgb | undefined): void {
     if (upper === undefined && lower === undefined) this.#put(' ', this.#foreground, '49')
     else if (upper === undefined) this.#put('▄', this.#code(38, lower!), '49')
@@ -88,7 +88,7 @@ class ColouredLine {
   #put(character: string, foreground: string, background: string): void {
     const codes: string[] = []
     if (foreground !== this.#foreground) codes.push(foreground)
-    // A line starts on the terminal's own background.
+    // A line starts with the background of the terminal.
     if (background !== (this.#background || '49')) codes.push(background)
     if (codes.length > 0) this.#text += `\x1b[${codes.join(';')}m`
     this.#foreground = foreground
@@ -106,7 +106,10 @@ export interface ColourEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Colours are for terminals that did not decline them; 24 bits only where COLORTERM promises them. */
+/**
+ * Chooses the output of colours. Terminals get colours unless they decline them, and 24 bits only if
+ * COLORTERM announces them.
+ */
 export function colourMode(wish: 'auto' | 'always' | 'never', { isTTY, env }: ColourEnvironment): ColourMode {
   const declined = Boolean(env['NO_COLOR']) || env['TERM'] === 'dumb'
   if (wish === 'never' || (wish === 'auto' && (!isTTY || declined))) return 'ascii'

@@ -3,24 +3,24 @@ import { Readable } from 'node:stream'
 import { HyperslabError, messageOf } from '../core/errors.ts'
 import { Limiter } from '../core/limiter.ts'
 
-/** Options of a server that can only be read. */
+/** Options of a read-only server. */
 export interface ServerOptions {
-  /** The address it listens at. */
+  /** Address to listen on. */
   readonly host: string
-  /** The origin whose pages may read; `*` for all. */
+  /** Origin whose pages may read; `*` for all origins. */
   readonly cors: string | undefined
-  /** Told of each answer that could not be made. */
+  /** Callback for failed answers, called with a message. */
   readonly onFailure: (text: string) => void
   /** Time in ms before the minimum rate applies to a reader. Default: 10 s. */
   readonly graceMs?: number
 }
 
-/** What is answered to GET; HEAD gets the same without its body. */
+/** Answer to GET. HEAD gets the same without the body. */
 export interface Answer {
   readonly status: number
   readonly headers?: Readonly<Record<string, string | number>>
   readonly body?: Uint8Array
-  /** In place of a body: its parts, of so many bytes in all, which are made while they are sent. */
+  /** Body in parts, which are produced while they are sent. `size` is their total in bytes. */
   readonly parts?: { readonly size: number; readonly bytes: AsyncIterable<Uint8Array> }
 }
 
@@ -37,7 +37,10 @@ const PIECE_BYTES = 64 * 1024
 const HEADERS_MS = 10_000
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i
 
-/** A server that answers GET and HEAD; on this machine's own address only to those who ask for it by that. */
+/**
+ * Creates a server that answers GET and HEAD. On the loopback address, it only answers requests that name
+ * this address as host.
+ */
 export function createReadServer(
   answerTo: (request: {
     readonly path: string
@@ -53,7 +56,7 @@ export function createReadServer(
     response.on('close', () => gone.abort())
     const answer = async (): Promise<Answer> => {
       const host = (request.headers.host ?? '').replace(/:\d+$/, '')
-      // A page may have its own name resolve to this machine: then it would be of the same origin.
+      // A web page may resolve its own name to this machine, to make its requests same-origin.
       if (isLocal && !LOOPBACK.test(host)) return textAnswer(421, `this server answers as ${options.host}, not as ${host}`)
       if (request.method === 'OPTIONS') return { status: 204 }
       if (request.method !== 'GET' && request.method !== 'HEAD')
@@ -112,7 +115,10 @@ function watchRate(response: ServerResponse, graceMs: number): () => void {
   return () => clearInterval(timer)
 }
 
-/** @throws StoreError where it cannot listen */
+/**
+ * Starts listening.
+ * @throws StoreError if the server cannot listen
+ */
 export function listening(server: Server, port: number, host: string): Promise<Server> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
@@ -133,9 +139,9 @@ export const textAnswer = (status: number, content: string): Answer => ({
 })
 
 /**
- * The answer with a range of some bytes, or with all of them.
- * @param size of the whole
- * @param bytes gives those from `start` to `stop`
+ * Returns the answer with the requested range of some bytes, or with all bytes.
+ * @param size total number of bytes
+ * @param bytes returns the bytes from `start` to `stop`
  */
 export function rangeAnswer(
   header: string | undefined,
@@ -160,7 +166,10 @@ function pathOf(url: string): string | undefined {
   }
 }
 
-/** One range of bytes; of several, and of what is no range, everything is the answer, as HTTP allows. */
+/**
+ * Parses a single range of bytes. For several ranges and invalid headers the answer has all bytes, as HTTP
+ * allows.
+ */
 function rangeOf(header: string | undefined, size: number): readonly [start: number, stop: number] | 'outside' | undefined {
   const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '') ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined
@@ -188,7 +197,7 @@ function send(
     }
   }
   const size = body?.length ?? parts?.size
-  // What is behind it may change while it is served.
+  // The content may change while it is served.
   response.writeHead(status, { 'cache-control': 'no-cache', ...headers, ...(size !== undefined && { 'content-length': size }) })
   if (request.method === 'HEAD') response.end()
   else if (parts === undefined && (body === undefined || body.length <= PIECE_BYTES)) response.end(body)

@@ -10,17 +10,17 @@ import { printLines } from './output.ts'
 import { copyByQueue } from './queued-copy.ts'
 import { isQueued, type QueuedOptions } from './queued-job.ts'
 
-/** For commands that join files. */
+/** Options of commands that join files. */
 export interface JoinOptions extends Pick<ConcatDatasetsOptions, 'overlap' | 'gaps' | 'compat'> {
   readonly dim?: string
 }
 
-/** Files whose version is looked at at the same time. */
+/** Number of files whose version is checked concurrently. */
 const AT_ONCE = 8
 
 /**
- * Writes the variables of places, joined where there are several, with their labels; or has it done by a
- * queue.
+ * Writes the variables of one or several places with their labels, here or through a queue. Several places
+ * are joined.
  */
 export async function importDataset(
   inputs: readonly string[],

@@ -26,7 +26,7 @@ interface Options extends WritingOptions, QueuedOptions, JoinOptions {
   readonly names?: readonly string[]
 }
 
-/** Those of containers first. */
+/** Codecs; those of containers come first. */
 const CODECS = ['lz4', 'zstd', 'none', 'gzip', 'zlib', 'blosc'] as const
 const OF_CONTAINERS: readonly string[] = CODECS.slice(0, 3)
 
@@ -101,7 +101,7 @@ With --queue, a container is written as hyperslab export writes it.`,
     })
 }
 
-/** Copies one place into a container, and prints what it holds. */
+/** Copies one place into a container, and prints the result. */
 async function importOne(doing: string, input: string, output: string, options: Options): Promise<void> {
   const { codec = 'lz4', level, chunks, variables, overwrite = false, immutable } = options
   const { chunkBytes, blockBytes, names, notFound } = options
@@ -117,13 +117,13 @@ async function importOne(doing: string, input: string, output: string, options: 
   await printLines([`${output}: ${count(arrays.length, 'array')}, ${showBytes(bytes)} (${source})`])
 }
 
-/** Copies one place into a container, as `hyperslab import` does without a queue. */
+/** Copies one place into a container, like `hyperslab import` without a queue. */
 export function rechunkInto(input: string, output: string, options: WritingOptions & Pick<Options, 'names'>): Promise<void> {
   checkOptionsOf('a container', [input], options as Options)
   return importOne('copying', input, output, options as Options)
 }
 
-/** @throws UsageError for options that are for something else */
+/** @throws UsageError for options that do not fit the output or the inputs */
 function checkOptionsOf(kind: 'Zarr' | 'a container', inputs: readonly string[], options: Options): void {
   const { codec = 'lz4', level, shards, memory, immutable, chunkBytes, blockBytes, names } = options
   const { dim, overlap, gaps, compat } = options
@@ -144,7 +144,7 @@ function checkOptionsOf(kind: 'Zarr' | 'a container', inputs: readonly string[],
 
 type ImportedAs = ImportOptions & NotFoundOption & { readonly names?: readonly string[]; readonly signal: AbortSignal }
 
-/** Copies what is at a place, whichever format it is of. */
+/** Copies a place of any format into a container. */
 async function importPlace(
   input: string,
   output: string,

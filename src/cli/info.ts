@@ -61,10 +61,10 @@ export function addInfo(program: Command): void {
 const left = (title: string): Column => ({ title })
 const right = (title: string): Column => ({ title, align: 'right' })
 
-/** Rows in columns, in lines of the width that there is. */
+/** Formats rows in columns, within the width of the output. */
 type Table = (columns: readonly Column[], rows: readonly (readonly string[])[]) => string[]
 
-/** What `info` prints, in lines of at most `width` characters. */
+/** Returns the output of `info`, in lines of at most `width` characters. */
 export function infoLines(
   description: Description,
   { attributes: withAttributes, width }: { readonly attributes: boolean; readonly width: number },
@@ -127,7 +127,7 @@ function arrayTable(table: Table, arrays: readonly ArrayDescription[]): string[]
   )
 }
 
-/** Lengths along an axis that are not all the same are shown one after another. */
+/** Formats chunk lengths. Different lengths along an axis are listed. */
 const showChunkShape = (lengths: ArrayDescription['chunkShape']): string =>
   lengths
     .map((length) =>
@@ -135,7 +135,7 @@ const showChunkShape = (lengths: ArrayDescription['chunkShape']): string =>
     )
     .join(' x ')
 
-/** A tree: names are below those of the groups they are in. */
+/** Formats groups as a tree, with names indented below their parents. */
 function groupLines(table: Table, groups: readonly GroupDescription[]): string[] {
   if (groups.length === 0) return []
   const rows = groups.map(({ path, arrays, attributes }) => {
@@ -203,13 +203,13 @@ function layerLines(table: Table, { arrays, layers }: Description): string[] {
   ]
 }
 
-/** How many blocks have a checksum. */
+/** Formats the number of blocks with a checksum. */
 const showChecks = ({ blocks, checkedBlocks }: LayerInfo): string =>
   blocks === 0 ? '-' : checkedBlocks === blocks ? 'all' : checkedBlocks === 0 ? 'none' : `${checkedBlocks} of ${blocks}`
 
 const orNone = (lines: string[], rows: number): string[] => (rows === 0 ? ['  none'] : lines)
 
-/** What values there are, where statistics are stored. */
+/** Formats the stored statistics of values. */
 function statisticsTable(table: Table, arrays: readonly ArrayDescription[]): string[] {
   const someNaN = arrays.some(({ statistics }) => (statistics?.nanCount ?? 0) > 0)
   return table(
@@ -226,7 +226,10 @@ function statisticsTable(table: Table, arrays: readonly ArrayDescription[]): str
   )
 }
 
-/** What values stand for; what there are, all would have to be read for. */
+/**
+ * Formats the meaning of values. Without statistics, a description of the values would require reading all of
+ * them.
+ */
 const meaningTable = (table: Table, arrays: readonly ArrayDescription[]): string[] =>
   table(
     [left('name'), ...['fill', 'missing'].map(right), ...['packed', 'units', 'long name'].map(left)],
@@ -246,7 +249,7 @@ const showValue = (dtype: string, value: unknown): string =>
 const showMissing = (dtype: string, { values, nan }: Missing): string =>
   [...values.map((value) => showValue(dtype, value)), ...(nan ? ['NaN'] : [])].join(' ')
 
-/** How values are made of those that are stored. */
+/** Formats the scale and offset of packed values. */
 function showPacking(attributes: DescribedAttributes): string {
   const [scale, offset] = ['scale_factor', 'add_offset'].map((name) => attributes.get(name))
   const show = (sign: string, attribute: DescribedAttribute | undefined): string[] =>
@@ -256,7 +259,7 @@ function showPacking(attributes: DescribedAttributes): string {
 
 function showExtreme(dtype: string, value: unknown): string {
   if (value === undefined) return '-'
-  // Extremes of booleans are kept as numbers.
+  // Extremes of booleans are stored as numbers.
   return dtype === 'bool' ? String(Boolean(value)) : dtype === 'date' ? String(value) : showValue(dtype, value)
 }
 
@@ -273,7 +276,10 @@ function attributeLines(table: Table, title: string, attributes: DescribedAttrib
 
 const ATTRIBUTE_LENGTH = 100
 
-/** One line, cut where it is long; the padding that some writers leave behind text is not shown. */
+/**
+ * Formats an attribute as one line, shortened if necessary. NULs that some writers append to text are
+ * removed.
+ */
 function showAttribute({ type, value }: DescribedAttribute): string {
   if (type === 'json') return shorten(oneLine(writeJson(value)), ATTRIBUTE_LENGTH)
   if (type === 'string') return shorten(oneLine(withoutNuls(value)), ATTRIBUTE_LENGTH)
@@ -304,7 +310,8 @@ function totals({ arrays, layers }: Pick<Description, 'arrays' | 'layers'>) {
 }
 
 /**
- * The description in values that JSON has: 64-bit integers and non-finite floats as strings, bytes as base64.
+ * Converts the description to JSON values. 64-bit integers and non-finite floats become strings, and bytes
+ * become base64.
  */
 function plain({ arrays, attributes, groups, layers, ...rest }: Description) {
   return {
@@ -354,5 +361,5 @@ function plainAttribute({ type, value }: DescribedAttribute) {
   }
 }
 
-/** Extremes of booleans are kept as numbers. */
+/** Returns the type of extremes. Those of booleans are stored as numbers. */
 const statType = (dtype: string): string => (dtype === 'bool' || isFloat(dtype as DType) ? 'float64' : dtype)

@@ -5,7 +5,7 @@ import type { Terminal } from './progress.ts'
 export const PROGRESS = ['bar', 'json', 'none'] as const
 export type ProgressKind = (typeof PROGRESS)[number]
 
-/** What is shown of a job while it is waited for. */
+/** Display of a job while the command waits for it. */
 export interface JobProgressShown {
   readonly onStatus: (status: JobStatus) => void
   readonly onProgress: (progress: JobProgress) => void
@@ -15,7 +15,7 @@ export interface JobProgressShown {
 const WIDTH = 24
 const ERASE = '\r\x1b[K'
 
-/** A bar where someone watches, or a line of JSON for each change. */
+/** Shows a bar on a terminal, or prints a line of JSON for each change. */
 export function jobProgress(
   kind: ProgressKind,
   terminal: Terminal = process.stderr,
@@ -29,7 +29,7 @@ export function jobProgress(
   const onProgress = ({ done, total, bytes, totalBytes }: JobProgress): void => {
     if (!isShown || status === undefined) return
     const { id, state, workers } = status
-    // What others had done before says nothing of how fast it goes now.
+    // Tasks that were done earlier do not count for the present speed.
     first ??= done
     const seconds = (now() - start) / 1000
     const left = done > first && state !== 'done' ? Math.round(((total - done) * seconds) / (done - first)) : undefined

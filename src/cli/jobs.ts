@@ -12,7 +12,7 @@ interface Options extends QueueUrlOptions {
   readonly json?: boolean
 }
 
-/** Digits of an id that a table shows. */
+/** Number of digits of an id in tables. */
 const SHORT = 12
 
 export function addJobs(program: Command): void {
@@ -48,7 +48,10 @@ const outcome = (action: 'cancel' | 'retry', id: string, isDone: boolean): strin
 
 const short = (id: string): string => id.slice(0, SHORT)
 
-/** @throws NotFoundError; UsageError for digits that several begin with */
+/**
+ * Finds a job by the beginning of its id.
+ * @throws NotFoundError; UsageError for digits that several ids share
+ */
 function jobOf(jobs: readonly JobStatus[], id: string): JobStatus {
   const alike = jobs.filter((job) => job.id.startsWith(id))
   if (alike.length > 1) throw new UsageError(`'${id}' is the beginning of ${alike.length} jobs: give more of its digits`)

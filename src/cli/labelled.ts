@@ -24,7 +24,7 @@ import { printable } from './output.ts'
 import type { Place, PlacedArray } from './place.ts'
 import { parseSelection } from './selection.ts'
 
-/** For commands that show values. */
+/** Options of commands that show values. */
 export interface RawOption {
   readonly raw?: boolean
 }
@@ -32,19 +32,19 @@ export interface RawOption {
 export const rawOption = () =>
   new Option('--raw', 'values as they are stored: the CF conventions for missing values, scaling and times are not applied')
 
-/** A part of an array, with what its axes had along them. */
+/** A selected part of an array, with its selections along dimensions. */
 export interface SelectedPart {
-  /** The values that were selected: decoded unless they are wanted as stored. */
+  /** Selected values, decoded unless stored ones were requested. */
   readonly variable: Variable
-  /** The names of the axes of the whole array, each of them another. */
+  /** Distinct names of the axes of the whole array. */
   readonly dims: readonly string[]
-  /** What was taken along some of them. */
+  /** Selections, by dimension. */
   readonly taken: ReadonlyMap<string, Taken>
 }
 
 /**
- * A part of an array as the command shows it.
- * @param text positions, as `get` takes them
+ * Selects a part of an array for display.
+ * @param text positions, as in `get`
  * @throws UsageError for an axis that is selected twice; errors of decoding, which name the option that shows
  *   stored values
  */
@@ -83,7 +83,7 @@ const rawVariable = (placed: PlacedArray): Variable => {
   return new Variable({ ...raw, attrs: plainAttrs(raw.array.attrs) })
 }
 
-/** An array by the CF conventions; bounds have the units of what they are of. */
+/** Decodes an array by the CF conventions. Bounds have the units of the variable that they bound. */
 async function decoded(place: Place, placed: PlacedArray): Promise<Variable> {
   const { array, name } = placed
   const of =
@@ -99,11 +99,11 @@ async function decoded(place: Place, placed: PlacedArray): Promise<Variable> {
   }
 }
 
-/** @throws as CF's decoding does */
+/** @throws errors of CF decoding */
 export const decodedVariable = (placed: PlacedArray, bounded?: PlacedArray): Variable =>
   new Variable(decodeBounds(rawOf(placed), bounded && rawOf(bounded)))
 
-/** An attribute that is text; some writers pad it with NULs. */
+/** Returns a textual attribute, without the NULs that some writers append. */
 export function textAttribute({ attrs }: Pick<DiskArray, 'attrs'>, name: string): string | undefined {
   const value = attrs?.get(name)
   const text = typeof value === 'string' ? printable(withoutNuls(value).trim()) : ''
@@ -112,15 +112,15 @@ export function textAttribute({ attrs }: Pick<DiskArray, 'attrs'>, name: string)
 
 const lastName = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
 
-/** Of the name of an array, with the slash at its end; empty for the outermost. */
+/** Returns the group of an array with a slash at the end; empty for the root group. */
 const groupOf = (name: string): string => name.slice(0, name.lastIndexOf('/') + 1)
 
 /**
- * The coordinate of each axis, under the name of its dimension, with its labels in memory. Of the arrays
- * along an axis those are coordinates that are named like its dimension, and those that say so: by their
- * units, their standard name or the axis they are for, or that the array names. They are in the same group as
- * the array, or in one above it. Of several it is the dimension's own (`own`), or one that tells a direction
- * (`direction`), and of alike ones that of the nearest group. What cannot be decoded is none.
+ * Returns the coordinate of each axis by dimension, with its labels in memory. A coordinate is a
+ * one-dimensional array along the axis in the same group or in one above. It has the name of the dimension,
+ * defines a direction (by its units, its standard name or the attribute `axis`), or is listed by the array.
+ * Among several candidates, `prefer` selects the dimension's own (`own`) or one with a direction
+ * (`direction`). Among equals the nearest group wins. Candidates that cannot be decoded are ignored.
  */
 export async function coordinatesOf(
   place: Place,
@@ -158,10 +158,10 @@ function tellsDirection({ name, array }: PlacedArray): boolean {
   return kind === 'latitude' || kind === 'longitude'
 }
 
-/** How elements are shown that are not shown as they are. */
+/** Formats of missing elements and times, which are not printed as stored. */
 export type Shown = Pick<Result, 'isMissing' | 'dates'>
 
-/** How elements of an array are shown: missing ones as such, times as dates; stored ones as they are. */
+/** Returns the formats of the elements of an array. Stored elements (`raw`) have none. */
 export function shownAs({ array, times }: Variable, { raw = false }: RawOption): Shown {
   if (raw) return {}
   const test = missingTest(missingElements(array.source))

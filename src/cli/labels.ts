@@ -6,10 +6,10 @@ import { takenByLabel } from '../dataset/label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from '../dataset/label-selectors.ts'
 import { UsageError } from './failure.ts'
 
-/** Labels of dimensions, as they are written on the command line. */
+/** Labels of dimensions, as written on the command line. */
 export type LabelTexts = ReadonlyMap<string, string>
 
-/** For commands that select by labels. */
+/** Options of commands that select by labels. */
 export interface LabelOptions {
   readonly sel?: LabelTexts
   readonly method?: NonNullable<SelOptions['method']>
@@ -31,7 +31,7 @@ export const addLabelOptions = (command: Command): Command =>
     )
     .option('--tolerance <distance>', 'with --method: how far away that label may be, e.g. 0.5, of times 6h or 1D')
 
-/** `dimension=labels`, one after another. */
+/** Parses `dimension=labels`, and adds it to the previous ones. */
 function parseLabels(text: string, previous: LabelTexts = new Map()): LabelTexts {
   const [, dim = '', labels = ''] = /^([^=]+)=(.+)$/s.exec(text) ?? []
   if (dim === '') throw new InvalidArgumentError('It must be like time=1998-01 or lat=35:70.')
@@ -39,7 +39,7 @@ function parseLabels(text: string, previous: LabelTexts = new Map()): LabelTexts
   return new Map([...previous, [dim, labels]])
 }
 
-/** @throws UsageError for options that need others */
+/** @throws UsageError for options that require others */
 export function checkLabelOptions({ sel, method, tolerance }: LabelOptions): void {
   if (method !== undefined && sel === undefined) throw new UsageError('--method is for labels, which --sel takes')
   if (tolerance !== undefined && method === undefined)
@@ -47,8 +47,8 @@ export function checkLabelOptions({ sel, method, tolerance }: LabelOptions): voi
 }
 
 /**
- * What labels take of dimensions. A method is for single labels and lists: ranges take what is in them.
- * @throws as `sel` of labelled arrays does
+ * Selects by labels. A method applies to single labels and lists, but not to ranges.
+ * @throws errors of `sel` of labelled arrays
  */
 export function takenByLabels(
   coords: Coords,
@@ -71,7 +71,10 @@ export function takenByLabels(
   return taken
 }
 
-/** Times have colons of their own: those between two times, or beside one, make a range. */
+/**
+ * Parses a range of labels. Times contain colons, so only a colon beside or between complete times separates
+ * a range.
+ */
 function rangeOf(index: LabelIndex, text: string): LabelSelector | undefined {
   if (typeof index.values[0] === 'string' || !text.includes(':')) return undefined
   const isTime = index.kind.calendar !== undefined
@@ -87,7 +90,7 @@ function rangeOf(index: LabelIndex, text: string): LabelSelector | undefined {
   return undefined
 }
 
-/** The least and the greatest label. */
+/** Returns the smallest and the greatest label. */
 function ends({ values }: LabelIndex): [Label, Label] {
   let [least, greatest] = [values[0]!, values[0]!]
   for (let i = 1; i < values.length; i++) {
@@ -103,7 +106,7 @@ function listOf(index: LabelIndex, dim: string, text: string): LabelSelector {
 }
 
 const NUMBER = /^[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?$/i
-/** ISO 8601, as far as colons go: what is wrong with it the labels say. */
+/** Pattern of ISO 8601 that is strict about colons only. Parsing the label reports other mistakes. */
 const TIME = /^[-+]?\d+(-\d+(-\d+([T ]\d+(:\d\d(:\d\d([.,]\d+)?)?)?(Z|[-+]\d\d(:?\d\d)?)?)?)?)?$/i
 
 function labelOf(index: LabelIndex, dim: string, text: string): LabelLike {

@@ -1,23 +1,26 @@
 import type { Picture } from './picture.ts'
 
-/** The least and the greatest of the values that fall into each column; NaN where there are none. */
+/** The extremes of the values in each column; NaN for columns without values. */
 export class ColumnExtremes {
   readonly lows: Float64Array
   readonly highs: Float64Array
-  /** Extremes of all values; undefined while there are none. */
+  /** Extremes of all values; undefined until the first value. */
   low: number | undefined
   high: number | undefined
   missing = 0
   readonly #length: number
 
-  /** @param length of the axis; `columns` is the limit of how many there are */
+  /** @param length length of the axis; `columns` is the largest number of columns */
   constructor(length: number, columns: number) {
     this.#length = length
     this.lows = new Float64Array(Math.min(length, columns)).fill(Number.NaN)
     this.highs = this.lows.slice()
   }
 
-  /** Adds values from position `first` on; those that `isMissing` and non-finite ones count as missing. */
+  /**
+   * Adds values from position `first` on. Values for which `isMissing` is true and non-finite ones count as
+   * missing.
+   */
   add(first: number, values: ArrayLike<number | bigint>, isMissing: (value: number | bigint) => boolean): void {
     for (let i = 0; i < values.length; i++) {
       const value = Number(values[i])
@@ -34,7 +37,9 @@ export class ColumnExtremes {
   }
 }
 
-/** A line through all columns that have values, in one piece where none is missing; NaN beside it. */
+/**
+ * Draws a line through all columns with values, continuous unless values are missing. Other cells are NaN.
+ */
 export function lineOf({ lows, highs, low = 0, high = 0 }: ColumnExtremes, rows: number, columns: number): Picture {
   const values = new Float64Array(rows * columns).fill(Number.NaN)
   const rowOf = (value: number): number => (high > low ? Math.round(((high - value) / (high - low)) * (rows - 1)) : rows >> 1)
@@ -46,7 +51,7 @@ export function lineOf({ lows, highs, low = 0, high = 0 }: ColumnExtremes, rows:
     if (Number.isNaN(lows[i]!)) continue
     draw(columnOf(i), rowOf(highs[i]!), rowOf(lows[i]!))
     if (i === 0 || Number.isNaN(lows[i - 1]!)) continue
-    // Between the ends that are nearest, or along what both have.
+    // Connect the nearest ends, or the part that both columns share.
     const shared = Math.max(lows[i - 1]!, lows[i]!)
     const from = Math.min(shared, highs[i - 1]!)
     const to = Math.min(shared, highs[i]!)
@@ -60,7 +65,7 @@ export function lineOf({ lows, highs, low = 0, high = 0 }: ColumnExtremes, rows:
   return { rows, columns, values }
 }
 
-/** Dots of a Braille character by row and column, as Unicode numbers them. */
+/** Dots of a Braille character by row and column, with their Unicode bits. */
 const DOTS = [
   [0x01, 0x08],
   [0x02, 0x10],
@@ -68,10 +73,10 @@ const DOTS = [
   [0x40, 0x80],
 ]
 
-/** What a character holds of a line: a cell of it in ASCII, dots of Braille otherwise. */
+/** Cells of a line in one character: one in ASCII, eight dots in Braille. */
 export const CELLS = { ascii: { high: 1, wide: 1 }, dots: { high: 4, wide: 2 } } as const
 
-/** The lines of text that a line is drawn with. */
+/** Returns the text lines of a drawn line. */
 export function drawLine({ rows, columns, values }: Picture, cells: keyof typeof CELLS): string[] {
   const { high, wide } = CELLS[cells]
   const isDrawn = (y: number, x: number): boolean => values[y * columns + x] === 0

@@ -6,7 +6,7 @@ import type { ArrayDescription, DescribedAttribute, DescribedAttributes, Descrip
 import type { ReadingOptions } from './options.ts'
 import type { Place, PlaceContents, PlacedArray } from './place.ts'
 
-/** A classic NetCDF file as a place. */
+/** A classic NetCDF file, as a place. */
 class NetcdfPlace implements Place {
   readonly location: string
   readonly #file: NetcdfFile
@@ -61,7 +61,7 @@ const attributesOf = (attrs: NetcdfFile['attrs']): DescribedAttributes =>
 export const openNetcdfFile = async (location: string, reading: ReadingOptions = {}): Promise<Place> =>
   new NetcdfPlace(location, await openNetcdf(location, reading))
 
-/** For commands that take containers. */
+/** Returns the error of commands that need a container. */
 export function importFirst(file: string, why: string): HyperslabError {
   const text = `this is a classic NetCDF file, ${why}; import it first: hyperslab import ${file} out.af`
   return new HyperslabError('UnsupportedError', text, { file })

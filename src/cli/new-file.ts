@@ -3,10 +3,10 @@ import { checkApart } from '../runtime/replace/apart.ts'
 import { writeFile } from '../runtime/replace/file.ts'
 
 /**
- * Writes a file piece by piece. The file appears when it is complete.
- * @param sources places that are read for it; the target must be none of them
- * @returns its size in bytes
- * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; errors of making the pieces
+ * Writes a file in pieces. The file appears when it is complete.
+ * @param sources places that are read meanwhile; the target must not be one of them
+ * @returns size in bytes
+ * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; errors of producing the pieces
  */
 export async function writeNewFile(
   file: string,

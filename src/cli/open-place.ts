@@ -9,8 +9,8 @@ import { openStore } from './zarr-store.ts'
 
 /**
  * Opens a place for reading.
- * @param isConfined whether to refuse links and references that lead out of it, because other users will read
- *   its content
+ * @param isConfined whether to refuse links and references that lead out of the place, because other users
+ *   will read its content
  */
 export async function openPlace(
   location: string,

@@ -4,7 +4,7 @@ import type { WorkerPool } from '../pool/task.ts'
 import { isRemote } from '../runtime/location.ts'
 import { UsageError } from './failure.ts'
 
-/** Parses an option that is an integer within bounds. */
+/** Returns a parser of integers within bounds. */
 export function integerBetween(low: number, high: number): (text: string) => number {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
@@ -13,7 +13,7 @@ export function integerBetween(low: number, high: number): (text: string) => num
   }
 }
 
-/** Parses an option that is a number not below a bound. */
+/** Returns a parser of numbers at or above a bound. */
 export function numberFrom(low: number): (text: string) => number {
   return (text) => {
     const value = /^(\d+|\d*\.\d+)$/.test(text) ? Number(text) : Number.NaN
@@ -22,7 +22,7 @@ export function numberFrom(low: number): (text: string) => number {
   }
 }
 
-/** For commands that write blocks. */
+/** Options of commands that write blocks. */
 export interface CodecOptions {
   readonly codec: string
   readonly level?: number
@@ -37,12 +37,12 @@ export const addCodecOptions = (command: Command): Command =>
       integerBetween(1, 22),
     )
 
-/** @throws UsageError for a level of another codec */
+/** @throws UsageError for a level without the codec zstd */
 export function checkCodecOptions({ codec, level }: CodecOptions): void {
   if (level !== undefined && codec !== 'zstd') throw new UsageError(`--level is for --codec zstd, not ${codec}`)
 }
 
-/** For commands that write arrays in chunks of other lengths. */
+/** Options of commands that write arrays with other chunks. */
 export interface WritingOptions extends NotFoundOption {
   readonly chunks?: Readonly<Record<string, number>>
   readonly shards?: Readonly<Record<string, number>>
@@ -54,7 +54,7 @@ export interface WritingOptions extends NotFoundOption {
   readonly immutable?: boolean
 }
 
-/** All but `--codec`, as the codecs depend on what is written. */
+/** Adds the options of writing commands except `--codec`, whose choices depend on the output. */
 export const addWritingOptions = (command: Command): Command =>
   command
     .addOption(chunksOption())
@@ -81,7 +81,7 @@ const chunksOption = () =>
 const variablesOption = () =>
   new Option('--variables <names>', 'which variables to copy, e.g. tas,lat,lon (default: all)').argParser(parseNames)
 
-/** Parses `time=12,lat=48`. Whether there are such dimensions is seen once the source is open. */
+/** Parses `time=12,lat=48`. The dimensions are checked after the source is open. */
 function parseLengths(text: string): Record<string, number> {
   const lengths = new Map<string, number>()
   for (const part of text.split(',')) {
@@ -125,17 +125,17 @@ export function checkNotFoundOption(locations: readonly string[], { notFound }: 
   throw new UsageError('--not-found is for URLs of http, https and s3, and no location is one')
 }
 
-/** For commands that read a place. */
+/** Options of commands that read a place. */
 export interface PlaceOptions extends NotFoundOption {
-  /** Of a container: which state of it. */
+  /** State of a container to read, by layer. */
   readonly layer?: number
-  /** Of a Zarr store: paths of what is in it. */
+  /** Paths of the content of a Zarr store. */
   readonly names?: readonly string[]
-  /** Of a Zarr store: the path of a group, which other paths are from. */
+  /** Path of a group in a Zarr store, to which other paths are relative. */
   readonly group?: string
 }
 
-/** What reads of a place share. */
+/** Resources shared by the reads of a place. */
 export interface ReadingOptions extends NotFoundOption {
   readonly pool?: WorkerPool
   readonly budget?: MemoryBudget
@@ -157,40 +157,40 @@ export const namesOption = () =>
     parseNames,
   )
 
-/** Names between commas. */
+/** Parses names separated by commas. */
 export function parseNames(text: string): string[] {
   const names = text.split(',').map((name) => name.trim())
   if (names.includes('')) throw new InvalidArgumentError('It has an empty name.')
   return names
 }
 
-/** Numbers between commas. */
+/** Parses numbers separated by commas. */
 export function parseNumbers(text: string): number[] {
   const numbers = text.split(',').map((each) => (each.trim() === '' ? Number.NaN : Number(each)))
   if (!numbers.every(Number.isFinite)) throw new InvalidArgumentError('It must be numbers between commas.')
   return numbers
 }
 
-/** Two numbers, the first of them smaller. */
+/** Parses two numbers in ascending order. */
 export function parseRange(text: string): [number, number] {
   const [low, high, more] = parseNumbers(text)
   if (high === undefined || more !== undefined || !(low! < high)) throw new InvalidArgumentError('It must be like 250,310.')
   return [low!, high]
 }
 
-/** For commands that print results: for programs, one way everywhere. */
+/** Option for machine-readable output, the same in all commands. */
 export interface JsonOption {
   readonly json?: boolean
 }
 
 export const jsonOption = () => new Option('--json', 'as JSON, for programs')
 
-/** What the argument for a place may be. */
+/** Description of the argument for a place. */
 export const PLACE = 'a container (.af), classic NetCDF, or a Zarr store: its folder, URL, zip archive or kerchunk references'
 
 const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30 }
 
-/** Parses a number of bytes, within bounds: `512MiB`, `1.5GB`, `1073741824`. */
+/** Returns a parser of numbers of bytes within bounds: `512MiB`, `1.5GB`, `1073741824`. */
 export function bytesBetween(low: number, high: number): (text: string) => number {
   return (text) => {
     const [, number = '', unit = 'B'] = /^(\d+(?:\.\d+)?) ?([KMG]i?B|B)?$/i.exec(text.trim()) ?? []

@@ -3,8 +3,8 @@ import { inspect } from 'node:util'
 
 const BATCH_LENGTH = 1 << 16
 
-// Names, values and messages come out of files: whatever is written as text goes through `printable` here,
-// and nowhere else in the command.
+// Names, values and messages come from files. All text output of the command passes through `printable` in
+// this module.
 
 /** Returns a value as the text of `--json`. Numbers that JSON does not have become text. */
 export const jsonText = (value: unknown): string => `${JSON.stringify(value, exactNumber, 2)}\n`
@@ -13,7 +13,7 @@ export const jsonText = (value: unknown): string => `${JSON.stringify(value, exa
 export const exactNumber = (_: string, value: unknown): unknown =>
   typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value)) ? String(value) : value
 
-/** Writes text to stdout no faster than it takes the bytes. */
+/** Writes text to stdout, and waits when its buffer is full. */
 export async function print(pieces: Iterable<string>): Promise<void> {
   let batch = ''
   for (const piece of pieces) {
@@ -29,25 +29,25 @@ export async function printLines(lines: Iterable<string>): Promise<void> {
   await print([...lines].map((line) => `${printable(line)}\n`))
 }
 
-/** Lines whose colours are our own: what else is in them must be printable before. */
+/** Prints lines that contain colours of this package. All other text in them must be printable already. */
 export async function printPicture(lines: Iterable<string>): Promise<void> {
   for (const line of lines) await write(`${printablePicture(line)}\n`)
 }
 
-/** Elements as they are. */
+/** Writes the bytes of elements unchanged. */
 export const printBytes = (bytes: Uint8Array): Promise<void> => write(bytes)
 
-/** One line on stderr. */
+/** Prints one line on stderr. */
 export function printError(text: string): void {
   process.stderr.write(`hyperslab: ${printable(text)}\n`)
 }
 
-/** An error with its stack, and all it carries. */
+/** Prints an error with its stack and details. */
 export function printStack(error: unknown): void {
   process.stderr.write(`${printableLines(inspect(error))}\n`)
 }
 
-/** What the parser of the command line prints. */
+/** Output functions of the command-line parser. */
 export const parserOutput = {
   writeOut: (text: string): void => void process.stdout.write(printableLines(text)),
   writeErr: (text: string): void => void process.stderr.write(printableLines(text)),
@@ -57,7 +57,7 @@ async function write(bytes: string | Uint8Array): Promise<void> {
   if (!process.stdout.write(bytes)) await once(process.stdout, 'drain')
 }
 
-/** Whoever reads stdout may stop early (`| head`), which is no failure. */
+/** Ends the process without an error if the reader of stdout stops early (`| head`). */
 export function endQuietlyOnClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
@@ -66,25 +66,27 @@ export function endQuietlyOnClosedPipe(): void {
 }
 
 /**
- * What steers terminals or turns text around on screens: C0, DEL and C1 (U+009B begins a sequence as ESC [
- * does), separators of lines and paragraphs, marks, embeddings, overrides and isolates of the bidirectional
- * algorithm.
+ * Characters that control terminals or reorder text: C0, DEL and C1 (U+009B acts like ESC [), separators of
+ * lines and paragraphs, and marks, embeddings, overrides and isolates of the bidirectional algorithm.
  */
 const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** Text for a line of a terminal: control characters become escapes, which JSON has, too, in its strings. */
+/**
+ * Makes text safe for a line of a terminal. Control characters become escapes that are valid in JSON strings,
+ * too.
+ */
 export const printable = (text: string): string => text.replace(CONTROLS, escaped)
 
-/** The same for text of several lines. */
+/** Makes text of several lines safe, like {@link printable}. */
 const printableLines = (text: string): string =>
   text.replace(CONTROLS, (character) => (character === '\n' ? character : escaped(character)))
 
-/** Sequences that set colours. */
+/** Escape sequences that set colours. */
 const COLOURS = new RegExp(`(${String.fromCharCode(27)}\\[[\\d;]*m)`)
 
-/** A line of a picture, which keeps its colours. */
+/** Makes a line of a picture safe, keeping its colours. */
 const printablePicture = (line: string): string =>
   line
     .split(COLOURS)
@@ -96,18 +98,24 @@ export interface Column {
   readonly align?: 'left' | 'right'
 }
 
-/** Characters of a line: those of the terminal; where there is none what COLUMNS says, or as most have. */
+/**
+ * Returns the width of lines in characters: that of the terminal, or of COLUMNS without a terminal. Default:
+ * 80.
+ */
 export const lineWidth = (): number => process.stdout.columns ?? (Number.parseInt(process.env['COLUMNS'] ?? '', 10) || 80)
 
-/** Columns of text are not made narrower than this, unless they are; the first, of names, not as narrow. */
+/**
+ * Minimum width of a text column, unless its content is narrower. The first column, with names, is at least
+ * 24 wide.
+ */
 const LEAST_WIDTH = 12
 const LEAST_OF_NAMES = 24
 const GAP = '  '
 
 /**
- * Rows in aligned columns under their titles; columns without any content are left out. Where lines would be
- * longer than `width`, text goes on below itself; columns for which there is no room then follow as another
- * table, with the first column again.
+ * Formats rows as aligned columns with titles. Empty columns are omitted. If lines would exceed `width`, text
+ * wraps within its column. Columns that still do not fit form further tables, each with the first column
+ * repeated.
  */
 export function table(
   columns: readonly Column[],
@@ -115,7 +123,7 @@ export function table(
   indent = GAP,
   width = Number.POSITIVE_INFINITY,
 ): string[] {
-  // Before their widths are measured.
+  // Escaping changes widths, so it comes first.
   const rows = raw.map((cells) => cells.map(printable))
   const used = columns.flatMap((column, i) => {
     if (!rows.some((row) => row[i] !== '')) return []
@@ -134,7 +142,7 @@ export function table(
   }
   return parts.flatMap((part) => {
     const widths = part.map(({ natural }) => natural)
-    // The widest gives way first.
+    // The widest column shrinks first.
     for (let over = widthOf(widths) - room; over > 0; over--) {
       const [widest] = part
         .map((column, i) => ({ i, spare: widths[i]! > leastOf(column) ? widths[i]! : 0 }))
@@ -148,7 +156,7 @@ export function table(
   })
 }
 
-/** A column: its title and the cells below it. */
+/** A column with its title and cells. */
 interface Cells {
   readonly cells: readonly string[]
   readonly natural: number
@@ -170,7 +178,7 @@ function linesOf(columns: readonly Cells[], widths: readonly number[], row: numb
   )
 }
 
-/** Text in lines of at most so many characters, broken between words where words are short enough. */
+/** Wraps text to lines of at most `width` characters, between words if possible. */
 export function wrap(text: string, width: number): string[] {
   if (text.length <= width) return [text]
   const lines: string[] = []
@@ -180,7 +188,7 @@ export function wrap(text: string, width: number): string[] {
       lines.push(line)
       line = ''
     }
-    // Whole code points: half of one is no character.
+    // Iterate over code points, because half of a surrogate pair is no character.
     for (const character of line === '' && lines.length > 0 ? word.trimStart() : word) {
       if (line.length + character.length > width && line !== '') {
         lines.push(line)

@@ -1,18 +1,15 @@
-/** Values in rows from top to bottom; NaN where there is none. */
+/** A grid of values in rows from top to bottom; missing ones are NaN. */
 export interface Picture {
   readonly rows: number
   readonly columns: number
   readonly values: Float64Array
 }
 
-/**
- * A grid of values made smaller: each cell of the result is the mean of the values that fall into it, missing
- * ones left out.
- */
+/** A reduced grid of values. Each cell is the mean of the present values that fall into it. */
 export class BlockMeans {
   readonly rows: number
   readonly columns: number
-  /** Extremes of the values themselves; undefined while there are none. */
+  /** Extremes of the values themselves; undefined until the first value. */
   low: number | undefined
   high: number | undefined
   missing = 0
@@ -21,7 +18,7 @@ export class BlockMeans {
   readonly #sums: Float64Array
   readonly #counts: Float64Array
 
-  /** @param height, width of what is added; `rows` and `columns` are the limits of the result */
+  /** @param height height of the input, whose `width` follows; `rows` and `columns` limit the result */
   constructor(height: number, width: number, rows: number, columns: number) {
     this.#height = height
     this.#width = width
@@ -32,8 +29,8 @@ export class BlockMeans {
   }
 
   /**
-   * Adds `values` of whole rows, the first of which is row `first`; those that `isMissing` and non-finite
-   * ones count as missing.
+   * Adds `values` of whole rows, starting with row `first`. Values for which `isMissing` is true and
+   * non-finite ones count as missing.
    */
   add(first: number, values: ArrayLike<number | bigint>, isMissing: (value: number | bigint) => boolean): void {
     const columnOf = Int32Array.from({ length: this.#width }, (_, x) => Math.floor((x * this.columns) / this.#width))
@@ -55,12 +52,12 @@ export class BlockMeans {
   }
 
   picture(): Picture {
-    // 0 / 0: cells without any value are NaN.
+    // Cells without values become NaN (0 / 0).
     return { rows: this.rows, columns: this.columns, values: this.#sums.map((sum, cell) => sum / this.#counts[cell]!) }
   }
 }
 
-/** The same picture with every cell repeated until it has the given size, which is not smaller. */
+/** Returns the picture enlarged to the given size, by repeating cells. */
 export function enlarge({ rows, columns, values }: Picture, toRows: number, toColumns: number): Picture {
   const enlarged = new Float64Array(toRows * toColumns)
   for (let y = 0, i = 0; y < toRows; y++) {
@@ -70,7 +67,7 @@ export function enlarge({ rows, columns, values }: Picture, toRows: number, toCo
   return { rows: toRows, columns: toColumns, values: enlarged }
 }
 
-/** Upside down. */
+/** Turns the picture upside down. */
 export function flipRows({ rows, columns, values }: Picture): Picture {
   const flipped = new Float64Array(values.length)
   for (let y = 0; y < rows; y++) flipped.set(values.subarray(y * columns, (y + 1) * columns), (rows - 1 - y) * columns)
@@ -78,12 +75,12 @@ export function flipRows({ rows, columns, values }: Picture): Picture {
 }
 
 const MAX_ENLARGEMENT = 8
-/** The longer side is at most this many times the shorter one, however long the data is. */
+/** Largest ratio of the longer to the shorter side, whatever the shape of the data. */
 const MAX_ASPECT = 8
 
 /**
- * How many square cells a picture of `height` by `width` values takes: as wide as allowed, enlarged by whole
- * numbers only, with the proportions of the data unless they are extreme.
+ * Returns the number of square cells for a picture of `height` by `width` values. The picture is as wide as
+ * allowed, is enlarged by whole numbers only, and keeps the proportions of the data unless they are extreme.
  */
 export function pictureSize(
   height: number,
@@ -100,23 +97,23 @@ export function pictureSize(
   }
 }
 
-/** Red, green and blue. */
+/** Red, green and blue components. */
 export type Rgb = readonly [number, number, number]
 
-/** The most colour that is asked for; many displays show no more. */
+/** Largest chroma used. Many displays show no more. */
 const CHROMA = 0.15
 
 /**
- * A colour for every position from 0 to 1, dark blue to light yellow. It is a path through OKLCH, a space in
- * which equal steps look equally large: lightness only rises, so that the order of colours is the order of
- * values, in print and for colour-blind eyes as well.
+ * Returns the colour of a position from 0 to 1, from dark blue to light yellow. The colours follow a path
+ * through OKLCH, a space in which equal steps look equal. Lightness only increases, so the order of values is
+ * visible in print and to colour-blind eyes, too.
  */
 export function colourAt(position: number): Rgb {
   const t = Math.min(1, Math.max(0, position))
   const lightness = 0.27 + 0.68 * t
   const hue = ((290 - 185 * t) * Math.PI) / 180
   const at = (chroma: number): Rgb => toLinear(lightness, chroma * Math.cos(hue), chroma * Math.sin(hue))
-  // Where sRGB has no such colour, the strongest that it has of this lightness and hue.
+  // If sRGB lacks a colour, the strongest one of the same lightness and hue is used.
   let [low, high] = [0, CHROMA]
   if (!isShown(at(CHROMA))) {
     while (high - low > 1e-4) {
@@ -130,7 +127,7 @@ export function colourAt(position: number): Rgb {
 
 const isShown = (linear: Rgb): boolean => linear.every((component) => component >= -1e-6 && component <= 1 + 1e-6)
 
-/** OKLab to linear sRGB; the constants are those of its definition (B. Ottosson, 2020). */
+/** Converts OKLab to linear sRGB, with the constants of its definition (B. Ottosson, 2020). */
 function toLinear(lightness: number, a: number, b: number): Rgb {
   const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
   const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
@@ -142,7 +139,7 @@ function toLinear(lightness: number, a: number, b: number): Rgb {
   ]
 }
 
-/** A linear component with the gamma of sRGB, as a byte. */
+/** Applies the gamma of sRGB to a linear component, and returns a byte. */
 function encode(linear: number): number {
   const clipped = Math.min(1, Math.max(0, linear))
   const encoded = clipped <= 0.0031308 ? 12.92 * clipped : 1.055 * clipped ** (1 / 2.4) - 0.055
@@ -150,12 +147,12 @@ function encode(linear: number): number {
 }
 
 /**
- * Component values of the 6x6x6 cube of 256-colour terminals, colours 16 to 231; 232 to 255 are greys 8, 18,
- * … 238.
+ * Component values of the 6x6x6 colour cube of terminals, colours 16 to 231. Colours 232 to 255 are greys 8,
+ * 18, … 238.
  */
 const CUBE = [0, 95, 135, 175, 215, 255]
 
-/** The nearest of the 256 terminal colours that have a fixed value. */
+/** Returns the nearest of the 256 terminal colours with a fixed value. */
 export function nearest256(rgb: Rgb): number {
   const [r, g, b] = rgb.map((component) => nearest(CUBE, component)) as [number, number, number]
   const cube: Rgb = [CUBE[r]!, CUBE[g]!, CUBE[b]!]

@@ -2,30 +2,30 @@ import type { DiskArray } from '../array/disk-array.ts'
 import type { NamedValues } from '../array/source.ts'
 import type { Description } from './description.ts'
 
-/** An array by the name it has in its place. */
+/** An array with its name in the place. */
 export interface PlacedArray {
   readonly name: string
   readonly array: DiskArray
 }
 
-/** All that can be read of a place. */
+/** Readable content of a place. */
 export interface PlaceContents {
   readonly arrays: readonly PlacedArray[]
-  /** Attributes of groups by path, the place itself as ''. */
+  /** Attributes of groups by path; '' is the place itself. */
   readonly groups: ReadonlyMap<string, NamedValues>
-  /** What cannot be read, and why. */
+  /** Messages about items that cannot be read. */
   readonly leftOut: readonly string[]
 }
 
-/** What is open: a container, or a Zarr store. */
+/** An open container, NetCDF file or Zarr store. */
 export interface Place extends AsyncDisposable {
-  /** The name that messages give it. */
+  /** Name of the place in messages. */
   readonly location: string
-  /** @throws UnknownArrayError, naming those there are */
+  /** @throws UnknownArrayError with the known names */
   array(name: string): Promise<PlacedArray>
-  /** The arrays among which those are that belong to one, such as its coordinates. */
+  /** Returns the arrays among which those that belong to an array, such as coordinates, are found. */
   arraysBeside(array: PlacedArray): Promise<readonly PlacedArray[]>
   contents(): Promise<PlaceContents>
-  /** Everything but the data, which are read only where a container has no statistics of them. */
+  /** Describes everything except the data. It reads data only if a container lacks their statistics. */
   describe(options: { readonly raw?: boolean }): Promise<Description>
 }

@@ -81,21 +81,21 @@ Example: the series at a place
     })
 }
 
-/** Elements read at a time. */
+/** Number of elements read at a time. */
 const SLAB_SIZE = 4 * 1024 * 1024
-/** Taller pictures do not fit a screen. */
+/** Largest number of rows that fit a screen. */
 const MAX_ROWS = 120
 const BAR_LENGTH = 40
 
-/** Columns, and rows, that a picture in a file has at most. */
+/** Largest number of columns and of rows of a picture in a file. */
 const MAX_PIXELS = 2048
-/** Smaller ones have each element several times. */
+/** Size below which elements are enlarged. */
 const MIN_PIXELS = 600
 
-/** Lines of text that a line is drawn with. */
+/** Text lines of a drawn line. */
 const LINE_ROWS = 12
 
-/** Of more than two axes the last two, at the first position of those before them. */
+/** Selects the last two axes, at the first position of the others. */
 function lastAxes({ variable, dims, taken }: SelectedPart): SelectedPart {
   const before = variable.dims.slice(0, -2)
   if (variable.array.size === 0 || before.length === 0) return { variable, dims, taken }
@@ -114,7 +114,7 @@ function firstOf(taken: Taken | undefined): number {
   return 'start' in positions ? positions.start : positions[0]!
 }
 
-/** The axes of a picture. */
+/** Axes of a picture. */
 interface Axes {
   readonly y: string
   readonly x: string
@@ -123,7 +123,7 @@ interface Axes {
   readonly coordinates: Coords
   /** Whether the last row is drawn first. */
   readonly upsideDown: boolean
-  /** What the first and the last row that are drawn are called. */
+  /** Labels of the first and the last drawn row. */
   readonly top: string
   readonly bottom: string
 }
@@ -142,8 +142,9 @@ async function axesOf(place: Place, placed: PlacedArray, selected: SelectedPart)
 }
 
 /**
- * @throws InvalidSelectionError unless there is something along an axis; UnsupportedError for elements
- *   that are no numbers
+ * Draws an array as text.
+ * @throws InvalidSelectionError for an empty selection or a single element; UnsupportedError for elements
+ *   that are not numbers
  */
 export async function plotLines(
   place: Place,
@@ -157,7 +158,7 @@ export async function plotLines(
   const { top, bottom } = axes
   const margin = Math.max(top.length, bottom.length) + 1
   const size = pictureSize(axes.height, axes.width, Math.max(1, width - margin), MAX_ROWS)
-  // A character is about twice as high as wide, and ASCII shades fill it.
+  // A character is about twice as high as wide, and a shade fills all of it.
   const rows = mode === 'ascii' ? Math.max(1, Math.round(size.rows / 2)) : size.rows
   const { picture, means, scale } = await readPicture(selected.variable, axes, { rows, columns: size.columns }, raw)
 
@@ -172,7 +173,7 @@ export async function plotLines(
   ]
 }
 
-/** A picture as a file, and lines that say what it shows. */
+/** Returns a picture as a file, with lines that describe it. */
 async function plotPicture(
   place: Place,
   placed: PlacedArray,
@@ -197,7 +198,7 @@ async function plotPicture(
   return { bytes: encodePicture(picture, scale), lines }
 }
 
-/** A line, between its least and its greatest value. */
+/** Draws a line between its smallest and greatest value. */
 async function linePlot(
   place: Place,
   placed: PlacedArray,
@@ -225,7 +226,7 @@ async function linePlot(
   ]
 }
 
-/** A line as a file. */
+/** Returns a drawn line as a file, with lines that describe it. */
 async function linePicture(
   place: Place,
   placed: PlacedArray,
@@ -248,7 +249,7 @@ async function linePicture(
   return { bytes: encodePicture(lineOf(extremes, MIN_PIXELS / 2, MIN_PIXELS), { low: 0, high: 1 }), lines }
 }
 
-/** Coordinates at what is selected, with their labels in memory. */
+/** Returns the coordinates of the selection, with their labels in memory. */
 async function takenCoordinates(place: Place, placed: PlacedArray, { taken }: SelectedPart): Promise<Coords> {
   const whole = await coordinatesOf(place, placed, { prefer: 'direction' })
   return new Map([...whole].map(([dim, coord]) => [dim, coord.take(taken)]))
@@ -265,7 +266,7 @@ async function readExtremes(variable: Variable, columns: number, raw: boolean): 
   return extremes
 }
 
-/** The means of blocks of the values, as they are drawn. */
+/** Reads the means of blocks of values, as they are drawn. */
 async function readPicture(
   variable: Variable,
   { height, width, upsideDown }: Axes,
@@ -307,7 +308,7 @@ function titleOf({ name, array }: PlacedArray): string {
   return `${printable(name)}${longName === undefined ? '' : `: ${longName}`}${units === undefined ? '' : ` (${units})`}`
 }
 
-/** Where the picture lies on the axes it does not show. */
+/** Formats the position of the picture along the undrawn axes. */
 function whereLine({ variable, dims, taken }: SelectedPart, coordinates: Coords): string[] {
   const parts = dims.flatMap((dim) => {
     const at = taken.get(dim)
@@ -319,7 +320,7 @@ function whereLine({ variable, dims, taken }: SelectedPart, coordinates: Coords)
   return parts.length === 0 ? [] : [parts.join(', ')]
 }
 
-/** Both ends of the horizontal axis with its name between them, as far as there is room. */
+/** Formats both ends of the horizontal axis and its name, if there is room. */
 function xLine(name: string, coordinate: Variable | undefined, length: number, columns: number): string {
   const [left, right] = [0, length - 1].map((position) =>
     coordinate === undefined ? String(position) : showPosition(coordinate, position),
@@ -341,10 +342,10 @@ function legend(array: DiskArray, means: BlockMeans, mode: ColourMode, width: nu
 
 const NO_DATA = 'no data: every value is missing'
 
-/** What is known when all values were read. */
+/** Extremes and missing values, known after all values were read. */
 type Ends = Pick<BlockMeans, 'low' | 'high' | 'missing'>
 
-/** The least and the greatest value, which has the units. */
+/** Formats the smallest and the greatest value; the latter has the units. */
 function endsOf(array: DiskArray, { low, high }: Ends): [string, string] | undefined {
   if (low === undefined || high === undefined) return undefined
   const units = textAttribute(array, 'units')

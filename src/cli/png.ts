@@ -5,13 +5,10 @@ import { type Scale, shareOf } from './heatmap.ts'
 import { colourAt, type Picture } from './picture.ts'
 
 const SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)
-/** Of which there is one for every share of the scale; index 0 is transparent. */
+/** Number of colours of the scale. Index 0 is transparent. */
 const COLOURS = 255
 
-/**
- * A picture as a PNG file (ISO/IEC 15948) of indexed colours, from those of the scale's low end to those of
- * its high one; NaN is transparent.
- */
+/** Encodes a picture as a PNG file (ISO/IEC 15948) with indexed colours. NaN is transparent. */
 export function encodePicture({ rows, columns, values }: Picture, scale: Scale): Uint8Array {
   const palette = new Uint8Array(3 * (COLOURS + 1))
   for (let i = 0; i < COLOURS; i++) palette.set(colourAt(i / (COLOURS - 1)), 3 * (i + 1))
@@ -19,9 +16,9 @@ export function encodePicture({ rows, columns, values }: Picture, scale: Scale):
   const view = new DataView(header.buffer)
   view.setUint32(0, columns)
   view.setUint32(4, rows)
-  // 8 bits an index, indexed colours; deflate, the usual filters, not interlaced.
+  // Indexes of 8 bits, indexed colours, deflate, standard filters, not interlaced.
   header.set([8, 3, 0, 0, 0], 8)
-  // Each row begins with the number of its filter: none.
+  // Each row begins with the number of its filter, 0 for none.
   const pixels = new Uint8Array(rows * (columns + 1))
   for (let y = 0, i = 0; y < rows; y++)
     for (let x = 0; x < columns; x++, i++) {
@@ -38,7 +35,7 @@ export function encodePicture({ rows, columns, values }: Picture, scale: Scale):
   ])
 }
 
-/** Length, name, data, and the checksum of the last two. */
+/** Encodes a chunk: length, name, data, and the checksum of name and data. */
 function chunkOf(name: string, data: Uint8Array): Uint8Array {
   const named = joinBytes([new TextEncoder().encode(name), data])
   const [length, checksum] = [data.length, crc32(named)].map((number) => {

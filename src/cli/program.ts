@@ -26,7 +26,7 @@ import { addVerify } from './verify.ts'
 import { addView } from './view.ts'
 import { addWork } from './work.ts'
 
-/** The command line. Parsing it throws what commander throws instead of ending the process. */
+/** Creates the command line. Its parser throws the errors of commander instead of ending the process. */
 export function createProgram(version = packageVersion()): Command {
   const program = new Command('hyperslab')
     .description('Inspect containers of chunked arrays, classic NetCDF and Zarr, and convert one into another.')
@@ -76,10 +76,10 @@ Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is w
   return program
 }
 
-/** Commands that do not open a location of their own. */
+/** Commands that do not open a location. */
 const PLACELESS: readonly string[] = ['work', 'jobs', 'completion']
 
-/** The version of the package, from its description beside `dist`. */
+/** Returns the version from the package.json beside `dist`. */
 function packageVersion(): string {
   const { version } = parseJson(readFileSync(new URL('../package.json', import.meta.url)), 'package.json') as { version: string }
   return version

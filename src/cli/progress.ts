@@ -1,6 +1,6 @@
 import type { Progress } from '../array/transfers.ts'
 
-/** What a progress line is written to. */
+/** Output of a progress line. */
 export interface Terminal {
   readonly isTTY?: boolean
   write(text: string): unknown
@@ -8,14 +8,17 @@ export interface Terminal {
 
 export interface ProgressLine {
   update(progress: Progress): void
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void
 }
 
 const INTERVAL_MS = 100
 const ERASE = '\r\x1b[K'
 
-/** One line that is rewritten while work goes on, of `noun` done; nothing at all where no one watches. */
+/**
+ * Shows one line about the progress, in units of `noun`, which is rewritten. Shows nothing without a
+ * terminal.
+ */
 export function progressLine(
   label: string,
   noun: string,

@@ -1,14 +1,14 @@
 import { Option } from 'commander'
 import { UsageError } from './failure.ts'
 
-/** For commands that take a queue. */
+/** Options of commands that use a queue. */
 export interface QueueUrlOptions {
-  /** Its URL; true for that of the environment. */
+  /** URL of the queue; true for that of the environment. */
   readonly queue?: string | true
   readonly prefix?: string
 }
 
-/** Other commands start without it. */
+/** Loads the modules of queues, which other commands do not need. */
 export const loadCluster = () => import('../runtime/cluster.ts')
 
 const VARIABLE = 'HYPERSLAB_QUEUE'
@@ -25,7 +25,10 @@ export const prefixOption = () =>
     'what keys of the queue begin with in Redis, and the name of its schema in PostgreSQL (default: hyperslab)',
   )
 
-/** @throws UsageError without a URL */
+/**
+ * Returns the queue of the options or the environment.
+ * @throws UsageError without a URL
+ */
 export function queueOf({ queue, prefix }: QueueUrlOptions): { readonly url: string; readonly prefix?: string } {
   const url = typeof queue === 'string' ? queue : process.env[VARIABLE]
   if (url === undefined || url === '')

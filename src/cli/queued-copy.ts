@@ -7,17 +7,14 @@ import { count, printError, printLines, showBytes } from './output.ts'
 import { loadCluster, queueOf } from './queue.ts'
 import { priceLines, type QueuedOptions, refuseOwn, runByQueue } from './queued-job.ts'
 
-/** Options of making containers. */
+/** Options that only apply to containers. */
 interface ContainerOptions {
   readonly blockBytes?: number
   readonly chunkBytes?: number
   readonly names?: readonly string[]
 }
 
-/**
- * Has arrays copied to Zarr, or into a container, by the workers of a queue; a dry run prints what they would
- * do.
- */
+/** Copies arrays to Zarr or into a container through a queue. A dry run only prints the tasks. */
 export async function copyByQueue(
   source: CopySource,
   target: string,
@@ -61,7 +58,7 @@ const isContainer = (target: string): boolean => /\.af$/.test(target)
 
 function dryRunLines({ id, arrays, operation }: CopyPlan, options: QueuedOptions): string[] {
   const copies = Object.entries(arrays)
-  // What is packed is held as well, and copied once on its way, where nothing of it can be compressed.
+  // The packed data are held as well, and copied once if they cannot be compressed.
   const held = isContainer(operation.target) ? 3 : 1
   let memory = 0
   const lines = copies.map(([name, { dtype, shape, bytes, regions }]) => {

@@ -6,7 +6,7 @@ import { bytesBetween, numberFrom } from './options.ts'
 import { printError } from './output.ts'
 import { loadCluster, prefixOption, type QueueUrlOptions, queueOf, queueOption } from './queue.ts'
 
-/** For commands whose work may be done by a queue. */
+/** Options of commands that can use a queue. */
 export interface QueuedOptions extends QueueUrlOptions {
   readonly taskBytes?: number
   readonly scratch?: string
@@ -33,8 +33,8 @@ export const addQueuedOptions = (command: Command): Command =>
     )
 
 /**
- * Whether a command is to be done by a queue, or to tell what that would do.
- * @throws UsageError for options of a queue without one
+ * Whether a command uses a queue, or describes such a job.
+ * @throws UsageError for options that require a queue
  */
 export function isQueued({ queue, dryRun = false, taskBytes, scratch, requestPrice, gbPrice }: QueuedOptions): boolean {
   if (queue !== undefined || dryRun) return true
@@ -44,20 +44,20 @@ export function isQueued({ queue, dryRun = false, taskBytes, scratch, requestPri
   return false
 }
 
-/** @throws UsageError for options that only this machine can follow */
+/** @throws UsageError for options that only work on this machine */
 export function refuseOwn(options: Readonly<Record<string, unknown>>): void {
   for (const [option, value] of Object.entries(options))
     if (value !== undefined) throw new UsageError(`--${option} is for this machine alone: workers of a queue do not have it`)
 }
 
-/** What a dry run says that so many requests and bytes cost, at most, where it is told their prices. */
+/** Returns the line with the largest cost of requests and bytes, if a price is given. */
 export function priceLines(requests: number, bytes: number, { requestPrice, gbPrice }: QueuedOptions): string[] {
   if (requestPrice === undefined && gbPrice === undefined) return []
   const price = (requests / 1000) * (requestPrice ?? 0) + (bytes / 1e9) * (gbPrice ?? 0)
   return [`at most ${price.toFixed(2)} for requests and bytes, as if nothing were compressed`]
 }
 
-/** Has a job done by the workers of a queue, and shows how far they are. */
+/** Runs a job through a queue, and shows its progress. */
 export async function runByQueue(plan: JobPlan, options: QueuedOptions, signal: AbortSignal): Promise<unknown> {
   const { bullmq } = await loadCluster()
   const { onStatus, onProgress, end } = jobProgress(options.progress)

@@ -10,7 +10,7 @@ import { loadCluster, queueOf } from './queue.ts'
 import { priceLines, type QueuedOptions, refuseOwn, runByQueue } from './queued-job.ts'
 import type { MethodCall, Op, Perform } from './reductions.ts'
 
-/** What a command does by a queue, to what. */
+/** A reduction to run through a queue. */
 export interface Queued {
   readonly location: string
   readonly placed: PlacedArray
@@ -19,8 +19,8 @@ export interface Queued {
 }
 
 /**
- * Does reductions of an array by the workers of a queue.
- * @throws UsageError for what cannot be told to others
+ * Returns a function that runs reductions of an array through a queue.
+ * @throws UsageError for options and selections that workers cannot receive
  */
 export function performByQueue(queued: Queued): Perform {
   const { options } = queued
@@ -30,8 +30,8 @@ export function performByQueue(queued: Queued): Perform {
 }
 
 /**
- * Prints what the workers of a queue would do.
- * @throws UsageError for what cannot be told to others
+ * Prints the tasks that the workers of a queue would do.
+ * @throws UsageError for options and selections that workers cannot receive
  */
 export async function printDryRun(queued: Queued, op: Op, call: MethodCall): Promise<void> {
   const plan = await interruptible((signal) => planning(queued)(call, signal))
@@ -50,7 +50,7 @@ function planning({ location, placed, part, options }: Queued): (call: MethodCal
   }
 }
 
-/** @throws UsageError for options that only this machine can follow */
+/** @throws UsageError for options that only work on this machine */
 function recipeOf(
   location: string,
   { name, array }: PlacedArray,
@@ -80,7 +80,7 @@ function recipeOf(
   return { dataset: location, ...at, variable: name.slice(slash + 1), ...(folder !== '' && { group: folder }), views }
 }
 
-/** Requests of a whole are at most one for each chunk; of what is stored only its decoded size is known. */
+/** Describes a job. A chunk takes at most one request, and only its decoded size is known. */
 function dryRunLines({ id, array, tasks, units }: ReducePlan, options: QueuedOptions): string[] {
   const unitBytes = Math.ceil(array.bytes / Math.max(1, units.count))
   const unitsHeld = Math.min(FAN_IN ** tasks.level, unitsUnderWay(unitBytes))

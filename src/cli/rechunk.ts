@@ -98,8 +98,8 @@ Example: by many machines, on each of which hyperslab work runs
 }
 
 /**
- * Has arrays of a container copied into another one by a queue.
- * @throws UsageError for other inputs, and attributes of the file that would lose their types
+ * Copies arrays of a container into another one through a queue.
+ * @throws UsageError for other inputs, and for attributes of the file that would lose their types
  */
 async function rechunkByQueue(input: string, output: string, options: Options): Promise<void> {
   refuseOwn({ names: options.names })
@@ -118,9 +118,7 @@ async function rechunkByQueue(input: string, output: string, options: Options): 
   throw new UsageError(`${text}; hyperslab rechunk keeps it without --queue, and hyperslab import with it`)
 }
 
-/**
- * The name of an attribute of the file that is another one when a job has written it; undefined if none is.
- */
+/** Returns the name of an attribute of the file that a job would change; undefined if there is none. */
 function changedAttribute(values: TypedValues, { groups = {} }: CopiedArrays): string | undefined {
   const map = new Map<string, AttributeValue>()
   const kept = new Attributes(() => map, () => map) // biome-ignore format: one line
@@ -138,12 +136,12 @@ async function chosen(
   find: (name: string) => Promise<unknown>,
 ): Promise<PlaceContents> {
   if (names === undefined) return contents
-  // Says which there are.
+  // `find` throws an error that lists the known names.
   for (const name of names) if (!contents.arrays.some((each) => each.name === name)) await find(name)
   return { ...contents, arrays: contents.arrays.filter(({ name }) => names.includes(name)) }
 }
 
-/** Arrays with all that is stored beside their elements. */
+/** Returns arrays with all metadata that are stored with them. */
 function asStored({ arrays, groups }: PlaceContents): ZarrExport {
   const attributes = (values: TypedValues | undefined): ReadonlyMap<string, unknown> => {
     const named = Array.from(values?.keys() ?? [], (name): [string, unknown] => [name, values!.get(name)])
@@ -152,12 +150,12 @@ function asStored({ arrays, groups }: PlaceContents): ZarrExport {
   return {
     attributes: attributes(groups.get('')),
     groups: new Map([...groups].filter(([path]) => path !== '').map(([path, values]) => [path, attributes(values)])),
-    // What has no groups is an array by itself.
+    // A place without groups is a single array.
     arrays: arrays.map(({ name, array }) => arrayAsStored(groups.size === 0 ? '' : name, array)),
   }
 }
 
-/** Where workers find the arrays. */
+/** Returns the recipes by which workers open the arrays. */
 function recipesOf(
   at: Pick<StoredArrayRecipe, 'location' | 'notFound'>,
   contents: PlaceContents,

@@ -104,15 +104,15 @@ Example: by many machines, on each of which hyperslab work runs
     })
 }
 
-/** Numbers count the axes of the whole array. */
+/** Resolves an axis to its dimension. Numbers count the axes of the whole array. */
 const nameOf = (axis: string | number, dims: readonly string[]): string =>
   typeof axis === 'string' ? axis : (dims.at(axis) ?? String(axis))
 
-/** What a reduction of times gives is a time only where it is one of them, or lies between them. */
+/** Reductions of times whose result is a time. */
 const KEEPS_TIMES: readonly Op[] = ['min', 'max', 'mean', 'median', 'quantile']
 
 function shown(whole: Variable, reduced: Variable, op: Op, { raw }: RawOption): Pick<Result, 'isMissing' | 'dates'> {
-  // No position.
+  // -1 means no position.
   if (op === 'argmin' || op === 'argmax') return { isMissing: (element) => element === -1 }
   const { dates, ...rest } = shownAs(reduced, raw === undefined ? {} : { raw })
   const isTime = reduced.array.dtype === 'timestamp_ns' || (KEEPS_TIMES.includes(op) && whole.array.dtype !== 'timestamp_ns')

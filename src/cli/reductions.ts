@@ -25,7 +25,7 @@ const KINDS = ['sum', 'mean', 'min', 'max', 'prod', 'variance', 'std', 'count', 
 const TRUTHS = ['any', 'all'] as const
 const POSITIONS = { argmin: 'argMin', argmax: 'argMax' } as const
 
-/** What `reduce` computes. The last two give tables, of all elements together. */
+/** Operations of `reduce`. The last two return tables over all elements. */
 export const OPS = [...KINDS, 'quantile', ...TRUTHS, ...(['argmin', 'argmax'] as const), 'histogram', 'unique'] as const
 export type Op = (typeof OPS)[number]
 export type CellOp = Exclude<Op, 'histogram' | 'unique'>
@@ -33,13 +33,13 @@ export type CellOp = Exclude<Op, 'histogram' | 'unique'>
 export interface ReductionOptions {
   /** Shares of quantiles. */
   readonly q?: readonly number[]
-  /** How many bins a histogram has. */
+  /** Number of bins of a histogram. */
   readonly bins?: number
-  /** The first and the last edge of these. */
+  /** First and last edge of the bins. */
   readonly range?: readonly [number, number]
 }
 
-/** @throws UsageError for options of other reductions, and for those that are needed */
+/** @throws UsageError for options of other reductions, and for missing ones */
 export function checkReductionOptions(op: Op, { q, bins, range }: ReductionOptions, axis: string | undefined): void {
   if (q !== undefined && op !== 'quantile') throw new UsageError(`--q is for --op quantile, not ${op}`)
   if (q === undefined && op === 'quantile') throw new UsageError('--op quantile needs --q, e.g. --q 0.1,0.9')
@@ -50,24 +50,27 @@ export function checkReductionOptions(op: Op, { q, bins, range }: ReductionOptio
 
 export const isTable = (op: Op): op is 'histogram' | 'unique' => op === 'histogram' || op === 'unique'
 
-/** A reduction by the method of an array: what is done here, or by the workers of a queue. */
+/** A reduction as a method call on an array, run here or by the workers of a queue. */
 export interface MethodCall {
   readonly method: DividedMethod
-  /** What the method takes before its options. */
+  /** Arguments of the method before its options. */
   readonly args: readonly JsonValue[]
   readonly options: { readonly [name: string]: JsonValue }
 }
 
-/** Does a reduction, wherever that is. */
+/** Runs a reduction, here or elsewhere. */
 export type Perform = (call: MethodCall) => Promise<unknown>
 
-/** Does reductions of an array in this process. */
+/** Returns a function that runs reductions of an array in this process. */
 export const performHere =
   (array: DiskArray): Perform =>
   ({ method, args, options }) =>
     (array[method] as (...given: unknown[]) => Promise<unknown>).call(array, ...args, options)
 
-/** The call that an operation of the command is; of a histogram without a range the one that finds it. */
+/**
+ * Returns the method call of an operation. For a histogram without a range, this is the call that finds the
+ * range.
+ */
 export function callOf(
   variable: Variable,
   op: Op,
@@ -84,13 +87,13 @@ export function callOf(
   if (op === 'quantile') return { method: op, args: [q.length === 1 ? q[0]! : q], options: { axis, ...skip } }
   if (op !== 'argmin' && op !== 'argmax')
     return { method: op, args: [], options: { axis, ...skip, ...(op === 'count' && { zeros: true }) } }
-  // Of all elements it is one position.
+  // Without axes, the result is a single position.
   return { method: POSITIONS[op], args: [], options: { ...(named !== undefined && { axis }), ...skip } }
 }
 
 /**
- * A variable reduced along some dimensions. Positions are those in it: of all elements one on each axis, -1
- * standing for nowhere.
+ * Reduces a variable along some dimensions. Positions refer to the variable. For all elements together, they
+ * have one index for each axis; -1 means no position.
  */
 export async function reduced(
   variable: Variable,
@@ -114,10 +117,10 @@ export async function reduced(
 
 const inMemoryAs = (dtype: DType, tensor: Tensor): DiskArray => new DiskArray({ ...inMemory(tensor), dtype } as BlockSource)
 
-/** Columns of a table, with as many rows each, or of edges one more. */
+/** Columns of a table with equally many rows, except that edges have one more. */
 export type Columns = Readonly<Record<string, Result>>
 
-/** Elements counted by value: by bins, or each value. */
+/** Counts elements by bins or by value. */
 export async function countsOf(
   variable: Variable,
   op: 'histogram' | 'unique',

@@ -116,7 +116,7 @@ function lacking(place: Place, array: string): never {
   })
 }
 
-/** An array of one file, or those of several joined. */
+/** Returns the references of an array in one file, or in several files that are joined. */
 async function referencesOf(name: string, parts: readonly IndexedArray[], dim: string | undefined): Promise<ReferencedArray> {
   const [first] = parts as [IndexedArray]
   if (parts.length === 1) return referenceArray(first)
@@ -135,7 +135,7 @@ async function referencesOf(name: string, parts: readonly IndexedArray[], dim: s
   )
 }
 
-/** @throws InvalidArgumentError unless the labels go up, or down, all through the files */
+/** @throws InvalidArgumentError unless labels strictly ascend or descend through all files */
 async function checkAscending(array: string, parts: readonly DiskArray[]): Promise<void> {
   const labels: (number | bigint)[] = []
   for (const part of parts) labels.push(...((await part.toTensor()).data as Iterable<number>))

@@ -5,9 +5,9 @@ import { UsageError } from './failure.ts'
 const INTEGER = /^[+-]?\d+$/
 
 /**
- * A selection written as in numpy: `0,10:20,::-2`. `:` is a whole axis, `...` stands for as many of them as
- * the array has axes left.
- * @throws UsageError naming the piece that does not parse
+ * Parses a selection as in numpy: `0,10:20,::-2`. `:` selects a whole axis, and `...` stands for all
+ * remaining axes.
+ * @throws UsageError with the piece that is invalid
  */
 export function parseSelection(text: string, rank: number): Selection {
   const pieces = text.trim() === '' ? [] : text.split(',').map((piece) => piece.trim())
@@ -42,16 +42,16 @@ function toInteger(text: string, bad: (why: string) => never): number {
 }
 
 /**
- * Selections may start with a minus sign, which commander takes for an option: a space in front, which
- * parsing ignores, prevents that.
+ * Prefixes selections that start with a minus sign with a space, because commander would treat them as
+ * options. Parsing ignores the space.
  */
 export const protectNegatives = (args: readonly string[]): string[] =>
   args.map((arg) => (/^-\d[-+\d:,.\s]*$/.test(arg) ? ` ${arg}` : arg))
 
-/** A message of commander without the spaces that {@link protectNegatives} put into its quotes. */
+/** Removes the spaces of {@link protectNegatives} from a message of commander. */
 export const showNegatives = (message: string): string => message.replaceAll("' -", "'-")
 
-/** Axes written as names or numbers: `time,lat` or `0,-1`. */
+/** Parses axes, written as names or numbers: `time,lat` or `0,-1`. */
 export function parseAxes(text: string): (string | number)[] {
   return text.split(',').map((piece) => {
     const axis = piece.trim()

@@ -73,7 +73,7 @@ async function serveUntilInterrupted(
     const { port: own } = server.address() as AddressInfo
     const origin = `http://${host.includes(':') ? `[${host}]` : host}:${own}`
     await printLines([...stores.keys()].map((name) => `${origin}/${encodeURIComponent(name)}`))
-    // Whoever ends a server has got what he wanted.
+    // Stopping the server counts as success.
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
     server.closeAllConnections()
     server.close()
@@ -90,7 +90,7 @@ async function storeOf(place: Place, { levels }: ServeOptions): Promise<ZarrStor
     attributes,
     ...(levels === undefined ? { groups: Object.fromEntries(named) } : { levels }),
   })
-  // What cannot be served is told at once.
+  // Report at once what cannot be served.
   await store.get('/zarr.json')
   return store
 }

@@ -98,7 +98,10 @@ interface Cell {
 
 const NONE: Cell = { text: '-', json: 'null' }
 
-/** Extremes are of the type of the array, what is computed of them are numbers; of times a mean is a time. */
+/**
+ * Formats a summary. Extremes have the type of the array, and computed members are numbers. The mean of times
+ * is a time.
+ */
 function cellsOf({ min, max, mean, std, count, missing }: Summary, { array }: Variable, { dates }: Shown): Record<Column, Cell> {
   const cell = (dtype: DType, value: unknown, own: Pick<Result, 'dates'> = {}): Cell => {
     if (value === undefined || Number.isNaN(value)) return NONE
@@ -116,7 +119,7 @@ function cellsOf({ min, max, mean, std, count, missing }: Summary, { array }: Va
   }
 }
 
-/** Of the elements of an array that are there; what nothing is known of is left out. */
+/** Statistics of the elements that are not missing. Unknown members are undefined. */
 interface Summary {
   readonly min?: unknown
   readonly max?: unknown
@@ -126,7 +129,7 @@ interface Summary {
   readonly missing: number
 }
 
-/** What is stored of a whole array; undefined where that is not enough. */
+/** Returns the stored statistics of a whole array; undefined if they are insufficient. */
 async function storedSummary({ array }: Variable, { statistics }: ArrayDescription): Promise<Summary | undefined> {
   if (statistics === undefined || !isFixed(array.dtype)) return undefined
   const { min, max, nullCount, nanCount = 0, rowCount } = statistics
@@ -137,10 +140,10 @@ async function storedSummary({ array }: Variable, { statistics }: ArrayDescripti
 
 type Calls = Readonly<Record<'count' | 'extrema' | 'mean' | 'std', MethodCall>>
 
-/** Jobs that it takes to know all of an array. */
+/** Number of jobs that compute all statistics of an array. */
 const JOBS = 4
 
-/** The reductions that statistics are made of: of what is neither missing nor NaN. */
+/** Returns the reductions behind the statistics, without missing elements and NaN. */
 function callsOf({ array }: Variable, { raw = false }: RawOption): Calls {
   const skip = { ...skipping(array, !raw), ...(isFloat(array.dtype) && { skipNaN: true }) }
   const call = (method: keyof Calls, options: MethodCall['options'] = skip): MethodCall => ({ method, args: [], options })
@@ -148,7 +151,7 @@ function callsOf({ array }: Variable, { raw = false }: RawOption): Calls {
 }
 
 /**
- * The same by reductions that are done elsewhere: a job each.
+ * Computes a summary by reductions that run elsewhere, one job each.
  * @throws UnsupportedError for texts and bytes
  */
 async function summaryBy(perform: Perform, variable: Variable, options: RawOption): Promise<Summary> {
@@ -165,7 +168,7 @@ async function summaryBy(perform: Perform, variable: Variable, options: RawOptio
 }
 
 /**
- * What one passage through the elements tells, of which some chunks are in memory at a time.
+ * Computes a summary in one pass over the elements, with some chunks in memory at a time.
  * @throws UnsupportedError for texts and bytes
  */
 async function summaryOf({ array }: Variable, { raw = false }: RawOption): Promise<Summary> {
@@ -176,7 +179,7 @@ async function summaryOf({ array }: Variable, { raw = false }: RawOption): Promi
   let [min, max]: (number | bigint | undefined)[] = []
   for await (const { data } of zipBlocks([array])) {
     const elements = data[0]!.data as ArrayLike<number | bigint>
-    // NaN is no value, either.
+    // NaN counts as missing.
     const isValue = (element: number | bigint): boolean => !Number.isNaN(element) && !isMissing?.(element)
     let [count, sum, squares] = [0, 0, 0]
     for (let i = 0; i < elements.length; i++) {

@@ -15,7 +15,7 @@ interface Options extends Omit<PlaceOptions, 'group'> {
   readonly json?: boolean
 }
 
-/** What came of it, with the lines that say what was looked at. */
+/** Result of a check, with lines about its extent. */
 interface Verified {
   readonly result: Verification | ZarrVerification
   readonly lookedAt: readonly string[]

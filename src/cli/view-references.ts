@@ -9,9 +9,9 @@ import { storeOfReferences } from '../runtime/reference-store.ts'
 import { readWhole, type Store } from '../store/store.ts'
 
 /**
- * References as the Zarr store that they describe, to be served: the bytes that they name and no others,
- * with the metadata of all arrays in one object, since pages cannot list.
- * @throws UnsupportedError for references that are no file of this machine, or name what is not beside them
+ * Returns the Zarr store that references describe, for serving. It contains only the referenced bytes, and
+ * consolidated metadata, because pages cannot list.
+ * @throws UnsupportedError for references that are not a local file, or lead out of their folder
  */
 export async function referencesAsZarr(place: StoredAt): Promise<StoredAt & { readonly format: PlaceFormat }> {
   const { store, path } = place
@@ -43,7 +43,7 @@ export async function checkReferences(place: StoredAt): Promise<ReferenceStore> 
 
 const FOLLOWED = '`hyperslab serve --follow-links` serves the arrays all the same'
 
-/** Checks references that are an object of a server or of a bucket. */
+/** Checks references that are an object of a server or a bucket. */
 function checkBelow(place: StoredAt, url: string): void {
   const base = place.store.describe(place.path)
   const folder = base.slice(0, base.lastIndexOf('/') + 1)
@@ -56,7 +56,7 @@ async function checkBeside(place: StoredAt, folder: string, url: string): Promis
   if (scheme !== undefined && scheme !== 'file')
     refuse(place, `references to other places are not served: ${url}; ${FOLLOWED}`, url)
   const path = scheme === 'file' ? fileURLToPath(url) : resolve(folder, url)
-  // Of a file that is not there tells who reads it.
+  // The read reports a missing file.
   const inside = relative(folder, await realpath(path).catch(() => path))
   if (inside === '..' || /^\.\.[/\\]/.test(inside) || isAbsolute(inside))
     refuse(place, `references are served to files of their own folder, and this one is elsewhere: ${url}; ${FOLLOWED}`, url)
@@ -65,7 +65,7 @@ async function checkBeside(place: StoredAt, folder: string, url: string): Promis
 const METADATA = /(^|\/)\.z(array|group|attrs)$/
 const CONSOLIDATED = '.zmetadata'
 
-/** A store below a name, with consolidated metadata. */
+/** Returns a store below a name, with consolidated metadata. */
 async function inFolder(references: ReferenceStore, name: string): Promise<Store> {
   const keys = await references.list('')
   const known = keys.includes(CONSOLIDATED) ? undefined : await consolidate(references, keys)

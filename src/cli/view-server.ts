@@ -7,17 +7,17 @@ import { encodeNames } from '../core/url-names.ts'
 import { METADATA_PATH, type PlaceFormat, type StoredAt } from '../runtime/place-format.ts'
 import { type Answer, createReadServer, rangeAnswer, type ServerOptions, textAnswer } from './http-answers.ts'
 
-/** The page, and what it imports of the package, as the build has laid it out. */
+/** Files of the page and of the modules that it imports, as laid out by the build. */
 export interface PageFiles {
   readonly folder: URL
-  /** Paths from the folder. */
+  /** Paths relative to the folder. */
   readonly names: readonly string[]
 }
 
-/** What the page imports of the package by name. */
+/** Modules of the package that the page imports by name. */
 const ENTRIES = ['index.js', 'dataset.js', 'zarr.js']
 
-/** The files that the page consists of: nothing else of the package is served. */
+/** Lists the files of the page. Other files of the package are not served. */
 export function pageFiles(folder: URL): PageFiles {
   const below = (name: string): string[] =>
     readdirSync(new URL(name, folder), { recursive: true, encoding: 'utf8' })
@@ -33,7 +33,10 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 }
 
-/** Other pages may neither read nor embed what is served, and the page runs nothing that is not its own. */
+/**
+ * Headers that keep other pages from reading or embedding the content, and the page from running foreign
+ * code.
+ */
 const GUARDS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; worker-src 'self' blob:; connect-src *; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -41,10 +44,10 @@ const GUARDS = {
   'x-content-type-options': 'nosniff',
 }
 
-/** Bytes of a file that are held at a time. */
+/** Bytes of a file held at a time. */
 const PART_BYTES = 4 * 2 ** 20
 
-/** Serves the page at /viewer/, and one place, and what belongs to it, below /data/. */
+/** Serves the page at /viewer/, and one place with its files below /data/. */
 export function createViewServer(
   { folder, names }: PageFiles,
   { store, path, format }: StoredAt & { readonly format: PlaceFormat },
@@ -87,11 +90,11 @@ export function createViewServer(
 
 const nameOf = (root: string): string => root.slice(root.lastIndexOf('/') + 1) || 'data'
 
-/** The address of the page that shows the place, from the server's root. */
+/** Returns the address of the page for the place, relative to the root of the server. */
 export const viewerAddress = (path: string): string =>
   `/viewer/?${new URLSearchParams({ url: `/data/${encodeURIComponent(nameOf(withoutEndings(path, '/')))}` })}`
 
-/** The key of what is asked for; undefined for all that does not belong to the place. */
+/** Returns the key of a requested path; undefined for paths outside of the place. */
 function keyOf(
   asked: string,
   {
@@ -110,7 +113,7 @@ function keyOf(
   const name = asked.slice('/data/'.length)
   const beside = (other: string): string => root.slice(0, root.length - nameOf(root).length) + other
   if (format === 'zarr') {
-    // Metadata stand for the folder that they are in.
+    // Metadata objects identify their folder.
     const folder = METADATA_PATH.test(root) ? beside('').replace(/\/$/, '') : root
     const inside = name.startsWith(`${own}/`) ? name.slice(own.length + 1) : undefined
     const isPlain = inside?.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\\'))

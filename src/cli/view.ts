@@ -17,7 +17,7 @@ interface ViewOptions extends NotFoundOption {
   readonly followLinks?: boolean
 }
 
-/** Only this machine: what is looked at is nobody else's. */
+/** Address of this machine alone, because the content is private to the user. */
 const HOST = '127.0.0.1'
 
 export function addView(program: Command): void {
@@ -43,7 +43,7 @@ Example: an object of S3, which the browser itself could not read
 }
 
 async function view(location: string, { port, open, followLinks, ...options }: ViewOptions): Promise<void> {
-  // What cannot be read is told here, and not in a page.
+  // Errors are reported here instead of in the page.
   const at = notFoundAt(location, options)
   await (await openDataset(location, at)).close()
   const place = await resolveTarget(location, { followLinks, ...at })
@@ -57,7 +57,7 @@ async function view(location: string, { port, open, followLinks, ...options }: V
       const address = `http://${HOST}:${(server.address() as AddressInfo).port}${viewerAddress(served.path)}`
       await printLines([address])
       if (open) openBrowser(address)
-      // Whoever ends a server has got what he wanted.
+      // Stopping the server counts as success.
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
       server.closeAllConnections()
       server.close()
@@ -69,11 +69,11 @@ async function view(location: string, { port, open, followLinks, ...options }: V
 
 const OPENERS: Partial<Record<NodeJS.Platform, readonly string[]>> = {
   darwin: ['open'],
-  // `start` takes its first argument in quotes for a title, and `&` for the end of the command.
+  // `start` would treat a quoted first argument as a title, and `&` as the end of the command.
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 }
 
-/** Has the system open an address; the address is printed, whatever comes of it. */
+/** Opens an address through the system. Failures are only reported, because the address is printed anyway. */
 function openBrowser(address: string): void {
   const [program, ...args] = OPENERS[process.platform] ?? ['xdg-open']
   const child = spawn(program!, [...args, address], { stdio: 'ignore', detached: true })

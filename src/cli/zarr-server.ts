@@ -10,7 +10,7 @@ import {
   textAnswer,
 } from './http-answers.ts'
 
-/** Answers GET and HEAD for the objects of some stores, each under its name, ranges of them, too. */
+/** Serves GET and HEAD for the objects of several stores by name, including ranges. */
 export const createZarrServer = (stores: ReadonlyMap<string, ZarrStoreOfArrays>, options: ServerOptions): Server =>
   createReadServer(async ({ path, range, signal }): Promise<Answer> => {
     if (path === '/') return { status: 200, headers: JSON_TYPE, body: encodeText(JSON.stringify([...stores.keys()])) }

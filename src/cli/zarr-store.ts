@@ -24,12 +24,12 @@ import { checkReferences } from './view-references.ts'
 /** Number of chunks of an array up to which `info` counts the stored ones. */
 const MOST_COUNTED = 2 ** 20
 
-/** A Zarr group, or array, as a place: names of arrays are paths. */
+/** A Zarr group or array as a place. Names of arrays are paths. */
 class ZarrPlace implements Place {
   readonly location: string
   readonly #root: ZarrGroup | ZarrArray
   readonly #format: PlaceFormat
-  /** The path of the group that names are from, with a slash at its end; '' for that of the place. */
+  /** Path of the group to which names are relative, with a slash at the end; '' for the place itself. */
   readonly #within: string
 
   constructor(location: string, format: PlaceFormat, root: ZarrGroup | ZarrArray, group = '') {
@@ -40,7 +40,7 @@ class ZarrPlace implements Place {
     this.#within = path === '' ? '' : `${path}/`
   }
 
-  /** The group that names are from, or the array in its place. */
+  /** Returns the group to which names are relative, or the array if the place is one. */
   async #top(): Promise<ZarrGroup | ZarrArray> {
     const root = this.#root
     return this.#within === '' || root.kind === 'array' ? root : root.group(this.#within.slice(0, -1))
@@ -70,7 +70,10 @@ class ZarrPlace implements Place {
     }
   }
 
-  /** Those of its group and of all above; where nobody can tell these, those that have the names it gives. */
+  /**
+   * Returns the arrays of its group and of all groups above. If groups cannot be listed, returns the arrays
+   * that it names.
+   */
   async arraysBeside({ name, array }: PlacedArray): Promise<readonly PlacedArray[]> {
     if (this.#root.kind === 'array') return []
     const found: PlacedArray[] = []
@@ -152,10 +155,10 @@ class ZarrPlace implements Place {
   }
 }
 
-/** A path without slashes at its ends. */
+/** Removes slashes at the ends of a path. */
 const trimmed = (path: string): string => withoutSlashes(path)
 
-/** What an error says, without the file and array that are known. */
+/** Returns the message of an error without its file and array, which are known. */
 function reasonIn({ message, details: { file, array } }: HyperslabError): string {
   let text = message
   for (const part of [file, array === undefined ? undefined : `array '${array}'`])
@@ -163,7 +166,7 @@ function reasonIn({ message, details: { file, array } }: HyperslabError): string
   return text
 }
 
-/** That nobody can tell what is in a group. */
+/** Whether an error means that the members of a group cannot be listed. */
 const isUntold = (error: unknown): boolean => isHyperslabError(error, 'UnsupportedError') && error.details.expected === 'names'
 
 const untold = (file: string): HyperslabError =>
@@ -173,7 +176,7 @@ const untold = (file: string): HyperslabError =>
     { file },
   )
 
-/** What is known of the members of groups; undefined where nobody can tell them. */
+/** Runs work; returns undefined if it needs members of groups that cannot be listed. */
 async function unlessUntold<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
@@ -183,7 +186,7 @@ async function unlessUntold<T>(work: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The name of what is opened by itself. */
+/** Returns the name of an array that is opened by itself. */
 const ownName = (location: string): string => placeName(location.replace(METADATA_PATH, ''))
 
 function describeArray(array: ZarrArray, name: string): ArrayDescription {
@@ -209,8 +212,8 @@ function describeArray(array: ZarrArray, name: string): ArrayDescription {
 }
 
 /**
- * Counts the stored chunks of an array in a folder on this machine. Elsewhere, listing would take a request
- * for each thousand of them. Arrays with shards are left out, because a shard tells only itself what it has.
+ * Counts the stored chunks of an array in a local folder. Elsewhere, listing would take a request for each
+ * thousand of them. Arrays with shards are skipped, because only the shards know their chunks.
  */
 async function storedChunksOf({ index, metadata }: ZarrArray): Promise<{ readonly storedChunks?: number }> {
   const { store } = index.opened
@@ -239,7 +242,7 @@ async function describePyramids(group: ZarrGroup, path: string): Promise<Pyramid
 export const CONTAINER = 'container (.af)'
 
 /**
- * Opens a Zarr store, wherever it lies.
+ * Opens a Zarr store of any kind.
  * @throws UsageError for a group of an array
  */
 export function openStore(
@@ -265,8 +268,8 @@ async function printWarnings(archive: Location): Promise<void> {
 }
 
 /**
- * Has errors say what users of the command can do.
- * @param other what else might have been there
+ * Converts errors to advice for users of the command.
+ * @param other alternative format named in the message
  */
 export async function zarrErrors<T>(file: string, other: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -278,14 +281,20 @@ export async function zarrErrors<T>(file: string, other: string, work: () => Pro
   }
 }
 
-/** @throws UnsupportedError for references that lead out of their folder */
+/**
+ * Returns the location of a Zarr store whose references are checked.
+ * @throws UnsupportedError for references that lead out of their folder
+ */
 async function confinedStoreAt(location: string, format: PlaceFormat, options: NotFoundOption): Promise<Location> {
   const place = await resolveTarget(location, notFoundAt(location, options))
   if (format === 'references') await checkReferences(place)
   return zarrIn(place, format)
 }
 
-/** @throws UnsupportedError for classic NetCDF, which is copied first */
+/**
+ * Returns the location of a Zarr store.
+ * @throws UnsupportedError for classic NetCDF, which must be imported first
+ */
 export function storeAt(location: string, format: PlaceFormat, options: FoundOptions): Promise<Location> {
   if (format === 'netcdf') throw importFirst(location, 'which has no checksums that could be verified')
   return zarrLocation(location, format, options)
