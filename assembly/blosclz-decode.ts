@@ -1,8 +1,9 @@
 /**
  * Decoding of BloscLZ, the compressor of Blosc itself, a relative of FastLZ.
  *
- * Contract: any input is safe: nothing outside [dst, dst + dstBytes) is written, and nothing outside the input
- * and the decoded output influences the result. `dstBytes` is the exact size. Returns 0 or an error below.
+ * Contract: any input is safe: nothing outside [dst, dst + dstBytes) is written, and nothing outside the
+ * input and the decoded output influences the result. `dstBytes` is the exact size. Returns 0 or an error
+ * below.
  *
  *     literals:  u8 count - 1, below 32 | bytes
  *     match:     u8 {length - 2 (3 bits; 7: more follows), upper bits of the distance (5)} | 255... rest | u8 lower bits | far: u16 big-endian
@@ -10,8 +11,8 @@
  * The first byte starts literals, whatever its upper bits. A distance is counted from 1; one with all 13 bits
  * set means a far match, at 8191 plus the next number.
  *
- * Why it is fast: while both ends are far away, literals (at most 32) and matches of that length are copied in
- * two vectors beyond their end, without a call.
+ * Why it is fast: while both ends are far away, literals (at most 32) and matches of that length are copied
+ * in two vectors beyond their end, without a call.
  */
 import { repeat } from './overlap'
 

@@ -12,8 +12,8 @@
  * Up to 15 bytes behind the run of `find` are read. `firstRows` ends each row with a vector that overlaps the
  * last one: finding a row again changes nothing.
  *
- * Why it is fast: indices as narrow as the elements cost one instruction per vector, whatever is found, and no
- * test.
+ * Why it is fast: indices as narrow as the elements cost one instruction per vector, whatever is found, and
+ * no test.
  */
 import { fillValue, kindOf, prepare, SKIP_FILL, SKIP_NANS, skipMask, skipped } from './lanes'
 

@@ -3,8 +3,8 @@
  *
  * Contract: the slice has `count` positions start, start + step, ...; chunk k covers [k * chunkLength -
  * gridOffset, (k + 1) * chunkLength - gridOffset), clipped at 0. One record is written per touched chunk, in
- * ascending order; chunks that a step skips have none. All numbers are whole and at most 2^53, and computed as
- * i64. The number of records is returned.
+ * ascending order; chunks that a step skips have none. All numbers are whole and at most 2^53, and computed
+ * as i64. The number of records is returned.
  *
  *     record:  f64 chunk | f64 first, counted from the clipped start of the chunk | f64 count | f64 position in the result
  *

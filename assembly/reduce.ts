@@ -2,9 +2,9 @@
  * Reduction of a strided n-d box into accumulator cells: sum, minimum, maximum, sum of squares about a shift.
  *
  * Contract: element (i, j, ...) of the box is reduced into the cell at the sum of index * accStride; reduced
- * axes have stride 0 there. `counts` is 0 or points to f64 cells at the same positions, to which the number of
- * taken elements is added. Skipped are elements equal to `fill` (IEEE ==: -0 is +0, NaN equals nothing), NaNs,
- * or both. Cells keep the results of earlier calls:
+ * axes have stride 0 there. `counts` is 0 or points to f64 cells at the same positions, to which the number
+ * of taken elements is added. Skipped are elements equal to `fill` (IEEE ==: -0 is +0, NaN equals nothing),
+ * NaNs, or both. Cells keep the results of earlier calls:
  *
  *     sum, integers up to 32 bits   i64, exact
  *     sum, 64-bit integers          i64 sum of low halves (unsigned) | i64 sum of high halves (signed for int64, unsigned for uint64)
@@ -15,12 +15,12 @@
  * For squares, `counts` points to the shifts instead: f64 at the same positions, which do not change. `fill`
  * then points to an f64, except for 64-bit integers.
  *
- * Order of float sums: a run of elements of one cell is cut into blocks of 8 KiB. A block is added up in eight
- * interleaved sums (f64 in four of them if a group of 64 bytes contains skipped elements). Blocks are added
- * pairwise, as in a balanced tree; then the run is added to the cell. So the error of a sum is at most 268 +
- * log2(blocks) roundings, each half a unit in the last place of the sum of magnitudes. Elements that are kept
- * along the innermost axis are added to their cells one after another. Squares of a run are added up in blocks
- * of 32768: 64 to each of 512 sums, these one after another, then the block to the cell.
+ * Order of float sums: a run of elements of one cell is cut into blocks of 8 KiB. A block is added up in
+ * eight interleaved sums (f64 in four of them if a group of 64 bytes contains skipped elements). Blocks are
+ * added pairwise, as in a balanced tree; then the run is added to the cell. So the error of a sum is at most
+ * 268 + log2(blocks) roundings, each half a unit in the last place of the sum of magnitudes. Elements that
+ * are kept along the innermost axis are added to their cells one after another. Squares of a run are added up
+ * in blocks of 32768: 64 to each of 512 sums, these one after another, then the block to the cell.
  *
  * Why it is fast: axes are merged and sorted so that the source is read front to back (axes.ts), and the
  * innermost one is either reduced (sum.ts, extremes.ts: runs of vectors) or kept (accumulate.ts, squares.ts:
