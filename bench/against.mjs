@@ -1,6 +1,8 @@
-// npm run bench:against -- CHECKOUT [suite …] [--rounds N]: the suites of another checkout, built and with its packages installed, and those of this
-// one by turns, so that what else the machine does meets both. Each row is a ratio to the same peer; printed is by how much that ratio is worse here: the
-// median of all rounds, with the least and the most.
+// npm run bench:against -- CHECKOUT [suite …] [--rounds N]: runs the suites of another checkout, built and
+// with its packages installed, and those of this one in turn. Other load on the machine thus affects both
+// alike.
+// Each row is a ratio to the same peer. The output is by how much that ratio is worse here: the median of all
+// rounds, with minimum and maximum.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -19,7 +21,7 @@ if (checkout === undefined || !existsSync(join(checkout, 'bench/run.mjs')) || !(
 }
 const sides = { there: resolve(checkout), here: fileURLToPath(new URL('..', import.meta.url)) }
 
-/** The rows of a suite, by name, as one run in `folder` prints them. */
+/** Returns the rows of a suite by name, as printed by one run in `folder`. */
 function rowsOf(folder, suite) {
   const path = join(folder, 'bench/suites', `${suite}.mjs`)
   const { status, stdout } = spawnSync(process.execPath, ['--expose-gc', path], {
@@ -45,7 +47,7 @@ for (const suite of suites.length > 0
     for (const [name, row] of found.here) {
       const other = found.there.get(name)
       if (other === undefined) unmatched.add(name)
-      // Ratios are of times where the goal is an upper limit, of speeds where it is a lower one.
+      // Ratios compare times if the goal is an upper limit, and speeds if it is a lower one.
       else
         ratios.set(name, [
           ...(ratios.get(name) ?? []),

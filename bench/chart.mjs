@@ -1,26 +1,27 @@
-// npm run bench:chart -- RESULTS.json [suite | suite:pattern …] [--svg FILE] [--table]: draws what `npm run bench -- --json RESULTS.json` has
-// found, and prints the same as a table for docs/speed.md. A pattern is a regular expression over "name, peer" of a row.
+// npm run bench:chart -- RESULTS.json [suite | suite:pattern …] [--svg FILE] [--table]: draws the results of
+// `npm run bench -- --json RESULTS.json`, and prints them as a table for docs/speed.md.
+// A pattern is a regular expression over "name, peer" of a row.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 
-/** The rows that are shown without a choice: of each kind of work what users do most, with all that was found of it. */
+/** Rows shown by default: the most common work of each kind, with all its results. */
 const CHOICE = [
   'zarrita:, zarrita$',
   'container',
-  // Beside what is one file, too.
+  // Shown next to the row of a single file.
   'remote:^time of .*, sharded\\)$',
   'start',
   'kernels:, float32.*numpy$',
   'lz4:^(decode|encode) .*, 1 MiB \\(',
 ]
-/** More do not fit a page. */
+/** More rows do not fit on a page. */
 const MOST_ROWS = 48
 
 const WIDTH = 960
 const HEAD = 84
 const ROW = 18
 const GROUP = 30
-/** Of a character of text of 12 px, in the widest of the common fonts. */
+/** Width of a character of 12 px text, in the widest of the common fonts. */
 const CHARACTER = 6.4
 const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 
@@ -49,7 +50,10 @@ text { fill: #f0f6fc }
 }
 `
 
-/** How many times as fast as the peer a row found us, and how many it asks for. Of times it has the ratio, of speeds its inverse. */
+/**
+ * Returns how many times as fast as the peer a row is, and the goal. For ratios of times, this is the
+ * inverse.
+ */
 function speedOf({ suite, name, peer, ratio, goal, met }) {
   const [, sense, limit] = /^(>=|at least|<=|at most) ([\d.]+)$/.exec(goal) ?? []
   if (sense === undefined) throw new Error(`${suite}, ${name}: no number to compare with in the goal ${goal}`)
@@ -57,7 +61,7 @@ function speedOf({ suite, name, peer, ratio, goal, met }) {
   return { suite, name, peer, met, speed: inverted ? 1 / ratio : ratio, goal: inverted ? 1 / limit : Number(limit) }
 }
 
-/** Rows that compare speeds and are chosen, by suite in the order of the choice. */
+/** Returns the chosen rows that compare speeds, by suite in the order of the choice. */
 function groupsOf(results, choice) {
   const patterns = choice.map((chosen) => {
     const [, suite, pattern] = /^([^:]*):?(.*)$/s.exec(chosen)
@@ -91,7 +95,7 @@ function svg(groups) {
   const bottom = height - 30
   const parts = [`<rect class="page" width="${WIDTH}" height="${height}" rx="6"/>`, ...legend()]
 
-  // Of many decades only the powers of ten have room.
+  // If there are many decades, only the powers of ten have room.
   const steps = STEPS.filter((step) => step > low && step < high && (high / low < 400 || Number.isInteger(Math.log10(step))))
   for (const step of steps) {
     parts.push(`<path class="${step === 1 ? 'one' : 'grid'}" d="M${x(step)} ${HEAD}V${bottom}"/>`)

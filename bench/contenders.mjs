@@ -1,5 +1,6 @@
-// Writers, compactors and readers of one container, each a process of its own with a journal of what was acknowledged; and the judge of what
-// is read. HYPERSLAB_DIST names another build of the package: `HYPERSLAB_DIST=/old/dist npm run bench -- kills`.
+// Writers, compactors and readers of one container, each a process of its own with a journal of acknowledged
+// operations; and the judge, which checks what is read.
+// HYPERSLAB_DIST names another build of the package: `HYPERSLAB_DIST=/old/dist npm run bench -- kills`.
 import { spawn } from 'node:child_process'
 import { appendFileSync, closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -13,15 +14,16 @@ const DIST = resolve(process.env.HYPERSLAB_DIST ?? fileURLToPath(new URL('../dis
 const { create, isHyperslabError, open } = await import(pathToFileURL(join(DIST, 'index.js')))
 
 const FILE = 'x.af'
-/** Flushes of a writer, at most; it ends then. */
+/** Largest number of flushes of a writer; it ends then. */
 const ROWS = 8192
-/** The longest pause after a first conflict, in milliseconds; doubled with each further one. */
+/** Longest pause after a first conflict, in milliseconds; doubled after each further one. */
 const PAUSE = Number(process.env.HYPERSLAB_PAUSE ?? 4)
 const ATTEMPTS = 500
 
 /**
- * A container in a folder, and the journals beside it. Each writer has a column; so has the judge, who is the next one of ours after each
- * batch, and the crate. A flush writes an element of `shared`, whose chunks they share, and one of `own`, where each has chunks of its own.
+ * A container in a folder, and the journals beside it. Each writer has a column; so have the judge, which
+ * writes as another writer of this package after each batch, and the crate. A flush writes an element of
+ * `shared`, whose chunks all writers share, and one of `own`, where each writer has its own chunks.
  */
 export class Contest {
   #folder
@@ -74,7 +76,7 @@ export class Contest {
     return join(this.#folder, `${role}-${number}.txt`)
   }
 
-  /** Events of all processes of a role: what each line begins with, counted. */
+  /** Counts the events of all processes of a role by kind, the first word of each line. */
   count(role, numbers) {
     const counts = {}
     for (const number of numbers)
@@ -82,7 +84,10 @@ export class Contest {
     return counts
   }
 
-  /** What a process was doing when its journal ended: `flush`, `compact`, or else `idle`: it waited after a conflict, opened, or read. */
+  /**
+   * Returns what a process was doing when its journal ended: `flush`, `compact`, or else `idle`. Idle
+   * processes waited after a conflict, opened the container, or read.
+   */
   doing(role, number) {
     const last = events(this.journal(role, number)).at(-1)
     return last?.kind === 'flush' || last?.kind === 'compact' ? last.kind : 'idle'
@@ -96,7 +101,10 @@ export class Contest {
     )
   }
 
-  /** Our turn, after which nothing that killed writers left is seen by others, then one of the crate, then ours. */
+  /**
+   * Runs one turn of this package, which cleans up after killed writers, then one of the crate, then another
+   * of this package.
+   */
   async turn(crate) {
     const problems = await judge(this.path, this.#folder, this.#columns)
     const [ours, theirs] = [this.#writers, this.#writers + 1]
@@ -140,7 +148,7 @@ export class Contest {
   }
 }
 
-/** The files of a folder over HTTP, each request from the file that is there at that moment. */
+/** Serves the files of a folder over HTTP; each request reads the file that exists at that moment. */
 export async function serveFolder(folder) {
   const server = createServer((request, response) => {
     const { status, headers, body } = answer(folder, request)
@@ -189,7 +197,7 @@ function answer(folder, { method, url, headers }) {
 function events(journal) {
   if (!existsSync(journal)) return []
   const lines = readFileSync(journal, 'utf8').split('\n')
-  // The last one may be under way.
+  // The last line may be incomplete.
   return lines.slice(0, -1).map((line) => {
     const [kind, ...rest] = line.split(' ')
     return { kind, rest: rest.join(' ') }
@@ -198,7 +206,7 @@ function events(journal) {
 
 const nextRow = (journal) => events(journal).filter(({ kind }) => kind === 'try').length
 
-/** For each column: how many rows were tried, and which were acknowledged. */
+/** Returns for each column the number of attempted rows, and the acknowledged ones. */
 function state(folder, columns) {
   return Array.from({ length: columns }, (_, column) => {
     const journal = events(join(folder, `writer-${column}.txt`))
@@ -212,7 +220,7 @@ function shortened(found) {
   return `${count('lost')} lost, ${count('half')} half: ${found.slice(0, 3).join('; ')}`
 }
 
-/** What is lost, half there, or there though nobody has written it. */
+/** Returns the rows that are lost, partial, or present although never written. */
 function compare(shared, own, columns, width) {
   const problems = []
   for (const [column, { done }] of columns.entries()) {
@@ -226,7 +234,10 @@ function compare(shared, own, columns, width) {
   return problems
 }
 
-/** Reads all and compares it with what was acknowledged before; until others do not hinder it. */
+/**
+ * Reads everything and compares it with the operations acknowledged before; retried while other processes
+ * interfere.
+ */
 async function judge(place, folder, columns, noted = () => {}) {
   const before = state(folder, columns)
   return attempted(async () => {
@@ -242,7 +253,7 @@ async function judge(place, folder, columns, noted = () => {}) {
   }, noted)
 }
 
-/** Again after each conflict; what else fails is told. */
+/** Retries work after each conflict; other failures are reported. */
 async function attempted(work, noted = () => {}, next = Math.random) {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     try {
@@ -259,7 +270,7 @@ async function attempted(work, noted = () => {}, next = Math.random) {
 
 const oneLine = (error) => String(error?.message ?? error).replaceAll('\n', ' ')
 
-/** One flush of a handle of its own. */
+/** Runs one flush with a new handle. */
 async function append(path, journal, column) {
   const row = nextRow(journal)
   if (row >= ROWS) return
@@ -273,7 +284,7 @@ async function append(path, journal, column) {
   }
 }
 
-/** Compacts, again after each conflict. */
+/** Compacts, and retries after each conflict. */
 const compact = (file, noted, next) =>
   attempted(
     () => {
@@ -284,7 +295,10 @@ const compact = (file, noted, next) =>
     next,
   )
 
-/** Writes a row and flushes it, again after each conflict: what is written reads what others may have compacted away. */
+/**
+ * Writes a row and flushes it, and retries after each conflict. A write reads chunks that other processes may
+ * have compacted away.
+ */
 async function flush(file, row, column, noted, next) {
   const problems = await attempted(
     async (attempt) => {
@@ -301,7 +315,7 @@ async function flush(file, row, column, noted, next) {
 }
 
 const ROLES = {
-  /** `compacts` says that it does so after each flush. */
+  /** `compacts` makes it compact after each flush. */
   async writer({ place, number, note, next, isOver, journal, compacts }) {
     let file
     for (let row = nextRow(journal); row < ROWS && !isOver(); row++) {
@@ -322,7 +336,7 @@ const ROLES = {
         const problems = await compact(file, note, next)
         note(problems.length > 0 ? `problem compacting after row ${row}: ${problems.join()}` : 'compacted')
       }
-      // Now and then with a handle that knows nothing.
+      // Sometimes uses a new handle without any state.
       if (next() < 0.2) {
         await file.close()
         file = undefined

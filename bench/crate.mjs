@@ -1,16 +1,17 @@
-// The Rust crate array-format in a process of its own: compiled from test/interop/rust when first asked for.
+// The Rust crate array-format in a process of its own, compiled from test/interop/rust on first use.
 import { spawn, spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 const MANIFEST = fileURLToPath(new URL('../test/interop/rust/Cargo.toml', import.meta.url))
-/** The tests compile to the same place. */
+/** Shared with the tests, which compile to the same folder. */
 const TARGET = fileURLToPath(new URL('../build/interop', import.meta.url))
 
 /**
+ * Starts a program with the crate.
  * @param program the binary of test/interop/rust: `bench`, or `hyperslab-interop`, which the tests use
- * @returns `{ run, stop }`: `run(command)` gives what the program answers; `undefined`, and a line that says so, without
- *   cargo, 1.85 or newer
+ * @returns `{ run, stop }`, where `run(command)` returns the program's answer. Without cargo 1.85 or newer,
+ *   prints a line and returns undefined
  */
 export async function startCrate(program = 'bench') {
   const build = ['build', '--release', '--locked', '--quiet', '--manifest-path', MANIFEST, '--target-dir', TARGET]

@@ -1,7 +1,9 @@
-// Seeded data of the kinds that are compressed and reduced, as bytes.
+// Seeded data of kinds that are typically compressed and reduced, as bytes.
 import { climate, random } from './measure.mjs'
 
-/** Like heights in metres: two-dimensional, smooth over long distances, rough over short ones. */
+/**
+ * Returns data like heights in metres: two-dimensional, smooth over long distances, rough over short ones.
+ */
 function terrain(length, seed) {
   const next = random(seed)
   const [a, b, c] = [next() * 6, next() * 6, next() * 6]
@@ -19,7 +21,7 @@ const WORDS =
     ' ',
   )
 
-/** Words, drawn as unevenly as in prose, and numbers. */
+/** Returns words, with frequencies as uneven as in prose, and numbers. */
 function text(length, seed) {
   const next = random(seed)
   const bytes = new Uint8Array(length)
@@ -30,7 +32,7 @@ function text(length, seed) {
   return bytes
 }
 
-/** First bytes first, then the second ones, and so on: what a shuffle filter leaves to a compressor. */
+/** Returns the bytes of all elements plane by plane, as a shuffle filter does. */
 function shuffled(values) {
   const width = values.BYTES_PER_ELEMENT
   const bytes = bytesOf(values)
@@ -46,7 +48,7 @@ function noise(bytes, seed) {
   return bytesOf(Uint32Array.from({ length: bytes / 4 }, () => next() * 2 ** 32))
 }
 
-/** By name, a function of length in bytes (a multiple of 4) and seed. */
+/** Functions of length in bytes (a multiple of 4) and seed, by name. */
 export const KINDS = {
   climate: (bytes, seed) => bytesOf(climate(bytes / 4, seed)),
   'climate, shuffled': (bytes, seed) => shuffled(climate(bytes / 4, seed)),

@@ -1,4 +1,4 @@
-// What the package keeps to itself, for suites that time one part of it.
+// Internals of the package, for suites that time one part of it.
 import { rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { nodeResolve } from '@rollup/plugin-node-resolve'
@@ -7,7 +7,10 @@ import { typescript } from '../scripts/typescript.mjs'
 
 const path = (relative) => fileURLToPath(new URL(`../${relative}`, import.meta.url))
 
-/** @param modules paths below `src`, without extension; returns all they export */
+/**
+ * Returns all exports of some modules.
+ * @param modules paths below `src`, without extension
+ */
 export async function internals(...modules) {
   const file = path(`build/internals-${process.pid}.mjs`)
   try {
@@ -18,7 +21,7 @@ export async function internals(...modules) {
   }
 }
 
-/** Writes all that modules export, and what they need, to one file, which processes of their own can load. */
+/** Bundles all exports of modules, with their dependencies, into one file, which other processes can load. */
 export async function bundle(file, modules) {
   const entry = path('src/bench-entry.ts')
   const code = modules.map((name) => `export * from './${name}.js'`).join('\n')
@@ -26,7 +29,7 @@ export async function bundle(file, modules) {
     name: 'entry',
     resolveId: (id) => (id === entry ? id : null),
     load: (id) => (id === entry ? code : null),
-    // What lies beside a module, as scripts of the tests' support do, is found from the bundle too.
+    // Files beside a module, such as scripts of test/support, are found from the bundle, too.
     resolveImportMeta: (property, { moduleId }) => (property === 'url' ? JSON.stringify(pathToFileURL(moduleId).href) : null),
   }
   const bundle = await rollup({ input: entry, plugins: [inMemory, typescript, nodeResolve()], onwarn: () => {} })

@@ -2,15 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Suites run once at their least, to see that they run: what they time means nothing then. See `--smallest` of run.mjs. */
+/**
+ * Whether suites run once at their least, to check that they run; timings are meaningless then. See
+ * `--smallest` of run.mjs.
+ */
 export const smallest = process.env.HYPERSLAB_BENCH === 'smallest'
 
-/** A size or a number of rounds: as it is meant, and at the least that goes through all of a suite. */
+/** Returns a size or a number of rounds: the usual one, or the least that covers all of a suite. */
 export const sized = (usual, least) => (smallest ? least : usual)
 
 /**
- * A result: `ratio` of what was measured to `peer`; of times where the goal is an upper limit, of speeds where it is a lower one, and of something
- * else, which chart.mjs leaves out, where `speed` is false. Printed as JSON, read by run.mjs.
+ * Reports a result as JSON, which run.mjs reads. `ratio` compares it with `peer`: times if the goal is an
+ * upper limit, speeds if it is a lower one. If `speed` is false, it is another quantity, which chart.mjs
+ * omits.
  */
 export function report(row) {
   console.log(JSON.stringify(row))
@@ -18,14 +22,17 @@ export function report(row) {
 
 export const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1]
 
-/** Milliseconds that `work` takes. */
+/** Returns the milliseconds that `work` takes. */
 export async function time(work) {
   const start = performance.now()
   await work()
   return performance.now() - start
 }
 
-/** A seeded generator of numbers in [0, 1): the same data at every run (the mixing function of splitmix32). */
+/**
+ * Creates a seeded generator of numbers in [0, 1), by the mixing function of splitmix32, so that every run
+ * uses the same data.
+ */
 export function random(seed) {
   let state = seed >>> 0
   return () => {
@@ -38,7 +45,7 @@ export function random(seed) {
   }
 }
 
-/** Like temperatures: a smooth field with noise, quantised to 0.01, a new one for each seed. */
+/** Returns data like temperatures: a smooth field with noise, quantised to 0.01, different for each seed. */
 export function climate(length, seed) {
   const next = random(seed)
   const [a, b] = [next() * 6, next() * 6]
@@ -48,7 +55,7 @@ export function climate(length, seed) {
   )
 }
 
-/** Runs `work` with a folder that is gone afterwards. */
+/** Runs `work` with a temporary folder, and removes it afterwards. */
 export async function inFolder(work) {
   const folder = mkdtempSync(join(tmpdir(), 'hyperslab-bench-'))
   try {

@@ -1,10 +1,11 @@
-// What others do the same with. No dependency of the package: installed at these versions into build/bench-peers when first asked for.
+// Other packages for comparison. They are not dependencies of this package; the pinned versions are installed
+// into build/bench-peers on first use.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-/** By the name of the package that a suite loads. */
+/** Pinned packages by the name of the package that a suite loads. */
 const PEERS = {
   zarrita: { zarrita: '0.7.5', numcodecs: '0.3.2' },
   numcodecs: { numcodecs: '0.3.2' },
@@ -15,7 +16,10 @@ const PEERS = {
 
 const cache = fileURLToPath(new URL('../build/bench-peers', import.meta.url))
 
-/** A module of a peer, by default its main one; `undefined`, and a line that says so, when it is not there and cannot be installed. */
+/**
+ * Loads a module of a peer, by default its main one. If it is missing and cannot be installed, prints a line
+ * and returns undefined.
+ */
 export async function loadPeer(name, specifier = name) {
   const folder = peerFolder(name)
   if (folder === undefined) return undefined
@@ -23,9 +27,9 @@ export async function loadPeer(name, specifier = name) {
   return load(specifier)
 }
 
-/** Where a peer is installed. */
+/** Returns the folder of a peer, installed if needed. */
 export function peerFolder(name) {
-  // Another pin is another folder.
+  // Another pin is installed into another folder.
   const pins = Object.entries(PEERS[name]).map(([dependency, version]) => `${dependency.replace('/', '+')}-${version}`)
   const folder = join(cache, pins.join('_'))
   const error = existsSync(folder) ? undefined : install(folder, PEERS[name])
@@ -36,13 +40,14 @@ export function peerFolder(name) {
 
 export const peerLabel = (name) => `${name} ${PEERS[name][name]}`
 
-/** What went wrong, if anything did. */
+/** Installs packages; returns the error, if there is one. */
 function install(folder, dependencies) {
   const unfinished = `${folder}.${process.pid}`
   mkdirSync(unfinished, { recursive: true })
   try {
     writeFileSync(join(unfinished, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }))
-    // Looks where it lies, by the rules of imports: `require.resolve` does not find what has none but those.
+    // Resolves packages from their own folder by the rules of imports: `require.resolve` does not find
+    // packages with import conditions only.
     writeFileSync(join(unfinished, 'load.mjs'), 'export const load = (specifier) => import(specifier)\n')
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error']
     const options = { cwd: unfinished, encoding: 'utf8', timeout: 240_000 }

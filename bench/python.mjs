@@ -1,11 +1,13 @@
-// Peers in Python: a process that does what it is told and says how long it took, so that both take turns.
+// Peers in Python: a process that runs requests and reports how long they took, so that both sides take
+// turns.
 import { fileURLToPath } from 'node:url'
 import { pythonEnvironment, startScript } from '../scripts/python.mjs'
 
 /**
  * Starts `bench/peers.py` with packages of PyPI.
  * @param packages such as `['numpy==2.1.3']`
- * @returns `ask(request)` for the answer, `label` and `close`; undefined, with a line that says so, where Python or the packages are missing
+ * @returns `ask(request)` for the answer, `label` and `close`. If Python or the packages are missing,
+ *   prints a line and returns undefined
  */
 export async function startPython(packages) {
   const { env, failure } = pythonEnvironment(packages)

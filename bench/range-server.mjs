@@ -1,11 +1,13 @@
-// Serves objects by ranges over HTTP on loopback, from a thread of its own, and counts what it is asked for and what it sends.
+// Serves ranges of objects over HTTP on loopback, from a thread of its own, and counts requests and sent
+// bytes.
 import { createServer } from 'node:http'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 
 /**
+ * Starts a server.
  * @param objects their bytes by path
- * @returns `{ origin, setLatency, take, close }`: `setLatency(ms)` is what every request waits from then on; `take()` gives requests and
- *   bytes of bodies since it was last called
+ * @returns `{ origin, setLatency, take, close }`. `setLatency(ms)` delays every further request; `take()`
+ *   returns the requests and body bytes since its last call
  */
 export async function serve(objects) {
   const shared = new Float64Array(new SharedArrayBuffer(3 * 8))
@@ -25,7 +27,7 @@ export async function serve(objects) {
   }
 }
 
-/** The status, headers and body for a request. */
+/** Returns the status, headers and body for a request. */
 function answer(objects, { method, url, headers }) {
   const bytes = objects.get(new URL(url, 'http://any').pathname)
   if (bytes === undefined) return { status: 404, headers: { 'content-length': 0 } }

@@ -1,5 +1,7 @@
-// npm run bench [-- suite …] [--json FILE] [--smallest]: runs each suite in a process of its own, so that none inherits another's memory.
-// --smallest goes through each once at its least, to see that it runs: goals are not judged. With CI=true all peers have to be there.
+// npm run bench [-- suite …] [--json FILE] [--smallest]: runs each suite in a process of its own, so that
+// none inherits another's memory.
+// --smallest runs each suite once at its least, to check that it runs; goals are not judged. With CI=true,
+// all peers have to be present.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -32,7 +34,7 @@ for (const suite of args.length > 0 ? args : all) {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  // What else suites print of what is not there: see peers.mjs, python.mjs and crate.mjs.
+  // Lines by which suites report that a peer is missing: see peers.mjs, python.mjs and crate.mjs.
   const absent = smallest && ci && /^(peer not installed|skipped): /im.test(stdout)
   if (status !== 0 || absent) failed.push(suite)
   for (const line of stdout.split('\n').filter(Boolean)) {

@@ -3,10 +3,13 @@ import { median, random, report, sized } from './measure.mjs'
 const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]
 
 /**
- * Times several ways of doing one thing in this process, in random order, over many rounds. A way is called with the number of the round, to
- * take another piece of data each time, and may be asynchronous; a round repeats all of them until the fastest took long enough to be told from the clock.
- * @param ways functions by name, or `{ timed(count) }` for what takes the time itself, in another process; the first is ours
- * @returns by name of a peer: the median and the quartiles of how many times faster ours is, and of all the milliseconds a call takes
+ * Times several ways of doing one thing in this process, in random order, over many rounds. A way is called
+ * with the number of the round, to use other data each time, and may be asynchronous. A round repeats all
+ * ways until the fastest took long enough for the clock.
+ * @param ways functions by name, or `{ timed(count) }` for ways that measure the time themselves, in
+ *   another process; the first is this package
+ * @returns by name of a peer: median and quartiles of how many times faster this package is; and the
+ *   milliseconds per call of all ways
  */
 export async function sideBySide(ways, { rounds: usual = 25, roundMs = 2, seed = 1 } = {}) {
   const rounds = sized(usual, 1)
@@ -23,7 +26,7 @@ export async function sideBySide(ways, { rounds: usual = 25, roundMs = 2, seed =
   }
   const counts = {}
   for (const name of names) {
-    // Compiled and warm before it counts.
+    // Compiles and warms up before anything counts.
     await once(name, sized(5, 1), 0)
     counts[name] = sized(Math.max(1, Math.ceil(roundMs / (await once(name, sized(3, 1), 0)))), 1)
   }
@@ -42,10 +45,10 @@ export async function sideBySide(ways, { rounds: usual = 25, roundMs = 2, seed =
   return { ratios, ms: Object.fromEntries(names.map((name) => [name, median(times[name])])) }
 }
 
-/** GB of `bytes` in so many milliseconds, a second. */
+/** Formats the speed of `bytes` in `ms` milliseconds, in GB/s. */
 const speed = (bytes, ms) => `${(bytes / ms / 1e6).toFixed(2)} GB/s`
 
-/** Prints a comparison, and reports it for peers that have a goal: how many times as fast ours has to be. */
+/** Prints a comparison, and reports it for peers that have a goal: the required ratio of speeds. */
 export function print(suite, what, bytes, { ms, ratios }, goals) {
   const [ours, ...peers] = Object.keys(ms)
   const shown = peers.map((peer) => {

@@ -1,5 +1,7 @@
-// npm run bench:simulate -- [--svg FILE]: how long a mean of 10 TB on S3 takes with 1 to 1000 workers, on a simulated clock. What a task, a merge
-// and the queue take is measured here; what this machine has not (the network of a cloud, machines that are slow or die) is assumed, see ASSUMED.
+// npm run bench:simulate -- [--svg FILE]: simulates how long a mean of 10 TB on S3 takes with 1 to 1000
+// workers.
+// The costs of a task, a merge and the queue are measured here. Properties that this machine lacks (a cloud
+// network, slow or failing machines) are assumed, see ASSUMED.
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,29 +11,29 @@ import { openJob, planJob } from '../dist/cluster.js'
 import { createZarr } from '../dist/zarr.js'
 import { climate, inFolder, MiB, median, random, sized } from './measure.mjs'
 
-/** The mean along time of a float32 array of 10 TB: [2 500 000, 1024, 1024] in chunks of [2, 1024, 1024]. */
+/** Mean along time of a float32 array of 10 TB: [2 500 000, 1024, 1024] in chunks of [2, 1024, 1024]. */
 const JOB = { tasks: 39_063, taskBytes: 256 * MiB, chunksOfTask: 32, fanIn: 256 }
 
 export const ASSUMED = {
-  /** Of S3 to a worker, bytes a second: one connection has 85 to 90 MB/s. */
+  /** Bytes per second from S3 to a worker: one connection reaches 85 to 90 MB/s. */
   rate: 100e6,
-  /** Until the first byte, in seconds. */
+  /** Seconds until the first byte. */
   latency: 0.03,
-  /** GET a second of a prefix. */
+  /** GET requests per second and prefix. */
   requests: 5500,
-  /** Of a worker that is silent: its lock, and how often others look, in seconds. */
+  /** Seconds until the lock of a silent worker expires, and between the checks of other workers. */
   lock: 30,
   check: 10,
-  /** Tasks that take longer, twice to ten times. */
+  /** Share of tasks that take longer, twice to ten times. */
   straggling: 0.02,
-  /** Hours until a worker dies, on average, and seconds until another one is there. */
+  /** Mean hours until a worker dies, and seconds until it is replaced. */
   life: 4,
   replaced: 60,
 }
 
 export const WORKERS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 
-/** CPU seconds of this process that work takes, user and system. */
+/** Returns the CPU seconds of this process that work takes, user and system. */
 async function cpu(work) {
   const start = process.cpuUsage()
   await work()
@@ -39,9 +41,12 @@ async function cpu(work) {
   return (user + system) / 1e6
 }
 
-/** What tasks and merges of such a job cost here: medians of CPU time, which other processes do not lengthen as they do time. */
+/**
+ * Measures the costs of tasks and merges of such a job: medians of CPU time, which other processes do not
+ * lengthen.
+ */
 export async function measured() {
-  // Four units: they grow with the cells of a step, up to sixteen times.
+  // Uses four units, because they grow with the cells of a step, up to sixteen times.
   const [steps, side] = [sized(32, 8), sized(512, 128)]
   const rounds = sized(3, 1)
   const times = { task: [], merge: [] }
@@ -62,7 +67,7 @@ export async function measured() {
       Number(spawnSync('du', ['-sb', join(location, 'tas', 'c')], { encoding: 'utf8' }).stdout.split('\t')[0]) /
       (4 * steps * side * side)
     for (let round = 0; round < rounds; round++) {
-      // So that no round finds what another one has written.
+      // A new operation per round, so that no round finds the results of another.
       const operation = { method: 'mean', source: { location, array: 'tas' }, options: { axis: 'time' } }
       const plan = await planJob(operation, {
         unitBytes: 8 * side * side,
@@ -84,18 +89,18 @@ export async function measured() {
   })
   const cells = 1024 * 1024
   return {
-    /** Bytes that come over the network for each byte of elements. */
+    /** Bytes transferred for each byte of elements. */
     stored,
     partialBytes: partial * cells,
     task: median(times.task) * JOB.taskBytes,
-    /** A byte of partial results that is merged. */
+    /** Seconds per merged byte of partial results. */
     merge: median(times.merge),
-    // `npm run bench -- queue`: 64 s for 100 000 tasks that do nothing, all that is done for them in Redis and beside it.
+    // `npm run bench -- queue`: 64 s for 100 000 empty tasks, including all work in Redis and around it.
     queue: 64 / 100_000,
   }
 }
 
-/** Events by their time. */
+/** Events in order of time. */
 class Clock {
   #heap = []
 
@@ -123,8 +128,9 @@ class Clock {
 }
 
 /**
- * Seconds that the job takes. Workers take merges first, then tasks; where none is left, one of them has the tasks of the next group added. The queue does
- * one thing after another, and so does the bucket beyond the requests it answers a second.
+ * Returns the seconds that the job takes. Workers take merges first, then tasks; if none is left, one worker
+ * adds the tasks of the next group. The queue processes one request after another, and so does the bucket
+ * beyond the requests it answers per second.
  */
 export function simulate(costs, workers, { straggling = 0, life = Number.POSITIVE_INFINITY } = {}, seed = 1) {
   const next = random(seed)
@@ -188,14 +194,17 @@ export function simulate(costs, workers, { straggling = 0, life = Number.POSITIV
   return end
 }
 
-/** What is drawn, from the least trouble to the most. */
+/** Scenarios of the chart, from the least trouble to the most. */
 export const SCENARIOS = {
   'nothing happens': {},
   stragglers: { straggling: ASSUMED.straggling },
   'stragglers and deaths': { straggling: ASSUMED.straggling, life: ASSUMED.life },
 }
 
-/** Seconds by scenario and number of workers: medians of some seeds; and those of one worker that nothing keeps, divided among all. */
+/**
+ * Returns seconds by scenario and number of workers: medians over some seeds. Adds the time of one
+ * undisturbed worker, divided by the number of workers.
+ */
 export function simulateAll(costs, numbers = WORKERS, seeds = 5) {
   const of = (trouble) =>
     numbers.map((workers) => median(Array.from({ length: seeds }, (_, seed) => simulate(costs, workers, trouble, seed + 1))))
@@ -226,10 +235,10 @@ text { fill: #f0f6fc }
 `
 const [WIDTH, HEIGHT] = [760, 470]
 const PLOT = { left: 74, right: 736, top: 76, bottom: 400 }
-/** Seconds that the axis names. */
+/** Labelled seconds of the axis. */
 const TICKS = { '1 min': 60, '2 min': 120, '5 min': 300, '10 min': 600, '20 min': 1200, '1 h': 3600, '2 h': 7200, '5 h': 18000, '10 h': 36000, '1 day': 86400, '2 days': 172800 } // biome-ignore format: one line
 
-/** The times of all scenarios as a picture. */
+/** Draws the times of all scenarios. */
 export function draw(times, note, numbers = WORKERS) {
   const all = Object.values(times).flat()
   const [low, high] = [Math.min(...all) / 1.3, Math.max(...all) * 1.3]
@@ -276,7 +285,7 @@ export function draw(times, note, numbers = WORKERS) {
   ].join('\n')
 }
 
-/** What the picture says below. */
+/** Returns the note below the chart. */
 export const noteOf = ({ task, merge, partialBytes, stored, queue }) =>
   `Measured: ${task.toFixed(2)} s of CPU a task of 256 MiB, stored as ${Math.round(100 * stored)} %; ${(merge * JOB.fanIn * partialBytes).toFixed(1)} s a merge of 256; ${(queue * 1000).toFixed(2)} ms of the queue a task.`
 

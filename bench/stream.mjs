@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
 
-/** Loops over memory that do nothing else, on the memory of the kernels; see stream.ts. */
+/** Creates loops over the memory of the kernels that do nothing else; see stream.ts. */
 export async function streams(memory) {
   const source = fileURLToPath(new URL('./stream.ts', import.meta.url))
   const out = fileURLToPath(new URL('../build/bench-stream.wasm', import.meta.url))

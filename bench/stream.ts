@@ -1,4 +1,7 @@
-/** How fast the machine reads and copies memory, with the widest loads there are: what bounds kernels on data that no cache holds. */
+/**
+ * Measures how fast the machine reads and copies memory with the widest loads. This bounds kernels on data
+ * that exceed every cache.
+ */
 
 export function read(src: usize, bytes: usize): i32 {
   let a = i64x2.splat(0)

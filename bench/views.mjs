@@ -1,4 +1,7 @@
-/** An object of a store in memory, as a store that hands out views on it, as zarrita's Map hands out what it holds: stores are not what is compared. */
+/**
+ * Wraps an object of a memory store as a store that returns views, like zarrita's Map, because stores are not
+ * compared here.
+ */
 export async function viewsOf(store, key) {
   const { size } = await store.stat(key)
   const bytes = await store.getRange(key, 0, size)

@@ -1,5 +1,6 @@
-// node first-calls.mjs SIDE BUNDLE FOLDER: in a process that has done nothing else, prints the milliseconds until the decoder is ready, of
-// its first call and of its first ten, each with a block of its own. SIDE is lz4, lz4js, zstd or fzstd; FOLDER has the blocks and the peers.
+// node first-calls.mjs SIDE BUNDLE FOLDER: in a new process, prints the milliseconds until the decoder is
+// ready, of its first call and of its first ten, each with another block.
+// SIDE is lz4, lz4js, zstd or fzstd; FOLDER contains the blocks and the peers.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -1,4 +1,4 @@
-// What someone does first: takes a slice of a small source, and the sum of all, for which the kernels are needed.
+// Typical first steps: reads a slice of a small source, and the sum of all elements, which needs the kernels.
 import { DiskArray, slice } from 'hyperslab'
 
 const COLUMNS = 6

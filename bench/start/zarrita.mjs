@@ -1,4 +1,4 @@
-// The same as hyperslab.mjs; sums are for the caller to make.
+// The same steps as in hyperslab.mjs; the caller computes sums itself.
 import * as zarr from 'zarrita'
 
 const COLUMNS = 6

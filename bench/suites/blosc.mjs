@@ -1,4 +1,5 @@
-// Frames of Blosc: decoded in kernel memory against c-blosc, by numcodecs in Python, each in one thread and into memory that is there already.
+// Decoding Blosc frames in kernel memory, against c-blosc by numcodecs in Python. Each runs in one thread and
+// into existing memory.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { KINDS } from '../data.mjs'
@@ -8,10 +9,10 @@ import { startPython } from '../python.mjs'
 import { print, sideBySide } from '../side-by-side.mjs'
 
 const BYTES = sized(MiB, MiB / 16)
-/** Frames that are taken by turns, so that none is known by heart. */
+/** Number of frames used in turn, so that none stays in caches and predictors. */
 const FRAMES = sized(16, 2)
 
-/** How many times as fast as c-blosc decoding has to be, where that is a goal. */
+/** Required speed relative to c-blosc's decoder, if it is a goal. */
 const CASES = [
   ['climate', 4, { cname: 'lz4', shuffle: 1 }, 0.9],
   ['climate', 4, { cname: 'lz4', shuffle: 2 }],

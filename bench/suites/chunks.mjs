@@ -1,4 +1,4 @@
-// Reading all of an array takes time linear in its chunks: ten times the chunks, ten times the time.
+// Reading a whole array takes time linear in its chunks: ten times the chunks, ten times the time.
 import { create, MemoryStore, open } from '../../dist/index.js'
 import { median, random, report, sized, time } from '../measure.mjs'
 

@@ -1,5 +1,6 @@
-// What planning costs, which must not depend on how much there is to do: a mean of 10 TB in 1.25 million chunks of Zarr, of which there are only metadata. And
-// what the local executor adds to calling runTask one by one.
+// Cost of planning, which must not depend on the size of the job: a mean of 10 TB in 1.25 million chunks of
+// Zarr, of which only the metadata exist.
+// And the overhead of the local executor over calling runTask one by one.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

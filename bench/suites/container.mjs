@@ -1,6 +1,7 @@
-// The container against the Rust crate array-format: the same jobs on the same files, in the page cache, one thread each, by turns. Jobs are
-// timed inside each process, once it is warm; that both did the same is checked. `JOB=write` runs
-// one of them alone, `ROUNDS` says how often.
+// The container against the Rust crate array-format: the same jobs on the same files, in the page cache, one
+// thread each, in turn.
+// Jobs are timed inside each process, once it is warm; their results are compared. `JOB=write` runs one of
+// them alone, `ROUNDS` sets the number of rounds.
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { create, open } from '../../dist/index.js'
@@ -19,7 +20,7 @@ const next = random(7)
 const ROWS = Array.from({ length: sized(1000, 50) }, () => Math.floor(next() * CHUNKS))
 const path = (folder) => join(folder, 'a.af')
 
-/** Runs `work` with the array of a file; what it returns is timed alone. */
+/** Runs `work` with the array of a file; only the function it returns is timed. */
 async function timed(folder, options, work) {
   const file = await open(path(folder), options)
   const result = await check(() => work(file.array('t', 'float32'), file))
@@ -35,7 +36,7 @@ async function check(work) {
   return result
 }
 
-/** Ours: each returns `{ ms, check }`, as the program around the crate does. */
+/** Jobs of this package: each returns `{ ms, check }`, as the program around the crate does. */
 const ours = {
   async open({ folder }) {
     let file
@@ -79,7 +80,10 @@ const ours = {
   },
 }
 
-/** An array as one layer, the same with a second layer that has a chunk of each block anew, and one of many chunks. */
+/**
+ * Writes an array as one layer, the same with a second layer that rewrites a chunk of each block, and one of
+ * many chunks.
+ */
 async function writeFiles(root, values) {
   const folders = Object.fromEntries(['whole', 'layers', 'small'].map((name) => [name, join(root, name)]))
   for (const folder of Object.values(folders)) mkdirSync(folder)

@@ -1,5 +1,6 @@
-// Labelled data beside xarray on the same files: opening, selecting by labels and a mean, every time anew. And what decoding costs: reductions of
-// packed values beside those of the integers that are stored.
+// Labelled data compared with xarray on the same files: opening, selecting by labels and a mean, from scratch
+// every time.
+// And the cost of decoding: reductions of packed values compared with those of the stored integers.
 import { join } from 'node:path'
 import { between, openDataset } from '../../dist/dataset.js'
 import { inFolder, sized } from '../measure.mjs'
@@ -9,7 +10,10 @@ import { print, sideBySide } from '../side-by-side.mjs'
 const SHAPE = [sized(240, 24), sized(180, 18), sized(360, 36)]
 const BYTES = 2 * SHAPE[0] * SHAPE[1] * SHAPE[2]
 
-/** For each chain what `sel` takes, here and there, the axes of the mean, and the share of the stored bytes. */
+/**
+ * For each chain, the arguments of `sel` on both sides, the axes of the mean, and the share of the stored
+ * bytes.
+ */
 const CHAINS = {
   'a year over Europe': {
     labels: { time: '1991', lat: between(35, 70), lon: between(0, 30) },
@@ -36,7 +40,7 @@ await inFolder(async (folder) => {
         await ds.close()
       }
       const xarray = { timed: async (count) => (await python.ask({ run: `${form} ${name}`, count })).ms }
-      // Opening runs so much code once that it takes some dozen calls until the engine has compiled it.
+      // Opening runs so much code once that the engine needs some dozen calls until it has compiled it.
       const compared = await sideBySide({ ours, xarray }, { rounds: 9, roundMs: 100 })
       print('dataset', `${form}, opened: ${name}`, Math.round(BYTES * share), compared, { xarray: 1 })
     }
@@ -47,7 +51,8 @@ await inFolder(async (folder) => {
       ['max', ['lat', 'lon']],
     ]) {
       const reduce = (ds) => () => ds.get('t')[kind]({ axis }).get()
-      // Some calls a round: each reads so much that every second or third of them waits for the garbage collector.
+      // Several calls per round, because each reads so much that every second or third waits for the garbage
+      // collector.
       const compared = await sideBySide({ ours: reduce(decoded), stored: reduce(raw) }, { roundMs: 100 })
       // At most 1.2 times as long.
       print('dataset', `${form}: packed ${kind} over ${axis.join(', ')}`, BYTES, compared, { stored: 0.83 })

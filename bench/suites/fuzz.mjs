@@ -1,6 +1,8 @@
-// Decoders against mutated and random input: nothing but errors of ours, none that takes long or much memory, and of LZ4 and Zstandard the verdict
-// and the bytes of the native libraries. `SECONDS` says how long each decoder is tried (3 by default), `CASES` how many times instead,
-// `DECODER=lz4` one of them alone, `SEED` which case comes first: each is made of its own seed, which a failure names.
+// Decoders against mutated and random input. They may only throw errors of this package, within limits of
+// time and memory. For LZ4 and Zstandard, verdict and bytes must be those of the native libraries.
+// `SECONDS` sets how long each decoder is tried (default 3), `CASES` the number of cases instead,
+// `DECODER=lz4` selects one of them, `SEED` the first case. Each case has its own seed, which a failure
+// names.
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
@@ -14,12 +16,15 @@ const SECONDS = Number(process.env.SECONDS ?? sized(3, 0.2))
 const CASES = process.env.CASES === undefined ? Number.POSITIVE_INFINITY : Number(process.env.CASES)
 const FIRST = Number(process.env.SEED ?? 1)
 const only = process.env.DECODER
-/** Bounds of one case. */
+/** Limits of one case. */
 const MOST_MS = 1000
 const MOST_BYTES = 256 * MiB
-/** Cases between two looks at the memory, and between two collections. */
+/** Number of cases between two checks of the memory, and between two collections. */
 const [LOOK, COLLECT] = [16, 8192]
-/** Bytes of buffers at which there is a collection before: what is left of many cases is not what one takes. */
+/**
+ * Bytes of buffers above which garbage is collected first, because leftovers of many cases are not the memory
+ * of one.
+ */
 const LEFT_BYTES = 16 * MiB
 
 const all = await internals(
@@ -42,7 +47,7 @@ const fixtures = (folder, ending) => {
     .map((name) => new Uint8Array(readFileSync(`${path}/${name}`)))
 }
 
-/** The functions of a library of the system; undefined where it is not installed. */
+/** Returns the functions of a system library; undefined if it is not installed. */
 function native(library, functions) {
   try {
     const loaded = koffi.load(library)
@@ -54,7 +59,7 @@ function native(library, functions) {
 
 const same = (a, b) => a.length === b.length && Buffer.compare(a, b) === 0
 
-/** Data of several kinds: runs, noise, few symbols, smooth numbers. */
+/** Returns data of several kinds: runs, noise, few symbols, smooth numbers. */
 function content(next, most) {
   const below = (end) => Math.floor(next() * end)
   const kind = below(4)
@@ -68,7 +73,7 @@ function content(next, most) {
 
 const pick = (list, next) => list[Math.floor(next() * list.length)]
 
-/** Contents with what they are encoded as; a null pointer, as which an empty array counts, is not for encoders. */
+/** Creates contents with their encoded form. Encoders reject a null pointer, which an empty array becomes. */
 const samplesOf = (encode) =>
   Array.from({ length: 500 }, (_, i) => {
     const next = random(1_000_000 + i)
@@ -77,7 +82,7 @@ const samplesOf = (encode) =>
     return { data, encoded: room.slice(0, Number(encode(room, data.length > 0 ? data : new Uint8Array(1), data.length, next))) }
   })
 
-// Each takes a generator and returns what came of the case; it throws for what must not be.
+// Each decoder takes a generator and returns the outcome of the case; it throws for a violation.
 const decoders = {}
 
 const footers = fixtures('af', '.af').flatMap((bytes) => {
@@ -118,9 +123,9 @@ else {
       }),
     )
     if (found === undefined && expected === undefined) return 'refused'
-    // An offset of 0 repeats what nobody has written: liblz4 takes it.
+    // An offset of 0 repeats unwritten bytes, which liblz4 accepts.
     if (found === undefined && hasOffset0(block)) return 'refused here alone'
-    // What follows the literals of a last token is of no consequence, but where nothing is encoded liblz4 wants it to be 0.
+    // The match field of the last token has no effect, but for empty content liblz4 requires it to be 0.
     if (expected === undefined && bytes === 0 && block.length === 1 && block[0] < 16) return 'accepted here alone'
     if (found === undefined || expected === undefined) {
       const verdict = expected ? 'accepts' : 'refuses'
@@ -183,13 +188,14 @@ else {
       },
     )
     if (found === undefined && !accepts) return 'refused'
-    // The library does not look whether streams of literals are used up.
+    // The library does not check that streams of literals are used up.
     if (found === undefined && reason.includes('the literals of a block are damaged')) return 'refused here alone'
-    // Reserved bits have to be 0, at which libzstd looks from 1.5.5 on.
+    // Reserved bits have to be 0, which libzstd checks from 1.5.5 on.
     if (found === undefined && !newerAccepts(plain, bytes)) return 'refused with a newer libzstd'
     if (found === undefined) throw new Error(`libzstd accepts it, we do not: ${reason}`)
     if (!accepts) {
-      // Where the library refuses what we decode, a third one has to decode it to the same.
+      // If the library rejects input that this package decodes, a third one has to decode it to the same
+      // bytes.
       const other = new Uint8Array(bytes + 64)
       const third = decompress(all.frameOf({ ...frame, checksum: new Uint8Array(0) }, bytes), other).subarray(0, bytes)
       if (!same(third, found)) throw new Error('libzstd refuses it, and fzstd decodes it to other bytes')
@@ -209,7 +215,7 @@ function newerAccepts(frame, bytes) {
   }
 }
 
-/** An archive of files stored as they are, some with a Zip64 field. */
+/** Creates an archive of uncompressed files, some with a Zip64 field. */
 function archive(next) {
   const parts = []
   const directory = []
@@ -249,7 +255,7 @@ function archive(next) {
 const archives = Array.from({ length: 50 }, (_, i) => archive(random(i)))
 decoders.zip = (next) => {
   const whole = pick(archives, next)
-  // Mostly behind the contents: the directory and its end.
+  // Mutates mostly the part behind the contents: the directory and its end.
   const cut = next() < 0.8 ? Math.floor(whole.length / 2) : 0
   const bytes = Uint8Array.from([...whole.subarray(0, cut), ...mutated(whole.subarray(cut), next)])
   const done = ours(() => {
@@ -271,7 +277,7 @@ const netcdfs = fixtures('nc', '.nc').map(({ buffer, byteLength }) => ({
 decoders.netcdf = async (next) => {
   const { head, byteLength } = pick(netcdfs, next)
   const changed = mutated(head, next)
-  // Values are of no interest here, so all of them are 0.
+  // The values do not matter here, so all are 0.
   const slice = async (start, end) => {
     const out = new Uint8Array(Math.max(0, end - start))
     out.set(changed.subarray(start, end))
@@ -286,7 +292,7 @@ decoders.netcdf = async (next) => {
   }
 }
 
-// Chunks and shards of arrays that zarr-python has written.
+// Chunks and shards of arrays written by zarr-python.
 const isWanted = only === undefined || only === 'zarr'
 const matrix = isWanted ? all.writeMatrix(sized(200, 20), 1) : undefined
 const arrays = matrix && (await all.DamagedArrays.of(matrix))
@@ -294,7 +300,7 @@ matrix?.remove()
 if (isWanted && arrays === undefined) console.log('skipped: Zarr, without zarr-python')
 if (arrays !== undefined) decoders.zarr = (next) => arrays.damage(next)
 
-/** What `work` gives; undefined for an error of ours. */
+/** Returns the result of `work`; undefined for an error of this package. */
 function ours(work, onError = () => undefined) {
   try {
     return work() ?? true
@@ -311,8 +317,8 @@ function refused(error) {
 }
 
 /**
- * Ends the process, with a word, when a case takes ten times as much of the processor as it may, or goes on for ten minutes: nothing else would
- * run then. Between cases the time is 0.
+ * Ends the process, with a message, if a case takes ten times the allowed CPU time, or ten minutes, because
+ * nothing else would run then. Between cases the time is 0.
  */
 const now = new BigInt64Array(new SharedArrayBuffer(24))
 const watchdog = new Worker(
@@ -334,7 +340,7 @@ async function fuzz(name, decode) {
   let [seed, slowest, slowestSeed, cases, failures] = [FIRST, 0, 0, 0, 0]
   globalThis.gc?.()
   const first = process.memoryUsage.rss()
-  /** Resident bytes after the last collection; `first`, before all cases. */
+  /** Resident bytes after the last collection; `first` is the value before all cases. */
   let before = first
   let most = 0
   const start = performance.now()
@@ -354,7 +360,7 @@ async function fuzz(name, decode) {
     } catch (error) {
       fail(`not an error of ours: ${error.stack?.split('\n').slice(0, 3).join(' ') ?? error}`)
     }
-    // Of this process alone: how much else the machine does must not count.
+    // CPU time of this process alone, because other load on the machine must not count.
     const { user, system } = process.cpuUsage(began)
     const spent = (user + system) / 1000
     if (spent > slowest) [slowest, slowestSeed] = [spent, seed]

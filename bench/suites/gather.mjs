@@ -1,5 +1,5 @@
-// Strided and fancy selections of an array in memory without compression, against zarrita.js (slices only) and numpy; and many slow reads
-// under way at the same time.
+// Strided and fancy selections of an uncompressed array in memory, against zarrita.js (slices only) and
+// numpy. Also many concurrent slow reads.
 import { create, DiskArray, MemoryStore, open, slice } from '../../dist/index.js'
 import { climate, random, report, sized, time } from '../measure.mjs'
 import { loadPeer } from '../peers.mjs'
@@ -14,7 +14,7 @@ const SIZE = SHAPE.reduce((a, b) => a * b)
 const next = random(5)
 const some = (count, length) => Array.from({ length: count }, () => Math.floor(next() * length))
 const sorted = (list) => [...new Set(list)].sort((a, b) => a - b)
-/** For each axis `null`, a slice or a list of positions. */
+/** Selectors of each axis: `null`, a slice or a list of positions. */
 const SELECTIONS = {
   'every third column': [null, null, { slice: [0, 512, 3] }],
   'every second of all': [{ slice: [0, 64, 2] }, { slice: [0, 512, 2] }, { slice: [0, 512, 2] }],
@@ -45,7 +45,7 @@ for (const [name, selection] of Object.entries(SELECTIONS)) {
   const given = selection.map((axis) => (axis === null || Array.isArray(axis) ? axis : slice(...axis.slice)))
   const { shape } = await array.get(given)
   const ways = { ours: () => array.get(given) }
-  // It takes neither lists nor negative steps.
+  // zarrita.js supports neither lists nor negative steps.
   if (peer && selection.every((axis) => axis === null || (!Array.isArray(axis) && axis.slice[2] > 0)))
     ways.zarrita = () => zarr.get(peer, selection.map((axis) => axis && zarr.slice(...axis.slice))) // biome-ignore format: one line
   if (python) {

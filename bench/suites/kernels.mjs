@@ -1,4 +1,5 @@
-// Reductions and copies in kernel memory, against numpy, plain JavaScript and the memory itself; projection against zarrita's.
+// Reductions and copies in kernel memory, against numpy, plain JavaScript and the speed of the memory itself;
+// projection against zarrita's.
 import { pathToFileURL } from 'node:url'
 import { internals } from '../internals.mjs'
 import { MiB, random, report, sized } from '../measure.mjs'
@@ -21,7 +22,7 @@ const ours = await internals(
 const arena = new ours.Arena(ours.kernels())
 const python = await startPython(['numpy==2.4.6'])
 
-/** The same in Python, as a way of `sideBySide`. */
+/** Creates the same work in Python, as a way of `sideBySide`. */
 async function inPython(make, args) {
   if (python === undefined) return {}
   const name = `${make} ${JSON.stringify(args)}`
@@ -31,7 +32,7 @@ async function inPython(make, args) {
 
 const DTYPES = Object.fromEntries(ours.NUMERIC_DTYPES.map((dtype) => [dtype, ours.allocate(dtype, 0).constructor]))
 
-/** Memory that stays for the suite, full of values like those of peers.py. */
+/** Allocates memory for the whole suite, with values like those of peers.py. */
 function valuesOf(dtype, length) {
   const Type = DTYPES[dtype]
   const pointer = arena.alloc(length * Type.BYTES_PER_ELEMENT)
@@ -51,7 +52,7 @@ const REDUCTION_GOALS = {
   'sum of squares about a shift': 1,
 }
 
-/** About the mean of the values; so too in peers.py. */
+/** Approximate mean of the values, as in peers.py. */
 const SHIFT = 50.25
 
 function reductionsOf(dtype, length, pointer) {
@@ -92,7 +93,7 @@ async function reductions() {
   }
 }
 
-/** From memory that no cache holds: how much of what the machine reads. */
+/** Measures kernels on data that exceed every cache, as a share of the machine's memory speed. */
 async function fromMemory() {
   const bytes = sized(64, 4) * MiB
   for (const dtype of ['uint8', 'int32', 'float32', 'float64']) {
@@ -109,7 +110,10 @@ async function fromMemory() {
   }
 }
 
-/** `source` and `target`: shape of the memory, `[start, stop, step]` of each axis, order of the axes. */
+/**
+ * Describes a copy: `source` and `target` have the shape of the memory, `[start, stop, step]` of each axis,
+ * and the order of the axes.
+ */
 const box = (shape, memory, slices) => ({ shape, source: [memory, slices, shape.map((_, i) => i)], target: [shape, shape.map(() => [null, null, null]), shape.map((_, i) => i)] }) // biome-ignore format: one line
 const all = [null, null, null]
 const COPIES = {
@@ -123,7 +127,7 @@ const COPIES = {
   'scattered by 2': { shape: [256, 512], source: [[256, 512], [all, all], [0, 1]], target: [[256, 1024], [all, [0, 1024, 2]], [0, 1]], goals: { numpy: 1 } }, // biome-ignore format: one line
 }
 
-/** Start and strides, in elements, of what slices take of memory. */
+/** Returns start and strides, in elements, of slices of memory. */
 function layoutOf([memory, slices, order]) {
   const steps = memory.map((_, axis) => memory.slice(axis + 1).reduce((a, b) => a * b, 1))
   let offset = 0
@@ -134,7 +138,7 @@ function layoutOf([memory, slices, order]) {
   return { offset, stride: order.map((axis) => stride[axis]) }
 }
 
-/** As one would write it. */
+/** A copy in straightforward JavaScript. */
 function plainCopy(from, to, shape, a, b) {
   const last = shape.length - 1
   const index = new Array(last).fill(0)
@@ -166,7 +170,7 @@ async function copies() {
         DTYPES[dtype].from(arena.view(dtype, from, sizeOf(source[0]))),
         new DTYPES[dtype](sizeOf(target[0])),
       ]
-      // Compiled for this type alone.
+      // Compiled separately for this type.
       const plain = new Function(`return ${plainCopy}`)()
       const ways = {
         ours: () => ours.copyStrided(arena, width, shape, from + a.offset * width, a.stride, to + b.offset * width, b.stride),

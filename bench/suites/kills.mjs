@@ -1,24 +1,24 @@
-// Processes that flush and compact are killed at random moments, while a reader reads; what was acknowledged is there afterwards, for this
-// package and for the Rust crate. HYPERSLAB_KILLS says how many.
+// Processes that flush and compact are killed at random moments, while a reader reads. All acknowledged
+// operations must survive, for this package and for the Rust crate. HYPERSLAB_KILLS sets the number of kills.
 import { setTimeout as pause } from 'node:timers/promises'
 import { Contest } from '../contenders.mjs'
 import { startCrate } from '../crate.mjs'
 import { inFolder, random, report, sized } from '../measure.mjs'
 
 const KILLS = Number(process.env.HYPERSLAB_KILLS ?? sized(1000, 100))
-/** Every second of them compacts after each flush. */
+/** Number of writers; every second one compacts after each flush. */
 const WRITERS = 4
 const COMPACTORS = 1
-/** Kills between two turns of the crate. */
+/** Number of kills between two turns of the crate. */
 const BATCH = 50
-/** A process lives up to so long, in milliseconds, after it began to open the container. */
+/** Longest lifetime of a process, in milliseconds, after it began to open the container. */
 const LIFE = 600
 
 const crate = await startCrate('hyperslab-interop')
 const next = random(1)
 const problems = []
 let killed = 0
-/** What was under way when a process was killed. */
+/** Counts of the operation that was under way when a process was killed. */
 const within = { flush: 0, compact: 0, idle: 0 }
 const writers = Array.from({ length: WRITERS }, (_, i) => i)
 const compactors = Array.from({ length: COMPACTORS }, (_, i) => i)
@@ -65,7 +65,7 @@ await inFolder(async (folder) => {
 })
 crate?.stop()
 console.log(`${problems.length} problems`)
-// The last ones are of the state at the end.
+// The last problems show the final state.
 for (const problem of [...problems.slice(0, 5), ...problems.slice(5).slice(-5)]) console.log(problem)
 if (problems.length > 0) process.exitCode = 1
 report({

@@ -1,4 +1,5 @@
-// LZ4: our kernels against the system's liblz4 in the same process, and against the packages of the registry with bytes in and result out.
+// LZ4: kernels against the system's liblz4 in the same process, and against npm packages, with bytes as input
+// and output.
 import { readFileSync } from 'node:fs'
 import koffi from 'koffi'
 import { KINDS } from '../data.mjs'
@@ -7,10 +8,10 @@ import { loadPeer, peerLabel } from '../peers.mjs'
 import { print, sideBySide } from '../side-by-side.mjs'
 
 const SIZES = { '64 KiB': 64 * 1024, '1 MiB': MiB, ...sized({ '8 MiB': 8 * MiB }, {}) }
-/** Blocks that are taken by turns, so that none is known by heart. */
+/** Returns the number of blocks used in turn, so that none stays in caches and predictors. */
 const blocksOf = (bytes) => Math.max(2, Math.min(sized(32, 2), (16 * MiB) / bytes))
 
-/** How many times as fast as liblz4 decoding has to be, by kind of data. */
+/** Required speed relative to liblz4's decoder, by kind of data. */
 const DECODE_GOALS = {
   climate: 0.95,
   'climate, shuffled': 1.2,
@@ -26,7 +27,7 @@ const { instance } = await WebAssembly.instantiate(readFileSync(new URL('../../d
 const kernels = instance.exports
 const memory = () => new Uint8Array(kernels.memory.buffer)
 
-/** The system's library; undefined where there is none. */
+/** Loads the system's library; undefined if there is none. */
 function nativeLz4() {
   try {
     const library = koffi.load('liblz4.so.1')
@@ -46,7 +47,7 @@ const put = (bytes) => {
   return pointer
 }
 
-/** Encodes with our kernel; the bytes belong to the caller. */
+/** Encodes with the kernel; the bytes belong to the caller. */
 function encode(block) {
   const mark = kernels.arenaMark()
   const source = put(block)
@@ -59,7 +60,7 @@ function encode(block) {
 
 const native = nativeLz4()
 
-/** In memory that is there already: the algorithm alone. */
+/** Compares the algorithms alone, in existing memory. */
 async function kernelsAgainstNative(kind, size, bytes) {
   const mark = kernels.arenaMark()
   const blocks = Array.from({ length: blocksOf(bytes) }, (_, i) => KINDS[kind](bytes, i + 1))
@@ -107,7 +108,7 @@ async function kernelsAgainstNative(kind, size, bytes) {
   kernels.arenaReset(mark)
 }
 
-/** Packages that decode a raw block behind its length, except where they take something else. */
+/** Loads packages that decode a raw block behind its length, unless they need another form. */
 async function packages(blocks) {
   const found = {}
   const prefixed = (packed, length) => {
@@ -138,7 +139,7 @@ async function packages(blocks) {
   return { inputs, found }
 }
 
-/** As a package is used: bytes of JavaScript in, a fresh array out. */
+/** Compares complete calls: JavaScript bytes as input, a new array as output. */
 async function withBytesInAndOut(kind, size, bytes) {
   const blocks = Array.from({ length: blocksOf(bytes) }, (_, i) => KINDS[kind](bytes, i + 1))
   const { inputs, found } = await packages(blocks)

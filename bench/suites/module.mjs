@@ -1,5 +1,6 @@
-// The kernels as a download and at their first use: sizes, the time until they are ready, and the first calls of the decoders in new processes,
-// against decoders in JavaScript, which need no compiling but get fast only with use.
+// The kernels as a download and on first use: sizes, time until they are ready, and first calls of the
+// decoders in new processes.
+// Compared with decoders in JavaScript, which need no compilation but become fast only with use.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +25,7 @@ function sizes() {
   row('size in KiB, gzipped', packed, 10)
 }
 
-/** What the sides decode: ten blocks each, of data of their own. */
+/** Writes the input of the sides: ten blocks each, with different data. */
 async function writeBlocks(folder) {
   const { Arena, compute, kernels } = await internals('kernels/arena', 'kernels/compute', 'kernels/instance')
   const zstd = await Zstd.load()

@@ -1,5 +1,6 @@
-// Reads and reductions of classic NetCDF files from the disk, against the C library behind Python's netCDF4 and against netcdfjs, whose reader takes
-// whole variables. Values of records lie apart from each other in the file, those of other variables together.
+// Reads and reductions of classic NetCDF files on disk, against the C library behind Python's netCDF4 and
+// against netcdfjs, whose reader reads whole variables.
+// Values of record variables are interleaved in the file, those of other variables are contiguous.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { NetCDFReader } from 'netcdfjs'
@@ -11,12 +12,12 @@ import { print, sideBySide } from '../side-by-side.mjs'
 
 const SHAPE = [sized(128, 8), 256, 256]
 const [STEPS, ROWS, COLUMNS] = SHAPE
-/** Of one time step, in bytes. */
+/** Bytes of one time step. */
 const STEP = 4 * ROWS * COLUMNS
 
 const next = random(2)
 const some = (length) => Math.floor(next() * length)
-/** For each axis null, a position or `[start, stop]`; those with positions are others in each round. */
+/** Selectors of each axis: null, a position or `[start, stop]`; positions differ in each round. */
 const READS = {
   all: () => [null, null, null],
   'a map': () => [some(STEPS), null, null],
@@ -29,7 +30,7 @@ const READS = {
   'a row': () => [some(STEPS), some(ROWS), null],
   'a point': () => [some(STEPS), some(ROWS), some(COLUMNS)],
 }
-/** How many times as fast as the C library; as netcdfjs where all is read. */
+/** Required speed relative to the C library, and to netcdfjs if everything is read. */
 const READ_GOALS = { all: 1, 'a map': 1, 'a box': 1, 'a series': 1, 'a row': 1, 'a point': 1 }
 
 await inFolder(async (folder) => {
@@ -78,7 +79,7 @@ async function asked(python, make, name, args) {
   return { timed: async (count) => (await python.ask({ run: name, count })).ms }
 }
 
-/** A file with the variables `t` and `u`, interleaved step by step where these are records. */
+/** Creates a file with the variables `t` and `u`, interleaved step by step if they are record variables. */
 function netcdf(ofRecords) {
   const values = ['t', 'u'].map((_, i) => bigEndian(climate(STEPS * ROWS * COLUMNS, 7 + i)))
   const size = ofRecords ? STEP : STEPS * STEP

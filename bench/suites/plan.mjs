@@ -1,4 +1,5 @@
-// Planning costs no more than what is planned: microseconds for a window of a large array, linear time for long lists.
+// Planning costs no more than the planned work: microseconds for a window of a large array, linear time for
+// long lists.
 import { ChunkGrid, plan, points, resolveSelection, slice } from '../../dist/index.js'
 import { median, random, report, sized } from '../measure.mjs'
 
@@ -8,7 +9,7 @@ const shape = [100_000, 100_000]
 const grid = ChunkGrid.regular(shape, [100, 100])
 const planned = (selection) => plan(resolveSelection(selection, shape, { chunks: grid }), grid)
 
-/** Milliseconds of processor time: planning waits for nothing. */
+/** Returns milliseconds of CPU time, because planning never waits. */
 function time(work) {
   const before = process.cpuUsage()
   work()
@@ -16,7 +17,7 @@ function time(work) {
   return (user + system) / 1000
 }
 
-/** Microseconds for each of 1000 windows, the median of some rounds. */
+/** Returns the microseconds per window for 1000 windows, as the median of some rounds. */
 function windows(selectorOf) {
   const selections = Array.from({ length: 1000 }, () => [selectorOf(), selectorOf()])
   const rounds = []
@@ -25,7 +26,7 @@ function windows(selectorOf) {
 }
 
 const start = () => Math.floor(next() * 99_000)
-// Compilers take some thousand of them to be done.
+// Compilers need some thousand calls to finish.
 windows(() => [slice(5), slice(0, 9, 3), [3, 1, 2]][Math.floor(next() * 3)])
 const slices = windows(() => {
   const from = start()

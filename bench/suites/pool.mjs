@@ -1,4 +1,5 @@
-// What workers bring: 256 MiB of float32 in lz4 blocks on disk, read into a given array and averaged, here and in pools of one and two workers.
+// Gain by workers: 256 MiB of float32 in lz4 blocks on disk, read into a given array and averaged, on this
+// thread and in pools of one and two workers.
 import { join } from 'node:path'
 import { create, createPool, open } from '../../dist/index.js'
 import { climate, inFolder, MiB, median, report, sized, time } from '../measure.mjs'

@@ -1,5 +1,7 @@
-// What a queue costs: tasks that do nothing, by two worker processes on a real Redis, beside a flat BullMQ queue of as many jobs. Prints tasks
-// a second, the peak memory of the process that adds them and waits, which must stay below 150 MB, and the bytes of Redis a task.
+// Cost of a queue: empty tasks, by two worker processes on a real Redis, compared with a flat BullMQ queue of
+// the same number of jobs.
+// Prints tasks per second, the peak memory of the process that adds them and waits (at most 150 MB), and the
+// bytes in Redis per task.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
@@ -54,7 +56,7 @@ console.log(process.resourceUsage().maxRSS * 1024)
 const start = (...args) =>
   spawn(process.execPath, ['--input-type=module', '-e', PROGRAM, ...args.map(String)], { stdio: ['ignore', 'pipe', 'inherit'] })
 
-/** Seconds and the adder's peak memory, with the most that Redis held meanwhile. */
+/** Returns the seconds and the adder's peak memory, with the peak memory of Redis meanwhile. */
 async function run(server, role, worker) {
   const workers = Array.from({ length: WORKERS }, () => start(worker, server.url, TASKS))
   const memory = () => Number(/used_memory:(\d+)/.exec(redis(server, 'info', 'memory'))[1])

@@ -1,5 +1,5 @@
-// Five writers, two compactors and readers over file and over HTTP, each a process of its own, at one container; first without pauses after
-// conflicts, then with them. HYPERSLAB_RACE_SECONDS says how long.
+// Five writers, two compactors, and readers over file and over HTTP, each a process of its own, on one
+// container; first without pauses after conflicts, then with them. HYPERSLAB_RACE_SECONDS sets the duration.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Contest, serveFolder } from '../contenders.mjs'
 import { startCrate } from '../crate.mjs'
@@ -10,7 +10,7 @@ const [WRITERS, COMPACTORS, READERS] = [5, 2, 2]
 
 const upTo = (count, from = 0) => Array.from({ length: count }, (_, i) => from + i)
 const [writers, compactors] = [upTo(WRITERS), upTo(COMPACTORS)]
-/** The first read the file, the others over HTTP. */
+/** The first readers read the file, the others read over HTTP. */
 const [ofFile, overHttp] = [upTo(READERS), upTo(READERS, READERS)]
 const ALL = [
   ['writer', writers, 'flushes'],
@@ -19,7 +19,7 @@ const ALL = [
   ['reader', overHttp, 'times read over HTTP'],
 ]
 
-/** What is wrong afterwards; prints what was done meanwhile. */
+/** Returns the problems found afterwards; prints the operations done. */
 async function race(crate, seconds, pause) {
   const problems = []
   await inFolder(async (folder) => {
@@ -58,7 +58,7 @@ const crate = await startCrate('hyperslab-interop')
 const problems = [...(await race(crate, SECONDS / 4, 0)), ...(await race(crate, (SECONDS * 3) / 4, 4))]
 crate?.stop()
 console.log(`${problems.length} problems`)
-// The last ones are of the state at the end.
+// The last problems show the final state.
 for (const problem of [...problems.slice(0, 5), ...problems.slice(5).slice(-5)]) console.log(problem)
 if (problems.length > 0) process.exitCode = 1
 report({

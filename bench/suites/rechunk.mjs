@@ -1,4 +1,5 @@
-// An array of 4 GiB from whole planes to columns by the command, in 512 MiB, beside reading and writing it once, and Cubed in Python.
+// Rechunks an array of 4 GiB from whole planes to columns by the command, in 512 MiB, compared with reading
+// and writing it once, and with Cubed in Python.
 import { spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +15,7 @@ const MEMORY = 512 * MiB
 const PEER = ['cubed==0.24.0', 'zarr==3.1.6', 'numpy==2.4.6']
 const path = (name) => fileURLToPath(new URL(name, import.meta.url))
 
-/** Seconds that a process takes, and the memory it had at most, in bytes. */
+/** Returns the seconds that a process takes, and its peak memory in bytes. */
 function run(program, args, env = process.env) {
   const started = performance.now()
   const child = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
@@ -23,7 +24,7 @@ function run(program, args, env = process.env) {
     try {
       peak = Number(/VmHWM:\s*(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) * 1024 || peak
     } catch {
-      // Gone meanwhile.
+      // The process has ended meanwhile.
     }
   }
   const watch = setInterval(sample, 20)
@@ -44,7 +45,7 @@ const makeArray = async (place, chunks) => {
   }
 }
 
-/** The first and the last plane, and one between: all columns are in each. */
+/** Compares the first and the last plane, and one between, which together touch all columns. */
 async function compare(one, other) {
   const [a, b] = await Promise.all([one, other].map((each) => openZarr(join(each, 'x'), { kind: 'array' })))
   for (const z of [0, N / 2 + 1, N - 1])
@@ -61,7 +62,7 @@ await inFolder(async (folder) => {
     for (let z = 0; z < N; z++) await array.set([z], field.subarray(997 * z, 997 * z + N * N))
     await group.close()
   }
-  // All of it once, from planes and to columns, with workers that decode as the command has them.
+  // Copies everything once, from planes and to columns, with the command's workers for decoding.
   const reading = await time(async () => {
     const pool = createPool()
     const array = await openZarr(join(planes, 'x'), { kind: 'array', pool })

@@ -1,4 +1,5 @@
-// Reductions of all of an array of lz4 data, against reading it, which decodes it and copies it out, and against plain loops over what is there.
+// Reductions of a whole array of lz4 data, against reading it, which decodes and copies it, and against plain
+// loops over data in memory.
 import { create, MemoryStore, open } from '../../dist/index.js'
 import { climate, MiB, median, report, sized, time } from '../measure.mjs'
 
@@ -33,7 +34,7 @@ const loops = {
   },
 }
 
-// A file of its own each time, so that no block is decoded already.
+// Opens the file anew each time, so that no block is decoded already.
 const fresh = async (work) => {
   const opened = await open({ store, path: 'a.af' })
   try {
@@ -52,7 +53,7 @@ for (const kind of Object.keys(loops)) {
   const [toDecode, toLoop] = [[], []]
   for (let round = 0; round < ROUNDS; round++) {
     const read = await time(decode)
-    // What reading has left is not collected in the time of the reduction.
+    // Garbage of reading must not be collected in the time of the reduction.
     globalThis.gc?.()
     const [reduced, loop] = [await time(reduce), await time(async () => loops[kind]())]
     toDecode.push(reduced / read)

@@ -1,6 +1,8 @@
-// Reads of a remote array over HTTP: requests, bytes, and time where every request takes 20 ms longer; against zarrita.js, which reads the
-// same values in the same chunks from Zarr v3: one object a chunk, or all in one shard. Node opens as many connections as it is asked to
-// for the one, this package makes up to 128 requests at a time; browsers allow both six.
+// Reads of a remote array over HTTP: requests, bytes, and time if every request takes 20 ms longer.
+// Compared with zarrita.js, which reads the same values in the same chunks from Zarr v3: one object per
+// chunk, or all in one shard.
+// Node opens as many connections as zarrita requests, this package makes up to 128 requests at a time;
+// browsers limit both to six.
 import { create, HttpStore, MemoryStore, open, slice } from '../../dist/index.js'
 import { climate, median, report, sized, time } from '../measure.mjs'
 import { loadPeer, peerLabel } from '../peers.mjs'
@@ -13,7 +15,7 @@ const LATENCY_MS = 20
 const ROUNDS = sized(5, 1)
 const PATH = '/climate'
 
-/** What is read, as `null` (a whole axis), a number or `[start, stop]` for each axis. */
+/** Selectors of each axis: `null` (a whole axis), a number or `[start, stop]`. */
 const READS = {
   point: [60, 100, 144],
   row: [60, 100, null],
@@ -37,10 +39,10 @@ if (zarr !== undefined) {
   WAYS.push({ name: 'zarr lz4', codecs: ['numcodecs.lz4'] })
   WAYS.push({ name: 'zarr lz4, sharded', codecs: ['numcodecs.lz4'], sharded: true })
 }
-/** Reported are those that compress alike; the table has all. */
+/** Reported are those with the same compression; the table contains all. */
 const [OURS, ...THEIRS] = ['af lz4, chunk a block', 'zarr lz4', 'zarr lz4, sharded']
 
-/** The objects of a container. */
+/** Writes the objects of a container. */
 async function writeContainer({ codec, blockBytes }) {
   const store = new MemoryStore()
   const file = await create({ store, path: 'x.af' }, { codec, blockBytes })
@@ -62,7 +64,10 @@ async function writeZarr({ codecs, sharded }) {
   return new Map([...store].map(([key, bytes]) => [`${PATH}${key}`, bytes]))
 }
 
-/** Puts all chunks into one shard, which zarrita reads but does not write: the chunks, then offset and length of each in 64 bits. */
+/**
+ * Combines all chunks to one shard, which zarrita reads but does not write: the chunks, then offset and
+ * length of each in 64 bits.
+ */
 function shard(store, codecs) {
   const counts = SHAPE.map((size, axis) => size / CHUNKS[axis])
   const parts = []
@@ -85,7 +90,7 @@ function shard(store, codecs) {
   store.set('/zarr.json', new TextEncoder().encode(JSON.stringify(metadata)))
 }
 
-/** Opens the array, and gives what reads of it. */
+/** Opens the array, and returns a function that reads it. */
 async function openContainer(origin) {
   const file = await open({ store: new HttpStore(), path: `${origin}${PATH}/x.af` })
   const array = file.array('tas', 'float32')
@@ -93,7 +98,7 @@ async function openContainer(origin) {
 }
 
 async function openZarr(origin) {
-  // With all that it has against requests.
+  // With all of zarrita's options that reduce requests.
   const store = zarr.withRangeCoalescing(new zarr.FetchStore(`${origin}${PATH}`, { useSuffixRequest: true }))
   const array = await zarr.open.v3(store, { kind: 'array' })
   return (read) => zarr.get(array, read.map((s) => (Array.isArray(s) ? zarr.slice(...s) : s))) // biome-ignore format: one line
@@ -101,14 +106,14 @@ async function openZarr(origin) {
 
 const dataOf = (result) => (typeof result === 'number' ? [result] : result.data)
 
-/** Every way, opened once, with the server that has it. */
+/** Prepares every way: opened once, with its server. */
 async function prepare(way) {
   const ours = way.codec !== undefined
   const openAt = ours ? openContainer : openZarr
   return { name: way.name, openAt, server: await serve(await (ours ? writeContainer(way) : writeZarr(way))), costs: {} }
 }
 
-/** One read of an array that was opened for it, or opening it. */
+/** Measures one read of an array that was opened for it, or opening it. */
 async function costOf({ openAt, server }, read, latency) {
   const get = read === 'open' ? () => openAt(server.origin) : await openAt(server.origin)
   server.take()
@@ -121,10 +126,10 @@ async function costOf({ openAt, server }, read, latency) {
   return { ...server.take(), ms, data: read === 'open' ? [] : dataOf(result) }
 }
 
-/** Round by round, one way after the other: what disturbs the machine disturbs all. */
+/** Measures in rounds, one way after another, so that disturbances of the machine affect all. */
 async function measure(ways, read) {
   let first
-  // The first round counts, compares and warms up.
+  // The first round counts requests, compares results and warms up.
   for (const way of ways) {
     const { requests, bytes, data } = await costOf(way, read, 0)
     way.costs[read] = { requests, bytes, times: [] }

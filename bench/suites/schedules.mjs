@@ -1,5 +1,7 @@
-// Seeded races of writers, compactors and a reader at a container each, on every kind of store that containers are written to; in memory and
-// in files a seed draws the order of all operations, too. HYPERSLAB_STORE_SCHEDULES says how many on each, HYPERSLAB_STORES on which.
+// Seeded races of writers, compactors and a reader, each on one container, on every kind of store that
+// containers are written to.
+// In memory and in files, a seed also determines the order of all operations. HYPERSLAB_STORE_SCHEDULES sets
+// the number on each store, HYPERSLAB_STORES selects stores.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { layOutApp } from '../../test/runtimes/harness/app.mjs'
@@ -13,9 +15,9 @@ import { internals } from '../internals.mjs'
 import { report, sized, smallest } from '../measure.mjs'
 
 const SCHEDULES = Number(process.env.HYPERSLAB_STORE_SCHEDULES ?? sized(100, 2))
-/** Of one request to a Worker or visit of a page. */
+/** Number of races per request to a Worker or visit of a page. */
 const BATCH = 25
-/** Schedules between two lines of progress, where the output is no terminal. */
+/** Number of schedules between two lines of progress, if the output is not a terminal. */
 const PROGRESS = 250
 const FAULTS = { rate: 0.03, kinds: ['error', 'lost', 'late'] }
 
@@ -31,7 +33,10 @@ const { Ceph, FaultStore, FileStore, folderInMemory, haveCeph, isHyperslabError,
     '../test/support/scheduler',
   )
 
-/** How races are run on each store: `start` returns `{ run, stop }`; `run` takes seeds, as `runRaces` does, and returns what that returns. */
+/**
+ * Runners of each store: `start` returns `{ run, stop }`; `run` takes seeds and returns results like
+ * `runRaces`.
+ */
 const STORES = {
   memory: async () => ({ run: (seeds) => runRaces(seeds, (seed) => scheduled(seed, new MemoryStore())) }),
   'memory with faults': async () => ({ run: (seeds) => runRaces(seeds, faulty) }),
@@ -47,7 +52,10 @@ function scheduled(seed, store, path = 'a.af') {
   return { storeFor: () => scheduler.over(store), path }
 }
 
-/** Requests that fail, whose answers are lost, or that are carried out late; other ones for each opening, as the same would come again. */
+/**
+ * Creates faults: requests that fail, whose answers are lost, or that are executed late. They differ for each
+ * opening, because equal ones would repeat.
+ */
 function faulty(seed) {
   const { storeFor, path } = scheduled(seed, new MemoryStore())
   let opened = 0
@@ -96,7 +104,7 @@ async function startOpfs(app, place) {
     const worker = `/plain/programs/opfs-worker.mjs?${new URLSearchParams(seeds)}`
     const page = await browser.page()
     const told = site.report(id)
-    // Without a time limit: on a machine with much else to do a page takes half a minute to load.
+    // Without a time limit, because a page takes half a minute to load on a busy machine.
     await page.goto(`${site.origin}${address('page/programs/opfs-page.mjs')}`, { timeout: 0 })
     const { results, problem } = await told
     await page.context().close()
@@ -110,7 +118,7 @@ async function startOpfs(app, place) {
   return { run, stop }
 }
 
-/** Runs all races on one store and prints what came of them. */
+/** Runs all races on one store and prints the results. */
 async function race(name, app) {
   const { run, stop } = await STORES[name](app)
   const started = performance.now()
@@ -134,7 +142,7 @@ async function race(name, app) {
       `${flushed} flushes and ${compacted} compactions acknowledged, ${opened} times read, ${conflicts} conflicts`,
   )
   for (const problem of problems.slice(0, 5)) console.log(problem)
-  // Without conflicts they were no races; two of them may have none.
+  // Without conflicts, there was no race; a run of two races may have none.
   const met = failed === 0 && tried === SCHEDULES && (conflicts > 0 || smallest)
   if (!met) process.exitCode = 1
   report({ suite: 'schedules', name: `failed of ${tried} on ${name}`, peer: 'none', speed: false, ratio: failed, goal: '0', met })
@@ -155,5 +163,5 @@ try {
 } finally {
   app.remove()
 }
-// Whatever a browser has still open must not keep it from ending.
+// Connections that a browser still holds must not keep the process alive.
 process.exit()

@@ -1,4 +1,5 @@
-// How much of the work of many machines is the job's own: a mean of 10 TB on a simulated clock, by what was measured here. See bench/simulation.mjs.
+// Overhead of jobs on many machines: a mean of 10 TB on a simulated clock, with the costs measured here. See
+// bench/simulation.mjs.
 import { report, sized } from '../measure.mjs'
 import { measured, noteOf, simulateAll } from '../simulation.mjs'
 

@@ -1,5 +1,6 @@
-// Cold start: milliseconds from the first statement of a script to the first result, with importing, in new processes of Node and new
-// contexts of Chromium. Both sides are bundled and minified alike for the browser, and taken as they are installed in Node.
+// Cold start: milliseconds from the first statement of a script to the first result, including imports, in
+// new processes of Node and new contexts of Chromium.
+// Both sides are bundled and minified alike for the browser, and used as installed in Node.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -24,7 +25,10 @@ if ((await loadPeer('zarrita')) !== undefined) sides.push('zarrita')
 const packageOf = { hyperslab: DIST, zarrita: sides[1] && join(peerFolder('zarrita'), 'node_modules/zarrita/dist/src/index.js') }
 const expected = [8, 9, 14, 15, 276]
 
-/** Prints medians and reports the median of the ratios, round by round. `times` has a list of ms for each name, `empty` among them. */
+/**
+ * Prints medians and reports the median of the ratios, round by round. `times` has a list of ms for each
+ * name, including `empty`.
+ */
 function compare(where, times) {
   if (times === undefined) return
   const all = Object.entries(times).map(([name, list]) => `${name} ${median(list).toFixed(1)} ms`)
@@ -39,7 +43,7 @@ function check(side, values) {
   if (JSON.stringify(values) !== JSON.stringify(expected)) throw new Error(`${side} gave ${values}, expected ${expected}`)
 }
 
-/** New processes; beside it, what they take as a whole, and what one takes that does nothing. */
+/** Measures in new processes; also their total time, and that of an empty process. */
 async function inNode(folder) {
   const times = Object.fromEntries([EMPTY, ...sides, ...sides.map(processOf)].map((name) => [name, []]))
   const scripts = sides.map((side) => {
@@ -57,7 +61,7 @@ async function inNode(folder) {
       check(side, result.values)
       Object.assign(taken, { [side]: result.ms, [processOf(side)]: ms })
     }
-    // The first fills the caches of the disk.
+    // The first round fills the disk caches.
     if (round >= 0) for (const [name, ms] of Object.entries(taken)) times[name].push(ms)
   }
   return times
@@ -76,7 +80,7 @@ function start(args) {
   return { ms: performance.now() - before, stdout }
 }
 
-/** New pages in contexts that have nothing cached. */
+/** Measures new pages in contexts without caches. */
 async function inChromium(folder) {
   try {
     await provideBrowser('chromium', { ci: process.env.CI === 'true' })
@@ -125,7 +129,7 @@ async function bundle(side, folder) {
   const resolve = { name: 'sides', resolveId: (id) => (id === side ? { id: packageOf[side], moduleSideEffects: false } : null) }
   const plugins = [resolve, nodeResolve({ browser: true }), terser({ module: true })]
   const options = { treeshake: { moduleSideEffects: false }, onwarn: () => {} }
-  // No file that does nothing but pass on names.
+  // Avoids files that only re-export names.
   const built = await rollup({ input, plugins, preserveEntrySignatures: 'allow-extension', ...options })
   const { output } = await built.generate({ format: 'es', dir: folder, entryFileNames: 'run.js' })
   return output.filter(({ type }) => type === 'chunk').map(({ fileName, code }) => [fileName, code])

@@ -1,6 +1,7 @@
-// Workers of a queue are killed while they work on jobs: three of them at random moments, or one at a certain request to S3, so that in the end
-// each has had its turn. Every job comes to what this process alone comes to, the same bits, and leaves nothing behind. Counts what was killed;
-// HYPERSLAB_RUNS_KILLED says how many runs there are.
+// Kills workers of a queue while they work on jobs: three of them at random moments, or one at a certain
+// request to S3, so that over all runs every request gets its turn.
+// Every job must yield the same bits as in this process alone, and leave nothing behind. Counts what was
+// killed; HYPERSLAB_RUNS_KILLED sets the number of runs.
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -19,13 +20,13 @@ if (!haveQueue('redis')) {
 const onS3 = haveVersity()
 const RUNS = Number(process.env.HYPERSLAB_RUNS_KILLED ?? sized(200, 8))
 const BUCKET = 'kills'
-/** A task that ends five workers fails its job, as it should. */
+/** A task that ends five workers fails its job, as intended. */
 const MOST_KILLS = 4
 const next = random(1)
 const killed = { 'at random': 0, 'at a request': 0 }
 const problems = []
 
-/** All that is in a folder, by name; or the bytes of a file. */
+/** Returns the contents of a folder by name; or the bytes of a file. */
 function contents(place) {
   if (!statSync(place).isDirectory()) return readFileSync(place).toString('latin1')
   const names = readdirSync(place, { recursive: true }).filter((name) => statSync(join(place, name)).isFile())
@@ -53,7 +54,10 @@ await inFolder(async (folder) => {
     const copyTo = (target, chunks) =>
       planJob({ method: 'copy', source: { arrays: { x: source } }, target, options: { chunks } }, { taskBytes: 2 ** 20 })
     let targets = 0
-    /** By the number of the run: a job, and what tells one result of it from another; asked for twice, it is done anew. */
+    /**
+     * Jobs by the number of the run, with a key that distinguishes results; a repeated request creates a new
+     * job.
+     */
     const jobs = [
       async () => {
         const scratch = join(folder, `scratch-${++targets}`)
@@ -145,7 +149,7 @@ await inFolder(async (folder) => {
           isOver = true
         })
       done.catch(() => undefined)
-      // Processes differ by a few requests, so that one may not come to the last.
+      // Processes differ by a few requests, so the last one may not be reached.
       while (dying === undefined && !isOver) await pause(5)
       if (dying !== undefined) killed['at a request']++
       await dying

@@ -1,5 +1,7 @@
-// What a queue costs where tasks take about a second: two workers on a real Redis beside two processes that do half of the tasks each and know nothing of each
-// other. Both read 1 GiB a task. By turns, as other work on the machine comes and goes; the median of the ratios counts.
+// Cost of a queue whose tasks take about a second: two workers on a real Redis, compared with two processes
+// that do half of the tasks each without any coordination.
+// Both read 1 GiB per task. They run in turn, because other load on the machine varies; the median of the
+// ratios counts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { linkSync, mkdtempSync, rmSync } from 'node:fs'
@@ -70,11 +72,11 @@ try {
   await file.define('x', { dtype: 'float32', shape, chunkShape: [1, 512, 512] }).set(null, climate(ROWS * 512 * 512, 1))
   await file.flush()
   await file.close()
-  // Of one file under several names, so that units that are read at the same time have no block in common.
+  // One file under several names, so that units that are read at the same time share no block.
   const parts = Array.from({ length: UNITS }, (_, i) => ({ ...one, location: join(folder, `x-${i}.af`) }))
   for (const { location } of parts) linkSync(one.location, location)
   const source = { concat: Array.from({ length: TASKS * UNITS }, (_, i) => parts[i % UNITS]) }
-  // Another folder makes another job of it, which nobody has done.
+  // Another folder makes it another job, without earlier results.
   const planOf = (round) =>
     planJob(
       { method: 'variance', source },
@@ -100,7 +102,7 @@ try {
     for (const work of round % 2 === 0 ? [byQueue, byHalves] : [byHalves, byQueue])
       times.push([work, await seconds(() => work(plan))])
     const [queued, alone] = [byQueue, byHalves].map((work) => times.find(([each]) => each === work)[1])
-    // In the first, code is compiled.
+    // The first round compiles the code.
     if (round === 0 && ROUNDS > 1) continue
     ratios.push(alone / queued)
     taken.push(alone)

@@ -1,4 +1,5 @@
-// Zarr arrays written to the disk by this package and by zarr-python (one thread each): every chunk of one that is there already.
+// Zarr arrays written to the disk by this package and by zarr-python (one thread each): every chunk of an
+// existing array.
 import { join } from 'node:path'
 import { openZarr } from '../../dist/zarr.js'
 import { inFolder, sized } from '../measure.mjs'
@@ -9,11 +10,13 @@ const SHAPE = [sized(64, 16), 512, 512]
 const CHUNKS = [4, 256, 256]
 const SHARDS = [SHAPE[0] / 2, 512, 512]
 
-/** Where the runtime has a Zstandard of its own; elsewhere the kernel writes it, in one thread. */
+/** Whether the runtime has its own Zstandard; otherwise the kernel encodes, on one thread. */
 const isNative = typeof process.getBuiltinModule?.('node:zlib')?.zstdCompress === 'function'
 const zstdGoal = isNative ? 0.8 : undefined
 
-/** Codecs by name, as `zarr3_write` of peers.py knows them, and how many times as fast as zarr-python each has to be. */
+/**
+ * Codecs by name, as `zarr3_write` of peers.py knows them, and the required speed relative to zarr-python.
+ */
 const CODECS = { 'blosc lz4, shuffled': 1, zstd: zstdGoal, 'zstd, sharded': zstdGoal, gzip: undefined }
 
 const python = await startPython(['zarr==3.1.6', 'numcodecs==0.16.6', 'numpy==2.4.6'])

@@ -1,5 +1,5 @@
-// Zarr stores that zarr-python has written, read by this package, zarrita.js, zarr-python and tensorstore (one thread each): from the disk, and
-// over HTTP where every request takes 20 ms longer.
+// Zarr stores written by zarr-python, read by this package, zarrita.js, zarr-python and tensorstore (one
+// thread each): from the disk, and over HTTP with 20 ms more per request.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createPool, HttpStore, slice } from '../../dist/index.js'
@@ -16,7 +16,10 @@ const SHARDS = [SHAPE[0] / 2, 512, 512]
 const LATENCY_MS = 20
 const HTTP_ROUNDS = sized(5, 1)
 
-/** Codecs by name, as `write` of peers.py knows them, and how many times as fast as zarrita.js each pattern has to be. */
+/**
+ * Codecs by name, as `write` of peers.py knows them, and the required speed of each pattern relative to
+ * zarrita.js.
+ */
 const CODECS = {
   'blosc lz4, shuffled': { all: 3, 'sub-slab': 3, 'stride 2': 8 },
   'blosc zstd, shuffled': {},
@@ -24,10 +27,10 @@ const CODECS = {
   gzip: { all: 1, 'sub-slab': 3, 'stride 2': 1 },
   'zstd, sharded': {},
 }
-/** With a pool of two workers. */
+/** Goals with a pool of two workers. */
 const POOL_GOALS = { zstd: 3 }
 
-/** A whole axis, a position, or `[start, stop, step]`, for each axis. */
+/** Selectors of each axis: a whole axis, a position, or `[start, stop, step]`. */
 const READS = {
   all: [null, null, null],
   'sub-slab': [[5, sized(60, 12), 1], [100, 400, 1], [30, 500, 1]], // biome-ignore format: one line
@@ -46,7 +49,7 @@ const tensorstore = await startPython(['tensorstore==0.1.86', 'numpy==2.4.6'])
 
 const ask = (peer, name) => ({ timed: async (count) => (await peer.ask({ run: name, count })).ms })
 
-/** Every file below a folder, by its path there. */
+/** Returns every file below a folder, by its relative path. */
 const filesOf = (folder) =>
   new Map(
     readdirSync(folder, { recursive: true })
@@ -88,7 +91,7 @@ async function fromDisk(codec, path, pool) {
   await pooled.close()
 }
 
-/** Chunk by chunk here; the others have to hold all of the array. */
+/** Reduces chunk by chunk with this package; the others have to hold the whole array. */
 async function mean(codec, path, array, peer) {
   const name = `${path} mean`
   await python?.ask({ make: 'zarr3_mean', name, args: { source: path } })
@@ -106,7 +109,7 @@ async function mean(codec, path, array, peer) {
   print('zarr', `${codec}, mean`, bytesOf([null, null, null]), await sideBySide(ways, { rounds: 7, roundMs: 1 }), {})
 }
 
-/** Opened anew for each read: requests, bytes and time. */
+/** Opens the array anew for each read, and measures requests, bytes and time. */
 async function overHttp(codec, path) {
   const server = await serve(filesOf(path))
   const goal = codec.includes('sharded') ? 0.7 : 1.05

@@ -1,5 +1,5 @@
-// Whole reads from memory, all of the path: ours from a container, zarrita.js, zarr for Python and tensorstore (one thread) from Zarr with the same
-// values and chunks.
+// Whole reads from memory, including all steps: this package from a container; zarrita.js, zarr for Python
+// and tensorstore (one thread) from Zarr with the same values and chunks.
 import { create, MemoryStore, open, slice } from '../../dist/index.js'
 import { climate, sized } from '../measure.mjs'
 import { loadPeer } from '../peers.mjs'
@@ -12,14 +12,14 @@ const CHUNKS = [8, 128, 256]
 const SIZE = SHAPE.reduce((a, b) => a * b)
 const values = climate(SIZE, 3)
 
-/** `null` or `[start, stop, step]` for each axis. */
+/** Selectors of each axis: `null` or `[start, stop, step]`. */
 const READS = {
   all: [null, null, null],
   'sub-slab': [[5, sized(60, 12), 1], [100, 400, 1], [30, 500, 1]], // biome-ignore format: one line
   'stride 2': [null, null, [0, 512, 2]],
 }
 const shapeOf = (read) => read.map((axis, i) => (axis === null ? SHAPE[i] : Math.ceil((axis[1] - axis[0]) / axis[2])))
-/** How many times as fast as zarrita.js, by codec and kind of read; into `out` only without a codec. */
+/** Required speed relative to zarrita.js, by codec and kind of read; into `out` only without a codec. */
 const GOALS = {
   lz4: { all: 5, 'sub-slab': 6, 'stride 2': 12 },
   none: { all: 2.5, 'stride 2': 25 },

@@ -1,5 +1,6 @@
-// Zstandard blocks: the platform's library, where it has one, and the modules that take its place where not, against fzstd, which decodes where
-// WebAssembly cannot be compiled, and libzstd compiled to WebAssembly, which encodes at level 1. Run it with a Node from 22.15 on to see all of them.
+// Zstandard blocks: the platform's library, if there is one, and the modules that replace it otherwise.
+// Compared with fzstd, which decodes if WebAssembly cannot be compiled, and with libzstd compiled to
+// WebAssembly, which encodes at level 1. Node 22.15 or newer covers all of them.
 
 import zlib from 'node:zlib'
 import { Zstd } from '@hpcc-js/wasm-zstd'
@@ -29,7 +30,7 @@ const decoders = {
     'native, asynchronous': () => call((done) => zlib.zstdDecompress(encoded, { chunkSize: block.length + 64 }, done)),
   }),
 }
-/** What is encoded: a field, the same shuffled, and packed to 16 bits. */
+/** Contents to encode: a field, the same shuffled, and packed to 16 bits. */
 const contents = {
   float32: block,
   'float32, shuffled': block.map((_, i) => block[(i % (BLOCK / 4)) * 4 + Math.floor((4 * i) / BLOCK)]),
@@ -43,7 +44,7 @@ const encodersOf = (bytes) => ({
   }),
 })
 
-/** Milliseconds of each, measured by turns. */
+/** Returns the milliseconds of each, measured in turn. */
 async function timesOf(works) {
   const times = Object.fromEntries(Object.keys(works).map((name) => [name, []]))
   for (let round = -1; round < ROUNDS; round++)
