@@ -1,5 +1,5 @@
-// `npm run build`, or some steps of it by name. A step is left out where what it reads and what it has written are, byte for byte, what they
-// were after its last run: tests, the demo and benchmarks build first, and most often nothing has changed.
+// `npm run build`, or some steps of it by name. A step is skipped if its inputs and outputs are, byte for
+// byte, those of its last run. Tests, the demo and benchmarks build first, and usually nothing has changed.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -82,7 +82,7 @@ async function node(...args) {
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}`)
 }
 
-/** The files at a path, and all below it. */
+/** Returns the files at a path, and all files below it. */
 function filesOf(path) {
   if (!existsSync(path)) return []
   if (!statSync(path).isDirectory()) return [path]
@@ -97,11 +97,11 @@ function hashOf(paths) {
   return hash.digest('hex')
 }
 
-/** What another step writes into a folder of this one. */
+/** Whether another step writes the file into a folder of this one. */
 const isOfOthers = (file, writes) => file.startsWith('dist/viewer/') && !writes.includes('dist/viewer')
 
 const stateOf = ({ reads, writes }) => ({
-  // What is written into a folder that is read is no reason to write it again.
+  // Outputs within a folder that is also read must not trigger the step again.
   reads: hashOf([
     ...reads.flatMap(filesOf).filter((file) => !writes.some((own) => file === own || file.startsWith(`${own}/`))),
     'package.json',
@@ -122,7 +122,7 @@ for (const name of names.length > 0 ? names : Object.keys(STEPS)) {
     continue
   }
   await step.run()
-  // What has changed meanwhile was not read.
+  // Inputs that changed during the step were not read, so their earlier state is stored.
   stamps[name] = { ...stateOf(step), reads: before.reads }
   writeFileSync(STAMPS, `${JSON.stringify(stamps, null, 2)}\n`)
 }

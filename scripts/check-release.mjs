@@ -1,4 +1,5 @@
-// What a release must have and a clone need not: run by `npm publish` before anything else. The checklist is in CONTRIBUTING.md.
+// Requirements of a release that a clone need not meet: run by `npm publish` before anything else. The
+// checklist is in CONTRIBUTING.md.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +16,7 @@ const FILES = [
   'dist/hyperslab.1',
 ]
 
-/** What keeps the package in a folder from being released, one line each. */
+/** Returns the reasons why the package in a folder cannot be released, one line each. */
 export function faultsOf(root) {
   const read = (name) => (existsSync(join(root, name)) ? readFileSync(join(root, name), 'utf8') : '')
   const { version, repository, homepage, bugs } = JSON.parse(read('package.json'))

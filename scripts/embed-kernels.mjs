@@ -1,15 +1,18 @@
-// Writes the compiled modules as text into the source tree, so that the package loads without fetching a second file.
+// Writes the compiled modules as text into the source tree, so that the package loads without fetching a
+// second file.
 import { readFileSync, writeFileSync } from 'node:fs'
 
-// The 84 characters from ( to ~ that need no escape in a string, a template or a script element, those first that code has most of: what is
-// as frequent in a module gets them, since gzip knows one frequency of a character for both. Small bytes, most of a module, are one character,
-// others two. Base64 would be a third longer, and half as long again after gzip: its characters straddle the bytes, so that what repeats in the
-// module does not repeat in the text.
+// The 84 characters from ( to ~ that need no escape in a string, a template or a script element, in order of
+// their frequency in code. Frequent bytes of a module get the frequent characters, because gzip has one
+// frequency of a character for both.
+// Small bytes, most of a module, are one character, others two. Base64 would be a third longer, and half as
+// long again after gzip. Its characters straddle the bytes, so repetitions of the module are not repetitions
+// of the text.
 const FREQUENT = 'tensri,oa().=cuhl{}:fd;pygmbw0>[]?vk1x+-|ABM2ES4I*z6N8O3jLUC/RFTD_VqWGPZ5H7JKQX9Y^@~'
 const prefixes = 3
 const singles = FREQUENT.length - prefixes
 
-/** The text of a module: its digits, then its bytes by them. */
+/** Returns the text of a module: its digits, then its bytes in these digits. */
 function textOf(wasm) {
   const count = new Array(256).fill(0)
   for (const byte of wasm) count[byte]++
@@ -25,8 +28,9 @@ function textOf(wasm) {
 const bytesOf = (name) => readFileSync(`build/${name}.wasm`)
 const run = (name, imports) => new WebAssembly.Instance(new WebAssembly.Module(bytesOf(name)), imports).exports
 
-// The kernels are five modules over one memory: the tables of one end before those of the next begin, and the last before the arena. Those
-// of both modules of Zstandard, which each makes anew when it is called, are in one place.
+// The kernels are five modules over one memory. The tables of each end before those of the next begin, and
+// the last before the arena. Both modules of Zstandard rebuild their tables with each call, so these share
+// one place.
 const { wholeEnd } = run('kernels')
 const reading = run('reading')
 const over = { env: { memory: reading.memory } }

@@ -1,5 +1,6 @@
-// Bundles what workers run into one file without imports and writes it as text into the source tree, so that a pool can start workers without
-// fetching a second file. The kernels are left out: workers are sent the compiled modules.
+// Bundles the code of workers into one file without imports and writes it as text into the source tree, so
+// that a pool can start workers without fetching a second file.
+// The kernels are excluded, because workers receive the compiled modules.
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { nodeResolve } from '@rollup/plugin-node-resolve'
@@ -9,7 +10,7 @@ import { typescript } from './typescript.mjs'
 
 const source = (path) => fileURLToPath(new URL(`../src/${path}`, import.meta.url))
 
-/** Workers are sent the compiled modules. */
+/** Excludes the kernels, because workers receive the compiled modules. */
 const withoutKernels = {
   name: 'without-kernels',
   load: (id) => {
@@ -26,7 +27,7 @@ const bundle = await rollup({
     throw new Error(message)
   },
 })
-// Without imports and exports it is a script as well as a module: Node evaluates text as a script.
+// Without imports and exports, the code is a script as well as a module; Node evaluates text as a script.
 const { output } = await bundle.generate({ format: 'es', inlineDynamicImports: true, plugins: [terser({ module: true })] })
 const [{ code, imports, exports, modules }] = output
 if (output.length > 1 || imports.length > 0 || exports.length > 0)

@@ -1,5 +1,6 @@
-// What a stranger does in the first hour, from the archive that would be published, in an empty folder: install, import, look, plot, six lines
-// of TypeScript, a page, a Deno script, a Worker, an export opened in Python. Fails where a step fails, or prints a warning.
+// The first hour of a new user, from the archive that would be published, in an empty folder: install,
+// import, look, plot, six lines of TypeScript, a page, a Deno script, a Worker, an export opened in Python.
+// Fails if a step fails or prints a warning.
 import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,17 +12,17 @@ import { install, load, root } from '../test/runtimes/harness/tools.mjs'
 import { pythonEnvironment } from './python.mjs'
 
 const DATA = join(root, 'demo/data/tas_rectilinear_grid_2D.nc')
-/** Of all elements of the file, as numpy has it. */
+/** Mean of all elements of the file, as computed by numpy. */
 const MEAN = 278.723
 
-/** What a machine's own settings of npm make it say. */
+/** Warning of npm about settings of the machine. */
 const OWN_SETTINGS = /^npm warn Unknown (user|project|global|env|builtin) config .*\n/gm
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hyperslab-first-hour-')))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 const write = (name, text) => writeFileSync(join(folder, name), text)
 
-/** Runs a program, which may not complain. @returns what it prints */
+/** Runs a program, which must print no warnings. @returns its output */
 async function quietly(program, args, options = {}) {
   const { code, stdout, stderr } = await execute(program, args, { cwd: folder, seconds: 240, ...options })
   const complaints = stderr.replace(OWN_SETTINGS, '')

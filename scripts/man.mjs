@@ -1,10 +1,10 @@
-// Writes dist/hyperslab.1, the manual page, from what the command says of itself with --help.
+// Writes dist/hyperslab.1, the manual page, from the command's help.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createProgram } from '../build/js/cli/program.js'
 
 const { version, description } = JSON.parse(readFileSync('package.json', 'utf8'))
 
-/** Text of which nothing is a request or an escape of troff. */
+/** Escapes text, so that nothing in it is a request or an escape of troff. */
 const escaped = (text) =>
   text
     .replaceAll('\\', '\\e')
@@ -13,7 +13,7 @@ const escaped = (text) =>
 
 const paragraph = (term, text) => ['.TP', `.B ${escaped(term)}`, escaped(text)]
 
-/** What was added behind the help: lines as they are. */
+/** Returns the text added behind the help, line by line. */
 function after(command) {
   let text = ''
   command.configureOutput({ writeOut: (piece) => (text += piece) })

@@ -1,4 +1,5 @@
-// Python with packages of PyPI, for tests and benchmarks. Packages are installed into build/python when first asked for.
+// Python with packages of PyPI, for tests and benchmarks. Packages are installed into build/python on first
+// use.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,9 +9,9 @@ import { fileURLToPath } from 'node:url'
 const cache = fileURLToPath(new URL('../build/python', import.meta.url))
 
 /**
- * The environment of a process of Python that has these packages, in a folder that holds them, and maybe others.
+ * Returns the environment of a Python process with these packages, in a folder that may contain others.
  * @param packages with versions: `['numcodecs==0.16.6']`
- * @returns the environment, or why there is none
+ * @returns the environment, or the reason why there is none
  */
 export function pythonEnvironment(packages) {
   const wanted = packages.map((name) => name.replace('==', '-'))
@@ -20,7 +21,7 @@ export function pythonEnvironment(packages) {
   return failure === undefined ? { env: { ...process.env, PYTHONPATH: join(cache, name), OMP_NUM_THREADS: '1' } } : { failure }
 }
 
-/** Starts a script that answers requests, each a line of JSON, in their order. */
+/** Starts a script that answers requests, each a line of JSON, in order. */
 export function startScript(path, env, args = []) {
   const python = spawn('python3', ['-u', path, ...args], { env, stdio: ['pipe', 'pipe', 'inherit'] })
   const waiting = []
@@ -41,7 +42,7 @@ export function startScript(path, env, args = []) {
   }
 }
 
-/** What went wrong, if anything did. */
+/** Installs packages; returns the error, if there is one. */
 function install(folder, packages) {
   if (existsSync(folder)) return undefined
   mkdirSync(cache, { recursive: true })

@@ -1,4 +1,5 @@
-// Fails when a test was skipped: in CI everything a test needs is there. Ends with the counts, one line.
+// Fails if a test was skipped, because CI provides everything that tests need. Prints the counts in one line
+// at the end.
 import { readFileSync } from 'node:fs'
 
 const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(readFileSync(process.argv[2], 'utf8'))

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
-/** For rollup: sources as they are, without waiting for tsc. */
+/** Plugin for rollup that strips types from the sources, without waiting for tsc. */
 export const typescript = {
   name: 'typescript',
   resolveId: (id, importer) =>

@@ -3,13 +3,13 @@ import { defineConfig } from 'astro/config'
 import starlightLinksValidator from 'starlight-links-validator'
 import starlightLlmsTxt from 'starlight-llms-txt'
 
-/** What programs import. */
+/** Import names of the package. */
 const NAMES = ['hyperslab', 'hyperslab/netcdf', 'hyperslab/zarr', 'hyperslab/dataset', 'hyperslab/cluster', 'hyperslab/testing']
 
 const pages = (label, ...slugs) => ({ label, items: slugs })
 
 export default defineConfig({
-  // Whoever publishes it says where; without it, build.mjs takes the address out again.
+  // Set by the publisher; without it, build.mjs removes the address again.
   site: process.env.SITE ?? 'http://localhost:4321',
   integrations: [
     starlight({

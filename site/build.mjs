@@ -1,12 +1,13 @@
-// Builds the site into site/dist, of the pages of docs/ as they are; with --check runs it in a browser, with --serve shows it on this machine.
-// Starlight needs a newer Node than the library: it is a dependency of the site.
+// Builds the site into site/dist from the pages of docs/. With --check, runs it in a browser; with --serve,
+// shows it on this machine.
+// Starlight needs a newer Node than the library. That Node is a dependency of the site.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { layOutData } from './data.mjs'
 
-/** What astro.config.mjs takes for the address of a site that has none. */
+/** Address that astro.config.mjs uses for a site without one. */
 const LOCAL = 'http://localhost:4321'
 const site = fileURLToPath(new URL('.', import.meta.url))
 const root = join(site, '..')
@@ -19,7 +20,7 @@ function run(program, args, cwd = site) {
   if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${status}`)
 }
 
-/** Where a page of the repository is on the site. What is not on it stays a name. */
+/** Path of each page of the repository on the site. Links to other files become plain names. */
 const PAGES = new Map([
   ...readdirSync(join(root, 'docs'))
     .filter((name) => name.endsWith('.md'))
@@ -30,10 +31,10 @@ const PAGES = new Map([
   ['python/README.md', 'python'],
 ])
 
-/** Where pages of the API reference begin. */
+/** Path prefix of the API reference. */
 const REFERENCE = 'api'
 
-/** Links between pages of the repository as links of the site; pictures are copied beside them. */
+/** Converts links between pages of the repository to links of the site; copies pictures beside them. */
 function withLinks(text, page) {
   const folder = page.includes('/') ? page.slice(0, page.lastIndexOf('/') + 1) : ''
   return text.replace(/(!?)\[([^\]]*)\]\(([^)\s]+)\)/g, (whole, picture, label, target) => {
@@ -56,14 +57,14 @@ function writePage(file, slug, linked) {
   writeFileSync(target, `---\ntitle: ${JSON.stringify(title.replaceAll('`', ''))}\n---\n${linked(body)}`)
 }
 
-/** The plugin numbers some headings as second ones of their name that are the only ones. */
+/** Corrects anchors: the plugin numbers some headings as repeated although their name is unique. */
 function withOwnAnchors(body) {
   const times = new Map()
   for (const [, name] of body.toLowerCase().matchAll(/^#+ (\w+)$/gm)) times.set(name, (times.get(name) ?? 0) + 1)
   return body.replace(/\]\(#(\w+)-(\d+)\)/g, (whole, name, number) => (times.get(name) > number ? whole : `](#${name})`))
 }
 
-/** The API reference as pages of the site, one for each import name. */
+/** Writes the API reference as pages of the site, one for each import name. */
 function writeReference() {
   const made = join(root, 'build/reference')
   rmSync(made, { recursive: true, force: true })
@@ -80,7 +81,10 @@ function writeReference() {
   }
 }
 
-/** Without an address of its own, the site is the same wherever it is put: nothing names the machine that has built it. */
+/**
+ * Removes the origin, so that a site without an address works anywhere, and nothing names the machine that
+ * built it.
+ */
 function withoutOrigin(folder) {
   for (const name of readdirSync(folder, { recursive: true })) {
     const file = join(folder, name)
@@ -105,10 +109,10 @@ await layOutData(join(assets, 'data'), (await import('../dist/dataset.js')).open
 copyFileSync(join(root, 'docs/january.png'), join(assets, 'january.png'))
 const node = join(site, 'node_modules/node/bin/node')
 const astro = join(site, 'node_modules/astro/bin/astro.mjs')
-// Versions are those of the lock file. Not `npm ci`, which takes one that was made behind a registry mirror, without the binaries of other
-// platforms, for an error.
+// Versions are those of the lock file. `npm ci` is not used, because it rejects a lock file that was created
+// behind a registry mirror, without the binaries of other platforms.
 if (!existsSync(astro)) run('npm', ['install', '--no-save', '--no-fund', '--no-audit', '--ignore-scripts'])
-// What the package of Node would do when it is installed.
+// The install step of the package of Node.
 if (!existsSync(node)) run(process.execPath, ['installArchSpecificPackage.js'], join(site, 'node_modules/node'))
 writeReference()
 run(node, [astro, 'build'])

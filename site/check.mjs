@@ -1,4 +1,5 @@
-// Opens the built site in Chromium: runs every cell, and the chunking calculator, and searches. What is missing is skipped, but fails in CI.
+// Opens the built site in Chromium: runs every cell and the chunking calculator, and searches. Missing
+// programs are skipped, but fail in CI.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,14 +9,17 @@ import { serveRanges } from '../test/runtimes/harness/ranges.mjs'
 import { install } from '../test/runtimes/harness/tools.mjs'
 
 const dist = fileURLToPath(new URL('dist', import.meta.url))
-/** For one page, on a machine that does other things, too. */
+/** Time limit per page, on a busy machine. */
 const PAGE_SECONDS = 60
 
 function assert(condition, message) {
   if (!condition) throw new Error(message)
 }
 
-/** Runs all cells of a page that do not run by themselves; each has to print what its comments say. What it asks for is tested in Node. */
+/**
+ * Runs all cells of a page that do not start by themselves; each has to print what its comments say. Their
+ * requests are tested in Node.
+ */
 async function checkCells(page) {
   const cells = await page.evaluate(async () => {
     for (const button of document.querySelectorAll('button.run'))
@@ -56,7 +60,7 @@ async function checkCalculator(page) {
 }
 
 async function checkSearch(page) {
-  // It is made when the browser has nothing else to do, which it always has once the dialog is drawn.
+  // Created when the browser is idle, which it is once the dialog is drawn.
   await page.waitForSelector('dialog input', { state: 'attached' })
   await page.keyboard.press('Control+k')
   await page.fill('dialog input', 'climatology')
@@ -70,7 +74,7 @@ async function check() {
   const server = await serveRanges(Object.fromEntries(['', ...names].map((name) => [name, join(dist, name)])))
   const browser = await startBrowser('chromium')
   const faults = []
-  /** A page, open while `work` looks at it. */
+  /** Opens a page while `work` inspects it. */
   const visit = async (path, work) => {
     const page = await browser.page()
     page.on('pageerror', (error) => faults.push(`${path}: ${error.message}`))

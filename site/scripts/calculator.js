@@ -1,11 +1,14 @@
-/** A selection as the command takes it: `0, 10:20, ::2`. */
+/** Parses a selection in the form of the command: `0, 10:20, ::2`. */
 const selectors = (text, slice) =>
   text.split(',').map((piece) => {
     const parts = piece.split(':').map((part) => (part.trim() === '' ? null : Number(part)))
     return parts.length === 1 ? parts[0] : slice(...parts)
   })
 
-/** How many chunks a selection needs of an array, their bytes as far as they are whole, and the bytes it wants. */
+/**
+ * Returns the number of chunks that a selection needs, the bytes of these as whole chunks, and the bytes of
+ * the selection.
+ */
 export function costOf({ shape, chunks, bytes, selection }, { ChunkGrid, plan, resolveSelection, slice }) {
   const numbers = (text) => text.split(',').map(Number)
   const product = (lengths) => lengths.reduce((size, length) => size * length, Number(bytes))
@@ -19,7 +22,7 @@ function showBytes(bytes) {
   return `${Number((bytes / 1024 ** power).toPrecision(3))} ${['B', 'KiB', 'MiB', 'GiB', 'TiB'][power]}`
 }
 
-/** What stands below the form. */
+/** Returns the text below the form. */
 export function answerTo(fields, library) {
   try {
     const { requests, read, wanted } = costOf(fields, library)

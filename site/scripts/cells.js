@@ -1,8 +1,12 @@
-// Gives programs of the page that read the data of the site a button, which runs them in a worker against the built package.
+// Adds a button to programs of the page that read the data of the site. It runs them in a worker against the
+// built package.
 const DATA = 'https://data.example/'
 const place = (path) => new URL(path, import.meta.url).href
 
-/** What the program of a cell finds: data of the site under their address, `console.log` and `draw` that tell the page. */
+/**
+ * Environment of a cell's program: data of the site under their address, and `console.log` and `draw`, which
+ * report to the page.
+ */
 const PRELUDE = `
 const fetched = globalThis.fetch
 const asked = { requests: 0, bytes: 0 }
@@ -16,7 +20,7 @@ console.log = (...values) => postMessage({ line: values.join(' ') })
 globalThis.draw = (values, [rows, columns]) => postMessage({ picture: { values: Float64Array.from(values), rows, columns } })
 `
 
-/** The text of a worker: imports first, as modules have them; what fails later is told. */
+/** Returns the text of a worker: imports first, as in modules; later failures are reported. */
 function workerText(program) {
   const imports = []
   const body = program.replace(/^import (.*) from 'hyperslab(\/\w+)?'$/gm, (_, names, entry = '/index') => {
@@ -26,7 +30,7 @@ function workerText(program) {
   return `${imports.join('\n')}\n${PRELUDE}\ntry {\n${body}\npostMessage({ asked })\n} catch (error) { postMessage({ error: String(error) }) }`
 }
 
-/** From dark blue over green to light yellow, as rising lightness. */
+/** Colours from dark blue over green to light yellow, with increasing lightness. */
 const COLOURS = [
   [32, 31, 90],
   [34, 110, 140],
@@ -34,7 +38,7 @@ const COLOURS = [
   [250, 230, 110],
 ]
 
-/** Draws rows from south to north, dark where values are low; what is NaN stays as the page is. */
+/** Draws rows from south to north, dark for low values; NaN stays transparent. */
 function paint({ values, rows, columns }) {
   const canvas = document.createElement('canvas')
   Object.assign(canvas, { width: columns, height: rows })
@@ -58,7 +62,7 @@ function paint({ values, rows, columns }) {
 
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ' ')
 
-/** Runs a program, and shows below it what it prints and draws, and what it asked for. */
+/** Runs a program, and shows its output, its drawings and its requests below it. */
 function run(program, output) {
   output.replaceChildren('…')
   output.dataset.state = 'running'
@@ -90,13 +94,13 @@ function run(program, output) {
 
 for (const block of document.querySelectorAll('.expressive-code')) {
   const program = Array.from(block.querySelectorAll('.ec-line'), (line) => line.textContent.replace(/\n$/, '')).join('\n')
-  // `env` is what a Worker of Cloudflare is given.
+  // `env` exists only in a Cloudflare Worker.
   if (!program.includes(DATA) || program.includes('env.')) continue
   const [button, output] = [document.createElement('button'), document.createElement('output')]
   Object.assign(button, { type: 'button', textContent: 'Run', className: 'run' })
   output.className = 'cell'
   button.onclick = () => run(program, output)
   block.after(button, output)
-  // What the first page shows is there without being asked for.
+  // Programs that draw run at once, so that the first page shows their pictures.
   if (program.includes('draw(')) run(program, output)
 }
