@@ -11,7 +11,6 @@ import type { ReadingOptions } from './options.ts'
 import { printError } from './output.ts'
 import type { Place, PlaceContents, PlacedArray } from './place.ts'
 
-/** A container, as a place. */
 export class ContainerPlace implements Place {
   readonly location: string
   readonly #file: ArrayFile

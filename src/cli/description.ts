@@ -39,7 +39,6 @@ export interface ArrayDescription {
   readonly attributes: DescribedAttributes
 }
 
-/** Description of a group. */
 export interface GroupDescription {
   /** Path from the place; '' for the place itself. */
   readonly path: string

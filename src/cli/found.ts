@@ -4,7 +4,6 @@ import { type Location, resolveLocation } from '../runtime/location.ts'
 import { formatIn, type PlaceFormat, unknownPlace, zarrIn } from '../runtime/place-format.ts'
 import { type NotFoundOption, notFoundAt } from './options.ts'
 
-/** Returns the format of a place. */
 export async function formatAt(location: string, signal?: Signal): Promise<PlaceFormat> {
   const place = await resolveLocation(location)
   try {
@@ -24,7 +23,6 @@ export async function unknownAt(location: string, kinds: string, cause: unknown)
   }
 }
 
-/** Options for finding a Zarr store. */
 export interface FoundOptions extends NotFoundOption {
   readonly signal?: Signal | undefined
 }

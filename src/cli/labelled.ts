@@ -117,9 +117,9 @@ const groupOf = (name: string): string => name.slice(0, name.lastIndexOf('/') + 
 
 /**
  * Returns the coordinate of each axis by dimension, with its labels in memory. A coordinate is a
- * one-dimensional array along the axis in the same group or in one above. It has the name of the dimension,
- * defines a direction (by its units, its standard name or the attribute `axis`), or is listed by the array.
- * Among several candidates, `prefer` selects the dimension's own (`own`) or one with a direction
+ * one-dimensional array along the axis, in the same group or in one above. It has the name of the dimension,
+ * defines a direction, or is listed by the array. Its units, its standard name or the attribute `axis` define
+ * a direction. Among several candidates, `prefer` selects the dimension's own (`own`) or one with a direction
  * (`direction`). Among equals the nearest group wins. Candidates that cannot be decoded are ignored.
  */
 export async function coordinatesOf(

@@ -6,7 +6,6 @@ import type { ArrayDescription, DescribedAttribute, DescribedAttributes, Descrip
 import type { ReadingOptions } from './options.ts'
 import type { Place, PlaceContents, PlacedArray } from './place.ts'
 
-/** A classic NetCDF file, as a place. */
 class NetcdfPlace implements Place {
   readonly location: string
   readonly #file: NetcdfFile
@@ -57,7 +56,6 @@ class NetcdfPlace implements Place {
 const attributesOf = (attrs: NetcdfFile['attrs']): DescribedAttributes =>
   new Map([...attrs.keys()].map((name) => [name, attrs.typed(name) as DescribedAttribute]))
 
-/** Opens a classic NetCDF file for reading. */
 export const openNetcdfFile = async (location: string, reading: ReadingOptions = {}): Promise<Place> =>
   new NetcdfPlace(location, await openNetcdf(location, reading))
 

@@ -105,7 +105,6 @@ export const notFoundOption = () =>
     'of a URL: how its server answers for missing objects, e.g. 403,404,410 (default: 404,410)',
   ).argParser(parseStatuses)
 
-/** Parses statuses separated by commas. */
 function parseStatuses(text: string): number[] {
   const statuses = text.split(',').map((each) => (/^\s*[1-5]\d\d\s*$/.test(each) ? Number(each) : Number.NaN))
   if (statuses.every(Number.isInteger)) return statuses
@@ -157,14 +156,12 @@ export const namesOption = () =>
     parseNames,
   )
 
-/** Parses names separated by commas. */
 export function parseNames(text: string): string[] {
   const names = text.split(',').map((name) => name.trim())
   if (names.includes('')) throw new InvalidArgumentError('It has an empty name.')
   return names
 }
 
-/** Parses numbers separated by commas. */
 export function parseNumbers(text: string): number[] {
   const numbers = text.split(',').map((each) => (each.trim() === '' ? Number.NaN : Number(each)))
   if (!numbers.every(Number.isFinite)) throw new InvalidArgumentError('It must be numbers between commas.')

@@ -114,7 +114,6 @@ function firstOf(taken: Taken | undefined): number {
   return 'start' in positions ? positions.start : positions[0]!
 }
 
-/** Axes of a picture. */
 interface Axes {
   readonly y: string
   readonly x: string

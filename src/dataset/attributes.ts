@@ -93,7 +93,6 @@ export function attributeNumbers(attrs: Attrs, name: string): (number | bigint)[
   return list.every((each) => typeof each === 'number' || typeof each === 'bigint') ? (list as (number | bigint)[]) : undefined
 }
 
-/** Returns attributes without the given names. */
 export function dropAttributes(attrs: Attrs, names: readonly string[]): Attrs {
   return withTypes(Object.fromEntries(Object.entries(attrs).filter(([name]) => !names.includes(name))), SOURCES.get(attrs))
 }

@@ -35,8 +35,8 @@ const SAME_DISTANCE = 1e-3
 /**
  * Orders parts by their labels. Parts without labels stay in the given order, and text labels keep the order
  * of their parts.
- * @throws InvalidArgumentError if labels are of different kinds, run in different directions or have none,
- *   occur twice, or are missing in between, unless the options allow it
+ * @throws InvalidArgumentError if labels are of different kinds, are not ordered in one direction, occur
+ *   twice, or are missing in between, unless options allow it
  */
 export function arrangeLabels(dim: string, indexes: readonly (LabelIndex | undefined)[], options: Arranging): LabelRun[] {
   const { places, overlap } = options

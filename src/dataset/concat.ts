@@ -21,7 +21,6 @@ import { decodeTimes, encodeTimes, type TimeUnits } from './time/units.ts'
 import type { Variable } from './variable.ts'
 import { withInstants } from './with-instants.ts'
 
-/** Number of variables compared concurrently. */
 const COMPARED_AT_A_TIME = 8
 
 /** Attributes that define the meaning of numbers. Datasets that differ in them cannot be joined. */

@@ -87,8 +87,8 @@ export class Dataset extends Printable implements AsyncDisposable {
   /** @internal */
   readonly parts: DatasetState
   /**
-   * @throws InvalidArgumentError if lengths along a dimension differ, for invalid values, and for labels in
-   *   an array that must be read first, which `Dataset.from` does
+   * @throws InvalidArgumentError if lengths along a dimension differ, and for invalid values. Also for labels
+   *   in an array that must be read first, which `Dataset.from` does
    */
   constructor(variables: Readonly<Record<string, VariableInput>>, options?: DatasetOptions)
   /** @internal */

@@ -9,8 +9,7 @@ import type { Variable } from './variable.ts'
 /**
  * Adds a new leading dimension of length 1 to all variables of each dataset. It is labelled by `labels`, or
  * by the scalar coordinate of its name that a selection has left.
- * @throws InvalidArgumentError if the dimension exists, if there is not one label for each dataset, and for
- *   datasets without such a coordinate if there are no labels
+ * @throws InvalidArgumentError if the dimension exists, or not every dataset gets one label
  */
 export function alongNewDim(
   dim: string,

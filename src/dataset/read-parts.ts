@@ -18,7 +18,6 @@ import { storedArray, withReadIndex } from './with-times.ts'
 
 const LIMITS: Checks<DatasetLimits> = { coordinateBytes: 'integer from 0' }
 
-/** Number of coordinates read concurrently. */
 const COORDINATES_AT_A_TIME = 16
 
 /**

@@ -3,7 +3,6 @@ import type { Coords, Labelled } from './coords.ts'
 import type { Label } from './label-index.ts'
 import type { Variable } from './variable.ts'
 
-/** Number of attributes shown. */
 const MOST_ATTRIBUTES = 12
 const VALUE_LENGTH = 60
 

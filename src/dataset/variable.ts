@@ -128,7 +128,6 @@ function alongAxis(array: DiskArray, axis: number, positions: AxisPick, drop: bo
   return new DiskArray(viewAxes(array.source, { picks, order }))
 }
 
-/** Joins positions. */
 function joinPositions(parts: readonly AxisPick[]): AxisPick {
   if (parts.length === 1) return parts[0]!
   return Float64Array.from(parts.flatMap((part) => Array.from({ length: part.length }, (_, i) => positionAt(part, i))))

@@ -42,7 +42,7 @@ function offer(id: string, names: readonly string[]): void {
   byId(id).replaceChildren(element('option', { value: '', textContent: 'nothing' }), ...options)
 }
 
-/** Uses of the controls. */
+/** Facts that decide which controls are shown. */
 export interface Useful {
   readonly isPlane: boolean
   /** Dimensions along which means can be computed. */

@@ -1,4 +1,3 @@
-/** Example files of the page. */
 export const EXAMPLES = [
   {
     file: 'temperature.af',

@@ -36,7 +36,6 @@ export function layOut(width: number, most: number, aspect: number, isMap: boole
   return { width, height: bar.y + bar.height + MARGIN.below, map, bar }
 }
 
-/** Scale of the colours. */
 export interface Scale extends Limits {
   readonly table: Uint32Array
   readonly log: boolean

@@ -18,7 +18,6 @@ import {
 import { paint } from './paint.ts'
 import type { ViewState } from './state.ts'
 
-/** Content of a drawing. */
 export interface Scene {
   readonly frame: Frame
   readonly scale: Scale

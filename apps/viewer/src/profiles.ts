@@ -8,7 +8,7 @@ import { csvOf, type Profile } from './profile.ts'
 import { save } from './save.ts'
 import { plural, showBytes } from './words.ts'
 
-/** Cell of the profiles. */
+/** Cell whose profiles are shown. */
 export interface Cell {
   readonly frame: Frame
   /** Number of the cell in the frame. */

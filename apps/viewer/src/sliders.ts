@@ -7,7 +7,6 @@ export interface SliderEvents {
   played(dim: string): void
 }
 
-/** Creates the sliders. */
 export function makeSliders(axes: readonly Axis[], at: Readonly<Record<string, number>>, events: SliderEvents): void {
   const rows = axes
     .filter(({ length }) => length > 1)

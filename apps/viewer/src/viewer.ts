@@ -135,7 +135,6 @@ async function openGroup(path: string, wanted: ViewState, signal: AbortSignal): 
   await pick(shown, { ...(isWanted ? wanted : START), ...place })
 }
 
-/** Shows a variable. */
 async function pick(array: DataArray, wanted: ViewState): Promise<void> {
   player.stop()
   reading.abort()

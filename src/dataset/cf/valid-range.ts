@@ -131,7 +131,6 @@ function boundsOf({ name, attrs }: Bounded, key: RangeName, warnings: string[]):
   })
 }
 
-/** Whether a range bounds unpacked values. */
 function isUnpacked(variable: Bounded, key: RangeName): boolean {
   const { name, attrs, dtype, scale, offset, isLabels } = variable
   if (isLabels || (scale === 1 && offset === 0)) return false

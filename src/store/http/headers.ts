@@ -1,6 +1,5 @@
 import type { ObjectInfo } from '../store.ts'
 
-/** Headers of an answer. */
 export interface Headers {
   get(name: string): string | null
 }

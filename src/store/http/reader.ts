@@ -97,7 +97,8 @@ export abstract class HttpReader implements Store {
       if (error instanceof Absence) return orAbsent<never>(error, options)
       if (error !== HTML) throw error
     }
-    // Request it outside of the limit on concurrent requests, where it would wait for itself.
+    // The request bypasses the limit on concurrent requests, because under it the request would wait for
+    // itself.
     if (await this.#isPage(place, signal)) return this.#missingByPage(place, options)
     try {
       return await read(true)

@@ -53,7 +53,6 @@ interface Archive extends ObjectInfo {
   readonly offsets: Map<ZipEntry, number>
 }
 
-/** Content of an entry. */
 interface Content extends ObjectInfo {
   readonly file: string
   /** Offset in the archive. */
@@ -84,8 +83,8 @@ const METHODS: Record<number, string> = { 9: 'deflate64', 12: 'bzip2', 14: 'lzma
  * of stored files are not verified.
  *
  * Every read can throw NotFoundError (no archive), FormatError (not a zip archive, or a damaged one) and
- * UnsupportedError. The latter is for archives in several parts or with a directory that is too large, and
- * for files that are encrypted or compressed by another method. Reads of deflated files can throw CodecError,
+ * UnsupportedError. UnsupportedError is for archives in several parts, for too large directories, and for
+ * files that are encrypted or compressed by another method. Reads of deflated files can throw CodecError,
  * IntegrityError and TooLargeError, too.
  */
 export class ZipStore implements Store {
