@@ -4,9 +4,9 @@
  * Contract: `copyRows` copies `rows` rows of `bytes` bytes, whose starts are `srcRow` and `dstRow` bytes
  * apart. It writes exactly the requested bytes and reads no others.
  *
- * Why it is fast: the last vector of a row is moved back to end where the row ends and overlaps the one
- * before, so there is no loop over single bytes. Long rows use the engine's memmove, which is wider than 128
- * bits; for short rows, that call would cost more than the copy.
+ * Why it is fast: the last vector of a row is moved back to end with the row and overlaps the one before, so
+ * no loop over single bytes is needed. Long rows use the engine's memmove, which is wider than 128 bits; for
+ * short rows, that call would cost more than the copy.
  */
 
 const LONG: u32 = 1024

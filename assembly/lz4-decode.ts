@@ -16,10 +16,10 @@
  * Why it is fast: while both ends are far away, literals and matches are copied in whole vectors beyond their
  * end, without a call. Most sequences have runs up to 32 bytes and matches up to 64. They are decoded in a
  * loop without an inner loop, so that the engine keeps everything in registers. It commits a sequence once
- * all of it is known to be of that kind, and loads the next token before it copies, because every step
- * depends on that load. Bounds cost one decrement per sequence: a budget in units of 32 bytes, of which a
- * short sequence takes one and longer runs what they need. Small offsets repeat a pattern that one swizzle
- * builds. Sequences near an end, and runs too long for the budget, are left to `finish`, which is exact.
+ * all of it is known to be of that kind. It loads the next token before it copies, because every step depends
+ * on that load. Bounds cost one decrement per sequence: a budget in units of 32 bytes, of which a short
+ * sequence takes one and longer runs what they need. Small offsets repeat a pattern that one swizzle builds.
+ * Sequences near an end, and runs too long for the budget, are left to `finish`, which is exact.
  */
 import { copyOver, patternAt, repeat, STEPS } from './overlap'
 

@@ -11,7 +11,8 @@
  * its first sequence. The last bytes are not written, and their number is stored there.
  *
  *     TABLE, sources up to 64 KiB:  8192 u16, the last place, relative to `src`, whose 4 bytes had this hash
- *            longer ones:           4096 u32, the address of the last place whose 5 bytes had this hash; 0 is too far away to be a match
+ *            longer ones:           4096 u32, the address of the last place whose 5 bytes had this hash;
+ *                                   0 is too far away to be a match
  *
  * Why it is fast: greedy, one probe per position; the table fits the first-level cache. Positions without a
  * match are visited ever more sparsely (one step wider for each 64 misses), so that incompressible data cost

@@ -1,9 +1,9 @@
 /**
  * Copies by tables of positions: elements, or runs of bytes, in any order.
  *
- * Contract: for each of `m` rows and each of `n` columns, `bytes` bytes are copied from `src` to `dst`, each
- * displaced by the offsets of the row and of the column. Offsets wrap modulo 2^32, so they may be negative;
- * the operands do not overlap. Nothing but those bytes is written, and no others are read.
+ * Contract: `bytes` bytes are copied from `src` to `dst` for each of `m` rows and each of `n` columns. Both
+ * addresses are displaced by the offsets of the row and of the column. Offsets wrap modulo 2^32, so they may
+ * be negative; the operands do not overlap. Nothing but those bytes is written, and no others are read.
  *
  *     table, of rows and of columns: i32 from | i32 to, in bytes, for each
  *

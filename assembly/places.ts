@@ -4,10 +4,12 @@
  * Contract: a value is found where an element equals it (IEEE ==: -0 is +0) or, if it is NaN, where one is
  * NaN.
  *
- *     find        gives the place of the first such element in a run of `bytes` bytes, in bytes from its start; `bytes` or more if there is none
- *     firstRows   puts the first row (of `rows` rows, `step` bytes apart, at least 16 bytes long) that has the value of its column into the
- *                 column's place; both have the size of an element. A column that has none keeps its place, so rows are at most as many as
- *                 the places of one size can tell apart, less one to stand for none.
+ *     find        returns the position of the first such element in a run of `bytes` bytes, in bytes from its
+ *                 start; `bytes` or more if there is none
+ *     firstRows   writes the first row (of `rows` rows, `step` bytes apart, at least 16 bytes long) with the
+ *                 value of its column to the column's index, which has the size of an element. A column
+ *                 without one keeps its index. Indices of one size limit the number of rows; one of them
+ *                 means "none".
  *
  * Up to 15 bytes behind the run of `find` are read. `firstRows` ends each row with a vector that overlaps the
  * last one: finding a row again changes nothing.

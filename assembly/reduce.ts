@@ -7,9 +7,10 @@
  * NaNs, or both. Cells keep the results of earlier calls:
  *
  *     sum, integers up to 32 bits   i64, exact
- *     sum, 64-bit integers          i64 sum of low halves (unsigned) | i64 sum of high halves (signed for int64, unsigned for uint64)
+ *     sum, 64-bit integers          i64 sum of low halves (unsigned) | i64 sum of high halves (signed for
+ *                                   int64, unsigned for uint64)
  *     sum, floats                   f64
- *     minimum, maximum              the element type; the caller puts the identity there. A NaN that is taken stays.
+ *     minimum, maximum              the element type, set to the identity by the caller; a taken NaN stays
  *     squares                       f64
  *
  * For squares, `counts` points to the shifts instead: f64 at the same positions, which do not change. `fill`
@@ -249,7 +250,6 @@ function keepRun(src: usize, from: i32, n: u32, cell: usize, count: usize, step:
   }
 }
 
-/** Adds `n` numbers to a cell. */
 function addUp(at: usize, n: u32, cell: usize): void {
   let sum: f64 = 0
   for (; n > 0; n--, at += 8) sum += load<f64>(at)

@@ -4,10 +4,10 @@
  * Contract: element (i, j), i < n, j < m, goes from `src + i * srcRow + j * size` to
  * `dst + j * dstRow + i * size`.
  *
- * Why it is fast: square tiles are loaded row by row, turned in registers by rounds of interleaving (after
- * log2(tile) rounds of pairing row k with row k + tile/2 rows have become columns) and stored row by row.
- * Bands of destination rows are as high as a cache line of the source is long, so every line is read once and
- * written whole.
+ * Why it is fast: square tiles are loaded row by row, transposed in registers by rounds of interleaving, and
+ * stored row by row. Each round pairs row k with row k + tile/2; after log2(tile) rounds, rows have become
+ * columns. Bands of destination rows are as high as a cache line of the source is long, so every line is read
+ * once and written whole.
  */
 import { copyApart } from './copy-apart'
 

@@ -1,6 +1,6 @@
-// Bundles the code of workers into one file without imports and writes it as text into the source tree, so
-// that a pool can start workers without fetching a second file.
-// The kernels are excluded, because workers receive the compiled modules.
+// Bundles the code of workers into one file without imports and writes it as text into the source tree. A
+// pool can thus start workers without fetching a second file. The kernels are excluded, because workers
+// receive the compiled modules.
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { nodeResolve } from '@rollup/plugin-node-resolve'

@@ -4,8 +4,8 @@
  *
  * A state of an FSE table has 16 bytes, with everything that a sequence needs:
  *
- *     u16 next state, 16 times | u8 bits that are added to the base | u8 bits that are added to the next state
- *     u32 base | u32 mask of the bits of the next state, 16 times | u32 mask of the bits added to the base
+ *     u16 next state, times 16 | u8 bits added to the base | u8 bits added to the next state
+ *     u32 base | u32 mask of the bits of the next state, times 16 | u32 mask of the bits added to the base
  *
  * Functions of this folder return an address or an error code; every error code is smaller than any address.
  */

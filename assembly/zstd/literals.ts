@@ -22,7 +22,8 @@ export function forgetHuffman(): void {
  * the start of the sequences, or an error.
  *
  *     literals:  type (2), size format (2), size (5, 12, 20) | bytes, or one
- *                type (2), size format (2), size and compressed size (10, 14, 18 each) | table, if not treeless | 1 or 4 streams
+ *                type (2), size format (2), size and compressed size (10, 14, 18 each)
+ *                | table, if not treeless | 1 or 4 streams
  */
 export function readLiterals(src: usize, end: usize, buffer: usize): usize {
   if (src >= end) return INPUT_TRUNCATED

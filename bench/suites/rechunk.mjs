@@ -1,4 +1,4 @@
-// Rechunks an array of 4 GiB from whole planes to columns by the command, in 512 MiB, compared with reading
+// Rechunks an array of 4 GiB from whole planes to columns by the command, in 512 MiB. Compared with reading
 // and writing it once, and with Cubed in Python.
 import { spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'

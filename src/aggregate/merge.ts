@@ -8,7 +8,6 @@ import { type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from '
 import { beats, Extremes, givesPositions } from './positions.ts'
 import { columnsOf, isPlain, isWhole, type PartialAggregate, type PlacedAggregate, type Reduction } from './reduction.ts'
 
-/** Cells that later cells are merged into. */
 interface MergedCells extends PartialAggregate {
   readonly values: TypedArray
 }

@@ -5,8 +5,9 @@ import { extentOf, isTensorLike, type Tensor, type TensorLike } from '../core/te
 import { isArrayLike, listOf } from '../grid/list.ts'
 
 /**
- * Values that can be written to a selection: one value for all elements, the elements in C order (a typed or
- * plain array), nested arrays, or a tensor of its shape with optional `stride` and `offset`.
+ * Values that can be written to a selection: one value for all elements, the elements in C order, nested
+ * arrays, or a tensor of its shape. Elements come in a typed or plain array; a tensor's `stride` and `offset`
+ * are optional.
  */
 export type Values<D extends DType> = ScalarOf<D> | ArrayLike<unknown> | TensorLike
 

@@ -86,7 +86,6 @@ export class Where<D extends DType> implements AsyncIterable<FoundInPart<D>> {
   readonly #maxBytes: number
   readonly #low: number | bigint
   readonly #high: number | bigint
-  /** The value that is skipped. */
   readonly #skipped: number | bigint | undefined
   /** The value that statistics count separately. */
   readonly #fill: number | bigint | undefined

@@ -6,8 +6,8 @@ import { PREFIX_BYTES } from './lz4.ts'
  * the literals of a sequence: the last ones of one segment and the first ones of the next. Each segment
  * therefore occupies one range of the block:
  *
- *     ... | token, length | tail of segment 0 : head of segment 1 | offset, length | token ... | token, length | tail of 1 : head of 2 | ...
- *                                             `---------- what segment 1 is stored as ----------------------------------´
+ *     ... | token, length | tail of 0 : head of 1 | offset, length | token ... | token, length | tail of 1 : …
+ *                                       `--------------------- segment 1 as stored ----------------------´
  *
  * With a token for its head in front, and a token for its tail in place of the last one, this range is a
  * block of its own. A segment that is one run of literals consists of head only; its literals may share their

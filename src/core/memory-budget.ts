@@ -15,11 +15,14 @@ let made = 0
  * Three quarters are for results of `get` and `toTensor`, and for the parts that `blocks`, `zipBlocks`,
  * `values` and `zip` read, until these reads resolve. Results that the caller keeps, or has not taken yet, do
  * not count. Lazy arrays of arrays with several budgets hold results in each; zipping such arrays holds none.
- * One quarter is for blocks while they are fetched, decoded and used, also by reductions and searches, and
- * for tables of their segments while they are read. A read that holds a block waits for nothing else, so that
- * no deadlock can occur. Other memory has limits of its own: caches by their sizes, footers and tables of an
- * open file by `limits.footerBytes`, coordinates of an open dataset by `limits.coordinateBytes`. The process
- * keeps up to 64 MiB for reading blocks of local files.
+ *
+ * One quarter is for blocks while they are fetched, decoded and used, also by reductions and searches. It
+ * includes the tables of their segments while they are read. A read that holds a block waits for nothing
+ * else, so that no deadlock can occur.
+ *
+ * Other memory has limits of its own: caches by their sizes, footers and tables of an open file by
+ * `limits.footerBytes`, coordinates of an open dataset by `limits.coordinateBytes`. The process keeps up to
+ * 64 MiB for reading blocks of local files.
  * @example
  * const budget = new MemoryBudget(256 * 2 ** 20)
  * await using file = await open('climate.af', { budget })

@@ -37,7 +37,6 @@ export interface AxisView {
   readonly length: number
 }
 
-/** Returns the view of a whole axis. */
 export const wholeAxis = (length: number): AxisView => ({ start: 0, step: 1, length })
 
 /** Returns the part of `tensor` that `axes` select, sharing its memory. */

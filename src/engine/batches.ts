@@ -2,7 +2,7 @@ import { HyperslabError } from '../core/errors.ts'
 import type { ByteRange } from '../store/store.ts'
 import type { BlockOrigin, BlockRef, Groups, Parts, Stored } from './block.ts'
 
-/** What has to be fetched of one block or segment: all of it, or some parts. */
+/** Data to fetch from one block or segment: all of it, or some parts. */
 export interface Need<C> {
   readonly block: BlockRef
   readonly chunks: readonly C[]

@@ -52,7 +52,6 @@ export class BlockSegments implements SegmentedBlock {
     if (start !== block.uncompressedBytes || offset !== end) throw wrong(block, start, block.uncompressedBytes)
   }
 
-  /** All segments. */
   get refs(): SegmentRef[] {
     return Array.from(this.#starts, (_, number) => this.#ref(number))
   }

@@ -333,7 +333,6 @@ function portionOf<T>(lattice: Lattice, out: T, extents?: Extents): Work<Portion
   return [layout, elements, { chunkShape, from: chunkShape.map(wholeAxis), to: outer.map(viewOf), out, address }]
 }
 
-/** Yields each part as one portion. */
 function* wholePortions<T>(parts: readonly StridedPart<T>[]): Generator<Work<Portion<T>>> {
   for (const part of parts) yield portionOf(latticeOf(part), part.out)
 }

@@ -124,7 +124,6 @@ function combine(parts: readonly Piece[]): Transfer {
   }
 }
 
-/** Returns the grid axes of each part. */
 function axesOf(parts: readonly SelectionPart[], grid: ChunkGrid): (readonly AxisChunks[])[] {
   let axis = 0
   return parts.map(({ picks }) => {

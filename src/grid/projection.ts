@@ -154,7 +154,6 @@ export function countTouched(range: Range, chunks: AxisChunks): number {
   return touched
 }
 
-/** Returns the number of chunks that a box touches. */
 export function countChunks(box: Box, grid: ChunkGrid): number {
   return box.reduce((count, range, axis) => count * countTouched(range, grid.axes[axis]!), 1)
 }

@@ -23,7 +23,6 @@ export const viewOf = (range: Range): AxisView => ({ start: range.start, step: r
 
 export const boxShape = (box: Box): number[] => box.map(rangeLength)
 
-/** Returns the box of a whole array of this shape. */
 export const wholeBox = (shape: readonly number[]): Box => shape.map((length) => ({ start: 0, stop: length, step: 1 }))
 
 /** Formats a box in numpy's notation: `[0:3, 5:25:2]`. */

@@ -80,8 +80,8 @@ export function counters(arena: Arena, count: number): number {
  * Grows the memory only if a few descriptors do not fit; views become invalid then.
  *
  * `squares` adds (x - shift)^2 in float64; `x` of 64-bit integers is rounded to it. All terms are positive.
- * The relative error of a sum is at most (580 + n / 32768) * 2^-53 for runs of n elements along the innermost
- * axis, plus 2^-53 for each run added to a cell. A NaN that is not skipped, and an infinity minus an infinite
+ * For runs of n elements along the innermost axis, the relative error of a sum is at most (580 + n / 32768) *
+ * 2^-53. Each run added to a cell adds 2^-53. A NaN that is not skipped, and an infinity minus an infinite
  * shift, make their cell NaN.
  * @param src address of the element at index 0 of every axis; strides count elements
  * @param cells from {@link accumulators}, for squares float64 cells from {@link counters}; `cellStride`

@@ -49,7 +49,6 @@ function isWorkerOfFirefox(): boolean {
   return WorkerGlobalScope !== undefined && (navigator?.userAgent ?? '').includes('Firefox')
 }
 
-/** Returns the number of hardware threads. */
 export function threads(): number {
   const { hardwareConcurrency } = (globalThis as { navigator?: { hardwareConcurrency?: number } }).navigator ?? {}
   if (hardwareConcurrency !== undefined) return hardwareConcurrency

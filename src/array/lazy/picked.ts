@@ -73,11 +73,9 @@ export const writePicks = <D extends DType>(
   options: BlockReadOptions = {},
 ): Promise<void> => writeSelection(source, planned(source, picks), values, options, mask)
 
-/** Reads a box of a view. */
 export const readView = <D extends DType>(view: ViewOf<D>, box: Box, out: Tensor<D>, options?: BlockReadOptions): Promise<void> =>
   readPicks(view.base, picksBelow(view, box), inBaseOrder(view, out), options)
 
-/** Writes to a box of a view. */
 export const writeView = <D extends DType>(
   view: ViewOf<D>,
   ...[box, values, mask, options]: Parameters<WriteWhere<D>>

@@ -48,7 +48,6 @@ export function checkFits(what: string, value: bigint, dtype: FixedDType): bigin
   throw new HyperslabError('OverflowError', `the ${what} ${value} does not fit ${dtype}`, { actual: value, expected: dtype })
 }
 
-/** Copies the values of cells to a typed array. */
 function cellsAs<D extends FixedDType>(dtype: D, values: ArrayLike<unknown>): TypedArray {
   const data = allocate(dtype, values.length) as TypedArray
   for (let i = 0; i < values.length; i++) data[i] = values[i] as never

@@ -222,7 +222,6 @@ const PAGE = 2 ** BITS
 /** Combinations of sign and exponent of float64. */
 const PAGES = 4096
 
-/** Counts of a sketch. */
 export interface SketchCounts {
   readonly pages: readonly { readonly page: number; readonly counts: Float64Array }[]
   readonly count: number

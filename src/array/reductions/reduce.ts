@@ -54,8 +54,8 @@ export type ReductionKind = 'sum' | 'min' | 'max' | 'mean'
  * The relative error of a sum of n floats (against the sum of absolute values) is about log2(n) * 2^-53 for
  * the whole array. Along axes, where each cell grows once per row, it is at most n * 2^-53. A source with
  * chunk statistics uses them. The result is then the same, except for the error of float sums and the sign of
- * an extreme that is 0. For packed values (`scaled`), the packed ones are reduced and the result is unpacked,
- * so terms of a sum are not rounded to float32 one by one.
+ * an extreme that is 0. For packed values (`scaled`), the packed ones are reduced and the result is unpacked.
+ * Terms of a sum are therefore not rounded to float32 one by one.
  */
 export function divideFold(
   source: BlockSource,

@@ -121,7 +121,6 @@ interface Layout {
   first(box: Box): number
 }
 
-/** Returns an unwritten element as a tensor. */
 export function unwrittenElement<D extends DType>({ dtype, fillValue }: BlockSource<D>): Tensor<D> {
   return tensorOf(dtype, [1], [fillElement(dtype, fillValue)] as unknown as DataOf<D>)
 }

@@ -66,7 +66,6 @@ export async function reduceUnits<P>(
   return tree.finish()
 }
 
-/** Runs a whole reduction, unit by unit. */
 export async function reduceWhole<P, R>(divided: DividedReduction<P, R>, options: ReduceBoxOptions): Promise<R> {
   return divided.finish(await reduceUnits(divided, 0, divided.units.count, options))
 }
