@@ -3,6 +3,8 @@ import { checkPath, groupsAbove } from '../hierarchy.ts'
 
 /** Names of the metadata objects of a node, in both versions. */
 export const DOCUMENTS = ['zarr.json', '.zarray', '.zgroup', '.zattrs', '.zmetadata']
+/** Those of them that make a node: first that of version 3. */
+export const NODE_DOCUMENTS = DOCUMENTS.slice(0, 3)
 /** Prefix of the names of this package's own objects in a store. */
 const OWN = '.hyperslab-'
 

@@ -10,7 +10,7 @@ import { asObject, isObject, type JsonObject } from '../document.ts'
 import { groupsAbove, Hierarchy, type MetadataReader } from '../hierarchy.ts'
 import { CLAIM_NAME, Claim, isMarked, newMark } from './claim.ts'
 import { encodeDocument, groupDocument } from './document.ts'
-import { checkNodeName, DOCUMENTS } from './node-names.ts'
+import { checkNodeName, DOCUMENTS, NODE_DOCUMENTS } from './node-names.ts'
 import type { ChangeOptions, ObjectWriter } from './object-writer.ts'
 
 /** Where nodes are written. */
@@ -65,7 +65,7 @@ export class NodeWriter {
    */
   async createRoot(content: JsonObject): Promise<void> {
     const { store, file } = this.#place
-    const found = await Promise.all(DOCUMENTS.slice(0, 3).map((name) => statToWrite(store, this.#at(name))))
+    const found = await Promise.all(NODE_DOCUMENTS.map((name) => statToWrite(store, this.#at(name))))
     if (found.some((info) => info !== undefined))
       throw new HyperslabError('AlreadyExistsError', 'there is a Zarr array or group already', { file })
     await this.#create('', content)
@@ -74,18 +74,27 @@ export class NodeWriter {
   /**
    * Makes a group or an array, and the groups above it that there are not yet.
    * @param leftover tells objects that would be taken for chunks of the array, by their names in its folder
-   * @throws AlreadyExistsError; InvalidArgumentError for a path that leads elsewhere, or through an array
+   * @throws AlreadyExistsError if a node exists there or, for an array, below it; InvalidArgumentError for a
+   *   path that leads elsewhere, or through an array
    */
   async create(path: string, content: JsonObject, leftover?: (name: string) => boolean): Promise<void> {
     const { store, file } = this.#place
     const label = { file, array: path }
     checkNodeName(path, label)
     for (const group of groupsAbove(path)) await this.#createAbove(group, label)
-    if (leftover !== undefined) {
-      const prefix = this.#at(`${path}/`)
-      const keys = (await store.list!(prefix, { deep: true })).filter((key) => leftover(key.slice(prefix.length)))
-      // What was there before it is known that there is no array belongs to one that was removed in part.
-      if (keys.length > 0 && (await statToWrite(store, this.#at(`${path}/zarr.json`))) === undefined) await this.#remove(keys)
+    const prefix = this.#at(`${path}/`)
+    if (leftover === undefined) {
+      // Metadata of version 3 would hide those of version 2.
+      const older = await Promise.all(NODE_DOCUMENTS.slice(1).map((name) => statToWrite(store, prefix + name)))
+      if (older.some((info) => info !== undefined)) throw alreadyThere(label)
+    } else {
+      const names = (await store.list!(prefix, { deep: true })).map((key) => key.slice(prefix.length))
+      const node = names.find((name) => NODE_DOCUMENTS.includes(name.slice(name.lastIndexOf('/') + 1)))
+      if (node?.includes('/')) throw nodesBelow(label, node)
+      if (node !== undefined) throw alreadyThere(label)
+      const keys = names.filter(leftover).map((name) => prefix + name)
+      // Objects that were listed before the array was found absent belong to one that was removed in part.
+      if (keys.length > 0 && (await statToWrite(store, `${prefix}zarr.json`)) === undefined) await this.#remove(keys)
     }
     await within(label, () => this.#create(path, content))
     await this.#keepInStep(path, async () => content)
@@ -214,7 +223,7 @@ export class NodeWriter {
 
   async #create(path: string, content: JsonObject): Promise<void> {
     await this.#place.objects.change(this.#at(path === '' ? 'zarr.json' : `${path}/zarr.json`), {}, async (old) => {
-      if (old !== undefined) throw new HyperslabError('AlreadyExistsError', 'there is an array or group of this name already')
+      if (old !== undefined) throw alreadyThere({})
       return encodeDocument(content)
     })
   }
@@ -291,4 +300,16 @@ export class NodeWriter {
  */
 function memberOf({ consolidated_metadata: _, ...content }: JsonObject): JsonObject {
   return content
+}
+
+const alreadyThere = (label: { readonly file?: string; readonly array?: string }): HyperslabError =>
+  new HyperslabError('AlreadyExistsError', 'there is an array or group of this name already', label)
+
+function nodesBelow(label: { readonly file: string; readonly array: string }, document: string): HyperslabError {
+  const node = `${label.array}/${document.slice(0, document.lastIndexOf('/'))}`
+  return new HyperslabError(
+    'AlreadyExistsError',
+    `'${node}' lies there, which an array cannot contain: give the array another name`,
+    label,
+  )
 }

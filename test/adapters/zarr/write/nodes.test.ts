@@ -96,6 +96,43 @@ describe('nodes', () => {
       await expect(group.createArray(name, SMALL), name).rejects.toMatchObject({ tag: /InvalidArgument|AlreadyExists/ })
   })
 
+  test('refuse an array over nodes that its chunks would cover, and leave these as they are', async () => {
+    const place = inMemory()
+    const group = await createZarr(place)
+    await group.createArray('a/c', { dtype: 'int8', shape: [2], chunks: [1] })
+    // Chunks beside the metadata, as tensorstore writes them, have names of chunks of 'a'.
+    const document = JSON.parse(new TextDecoder().decode((await place.store.get('a.zarr/a/c/zarr.json'))!.bytes)) as object
+    const v2 = { name: 'v2', configuration: { separator: '/' } }
+    const codecs = [{ name: 'bytes', configuration: { endian: 'little' } }]
+    const changed = JSON.stringify({ ...document, codecs, chunk_key_encoding: v2 })
+    await place.store.put('a.zarr/a/c/zarr.json', new TextEncoder().encode(changed))
+    for (const [name, value] of [
+      ['0', 1],
+      ['1', 2],
+    ] as const)
+      await place.store.put(`a.zarr/a/c/${name}`, Uint8Array.of(value))
+    await group.createArray('old', SMALL)
+    const old = new TextEncoder().encode(JSON.stringify({ zarr_format: 2 }))
+    for (const [name, document] of [
+      ['v2', '.zarray'],
+      ['w2', '.zgroup'],
+    ])
+      await place.store.put(`a.zarr/${name}/${document}`, old)
+    // Other writers leave groups without metadata.
+    await place.store.delete('a.zarr/a/zarr.json')
+    const keys = await place.store.list('a.zarr/')
+    const writer = await openZarr(place, { kind: 'group', mode: 'r+' })
+    const below = expect.objectContaining({ tag: 'AlreadyExistsError', message: expect.stringContaining("'a/c' lies there") })
+    await expect(writer.createArray('a', { ...SMALL, shape: [2], chunks: [1] })).rejects.toEqual(below)
+    for (const name of ['v2', 'w2']) {
+      await expect(writer.createArray(name, SMALL)).rejects.toMatchObject({ tag: 'AlreadyExistsError' })
+      await expect(writer.createGroup(name)).rejects.toMatchObject({ tag: 'AlreadyExistsError' })
+    }
+    expect(await place.store.list('a.zarr/')).toEqual(keys)
+    expect(await (await writer.array('a/c')).get()).toMatchObject({ data: Int8Array.of(1, 2) })
+    expect((await writer.createGroup('a')).path).toBe('a')
+  })
+
   test('go with overwrite, and no others', async () => {
     const place = inMemory()
     const group = await createZarr(place)
