@@ -84,7 +84,7 @@ describe('what a worker may touch', () => {
     const file = new AllowedPlaces([join(data, 'x.af')])
     const { store } = await file.resolve(join(data, 'x.af'))
     expect(await store.stat(join(data, 'x.1.af'))).toBeDefined()
-    for (const name of ['refs.json', 'x', 'x.af2', 'sub/x.1.af'])
+    for (const name of ['refs.json', 'x', 'x.af2', 'x.env', 'x.py', 'x.af.py', 'x.01.af', 'x.stats2', 'sub/x.1.af'])
       if (!name.startsWith('x.')) await expect(file.resolve(join(data, name)), name).rejects.toMatchObject(refusal)
   })
 
@@ -101,6 +101,9 @@ describe('what a worker may touch', () => {
     const hostile = [
       'https://example.org/data2/x.af',
       'https://example.org/data/../x.af',
+      'https://example.org/data/%%2f..%2f..%2fsecret/x.af',
+      'https://example.org/data/%ff%2f..%2f..%2fsecret/x.af',
+      'https://example.org/data/%zz%252f%252e%252e%252fsecret/x.af',
       'https://example.org/data/..?/data/x.af',
       'https://example.org/data/..#/x.af',
       'https://example.org/data/.\t./x.af',

@@ -96,25 +96,24 @@ async function identityOfRoot(allowed: string): Promise<string> {
   return withoutEndings(identity, '/')
 }
 
-/** Whether an identity is an allowed place, lies below one, or is a sidecar of an allowed container. */
+/** Files of a container after the name without `.af`: layers, statistics and drafts, with their locks and temporary files. */
+const OF_CONTAINER = /^(hyperslab-import-[0-9a-f]{24}\.)?(([1-9]\d*\.)?af|stats)(\.lock)?(\.\d+-[0-9a-f]{24}\.tmp)?$/
+
+/** Whether an identity is an allowed place, lies below one, or is a file of an allowed container. */
 function lies(identity: string, root: string): boolean {
   // Servers may decode characters that URL parsers leave encoded.
   if (/^https?:|^s3:/i.test(identity) && leadsUpwards(identity)) return false
   if (identity === root || identity.startsWith(`${root}/`)) return true
   const stem = root.endsWith('.af') ? root.slice(0, -'af'.length) : undefined
-  return stem !== undefined && identity.startsWith(stem) && !identity.includes('/', stem.length)
+  return stem !== undefined && identity.startsWith(stem) && OF_CONTAINER.test(identity.slice(stem.length))
 }
 
 function leadsUpwards(identity: string): boolean {
   let text = identity
   for (let left = MOST_DECODINGS; left > 0; left--) {
     if (/(^|[/\\])\.\.?([/\\]|$)/.test(text)) return true
-    let decoded: string
-    try {
-      decoded = decodeURIComponent(text)
-    } catch {
-      return false
-    }
+    // Byte by byte, since servers decode the rest of a text that has an invalid escape or is not UTF-8.
+    const decoded = text.replace(/%([0-9a-f]{2})/gi, (_, byte: string) => String.fromCharCode(Number.parseInt(byte, 16)))
     if (decoded === text) return false
     text = decoded
   }
