@@ -283,6 +283,22 @@ describe('locks', () => {
     expect(await readdir(folder)).toEqual(['x.af'])
   })
 
+  test('a file of a user with the name of a lock is kept, and named by the error', async () => {
+    const past = new Date(Date.now() - 10 * LOCK_LEASE_MS)
+    for (const notes of ['my own notes', '{"title": 1}', '[]', 'null', '\0\0a', '{"token"x']) {
+      await writeFile(lock(), notes)
+      await utimes(lock(), past, past)
+      await expect(replace()).rejects.toMatchObject({ tag: 'StoreError', details: { file: lock() } })
+      expect(await readFile(lock(), 'utf8')).toBe(notes)
+    }
+    for (const rest of ['', '{"tok', '{"token":"a', '\0\0\0']) {
+      await writeFile(lock(), rest)
+      await utimes(lock(), past, past)
+      await replace()
+      expect(await readdir(folder)).not.toContain('x.af.lock')
+    }
+  })
+
   test('a foreign name in a lock is not followed', async () => {
     await writeFile(join(folder, 'precious'), '1')
     for (const name of ['precious', '../precious', `${folder}/precious`]) {

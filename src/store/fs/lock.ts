@@ -1,3 +1,4 @@
+import { HyperslabError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { raceAbort, type Signal } from '../../core/signal.ts'
 import { randomName } from '../conditions.ts'
@@ -38,6 +39,8 @@ interface Holder {
 interface Found {
   /** Identifies this lock among all that had this name. */
   readonly id: string
+  /** Whether the file may be a lock of this package. */
+  readonly isOwn: boolean
   readonly holder: Holder
   /** Time when the lock was taken, in ms since 1970. */
   readonly time: number
@@ -160,11 +163,22 @@ function look(fs: FileSystem, lock: string): Found | undefined {
     const text = fs.readFileSync(file, 'utf8')
     const stats = fs.fstatSync(file, { bigint: true })
     const holder = parsed(text)
-    return { id: idOf(text, stats), holder, time: typeof holder.time === 'number' ? holder.time : Number(stats.mtimeMs) }
+    return {
+      id: idOf(text, stats),
+      isOwn: isOwnText(text),
+      holder,
+      time: typeof holder.time === 'number' ? holder.time : Number(stats.mtimeMs),
+    }
   } finally {
     fs.closeSync(file)
   }
 }
+
+/** Start of the text of every lock. */
+const START = '{"token":"'
+
+/** Whether a text is that of a lock, or the beginning of one that a crash or a full disk cut short. */
+const isOwnText = (text: string): boolean => text.startsWith(START) || START.startsWith(text) || !/[^\0]/.test(text)
 
 /** Returns the id of a lock: its random content, or its version if it is empty. */
 const idOf = (text: string, stats: Parameters<typeof etagOf>[0]): string => text || etagOf(stats)
@@ -181,10 +195,15 @@ function parsed(text: string): Holder {
 /**
  * Removes a lock file whose holder has ended or whose lease has expired.
  * @returns whether taking the lock may succeed now
+ * @throws StoreError for a file that is no lock, which is left alone
  */
 function clear(fs: FileSystem, lock: string, seen: Map<string, number>): boolean {
   const found = look(fs, lock)
   if (found === undefined) return true
+  if (!found.isOwn) {
+    const text = 'this file has the name of a lock, but its content is not that of one; move it elsewhere, then write again'
+    throw new HyperslabError('StoreError', text, { file: lock })
+  }
   const first = seen.get(found.id) ?? Date.now()
   seen.set(found.id, first)
   // Clocks of machines may differ. A lock that was visible for the whole lease is expired, regardless of its
