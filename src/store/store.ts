@@ -49,7 +49,7 @@ export interface SharedUploads {
   abort(key: string, id: string): Promise<void>
 }
 
-/** An upload to `key` that is neither completed nor dropped. */
+/** An upload to `key`, with an `id`, that is neither completed nor dropped. */
 export interface OpenUpload {
   readonly key: string
   readonly id: string
@@ -180,7 +180,7 @@ export interface FoldedNames {
   readonly unicode: boolean
 }
 
-/** An object of an unfinished write, which is either a leftover or still in use. */
+/** An object of an unfinished write by `key` and `size`, which is either a leftover or still in use. */
 export interface Leftover {
   readonly key: string
   readonly size: number

@@ -24,7 +24,7 @@ export type OperationKind =
   | 'rename'
   | 'publish'
 
-/** One operation of a store, as a script of faults receives it. */
+/** One operation of a store, of some `kind`, as a script of faults receives it. */
 export interface Operation {
   /** Number of the operation, from 0, over all operations of the store and its stages. */
   readonly number: number
@@ -49,7 +49,7 @@ export interface Operation {
  */
 export type FaultKind = 'delay' | 'error' | 'lost' | 'late' | 'short' | 'mixed' | 'crash'
 
-/** A fault with its details. */
+/** A fault of some `kind` with its details. */
 export interface FaultDetails {
   readonly kind: FaultKind
   /** Length of a `delay` in ms. Default: 1. */

@@ -23,7 +23,7 @@ export const ADDRESS_CHECKS: Checks<S3AddressOptions> = {
   addressing: ['path', 'virtual'],
 }
 
-/** Location of an object, as in `s3://` URLs. */
+/** Location of an object by `bucket` and `key`, as in `s3://` URLs. */
 export interface S3Location {
   readonly bucket: string
   readonly key: string

@@ -1,7 +1,7 @@
 import { AwsV4Signer } from 'aws4fetch'
 import type { Sign } from '../http/redirects.ts'
 
-/** Credentials that sign requests. */
+/** Credentials that sign requests, with `accessKeyId` and `secretAccessKey`. */
 export interface S3Credentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
