@@ -8,6 +8,8 @@ import { parseJson } from '../src/core/json.ts'
 import { JsonMembers } from '../src/core/json-members.ts'
 import { withoutEndings, withoutSlashes } from '../src/core/text.ts'
 import { attributeText } from '../src/dataset/attributes.ts'
+import { Dataset } from '../src/dataset/dataset.ts'
+import { LabelIndex } from '../src/dataset/label-index.ts'
 import { componentOf } from '../src/dataset/time/components.ts'
 import { datesOf } from '../src/dataset/time/dates.ts'
 import { parseFrequency, resampleBins } from '../src/dataset/time/frequency.ts'
@@ -80,6 +82,15 @@ async function footerIn(fill: (file: ArrayFile) => unknown): Promise<void> {
   const opened = await open(place)
   for (const name of opened.arrays()) opened.array(name)
 }
+
+/** Selects labels in no order by a list of all of them. */
+function selectIn(labels: readonly number[] | readonly string[], method?: 'nearest'): void {
+  const data = new Float64Array(labels.length)
+  const ds = new Dataset({ t: { dims: ['x'], data } }, { coords: { x: { dims: ['x'], data: labels as number[] } } })
+  ds.get('t').sel({ x: [...labels].reverse() as number[] }, method === undefined ? {} : { method })
+}
+/** Numbers from 0 in no order, each once. */
+const shuffled = (n: number): number[] => range(n, (i) => (i % 2 === 0 ? i : n - (n % 2) - i))
 
 function refused(work: () => unknown): void {
   try {
@@ -259,6 +270,18 @@ const KINDS: readonly (readonly [name: string, size: number, work: (size: number
   ['spaces of a selection', 1e6, (n) => parseSelection(`${' '.repeat(n)}1${' '.repeat(n)}:${' '.repeat(n)}2`, 1)],
   ['digits of a selection', 1e6, (n) => refused(() => parseSelection('1'.repeat(n), 1))],
   ['arguments of the command', 1e6, (n) => protectNegatives([`-1${','.repeat(n)}x`, `-1${' '.repeat(n)}x`])],
+  ['labels that are selected in no order', 5000, (n) => selectIn(shuffled(n))],
+  ['texts that are selected in no order', 5000, (n) => selectIn(shuffled(n).map((i) => `s${i}`))],
+  ['nearest labels in no order', 5000, (n) => selectIn(shuffled(n), 'nearest')],
+  [
+    'longitudes in no order',
+    5000,
+    (n) => {
+      const labels = shuffled(n).map((i) => (i / n) * 300)
+      const index = new LabelIndex('lon', labels, { dtype: 'float64', period: 360 })
+      for (const label of labels) index.find(label + 360, 'nearest', undefined)
+    },
+  ],
   ['axes of the command', 2e5, (n) => parseAxes(range(n, (i) => `a${i}`).join())],
   ['digits of a date', 1e6, (n) => parseTimeLabel(`2000-01-01T00:00:00.${'0'.repeat(n)}x`, 'standard')],
   ['years of a date', 2e5, (n) => parseTimeLabel(`${'1'.repeat(n)}-01-01`, 'standard')],

@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { between, type LabelLike } from '../dataset/between.ts'
 import type { Coords } from '../dataset/coords.ts'
-import type { Label, LabelIndex } from '../dataset/label-index.ts'
+import type { LabelIndex } from '../dataset/label-index.ts'
 import { takenByLabel } from '../dataset/label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from '../dataset/label-selectors.ts'
+import type { Label } from '../dataset/label-values.ts'
 import { UsageError } from './failure.ts'
 
 /** Labels of dimensions, as written on the command line. */

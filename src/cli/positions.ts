@@ -1,5 +1,5 @@
 import { axisKindOf } from '../dataset/cf/axis-kind.ts'
-import type { Label } from '../dataset/label-index.ts'
+import type { Label } from '../dataset/label-values.ts'
 import type { Variable } from '../dataset/variable.ts'
 import { showShort } from './element.ts'
 import { textAttribute } from './labelled.ts'

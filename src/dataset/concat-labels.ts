@@ -1,6 +1,7 @@
 import { invalidArgument } from '../core/errors.ts'
 import type { AxisView } from '../core/tensor.ts'
-import type { Label, LabelIndex } from './label-index.ts'
+import type { LabelIndex } from './label-index.ts'
+import type { Label } from './label-values.ts'
 import type { Calendar } from './time/calendar.ts'
 import { fieldsOf, isGregorian, NAT } from './time/instant.ts'
 

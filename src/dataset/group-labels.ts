@@ -1,5 +1,5 @@
 import { HyperslabError } from '../core/errors.ts'
-import type { Label } from './label-index.ts'
+import type { Label } from './label-values.ts'
 import { componentOf } from './time/components.ts'
 import type { Variable } from './variable.ts'
 

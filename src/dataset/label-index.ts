@@ -2,15 +2,10 @@ import { type AxisPick, positionAt } from '../array/lazy/picks.ts'
 import type { DType } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import type { AxisView } from '../core/tensor.ts'
+import { absolute, distance, isMissingLabel, type Label, type Labels } from './label-values.ts'
+import { type Neighbours, SortedLabels } from './sorted-labels.ts'
 import type { Calendar } from './time/calendar.ts'
-import { NAT, showInstant } from './time/instant.ts'
-
-/**
- * A value that names a position along a dimension. Times are instants: nanoseconds since 1970 in their
- * calendar.
- */
-export type Label = number | bigint | string
-export type Labels = ArrayLike<Label>
+import { showInstant } from './time/instant.ts'
 
 /** Rule for selecting a position if no label equals the requested one. */
 export type SelectMethod = 'nearest' | 'pad' | 'backfill'
@@ -40,8 +35,13 @@ const MOST_SHOWN = 5
 const ROUNDINGS = 2
 
 /**
- * The labels along a dimension, in memory, which finds positions. Ordered labels are found by binary search,
- * others by a scan.
+ * Number of searches for which labels in no order are scanned. Sorting them costs as much as this many scans.
+ */
+const MOST_SCANS = 16
+
+/**
+ * The labels along a dimension, in memory, which finds positions. Ordered labels are found by binary search.
+ * Others are scanned for the first few searches, and sorted for more.
  */
 export class LabelIndex {
   readonly dim: string
@@ -51,6 +51,9 @@ export class LabelIndex {
   readonly direction: 1 | 0 | -1
   /** Order as in {@link direction}, but neighbours may be equal, which suffices for ranges. */
   readonly order: 1 | 0 | -1
+  #scans = 0
+  #sortedOnce: SortedLabels | undefined
+  #boundsOnce: readonly [number, number] | undefined
 
   constructor(dim: string, values: Labels, kind: LabelKind) {
     this.dim = dim
@@ -215,14 +218,43 @@ export class LabelIndex {
     return this.#fail(text, label)
   }
 
+  /** Returns all positions of a label, in ascending order. */
   #all(label: Label): number[] {
-    return Array.from({ length: this.length }, (_, at) => at).filter((at) => this.matches(at, label))
+    const matches = (at: number): boolean => this.matches(at, label)
+    const sorted = this.#sorted()
+    if (sorted !== undefined) return sorted.matching(label, matches)
+    const found: number[] = []
+    for (let at = 0; at < this.length; at++) if (matches(at) && !isMissingLabel(this.at(at))) found.push(at)
+    return found
+  }
+
+  /** Returns the first positions of the greatest label below one, and of the smallest that is not. */
+  #neighboursOf(label: Label): Neighbours {
+    const sorted = this.#sorted()
+    if (sorted !== undefined) return sorted.neighbours(label)
+    let below: number | undefined
+    let above: number | undefined
+    for (let at = 0; at < this.length; at++) {
+      const own = this.at(at)
+      if (isMissingLabel(own)) continue
+      if (own < label) {
+        if (below === undefined || own > this.at(below)) below = at
+      } else if (above === undefined || own < this.at(above)) above = at
+    }
+    return [below, above]
+  }
+
+  /** Returns the sorted labels; undefined for the first few searches. */
+  #sorted(): SortedLabels | undefined {
+    if (this.#sortedOnce === undefined && ++this.#scans > MOST_SCANS) this.#sortedOnce = new SortedLabels(this.values)
+    return this.#sortedOnce
   }
 
   /** Returns half of the distance to the next float of the stored type. */
   #roundingOf(value: number): number {
     const { dtype } = this.kind
-    if (dtype !== 'float32' && dtype !== 'float64') return 0
+    // Infinity is exact.
+    if ((dtype !== 'float32' && dtype !== 'float64') || !Number.isFinite(value)) return 0
     return Math.max(Math.abs(value), 2 ** -120) * (dtype === 'float32' ? 2 ** -24 : 2 ** -53)
   }
 
@@ -230,11 +262,11 @@ export class LabelIndex {
   #near(label: Label, method: SelectMethod): number | undefined {
     if (this.length === 0) return undefined
     if (this.direction === 0) {
-      let best: number | undefined
-      for (let at = 0; at < this.length; at++)
-        if (!isMissingLabel(this.at(at)) && (best === undefined || distance(this.at(at), label) < distance(this.at(best), label)))
-          best = at
-      return best
+      const [below, above] = this.#neighboursOf(label)
+      if (below === undefined || above === undefined) return below ?? above
+      const [down, up] = [distance(this.at(below), label), distance(this.at(above), label)]
+      // The first of two that are as near.
+      return down === up ? Math.min(below, above) : down < up ? below : above
     }
     const after = this.#firstFrom(label)
     const before = this.#lastTo(label)
@@ -305,10 +337,10 @@ export class LabelIndex {
     return label - period * Math.round((label - middle) / period)
   }
 
-  #bounds(): [number, number] {
-    const ends =
-      this.order === 0 ? Array.from(this.values as ArrayLike<number>) : [this.at(0) as number, this.at(this.length - 1) as number]
-    return [ends.reduce((a, b) => Math.min(a, b)), ends.reduce((a, b) => Math.max(a, b))]
+  /** Returns the smallest and the greatest label. */
+  #bounds(): readonly [number, number] {
+    this.#boundsOnce ??= boundsOf(this.order === 0 ? this.values : [this.at(0), this.at(this.length - 1)])
+    return this.#boundsOnce
   }
 
   #periodic(low: number, high: number, period: number): { positions: AxisView; shift: number }[] {
@@ -345,6 +377,15 @@ export class LabelIndex {
   }
 }
 
+function boundsOf(values: Labels): readonly [number, number] {
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const label of Array.from(values as ArrayLike<number>)) {
+    if (label < low) low = label
+    if (label > high) high = label
+  }
+  return [low, high]
+}
+
 /**
  * Removes positions that two rounds share, which happens at the ends of a whole period. The round with the
  * smallest shift keeps the position, so that existing labels are used unchanged.
@@ -369,9 +410,6 @@ function eachOnce<T extends { readonly positions: AxisView; readonly shift: numb
   return parts.flatMap((part) => kept.get(part) ?? [])
 }
 
-/** Whether a label is NaN or {@link NAT}. */
-const isMissingLabel = (label: Label): boolean => label === NAT || Number.isNaN(label)
-
 /** Returns the direction of labels whose neighbours may be equal. */
 function orderOf(values: Labels): 1 | 0 | -1 {
   let [ascends, descends] = [true, true]
@@ -388,13 +426,4 @@ function orderOf(values: Labels): 1 | 0 | -1 {
 function isStrict(values: Labels): boolean {
   for (let i = 1; i < values.length; i++) if (values[i] === values[i - 1]) return false
   return true
-}
-
-const absolute = (value: bigint): bigint => (value < 0n ? -value : value)
-
-/** Returns the distance of labels. Different texts are infinitely far apart. */
-function distance(a: Label, b: Label): number | bigint {
-  if (typeof a === 'bigint' && typeof b === 'bigint') return absolute(a - b)
-  if (typeof a === 'number' && typeof b === 'number') return Math.abs(a - b)
-  return a === b ? 0 : Number.POSITIVE_INFINITY
 }

@@ -1,6 +1,6 @@
 import { type DType, isBigInt } from '../core/dtype.ts'
 import type { Coords, Labelled } from './coords.ts'
-import type { Label } from './label-index.ts'
+import type { Label } from './label-values.ts'
 import type { Variable } from './variable.ts'
 
 const MOST_ATTRIBUTES = 12

@@ -1,5 +1,6 @@
 import { axisKindOf } from './cf/axis-kind.ts'
-import { type Label, LabelIndex, type Labels } from './label-index.ts'
+import { LabelIndex } from './label-index.ts'
+import type { Label, Labels } from './label-values.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
 
 /**
