@@ -20,7 +20,7 @@ export function extentOf(values: ArrayLike<number>): Limits | undefined {
   return low <= high ? { low, high } : undefined
 }
 
-/** Largest sample for percentiles. */
+/** Largest sample for the percentiles 2 and 98. */
 const SAMPLE = 65_536
 
 export function percentilesOf(values: ArrayLike<number>): Limits | undefined {

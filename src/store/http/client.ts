@@ -121,7 +121,7 @@ export interface HttpClientOptions extends TimeLimits, Pick<RequestOptions, 'ret
   /**
    * Replaces the platform's `fetch`. Its errors count as cut connections, except errors of this package. It
    * also receives redirects within an origin. Redirects to another origin go to the platform's `fetch`,
-   * without added headers; in browsers they fail.
+   * without additions of this one; in browsers they fail.
    */
   readonly fetch?: Fetch | undefined
   /**
