@@ -65,7 +65,7 @@ interface CellKind {
 /** Returns the type of the numbers that cells consist of. */
 export const cellType = ({ op, dtype }: CellKind): FixedDType => (op !== 'sum' ? dtype : isFloat(dtype) ? 'float64' : 'int64')
 
-/** Returns the numbers per cell: two for sums of 64-bit integers. */
+/** Returns the count of numbers per cell: two for sums of 64-bit integers, otherwise one. */
 export const cellWidth = ({ op, dtype }: CellKind): number => (op === 'sum' && isBigInt(dtype) ? 2 : 1)
 
 /**

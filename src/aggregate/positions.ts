@@ -193,7 +193,7 @@ const zeros = (shape: readonly number[]): number[] => shape.map(() => 0)
  */
 export type Comparables = Float64Array | BigInt64Array | BigUint64Array
 
-/** Copies elements to such an array. */
+/** Copies elements to an array of one of these types. */
 const comparable = (data: TypedArray): Comparables =>
   data instanceof BigInt64Array || data instanceof BigUint64Array ? data.slice() : new Float64Array(data)
 

@@ -578,7 +578,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     return this.#reduce('any', options)
   }
 
-  /** Whether all elements satisfy this condition; as {@link any} otherwise. True if there are no elements. */
+  /**
+   * Whether all elements are not 0, false or empty, or satisfy `where`; as {@link any} otherwise. True if there
+   * are no elements.
+   */
   all(options?: TruthOptions<D> & Whole): Promise<boolean>
   all(options: TruthOptions<D> & Along): Promise<Tensor<'bool'>>
   all(options?: TruthOptions<D>): Promise<boolean | Tensor<'bool'>>
