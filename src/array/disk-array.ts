@@ -579,8 +579,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Whether all elements are not 0, false or empty, or satisfy `where`; as {@link any} otherwise. True if there
-   * are no elements.
+   * Whether all elements are not 0, false or empty, or satisfy `where`; as {@link any} otherwise. True if
+   * there are no elements.
    */
   all(options?: TruthOptions<D> & Whole): Promise<boolean>
   all(options: TruthOptions<D> & Along): Promise<Tensor<'bool'>>
