@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { attributeKey } from '../../src/af/format/attribute-key.ts'
 import { chunkTable, encodeFooterFile } from '../../src/af/format/encode.ts'
 import { encodeFooter6 } from '../../src/af/format/encode-v6.ts'
 import type { AttributeValue, Footer } from '../../src/af/format/footer.ts'
@@ -158,6 +159,13 @@ test('keeps values apart that differ in type, sign of zero or bits of a NaN', as
   const byKey = [...(await open({ store, path: 'x.af' })).array('x').attrs.keys()]
   expect(attributeValues.length).toBe(values.length)
   expect(bits(attributeValues)).toEqual(bits(byKey.map((key) => values[Number(key.slice(4))]!)))
+})
+
+test('refuses a list that names one long string so often that no text has room for it', () => {
+  const value = Array<string>(300).fill('x'.repeat(2 ** 20))
+  expect(() => attributeKey({ type: 'string[]', value })).toThrow(
+    expect.objectContaining({ tag: 'TooLargeError', message: expect.stringContaining('314572800 characters') }),
+  )
 })
 
 describe('statistics', () => {

@@ -21,10 +21,12 @@ import { folderInMemory } from '../support/folder.ts'
 
 const program = fileURLToPath(new URL('costly-footer.mjs', import.meta.url))
 const reader = fileURLToPath(new URL('costly-read.mjs', import.meta.url))
+const folderReader = fileURLToPath(new URL('costly-folder.mjs', import.meta.url))
+const FIXTURES = fileURLToPath(new URL('../fixtures/af6/', import.meta.url))
 const MIB = 2 ** 20
 
-async function opened(kind: string, bytes: number) {
-  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', program, kind, `${bytes}`])
+async function opened(kind: string, bytes: number, version = 5) {
+  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', program, kind, `${bytes}`, `${version}`])
   return JSON.parse(stdout) as { outcome: string; kept: number; peak: number; arrays: number }
 }
 
@@ -55,6 +57,47 @@ test.each([
     expectWithin(found, 8 * MIB)
   },
 )
+
+describe('a footer of version 6', () => {
+  test.each([
+    ['chunks', 1],
+    ['blocks', 0],
+    ['arrays', 32_767],
+    ['arrays with a chunk', 29_126],
+    ['arrays with statistics', 32_767],
+    ['strings', 0],
+    ['values', 0],
+    ['string indices', 0],
+    ['a long string', 0],
+    ['attributes', 1014],
+    ['dimension names', undefined],
+    ['truths', 0],
+    ['binaries', 0],
+  ] as const)('full of %s keeps at most 13 times its bytes, and takes 16 times while it is opened', async (kind, arrays) => {
+    const found = await opened(kind, 8 * MIB, 6)
+    expect(found.outcome).toBe(arrays === undefined ? 'FormatError' : 'opened')
+    expect(found.arrays).toBe(arrays ?? 0)
+    expectWithin(found, 8 * MIB)
+  })
+
+  test.each(['blocks', 'strings', 'values', 'arrays'])(
+    'that claims more %s than it has bytes for is refused before anything is allocated for them',
+    async (table) => {
+      const found = await opened(`boundless ${table}`, MIB, 6)
+      expect(found.outcome).toBe('FormatError')
+      expect(found.peak).toBeLessThan(16 * MIB)
+    },
+  )
+
+  test('and the hostile files take less than 64 MiB above an idle process', async () => {
+    const args = ['--expose-gc', folderReader, `${FIXTURES}hostile`, `${FIXTURES}basic.af`]
+    const { stdout } = await promisify(execFile)(process.execPath, args)
+    const { outcomes, peak } = JSON.parse(stdout) as { outcomes: Record<string, number>; peak: number }
+    expect(outcomes['FormatError']).toBeGreaterThan(40)
+    expect(Object.keys(outcomes).filter((each) => !/^(read|[A-Z]\w+Error)$/.test(each))).toEqual([])
+    expect(peak).toBeLessThan(64 * MIB)
+  })
+})
 
 test('a footer of the default limit has a million chunks, and opens within half a GiB', async () => {
   expect(Math.floor(DEFAULT_LIMITS.footerBytes / (32 + 4 * 4))).toBeGreaterThan(1_000_000)
