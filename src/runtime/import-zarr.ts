@@ -1,9 +1,10 @@
 import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
+import { elementsNamed } from '../adapters/zarr/missing.ts'
 import { ZARR_CHECKS, ZARR_LIMIT_CHECKS } from '../adapters/zarr/open.ts'
 import { treeOf } from '../adapters/zarr/tree.ts'
 import type { AttributeValue } from '../af/format/footer.ts'
 import type { DiskArray } from '../array/disk-array.ts'
-import type { Element } from '../array/missing.ts'
+import { type Element, missingElements } from '../array/missing.ts'
 import { isFloat as isFloatType, isNumeric } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { writeJson } from '../core/json.ts'
@@ -128,17 +129,29 @@ function* typed(attrs: TypedValues): Generator<[string, AttributeValue]> {
 const wholeNumbers = (list: readonly number[], given: unknown): AttributeValue =>
   Array.isArray(given) ? { type: 'int64[]', value: BigInt64Array.from(list, BigInt) } : { type: 'int64', value: BigInt(list[0]!) }
 
-/** Those that say what is missing have the value that stands for it in the copy. */
-function* attributesOf({ attrs, dtype, metadata }: ZarrArray, fill: Element | undefined): Generator<[string, AttributeValue]> {
+/**
+ * Returns the attributes of the copy. An attribute of missing values names the value that stands for them
+ * there, if all elements that it names became this value. Otherwise, it stays as it is.
+ */
+function* attributesOf(array: ZarrArray, fill: Element | undefined): Generator<[string, AttributeValue]> {
+  const { attrs, dtype, metadata } = array
   for (const [name, value] of typed(withDurationUnit(attrs, metadata.type))) {
-    const isMissing = name === '_FillValue' || name === 'missing_value'
     // Ranges of integers bound packed values. Ranges of floats may bound unpacked ones.
     const list = attributeNumbers({ [name]: attrs.get(name) }, name)
     const isWhole = name.startsWith('valid_') && list?.every(Number.isSafeInteger) && !(attrs as TypedValues).isFloat?.(name)
     if (isWhole && !isFloatType(dtype)) yield [name, wholeNumbers(list as number[], attrs.get(name))]
-    else if (isMissing && fill !== undefined && isNumeric(dtype)) yield [name, { type: dtype, value: fill } as AttributeValue]
+    else if (fill !== undefined && isNumeric(dtype) && isConverted(name, array))
+      yield [name, { type: dtype, value: fill } as AttributeValue]
     else yield [name, value]
   }
+}
+
+/** Whether an attribute names missing elements, all of which the copy stores as one value. */
+function isConverted(name: string, { metadata, source }: ZarrArray): boolean {
+  if (name !== '_FillValue' && name !== 'missing_value') return false
+  const { values, nan } = missingElements(source)
+  const named = elementsNamed(name, metadata.attrs, metadata.type)
+  return named.every((each) => each !== undefined && (Number.isNaN(each) ? nan : values.includes(each as Element)))
 }
 
 /** Those of groups below are attributes of the container by their paths. */

@@ -1,11 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { DiskArray } from '../../array/disk-array.ts'
+import { elementIn, signOf } from '../../array/lazy/packing.ts'
 import type { Missing } from '../../array/missing.ts'
 import type { AsyncBuffer } from '../../core/async-buffer.ts'
 import { decodeText } from '../../core/characters.ts'
 import { DEFAULT_FILL } from '../../core/default-fill.ts'
-import { type DType, type ScalarOf, toElement } from '../../core/dtype.ts'
-import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
+import type { DType, ScalarOf } from '../../core/dtype.ts'
+import { HyperslabError, within } from '../../core/errors.ts'
 import { counted } from '../../core/inspect.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { Checks } from '../../core/options.ts'
@@ -184,26 +185,24 @@ function fillAndMissing<D extends ClassicDType>(
   attributes: NetcdfAttributes,
 ): { fillValue: ScalarOf<D> | undefined; missing: Missing<D> } {
   const given = attributes.get('_FillValue')
-  const fill = typeof given === 'number' ? valuesOf(dtype, given) : []
-  const values = [...fill, ...valuesOf(dtype, attributes.get('missing_value'))]
-  if (given !== undefined) return { fillValue: fill[0], missing: { values, nan: false } }
+  const fills = valuesOf(dtype, attributes, '_FillValue')
+  const values = [...fills, ...valuesOf(dtype, attributes, 'missing_value')]
+  if (given !== undefined) return { fillValue: fills[0], missing: { values, nan: false } }
   const unwritten = DEFAULT_FILL[dtype] as ScalarOf<D>
   if (dtype === 'int8') return { fillValue: unwritten, missing: { values, nan: false } }
   return { fillValue: unwritten, missing: { values: [...values, unwritten], nan: false, implied: unwritten } }
 }
 
-/** The values of an attribute that elements of the type can have; no element is equal to others. */
-function valuesOf<D extends ClassicDType>(dtype: D, given: string | number | ArrayLike<number> | undefined): ScalarOf<D>[] {
+/**
+ * Returns the values of an attribute that elements of the type can have, because no element equals the
+ * others. With `_Unsigned`, values may have either sign.
+ */
+function valuesOf<D extends ClassicDType>(dtype: D, attributes: NetcdfAttributes, name: string): ScalarOf<D>[] {
+  const given = attributes.get(name)
   if (given === undefined || typeof given === 'string') return []
-  const list = typeof given === 'number' ? [given] : Array.from(given)
-  return list.flatMap((value) => {
-    try {
-      return [toElement(dtype, value) as ScalarOf<D>]
-    } catch (error) {
-      if (isHyperslabError(error, 'InvalidArgumentError')) return []
-      throw error
-    }
-  })
+  const list: readonly number[] = typeof given === 'number' ? [given] : Array.from(given)
+  const hasOtherSign = signOf(dtype, attributes.get('_Unsigned')) === 'unsigned'
+  return list.flatMap((value) => (elementIn(dtype, value, hasOtherSign) as ScalarOf<D> | undefined) ?? [])
 }
 
 /** The fill value is one character: an element nobody wrote consists of it. */

@@ -1,7 +1,8 @@
+import { elementIn, signOf } from '../../array/lazy/packing.ts'
 import { type Missing, NOTHING } from '../../array/missing.ts'
 import { decodeBase64 } from '../../core/base64.ts'
 import { DEFAULT_FILL } from '../../core/default-fill.ts'
-import type { DType, ScalarOf } from '../../core/dtype.ts'
+import type { DType, NumericDType, ScalarOf } from '../../core/dtype.ts'
 import { isHyperslabError } from '../../core/errors.ts'
 import { member } from '../../core/member.ts'
 import type { JsonObject } from './document.ts'
@@ -34,12 +35,12 @@ export function parseMissing({ version, type, fillValue, attrs, isNamed }: Missi
   if (type.kind === 'datetime' || type.kind === 'timedelta') return { values: [NOT_A_TIME], nan: false }
   if (version === 2 && !isNamed) return NOTHING
   const ofFill =
-    version === 2 && fillValue !== undefined ? [fillValue] : parseAttribute('_FillValue', member(attrs, '_FillValue'), type)
+    version === 2 && fillValue !== undefined ? [fillValue] : elementsNamed('_FillValue', attrs, type).filter(isElement)
   const implied =
     version === 3 && isNamed && member(attrs, '_FillValue') === undefined && isDefaultFill(type, fillValue)
       ? fillValue
       : undefined
-  const named = [...ofFill, ...parseAttribute('missing_value', member(attrs, 'missing_value'), type)]
+  const named = [...ofFill, ...elementsNamed('missing_value', attrs, type).filter(isElement)]
   if (implied !== undefined) return { ...withoutNaN([...named, implied]), implied }
   return named.length === 0 ? NOTHING : withoutNaN(named)
 }
@@ -56,23 +57,30 @@ function withoutNaN(values: readonly Scalar[]): Missing {
   return { values: [...new Set(others)], nan: others.length < values.length }
 }
 
+const isElement = (value: Scalar | undefined): value is Scalar => value !== undefined
+
 /**
- * The values of an attribute, one or a list. Those that no element can equal are left out: text among
- * numbers, a NaN of integers, integers beyond those of the type.
+ * Returns the elements that an attribute names as missing: one for each of its values, or undefined for a
+ * value that no element equals. These are text among numbers, a NaN of integers, and integers beyond those of
+ * the type. If `_Unsigned` gives the values the other sign, a value of this sign names the element with the
+ * same bits.
  */
-function parseAttribute(name: '_FillValue' | 'missing_value', given: unknown, type: StoredType): Scalar[] {
-  const list = Array.isArray(given) ? given : [given]
-  return list.flatMap((value) => {
+export function elementsNamed(name: '_FillValue' | 'missing_value', attrs: JsonObject, type: StoredType): (Scalar | undefined)[] {
+  const given = member(attrs, name)
+  const list: readonly unknown[] = given === undefined ? [] : Array.isArray(given) ? given : [given]
+  const isInteger = type.kind === 'int' || type.kind === 'uint'
+  const hasOtherSign = isInteger && typeof signOf(type.dtype, member(attrs, '_Unsigned')) === 'string'
+  return list.map((value) => {
     if (name === '_FillValue' && (type.kind === 'float' || type.kind === 'bfloat16')) {
       const float = parseDouble(value)
-      if (float !== undefined) return [roundTo(type, float)]
+      if (float !== undefined) return roundTo(type, float)
     }
-    if (!isComparable(name, value, type)) return []
+    if (!isComparable(name, value, type)) return undefined
+    if (hasOtherSign) return elementIn(type.dtype as NumericDType, value as number | bigint, true)
     try {
-      const parsed = parseFillValue(value, type)
-      return parsed === undefined ? [] : [parsed]
+      return parseFillValue(value, type)
     } catch (error) {
-      if (isHyperslabError(error, 'FormatError', 'UnsupportedError')) return []
+      if (isHyperslabError(error, 'FormatError', 'UnsupportedError')) return undefined
       throw error
     }
   })
@@ -85,7 +93,8 @@ function isComparable(name: string, value: unknown, { kind, dtype }: StoredType)
   if (dtype === 'binary') return name === '_FillValue' && typeof value === 'string'
   if (dtype === 'string') return typeof value === 'string'
   if (kind === 'bool') return typeof value === 'boolean'
-  return typeof value === 'number' || typeof value === 'bigint' || value === 'NaN'
+  if (typeof value === 'string') return value === 'NaN' && (kind === 'float' || kind === 'bfloat16')
+  return typeof value === 'number' || typeof value === 'bigint'
 }
 
 /** The float64 that xarray writes of a float: its eight bytes, little-endian, in base64. */

@@ -76,14 +76,15 @@ export function packingOf(array: Attributed, attrs: NamedValues): ScaledOptions 
       return fail(name, `a ${dtype} value, as the packed ones are`, value)
     }
   }
-  const [scale, offset, fill] = [one('scale_factor'), one('add_offset'), one('_FillValue')]
-  const named = numbers('missing_value').map((value) => packed('missing_value', value))
+  const [scale, offset] = [one('scale_factor'), one('add_offset')]
+  const [fill, ...fills] = numbers('_FillValue').map((value) => packed('_FillValue', value))
+  const named = [...fills, ...numbers('missing_value').map((value) => packed('missing_value', value))]
   const { values, nan } = missingElements(array)
   const own = [...(values as (number | bigint)[]), ...(nan ? [Number.NaN] : [])]
   return {
     ...(scale !== undefined && { scaleFactor: Number(scale) }),
     ...(offset !== undefined && { addOffset: Number(offset) }),
-    ...(fill !== undefined && { fillValue: packed('_FillValue', fill) }),
+    ...(fill !== undefined && { fillValue: fill }),
     ...(fill === undefined && own[0] !== undefined && { fillValue: own[0] }),
     missingValues: [...named, ...own],
     ...(sign === 'unsigned' && { unsigned: true }),

@@ -28,7 +28,7 @@ export const PACKING: readonly string[] = [
 ]
 const TIME = ['units', 'calendar']
 /** Attributes that name missing values. */
-const FILLS: readonly string[] = ['_FillValue', 'missing_value']
+export const FILLS: readonly string[] = ['_FillValue', 'missing_value']
 
 /** An array in the form of a format, with its attributes if they differ from those of its source. */
 export interface RawVariable {
@@ -156,26 +156,39 @@ const packingAttributes = ({ array: { source } }: VariableParts, named: NamedVal
  * numbers that the packed type does not have equal no element, so they are ignored.
  */
 function fillsOf(
-  { name, array: { dtype }, attrs }: VariableParts,
+  { name, array, attrs }: VariableParts,
   given: NamedValues,
   hasOtherSign: boolean,
   warnings: string[],
 ): Map<string, unknown> {
+  const { dtype } = array
   const fills = new Map<string, unknown>()
   for (const key of FILLS) {
-    const numbers = key in attrs ? attributeNumbers(attrs, key) : []
-    const isNaNText = isFloat(dtype) && /^\s*nan\s*$/i.test(String(attrs[key]))
-    if (numbers === undefined && !isNaNText && (key === 'missing_value' || given.get(key) !== undefined))
+    if (!(key in attrs)) continue
+    const numbers = attributeNumbers(attrs, key)
+    if (numbers === undefined && !isNaNText(dtype, attrs[key]) && !(key === '_FillValue' && isEncoded(array, attrs[key])))
       warnings.push(`'${name}': ${key} is no number, so no value is missing by it: ${quoted(attrs[key])}`)
-    if (numbers === undefined || given.get(key) === undefined) continue
+    if (numbers?.length === 0) warnings.push(`'${name}': ${key} is an empty list, so no value is missing by it`)
+    if (key === '_FillValue' && numbers !== undefined && numbers.length > 1)
+      warnings.push(`'${name}': ${key} has ${numbers.length} values, each of which is missing: ${numbers.join(', ')}`)
+    if (numbers === undefined) continue
     const known = numbers.filter((value) => elementIn(dtype as NumericDType, value, hasOtherSign) !== undefined)
     for (const value of numbers)
       if (!known.includes(value)) warnings.push(`'${name}': ${key} is ${value}, which no ${dtype} value equals`)
+    if (given.get(key) === undefined) continue
     if (known.length === numbers.length) fills.set(key, given.get(key))
     else if (known.length > 0) fills.set(key, known.length === 1 ? known[0] : Float64Array.from(known, Number))
   }
   return fills
 }
+
+/** Whether a text is the missing value NaN of floats. JSON has no such number. */
+export const isNaNText = (dtype: DType, value: unknown): boolean =>
+  isFloat(dtype) && typeof value === 'string' && /^\s*nan\s*$/i.test(value)
+
+/** Whether a text is a float in base64, as Zarr of version 3 stores it. The source decodes it. */
+const isEncoded = ({ dtype, source }: DiskArray, value: unknown): boolean =>
+  isFloat(dtype) && source.missing !== undefined && typeof value === 'string' && /^[A-Za-z0-9+/]{11}=$/.test(value)
 
 /** Converts a JSON list of numbers to a typed array, as other formats have it. */
 const typedList = (value: unknown): unknown =>

@@ -22,7 +22,7 @@ import { isOfDates, parseCalendar } from '../time/calendar.ts'
 import { NAT, showInstant, unitsSince } from '../time/instant.ts'
 import { parseTimeUnits, type TimeUnits } from '../time/units.ts'
 import type { Variable } from '../variable.ts'
-import { missingTold, PACKING, storedAs, timeUnitsOf } from './decode.ts'
+import { FILLS, isNaNText, missingTold, PACKING, storedAs, timeUnitsOf } from './decode.ts'
 import { integerAttribute } from './integer-attribute.ts'
 
 /** Encoding of a variable, in xarray's words. Without entries, values are stored unchanged. */
@@ -178,8 +178,9 @@ function packingOf(variable: Variable, encoding: Attrs): Packing {
   const missing = ['_FillValue', 'fill_value', 'missing_value'].flatMap((key) => {
     // Decoding ignores fill values that no element equals.
     const isKnown = (value: unknown): boolean =>
-      typeof value !== 'string' &&
-      (encoding !== variable.encoding || elementIn(dtype as NumericDType, value as number, sign !== undefined) !== undefined)
+      encoding === variable.encoding
+        ? fillElement(dtype as NumericDType, value, sign !== undefined) !== undefined
+        : typeof value !== 'string' || key === '_FillValue'
     const list = listOf(encoding[key]).filter((value) => !isNumeric(dtype) || isKnown(value))
     return list.map((value) => elementOf(name, dtype, key, value, sign !== undefined))
   })
@@ -202,6 +203,7 @@ const listOf = (value: unknown): readonly unknown[] =>
 
 function elementOf(name: string, dtype: DType, key: string, value: unknown, hasOtherSign: boolean): Element {
   try {
+    if (isNaNText(dtype, value)) return Number.NaN
     if (hasOtherSign) return elementOfSign(dtype as NumericDType, value as number, true)
     return toElement(dtype, typeof value === 'bigint' && !isBigInt(dtype) ? Number(value) : value)
   } catch {
@@ -323,30 +325,48 @@ function attributesOf(
   const float = array.dtype === 'float32' && factors.every((factor) => Math.fround(factor) === factor) ? 'float32' : 'float64'
   for (const key of PACKING) {
     const value = encoding[key]
-    if (value === undefined) continue
+    if (value === undefined || (FILLS.includes(key) && isNumeric(dtype))) continue
     const typed = encoding === own ? typedAttribute(own, key) : undefined
     if (typed !== undefined) all.set(key, typed)
     else if (key === 'scale_factor' || key === 'add_offset') all.set(key, new TypedValue({ type: float, value: Number(value) }))
-    else if (key === '_FillValue' || key === 'missing_value') {
-      const hasOtherSign = packing.isUnsigned || packing.isSigned
-      const list = listOf(value).map((each) =>
-        isNumeric(dtype) && typeof each !== 'string' ? elementIn(dtype, each as number, hasOtherSign) : undefined,
-      )
-      // xarray writes and reads NaN in JSON as text, and would convert integers to floats for it.
-      if (!isFloat(dtype) && Number.isNaN(value)) continue
-      if (list.includes(undefined)) all.set(key, value)
-      else
-        all.set(
-          key,
-          new TypedValue(
-            list.length === 1 && !ArrayBuffer.isView(value)
-              ? { type: dtype, value: list[0] }
-              : { type: `${dtype}[]`, value: list },
-          ),
-        )
-    } else all.set(key, key.startsWith('valid_') ? rangeOfType(own, key, dtype) : value)
+    else all.set(key, key.startsWith('valid_') ? rangeOfType(own, key, dtype) : value)
   }
+  if (isNumeric(dtype)) for (const [key, value] of fillAttributes(encoding, packing, own)) all.set(key, value)
   return all
+}
+
+/** Returns the element that a value of `_FillValue` or `missing_value` names; undefined if it names none. */
+const fillElement = (dtype: NumericDType, value: unknown, hasOtherSign: boolean): number | bigint | undefined =>
+  isNaNText(dtype, value)
+    ? Number.NaN
+    : typeof value === 'number' || typeof value === 'bigint'
+      ? elementIn(dtype, value, hasOtherSign)
+      : undefined
+
+/**
+ * Returns the attributes of missing values. `_FillValue` is one element of the stored type, because xarray
+ * opens no dataset with another one. `missing_value` names its other elements, too. A `_FillValue` that names
+ * no element is left out.
+ */
+function fillAttributes(encoding: Attrs, { dtype: stored, isUnsigned, isSigned }: Packing, own: Attrs): Map<string, unknown> {
+  const dtype = stored as NumericDType
+  const elementsOf = (key: string): (number | bigint | undefined)[] =>
+    listOf(encoding[key]).map((value) => fillElement(dtype, value, isUnsigned || isSigned))
+  const isKnown = (value: number | bigint | undefined): value is number | bigint => value !== undefined
+  const [fill, ...others] = elementsOf('_FillValue').filter(isKnown)
+  const given = encoding['missing_value']
+  const named = elementsOf('missing_value')
+  const all = new Map<string, unknown>()
+  if (fill !== undefined) all.set('_FillValue', new TypedValue({ type: dtype, value: fill }))
+  // xarray writes and reads NaN in JSON as text, and would convert integers to floats for it.
+  const isNaNOfIntegers = !isFloat(dtype) && Number.isNaN(given)
+  if (others.length === 0 && (given === undefined || isNaNOfIntegers)) return all
+  const typed = encoding === own ? typedAttribute(own, 'missing_value') : undefined
+  const isForeign = named.includes(undefined)
+  if (others.length === 0 && (typed !== undefined || isForeign)) return all.set('missing_value', typed ?? given)
+  const list = [...new Set([...named.filter(isKnown), ...others])]
+  const isOne = list.length === 1 && !ArrayBuffer.isView(given)
+  return all.set('missing_value', new TypedValue(isOne ? { type: dtype, value: list[0] } : { type: `${dtype}[]`, value: list }))
 }
 
 /**

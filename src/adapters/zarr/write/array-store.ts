@@ -21,6 +21,7 @@ import {
   groupDocument,
   missingDocument,
   storedTypeOf,
+  withOneFill,
 } from './document.ts'
 import { chunkEncoder } from './encode.ts'
 
@@ -138,7 +139,7 @@ function metadataOf({ source }: DiskArray, array: string): JsonObject {
 /** Returns the attributes of an array, adjusted so that they name the same missing elements as the array. */
 export function storedAttributes(source: BlockSource): JsonObject {
   const { dtype } = source
-  const own = arrayAttributes(source.attrs, dtype)
+  const own = arrayAttributes(withOneFill(source.attrs, dtype), dtype)
   // Of times what is none is missing, in every array.
   if (dtype === 'timestamp_ns') return own
   const missing = missingOf(source)

@@ -1,11 +1,13 @@
 import type { NamedValues } from '../../../array/source.ts'
 import { encodeBase64 } from '../../../core/base64.ts'
-import { type DType, elementBytes, isFixed, isFloat, type ScalarOf } from '../../../core/dtype.ts'
+import { type DType, elementBytes, isFixed, isFloat, isNumeric, type ScalarOf } from '../../../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../../../core/errors.ts'
 import { floatsIn, MAX_DEPTH, markFloats, withoutMembers, writeJson } from '../../../core/json.ts'
 import { checkValue } from '../../../core/options.ts'
+import { quoted } from '../../../core/quoted.ts'
 import type { JsonObject } from '../document.ts'
 import type { CodecMetadata, StoredType } from '../metadata.ts'
+import { elementsNamed } from '../missing.ts'
 import { NOT_A_TIME } from '../time-units.ts'
 
 /** What the metadata of an array of version 3 are made of. */
@@ -187,14 +189,14 @@ export function arrayAttributes(attributes: NewAttributes | undefined, dtype: DT
  * have. Numbers with a type of floats stay floats: `10.0`. For an array of floats, the attribute `_FillValue`
  * is the base64 of a little-endian float64, as xarray reads it.
  * @param dtype data type of the array; undefined for attributes of a group
- * @throws InvalidArgumentError for values that JSON cannot express
+ * @throws InvalidArgumentError for values that JSON cannot express, and for a `_FillValue` that is no element
+ *   of the type, with which xarray opens nothing of the store
  */
 export function attributesDocument(attributes: NewAttributes = {}, dtype?: DType): JsonObject {
   const floats: string[] = []
   const json = Object.fromEntries(
     entriesOf(attributes).map(([name, value]) => {
-      if (name === '_FillValue' && dtype !== undefined && isFloat(dtype) && typeof value === 'number')
-        return [name, missingDocument(value, dtype)]
+      if (name === '_FillValue' && dtype !== undefined && isNumeric(dtype)) return [name, fillAttribute(value, dtype)]
       const isFloats = isOfFloats(attributes, name)
       if (isFloats) floats.push(name)
       const made = attributeDocument(name, value)
@@ -202,6 +204,40 @@ export function attributesDocument(attributes: NewAttributes = {}, dtype?: DType
     }),
   )
   return markFloats(json, floats)
+}
+
+const listOf = (value: unknown): readonly unknown[] =>
+  ArrayBuffer.isView(value) || Array.isArray(value) ? Array.from(value as ArrayLike<unknown>) : [value]
+
+/** @throws InvalidArgumentError unless it is one element of the type */
+function fillAttribute(value: unknown, dtype: DType): unknown {
+  const elements = elementsNamed('_FillValue', { _FillValue: listOf(value) }, storedTypeOf(dtype))
+  if (elements.length === 1 && elements[0] !== undefined) return missingDocument(elements[0], dtype)
+  const text = `the attribute '_FillValue' is one ${dtype} value, got ${listOf(value).map(quoted).join(', ') || 'an empty list'}`
+  throw new HyperslabError('InvalidArgumentError', text, { actual: value, expected: dtype })
+}
+
+/**
+ * Returns the attributes of a source with a `_FillValue` that Zarr can hold: its first value that is an
+ * element of the type, converted if `_Unsigned` gives it the other sign. `missing_value` names the other
+ * numbers. Text that names no element is omitted.
+ */
+export function withOneFill(attributes: NewAttributes | undefined, dtype: DType): NewAttributes | undefined {
+  if (attributes === undefined || !isNumeric(dtype)) return attributes
+  const entries = new Map(entriesOf(attributes))
+  if (!entries.has('_FillValue')) return attributes
+  const given = listOf(entries.get('_FillValue'))
+  const named = { _FillValue: given, _Unsigned: entries.get('_Unsigned') }
+  const elements = elementsNamed('_FillValue', named, storedTypeOf(dtype))
+  const first = elements.findIndex((element) => element !== undefined)
+  if (first < 0) entries.delete('_FillValue')
+  else entries.set('_FillValue', elements[first])
+  const others = given.filter((value, i) => i !== first && (typeof value === 'number' || typeof value === 'bigint'))
+  const missing = entries.get('missing_value')
+  if (others.length > 0)
+    entries.set('missing_value', [...(missing === undefined || typeof missing === 'string' ? [] : listOf(missing)), ...others])
+  const floats = [...entries.keys()].filter((name) => isOfFloats(attributes, name))
+  return markFloats(entries, others.length > 0 && isFloat(dtype) ? [...floats, 'missing_value'] : floats)
 }
 
 /** Whether an attribute has a type of floats, or was written as one. */

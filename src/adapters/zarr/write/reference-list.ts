@@ -9,7 +9,7 @@ import { isStrided, type PinnedChunks, type StridedChunk } from '../../../engine
 import type { ChunkIndex } from '../../../engine/chunk-index.ts'
 import type { ChunkGrid } from '../../../grid/chunks.ts'
 import type { JsonObject } from '../document.ts'
-import { attributesDocument, fillDocument, storedTypeOf } from './document.ts'
+import { attributesDocument, entriesOf, fillDocument, storedTypeOf, withOneFill } from './document.ts'
 
 /** Where a chunk is: bytes of a file. */
 type Reference = readonly [file: string, offset: number, length: number]
@@ -143,7 +143,10 @@ function described(
   { shape, chunkShape, dtype: stored, compressor, fill }: StoredAs,
   chunks: ReadonlyMap<string, Reference>,
 ): ReferencedArray {
-  const own = withoutMembers(attributesDocument(attrs, dtype), (name) => name === '_FillValue' || name === '_ARRAY_DIMENSIONS')
+  const own = withoutMembers(
+    attributesDocument(withOneFill(attrs, dtype), dtype),
+    (name) => name === '_FillValue' || name === '_ARRAY_DIMENSIONS',
+  )
   const attributes = markFloats({ ...own, _ARRAY_DIMENSIONS: dimensionNames ?? [] }, floatsIn(own))
   const metadata = {
     ...{ zarr_format: 2, shape: [...shape], chunks: [...chunkShape], dtype: stored, compressor, fill_value: fill },
@@ -152,10 +155,10 @@ function described(
   return { metadata, attributes, chunks }
 }
 
-/** The fill value that attributes tell, as the metadata spell it. */
+/** Returns the fill value that attributes name, as the metadata spell it; null if they name no element. */
 function fillIn(attrs: NamedValues | undefined, dtype: DType): unknown {
-  const value = attrs?.get('_FillValue')
-  return typeof value === 'number' ? fillDocument(value, storedTypeOf(dtype)) : null
+  const value = new Map(entriesOf(withOneFill(attrs, dtype) ?? {})).get('_FillValue')
+  return typeof value === 'number' || typeof value === 'bigint' ? fillDocument(value, storedTypeOf(dtype)) : null
 }
 
 const LETTERS: Readonly<Record<string, string>> = { int: 'i', uint: 'u', float: 'f' }
