@@ -2,6 +2,9 @@ import { HyperslabError } from '../core/errors.ts'
 import { lastStart } from '../core/shape.ts'
 import { type AxisChunks, RegularChunks } from './chunks.ts'
 
+/** Number of borders that an error shows. */
+const SHOWN = 32
+
 /** An axis divided into chunks of any lengths: chunk k covers `[borders[k], borders[k + 1])`. */
 export class IrregularChunks implements AxisChunks {
   /** First position of each chunk, beginning with 0, followed by the length of the axis. */
@@ -15,9 +18,9 @@ export class IrregularChunks implements AxisChunks {
   constructor(borders: readonly number[]) {
     const valid = borders[0] === 0 && borders.every((border, k) => Number.isSafeInteger(border) && !(border <= borders[k - 1]!))
     if (!valid) {
-      throw new HyperslabError('InvalidArgumentError', `borders of chunks must ascend from 0, got ${borders.join(', ')}`, {
-        actual: borders,
-      })
+      const shown = `${borders.slice(0, SHOWN).join(', ')}${borders.length > SHOWN ? ', …' : ''}`
+      const text = `borders of chunks must ascend from 0, got ${shown}`
+      throw new HyperslabError('InvalidArgumentError', text, { actual: borders })
     }
     this.borders = borders
     this.count = borders.length - 1

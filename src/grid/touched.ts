@@ -1,7 +1,7 @@
 import type { AxisIndices } from '../core/places.ts'
 import { coordsAt, sizeOf } from '../core/shape.ts'
 import type { AxisView } from '../core/tensor.ts'
-import type { AxisChunks, ChunkGrid } from './chunks.ts'
+import { type AxisChunks, type ChunkGrid, RegularChunks } from './chunks.ts'
 import { type AxisProjection, countTouched, projectAxis } from './projection.ts'
 import { type Box, boxShape, type Range, rangeLength, rangeOf, viewOf } from './range.ts'
 
@@ -37,20 +37,27 @@ class ListedAxis<I extends AxisIndices> implements TouchedAxis<I> {
   }
 }
 
-/** Chunks touched by a range. */
+/**
+ * Chunks touched by a range. Many chunks of one length are computed instead of listed. Chunks of different
+ * lengths are always listed, because a step may skip any of them.
+ */
 class RangeAxis implements TouchedAxis<AxisView> {
   readonly count: number
   readonly #range: Range
   readonly #chunks: AxisChunks
   readonly #first: number
   readonly #list: readonly AxisProjection[] | undefined
+  /** Whether all chunks have one length, except the last. */
+  readonly isRegular: boolean
+  #listed: ListedAxis<AxisView> | undefined
 
   constructor(range: Range, chunks: AxisChunks) {
     this.#range = range
     this.#chunks = chunks
     this.count = countTouched(range, chunks)
     this.#first = this.count === 0 ? 0 : chunks.find(range.start)
-    this.#list = this.count <= LISTED ? projectAxis(range, chunks) : undefined
+    this.isRegular = chunks instanceof RegularChunks
+    this.#list = this.count <= LISTED || !this.isRegular ? projectAxis(range, chunks) : undefined
   }
 
   at(i: number): AxisProjection {
@@ -70,6 +77,10 @@ class RangeAxis implements TouchedAxis<AxisView> {
   }
 
   find(chunk: number): number | undefined {
+    if (!this.isRegular) {
+      this.#listed ??= new ListedAxis(this.#list!)
+      return this.#listed.find(chunk)
+    }
     const [from, to] = this.#places(chunk)
     if (from >= to) return undefined
     return this.#range.step >= this.#chunks.chunkLength ? from : chunk - this.#first
@@ -91,8 +102,8 @@ export interface TouchedRegion<I extends AxisIndices = AxisIndices> {
 }
 
 /**
- * The chunks of a grid of regular chunks that a box, lists or points touch, numbered in C order. Chunks of a
- * box are never listed all at once, because there may be very many.
+ * The chunks of a grid that a box, lists or points touch, numbered in C order. Regular chunks of a box are not
+ * listed all at once, because there may be very many.
  */
 export class TouchedChunks<I extends AxisIndices = AxisView> {
   readonly count: number
@@ -134,13 +145,16 @@ export class TouchedChunks<I extends AxisIndices = AxisView> {
   }
 
   /**
-   * Whether a condition holds for any chunk along an axis. Only the chunks at both ends can differ in shape
-   * from the others.
+   * Whether a condition holds for any chunk along an axis. Only the chunks at both ends of regular ones can
+   * differ in shape from the others.
    */
   someAlong(axis: number, holds: (projection: AxisProjection<I>) => boolean): boolean {
-    const { count } = this.#axes[axis]!
-    const places = new Set([0, 1, count - 1].filter((i) => i >= 0 && i < count))
-    return [...places].some((i) => holds(this.#axes[axis]!.at(i)))
+    const own: TouchedAxis<I> = this.#axes[axis]!
+    const { count } = own
+    const isRegular = own instanceof RangeAxis && own.isRegular
+    const some = isRegular ? [...new Set([0, 1, count - 1].filter((i) => i >= 0 && i < count))] : Array(count).keys()
+    for (const i of some) if (holds(own.at(i))) return true
+    return false
   }
 
   /** Returns the number here of a chunk, given its number in the grid; undefined if it is not touched. */

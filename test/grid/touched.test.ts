@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ChunkGrid, RegularChunks } from '../../src/grid/chunks.ts'
+import { type AxisChunks, ChunkGrid, RegularChunks } from '../../src/grid/chunks.ts'
+import { IrregularChunks } from '../../src/grid/irregular-chunks.ts'
 import { countChunks, projectAxis, projectBox } from '../../src/grid/projection.ts'
 import { type Box, boxShape } from '../../src/grid/range.ts'
 import { cutBox, TouchedChunks } from '../../src/grid/touched.ts'
@@ -14,40 +15,53 @@ const someAxis = (most: number) =>
     })
     .chain(({ length, chunk, step }) =>
       fc.tuple(fc.nat(length - 1), fc.nat(length - 1)).map(([a, b]) => ({
-        chunks: new RegularChunks(chunk, length),
+        chunks: new RegularChunks(chunk, length) as AxisChunks,
         range: { start: Math.min(a, b), stop: Math.max(a, b) + 1, step },
       })),
     )
 
+const someIrregularAxis = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 6 }).chain((lengths) => {
+  const length = lengths.reduce((a, b) => a + b)
+  return fc.tuple(fc.nat(length - 1), fc.nat(length - 1), fc.integer({ min: 1, max: 7 })).map(([a, b, step]) => ({
+    chunks: IrregularChunks.ofLengths(lengths) as AxisChunks,
+    range: { start: Math.min(a, b), stop: Math.max(a, b) + 1, step },
+  }))
+})
+
 test('touched chunks are those of a projection, by their numbers', () => {
   fc.assert(
-    fc.property(fc.array(someAxis(12), { maxLength: 3 }), fc.nat(1000), fc.nat(1000), (axes, a, b) => {
-      const grid = new ChunkGrid(axes.map(({ chunks }) => chunks))
-      const box: Box = axes.map(({ range }) => range)
-      const touched = new TouchedChunks(box, grid)
-      const expected: { number: number; projections: unknown }[] = []
-      projectBox(box, grid, (number, projections) => expected.push({ number, projections: [...projections] }))
-      expect(touched.count).toBe(expected.length)
-      expect(countChunks(box, grid)).toBe(expected.length)
-      expected.forEach(({ number, projections }, at) => {
-        expect(touched.number(at)).toBe(number)
-        expect(touched.projections(at)).toEqual(projections)
-        expect(touched.find(number)).toBe(at)
-      })
-      const others = new Set(expected.map(({ number }) => number))
-      for (let number = 0; number < grid.count; number++) if (!others.has(number)) expect(touched.find(number)).toBeUndefined()
-      // A run of chunks as boxes: each of their elements once.
-      const [from, to] = [Math.min(a, b) % (touched.count + 1), Math.max(a, b) % (touched.count + 1)]
-      const boxes = [...touched.boxes(from, to)]
-      expect(boxes.length).toBeLessThanOrEqual(Math.max(1, 2 * axes.length))
-      const found = boxes.flatMap(positionsIn).sort()
-      const wanted: string[] = []
-      for (let at = from; at < to; at++)
-        wanted.push(
-          ...positionsIn(touched.projections(at).map(({ to }) => ({ start: to.start, stop: to.start + to.length, step: 1 }))),
-        )
-      expect(found).toEqual(wanted.sort())
-    }),
+    fc.property(
+      fc.array(fc.oneof(someAxis(12), someIrregularAxis), { maxLength: 3 }),
+      fc.nat(1000),
+      fc.nat(1000),
+      (axes, a, b) => {
+        const grid = new ChunkGrid(axes.map(({ chunks }) => chunks))
+        const box: Box = axes.map(({ range }) => range)
+        const touched = new TouchedChunks(box, grid)
+        const expected: { number: number; projections: unknown }[] = []
+        projectBox(box, grid, (number, projections) => expected.push({ number, projections: [...projections] }))
+        expect(touched.count).toBe(expected.length)
+        expect(countChunks(box, grid)).toBe(expected.length)
+        expected.forEach(({ number, projections }, at) => {
+          expect(touched.number(at)).toBe(number)
+          expect(touched.projections(at)).toEqual(projections)
+          expect(touched.find(number)).toBe(at)
+        })
+        const others = new Set(expected.map(({ number }) => number))
+        for (let number = 0; number < grid.count; number++) if (!others.has(number)) expect(touched.find(number)).toBeUndefined()
+        // A run of chunks as boxes: each of their elements once.
+        const [from, to] = [Math.min(a, b) % (touched.count + 1), Math.max(a, b) % (touched.count + 1)]
+        const boxes = [...touched.boxes(from, to)]
+        expect(boxes.length).toBeLessThanOrEqual(Math.max(1, 2 * axes.length))
+        const found = boxes.flatMap(positionsIn).sort()
+        const wanted: string[] = []
+        for (let at = from; at < to; at++)
+          wanted.push(
+            ...positionsIn(touched.projections(at).map(({ to }) => ({ start: to.start, stop: to.start + to.length, step: 1 }))),
+          )
+        expect(found).toEqual(wanted.sort())
+      },
+    ),
   )
 })
 
@@ -68,6 +82,21 @@ test('an axis of very many chunks needs no list of them', () => {
     { numRuns: 20 },
   )
 })
+
+test('an axis of very many chunks of different lengths has each of its positions once', () => {
+  const chunks = IrregularChunks.ofLengths(Array.from({ length: 20_000 }, (_, i) => (i % 4 === 3 ? 5 : 1)))
+  for (const step of [1, 2, 3, 5, 6]) {
+    const range = { start: 1, stop: chunks.length, step }
+    const touched = new TouchedChunks([range], new ChunkGrid([chunks]))
+    const expected = projectAxis(range, chunks)
+    expect(touched.count).toBe(expected.length)
+    expect(expected.every((projection, at) => isSame(touched.projections(at)[0], projection))).toBe(true)
+    expect(expected.every(({ chunk }, at) => touched.find(chunk) === at)).toBe(true)
+    expect(expected.reduce((sum, { to }) => sum + to.length, 0)).toBe(Math.ceil((chunks.length - 1) / step))
+  }
+})
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 test('a box is cut into parts of a size, each position in one', () => {
   const box = [
