@@ -186,6 +186,8 @@ async function ofValues(
       if (!noX && !noY) {
         if (x === y || (Number.isNaN(x) && Number.isNaN(y))) continue
         distance = distanceOf(x, y)
+        // Bytes have no size that a tolerance could be relative to.
+        if (distance === 0) continue
         if (Number.isFinite(distance) && distance <= tolerance + relative * Math.abs(Number(y))) continue
       }
       different++

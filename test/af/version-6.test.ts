@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { FileArray } from '../../src/af/file-array.ts'
 import { type DType, isFloat, toBytes } from '../../src/core/dtype.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
-import { type ArrayFile, create, MemoryStore, open } from '../../src/runtime/index.ts'
+import { type ArrayFile, create, MemoryStore, open, verify } from '../../src/runtime/index.ts'
 
 /** Files by crate 0.15 of array-format; test/fixtures/af6/README.md says what is in them. */
 const FOLDER = fileURLToPath(new URL('../fixtures/af6/', import.meta.url))
@@ -226,6 +226,32 @@ describe('files of footer version 6', () => {
       }
     }
     expect(answered).toBeGreaterThan(300)
+  })
+
+  test('are read where statistics of other writers are no answer, and verify names these', async () => {
+    const whole = readFileSync(`${FOLDER}basic.af`)
+    // In this file, the statistics of the float64 array 'temperature' of values 1 to 4 begin behind these bytes.
+    const [minTag, minValue, maxTag, maxValue, nulls] = [318, 334, 350, 366, 382]
+    const changes: Record<string, (bytes: Buffer) => void> = {
+      'no minimum': (bytes) => bytes.writeUInt8(0, minTag),
+      'no maximum': (bytes) => bytes.writeUInt8(0, maxTag),
+      'no bounds': (bytes) => bytes.writeUInt8(0, minTag) + bytes.writeUInt8(0, maxTag),
+      'the bounds exchanged': (bytes) => bytes.writeDoubleLE(4, minValue) + bytes.writeDoubleLE(1, maxValue),
+      'a bound that no element has': (bytes) => bytes.writeDoubleLE(-1e300, minValue),
+      'bounds, and all elements null': (bytes) => bytes.writeBigUInt64LE(4n, nulls),
+    }
+    for (const [name, change] of Object.entries(changes)) {
+      const bytes = Buffer.from(whole)
+      change(bytes)
+      const place = { store: new MemoryStore(), path: 'basic.af' }
+      await place.store.put('basic.af', bytes)
+      await using file = await open(place)
+      const array = file.array('temperature')
+      expect([await array.min(), await array.max()], name).toEqual([1, 4])
+      expect(await file.stats('temperature'), name).toMatchObject({ min: 1, max: 4 })
+      const { ok, findings } = await verify(place, { deep: true })
+      expect([ok, findings.map(({ text }) => text).join()], name).toEqual([false, expect.stringContaining('the statistics say')])
+    }
   })
 
   test('index an attribute over all arrays', async () => {

@@ -9,7 +9,7 @@ import { STATS_CODEC } from '../format/extras.ts'
 import type { ArrayMeta } from '../format/footer.ts'
 import type { ArrayState } from './array-state.ts'
 import type { Layer } from './layer.ts'
-import { haveNaN } from './statistics.ts'
+import { areExact } from './statistics.ts'
 
 /**
  * Takes in what the layers know of their chunks, the newest version of each. Gives way to others of the
@@ -53,14 +53,14 @@ export async function loadStats(state: ArrayState, signal?: Signal): Promise<voi
 }
 
 /**
- * Returns the statistics of a whole array from a footer of version 6, if they are exact for readers. NaN
- * bounds hide others, and the sign of a zero bound is not reliable. The footer counts unwritten elements as
+ * Returns the statistics of a whole array from a footer of version 6, if they are exact for readers. The sign
+ * of a zero bound is not reliable. The footer counts unwritten elements as
  * null. Without a fill value they read as zeros, so they extend the bounds.
  */
 function wholeStats({ definition, entries }: ArrayState): ChunkStats | undefined {
   const stats = entries[0]?.layer.immutable ? entries[0].meta.stats : undefined
   const { kind } = definition.dtype
-  if (stats == null || haveNaN(stats) || !isFixed(kind as DType)) return undefined
+  if (stats == null || !isFixed(kind as DType) || !areExact(stats, kind)) return undefined
   const isWide = kind === 'timestamp_ns' || isBigInt(kind as NumericDType)
   const [min, max] = [stats.min, stats.max].map((bound) => {
     if (bound === null || bound.kind === 'bytes') return undefined

@@ -1,4 +1,4 @@
-import { type DType, isFloat } from '../../core/dtype.ts'
+import { allocate, type DType, type FixedDType, isBigInt, isFixed, isFloat } from '../../core/dtype.ts'
 import { sizeOf } from '../../core/shape.ts'
 import type { ChunkStats, Extreme } from '../../engine/chunk-stats.ts'
 import type { Definition } from '../format/definition.ts'
@@ -84,6 +84,25 @@ function toStat(kind: string, value: Extreme | undefined): StatValue | null {
  */
 export const haveNaN = ({ min, max }: ArrayStats): boolean =>
   [min, max].some((stat) => stat?.kind === 'float' && Number.isNaN(stat.value))
+
+/**
+ * Whether stored statistics answer for the elements of an array. Other writers leave out a bound of elements
+ * that are there, take NaN for one, or store a bound that no element can have. Such statistics are ignored, and
+ * the elements are read.
+ */
+export function areExact({ min, max, nullCount, rowCount }: ArrayStats, kind: string): boolean {
+  if (!isFixed(kind as DType)) return true
+  if (nullCount >= rowCount) return min === null && max === null
+  return isElement(min, kind as FixedDType) && isElement(max, kind as FixedDType) && min.value <= max.value
+}
+
+function isElement(bound: StatValue | null, dtype: FixedDType): bound is Exclude<StatValue, { kind: 'bytes' }> {
+  if (bound === null || bound.kind === 'bytes') return false
+  const value = isBigInt(dtype) ? bound.value : Number(bound.value)
+  const data = allocate(dtype, 1) as { [index: number]: number | bigint }
+  data[0] = value
+  return data[0] === value
+}
 
 /** Statistics without NaNs, for users: numbers where the array has numbers, strings for strings. */
 export function present(kind: string, { min, max, nullCount, rowCount }: ArrayStats, nanCount = 0): Statistics {

@@ -6,7 +6,7 @@ import type { ChunkStats, Extreme } from '../../engine/chunk-stats.ts'
 import type { Store } from '../../store/store.ts'
 import { type ChunkStatsTable, rowOf } from '../format/chunk-stats-table.ts'
 import { isNested } from '../format/definition.ts'
-import { type ArrayStats, decodeStatsFile, type StatsFile, type StatValue } from '../format/stats-file.ts'
+import { type ArrayStats, decodeStatsFile, type StatValue } from '../format/stats-file.ts'
 import type { ArrayState } from '../layers/array-state.ts'
 import { formatBounds } from '../layers/chunk-stats.ts'
 import { isAnsweredAlike } from '../layers/pages.ts'
@@ -101,9 +101,23 @@ export async function verifyStatsFile(
       report.warn({ file }, 'the statistics are those of an earlier state of the container: they count as none')
       return
     }
-    for (const entry of stats.arrays) checkEntry(entry, stats, live, { file, array: entry.name }, report, deep)
+    for (const entry of stats.arrays) {
+      const place = { file, array: entry.name }
+      // Before version 1, array-format kept those of deleted arrays.
+      if (stats.version > 0 && !live.has(entry.name)) report.warn(place, 'statistics of an array that does not exist')
+      checkEntry(entry, live, place, report, deep)
+    }
   } catch (error) {
     if (!(await isAnsweredAlike(store, key, error, { signal }))) report.take({ file }, error)
+  }
+}
+
+/** Compares the statistics in the footer of an immutable file with the elements. */
+export function verifyFooterStats(file: string, live: LiveArrays, report: Report, deep: boolean): void {
+  for (const [array, each] of live) {
+    const [entry] = each?.state.entries ?? []
+    const stats = entry?.layer.immutable ? entry.meta.stats : undefined
+    if (stats != null) checkEntry(stats, live, { file, array }, report, deep)
   }
 }
 
@@ -126,14 +140,11 @@ async function readStats(
 
 function checkEntry(
   stats: ArrayStats,
-  { version }: StatsFile,
   arrays: LiveArrays,
   place: { file: string; array: string },
   report: Report,
   deep: boolean,
 ): void {
-  // Before version 1, array-format kept those of deleted arrays.
-  if (version > 0 && !arrays.has(stats.name)) report.warn(place, 'statistics of an array that does not exist')
   const live = arrays.get(stats.name)
   if (live === undefined) return
   const { shape } = live.state.definition

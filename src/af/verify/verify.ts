@@ -19,7 +19,7 @@ import type { WorkingCopyOptions } from '../write/container-files.ts'
 import { hasGrid } from './block.ts'
 import { blocksToRead, checkBlocks, verifyLayer } from './layer.ts'
 import { type Checked, type Finding, Report } from './report.ts'
-import { type LiveArrays, LiveStats, verifyStatsFile } from './statistics.ts'
+import { type LiveArrays, LiveStats, verifyFooterStats, verifyStatsFile } from './statistics.ts'
 
 export type { Checked, Finding } from './report.ts'
 
@@ -102,6 +102,7 @@ export async function verifyContainer(
   let done = 0
   const onBlock = (): void => onProgress?.({ done: ++done, total })
   for (const layer of layers) await verifyLayer(layer, { live, settings, report, deep, onBlock, signal })
+  verifyFooterStats(store.describe(paths.base), live, report, deep)
   // Stored statistics are of the newest state, which is not known where a layer is missing.
   if (settings.layer === undefined && whole && stack !== undefined)
     await verifyStatsFile(store, paths.stats, stack.described.id, live, settings, report, { deep, signal })

@@ -9,7 +9,7 @@ import { type ArrayStats, decodeStatsFile, encodeStatsFile } from '../format/sta
 import type { ArrayState } from '../layers/array-state.ts'
 import { measure, visitBlocks } from '../layers/chunk-stats.ts'
 import { loadStats } from '../layers/load-stats.ts'
-import { combine, haveNaN, present, type Statistics, summarize } from '../layers/statistics.ts'
+import { areExact, combine, present, type Statistics, summarize } from '../layers/statistics.ts'
 
 /** Statistics of some thousand arrays; those of more take a request more. */
 const TAIL_BYTES = 2 ** 20
@@ -45,15 +45,15 @@ export class StatsKeeper {
   }
 
   /**
-   * The statistics of an array: stored ones unless it was changed since or has NaNs, which those do not
-   * count, else computed.
+   * Returns the statistics of an array: stored ones if they are exact and the array was not changed since,
+   * otherwise computed ones.
    */
   async of(state: ArrayState): Promise<Statistics> {
     const { name, dtype } = state.definition
     const [entry] = state.entries
     const inFooter = entry?.layer.immutable ? entry.meta.stats : undefined
     const stored = inFooter ?? (state.changed ? undefined : (await this.#load()).get(name))
-    if (stored !== undefined && !haveNaN(stored)) return present(dtype.kind, stored)
+    if (stored !== undefined && areExact(stored, dtype.kind)) return present(dtype.kind, stored)
     const chunks = await this.#measured(state)
     return summarize(state.definition, chunks)
   }
