@@ -1,10 +1,11 @@
 // The container against the Rust crate array-format: the same jobs on the same files, in the page cache, one
 // thread each, in turn.
 // Jobs are timed inside each process, once it is warm; their results are compared. `JOB=write` runs one of
-// them alone, `ROUNDS` sets the number of rounds.
+// them alone, `ROUNDS` sets the number of rounds, `VERSION=0.15.0`
+// selects the jobs against that version of the crate.
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { create, open } from '../../dist/index.js'
+import { create, DiskArray, MemoryStore, open, writeImmutable } from '../../dist/index.js'
 import { startCrate } from '../crate.mjs'
 import { climate, inFolder, MiB, median, random, report, sized, time } from '../measure.mjs'
 
@@ -15,6 +16,14 @@ const SHAPE = [CHUNKS, CHUNK]
 const SMALL_CHUNKS = sized(200_000, 2000)
 const SMALL = 64
 const ELEMENT = SMALL * sized(123_456, 1234) + 7
+
+/** Arrays of a file of footer version 6 without elements, attributes of each, and small arrays with elements. */
+const NAMED = sized(100_000, 100)
+const ATTRIBUTES = 20
+const SMALL_ARRAYS = sized(25_000, 100)
+
+/** Footers of version 5 have a pair of attributes apart from its value, and so more bytes. */
+const LARGE = { limits: { footerBytes: 2 ** 30 } }
 
 const next = random(7)
 const ROWS = Array.from({ length: sized(1000, 50) }, () => Math.floor(next() * CHUNKS))
@@ -64,6 +73,39 @@ const ours = {
     await file.close()
     return result
   },
+  async writeImmutable({ folder, values, codec }) {
+    const readBlock = ([rows], out) => void out.data.set(values.subarray(rows.start * CHUNK, rows.stop * CHUNK))
+    const array = new DiskArray({ dtype: 'float32', shape: SHAPE, chunks: [1, CHUNK], readBlock })
+    return check(async () => {
+      await writeImmutable({ t: array }, path(folder), { codec })
+    })
+  },
+  async openImmutable({ folder }) {
+    let file
+    const result = await check(async () => {
+      file = await open(path(folder))
+      return file.arrays().length
+    })
+    await file.close()
+    return result
+  },
+  async index({ folder, key }) {
+    const file = await open(path(folder))
+    const result = await check(() => file.attributeIndex(key).size)
+    await file.close()
+    return result
+  },
+  async arrays({ folder }) {
+    const file = await open(path(folder))
+    const names = file.arrays()
+    const result = await check(async () => {
+      let sum = 0
+      for (const name of names) sum += (await file.array(name, 'float32').get()).data[0]
+      return sum
+    })
+    await file.close()
+    return result
+  },
   compact: ({ folder }) =>
     timed(folder, {}, async (_, file) => {
       await file.compact()
@@ -78,6 +120,31 @@ const ours = {
     await file.close()
     return result
   },
+}
+
+/**
+ * Writes files of footer version 6: an array with and without compression, many arrays with attributes, and
+ * many small ones.
+ */
+async function writeImmutableFiles(root, values) {
+  const folders = Object.fromEntries(['lz4', 'none', 'named', 'arrays'].map((name) => [name, join(root, `immutable-${name}`)]))
+  for (const folder of Object.values(folders)) mkdirSync(folder)
+  for (const codec of ['lz4', 'none']) await ours.writeImmutable({ folder: folders[codec], values, codec })
+  const file = await create({ store: new MemoryStore(), path: 'named.af' }, LARGE)
+  for (let i = 0; i < NAMED; i++) {
+    const { attrs } = file.define(`a${i}`, { dtype: 'float32', shape: [8] })
+    for (let k = 0; k < ATTRIBUTES; k++) attrs.set(`key${k}`, k % 2 === 0 ? `value ${i % 97}` : i % 89)
+  }
+  await file.flush()
+  await writeImmutable(file, path(folders.named))
+  await file.close()
+  const small = await create({ store: new MemoryStore(), path: 'small.af' })
+  for (let i = 0; i < SMALL_ARRAYS; i++)
+    await small.define(`a${i}`, { dtype: 'float32', shape: [SMALL] }).set(null, values.subarray(i, i + SMALL))
+  await small.flush()
+  await writeImmutable(small, path(folders.arrays))
+  await small.close()
+  return folders
 }
 
 /**
@@ -106,6 +173,7 @@ await inFolder(async (root) => {
   const data = join(root, 'values')
   writeFileSync(data, values)
   const { whole, layers, small } = await writeFiles(root, values)
+  const { lz4, none, named, arrays } = await writeImmutableFiles(root, values)
   const scratch = join(root, 'scratch')
   const fresh = (from) => {
     rmSync(scratch, { recursive: true, force: true })
@@ -131,12 +199,34 @@ await inFolder(async (root) => {
       repeats: sized(10, 1),
     },
   ]
-  const only = process.env.JOB
-  const crate = await startCrate()
-  if (crate === undefined) return
-  for (const { name, goal, ask, before, repeats = 1, rounds = ROUNDS } of jobs) {
-    if (only !== undefined && ask.do !== only) continue
-    const sides = { ours: () => ours[ask.do]({ ...ask, values }), crate: () => crate.run(ask) }
+  const now = { version: '0.15.0' }
+  const write = { do: 'write', folder: scratch, data, chunk: CHUNK }
+  jobs.push(
+    { ...now, name: `open ${NAMED} arrays`, goal: 1, ask: { do: 'open', folder: named }, here: 'openImmutable' },
+    { ...now, name: `attributeIndex of ${NAMED} arrays`, goal: 1.5, ask: { do: 'index', folder: named, key: 'key7' } },
+    { ...now, name: `${SMALL_ARRAYS} small arrays`, goal: 1.5, ask: { do: 'arrays', folder: arrays } },
+  )
+  for (const [codec, folder] of Object.entries({ lz4, none }))
+    jobs.push(
+      { ...now, name: `full read, ${codec}`, goal: 0.8, ask: { do: 'read', folder } },
+      {
+        ...now,
+        name: `${ROWS.length} random chunks, ${codec}`,
+        goal: 0.8,
+        ask: { do: 'chunks', folder, rows: ROWS },
+        rounds: sized(3, 1),
+      },
+      { ...now, name: `write, ${codec}`, goal: 0.8, ask: { ...write, codec }, here: 'writeImmutable', before: () => fresh() },
+    )
+  const { JOB: only, VERSION: chosen } = process.env
+  const crates = new Map()
+  for (const version of chosen === undefined ? ['0.12.0', '0.15.0'] : [chosen])
+    crates.set(version, await startCrate('bench', version))
+  for (const { version = '0.12.0', name: job, goal, ask, here = ask.do, before, repeats = 1, rounds = ROUNDS } of jobs) {
+    const crate = crates.get(version)
+    if (crate === undefined || (only ?? ask.do) !== ask.do || (chosen ?? version) !== version) continue
+    const name = version === '0.12.0' ? job : `version 6: ${job}`
+    const sides = { ours: () => ours[here]({ ...ask, values }), crate: () => crate.run(ask) }
     const times = { ours: [], crate: [] }
     for (let round = -1; round < rounds; round++) {
       const checks = []
@@ -156,7 +246,14 @@ await inFolder(async (root) => {
     const range = (list) => `${median(list).toFixed(1)} ms (${Math.min(...list).toFixed(1)} to ${Math.max(...list).toFixed(1)})`
     console.log(`${name}: here ${range(times.ours)}, the crate ${range(times.crate)}`)
     const ratio = median(times.ours.map((ms, i) => ms / times.crate[i]))
-    report({ suite: 'container', name, peer: 'array-format 0.12.0', ratio, goal: `<= ${goal.toFixed(1)}`, met: ratio <= goal })
+    report({
+      suite: 'container',
+      name,
+      peer: `array-format ${version}`,
+      ratio,
+      goal: `<= ${goal.toFixed(1)}`,
+      met: ratio <= goal,
+    })
   }
-  await crate.stop()
+  for (const crate of crates.values()) crate?.stop()
 })
