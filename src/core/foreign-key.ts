@@ -18,6 +18,19 @@ const WINDOWS_DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u
 /** A lone surrogate. Files and URLs replace it, so that two such names become one. */
 const LONE_SURROGATE = /\p{Surrogate}/u
 
+/** Maximum number of bytes of a key in UTF-8. S3 allows 1024, and Linux 4096 in a path. */
+export const MAX_KEY_BYTES = 4096
+
+/** Maximum number of characters of a key that a message shows. */
+const SHOWN = 200
+
+/** Returns whether a key has more bytes than {@link MAX_KEY_BYTES}. */
+export const isLongKey = (key: string): boolean =>
+  key.length > MAX_KEY_BYTES || (3 * key.length > MAX_KEY_BYTES && new TextEncoder().encode(key).length > MAX_KEY_BYTES)
+
+/** Returns a key as messages show it: in quotes, and cut if it is long. */
+export const showKey = (key: string): string => JSON.stringify(key.length > SHOWN ? `${key.slice(0, SHOWN)}…` : key)
+
 /**
  * Returns the reason why a name, one part of a key between slashes, is refused; undefined if it names an
  * entry of its folder and nothing else.
@@ -39,6 +52,7 @@ function wrongName(name: string, windowsNames = false): string | undefined {
 
 /** Returns the reason why a relative key is refused; undefined if it stays below its root. */
 export function wrongKey(key: string, windowsNames = false): string | undefined {
+  if (isLongKey(key)) return `it has more than ${MAX_KEY_BYTES} bytes`
   for (const name of key.split('/')) {
     const wrong = wrongName(name, windowsNames)
     if (wrong !== undefined) return wrong
@@ -55,6 +69,6 @@ export function joinForeignKey(root: string, key: string, { windowsNames, urlNam
   const wrong = wrongKey(key, windowsNames)
   const own = urlNames && wrong === undefined ? encodeNames(key) : key
   if (wrong === undefined) return root === '' || root.endsWith('/') ? root + own : `${root}/${own}`
-  const text = `${JSON.stringify(key)} is refused as a name below a folder: ${wrong}`
+  const text = `${showKey(key)} is refused as a name below a folder: ${wrong}`
   throw new HyperslabError('FormatError', text, { ...(file !== undefined && { file }), actual: key })
 }

@@ -164,6 +164,26 @@ describe('a copy of objects as they are', () => {
     },
   )
 
+  test('refuses names of more than 4096 bytes in an archive, a copy and a listing of one', async () => {
+    const long = `${'a/'.repeat(2047)}\u00e9b`
+    const archive = plainZip([
+      ['zarr.json', GROUP],
+      [`${long}c`, GROUP],
+    ])
+    await writeFile(join(folder, 'source.zip'), archive)
+    const error = { tag: 'FormatError', message: expect.stringMatching(/"(a\/){100}…".*more than 4096 bytes/) }
+    await expect(openZarr(join(folder, 'source.zip'))).rejects.toMatchObject(error)
+    const store = await bucketOf('a/c/0', `${long}c`)
+    await expect(copyPlace({ store, path: 'source.zarr' }, { store: new MemoryStore(), path: 'out.zarr' })).rejects.toMatchObject(
+      error,
+    )
+    const memory = new MemoryStore()
+    const longest = `a${long.slice(2)}`
+    await memory.put('x.zip', plainZip([[longest, GROUP]]))
+    expect(await new ZipStore({ store: memory, path: 'x.zip' }).list('')).toEqual([longest])
+    await expectUntouched()
+  })
+
   test('takes an archive whose entries have a backslash, and the last of two entries of one name', async () => {
     const store = new MemoryStore()
     const entries = [['a\\b', 'x'], ['twice', 'first'], ['twice', 'last'], ['folder/', '']] as const // biome-ignore format: a list

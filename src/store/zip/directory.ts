@@ -1,5 +1,5 @@
 import { HyperslabError } from '../../core/errors.ts'
-import { wrongKey } from '../../core/foreign-key.ts'
+import { showKey, wrongKey } from '../../core/foreign-key.ts'
 
 /** A file in an archive, as described by the central directory. */
 export interface ZipEntry {
@@ -236,7 +236,7 @@ const damaged = (text: string, actual: number, expected: number): HyperslabError
   new HyperslabError('FormatError', `the central directory is damaged: ${text}`, { actual, expected })
 
 function wrongEntry(name: string, reason: string): HyperslabError {
-  const text = `the archive has an entry ${JSON.stringify(name)}, which is refused: ${reason}`
+  const text = `the archive has an entry ${showKey(name)}, which is refused: ${reason}`
   return new HyperslabError('FormatError', text, { actual: name })
 }
 
