@@ -32,25 +32,44 @@ interface Clash {
   readonly isFolder: boolean
 }
 
+/** An object or a folder of the keys. */
+interface Entry {
+  /** First key that has this entry in its path. */
+  readonly key: string
+  readonly name: string
+  readonly isObject: boolean
+  /** Entries of a folder, by their folded names. */
+  entries?: Map<string, Entry>
+}
+
 /** Finds two keys, or folders of them, that are equal under these rules. */
 function clashIn(keys: readonly string[], folds: FoldedNames): Clash | undefined {
-  const known = new Map<string, string>()
-  const folders = new Set<string>()
-  const objects = new Set(keys)
-  for (const key of objects) {
-    for (let path = key; path !== '' && !folders.has(path); path = path.slice(0, Math.max(0, path.lastIndexOf('/')))) {
-      if (path !== key) {
-        folders.add(path)
-        if (objects.has(path)) return { keys: [path, key], isFolder: true }
-      }
-      const folded = foldedName(path, folds)
-      const other = known.get(folded)
-      if (other !== undefined && other !== path) return { keys: [other, path], isFolder: false }
-      known.set(folded, path)
+  const root = new Map<string, Entry>()
+  for (const key of new Set(keys)) {
+    const names = key.split('/')
+    let entries = root
+    for (const [depth, name] of names.entries()) {
+      const folded = foldedName(name, folds)
+      const known = entries.get(folded)
+      if (known !== undefined && known.name !== name)
+        return { keys: [pathTo(known.key, depth), pathTo(key, depth)], isFolder: false }
+      const isObject = depth === names.length - 1
+      const entry: Entry = known ?? { key, name, isObject }
+      if (isObject ? entry.entries !== undefined : entry.isObject)
+        return { keys: isObject ? [key, entry.key] : [entry.key, key], isFolder: true }
+      if (known === undefined) entries.set(folded, entry)
+      if (!isObject) entries = entry.entries ??= new Map()
     }
   }
   return undefined
 }
+
+/** Returns the beginning of a key to the name at a depth. */
+const pathTo = (key: string, depth: number): string =>
+  key
+    .split('/')
+    .slice(0, depth + 1)
+    .join('/')
 
 function foldedName(name: string, { case: foldsCase, unicode }: FoldedNames): string {
   const composed = unicode ? name.normalize('NFKD') : name
