@@ -54,23 +54,22 @@ export class ArrayStore {
     for (const name of this.#arrays.keys()) {
       if (name === '') invalidArgument('the name of an array is not empty', name)
       checkName(name)
+    }
+    for (const path of Object.keys(groups))
+      if (this.#arrays.has(path)) invalidArgument(`'${path}' is an array, not a group`, path)
+    for (const name of [...this.#arrays.keys(), ...Object.keys(groups)]) {
       for (const group of groupsAbove(name)) {
         if (this.#arrays.has(group)) invalidArgument(`'${group}' is an array, and '${name}' cannot lie in it`, name)
         all.set(group, {})
       }
     }
-    for (const [path, attributes] of Object.entries(groups)) {
-      if (this.#arrays.has(path)) invalidArgument(`'${path}' is an array, not a group`, path)
-      all.set(path, attributesDocument(attributes))
-    }
+    for (const [path, attributes] of Object.entries(groups)) all.set(path, attributesDocument(attributes))
     this.#groups = all
   }
 
   /** A whole object; undefined where there is none. */
   async get(key: string, signal?: Signal): Promise<Uint8Array | undefined> {
-    const node = this.#find(key)
-    if (node === undefined) return undefined
-    const { path, array, place } = node
+    const { path, array, place } = this.#find(key)
     if (place === METADATA) return encodeDocument(array === undefined ? this.#groupMetadata(path) : metadataOf(array, path))
     return array && chunkOf(array, path, place, signal)
   }
@@ -80,15 +79,17 @@ export class ArrayStore {
     return [...this.#groups.keys(), ...this.#arrays.keys()].map((path) => (path === '' ? METADATA : `${path}/${METADATA}`))
   }
 
-  #find(key: string): Node | undefined {
+  #find(key: string): Node {
     const names = key.split('/')
-    for (let end = names.length - 1; end >= 0; end--) {
-      const path = names.slice(0, end).join('/')
-      const array = this.#arrays.get(path)
-      if (array === undefined && !this.#groups.has(path)) continue
-      return { path, array, place: names.slice(end).join('/') }
+    let path = ''
+    let depth = 0
+    // All groups above a node are known, so the search ends at the first unknown name.
+    for (; depth < names.length - 1; depth++) {
+      const next = depth === 0 ? names[0]! : `${path}/${names[depth]}`
+      if (!this.#arrays.has(next) && !this.#groups.has(next)) break
+      path = next
     }
-    return undefined
+    return { path, array: this.#arrays.get(path), place: names.slice(depth).join('/') }
   }
 
   #groupMetadata(path: string): JsonObject {
