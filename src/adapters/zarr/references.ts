@@ -1,4 +1,5 @@
 import { decodeBase64 } from '../../core/base64.ts'
+import { ByteCache } from '../../core/byte-cache.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
 import { JsonMembers } from '../../core/json-members.ts'
 import { KeyIndex } from '../../core/keys.ts'
@@ -62,11 +63,14 @@ export class ReferenceStore implements Store {
   readonly #references: JsonMembers
   readonly #templates: JsonObject
   readonly #place: ReferencePlace
+  /** Decoded inline objects. They take at most as many bytes as the JSON. */
+  readonly #inline: ByteCache<string, Uint8Array>
   #keys: KeyIndex | undefined
   readonly #targets = new Map<string, Promise<StoredObject>>()
   readonly #http = new Map<string, Promise<Store>>()
 
-  private constructor(references: JsonMembers, templates: JsonObject, place: ReferencePlace) {
+  private constructor(references: JsonMembers, templates: JsonObject, place: ReferencePlace, jsonBytes: number) {
+    this.#inline = new ByteCache(jsonBytes)
     this.#references = references
     this.#templates = templates
     this.#place = place
@@ -79,14 +83,14 @@ export class ReferenceStore implements Store {
    */
   static async open(json: Uint8Array, place: ReferencePlace, signal?: Signal): Promise<ReferenceStore> {
     const members = await JsonMembers.read(json, 'the list of references', { most: MOST_REFERENCES, inner: 'refs', signal })
-    if (!members.has('version')) return new ReferenceStore(members, {}, place)
+    if (!members.has('version')) return new ReferenceStore(members, {}, place, json.length)
     const version = members.get('version')
     if (version !== 1) unsupported(`references of version ${showJson(version)} cannot be read`, version)
     const generated = members.get('gen') ?? []
     if (!Array.isArray(generated) || generated.length > 0)
       unsupported("references that are generated ('gen') cannot be read; write them out")
     const references = members.inner('refs') ?? badMetadata(`refs must be an object, got ${showJson(members.get('refs'))}`)
-    return new ReferenceStore(references, asObject(members.get('templates') ?? {}, 'templates'), place)
+    return new ReferenceStore(references, asObject(members.get('templates') ?? {}, 'templates'), place, json.length)
   }
 
   describe(key: string): string {
@@ -109,7 +113,7 @@ export class ReferenceStore implements Store {
     return this.#open(key, {
       inline: async (bytes) => {
         checkSize(bytes.length)
-        return { size: bytes.length, etag: INLINE, bytes }
+        return { size: bytes.length, etag: INLINE, bytes: bytes.slice() }
       },
       part: async (length, read) => {
         checkSize(length)
@@ -148,7 +152,7 @@ export class ReferenceStore implements Store {
   targets(): Set<string> {
     const urls = new Set<string>()
     for (const key of this.#references.names) {
-      if (this.#inlineBytes(key) === undefined) urls.add(this.#targetOf(this.#references.get(key)).url)
+      if (!isInline(this.#references.bytesOf(key)!)) urls.add(this.#targetOf(this.#references.get(key)).url)
     }
     return urls
   }
@@ -179,11 +183,22 @@ export class ReferenceStore implements Store {
     })
   }
 
-  /** Returns the object that the JSON itself contains: text, base64 or, for metadata, JSON. */
+  /**
+   * Returns the object that the JSON itself contains: text, base64 or, for metadata, JSON. Recently used
+   * objects stay decoded, because a shard is read once for each of its chunks. Callers must not change the
+   * bytes.
+   */
   #inlineBytes(key: string): Uint8Array | undefined {
+    const known = this.#inline.get(key)
+    if (known !== undefined) return known
     const bytes = this.#references.bytesOf(key)!
-    if (bytes[0] === OPEN_OBJECT) return bytes.slice()
-    if (bytes[0] !== QUOTE) return undefined
+    if (!isInline(bytes)) return undefined
+    const decoded = bytes[0] === OPEN_OBJECT ? bytes.slice() : this.#textBytes(key)
+    this.#inline.set(key, decoded)
+    return decoded
+  }
+
+  #textBytes(key: string): Uint8Array {
     const text = asText(this.#references.get(key), 'a reference')
     if (!text.startsWith('base64:')) return new TextEncoder().encode(text)
     return decodeBase64(text.slice('base64:'.length)) ?? badMetadata('a reference is not the base64 that it says it is')
@@ -271,6 +286,9 @@ const MOST_REFERENCES = 2 ** 23
 
 const INLINE = 'inline'
 const PART = 'part'
+
+/** Whether the value of a reference is an object in the JSON itself. */
+const isInline = ([first]: Uint8Array): boolean => first === OPEN_OBJECT || first === QUOTE
 
 const isHttp = (url: string): boolean => /^https?:/i.test(url)
 
