@@ -31,6 +31,32 @@ describe('listing page by page', () => {
     expect(pages()).toBe(most)
   })
 
+  test('refuses a key that is longer than any store has, and names the bucket', async () => {
+    const page = (key: string) => async (): Promise<ListPage> => ({ keys: ['a', key], truncated: true, next: '1' })
+    for (const key of ['k'.repeat(4097), '\u00e9'.repeat(2049), 'k'.repeat(2 ** 23)])
+      await expect(listPages('s3://bucket/', page(key))).rejects.toMatchObject({
+        tag: 'StoreError',
+        message: expect.stringMatching(/a key of more than 4096 bytes, ".{200}…"/),
+        details: { file: 's3://bucket/' },
+      })
+    const last = async (): Promise<ListPage> => ({ keys: ['k'.repeat(4096)], truncated: false, next: undefined })
+    expect(await listPages('s3://bucket/', last)).toHaveLength(1)
+  })
+
+  test('ends where the keys have too many characters', async () => {
+    let count = 0
+    const page = async (): Promise<ListPage> => ({
+      keys: Array.from({ length: 1000 }, () => String(count++).padStart(4096, 'k')),
+      truncated: true,
+      next: String(count),
+    })
+    await expect(listPages('s3://bucket/', page)).rejects.toMatchObject({
+      tag: 'TooLargeError',
+      details: { file: 's3://bucket/' },
+    })
+    expect(count).toBe(66_000)
+  })
+
   test('ends where nothing new comes', async () => {
     let pages = 0
     const page = async (): Promise<ListPage> => ({ keys: ['a'], truncated: true, next: String(pages++ % 3) })

@@ -61,7 +61,9 @@ export function pageOf(xml: string, file: string): ListPage {
       actual: key,
     })
   })
-  return { keys, truncated: textOf(xml, 'IsTruncated') === 'true', next: textOf(xml, 'NextContinuationToken') }
+  // A part of a string keeps the whole string in memory, so the keys are copied out of the document.
+  const copied = JSON.parse(JSON.stringify(keys)) as string[]
+  return { keys: copied, truncated: textOf(xml, 'IsTruncated') === 'true', next: textOf(xml, 'NextContinuationToken') }
 }
 
 /**
