@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { Hierarchy } from '../src/adapters/zarr/hierarchy.ts'
+import { ReferenceStore } from '../src/adapters/zarr/references.ts'
 import { treeOf } from '../src/adapters/zarr/tree.ts'
+import { ArrayStore } from '../src/adapters/zarr/write/array-store.ts'
 import { UsageError } from '../src/cli/failure.ts'
 import { parseAxes, parseSelection, protectNegatives } from '../src/cli/selection.ts'
 import { isHyperslabError } from '../src/core/errors.ts'
@@ -21,6 +23,8 @@ import { openZarr } from '../src/runtime/zarr.ts'
 import { MemoryStore } from '../src/store/memory.ts'
 import { Transient } from '../src/store/retry.ts'
 import { pageOf } from '../src/store/s3/answers.ts'
+import type { Store } from '../src/store/store.ts'
+import { targetKeys } from '../src/store/target-keys.ts'
 import { type WriterFile, writeNetcdf } from './support/netcdf-writer.ts'
 import { plainZip } from './support/plain-zip.ts'
 
@@ -62,12 +66,15 @@ const datasetIn = async (attributes: object, dimensions: readonly string[] = ['x
 }
 
 /** Opens an archive of a group, with groups at some keys. */
-async function zipIn(keys: readonly string[]): Promise<void> {
+async function zipIn(keys: readonly string[], root: readonly string[] = ['zarr.json']): Promise<void> {
   const store = new MemoryStore()
   const node = encode(JSON.stringify(group()))
-  await store.put('x.zip', plainZip(['zarr.json', ...keys].map((key) => [key, node] as const)))
+  await store.put('x.zip', plainZip([...root, ...keys].map((key) => [key, node] as const)))
   await treeOf(await openZarr({ store, path: 'x.zip' }))
 }
+
+/** A place that treats names as equal that differ by case. */
+const foldingStore = (): Store => Object.assign(new MemoryStore(), { foldedNames: async () => ({ case: true, unicode: true }) })
 
 async function netcdfIn(file: WriterFile): Promise<void> {
   await openDataset(writeNetcdf({ ...file, dimensions: [['x', 1], ...(file.dimensions ?? [])] }))
@@ -223,7 +230,42 @@ const KINDS: readonly (readonly [name: string, size: number, work: (size: number
   ],
   ['entries of zip archives', 12_000, (n) => zipIn(range(n, (i) => `g${i}/zarr.json`))],
   ['folders of zip archives', 500, (n) => zipIn(range(n, (i) => `${'a/'.repeat(i % 50)}g${i}/zarr.json`))],
-  ['folders in folders of zip archives', 5000, (n) => zipIn([`${'a/'.repeat(n)}zarr.json`])],
+  ['folders in folders of zip archives', 1000, (n) => zipIn([`${'a/'.repeat(n)}zarr.json`])],
+  [
+    'folders around the contents of zip archives',
+    1000,
+    (n) =>
+      zipIn(
+        range(50, (i) => `${'a/'.repeat(n)}${i}`),
+        [],
+      ),
+  ],
+  [
+    'folders in folders of a copy',
+    1000,
+    (n) =>
+      targetKeys(
+        foldingStore(),
+        'x',
+        range(50, (i) => `${i}/${'a/'.repeat(n)}zarr.json`),
+      ),
+  ],
+  ['folders of a request to arrays', 8000, (n) => new ArrayStore({}, {}).get('a/'.repeat(n))],
+  [
+    'parts of an inline object of references',
+    2000,
+    async (n) => {
+      const json = JSON.stringify({ a: `base64:${'AAAA'.repeat(30 * n)}` })
+      const place = {
+        file: 'x',
+        home: { store: new MemoryStore(), path: '' },
+        isLocal: false,
+        openHttp: async () => new MemoryStore(),
+      }
+      const store = await ReferenceStore.open(encode(json), place)
+      for (let at = 0; at < n; at++) await store.getRange('a', 90 * at, 90)
+    },
+  ],
   [
     'variables of NetCDF headers',
     1500,
