@@ -51,20 +51,22 @@ const opened = (): Promise<ArrayFile> => open({ store: new HttpStore({ retryDela
 const stateOf = (file: ArrayFile): unknown => file.array('x').attrs.get('state')
 const valuesOf = async (file: ArrayFile): Promise<unknown> => [...(await file.array('x', 'uint8', 1).get()).data]
 
+/** A wave is over when no request has come for so many ms: a busy machine sends those of one round trip apart. */
+const QUIET_MS = 250
+
 /** Answers requests in waves: those that come while none is answered wait for each other. Counts the waves. */
 class Waves {
   count = 0
-  #wave: Promise<void> | undefined
+  #waiting: (() => void)[] = []
+  #timer: NodeJS.Timeout | undefined
 
   next(): Promise<void> {
-    this.#wave ??= new Promise((resolve) => {
-      this.count++
-      setTimeout(() => {
-        this.#wave = undefined
-        resolve()
-      }, 50)
-    })
-    return this.#wave
+    if (this.#waiting.length === 0) this.count++
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      for (const answer of this.#waiting.splice(0)) answer()
+    }, QUIET_MS)
+    return new Promise((resolve) => this.#waiting.push(resolve))
   }
 }
 

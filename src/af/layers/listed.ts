@@ -1,9 +1,11 @@
 import { forEachLimited } from '../../core/limiter.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { Store, StoreOptions } from '../../store/store.ts'
+import { confirmBase } from './confirm-base.ts'
 import { Layer } from './layer.ts'
-import { confirmBase, footerBytesOf, OPENINGS, type OpenedFiles, type Opening, openBase } from './opening.ts'
-import { checkLayerCount, type Paths, SIDECAR } from './paths.ts'
+import { checkLayerCount } from './layer-count.ts'
+import { footerBytesOf, OPENINGS, type OpenedFiles, type Opening, openBase } from './opening.ts'
+import { type Paths, SIDECAR } from './paths.ts'
 
 /** The layers of a state that was open before. */
 interface Known {

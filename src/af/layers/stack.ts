@@ -2,14 +2,14 @@ import { HyperslabError } from '../../core/errors.ts'
 import { sameShape } from '../../core/shape.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import { Absences } from '../../store/absences.ts'
-import type { ReadOptions, Store, StoreOptions, UnprovedAbsence } from '../../store/store.ts'
+import type { Store, StoreOptions } from '../../store/store.ts'
 import { type Definition, sameButShape, sameDefinition } from '../format/definition.ts'
 import type { ArrayMeta } from '../format/footer.ts'
 import type { Limits } from '../format/limits.ts'
-import { Layer, type LayerOptions } from './layer.ts'
+import type { Layer, LayerOptions } from './layer.ts'
 import { LayerChunks } from './layer-chunks.ts'
-import { confirmBase, type NamedFile, type OpenedFiles, type Opening, openBase } from './opening.ts'
-import { checkLayerCount, type Paths, probe } from './paths.ts'
+import { type NamedFile, type OpenedFiles, type Opening, openBase } from './opening.ts'
+import type { Paths } from './paths.ts'
 
 /** One array as one layer has it. */
 export interface LayerEntry {
@@ -216,36 +216,11 @@ async function openAll(store: Store, paths: Paths, options: Omit<Opening, 'room'
 
 /** @param hasLayers whether the base is known to take layers, so that it is read once, after them */
 async function openProbed(store: Store, paths: Paths, options: Opening, hasLayers: boolean): Promise<OpenedFiles> {
+  // Loaded while the base is read. A file of footer version 6 does without.
+  const loading = import('./probed.ts')
+  loading.catch(() => undefined)
   const early = hasLayers ? undefined : await openBase(store, paths, options)
-  if (early?.immutable) return { layers: [early] }
-  const sidecars = await probeSidecars(store, paths, options, hasLayers ? 1 : 2)
-  const base = early ? await confirmBase(store, paths, early, options) : await openBase(store, paths, options)
-  return { layers: [base, ...sidecars] }
-}
-
-/**
- * Opens sidecars by number until one is missing.
- * @param atOnce how many to probe first: two together save the round trip that confirms the base
- */
-async function probeSidecars(store: Store, paths: Paths, options: Opening, atOnce: 1 | 2): Promise<Layer[]> {
-  const sidecars: Layer[] = []
-  const open = (number: number, asking: ReadOptions): Promise<Layer | undefined> => {
-    const opening = { ...options, ...asking }
-    return probe(store, paths, number, (key) => Layer.open(store, key, number, options.limits, opening), opening)
-  }
-  // The absence of the second counts only if there is a first.
-  const unproved: UnprovedAbsence[] = []
-  const asking = [{}, { onUnproved: (absence: UnprovedAbsence) => void unproved.push(absence) }]
-  const together = await Promise.allSettled(asking.slice(0, Math.min(atOnce, options.last)).map((each, i) => open(i + 1, each)))
-  for (let number = 1; number <= options.last; number++) {
-    const probed = together[number - 1] ?? { status: 'fulfilled', value: await open(number, {}) }
-    if (probed.status === 'rejected') throw probed.reason
-    if (number === 2) for (const absence of unproved) options.onUnproved?.(absence)
-    if (probed.value === undefined) break
-    checkLayerCount(number, options.limits, store.describe(paths.base))
-    sidecars.push(probed.value)
-  }
-  return sidecars
+  return early?.immutable ? { layers: [early] } : (await loading).openLayers(store, paths, options, early)
 }
 
 /** Whether it is certain that the layers counted together at one moment. */
