@@ -12,6 +12,8 @@ declare module 'vitest' {
     readonly peerPort: number | undefined
     /** Where to wait for the one with the same crate from 0.15 on, which knows footer version 6 alone. */
     readonly immutablePort: number | undefined
+    /** Where to wait for the first program, compiled with version 0.14 of the crate. */
+    readonly zeroAxesPort: number | undefined
     /** Where to wait for the one with the crate zarrs. */
     readonly zarrsPort: number | undefined
   }
@@ -20,7 +22,7 @@ declare module 'vitest' {
 /** A program in Rust. */
 interface Program {
   readonly crate: string
-  readonly port: 'peerPort' | 'immutablePort' | 'zarrsPort'
+  readonly port: 'peerPort' | 'immutablePort' | 'zeroAxesPort' | 'zarrsPort'
   readonly manifest: string
   /** Ignored by git; later runs find what was compiled. */
   readonly target: string
@@ -52,6 +54,16 @@ const PROGRAMS: readonly Program[] = [
     target: at('../../build/interop/'),
     flags: ['--release'],
     path: 'release/hyperslab-interop',
+    needed: [1, 85],
+  },
+  {
+    // Beside the program of 0.12: they share all other crates, which are compiled once.
+    crate: 'array-format 0.14',
+    port: 'zeroAxesPort',
+    manifest: at('zero-axes/Cargo.toml'),
+    target: at('../../build/interop/'),
+    flags: ['--release'],
+    path: 'release/hyperslab-zero-axes',
     needed: [1, 85],
   },
   {
