@@ -423,17 +423,15 @@ class Refused(Exception):
     pass
 
 
+RANGES = {"valid_range": 2, "valid_min": 1, "valid_max": 1}
+
+
 def ends_of(attrs):
-    """Low and high, None where there is none; a text says nothing."""
+    """Low and high, None where there is none; a text says nothing, and neither does another number of values."""
     given = {key: np.ravel(attrs[key]) for key in ("valid_min", "valid_max", "valid_range") if key in attrs}
-    given = {key: value for key, value in given.items() if value.dtype.kind in "iuf"}
+    given = {key: value for key, value in given.items() if value.dtype.kind in "iuf" and len(value) == RANGES[key]}
     if "valid_range" in given:
-        if len(given["valid_range"]) != 2:
-            raise Refused("valid_range takes two numbers")
         return given["valid_range"][0], given["valid_range"][1]
-    for key, value in given.items():
-        if len(value) != 1:
-            raise Refused(f"{key} takes one number")
     if not given:
         return None
     return tuple(given[key][0] if key in given else None for key in ("valid_min", "valid_max"))
@@ -459,7 +457,7 @@ def outside(variable, is_netcdf, is_labels):
     """
     attrs, packed = variable.attrs, variable.dtype
     inside = np.zeros(variable.shape, bool)
-    keys = [key for key in ("valid_range", "valid_min", "valid_max") if key in attrs and np.asarray(attrs[key]).dtype.kind in "iuf"]
+    keys = [key for key in RANGES if key in attrs and np.asarray(attrs[key]).dtype.kind in "iuf" and np.size(attrs[key]) == RANGES[key]]
     keys = ["valid_range"] if "valid_range" in keys else keys
     if not keys:
         return inside, False
@@ -486,6 +484,8 @@ def outside(variable, is_netcdf, is_labels):
         return inside, unsigned
     if unsigned:
         data = data.view("u1")
+    if packed == np.float32 and not unpacked:
+        low, high = (end if end is None else np.float32(end) for end in (low, high))
     if unpacked:
         data = data.astype("f8") * scale + offset
         slack = (max(map(abs, finite), default=0) + abs(offset)) * 2.0 ** (-22 if "float32" in [*factors, *types] or not is_netcdf else -50)

@@ -30,6 +30,7 @@ async function dataset(dtype: NumericDType, values: readonly number[], attrs: Re
 }
 
 const list = async (ds: { values(): Promise<ArrayLike<unknown>> }): Promise<number[]> => Array.from(await ds.values(), Number)
+const none = Number.NaN
 const flags = { flag_values: Int16Array.of(0, 1), flag_meanings: 'no yes' }
 
 describe.each([
@@ -114,8 +115,22 @@ test('valid ranges hold for flags, integers of 64 bits and unsigned ones', async
   expect(await list((await dataset('int16', [0, 1, -2, -1, 7], unsigned)).get('t'))).toEqual([Number.NaN, 1, 65534, Number.NaN, Number.NaN]) // biome-ignore format: one line
 })
 
-test('bounds of another number of values are refused', async () => {
-  await expect(dataset('int16', [1], { valid_min: Int16Array.of(1, 2) })).rejects.toThrow(/valid_min of t takes a number, got 2/)
+test.each([
+  [{ valid_min: Int16Array.of(1, 2) }, /valid_min has 2 values instead of 1/],
+  [{ valid_min: new Int16Array(0) }, /valid_min has 0 values instead of 1/],
+  [{ valid_range: Int16Array.of(5) }, /valid_range has 1 value instead of 2/],
+  [{ valid_range: Int16Array.of(1, 2, 3) }, /valid_range has 3 values instead of 2/],
+])('bounds of another number of values bound nothing, with a warning: %o', async (attrs, warning) => {
+  const ds = await dataset('int16', [0, 9], attrs)
+  expect([await list(ds.get('t')), ds.warnings]).toEqual([[0, 9], [expect.stringMatching(warning)]])
+})
+
+test('bounds are rounded to the type of floats', async () => {
+  const attrs = { valid_range: Float64Array.of(-90.3, 90.3), _FillValue: -999 }
+  const values = [-90.3, 90.3, -90.4, 90.4, 0]
+  expect(await list((await dataset('float32', values, attrs)).get('t'))).toEqual([Math.fround(-90.3), Math.fround(90.3), none, none, 0]) // biome-ignore format: one line
+  const single = { valid_min: -90.3, valid_max: 90.3, _FillValue: -999 }
+  expect(await list((await dataset('float32', values, single)).get('t'))).toEqual([Math.fround(-90.3), Math.fround(90.3), none, none, 0]) // biome-ignore format: one line
 })
 
 test('times are scaled, and missing where their attributes say so', async () => {

@@ -1,9 +1,9 @@
 import { DiskArray } from '../../array/disk-array.ts'
 import { deriveSource } from '../../array/lazy/derive.ts'
 import { elementwise } from '../../array/lazy/elementwise.ts'
-import { elementIn, packingOf } from '../../array/lazy/packing.ts'
+import { elementIn, packingOf, signOf } from '../../array/lazy/packing.ts'
 import { type ScaledOptions, scaledSource } from '../../array/lazy/scaled.ts'
-import { type Missing, missingElements } from '../../array/missing.ts'
+import { isAnyMissing, type Missing, missingElements, NOTHING } from '../../array/missing.ts'
 import { missingTest } from '../../array/missing-test.ts'
 import type { BlockSource, NamedValues } from '../../array/source.ts'
 import { type DType, elementBytes, isFloat, isNumeric, type NumericDType } from '../../core/dtype.ts'
@@ -78,11 +78,25 @@ function decoded({ name, array, dims, attrs: named = array.attrs }: RawVariable)
   const whole = { name, array, dims, attrs, encoding }
   const { dtype } = array
   if (!isNumeric(dtype)) return whole
-  if (attrs['dtype'] === 'bool' && elementBytes(dtype) === 1)
-    return { ...whole, array: array.astype('bool'), attrs: dropAttributes(attrs, ['dtype']) }
+  if (attrs['dtype'] === 'bool' && elementBytes(dtype) === 1) return decodeBooleans(whole)
   const numbers = decodeNumbers(whole, named)
   const units = timeUnitsOf(attrs)
   return units === undefined ? numbers : decodeTimeVariable(numbers, units)
+}
+
+/** Bytes as booleans. None of these can be missing: missing bytes are true unless they are 0. */
+function decodeBooleans(whole: VariableParts): VariableParts {
+  const { name, array, attrs, encoding } = whole
+  const named = FILLS.filter((key) => key in attrs)
+  const isMissing = isAnyMissing(missingElements(array.source))
+  const text = `'${name}': booleans cannot be missing, so ${named.join(' and ')} makes none missing`
+  return {
+    ...whole,
+    array: (isMissing ? missingTold(array, NOTHING) : array).astype('bool'),
+    attrs: dropAttributes(attrs, ['dtype', ...FILLS]),
+    encoding: { ...encoding, ...Object.fromEntries(named.map((key) => [key, attrs[key]])) },
+    warnings: named.length > 0 ? [text] : [],
+  }
 }
 
 /** Decodes numbers: scales them, and determines which are missing. */
@@ -90,7 +104,10 @@ function decodeNumbers(whole: VariableParts, named: NamedValues | undefined): Va
   const { name, array, dims, attrs, encoding } = whole
   const stored = array.dtype as NumericDType
   const warnings: string[] = []
-  const given = packingAttributes(whole, named)
+  const read = packingAttributes(whole, named)
+  const isSigned = signOf(stored, read.get('_Unsigned')) !== null
+  if (!isSigned) warnings.push(`'${name}': _Unsigned is neither true nor false, so it is ignored: ${quoted(attrs['_Unsigned'])}`)
+  const given = { ...read, get: (key: string) => (key === '_Unsigned' && !isSigned ? undefined : read.get(key)) }
   const told = packingOf(array.source, { ...given, get: (key) => (FILLS.includes(key) ? undefined : given.get(key)) })
   const bounds = validRangeOf({
     ...{ name, attrs, typed: named },

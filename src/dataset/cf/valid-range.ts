@@ -1,5 +1,6 @@
 import { type DType, elementBytes, isFloat, isNumeric, type NumericDType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import { counted } from '../../core/inspect.ts'
 import { quoted } from '../../core/quoted.ts'
 import { type Attrs, attributeNumbers, type TypedValues } from '../attributes.ts'
 
@@ -77,8 +78,9 @@ function typeOf({ attrs, typed }: Bounded, key: string): AttributeType {
  * Returns the valid range of packed values. The range itself is packed, with one exception: if it has the
  * wider type of `scale_factor` and `add_offset`, and this is wider than the packed type, it bounds unpacked
  * values, as in netCDF-Java. The table is in docs/formats.md.
- * @throws InvalidArgumentError for attributes with a wrong number of values, and for ranges that may bound
- *   either packed or unpacked values
+ * Bounds of floats are rounded to their type, so that the valid value nearest to a bound is valid. Attributes
+ * with a wrong number of values are ignored, with a warning.
+ * @throws InvalidArgumentError for ranges that may bound either packed or unpacked values
  */
 export function validRangeOf(variable: Bounded): ValidRange {
   const { attrs, isLabels, dtype, sign } = variable
@@ -94,8 +96,9 @@ export function validRangeOf(variable: Bounded): ValidRange {
   if (isLabels) return { range: undefined, hasUnsigned, warnings }
   const valueSign = hasUnsigned ? 'unsigned' : sign
   const [low, high] = (['low', 'high'] as const).map((end) => bounds.find((bound) => bound.end === end))
+  const rounded = (value: number | bigint): number | bigint => (dtype === 'float32' ? Math.fround(Number(value)) : value)
   const packed = isPacked
-    ? ([low?.value ?? Number.NEGATIVE_INFINITY, high?.value ?? Number.POSITIVE_INFINITY] as const)
+    ? ([rounded(low?.value ?? Number.NEGATIVE_INFINITY), rounded(high?.value ?? Number.POSITIVE_INFINITY)] as const)
     : packedEnds(variable, [low, high])
   return {
     range: withSign(packed, { dtype, sign: valueSign, isNarrow: isPacked && isNarrow(variable, names) }),
@@ -104,11 +107,15 @@ export function validRangeOf(variable: Bounded): ValidRange {
   }
 }
 
-/** Whether an attribute contains numbers. Text is ignored, as in xarray and netCDF4 for Python. */
+/** Whether an attribute contains as many numbers as it takes. Others are ignored, as in xarray. */
 function isNumbers({ name, attrs }: Bounded, key: RangeName, warnings: string[]): boolean {
   const found = boundNumbers(attrs, key)
   if (found === undefined) warnings.push(`'${name}': ${key} is no number, so it bounds nothing: ${quoted(attrs[key])}`)
-  return found !== undefined
+  const count = key === 'valid_range' ? 2 : 1
+  const isCounted = found?.length === count
+  if (found !== undefined && !isCounted)
+    warnings.push(`'${name}': ${key} has ${counted(found.length, 'value')} instead of ${count}, so it bounds nothing`)
+  return isCounted
 }
 
 interface Bound {
@@ -119,11 +126,6 @@ interface Bound {
 
 function boundsOf({ name, attrs }: Bounded, key: RangeName, warnings: string[]): Bound[] {
   const found = boundNumbers(attrs, key)!
-  const count = key === 'valid_range' ? 2 : 1
-  if (found.length !== count) {
-    const text = `${key} of ${name} takes ${count === 1 ? 'a number' : 'two numbers'}, got ${found.length}`
-    throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: attrs[key], expected: count })
-  }
   return found.flatMap((value, i): Bound[] => {
     if (Number.isNaN(value)) warnings.push(`'${name}': ${key} is NaN, so it bounds nothing`)
     else return [{ key, end: key === 'valid_max' || i === 1 ? 'high' : 'low', value }]

@@ -37,6 +37,23 @@ const REFERENCE =
 /** A date that ends with the year, and the text after it. */
 const YEAR_LAST = /^(\d{1,2})-(\d{1,2})-(\d{4})(?!\d)(.*)$/s
 
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+
+/**
+ * Other dates that have one meaning, with the text after them: `2000/01/31`, `20000131` and `31-JAN-2000`.
+ */
+const YEAR_FIRST = /^(\d{4})(?:\/(\d{1,2})\/(\d{1,2})|(\d{2})(\d{2}))(?!\d)(.*)$/s
+const NAMED_MONTH = /^(\d{1,2})[- ]([a-z]{3})[- ](\d{4})(?!\d)(.*)$/is
+
+/** Returns a date with its year first and hyphens, if it is one of the other dates. */
+function withHyphens(date: string): string {
+  const first = YEAR_FIRST.exec(date)
+  if (first !== null) return `${first[1]}-${first[2] ?? first[4]}-${first[3] ?? first[5]}${first[6]}`
+  const named = NAMED_MONTH.exec(date)
+  const month = named === null ? 0 : MONTHS.indexOf(named[2]!.toLowerCase()) + 1
+  return month === 0 ? date : `${named![3]}-${month}-${named![1]}${named![4]}`
+}
+
 /**
  * Whether units are those of a duration, such as `hours`: days or smaller units, without a reference date.
  */
@@ -46,7 +63,8 @@ export const isDurationUnit = (units: string): boolean => UNITS.some(([names]) =
  * Parses the units of a coordinate of time; returns `undefined` if they are not `… since …`. Accepts the
  * units of cftime, and nanoseconds: days and smaller units, by name or abbreviation; months in `360_day`,
  * common years in `noleap`. The reference is a date with an optional time of day and zone. Default zone: UTC.
- * The year may come last if day and month are equal: `1-1-1970`.
+ * The year may come last if day and month are equal: `1-1-1970`. The dates `2000/01/31`, `20000131` and
+ * `31-JAN-2000` are read, too.
  * @param label the file and array of the attribute
  * @throws UnsupportedError for other units, for months and years in calendars where their lengths vary, and
  *   for a reference date that the calendar does not have
@@ -62,13 +80,14 @@ export function parseTimeUnits(units: unknown, calendar: Calendar, label?: Error
   const name = match[1]!.toLowerCase()
   const unit = [...UNITS, ...(UNITS_OF[calendar] ?? [])].find(([names]) => names.test(name))?.[1]
   if (unit === undefined) return refuse(`'${match[1]}' has no fixed length there, or is no unit of time`)
-  const last = YEAR_LAST.exec(match[2]!)
+  const date = withHyphens(match[2]!)
+  const last = YEAR_LAST.exec(date)
   if (last !== null && Number(last[1]) !== Number(last[2])) {
     const [first, second, year] = [Number(last[1]), Number(last[2]), Number(last[3])]
     const readings = `${showDay(year, second, first)} (the day first) or ${showDay(year, first, second)} (the month first)`
     return refuse(`'${match[2]}' may mean ${readings}; a date with the year first is read`)
   }
-  const parts = REFERENCE.exec(last === null ? match[2]! : `${last[3]}-${last[2]}-${last[1]}${last[4]}`)
+  const parts = REFERENCE.exec(last === null ? date : `${last[3]}-${last[2]}-${last[1]}${last[4]}`)
   if (parts === null) return refuse(`'${match[2]}' is no date, or date and time`)
   const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = parts
     .slice(1, 7)

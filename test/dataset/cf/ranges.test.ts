@@ -280,6 +280,15 @@ test('packed floats have a range of their own type, which JSON does not tell', a
   expect((await openDataset({ store, path: 'a.zarr' })).problems.get('v')?.message).toMatch(/it is not clear/)
 })
 
+test('booleans with missing values are read, with a warning', async () => {
+  const attributes = [text('dtype', 'bool'), attribute('_FillValue', 'byte', -127), attribute('missing_value', 'byte', 5)]
+  for await (const copy of copiesOf(await open('byte', [0, 1, -127, 5], attributes))) {
+    expect([copy.get('v').dtype, await list(copy)]).toEqual(['bool', [0, 1, 1, 1]])
+    expect(copy.warnings).toEqual([expect.stringMatching(/booleans cannot be missing, so _FillValue and missing_value/)])
+    expect(copy.get('v').attrs).toEqual({})
+  }
+})
+
 describe('_Unsigned', () => {
   test.each(['true', 'True', 'TRUE', 'true\0'])('%j reads signed bytes as unsigned ones', async (value) => {
     expect(await list(await raw('int8', Int8Array.of(-1, 1), { _Unsigned: value }))).toEqual([255, 1])
@@ -316,8 +325,11 @@ describe('_Unsigned', () => {
     expect(await list(await raw('uint8', Uint8Array.from(values), { _Unsigned: 'false', ...attrs }))).toEqual(wanted)
   })
 
-  test('of other text is refused', async () => {
-    expect((await raw('int8', Int8Array.of(1), { _Unsigned: 'maybe' })).problems.get('v')?.message).toMatch(/_Unsigned/)
+  test.each(['maybe', 'yes', '', 1, 0])('of another value is ignored with a warning: %j', async (_Unsigned) => {
+    for await (const copy of copiesOf(await raw('int8', Int8Array.of(-1, 1, 7), { _Unsigned, _FillValue: 7 }))) {
+      expect(await list(copy)).toEqual([-1, 1, none])
+      expect(copy.warnings).toEqual([expect.stringMatching(/_Unsigned is neither true nor false/)])
+    }
   })
 })
 

@@ -159,6 +159,24 @@ test('an underscore stands between a date and its time, as some models write', (
   expect(units('seconds since 1970-01-02_03:04:05Z').reference).toBe(97_445_000_000_000n)
 })
 
+test.each([
+  ['2000/01/31', '2000-01-31'],
+  ['2000/1/3 12:30', '2000-01-03 12:30'],
+  ['20000131', '2000-01-31'],
+  ['20000131T06:00Z', '2000-01-31T06:00Z'],
+  ['31-JAN-2000', '2000-01-31'],
+  ['3-Feb-2000 00:00:00', '2000-02-03'],
+])('the reference date %s has one meaning, and is read', (date, same) => {
+  expect(units(`days since ${date}`).reference).toBe(units(`days since ${same}`).reference)
+})
+
+test.each(['2000011', '200001311', '2000/13/01', '20001301', '01-FOO-2000', '1/2/2000', '2000/01'])(
+  'the reference date %s is refused',
+  (date) => {
+    expect(() => units(`days since ${date}`)).toThrow(/cannot be decoded/)
+  },
+)
+
 test('a year that comes last is read where day and month are equal, and refused with both readings elsewhere', () => {
   expect(units('seconds since 1-1-1970').reference).toBe(0n)
   expect(units('hours since 02-02-1970 06:00:00 +01:00').reference).toBe((32n * 24n + 5n) * 3_600_000_000_000n)
@@ -196,7 +214,7 @@ test('units of no fixed length, other units and references that are no dates are
     ['weeks since 1970-01-01', 'standard'],
     ['K since 1970-01-01', 'standard'],
     ['days since the beginning', 'standard'],
-    ['days since 20000101', 'standard'],
+    ['days since 200001011', 'standard'],
     ['days since 2000-01-01 00:00 CET', 'standard'],
     ['days since 2000-01-01 00:00 +24', 'standard'],
     ['days since 2000-01-01 00:00 +1:60', 'standard'],
