@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { HyperslabError, messageOf } from '../core/errors.ts'
-import { Limiter } from '../core/limiter.ts'
+import { Limiter, Lock } from '../core/limiter.ts'
 
 /** Options of a read-only server. */
 export interface ServerOptions {
@@ -26,6 +27,11 @@ export interface Answer {
 
 /** Maximum number of concurrent answers. Each holds a chunk until its reader has received it. */
 const MOST_ANSWERS = 16
+/**
+ * Maximum number of unanswered requests of a connection. A client that sends more before it reads loses the
+ * connection.
+ */
+const MOST_PIPELINED = 32
 /** Maximum number of connections. Further ones are closed at once. */
 const MOST_CONNECTIONS = 256
 /** Minimum rate of a reader in bytes per second, averaged over 10 s. */
@@ -50,8 +56,19 @@ export function createReadServer(
   options: ServerOptions,
 ): Server {
   const limiter = new Limiter(MOST_ANSWERS, Infinity)
+  const connections = new WeakMap<Socket, Connection>()
   const isLocal = LOOPBACK.test(options.host) || options.host === '::1'
   const server = createServer({ headersTimeout: HEADERS_MS, connectionsCheckingInterval: 1000 }, (request, response) => {
+    const { socket } = request
+    // Requests that were parsed before the connection was closed.
+    if (socket.destroyed) return
+    const connection = connections.get(socket) ?? { line: new Lock(), unanswered: 0 }
+    connections.set(socket, connection)
+    if (connection.unanswered === MOST_PIPELINED) {
+      socket.destroy()
+      return
+    }
+    connection.unanswered++
     const gone = new AbortController()
     response.on('close', () => gone.abort())
     const answer = async (): Promise<Answer> => {
@@ -76,7 +93,7 @@ export function createReadServer(
       response.once('close', resolve)
     })
     const whole = async (): Promise<void> => {
-      const ended = watchRate(response, options.graceMs ?? GRACE_MS)
+      const ended = watchRate(socket, response, options.graceMs ?? GRACE_MS)
       try {
         await answer().then((found) => send(request, response, found, options, fail), fail)
         await sent
@@ -84,11 +101,25 @@ export function createReadServer(
         ended()
       }
     }
-    // The answer keeps its slot until the reader has received all of it.
-    limiter.run(0, whole, gone.signal).catch(fail)
+    // One request of a connection at a time waits for a slot, so that the connections bound the queue.
+    const turn = async (): Promise<void> => {
+      // Responses behind the last one of a connection never get its socket.
+      if (response.socket === null || socket.destroyed) return
+      // The answer keeps its slot until the reader has received all of it.
+      await limiter.run(0, whole, gone.signal).catch(fail)
+      connection.unanswered--
+    }
+    connection.line.run(turn)
   })
   server.maxConnections = MOST_CONNECTIONS
   return server
+}
+
+/** Requests of one connection that are not answered yet. */
+interface Connection {
+  /** Answers them one after the other. */
+  readonly line: Lock
+  unanswered: number
 }
 
 /**
@@ -101,10 +132,9 @@ const FAILED = 'this cannot be read; the server tells why where it runs'
  * Closes the connection of a reader that takes less than the minimum rate while bytes are ready for it.
  * @returns a function that stops the watch
  */
-function watchRate(response: ServerResponse, graceMs: number): () => void {
-  const { socket } = response
-  const isWaiting = (): boolean => (socket?.writableLength ?? 0) + response.writableLength > 0
-  const taken = (): number => (socket === null ? 0 : socket.bytesWritten - socket.writableLength)
+function watchRate(socket: Socket, response: ServerResponse, graceMs: number): () => void {
+  const isWaiting = (): boolean => socket.writableLength + response.writableLength > 0
+  const taken = (): number => socket.bytesWritten - socket.writableLength
   let [before, wasWaiting] = [taken(), isWaiting()]
   const timer = setInterval(() => {
     if (wasWaiting && isWaiting() && taken() - before < (LEAST_BYTES_PER_SECOND * graceMs) / 1000) response.destroy()

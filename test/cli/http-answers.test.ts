@@ -1,4 +1,5 @@
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -58,6 +59,71 @@ test('a reader that keeps up gets all of a large answer', { timeout: 60_000 }, a
     Array.from({ length: 24 }, async () => (await (await fetch(`${origin}/chunk`)).arrayBuffer()).byteLength),
   )
   expect(new Set(bodies)).toEqual(new Set([CHUNK_BYTES]))
+})
+
+/** Sends requests in one piece, and reads nothing. */
+function pipeline(server: Server, paths: readonly string[]): Socket {
+  const socket = connect((server.address() as AddressInfo).port, HOST).pause()
+  socket.on('error', () => undefined)
+  socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`).join(''))
+  onTestFinished(() => void socket.destroy())
+  return socket
+}
+
+test('a connection that sends more requests than may wait is closed', { timeout: 60_000 }, async () => {
+  const { server, counts, origin } = await served(10_000)
+  const requests = Array.from({ length: 40 }, () => '/chunk')
+  const socket = pipeline(server, requests).resume()
+  await new Promise((resolve) => socket.once('close', resolve))
+  expect(counts().made).toBeLessThanOrEqual(1)
+  expect((await fetch(`${origin}/small`)).status).toBe(200)
+})
+
+test('requests of one connection are answered in order, one at a time, and wait outside the queue', {
+  timeout: 60_000,
+}, async () => {
+  const { server, counts, origin } = await served(10_000)
+  const sockets = Array.from({ length: 4 }, () => pipeline(server, ['/chunk', '/small', '/chunk', '/small', '/small']))
+  // The four connections hold four slots, so that twelve are left for others.
+  expect((await fetch(`${origin}/small`)).status).toBe(200)
+  expect(counts().made).toBe(5)
+  const received = await Promise.all(
+    sockets.map(async (socket) => {
+      let [bytes, text] = [0, '']
+      for await (const part of socket.resume() as AsyncIterable<Buffer>) {
+        bytes += part.length
+        text = `${text}${part.toString('latin1')}`.slice(-400)
+        if (bytes > 2 * CHUNK_BYTES && text.split('HTTP/1.1 200 OK').length === 3) break
+      }
+      return bytes
+    }),
+  )
+  for (const bytes of received) expect(bytes).toBeGreaterThan(2 * CHUNK_BYTES + 30)
+  expect(counts().made).toBe(1 + 4 * 5)
+})
+
+test('connections that are lost with requests in line leave their slots to others', { timeout: 60_000 }, async () => {
+  const { server, counts, origin } = await served(10_000)
+  for (let i = 0; i < 20; i++) {
+    const { made } = counts()
+    const socket = pipeline(server, ['/chunk', '/chunk', '/chunk'])
+    while (counts().made === made) await new Promise((resolve) => setTimeout(resolve, 5))
+    socket.destroy()
+  }
+  expect((await fetch(`${origin}/small`)).status).toBe(200)
+})
+
+test('a reader that keeps up with a second answer of its connection is not cut off', { timeout: 60_000 }, async () => {
+  const { server } = await served(300)
+  const socket = pipeline(server, ['/small', '/chunk'])
+  let bytes = 0
+  // About 4 MiB in each period of 300 ms.
+  for await (const part of socket.resume() as AsyncIterable<Buffer>) {
+    bytes += part.length
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    if (bytes > CHUNK_BYTES) break
+  }
+  expect(bytes).toBeGreaterThan(CHUNK_BYTES)
 })
 
 test('connections are bounded', async () => {
