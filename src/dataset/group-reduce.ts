@@ -2,7 +2,7 @@ import { DiskArray } from '../array/disk-array.ts'
 import { inMemory } from '../array/lazy/generate.ts'
 import { NOTHING } from '../array/missing.ts'
 import { type FoldKind, foldedDType } from '../array/reductions/fold-kinds.ts'
-import { type DType, isFloat } from '../core/dtype.ts'
+import { type DType, isBigInt, isFloat } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import { copyTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../core/tensor.ts'
@@ -120,7 +120,8 @@ function inGroupOrder(
   const result = tensorOf(dtype, shape) as Tensor<'float64'>
   if (labels.filter((label) => label >= 0).length < count && kind !== 'count' && kind !== 'sum') {
     if (isFloat(dtype)) result.data.fill(kind === 'prod' ? 1 : Number.NaN)
-    else if (kind !== 'prod') invalidArgument(`a group without positions has no ${kind} of ${dtype} values`, kind)
+    else if (kind === 'prod') (result.data as { fill(value: unknown): void }).fill(isBigInt(dtype) ? 1n : 1)
+    else invalidArgument(`a group without positions has no ${kind} of ${dtype} values`, kind)
   }
   for (const [from, group] of labels.entries()) {
     if (group < 0) continue

@@ -141,11 +141,11 @@ export async function exportZarr(given: ZarrExport, target: Location, options: E
         await removeClaimAt({ store, path: root })
         return false
       }
-      const { localFiles } = await import('./replace/apart.ts')
+      const { filesRead } = await import('./replace/apart.ts')
       const replacing = { command, signal, ...(resume !== undefined && { id, isVersioned: true }) }
       await replaceZarr(
         { store, path: root },
-        [...sources, ...localFiles(given.arrays)],
+        [...sources, ...(await filesRead(given.arrays))],
         replacing,
         async (at, check) => void (await write(at, check)),
       )

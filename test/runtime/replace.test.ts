@@ -7,7 +7,7 @@ import { copyPlace } from '../../src/runtime/copy-place.ts'
 import { exportZarr } from '../../src/runtime/export-zarr.ts'
 import { create, open } from '../../src/runtime/index.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
-import { createZarr, openZarr } from '../../src/runtime/zarr.ts'
+import { createZarr, importZarr, openZarr } from '../../src/runtime/zarr.ts'
 import { FileStore } from '../../src/store/fs/file.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { readWhole, type Store } from '../../src/store/store.ts'
@@ -138,6 +138,29 @@ test('a place that is the source, lies in it or has it in it is refused, by what
     })
   expect((await store.list(`${folder}/`, { deep: true })).sort()).toEqual(before)
   expect(await numberIn(store, `${folder}/x.zarr`)).toBe(1)
+})
+
+test('a place that references point into is not replaced while they are read', async () => {
+  const folder = await temporaryFolder()
+  const store = new FileStore()
+  await zarrOf(store, `${folder}/x.zarr`, 1)
+  const keys = await store.list(`${folder}/x.zarr/`, { deep: true })
+  const refs = keys.map((key): [string, unknown[]] => [key.slice(`${folder}/x.zarr/`.length), [key.slice(folder.length + 1)]])
+  await writeFile(`${folder}/refs.json`, JSON.stringify({ version: 1, refs: Object.fromEntries(refs) }))
+  const same = { tag: 'InvalidArgumentError', message: expect.stringContaining('the same place') }
+  const [from, to] = [`${folder}/refs.json`, `${folder}/x.zarr`]
+  {
+    await using ds = await openDataset(from)
+    await expect(ds.write(to, { overwrite: true })).rejects.toMatchObject(same)
+  }
+  const container = `${folder}/x.af`
+  await (await create({ store, path: container })).close()
+  const last = refs.findIndex(([key]) => /\/c\//.test(key))
+  refs[last] = [refs[last]![0], ['x.af', 0, 4]]
+  await writeFile(from, JSON.stringify({ version: 1, refs: Object.fromEntries(refs) }))
+  await expect(importZarr(from, container, { overwrite: true })).rejects.toMatchObject(same)
+  expect(await store.list(`${folder}/x.zarr/`, { deep: true })).toEqual(keys)
+  expect(await numberIn(store, to)).toBe(1)
 })
 
 /** A bucket under another name. */

@@ -60,6 +60,17 @@ interface Target {
  * files have no versions of their own.
  */
 export class ReferenceStore implements Store {
+  /** Stores that are open, by their file. */
+  static readonly #opened = new Map<string, Set<ReferenceStore>>()
+
+  /**
+   * Returns the open stores of references that a description belongs to.
+   * @param description of a key, as errors have it
+   */
+  static of(description: string): readonly ReferenceStore[] {
+    return [...ReferenceStore.#opened].flatMap(([file, stores]) => (description.startsWith(`${file}: `) ? [...stores] : []))
+  }
+
   readonly #references: JsonMembers
   readonly #templates: JsonObject
   readonly #place: ReferencePlace
@@ -74,6 +85,8 @@ export class ReferenceStore implements Store {
     this.#references = references
     this.#templates = templates
     this.#place = place
+    const { file } = place
+    ReferenceStore.#opened.set(file, (ReferenceStore.#opened.get(file) ?? new Set()).add(this))
   }
 
   /**
@@ -157,7 +170,21 @@ export class ReferenceStore implements Store {
     return urls
   }
 
+  /** Returns the files of this machine that are read: that of the references, and those that they name. */
+  async localTargets(): Promise<string[]> {
+    const { home } = this.#place
+    const paths = new Set(home.store.localPath === undefined ? [] : [home.store.localPath(home.path)])
+    for (const url of this.targets()) {
+      const { store, path } = await this.#locate(url)
+      if (store.localPath !== undefined) paths.add(store.localPath(path))
+    }
+    return [...paths]
+  }
+
   async close(): Promise<void> {
+    const { file } = this.#place
+    const others = ReferenceStore.#opened.get(file)
+    if (others?.delete(this) && others.size === 0) ReferenceStore.#opened.delete(file)
     const opened = await Promise.allSettled([...this.#targets.values(), ...this.#http.values()])
     const stores = opened.flatMap((one) =>
       one.status === 'rejected' ? [] : ['store' in one.value ? one.value.store : one.value],

@@ -46,10 +46,16 @@ export async function checkSources(sources: readonly Location[], target: StoredA
 /** Whether a place is given with its store, which the caller closes. */
 export const isStored = (place: Location): boolean => typeof place === 'object' && place !== null && 'store' in place
 
-/** Returns the files on this machine that arrays are read from, as their sources name them. */
-export const localFiles = (arrays: readonly { readonly array: DiskArray }[]): string[] => {
-  const files = arrays.map(({ array }) => array.source.label?.file ?? '')
-  return [...new Set(files)].filter((file) => file !== '' && !/^[a-z][a-z0-9+.-]+:/i.test(file))
+/**
+ * Returns the files on this machine that arrays are read from, as their sources name them. For references,
+ * these are also the files that they point into.
+ */
+export async function filesRead(arrays: readonly { readonly array: DiskArray }[]): Promise<string[]> {
+  const files = new Set(arrays.map(({ array }) => array.source.label?.file ?? ''))
+  const { ReferenceStore } = await import('../../adapters/zarr/references.ts')
+  for (const references of [...files].flatMap((file) => ReferenceStore.of(file)))
+    for (const target of await references.localTargets()) files.add(target)
+  return [...files].filter((file) => file !== '' && !/^[a-z][a-z0-9+.-]+:/i.test(file))
 }
 
 const folderOrFile = (path: string): string => path.replace(METADATA_PATH, '').replace(/(?<=.)\/$/, '')
