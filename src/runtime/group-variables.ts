@@ -1,8 +1,8 @@
+import { withDurationUnit } from '../adapters/zarr/duration-units.ts'
 import type { ZarrGroup } from '../adapters/zarr/group.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
 import type { DatasetFile } from '../dataset/dataset-file.ts'
-import { withDurationUnit } from './duration-units.ts'
 import { variableOf } from './raw-variable.ts'
 import { withCharacters } from './zarr-characters.ts'
 

@@ -1,3 +1,4 @@
+import { withDurationUnit } from '../adapters/zarr/duration-units.ts'
 import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
 import { elementsNamed } from '../adapters/zarr/missing.ts'
 import { ZARR_CHECKS, ZARR_LIMIT_CHECKS } from '../adapters/zarr/open.ts'
@@ -11,7 +12,6 @@ import { writeJson } from '../core/json.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { withoutSlashes } from '../core/text.ts'
 import { attributeNumbers, type TypedValues } from '../dataset/attributes.ts'
-import { withDurationUnit } from './duration-units.ts'
 import {
   IMPORT_CHECKS,
   type Imported,

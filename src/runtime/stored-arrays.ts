@@ -16,7 +16,7 @@ export const arrayAsStored = (name: string, array: DiskArray): ExportedArray => 
   isUnnamed: array.dimensionNames === undefined,
   chunkShape: array.chunks.chunkShape,
   fillValue: array.fillValue,
-  attributes: namedAttributes(storedAttributes(array.source)),
+  attributes: namedAttributes(storedAttributes(array)),
 })
 
 /**

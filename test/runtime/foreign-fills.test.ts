@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type IndexedArray, referenceArray, referenceDocument } from '../../src/adapters/zarr/write/reference-list.ts'
 import { writeJson } from '../../src/core/json.ts'
 import type { Dataset } from '../../src/dataset/dataset.ts'
+import { asZarrStore } from '../../src/runtime/as-zarr-store.ts'
 import { exportZarr } from '../../src/runtime/export-zarr.ts'
 import { importFile } from '../../src/runtime/import-netcdf.ts'
 import { open } from '../../src/runtime/index.ts'
@@ -60,6 +61,29 @@ describe('values of a foreign store', () => {
     await container.write({ store, path: 'c.zarr' })
     expect(await list(await openDataset({ store, path: 'c.zarr' }))).toEqual(expected)
   })
+})
+
+test('durations of Zarr that are copied array by array, or served, keep their unit', async () => {
+  const store = new MemoryStore()
+  const put = (key: string, value: unknown) => store.put(key, utf8Bytes(writeJson(value)))
+  await put('a.zarr/zarr.json', { zarr_format: 3, node_type: 'group', attributes: {} })
+  await put('a.zarr/v/zarr.json', {
+    ...{ zarr_format: 3, node_type: 'array', shape: [2], fill_value: 0, attributes: { long_name: 'age' } },
+    data_type: { name: 'numpy.timedelta64', configuration: { unit: 'h', scale_factor: 1 } },
+    chunk_grid: { name: 'regular', configuration: { chunk_shape: [2] } },
+    chunk_key_encoding: { name: 'default' },
+    codecs: [{ name: 'bytes', configuration: { endian: 'little' } }],
+    dimension_names: ['x'],
+  })
+  await store.put('a.zarr/v/c/0', new Uint8Array(BigInt64Array.of(3n, -(2n ** 63n)).buffer))
+  const group = (await openZarr({ store, path: 'a.zarr' })) as ZarrGroup
+  const v = await group.array('v')
+  await exportZarr({ attributes: new Map(), arrays: [arrayAsStored('v', v)] }, { store, path: 'b.zarr' }, {})
+  const expected = { long_name: 'age', units: 'hours', dtype: 'timedelta64[s]' }
+  const copy = await ((await openZarr({ store, path: 'b.zarr' })) as ZarrGroup).array('v')
+  expect(Object.fromEntries(copy.attrs!)).toMatchObject(expected)
+  const served = (await openZarr(asZarrStore({ v }), { kind: 'group' })) as ZarrGroup
+  expect(Object.fromEntries((await served.array('v')).attrs!)).toMatchObject(expected)
 })
 
 const utf8Bytes = (value: string): Uint8Array => Uint8Array.from(utf8(value))

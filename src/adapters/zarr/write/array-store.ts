@@ -10,7 +10,9 @@ import { fillTensor, type Tensor, tensorOf, viewTensor } from '../../../core/ten
 import { encodeChunk } from '../../../engine/write-box.ts'
 import { ChunkGrid } from '../../../grid/chunks.ts'
 import type { JsonObject } from '../document.ts'
+import { withDurationUnit } from '../duration-units.ts'
 import { checkPath, groupsAbove } from '../hierarchy.ts'
+import type { ZarrArrayMetadata } from '../metadata.ts'
 import { parseMissing } from '../missing.ts'
 import {
   arrayAttributes,
@@ -119,7 +121,8 @@ function fillValueOf(source: BlockSource): ScalarOf<DType> | undefined {
   return source.missing?.implied ?? fillValue ?? values[0] ?? (nan || isFloat(dtype) ? Number.NaN : undefined)
 }
 
-function metadataOf({ source }: DiskArray, array: string): JsonObject {
+function metadataOf(given: DiskArray, array: string): JsonObject {
+  const { source } = given
   const { dtype, shape, dimensionNames } = source
   const type = storedTypeOf(dtype)
   try {
@@ -129,7 +132,7 @@ function metadataOf({ source }: DiskArray, array: string): JsonObject {
       chunkShape: chunkShapeOf(source),
       codecs: [elementCodec(type)],
       fillValue: fillValueOf(source),
-      attributes: storedAttributes(source),
+      attributes: storedAttributes(given),
       dimensionNames,
     })
   } catch (error) {
@@ -137,10 +140,17 @@ function metadataOf({ source }: DiskArray, array: string): JsonObject {
   }
 }
 
-/** Returns the attributes of an array, adjusted so that they name the same missing elements as the array. */
-export function storedAttributes(source: BlockSource): JsonObject {
+/**
+ * Returns the attributes of an array, adjusted so that they name the same missing elements as the array. For
+ * durations of Zarr, which are written as integers, they name the unit, too.
+ */
+export function storedAttributes(array: DiskArray): JsonObject {
+  const { source } = array
   const { dtype } = source
-  const own = arrayAttributes(withOneFill(source.attrs, dtype), dtype)
+  // Arrays of Zarr have metadata. Other formats have no type of durations.
+  const { metadata } = array as { metadata?: ZarrArrayMetadata }
+  const attrs = metadata === undefined ? source.attrs : withDurationUnit(source.attrs, metadata.type)
+  const own = arrayAttributes(withOneFill(attrs, dtype), dtype)
   // Of times what is none is missing, in every array.
   if (dtype === 'timestamp_ns') return own
   const missing = missingOf(source)

@@ -1,6 +1,12 @@
-import type { StoredType } from '../adapters/zarr/metadata.ts'
-import { member } from '../core/member.ts'
-import type { TypedValues } from '../dataset/attributes.ts'
+import type { NamedValues } from '../../array/source.ts'
+import { member } from '../../core/member.ts'
+import type { StoredType } from './metadata.ts'
+
+/** Attributes by name, some of which have types. */
+interface Named extends NamedValues {
+  typed?(name: string): { readonly type: string; readonly value: unknown } | undefined
+  isFloat?(name: string): boolean
+}
 
 const UNITS: Readonly<Record<string, string>> = {
   Y: 'years',
@@ -28,7 +34,7 @@ const RESOLUTIONS: Readonly<Record<string, string>> = { W: 's', D: 's', h: 's', 
  * Adds the unit of the data type to the attributes of an array of durations, because writers store plain
  * numbers. The attributes are the ones that xarray writes.
  */
-export function withDurationUnit<A extends TypedValues | undefined>(attrs: A, { kind, unit }: StoredType): A | TypedValues {
+export function withDurationUnit<A extends Named | undefined>(attrs: A, { kind, unit }: StoredType): A | Named {
   if (kind !== 'timedelta' || unit === undefined || attrs === undefined || attrs.get('units') !== undefined) return attrs
   const resolution = member(RESOLUTIONS, unit)
   const added = new Map([
