@@ -1,8 +1,10 @@
 import type { ArrayFile } from '../af/file.ts'
 import type { FileArray } from '../af/file-array.ts'
+import { Paths } from '../af/layers/paths.ts'
+import { besideText } from '../af/layers/stack.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import { type AttributeValue, open, type Statistics } from '../runtime/index.ts'
-import type { Location } from '../runtime/location.ts'
+import { type Location, resolveLocation } from '../runtime/location.ts'
 import { decodedStatistics } from './decoded-statistics.ts'
 import type { ArrayDescription, Description } from './description.ts'
 import { oneLine } from './failure.ts'
@@ -14,10 +16,13 @@ import type { Place, PlaceContents, PlacedArray } from './place.ts'
 export class ContainerPlace implements Place {
   readonly location: string
   readonly #file: ArrayFile
+  readonly #findBeside: () => Promise<string[]>
 
-  constructor(file: ArrayFile) {
+  /** @param findBeside looks for files that the container does not count, which opening it did not look for */
+  constructor(file: ArrayFile, findBeside: () => Promise<string[]> = async () => []) {
     this.location = file.location
     this.#file = file
+    this.#findBeside = findBeside
   }
 
   async array(name: string): Promise<PlacedArray> {
@@ -45,6 +50,7 @@ export class ContainerPlace implements Place {
 
   async describe({ raw = false }: RawOption): Promise<Description> {
     const file = this.#file
+    for (const warning of await this.#findBeside()) printError(`warning: ${oneLine(warning)}`)
     const problems: string[] = []
     const orProblem = async <T>(work: () => T | Promise<T>): Promise<T | undefined> => {
       try {
@@ -121,5 +127,26 @@ const attributesOf = (attrs: FileArray['attrs']): Map<string, AttributeValue> =>
 export async function openContainer(location: Location, layer: number | undefined, reading: ReadingOptions = {}): Promise<Place> {
   const file = await open(location, { ...reading, ...(layer !== undefined && { layer }) })
   for (const warning of file.warnings()) printError(`warning: ${oneLine(warning)}`)
-  return new ContainerPlace(file)
+  const isImmutable = file.layers()[0]!.version === 6
+  return new ContainerPlace(file, isImmutable ? () => findUnlisted(location, reading) : undefined)
+}
+
+/**
+ * Looks for a sidecar beside a file of footer version 6 in a place that cannot be listed. Returns the warning
+ * about it. In other places opening the file has found it.
+ */
+async function findUnlisted(location: Location, reading: ReadingOptions): Promise<string[]> {
+  const { store, path } = await resolveLocation(location, reading)
+  try {
+    if (store.list !== undefined || store.seesOneFile) return []
+    const sidecar = new Paths(path).sidecar(1)
+    if ((await store.stat(sidecar)) === undefined) return []
+    return [`${store.describe(sidecar)}: ${besideText({ immutable: true })}`]
+  } catch (error) {
+    // A server that refuses to tell hides no data: nothing of a sidecar would be read.
+    if (isHyperslabError(error)) return []
+    throw error
+  } finally {
+    await store.close?.()
+  }
 }

@@ -1,5 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type ArrayFile, create, HttpStore, MemoryStore, open, type Store, writeImmutable } from '../../src/runtime/index.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { openContainer } from '../../src/cli/container.ts'
+import {
+  type ArrayFile,
+  create,
+  HttpStore,
+  MemoryStore,
+  open,
+  type Store,
+  verify,
+  writeImmutable,
+} from '../../src/runtime/index.ts'
 import { readTail, readWhole } from '../../src/store/store.ts'
 import { createWithBase } from '../support/containers.ts'
 import { type Manners, RudeServer, type Seen } from '../support/rude-server.ts'
@@ -125,6 +135,23 @@ describe('opening a file of footer version 6 over HTTP', () => {
     const { file, log } = await counted()
     expect(log).toEqual([`GET x.af ${TAIL}`])
     expect([stateOf(file), await valuesOf(file)]).toEqual([66, [66, 66]])
+  })
+
+  test('leaves files that are named like layers to the command info and to verify, which name them', async () => {
+    serve(layered[1]!)
+    const path = rude.put('x.af', sealed.small)
+    const errors: string[] = []
+    const spy = vi.spyOn(process.stderr, 'write').mockImplementation((text) => errors.push(String(text)) > 0)
+    try {
+      const place = await openContainer(path, undefined)
+      expect(errors).toEqual([])
+      await place.describe({})
+    } finally {
+      spy.mockRestore()
+    }
+    expect(errors.join('')).toMatch(/warning: .*x\.1\.af: has the name of a sidecar/)
+    const { findings } = await verify(path)
+    expect(findings.map(({ file }) => file)).toEqual([`${rude.origin}/x.1.af`])
   })
 
   test('takes one request again, when it is refreshed', async () => {
