@@ -18,7 +18,7 @@ export class ContainerPlace implements Place {
   readonly #file: ArrayFile
   readonly #findBeside: () => Promise<string[]>
 
-  /** @param findBeside looks for files that the container does not count, which opening it did not look for */
+  /** @param findBeside looks for files that opening did not look for. They count for nothing */
   constructor(file: ArrayFile, findBeside: () => Promise<string[]> = async () => []) {
     this.location = file.location
     this.#file = file
