@@ -1,9 +1,9 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { ReferenceStore } from '../adapters/zarr/references.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { parseJson, writeJson } from '../core/json.ts'
+import { pathsOfFileUrl } from '../core/url-names.ts'
 import type { PlaceFormat, StoredAt } from '../runtime/place-format.ts'
 import { storeOfReferences } from '../runtime/reference-store.ts'
 import { readWhole, type Store } from '../store/store.ts'
@@ -55,11 +55,13 @@ async function checkBeside(place: StoredAt, folder: string, url: string): Promis
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(url)?.[1]?.toLowerCase()
   if (scheme !== undefined && scheme !== 'file')
     refuse(place, `references to other places are not served: ${url}; ${FOLLOWED}`, url)
-  const path = scheme === 'file' ? fileURLToPath(url) : resolve(folder, url)
-  // The read reports a missing file.
-  const inside = relative(folder, await realpath(path).catch(() => path))
-  if (inside === '..' || /^\.\.[/\\]/.test(inside) || isAbsolute(inside))
-    refuse(place, `references are served to files of their own folder, and this one is elsewhere: ${url}; ${FOLLOWED}`, url)
+  // A path of a URL may be meant as it is written, or decoded.
+  for (const path of scheme === 'file' ? pathsOfFileUrl(url) : [resolve(folder, url)]) {
+    // The read reports a missing file.
+    const inside = relative(folder, await realpath(path).catch(() => path))
+    if (inside === '..' || /^\.\.[/\\]/.test(inside) || isAbsolute(inside))
+      refuse(place, `references are served to files of their own folder, and this one is elsewhere: ${url}; ${FOLLOWED}`, url)
+  }
 }
 
 const METADATA = /(^|\/)\.z(array|group|attrs)$/

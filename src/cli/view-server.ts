@@ -117,7 +117,10 @@ function keyOf(
     const folder = METADATA_PATH.test(root) ? beside('').replace(/\/$/, '') : root
     const inside = name.startsWith(`${own}/`) ? name.slice(own.length + 1) : undefined
     const isPlain = inside?.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\\'))
-    return isPlain ? `${folder}/${urlNames ? encodeNames(inside!) : inside}` : undefined
+    if (!isPlain) return undefined
+    const key = urlNames ? encodeNames(inside!) : inside!
+    // An empty name is the current folder, not the root of the disk.
+    return folder === '' ? key : `${folder}/${key}`
   }
   if (name === own) return root
   if (format !== 'container') return undefined

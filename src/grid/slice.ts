@@ -24,8 +24,9 @@ export interface Slice {
  */
 export function slice(stop: number | null): Slice
 export function slice(start: number | null, stop: number | null, step?: number | null): Slice
-export function slice(a: number | null, b?: number | null, step: number | null = null): Slice {
-  return b === undefined ? { start: null, stop: a, step } : { start: a, stop: b, step }
+export function slice(...bounds: (number | null | undefined)[]): Slice {
+  const [start = null, stop = null, step = null] = bounds.length === 1 ? [null, ...bounds] : bounds
+  return { start, stop, step }
 }
 
 export const isSlice = (selector: unknown): selector is Slice =>

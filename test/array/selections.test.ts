@@ -6,6 +6,7 @@ import type { Tensor } from '../../src/core/tensor.ts'
 import type { ChunkGrid } from '../../src/grid/chunks.ts'
 import { projectBox } from '../../src/grid/projection.ts'
 import { type Box, boxShape, showBox } from '../../src/grid/range.ts'
+import { slice } from '../../src/grid/slice.ts'
 import { anySelections, dtypes, elements, grids, numbered, shapes } from '../support/arbitraries.ts'
 import { runs } from '../support/budget.ts'
 import { CountingSource } from '../support/counting-source.ts'
@@ -51,6 +52,14 @@ const touched = (flat: readonly number[], { shape, axes, ...grid }: ChunkGrid): 
       return index.reduce((number, k, axis) => number * grid.counts[axis]! + k, 0)
     }),
   )
+
+test('a bound that is undefined is open, unless it is the only one', () => {
+  const open = slice as (...bounds: unknown[]) => unknown
+  expect(open(3, undefined, -1)).toEqual({ start: 3, stop: null, step: -1 })
+  expect(open(3, undefined)).toEqual({ start: 3, stop: null, step: null })
+  expect(open(undefined, 3, 2)).toEqual({ start: null, stop: 3, step: 2 })
+  expect(slice(3)).toEqual({ start: null, stop: 3, step: null })
+})
 
 describe('selections of every kind', () => {
   test('read what the oracle reads: no element twice, and of chunks none that is not touched and none twice', async () => {

@@ -242,9 +242,13 @@ export class ReferenceStore implements Store {
 
   /** Puts texts in the places of templates. */
   #fillIn(url: string): string {
+    let length = url.length
     const filled = url.replace(/\{\{\s*(\w+)\s*\}\}/g, (all, name: string) => {
-      const text = member(this.#templates, name)
-      return text === undefined ? all : asText(text, `the template '${name}'`)
+      const given = member(this.#templates, name)
+      const text = given === undefined ? all : asText(given, `the template '${name}'`)
+      length += text.length - all.length
+      if (length > MOST_URL) badMetadata(`a reference has a URL of more than ${MOST_URL} characters with its templates`)
+      return text
     })
     return /\{[{%]/.test(filled)
       ? unsupported(`expressions of Jinja in references cannot be read: ${showJson(filled)}`, filled)
@@ -308,6 +312,8 @@ interface Opened<T> {
 }
 
 const [QUOTE, OPEN_OBJECT] = [34, 123]
+/** Maximum length of a URL whose templates are filled in. */
+const MOST_URL = 65_536
 /** Maximum number of references in one list. Of each, the name and its position in the JSON are kept. */
 const MOST_REFERENCES = 2 ** 23
 

@@ -105,6 +105,15 @@ test('templates of version 1 are filled in', async () => {
   expect(text((await store.get('z'))?.bytes)).toBe('{{u}}')
 })
 
+test('a URL that templates make too long is refused before it is built', async () => {
+  const home = { store: await storeOf({}), path: 'refs.json' }
+  const refs = { x: ['{{u}}'.repeat(1000), 0, 2] }
+  const store = await open({ version: 1, templates: { u: 'a'.repeat(2 ** 20) }, refs }, { home })
+  const error = await failure(() => store.get('x'))
+  expect(error).toMatch(/^FormatError: refs.json: x: a reference has a URL of more than 65536 characters/)
+  expect(error.length).toBeLessThan(1000)
+})
+
 test('what kerchunk can write and nobody here reads is refused by name', async () => {
   const home = { store: await storeOf({ 'a.bin': 'ab' }), path: 'refs.json' }
   const refs = {
