@@ -102,8 +102,8 @@ export interface TouchedRegion<I extends AxisIndices = AxisIndices> {
 }
 
 /**
- * The chunks of a grid that a box, lists or points touch, numbered in C order. Regular chunks of a box are not
- * listed all at once, because there may be very many.
+ * The chunks of a grid that a box, lists or points touch, numbered in C order. Regular chunks of a box are
+ * not listed all at once, because there may be very many.
  */
 export class TouchedChunks<I extends AxisIndices = AxisView> {
   readonly count: number

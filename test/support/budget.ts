@@ -7,7 +7,7 @@ const given = process.env['HYPERSLAB_BUDGET'] ?? 'quick'
 if (!(BUDGETS as readonly string[]).includes(given))
   throw new Error(`HYPERSLAB_BUDGET is ${given}, expected ${BUDGETS.join(', ')}`)
 
-export const budget = given as Budget
+const budget = given as Budget
 
 /** Whether tests try only a part of their cases. */
 export const isQuick = budget === 'quick'

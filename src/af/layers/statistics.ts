@@ -87,8 +87,8 @@ export const haveNaN = ({ min, max }: ArrayStats): boolean =>
 
 /**
  * Whether stored statistics answer for the elements of an array. Other writers leave out a bound of elements
- * that are there, take NaN for one, or store a bound that no element can have. Such statistics are ignored, and
- * the elements are read.
+ * that are there, take NaN for one, or store a bound that no element can have. Such statistics are ignored,
+ * and the elements are read.
  */
 export function areExact({ min, max, nullCount, rowCount }: ArrayStats, kind: string): boolean {
   if (!isFixed(kind as DType)) return true

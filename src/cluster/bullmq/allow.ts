@@ -96,7 +96,10 @@ async function identityOfRoot(allowed: string): Promise<string> {
   return withoutEndings(identity, '/')
 }
 
-/** Files of a container after the name without `.af`: layers, statistics and drafts, with their locks and temporary files. */
+/**
+ * Files of a container after the name without `.af`: layers, statistics and drafts, with their locks and
+ * temporary files.
+ */
 const OF_CONTAINER = /^(hyperslab-import-[0-9a-f]{24}\.)?(([1-9]\d*\.)?af|stats)(\.lock)?(\.\d+-[0-9a-f]{24}\.tmp)?$/
 
 /** Whether an identity is an allowed place, lies below one, or is a file of an allowed container. */

@@ -305,8 +305,8 @@ function memberOf({ consolidated_metadata: _, ...content }: JsonObject): JsonObj
 const alreadyThere = (label: { readonly file?: string; readonly array?: string }): HyperslabError =>
   new HyperslabError('AlreadyExistsError', 'there is an array or group of this name already', label)
 
-function nodesBelow(label: { readonly file: string; readonly array: string }, document: string): HyperslabError {
-  const node = `${label.array}/${document.slice(0, document.lastIndexOf('/'))}`
+function nodesBelow(label: { readonly file: string; readonly array: string }, name: string): HyperslabError {
+  const node = `${label.array}/${name.slice(0, name.lastIndexOf('/'))}`
   return new HyperslabError(
     'AlreadyExistsError',
     `'${node}' lies there, which an array cannot contain: give the array another name`,
