@@ -23,7 +23,10 @@ export function asCharacters({ source }: DiskArray, joins: boolean): DiskArray {
       await (source as BlockSource<'binary'>).readBlock(below, bytes, options)
       const list = bytes.data as ArrayLike<Uint8Array>
       for (let i = 0; i < texts.length; i++)
-        texts[i] = decodeText(Uint8Array.from({ length: width }, (_, at) => list[i * width + at]![0] ?? 0))
+        texts[i] = decodeText(
+          Uint8Array.from({ length: width }, (_, at) => list[i * width + at]![0] ?? 0),
+          source.attrs?.get('_Encoding'),
+        )
     }
     copyTensor(tensorOf('string', shape, texts), out)
   }

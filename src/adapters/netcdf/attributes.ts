@@ -46,11 +46,11 @@ function attributeOf({ type, value }: ParsedAttribute): NetcdfAttribute {
 }
 
 /** Texts of as many bytes each, as a chunk of strings is stored. */
-export const payloadOfText = (stored: Uint8Array, count: number): Uint8Array => {
+export const payloadOfText = (stored: Uint8Array, count: number, encoding?: unknown): Uint8Array => {
   const width = stored.length / count
   return encodeChunk(
     'string',
-    Array.from({ length: count }, (_, i) => decodeText(stored.subarray(i * width, (i + 1) * width))),
+    Array.from({ length: count }, (_, i) => decodeText(stored.subarray(i * width, (i + 1) * width), encoding)),
   )
 }
 

@@ -188,7 +188,7 @@ export class VariableIndex<D extends ClassicDType | 'string'> implements ChunkIn
       byteStrides: layout.strides,
       elementBytes: layout.elementBytes,
       bigEndian: dtype !== 'string',
-      payloadOf: dtype === 'string' ? payloadOfText : undefined,
+      payloadOf: dtype === 'string' ? (stored, count) => payloadOfText(stored, count, attrs.get('_Encoding')) : undefined,
     }
   }
 

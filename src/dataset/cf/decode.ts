@@ -6,6 +6,7 @@ import { type ScaledOptions, scaledSource } from '../../array/lazy/scaled.ts'
 import { isAnyMissing, type Missing, missingElements, NOTHING } from '../../array/missing.ts'
 import { missingTest } from '../../array/missing-test.ts'
 import type { BlockSource, NamedValues } from '../../array/source.ts'
+import { isEncoding } from '../../core/characters.ts'
 import { type DType, elementBytes, isFloat, isNumeric, type NumericDType } from '../../core/dtype.ts'
 import { quoted } from '../../core/quoted.ts'
 import { type Attrs, attributeNumbers, attributeText, dropAttributes, plainAttrs, withTypes } from '../attributes.ts'
@@ -77,6 +78,9 @@ function decoded({ name, array, dims, attrs: named = array.attrs }: RawVariable)
   const encoding = { dtype: array.dtype, chunks, ...(coordinates !== undefined && { coordinates }) }
   const whole = { name, array, dims, attrs, encoding }
   const { dtype } = array
+  const charset = attributeText(attrs, '_Encoding')
+  if (dtype === 'string' && charset !== undefined && !isEncoding(charset))
+    return { ...whole, warnings: [`'${name}': _Encoding names no known encoding, so it is ignored: ${quoted(charset)}`] }
   if (!isNumeric(dtype)) return whole
   if (attrs['dtype'] === 'bool' && elementBytes(dtype) === 1) return decodeBooleans(whole)
   const numbers = decodeNumbers(whole, named)

@@ -379,3 +379,17 @@ describe('the smallest integer of 64 bits', () => {
     }
   })
 })
+
+test.each([
+  ['latin-1', [0xc3, 0xa9], 'Ã©', 0],
+  ['ISO-8859-1', [0x80, 0xe9], '\u0080é', 0],
+  ['windows-1251', [0xcf, 0xe9], 'Пй', 0],
+  ['shift_jis', [0x82, 0xa0], 'あ', 0],
+  ['utf-8', [0xc3, 0xa9], 'é', 0],
+  ['klingon', [0xc3, 0xa9], 'é', 1],
+])('text has the encoding that _Encoding names: %s', async (encoding, values, expected, warnings) => {
+  const variables: WriterVariable[] = [{ name: 'v', type: 'char', dimensions: ['n'], attributes: [text('_Encoding', encoding)], values }] // biome-ignore format: one line
+  const ds = await openDataset(new Blob([writeNetcdf({ dimensions: [['n', 2]], variables }) as never]))
+  for await (const copy of copiesOf(ds)) expect(await copy.get('v').get()).toBe(expected)
+  expect(ds.warnings).toHaveLength(warnings)
+})
