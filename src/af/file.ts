@@ -14,6 +14,7 @@ import { isUnknownExtra, UNKNOWN_EXTRA } from './format/extras.ts'
 import type { ArrayState } from './layers/array-state.ts'
 import { AMBIGUOUS_ATTRIBUTES, Attributes, type PlainAttribute } from './layers/attributes.ts'
 import { type ArrayTypes, type CreateOptions, OPEN_CHECKS, type OpenOptions, type Untyped } from './layers/file-options.ts'
+import type { Layer } from './layers/layer.ts'
 import { Paths } from './layers/paths.ts'
 import { besideText, Stack } from './layers/stack.ts'
 import type { Statistics } from './layers/statistics.ts'
@@ -210,8 +211,14 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   attributeIndex(key: string): Map<string, PlainAttribute> {
     checkValue('attributeIndex', 'key', key, 'string')
     const index = new Map<string, PlainAttribute>()
+    const known = new Map<Layer, ReadonlySet<number>>()
+    const keysOf = (layer: Layer): ReadonlySet<number> => {
+      const found = known.get(layer) ?? new Set(layer.footer.attributeKeys.flatMap((each, i) => (each === key ? [i] : [])))
+      known.set(layer, found)
+      return found
+    }
     for (const name of this.arrays()) {
-      const attribute = this.#state(name).attributes.get(key)
+      const attribute = this.#state(name).attribute(key, keysOf)
       if (attribute !== undefined) index.set(name, attribute.value)
     }
     return index

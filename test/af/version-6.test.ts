@@ -267,6 +267,22 @@ describe('files of footer version 6', () => {
     expect(index).toEqual(slow)
     expect(file.attributeIndex('no such key')).toEqual(new Map())
   })
+
+  test('index attributes of a container with layers and pending changes as they are read one by one', async () => {
+    const place = { store: new MemoryStore(), path: 'x.af' }
+    await using file = await create(place)
+    for (const name of ['a', 'b', 'c', 'd']) file.define(name, { dtype: 'int8', shape: [1] }).attrs.set('units', `${name} 1`)
+    file.array('a').attrs.set('title', 'a 1')
+    await file.flush()
+    file.array('b').attrs.set('units', 'b 2')
+    file.array('c').attrs.delete('units')
+    await file.flush()
+    await using read = await open(place)
+    expect([...read.attributeIndex('units')]).toEqual([['a', 'a 1'], ['b', 'b 2'], ['d', 'd 1']]) // biome-ignore format: one line
+    read.array('d').attrs.set('units', 'd 3')
+    expect([...read.attributeIndex('units')]).toEqual([['a', 'a 1'], ['b', 'b 2'], ['d', 'd 3']]) // biome-ignore format: one line
+    expect(read.array('a').attrs.get('title')).toBe('a 1')
+  })
 })
 
 describe('damaged and hostile files of footer version 6', () => {

@@ -137,6 +137,7 @@ type Wrong = (text: string, actual: unknown, expected?: unknown) => void
 
 function checkArrays({ arrays, attributeKeys, attributeValues }: Footer, report: FooterReport): void {
   const names = new Set<string>()
+  const seen = new SeenKeys(attributeKeys)
   for (const array of arrays) {
     const { name } = array
     const wrong: Wrong = (text, actual, expected) =>
@@ -147,7 +148,7 @@ function checkArrays({ arrays, attributeKeys, attributeValues }: Footer, report:
       checkChunks(array, wrong)
       checkStats(array, wrong)
     }
-    checkAttributes(array, attributeKeys, attributeValues.length, wrong)
+    checkAttributes(array, attributeKeys, attributeValues.length, seen, wrong)
   }
 }
 
@@ -168,6 +169,7 @@ function checkShapes({ shape, chunkShape, dimensionNames }: ArrayMeta, wrong: Wr
 function checkChunks(array: ArrayMeta, wrong: Wrong): void {
   const { dtype, chunks } = array
   const { length, rank, coords, sizes } = chunks
+  if (length === 0) return
   const grid = gridFor(array)
   const width = isNested(array) || !isFixed(dtype.kind as DType) ? 0 : elementBytes(dtype.kind as FixedDType)
   const show = (row: number): string => `chunk [${coords.subarray(row * rank, (row + 1) * rank)}]`
@@ -220,20 +222,61 @@ function checkStats({ name, dtype, shape, stats }: ArrayMeta, wrong: Wrong): voi
   }
 }
 
+/**
+ * The keys that an array has so far, by their texts. A set for each array would take longer than reading its
+ * pairs.
+ */
+class SeenKeys {
+  readonly #strings: readonly string[]
+  /** For each string, the first one of its text, counted from 1; 0 until it is a key. */
+  readonly #first: Uint32Array
+  readonly #byText = new Map<string, number>()
+  /** For each string, the last array that had it as a key. */
+  readonly #array: Uint32Array
+  #current = 0
+
+  constructor(strings: readonly string[]) {
+    this.#strings = strings
+    this.#first = new Uint32Array(strings.length)
+    this.#array = new Uint32Array(strings.length)
+  }
+
+  /** Begins with the next array. */
+  next(): void {
+    this.#current++
+  }
+
+  /** Adds a key to those of the array. Returns false if the array has it already. */
+  add(key: number): boolean {
+    const first = this.#first[key] || this.#find(key)
+    if (this.#array[first - 1] === this.#current) return false
+    this.#array[first - 1] = this.#current
+    return true
+  }
+
+  #find(key: number): number {
+    const text = this.#strings[key]!
+    const first = this.#byText.get(text) ?? key + 1
+    this.#byText.set(text, first)
+    this.#first[key] = first
+    return first
+  }
+}
+
 /** Checks that every index lies in its pool, and that no key, as a text, occurs twice. */
 function checkAttributes(
   { attributes: { keys, values } }: ArrayMeta,
   strings: readonly string[],
   most: number,
+  seen: SeenKeys,
   wrong: Wrong,
 ): void {
-  const seen = new Set<string>()
-  for (const [i, key] of keys.entries()) {
-    const [name, value] = [strings[key], values[i]!]
+  seen.next()
+  for (let i = 0; i < keys.length; i++) {
+    const [key, value] = [keys[i]!, values[i]!]
+    const name = strings[key]
     if (name === undefined) wrong(`an attribute's key is string ${key} of ${strings.length}`, key, strings.length)
     if (value >= most) wrong(`attribute '${name}' has value ${value} of ${most}`, value, most)
-    if (name === undefined) continue
-    if (seen.has(name)) wrong(`attribute '${name}' has two values`, name)
-    seen.add(name)
+    if (name !== undefined && !seen.add(key)) wrong(`attribute '${name}' has two values`, name)
   }
 }

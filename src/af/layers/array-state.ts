@@ -6,6 +6,7 @@ import type { Arena } from '../../kernels/arena.ts'
 import { type Definition, gridFor } from '../format/definition.ts'
 import type { AttributeValue } from '../format/footer.ts'
 import { type AttributeMap, resolveAttributes } from './attributes.ts'
+import type { Layer } from './layer.ts'
 import { findIn, type LayerChunks } from './layer-chunks.ts'
 import { indexOf, type LayerEntry, type LiveArray } from './stack.ts'
 
@@ -28,9 +29,6 @@ export class ArrayState {
   readonly grid: ChunkGrid
   /** What the layers say it is: until the next flush its shape may be another. */
   readonly committed: Definition | undefined
-  readonly attributes: AttributeMap = new Map()
-  /** The files do not say for certain which values some of the attributes have. */
-  readonly ambiguous: boolean = false
   /** Chunks of committed layers, newest layer first. */
   readonly stored: readonly LayerChunks[] = []
   /** The layers they are from. */
@@ -51,12 +49,52 @@ export class ArrayState {
   readonly whole: ChunkStats | undefined
   /** The `stored` whose statistics were taken in. */
   readonly described: readonly LayerChunks[] | undefined
+  /** Undefined until it is read, because programs read the attributes of few arrays. */
+  #attributes: Map<string, AttributeValue> | undefined = new Map()
+  #ambiguous = false
   /** Identity of the layers that `stored` came from. */
   #layers = ''
 
   constructor(definition: Definition) {
     this.definition = definition
     this.grid = gridFor(definition)
+  }
+
+  get attributes(): AttributeMap {
+    return this.#resolved()
+  }
+
+  /** The files do not say for certain which values some of the attributes have. */
+  get ambiguous(): boolean {
+    this.#resolved()
+    return this.#ambiguous
+  }
+
+  /**
+   * Returns one attribute, without resolving the others if a single layer has them all.
+   * @param keysOf the indices that the name has in a layer
+   */
+  attribute(name: string, keysOf: (layer: Layer) => ReadonlySet<number>): AttributeValue | undefined {
+    const [entry, below] = this.entries
+    if (this.#attributes !== undefined || entry === undefined || below !== undefined) return this.attributes.get(name)
+    const { layer, meta } = entry
+    const { keys, values } = meta.attributes
+    const wanted = keysOf(layer)
+    // The last one counts, as when all are resolved.
+    for (let i = keys.length - 1; i >= 0; i--) {
+      const value = wanted.has(keys[i]!) ? layer.footer.attributeValues[values[i]!] : undefined
+      if (value !== undefined) return value
+    }
+    return undefined
+  }
+
+  #resolved(): Map<string, AttributeValue> {
+    if (this.#attributes === undefined) {
+      const { attributes, ambiguous } = resolveAttributes(this.entries)
+      this.#attributes = attributes
+      this.#ambiguous = ambiguous
+    }
+    return this.#attributes
   }
 
   static of(live: LiveArray): ArrayState {
@@ -80,7 +118,7 @@ export class ArrayState {
     if (!this.resized) facts.definition = live.definition
     facts.committed = live.definition
     facts.stored = live.entries.map((entry) => indexOf(entry, this.grid))
-    if (!this.attributesChanged) Object.assign(facts, resolveAttributes(live.entries))
+    if (!this.attributesChanged) this.#attributes = undefined
   }
 
   /** The array was defined, or what is to be said of it has changed. */
@@ -92,12 +130,13 @@ export class ArrayState {
   attributesTouched(): Map<string, AttributeValue> {
     factsOf(this).attributesChanged = true
     this.touched()
-    return factsOf(this).attributes
+    return this.#resolved()
   }
 
   /** The attributes are others. */
   attributesReplaced(attributes: AttributeMap): void {
-    Object.assign(this, { attributes })
+    this.#resolved()
+    this.#attributes = new Map(attributes)
   }
 
   /** A chunk has new contents on their way into a layer: what was known of it is not so any more. */
