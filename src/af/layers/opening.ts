@@ -1,5 +1,5 @@
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
-import type { Store } from '../../store/store.ts'
+import type { Store, UnprovedAbsence } from '../../store/store.ts'
 import type { Limits } from '../format/limits.ts'
 import { Layer, type LayerOptions } from './layer.ts'
 import type { Paths } from './paths.ts'
@@ -53,4 +53,22 @@ export async function openBase(store: Store, paths: Paths, options: Opening): Pr
     throw new HyperslabError('FormatError', text, { file: base.file })
   }
   throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(paths.base) })
+}
+
+/** The first sidecar, as it was asked for together with the base. */
+export interface FirstSidecar {
+  readonly layer: Promise<Layer | undefined>
+  /** Absences that the server does not prove. */
+  readonly unproved: readonly UnprovedAbsence[]
+}
+
+/** Asks for the first sidecar. What it finds counts only if the base takes sidecars. */
+export function firstSidecar(store: Store, paths: Paths, options: Opening): FirstSidecar | undefined {
+  if (options.last === 0) return undefined
+  const unproved: UnprovedAbsence[] = []
+  const room = { ...options.room }
+  const asking = { ...options, room, onUnproved: (absence: UnprovedAbsence) => void unproved.push(absence) }
+  const layer = Layer.open(store, paths.sidecar(1), 1, options.limits, asking)
+  layer.catch(() => undefined)
+  return { layer, unproved }
 }

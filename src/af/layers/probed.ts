@@ -1,41 +1,43 @@
-import type { ReadOptions, Store, StoreOptions, UnprovedAbsence } from '../../store/store.ts'
+import type { Store, StoreOptions } from '../../store/store.ts'
 import { confirmBase } from './confirm-base.ts'
 import { Layer } from './layer.ts'
 import { checkLayerCount } from './layer-count.ts'
-import { type OpenedFiles, type Opening, openBase } from './opening.ts'
+import { type FirstSidecar, type OpenedFiles, type Opening, openBase } from './opening.ts'
 import type { Paths } from './paths.ts'
 
 /**
  * Opens the layers of a place that cannot be listed.
- * @param early the base, if it was read before; otherwise it is read after the sidecars
+ * @param early the base and the first sidecar, if they were asked for before; otherwise the base is read after
+ *   the sidecars
  */
-export async function openLayers(store: Store, paths: Paths, options: Opening, early: Layer | undefined): Promise<OpenedFiles> {
-  const sidecars = await probeSidecars(store, paths, options, early ? 2 : 1)
-  const base = early ? await confirmBase(store, paths, early, options) : await openBase(store, paths, options)
+export async function openLayers(
+  store: Store,
+  paths: Paths,
+  options: Opening,
+  early?: { readonly base: Layer; readonly first: FirstSidecar | undefined },
+): Promise<OpenedFiles> {
+  const sidecars = await probeSidecars(store, paths, options, early?.first)
+  const base = early ? await confirmBase(store, paths, early.base, options) : await openBase(store, paths, options)
   return { layers: [base, ...sidecars] }
 }
 
-/**
- * Opens sidecars by number until one is missing.
- * @param atOnce how many to probe first: two together save the round trip that confirms the base
- */
-async function probeSidecars(store: Store, paths: Paths, options: Opening, atOnce: 1 | 2): Promise<Layer[]> {
+/** Opens sidecars by number until one is missing. */
+async function probeSidecars(store: Store, paths: Paths, options: Opening, first: FirstSidecar | undefined): Promise<Layer[]> {
   const sidecars: Layer[] = []
-  const open = (number: number, asking: ReadOptions): Promise<Layer | undefined> => {
-    const opening = { ...options, ...asking }
-    return probe(store, paths, number, (key) => Layer.open(store, key, number, options.limits, opening), opening)
+  const open = (key: string, number: number) => Layer.open(store, key, number, options.limits, options)
+  const openFirst = async (key: string): Promise<Layer | undefined> => {
+    const layer = await first!.layer
+    for (const absence of first!.unproved) options.onUnproved?.(absence)
+    // Its footer counts beside that of the base.
+    return layer && layer.footerBytes > options.room.bytes ? open(key, 1) : layer
   }
-  // The absence of the second counts only if there is a first.
-  const unproved: UnprovedAbsence[] = []
-  const asking = [{}, { onUnproved: (absence: UnprovedAbsence) => void unproved.push(absence) }]
-  const together = await Promise.allSettled(asking.slice(0, Math.min(atOnce, options.last)).map((each, i) => open(i + 1, each)))
   for (let number = 1; number <= options.last; number++) {
-    const probed = together[number - 1] ?? { status: 'fulfilled', value: await open(number, {}) }
-    if (probed.status === 'rejected') throw probed.reason
-    if (number === 2) for (const absence of unproved) options.onUnproved?.(absence)
-    if (probed.value === undefined) break
+    const isFirst = number === 1 && first !== undefined
+    const layer = await probe(store, paths, number, (key) => (isFirst ? openFirst(key) : open(key, number)), options)
+    if (layer === undefined) break
+    if (isFirst) options.room.bytes -= layer.footerBytes
     checkLayerCount(number, options.limits, store.describe(paths.base))
-    sidecars.push(probed.value)
+    sidecars.push(layer)
   }
   return sidecars
 }

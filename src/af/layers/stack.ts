@@ -8,7 +8,7 @@ import type { ArrayMeta } from '../format/footer.ts'
 import type { Limits } from '../format/limits.ts'
 import type { Layer, LayerOptions } from './layer.ts'
 import { LayerChunks } from './layer-chunks.ts'
-import { type NamedFile, type OpenedFiles, type Opening, openBase } from './opening.ts'
+import { firstSidecar, type NamedFile, type OpenedFiles, type Opening, openBase } from './opening.ts'
 import type { Paths } from './paths.ts'
 
 /** One array as one layer has it. */
@@ -219,8 +219,12 @@ async function openProbed(store: Store, paths: Paths, options: Opening, hasLayer
   // Loaded while the base is read. A file of footer version 6 does without.
   const loading = import('./probed.ts')
   loading.catch(() => undefined)
-  const early = hasLayers ? undefined : await openBase(store, paths, options)
-  return early?.immutable ? { layers: [early] } : (await loading).openLayers(store, paths, options, early)
+  if (hasLayers) return (await loading).openLayers(store, paths, options)
+  // Both at once: a container without sidecars then takes no more round trips than a read of the base after
+  // the probe, and a file of footer version 6 takes one.
+  const first = firstSidecar(store, paths, options)
+  const base = await openBase(store, paths, options)
+  return base.immutable ? { layers: [base] } : (await loading).openLayers(store, paths, options, { base, first })
 }
 
 /** Whether it is certain that the layers counted together at one moment. */
