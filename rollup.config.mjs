@@ -112,10 +112,14 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (driver !== undefined) return `store-${driver}`
   // What several drivers need, and reading over HTTP does not.
   if (/^store\/(blob|conditions|opfs\/web-locks)$/.test(room)) return 'store-more'
-  if (room === 'core/characters') return 'names'
+  if (/^(core\/characters|array\/lazy\/packing)$/.test(room)) return 'names'
   // What opening a dataset needs of labels. Imports of other formats need some of it, and must not bring along what datasets compute with:
   // that names a package by a variable, which runtimes at the edge refuse to load.
-  if (/^dataset\/(cf\/axis-kind|time\/(calendar|instant)|attributes|label-index|variable|origin|with-index)$/.test(room))
+  if (
+    /^dataset\/(cf\/axis-kind|time\/(calendar|instant)|attributes|label-index|label-values|sorted-labels|variable|origin|with-index)$/.test(
+      room,
+    )
+  )
     return 'labels'
   // What datasets compute with, and reading does not: in a file with more, bundlers would keep the rest with it.
   if (labelled.has(id) && !reading.has(id)) return /^dataset\//.test(room) ? 'labelled' : 'lazy'

@@ -44,9 +44,9 @@ describe('limits', async () => {
         tag: 'FormatError',
         message: expect.stringContaining('more than limits.footerBytes leaves, '),
       })
-      // The base comes first; sidecars follow as far as the limit goes.
+      // The base comes first, if sidecars cannot be listed beside the first of them. Others follow as far as the limit goes.
       const read = store.log.filter((entry) => entry.startsWith('get'))
-      expect(read[0]).toBe('get many.af')
+      expect(read.slice(0, 2)).toContain('get many.af')
       expect(read.length).toBeGreaterThan(3)
       expect(read.length).toBeLessThan(12)
       await (await open({ store, path }, { limits: { footerBytes: 20_000 } })).close()

@@ -91,7 +91,7 @@ describe.each([
     }
   }
 
-  test('its end is read once, before all sidecars, and its version is confirmed after them', async () => {
+  test('its end is read once, beside the first sidecar, and its version is confirmed after all of them', async () => {
     const { store } = await prepare()
     const log: string[] = []
     const opened = await ArrayFile.open(
@@ -101,9 +101,9 @@ describe.each([
     expect(opened.arrays()).toEqual(['x', 'y'])
     // The footer of the sidecar may be large, too.
     expect(log.filter((operation) => operation !== 'get a.1.af')).toEqual([
+      'tail a.1.af',
       'tail a.af',
       ...rest,
-      'tail a.1.af',
       'tail a.2.af',
       'stat a.af',
     ])
