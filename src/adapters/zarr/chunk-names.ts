@@ -1,3 +1,5 @@
+import { HyperslabError } from '../../core/errors.ts'
+import type { Store } from '../../store/store.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
 
 /** The coordinates in the name of an object; undefined where it is not that of a chunk. */
@@ -8,4 +10,25 @@ export function coordsOf({ shape, chunkKey }: ZarrArrayMetadata, name: string): 
     if (chunkKey(coords) === name) return coords
   }
   return undefined
+}
+
+/** Whether a name is that of a folder in which chunks of an array lie. */
+function isAboveChunks(metadata: ZarrArrayMetadata, name: string): boolean {
+  for (let key = `${name}/0`, left = metadata.shape.length; left > 0; key += '/0', left--)
+    if (coordsOf(metadata, key) !== undefined) return true
+  return false
+}
+
+/**
+ * Refuses objects of an array that a list has left out: those in a folder that is a link. Listings on this
+ * machine name the link itself.
+ * @param names of objects, below the array
+ * @throws UnsupportedError
+ */
+export function checkLinks(store: Store, metadata: ZarrArrayMetadata, prefix: string, names: readonly string[]): void {
+  if (store.localPath === undefined) return
+  const link = names.find((name) => isAboveChunks(metadata, name))
+  if (link === undefined) return
+  const text = `'${link}' is a link, behind which chunks may lie that would be read as elements of the array; replace the link with the folder`
+  throw new HyperslabError('UnsupportedError', text, { file: store.describe(prefix + link) })
 }

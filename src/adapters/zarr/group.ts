@@ -399,13 +399,16 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
     const path = this.#at(name)
     return within({ file: this.#store.file, array: path }, async () => {
       const nodes = await this.#nodes()
-      const [{ checkOwnAttributes, newArray }, { coordsOf }] = await Promise.all([
+      const [{ checkOwnAttributes, newArray }, { checkLinks, coordsOf }] = await Promise.all([
         import('./write/new-array.ts'),
         import('./chunk-names.ts'),
       ])
       checkOwnAttributes(Object(options))
       const { content, metadata } = newArray(options, this.#store.opened.options.codecs)
-      await nodes.create(path, content, (key) => coordsOf(metadata, key) !== undefined)
+      await nodes.create(path, content, (names, prefix) => {
+        checkLinks(this.#store.opened.store, metadata, prefix, names)
+        return names.filter((name) => coordsOf(metadata, name) !== undefined)
+      })
       this.#store.changed(path)
       const array = await this.#store.array(path, metadata)
       array.index.writeEmptyChunks = options.writeEmptyChunks ?? false

@@ -7,8 +7,8 @@ import type { Paths } from './paths.ts'
 
 /**
  * Opens the layers of a place that cannot be listed.
- * @param early the base and the first sidecar, if they were asked for before; otherwise the base is read after
- *   the sidecars
+ * @param early the base and the first sidecar, if they were asked for before; otherwise the base is read
+ *   after the sidecars
  */
 export async function openLayers(
   store: Store,

@@ -73,11 +73,15 @@ export class NodeWriter {
 
   /**
    * Makes a group or an array, and the groups above it that there are not yet.
-   * @param leftover tells objects that would be taken for chunks of the array, by their names in its folder
+   * @param leftover selects the objects that would be taken for chunks of the array, by names in its folder
    * @throws AlreadyExistsError if a node exists there or, for an array, below it; InvalidArgumentError for a
    *   path that leads elsewhere, or through an array
    */
-  async create(path: string, content: JsonObject, leftover?: (name: string) => boolean): Promise<void> {
+  async create(
+    path: string,
+    content: JsonObject,
+    leftover?: (names: readonly string[], prefix: string) => string[],
+  ): Promise<void> {
     const { store, file } = this.#place
     const label = { file, array: path }
     checkNodeName(path, label)
@@ -92,7 +96,7 @@ export class NodeWriter {
       const node = names.find((name) => NODE_DOCUMENTS.includes(name.slice(name.lastIndexOf('/') + 1)))
       if (node?.includes('/')) throw nodesBelow(label, node)
       if (node !== undefined) throw alreadyThere(label)
-      const keys = names.filter(leftover).map((name) => prefix + name)
+      const keys = leftover(names, prefix).map((name) => prefix + name)
       // Objects that were listed before the array was found absent belong to one that was removed in part.
       if (keys.length > 0 && (await statToWrite(store, `${prefix}zarr.json`)) === undefined) await this.#remove(keys)
     }

@@ -12,7 +12,7 @@ import { type Tensor, tensorOf } from '../../../core/tensor.ts'
 import type { Box } from '../../../grid/range.ts'
 import { boxShape } from '../../../grid/range.ts'
 import type { ZarrIndex } from '../array-index.ts'
-import { coordsOf } from '../chunk-names.ts'
+import { checkLinks, coordsOf } from '../chunk-names.ts'
 import { asShape, type JsonObject, showJson } from '../document.ts'
 import type { ZarrArrayMetadata } from '../metadata.ts'
 import { parseArray } from '../parse-array.ts'
@@ -44,8 +44,11 @@ export function resizeZarr(array: Growing, to: NewShape): Promise<void> {
       const shape = wanted(before)
       const after = withShape(before, shape)
       if (shape.some((length, axis) => length > before.shape[axis]!)) await clearBeyond(array, before.shape, after, claim)
+      const isCut = shape.some((length, axis) => length < before.shape[axis]!)
+      // Refuses links while the array still has its shape.
+      if (isCut) await objectsOf(array, after)
       await publish(array, before, after, claim)
-      if (shape.some((length, axis) => length < before.shape[axis]!)) await clearBeyond(array, shape, after, claim)
+      if (isCut) await clearBeyond(array, shape, after, claim)
     })
   })
 }
@@ -148,6 +151,19 @@ async function publish(
   index.change(after)
 }
 
+/**
+ * Returns the keys of the objects below an array.
+ * @throws UnsupportedError for a link behind which more of its chunks may lie
+ */
+async function objectsOf({ index }: Pick<Growing, 'index'>, metadata: ZarrArrayMetadata): Promise<string[]> {
+  const { opened, path } = index
+  const prefix = path === '' ? '' : `${path}/`
+  const keys = await opened.store.list!(prefix, { deep: true })
+  const names = keys.map((key) => key.slice(prefix.length))
+  checkLinks(opened.store, metadata, prefix, names)
+  return keys
+}
+
 /** Removes the objects that lie beyond a shape, and makes what others have beyond it fill. */
 async function clearBeyond(
   { index }: Growing,
@@ -159,7 +175,7 @@ async function clearBeyond(
   const objects = await opened.objects()
   const prefix = path === '' ? '' : `${path}/`
   const lengths = metadata.chunks as readonly number[]
-  const keys = await opened.store.list!(prefix, { deep: true })
+  const keys = await objectsOf({ index }, metadata)
   const holds = (): Promise<void> => claim.holds()
   await forEachLimited(keys, AT_ONCE, async (key) => {
     const coords = coordsOf(metadata, key.slice(prefix.length))

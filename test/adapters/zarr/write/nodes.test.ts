@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -229,6 +229,24 @@ describe('a shape', () => {
     await expect(x.append('t', [1])).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
     await expect(x.resize([1])).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
     await expect(x.resize([-1, 2])).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+  })
+
+  test('of which chunks lie behind a link stays, as nothing beyond it could be found', async () => {
+    const path = join(folder, 'linked.zarr')
+    const group = await createZarr(path)
+    const a = await group.createArray('a', { dtype: 'int8', shape: [4], chunks: [1] })
+    await a.set(null, [1, 2, 3, 4])
+    renameSync(join(path, 'a/c'), join(folder, 'elsewhere'))
+    symlinkSync(join(folder, 'elsewhere'), join(path, 'a/c'))
+    const refused = { tag: 'UnsupportedError', message: expect.stringContaining("'c' is a link") }
+    await expect(a.resize([1])).rejects.toMatchObject(refused)
+    await expect(a.resize([6])).rejects.toMatchObject(refused)
+    expect(await (await openZarr(join(path, 'a'), { kind: 'array' })).get()).toMatchObject({ data: Int8Array.of(1, 2, 3, 4) })
+    symlinkSync(join(folder, 'elsewhere'), join(path, 'c'))
+    mkdirSync(join(path, 'b'))
+    symlinkSync(join(folder, 'elsewhere'), join(path, 'b/c'))
+    await expect(group.createArray('b', { dtype: 'int8', shape: [2], chunks: [1] })).rejects.toMatchObject(refused)
+    expect(readdirSync(join(folder, 'elsewhere')).length).toBe(4)
   })
 
   test('of which metadata would be damaged stays', async () => {
