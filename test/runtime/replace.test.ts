@@ -558,7 +558,7 @@ test('objects that killed writers left do not keep a store from being replaced',
     await zarrOf(store, `${root}out.zarr`, 1, 6)
     await store.makeFolder?.(`${root}out.zarr/.hyperslab-next/x`)
     for (const name of names)
-      await store.put!(`${root}out.zarr/${name}`, new TextEncoder().encode('{"pid":1,"machine":"gone","time":0}'))
+      await store.put!(`${root}out.zarr/${name}`, new TextEncoder().encode('{"token":"a","pid":1,"machine":"gone","time":0}'))
     if (root !== '') for (const name of names) await utimes(`${root}out.zarr/${name}`, 0, 0)
     for (let times = 0; times < 2; times++) {
       await copyPlace({ store, path: `${root}in.zarr` }, { store, path: `${root}out.zarr` }, { overwrite: true })
