@@ -174,6 +174,8 @@ describe('fill values', () => {
     ['byte', named('short', [-127]), -127],
     ['short', named('short', [-32767]), -32767],
     ['int', named('float', [-1]), -1],
+    // The first of several, which are all missing.
+    ['float', named('float', [1, 2]), 1],
     // The defaults of the library.
     ['byte', undefined, -127],
     ['short', undefined, -32767],
@@ -193,7 +195,6 @@ describe('fill values', () => {
     ['short', named('float', [1e20])],
     ['int', named('double', [0.5])],
     ['float', named('char', 'x')],
-    ['float', named('float', [1, 2])],
     ['char', undefined],
     ['char', named('char', 'ab')],
     ['char', named('byte', [1])],
