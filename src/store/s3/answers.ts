@@ -6,6 +6,8 @@ import type { HttpAnswer } from '../http/client.ts'
 import type { ListPage } from '../listing.ts'
 import { Transient } from '../retry.ts'
 
+declare function structuredClone<T>(value: T): T
+
 /** Largest text of an answer, in bytes. A listing of 1000 keys of 1 KiB needs a fifth of it. */
 const MAX_TEXT_BYTES = 16 * 2 ** 20
 
@@ -62,7 +64,7 @@ export function pageOf(xml: string, file: string): ListPage {
     })
   })
   // A part of a string keeps the whole string in memory, so the keys are copied out of the document.
-  const copied = JSON.parse(JSON.stringify(keys)) as string[]
+  const copied = structuredClone(keys)
   return { keys: copied, truncated: textOf(xml, 'IsTruncated') === 'true', next: textOf(xml, 'NextContinuationToken') }
 }
 
