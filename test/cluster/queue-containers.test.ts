@@ -298,7 +298,10 @@ describe.skipIf(!here)('a container on S3', () => {
       expect(queued.arrays()).toEqual(alone.arrays())
       for (const name of alone.arrays()) {
         expect((await queued.array(name).get(null)).data).toEqual((await alone.array(name).get(null)).data)
-        expect([...queued.array(name).attrs]).toEqual([...alone.array(name).attrs])
+        const attributes = [...alone.array(name).attrs]
+        // Version 6 sorts keys.
+        if (version === 6) attributes.sort(([one], [other]) => (one < other ? -1 : 1))
+        expect([...queued.array(name).attrs]).toEqual(attributes)
       }
     }
     expect(existsSync(join(sources.folder, 'queued.af.parts'))).toBe(false)
