@@ -13,7 +13,8 @@ import { haveVersity, Versity } from '../support/versitygw.ts'
 import { sourcesInMemory } from './support.ts'
 
 /** Building the server takes a minute, and so do the tests with it. */
-const KILLS = byBudget({ quick: 0, full: 20, soak: 200 })
+/** For each of both versions. */
+const KILLS = byBudget({ quick: 0, full: 10, soak: 200 })
 const here = KILLS > 0 && haveQueue('redis') && haveVersity()
 
 const sources = sourcesInMemory('queue-containers')
