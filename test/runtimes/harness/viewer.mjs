@@ -83,8 +83,8 @@ async function checkPictures({ check, site, browser, folder, view }) {
   await check('it tells of every request', async () => {
     const requests = asked('/data/')
     equal((await text('cost')).startsWith(`Read so far: ${requests.length} requests, `), true)
-    // Whether there is a sidecar, the end of the file, coordinates and the first month.
-    equal([requests.length <= 4, new Set(requests.map(({ path }) => path)).size], [true, 2])
+    // Whether there is a sidecar, the end of the file, whether it is still the same, coordinates and the first month.
+    equal([requests.length <= 5, new Set(requests.map(({ path }) => path)).size], [true, 2])
   })
   await check('the picture has the colours of the values, north is up, and Greenwich in the middle', async () => {
     // By statistics of all chunks, of which one was read.
