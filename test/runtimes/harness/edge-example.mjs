@@ -194,7 +194,7 @@ async function checkCost(fileBytes) {
       answer.values,
       LARGE.time.map((t) => LARGE.at(t, 0, 60)),
     )
-    equal(read.operations, ['list', 'get', 'get', 'get'])
+    equal(read.operations, ['list', 'get', 'head', 'get', 'get'])
     // The end of the file, which may hold more than the footer, and of the blocks about one in so many.
     const most = 64 * 1024 + (2 * fileBytes) / chunks + 16 * 1024
     if (read.bytes > most) throw new Error(`${read.bytes} bytes, more than ${most}`)
