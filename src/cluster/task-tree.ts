@@ -26,7 +26,7 @@ export function treeOfPhases(id: string, tasks: readonly number[], fanIn: number
   const phases = tasks.map((count) => [count])
   while (phases.some((levels) => levels.at(-1)! > fanIn))
     for (const levels of phases) levels.push(Math.ceil(levels.at(-1)! / fanIn))
-  // Of no tasks at all there is the last merge, which has no children.
+  // A tree without tasks consists of the last merge, which has no children.
   const counts = (phases[0] ?? [0]).map((_, level) => phases.reduce((sum, levels) => sum + levels[level]!, 0))
   return { id, counts: [...counts, 1], fanIn, phases }
 }

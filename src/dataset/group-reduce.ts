@@ -119,8 +119,8 @@ function inGroupOrder(
   const shape = values.shape.map((length, each) => (each === axis ? count : length))
   const result = tensorOf(dtype, shape) as Tensor<'float64'>
   if (labels.filter((label) => label >= 0).length < count && kind !== 'count' && kind !== 'sum') {
-    if (isFloat(dtype)) result.data.fill(kind === 'prod' ? 1 : Number.NaN)
-    else if (kind === 'prod') (result.data as { fill(value: unknown): void }).fill(isBigInt(dtype) ? 1n : 1)
+    if (kind === 'prod') (result.data as { fill(value: unknown): void }).fill(isBigInt(dtype) ? 1n : 1)
+    else if (isFloat(dtype)) result.data.fill(Number.NaN)
     else invalidArgument(`a group without positions has no ${kind} of ${dtype} values`, kind)
   }
   for (const [from, group] of labels.entries()) {

@@ -168,7 +168,8 @@ export class ContainerParts implements AsyncDisposable {
 
   /**
    * Publishes the container, which is not there, and whose parts lie in a stage in this order.
-   * @throws AlreadyExistsError where somebody else was faster, as {@link isPublished} otherwise
+   * @throws AlreadyExistsError if another writer has published a container there; errors of
+   *   {@link isPublished}
    */
   async publish(id: string, parts: readonly ContainerPart[], stage: Pick<Stage, 'publish'>): Promise<void> {
     const { store, paths } = this.#files

@@ -185,3 +185,15 @@ test('integers that no float holds are refused, and so is what is no number', as
   await expect(large.values()).rejects.toMatchObject({ tag: 'OverflowError', details: { actual: 2n ** 53n + 1n } })
   expect(() => of('string', ['a']).mul(2)).toThrow("counting: array 't': there is no arithmetic of string values")
 })
+
+test('a product over no position of a group is 1, of integers as of floats', async () => {
+  const time = [new Date(Date.UTC(2001, 0, 1)), new Date(Date.UTC(2001, 2, 12))]
+  for (const [data, one] of [
+    [BigInt64Array.of(3n, 5n), 1n],
+    [Float64Array.of(3, 5), 1],
+  ] as const) {
+    const ds = new Dataset({ t: { dims: ['time'], data } }, { coords: { time } })
+    const products = await ds.get('t').resample({ time: 'MS' }).prod().get()
+    expect(Array.from((products as { data: ArrayLike<number | bigint> }).data)[1]).toBe(one)
+  }
+})

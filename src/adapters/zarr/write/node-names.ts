@@ -3,7 +3,7 @@ import { checkPath, groupsAbove } from '../hierarchy.ts'
 
 /** Names of the metadata objects of a node, in both versions. */
 export const DOCUMENTS = ['zarr.json', '.zarray', '.zgroup', '.zattrs', '.zmetadata']
-/** Those of them that make a node: first that of version 3. */
+/** Names of the metadata objects whose presence makes a path an array or a group. Version 3 comes first. */
 export const NODE_DOCUMENTS = DOCUMENTS.slice(0, 3)
 /** Prefix of the names of this package's own objects in a store. */
 const OWN = '.hyperslab-'
