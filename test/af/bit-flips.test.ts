@@ -3,7 +3,7 @@ import { decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import { type ArrayFile, create, MemoryStore, open, slice, type Tensor } from '../../src/runtime/index.ts'
-import { isQuick } from '../support/budget.ts'
+import { byBudget } from '../support/budget.ts'
 
 const path = 'a.af'
 const [ROWS, COLUMNS] = [4, 6]
@@ -40,7 +40,7 @@ const named = (error: unknown): string =>
   isHyperslabError(error, 'IntegrityError', 'FormatError', 'UnsupportedError') ? FOUND : `not found: ${error}`
 
 /** One bit of eleven unless asked for all: the remainders by 8 go through all positions in a byte. */
-const STEP = isQuick ? 11 : 1
+const STEP = byBudget({ quick: 11, full: 3, soak: 1 })
 
 test.each(['none', 'lz4', 'zstd'])('%s: every single bit flipped is found, by each kind of read, or harmless', async (codec) => {
   const whole = await written(codec)

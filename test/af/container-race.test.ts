@@ -13,7 +13,7 @@ import { MemoryBucket } from '../support/r2-bucket.ts'
 import { Scheduler } from '../support/scheduler.ts'
 
 /** Of five schedules in memory, two of R2, one of files, and five with faults; a round takes seconds. */
-const ROUNDS = byBudget({ quick: 1, full: 20, soak: 200 })
+const ROUNDS = byBudget({ quick: 1, full: 8, soak: 200 })
 vi.setConfig({ testTimeout: 60_000 * (1 + ROUNDS) })
 
 const FAULTS: SeededFaultsOptions = { rate: 0.03, kinds: ['error', 'lost', 'late'] }

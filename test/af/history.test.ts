@@ -17,6 +17,6 @@ test('two handles on one container, through any history, and every layer see wha
       await expectSees(reader, model.committed)
       await expectPast(model, real)
     }),
-    { numRuns: byBudget({ quick: 150, full: 500, soak: 5000 }) },
+    { numRuns: byBudget({ quick: 150, full: 300, soak: 5000 }) },
   )
 })

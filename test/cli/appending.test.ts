@@ -9,7 +9,7 @@ import { folderInMemory } from '../support/folder.ts'
 
 const PROGRAM = fileURLToPath(new URL('append-process.mjs', import.meta.url))
 /** Number of processes that are killed. */
-const KILLS = byBudget({ quick: 2, full: 10, soak: 200 })
+const KILLS = byBudget({ quick: 2, full: 6, soak: 200 })
 
 test('of processes that append to one array and are killed, no acknowledged row is lost or stored twice', {
   timeout: timeLimit(600_000),

@@ -99,7 +99,7 @@ describe('rechunk', () => {
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     const source = await createZarr(join(folder, 'in.zarr'))
     // With more kills, of an array that goes through an intermediate one.
-    const kills = byBudget({ quick: 1, full: 5, soak: 100 })
+    const kills = byBudget({ quick: 1, full: 3, soak: 100 })
     const shape = [kills > 1 ? 1024 : 256, 96, 256]
     const a = await source.createArray('a', {
       dtype: 'float32',

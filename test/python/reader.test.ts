@@ -214,7 +214,7 @@ describe.skipIf(!have)('the reader for Python', () => {
           expect(await reader.ask({ path: `${place}.a.af`, layer })).toEqual(await contentOf(file))
         }
       }),
-      { numRuns: byBudget({ quick: 20, full: 500, soak: 5000 }), endOnFailure: true },
+      { numRuns: byBudget({ quick: 20, full: 150, soak: 5000 }), endOnFailure: true },
     )
   })
 })

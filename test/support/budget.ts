@@ -19,10 +19,11 @@ export const isSoak = budget === 'soak'
 export const byBudget = <T>(values: Readonly<Record<Budget, T>>): T => values[budget]
 
 /**
- * Returns the number of cases that a property is tried on: a quarter in a quick run, ten times as many in a
- * soak.
+ * Returns the number of cases that a property is tried on: half of `count` in a full run, a quarter in a quick
+ * one, ten times as many in a soak.
  */
-export const runs = (full: number): number => byBudget({ quick: Math.ceil(full / 4), full, soak: 10 * full })
+export const runs = (count: number): number =>
+  byBudget({ quick: Math.ceil(count / 4), full: Math.ceil(count / 2), soak: 10 * count })
 
 /** Returns the time limit of a test whose number of cases depends on the budget: a day in a soak. */
 export const timeLimit = (ms: number): number => (isSoak ? 86_400_000 : ms)
