@@ -333,6 +333,7 @@ describe('types', () => {
   test.each([
     ['5.9', 'typescript-5.9'],
     ['6', 'typescript'],
+    ['7', 'typescript-7'],
   ])('need neither the DOM nor Node nor libraries after ES2022 under TypeScript %s', (version, compiler) => {
     const tsc = join(root, 'node_modules', compiler, 'bin/tsc')
     const run = (...options: string[]) => spawnSync(process.execPath, [tsc, ...options], { encoding: 'utf8' }).stdout
