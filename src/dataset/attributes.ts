@@ -2,26 +2,10 @@ import type { NamedValues } from '../array/source.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { checkValue } from '../core/options.ts'
 import { withoutNuls } from '../core/text.ts'
+import { TypedValue } from '../core/typed-value.ts'
 
 /** Attributes by name: text, numbers, lists of numbers, and any JSON value. */
 export type Attrs = Readonly<Record<string, unknown>>
-
-/**
- * A value with the type that a file stores it in. A class, because an attribute of a user may be an object
- * with the same members.
- */
-export class TypedValue {
-  readonly type: string
-  readonly value: unknown
-  /** Bits of a NaN. */
-  readonly bits?: unknown
-
-  constructor({ type, value, bits }: { readonly type: string; readonly value: unknown; readonly bits?: unknown }) {
-    this.type = type
-    this.value = value
-    if (bits !== undefined) this.bits = bits
-  }
-}
 
 /** Attributes by name, with their types if the format has them. */
 export interface TypedValues extends NamedValues {

@@ -1,5 +1,5 @@
 import type { AttributeValue } from '../af/format/footer.ts'
-import { integerAttribute } from '../dataset/cf/integer-attribute.ts'
+import { integerAttribute } from '../core/typed-value.ts'
 
 const isIn64Bits = (value: bigint): boolean => value >= -(2n ** 63n) && value < 2n ** 64n
 const isUnsigned = (value: bigint): boolean => value >= 2n ** 63n

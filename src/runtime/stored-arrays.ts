@@ -4,7 +4,7 @@ import { Attributes } from '../af/layers/attributes.ts'
 import type { DiskArray } from '../array/disk-array.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
-import { TypedValue } from '../dataset/attributes.ts'
+import { TypedValue } from '../core/typed-value.ts'
 import type { ExportedArray } from './export-zarr.ts'
 
 /** An array with all that is stored beside its elements, as it is written to Zarr. */

@@ -17,13 +17,13 @@ import {
 import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { quoted } from '../../core/quoted.ts'
-import { type Attrs, attributeNumbers, isWrittenAsFloat, TypedValue, typedAttribute } from '../attributes.ts'
+import { integerAttribute, TypedValue } from '../../core/typed-value.ts'
+import { type Attrs, attributeNumbers, isWrittenAsFloat, typedAttribute } from '../attributes.ts'
 import { isOfDates, parseCalendar } from '../time/calendar.ts'
 import { NAT, showInstant, unitsSince } from '../time/instant.ts'
 import { parseTimeUnits, type TimeUnits } from '../time/units.ts'
 import type { Variable } from '../variable.ts'
 import { FILLS, isNaNText, missingTold, PACKING, storedAs, timeUnitsOf } from './decode.ts'
-import { integerAttribute } from './integer-attribute.ts'
 
 /** Encoding of a variable, in xarray's words. Without entries, values are stored unchanged. */
 export interface VariableEncoding {

@@ -1,5 +1,21 @@
-import { allocate } from '../../core/dtype.ts'
-import { TypedValue } from '../attributes.ts'
+import { allocate } from './dtype.ts'
+
+/**
+ * A value with the type that a file stores it in. A class, because an attribute of a user may be an object
+ * with the same members.
+ */
+export class TypedValue {
+  readonly type: string
+  readonly value: unknown
+  /** Bits of a NaN. */
+  readonly bits?: unknown
+
+  constructor({ type, value, bits }: { readonly type: string; readonly value: unknown; readonly bits?: unknown }) {
+    this.type = type
+    this.value = value
+    if (bits !== undefined) this.bits = bits
+  }
+}
 
 /**
  * Returns integers of JSON, one or a list, with a type of integers: `int32`, or `int64` beyond it. Undefined
