@@ -18,8 +18,8 @@ import { knownStats, nullsAreFill } from './layers/null-value.ts'
 const statistics = lazily(() => import('./layers/load-stats.ts'))
 
 /**
- * Where the chunks of an array of a container are: in its layers, or among what was written since the last
- * flush. Elements equal to the fill value are missing.
+ * Chunk index of an array in a container: finds chunks in the layers and among changes that are not flushed.
+ * Elements equal to the fill value are missing.
  */
 export class ArrayIndex<D extends DType> implements ChunkIndex<D> {
   readonly dtype: D
@@ -69,7 +69,10 @@ export class ArrayIndex<D extends DType> implements ChunkIndex<D> {
     return new StateSnapshot(this.#state)
   }
 
-  /** The attributes, about to be changed. */
+  /**
+   * Returns the attributes for changing.
+   * @throws ReadOnlyError if the container was opened read-only
+   */
   changeAttributes(): Map<string, AttributeValue> {
     const { readOnly } = this.#container
     if (readOnly !== undefined) throw new HyperslabError('ReadOnlyError', readOnly, { ...this.label })
@@ -79,7 +82,9 @@ export class ArrayIndex<D extends DType> implements ChunkIndex<D> {
 
 class StateSnapshot implements ChunkSnapshot, ChunkStatistics {
   readonly grid: ChunkGrid
-  /** Whether statistics leave out what reading takes for missing. */
+  /**
+   * Whether the statistics exclude exactly the elements that reads treat as missing. Computed on first use.
+   */
   #usable: boolean | undefined
   readonly #state: ArrayState
 

@@ -11,18 +11,20 @@ import type { ArrayState } from './layers/array-state.ts'
 import type { Attributes } from './layers/attributes.ts'
 import type { Container } from './layers/container.ts'
 
-/** The room that an array takes; `compressedBytes` as stored. */
+/** Size of an array in a container. */
 export interface ArrayStorage {
-  /** Chunks that somebody wrote; the others are fill and take no space. */
+  /** Number of stored chunks. The other chunks contain only the fill value and take no space. */
   readonly chunks: number
-  /** Bytes of the newest version of each, decoded, and their share of the blocks they lie in, as stored. */
+  /**
+   * Decoded bytes of the newest version of each chunk, and their share of the stored bytes of their blocks.
+   */
   readonly uncompressedBytes: number
   readonly compressedBytes: number
 }
 
 /** An array of a container. */
 export class FileArray<D extends DType = DType, R extends number = number> extends DiskArray<D, R> {
-  /** The name it has in the container. */
+  /** Name of the array in the container. */
   readonly name: string
   readonly #container: Container
   /** @internal */
@@ -45,11 +47,11 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Gives the array another shape: all lengths, or those of some axes by number or name (`{ time: 24 }`).
-   * What is added is the fill value; what is cut off is gone, and comes back as fill. Chunks keep their
-   * shape, and where they are unless they end elsewhere now. All handles see the new shape at once, other
-   * readers with the next flush.
-   * @throws InvalidArgumentError for axes that do not exist and lengths the format has no numbers for;
+   * Resizes the array. `to` has all lengths, or those of some axes by number or name (`{ time: 24 }`). New
+   * elements have the fill value. Removed elements are lost: they read as fill values if the axis grows
+   * again. The chunk shape stays, and only chunks at the new edge are rewritten. All handles see the new
+   * shape at once, other readers after the next flush.
+   * @throws InvalidArgumentError for an axis that does not exist and a length beyond the format's range;
    *   ReadOnlyError
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
@@ -62,11 +64,11 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Makes the array longer along an axis (a number or name) and writes there: elements in C order or a
-   * tensor, of the shape of the array in all other axes. Of several appends each gets a place of its own.
-   * When writing fails, the array has its new length.
-   * @throws InvalidArgumentError, before anything changes, when the values do not fit; otherwise as `resize`
-   *   and `set`
+   * Makes the array longer along an axis (number or name), and writes `values` there: elements in C order or
+   * a tensor, with the shape of the array along all other axes. Concurrent appends write to different
+   * positions. If writing fails, the array keeps its new length.
+   * @throws InvalidArgumentError if the values do not fit, before anything changes; otherwise the errors of
+   *   `resize` and `set`
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
    * const x = file.define('x', { dtype: 'int8', shape: [0, 3], chunkShape: [2, 3] })

@@ -26,36 +26,36 @@ const COMPACT_CHECKS = { onProgress: 'function' }
 
 /** One `.af` file of a container, with its numbers of `blocks` and `chunks`. */
 export interface LayerInfo {
-  /** The base is 0. */
+  /** 0 for the base, N for the N-th sidecar. */
   readonly number: number
   /** The name of the file. */
   readonly file: string
   /** Size of the file. */
   readonly bytes: number
-  /** Bytes of its blocks as stored, and decoded (`uncompressedBytes`). */
+  /** Bytes of its blocks: as stored, and decoded (`uncompressedBytes`). */
   readonly compressedBytes: number
   readonly uncompressedBytes: number
   readonly blocks: number
-  /** Blocks whose checksum the file has. */
+  /** Number of blocks with a checksum in the file. */
   readonly checkedBlocks: number
   readonly chunks: number
-  /** Names of the arrays it adds or changes. */
+  /** Names of the arrays that the layer adds or changes. */
   readonly arrays: readonly string[]
-  /** Names of the arrays it deletes. */
+  /** Names of the arrays that the layer deletes. */
   readonly deleted: readonly string[]
   /** Footer version. */
   readonly version: number
 }
 
-/** Attributes of the file itself belong to a scalar array of this name, which holds no data. */
+/** Name of the scalar array that carries the attributes of the container itself. It has no data. */
 const FILE_ARRAY = '__file__'
 
 /**
- * A container: many arrays in one `.af` file with its sidecars. Changes are collected and become visible to
- * others, all at once, with `flush`; whatever was not flushed is dropped by `close`.
+ * A container: many arrays in one `.af` file with its sidecars. `flush` commits all collected changes at
+ * once, and only then do other readers see them. `close` discards changes that are not flushed.
  */
 export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
-  /** The name that messages give it. */
+  /** Location of the container, as messages name it. */
   readonly location: string
   readonly #copy: WorkingCopy
   readonly #types: ReadonlyMap<string, ArrayTypes[string]>
@@ -69,9 +69,9 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
 
   /**
    * Creates an empty container.
-   * @throws AlreadyExistsError when there is one, sidecars alone included, and `overwrite` is not set;
-   *   ReadOnlyError; InvalidArgumentError for a name not ending in `.af` or that of a sidecar; CodecError for
-   *   an unknown codec, UnsupportedError for one that cannot be written here
+   * @throws AlreadyExistsError if a container or a sidecar exists there and `overwrite` is not set;
+   *   ReadOnlyError; InvalidArgumentError for a name that does not end in `.af` or that names a sidecar;
+   *   CodecError for an unknown codec, UnsupportedError for one that cannot encode here
    */
   static async create(store: Store, path: string, options: CreateOptions = {}): Promise<ArrayFile> {
     const paths = new Paths(path)
@@ -86,9 +86,9 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   }
 
   /**
-   * Opens a container: two range reads a layer at most.
-   * @throws NotFoundError when there is no such file or layer; FormatError, UnsupportedError;
-   *   UnknownArrayError and InvalidArgumentError for `arrays` that are not there, or are others
+   * Opens a container, with at most two range requests for each layer.
+   * @throws NotFoundError if the file or a layer does not exist; FormatError, UnsupportedError;
+   *   UnknownArrayError or InvalidArgumentError if `arrays` names a missing array, or a wrong type or rank
    */
   static async open<const A extends ArrayTypes = Untyped>(
     store: Store,
@@ -112,17 +112,17 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
       }
       return file
     } catch (error) {
-      // Bytes that came damaged must not be what the next one to open it gets.
+      // Damaged bytes are evicted, so that the next attempt fetches them again.
       if (isHyperslabError(error, 'FormatError', 'IntegrityError')) options.cache?.slabs.clear()
-      // Nobody has anything to close.
+      // The caller holds no handle, so the store is closed here.
       await store.close?.()
       throw error
     }
   }
 
   /**
-   * Names of the arrays, in the order they were defined. The scalar `__file__`, which carries {@link attrs},
-   * is not among them; by its name it can be opened.
+   * Returns the names of the arrays, in the order of their definition. The list omits the scalar `__file__`,
+   * which carries {@link attrs}; `array('__file__')` opens it.
    */
   arrays(): string[] {
     const { states } = this.#copy
@@ -130,10 +130,10 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   }
 
   /**
-   * The array of a name; typed as `dtype` and as having `rank` axes where these are given, or were when the
-   * file was opened.
-   * @throws UnknownArrayError; InvalidArgumentError when it is of another type or rank; UnsupportedError for
-   *   nested types
+   * Returns the array of a name. Its type has `dtype` and `rank` if they were given here or when the file was
+   * opened.
+   * @throws UnknownArrayError; InvalidArgumentError if the array has another type or rank; UnsupportedError
+   *   for nested types
    * @example
    * await using file = await open('climate.af')
    * console.log(file.array('tas').shape) // [ 12, 4, 8 ]
@@ -153,8 +153,8 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   }
 
   /**
-   * Adds an array. It exists for others from the next flush on.
-   * @throws AlreadyExistsError; InvalidArgumentError naming what does not fit; ReadOnlyError
+   * Adds an array. Other readers see it after the next flush.
+   * @throws AlreadyExistsError; InvalidArgumentError, which names the option that does not fit; ReadOnlyError
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
    * const pr = file.define('pr', { dtype: 'int16', shape: [100, 100], chunkShape: [10, 100], fillValue: -1 })
@@ -169,7 +169,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   }
 
   /**
-   * Deletes an array, for others with the next flush. Its bytes go with the next `compact`.
+   * Deletes an array. Other readers see this after the next flush, and the next `compact` frees its bytes.
    * @throws UnknownArrayError; ReadOnlyError
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
@@ -182,7 +182,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   }
 
   /**
-   * Attributes of the container itself, kept with an array named `__file__`.
+   * Attributes of the container itself, stored in an array named `__file__`.
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
    * file.attrs.set('title', 'Surface temperature')
@@ -224,7 +224,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     return index
   }
 
-  /** The files the container is made of, oldest first. */
+  /** Returns the files of the container, oldest first. */
   layers(): LayerInfo[] {
     return this.#copy.layers.map((layer) => {
       const metas = [...layer.arrays.values()]
@@ -246,7 +246,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   }
 
   /**
-   * @internal Arrays as they are committed, and what reads their blocks.
+   * @internal Returns the committed arrays and the reader of their blocks.
    * @throws InvalidArgumentError while changes are pending
    */
   get stored(): { readonly states: readonly ArrayState[]; readonly blocks: BlockReader } {
@@ -257,14 +257,14 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     throw new HyperslabError('InvalidArgumentError', text, { file: this.location })
   }
 
-  /** The blocks that were fetched so far, and their bytes as stored. */
+  /** Number of blocks fetched so far, and their bytes as stored. */
   get readCost(): IoStats {
     return { ...this.#copy.blocks.cost }
   }
 
   /**
-   * Extremes and counts of an array: those stored beside the container, or, when there are none or the array
-   * was changed since, computed.
+   * Returns minimum, maximum and counts of an array. They are computed if the container stores none, or if
+   * the array has changed since they were stored.
    * @throws UnknownArrayError
    * @example
    * await using file = await open('climate.af')
@@ -272,7 +272,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
    * console.log(min, max) // 280 291
    */
   stats(name: string): Promise<Statistics>
-  /** Those of all arrays, by name; arrays of nested types have none. */
+  /** Returns the statistics of all arrays, by name. Arrays of nested types have none. */
   stats(): Promise<Map<string, Statistics>>
   async stats(name?: string): Promise<Statistics | Map<string, Statistics>> {
     if (name === undefined) {
@@ -283,7 +283,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     return within({ file: this.location, array: name }, async () => (await this.#copy.stats()).of(this.#state(name)))
   }
 
-  /** All that the files leave uncertain, one line each. */
+  /** Returns the ambiguities in the files and the failures after commits, one line each. */
   warnings(): string[] {
     const ambiguous = [...this.#copy.states].filter(([, state]) => state.ambiguous)
     const unknown = this.#copy.layers.flatMap(({ file, footer }) =>
@@ -303,10 +303,10 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   }
 
   /**
-   * Looks through all layers as they are in the store now, not at what is pending: structure, checksums, that
-   * every block decodes to what was promised and, with `deep`, statistics against the elements. Collects what
-   * it finds. Each block is read once.
-   * @throws NotFoundError when the container is gone; ConflictError when another writer compacts it
+   * Checks all layers as they are in the store now, without pending changes: structure, checksums and the
+   * decoded size of each block. With `deep`, also compares statistics with the elements. Returns all
+   * findings. Reads each block once.
+   * @throws NotFoundError if the container no longer exists; ConflictError if another writer compacts it
    *   meanwhile; errors of the store
    */
   async verify(options: VerifyOptions = {}): Promise<Verification> {
@@ -317,19 +317,19 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     return within({ file: this.location }, () => verifyContainer(store, paths, settings, options))
   }
 
-  /** True when something would be written by `flush`. */
+  /** Whether changes are pending. */
   get changed(): boolean {
     return this.#copy.changed
   }
 
   /**
-   * Writes everything that changed as a new layer or, the first time, in place of the empty base; others see
-   * it completely or not at all. Does nothing when nothing changed. What fails afterwards, such as storing
-   * statistics, is told by `warnings`.
-   * @throws ConflictError when another writer has added that layer first, or has compacted the container; the
-   *   changes are kept: `refresh`, then flush again; TooLargeError when the footers of all files would be
-   *   more than `limits.footerBytes`, with which nobody could open the container: `compact` flushes all the
-   *   same
+   * Commits all pending changes as a new layer; the first flush replaces the empty base. Other readers see
+   * the whole commit or none of it. Does nothing if nothing changed. A later failure, such as one in storing
+   * statistics, is reported by `warnings`.
+   * @throws ConflictError if another writer has added that layer first or has compacted the container: the
+   *   changes are kept, so call `refresh` and then `flush` again; TooLargeError if the footers of all files
+   *   would exceed `limits.footerBytes`, beyond which the container could not be opened: `compact` flushes in
+   *   spite of this
    * @example
    * const place = { store: new MemoryStore(), path: 'a.af' }
    * const file = await create(place)
@@ -342,11 +342,11 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   }
 
   /**
-   * Takes in what other writers have added since the file was opened; pending changes stay and can be flushed
-   * afterwards.
-   * @throws ConflictError when an array with pending changes was deleted or defined anew by another writer,
-   *   or when a chunk was changed here in part and another writer has compacted away what it was before; the
-   *   changes are kept, and can be read here
+   * Loads the layers that other writers have added since the file was opened. Pending changes are kept and
+   * can be flushed afterwards.
+   * @throws ConflictError if another writer deleted or redefined an array with pending changes, or if another
+   *   writer compacted away the earlier state of a partly changed chunk; the changes are kept and can still
+   *   be read from this object
    * @example
    * const place = { store: new MemoryStore(), path: 'a.af' }
    * const [mine, theirs] = [await create(place), await open(place)]
@@ -363,12 +363,12 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   }
 
   /**
-   * Rewrites the container as a single file without deleted arrays and replaced chunks. Pending changes are
-   * flushed first; what others have flushed since the file was opened is taken in, as by `refresh`. The new
-   * base replaces the old one in one step; whoever opened the old one goes on reading it, or is told. Other
-   * writers lose nothing: see docs/commit-protocol.md.
-   * @throws ConflictError where pending changes cannot be flushed: see `flush`; UnsupportedError where the
-   *   store cannot replace a file on condition of its version
+   * Rewrites the container as a single file, without deleted arrays and replaced chunks. Flushes pending
+   * changes first and includes layers that other writers have added, as `refresh` does. The new base replaces
+   * the old one in one step. Readers that have the old base open continue to read it, or get an error. Other
+   * writers lose no changes: see docs/commit-protocol.md.
+   * @throws ConflictError if pending changes cannot be flushed: see `flush`; UnsupportedError if the store
+   *   cannot replace a file on condition of its version
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
    * const x = file.define('x', { dtype: 'int32', shape: [3] })
@@ -387,7 +387,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     })
   }
 
-  /** Drops changes that were not flushed and gives back all handles. */
+  /** Discards changes that are not flushed, and releases all handles. */
   close(): Promise<void> {
     return this.#copy.close()
   }
@@ -396,7 +396,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     return this.close()
   }
 
-  /** Its place and what it holds: `ArrayFile { 'climate.af', 3 arrays, 2 layers }`; never reads. */
+  /** Returns the location and the contents: `ArrayFile { 'climate.af', 3 arrays, 2 layers }`. Never reads. */
   override toString(): string {
     const held = `${counted(this.arrays().length, 'array')}, ${counted(this.#copy.layers.length, 'layer')}`
     return `${this.constructor.name} { '${this.location}', ${held} }`

@@ -7,10 +7,7 @@ import type { WorkingCopyOptions } from './write/container-files.ts'
 const DEFAULT_BLOCK_BYTES = 8 * 1024 * 1024
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024
 
-/**
- * @throws InvalidArgumentError; CodecError or UnsupportedError when the codec is not
- *   one to write with here
- */
+/** @throws InvalidArgumentError; CodecError or UnsupportedError if the codec cannot encode here */
 export async function withDefaults(options: OpenOptions): Promise<WorkingCopyOptions> {
   const {
     codec = 'lz4',

@@ -5,19 +5,19 @@ import { string } from '../rkyv/string.ts'
 import type { StatValue } from './footer-values.ts'
 
 /**
- * Statistics of one array. The counts are stored values and wrong in some files: see the format's trust rule
- * for statistics.
+ * Statistics of one array. The counts are as stored, and wrong in some files: see the rule of the format for
+ * trusting statistics.
  */
 export interface ArrayStats {
   name: string
-  /** `null` when all elements are fill values. */
+  /** `null` if all elements equal the fill value. */
   min: StatValue | null
   max: StatValue | null
   nullCount: bigint
   rowCount: bigint
 }
 
-/** 24 bytes; everything at +8. */
+/** 24 bytes; all fields at +8. */
 export const statValueLayout: Archived<StatValue> = union('statistic', 'kind', {
   int: struct({ value: int64 }),
   uint: struct({ value: uint64 }),

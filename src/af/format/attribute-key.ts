@@ -4,18 +4,21 @@ import { HyperslabError } from '../../core/errors.ts'
 import { checkedBits } from '../rkyv/leaves.ts'
 import type { AttributeValue } from './footer-attributes.ts'
 
-/** Characters of the texts in one list. Engines have no strings of twice as many. */
+/**
+ * Limit of the characters of the texts in one list. JavaScript engines cannot hold strings of twice this
+ * length.
+ */
 const MOST_CHARACTERS = 2 ** 28
 
 /**
- * Returns a text that only equal values share: of one type, with equal elements, floats down to their bits.
- * Dictionaries hold such values once.
+ * Returns a text that identifies the value: equal only for values of one type with equal elements, floats
+ * compared by their bits. Dictionaries store such values once.
  * @throws TooLargeError for a list of more than 2^28 characters. A small file of footer version 6 can have
  *   one, because its strings are in a pool
  */
 export function attributeKey({ type, value, ...rest }: AttributeValue & { readonly bits?: number | bigint }): string {
   if (typeof value === 'number' && Number.isNaN(value)) return `${type} NaN ${checkedBits(type as 'float64', value, rest.bits)}`
-  // Texts of a list follow their lengths, so that no two lists run together into the same text.
+  // Each text of a list follows its length, so that different lists never yield the same text.
   if (Array.isArray(value)) checkCharacters(value)
   if (Array.isArray(value)) return `${type} ${value.map((each) => withLength(textOf(each))).join('')}`
   return `${type} ${textOf(value)}`

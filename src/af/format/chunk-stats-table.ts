@@ -3,17 +3,17 @@ import { HyperslabError } from '../../core/errors.ts'
 import type { ChunkStats } from '../../engine/chunk-stats.ts'
 import type { ArrayMeta } from './footer.ts'
 
-/** Statistics of the chunks of one array in one layer, row by row as in its chunk table, as columns. */
+/** Statistics of the chunks of one array in one layer, as columns, in the order of its chunk table. */
 export interface ChunkStatsTable {
   readonly length: number
-  /** Ends of the numbers in a chunk; anything where there are none. */
+  /** Minimum and maximum of the numbers in each chunk; undefined values in chunks without numbers. */
   readonly mins: Ends
   readonly maxs: Ends
-  /** Of 64-bit integers, whose sums take 128 bits, the low halves, then as many high halves. */
+  /** Sums. Those of 64-bit integers take 128 bits: all low halves come first, then all high halves. */
   readonly sums: Float64Array | BigInt64Array
   /**
-   * Numbers, nulls, NaNs, and which NaNs there are (1: with a sign, 2: without), one after another for each
-   * chunk.
+   * For each chunk in turn: count of numbers, of nulls, of NaNs, and the signs of the NaNs (1: negative, 2:
+   * positive).
    */
   readonly counts: Uint32Array
 }
@@ -31,7 +31,7 @@ const COUNTS = 4
  * Minima and maxima are f64, for 64-bit types i64 or u64. Arrays of strings and binaries have no table.
  */
 
-/** @returns undefined for arrays that have no statistics of this kind, and where some chunk is not known */
+/** @returns undefined for arrays of other types, and if the statistics of some chunk are unknown */
 export function chunkStatsTable({ dtype }: ArrayMeta, rows: readonly (ChunkStats | undefined)[]): ChunkStatsTable | undefined {
   const kind = numericKind(dtype.kind)
   if (kind === undefined || rows.some((row) => row === undefined)) return undefined
@@ -81,15 +81,16 @@ export function encodeChunkStats(tables: ReadonlyMap<number, ChunkStatsTable>): 
   return bytes
 }
 
-/** @throws FormatError when statistics of these arrays cannot have so many bytes */
+/** @throws FormatError if `bytes` exceeds what the statistics of these arrays can take */
 export function checkStatsBytes(bytes: number, arrays: readonly ArrayMeta[]): void {
   const most = arrays.reduce((sum, { chunks }) => sum + 8 + MOST_ROW_BYTES * chunks.length, 8)
   if (bytes > most) wrong(bytes, most)
 }
 
-/** @throws FormatError when the bytes do not go with the arrays of the footer */
+/** @throws FormatError if the bytes do not match the arrays of the footer */
 export function decodeChunkStats(bytes: Uint8Array, arrays: readonly ArrayMeta[]): Map<number, ChunkStatsTable> {
-  // Views of 8-byte elements have to start at multiples of 8. A copy, which `slice` of Node's buffers is not.
+  // Views of 8-byte elements must start at multiples of 8. The constructor copies, unlike `slice` of Node's
+  // buffers.
   const { buffer, byteLength } = new Uint8Array(bytes)
   const tables = new Map<number, ChunkStatsTable>()
   const words = (at: number): Uint32Array => (at + 8 <= byteLength ? new Uint32Array(buffer, at, 2) : wrong(at + 8, byteLength))
@@ -132,10 +133,10 @@ const sumWords = (kind: NumericDType): number => (isBigInt(kind) ? 2 : 1)
 
 const rowBytes = (kind: NumericDType): number => 8 * (2 + sumWords(kind)) + 4 * COUNTS
 
-/** Of 64-bit integers. */
+/** Rows of 64-bit integers are the largest. */
 const MOST_ROW_BYTES = rowBytes('int64')
 
-/** The type whose numbers an array's elements are; undefined for strings, binaries and nested types. */
+/** Returns the numeric type of an array's elements; undefined for strings, binaries and nested types. */
 function numericKind(kind: string): NumericDType | undefined {
   if (kind === 'timestamp_ns') return 'int64'
   if (kind === 'bool') return 'uint8'

@@ -6,15 +6,15 @@ import { ChunkGrid } from '../../grid/chunks.ts'
 import type { AfDType, FillValue } from './footer.ts'
 import { fromFill, toFill } from './footer-values.ts'
 
-/** Options of `define`, among them the type (`dtype`) and the `shape` of the array. */
+/** Options of `define`: among them the type (`dtype`) and the `shape` of the array. */
 export interface ArrayOptions<D extends DType = DType, S extends readonly number[] = readonly number[]> {
   readonly dtype: D
   readonly shape: S
-  /** Shape of a chunk; the whole array when left out. */
+  /** Shape of a chunk. Default: the shape of the array. */
   readonly chunkShape?: readonly number[]
-  /** One name per axis; `dim_0`, `dim_1`, … when left out. */
+  /** One name for each axis. Default: `dim_0`, `dim_1`, … */
   readonly dimensionNames?: readonly string[]
-  /** The value of elements nobody wrote; 0, '' or no bytes when left out. */
+  /** Value of unwritten elements. Default: 0, '' or no bytes. */
   readonly fillValue?: ScalarOf<D>
 }
 
@@ -27,8 +27,8 @@ const CHECKS: Checks<ArrayOptions> = {
 }
 
 /**
- * The fixed part of an array: everything but its chunks and attributes. Equal in every layer but for the
- * shape, unless it was defined anew.
+ * Description of an array without its chunks and attributes. It is equal in all layers, except for the shape,
+ * unless the array was defined anew.
  */
 export interface Definition {
   readonly name: string
@@ -39,10 +39,12 @@ export interface Definition {
   readonly fillValue: FillValue | null
 }
 
-/** Shapes, and sizes of chunks and where they are in a block, are counted in 32 bits. */
+/**
+ * Largest number of 32 bits, in which the format stores axis lengths, chunk sizes and offsets within a block.
+ */
 export const MAX_U32 = 0xffffffff
 
-/** @throws InvalidArgumentError when the options contradict each other or do not fit the format */
+/** @throws InvalidArgumentError if the options contradict each other or do not fit the format */
 export function define(name: string, options: ArrayOptions): Definition {
   checkValue('define', 'options', options, 'object')
   checkOptions('define', options, CHECKS)
@@ -74,8 +76,8 @@ export function define(name: string, options: ArrayOptions): Definition {
 }
 
 /**
- * The format counts axes in 32 bits, and so the bytes of a chunk.
- * @throws InvalidArgumentError for what it has no numbers for
+ * Checks that axis lengths and the bytes of a chunk fit in the 32 bits of the format.
+ * @throws InvalidArgumentError for larger ones
  */
 export function checkSizes(dtype: DType, { shape, chunkShape }: ChunkGrid): void {
   for (const [what, lengths] of [
@@ -95,7 +97,10 @@ export function checkSizes(dtype: DType, { shape, chunkShape }: ChunkGrid): void
   throw new HyperslabError('InvalidArgumentError', text, { actual: bytes, expected: MAX_U32 })
 }
 
-/** The grid of an array; chunk lengths of 0 on axes of length 0, which other writers leave, count as 1. */
+/**
+ * Returns the chunk grid of an array. Other writers store chunk lengths of 0 on axes of length 0; these count
+ * as 1.
+ */
 export function gridFor({ shape, chunkShape }: Pick<Definition, 'shape' | 'chunkShape'>): ChunkGrid {
   return ChunkGrid.regular(
     shape,
@@ -107,8 +112,8 @@ export const isNested = ({ dtype }: Pick<Definition, 'dtype'>): boolean =>
   dtype.kind === 'list' || dtype.kind === 'fixed_size_list'
 
 /**
- * The data type as users know it.
- * @throws UnsupportedError for nested types, which no implementation can store data of
+ * Returns the data type as the public API names it.
+ * @throws UnsupportedError for nested types, for which no implementation can store data
  */
 export function dtypeOf({ dtype }: Pick<Definition, 'dtype'>): DType {
   if (dtype.kind !== 'list' && dtype.kind !== 'fixed_size_list') return dtype.kind
@@ -122,8 +127,9 @@ export function fillOf({ dtype, fillValue }: Definition): ScalarOf<DType> | unde
 }
 
 /**
- * Layers copy the definition of an array whenever they touch it, so a difference proves that it was defined
- * anew in between; or that it was resized, where it is the shape and the layer says so.
+ * Whether two definitions are equal. A layer copies the definition of each array that it touches. A
+ * difference therefore proves that the array was defined anew in between, or, if only the shape differs and
+ * the layer says so, that it was resized.
  */
 export const sameDefinition = (a: Definition, b: Definition): boolean => sameShape(a.shape, b.shape) && sameButShape(a, b)
 

@@ -10,9 +10,9 @@ import type { PairColumns } from './footer-attributes.ts'
 import { type PooledValue, rootLayout6 } from './footer-v6.ts'
 
 /**
- * The payload of a footer of version 6: the bytes that the crate writes for these arrays. Pools are made anew
- * of the attributes that arrays have, so entries that nothing uses disappear.
- * @throws InvalidArgumentError when something in the footer does not fit the format
+ * Returns the payload of a footer of version 6: the same bytes that the crate writes for these arrays. The
+ * pools are rebuilt from the attributes of the arrays, so unused entries disappear.
+ * @throws InvalidArgumentError if something in the footer does not fit the format
  */
 export function encodeFooter6(footer: Footer): Uint8Array {
   const pools = new Pools()
@@ -35,12 +35,12 @@ function writePairsAsTheyAre(to: ArchiveWriter, { keys, values }: PairColumns): 
   )
 }
 
-/** Items in the order of their first use, each once. */
+/** Items in the order of their first use, without duplicates. */
 class Interned<T> {
   readonly items: T[] = []
   readonly #index = new Map<string, number>()
 
-  /** @param key a text that only equal items share */
+  /** @param key a text that identifies the item */
   add(item: T, key: string): number {
     const known = this.#index.get(key)
     if (known !== undefined) return known
@@ -71,7 +71,7 @@ class Pools {
     }
   }
 
-  /** A value with indices of its strings. To be called when all keys are in the pool. */
+  /** Returns the value with indices in place of its strings. All keys must be in the pool before. */
   pooled(value: AttributeValue): PooledValue {
     const index = (text: string): number => this.strings.add(text, text)
     if (value.type === 'string') return { type: 'string', value: index(value.value) }

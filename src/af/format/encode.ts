@@ -25,9 +25,8 @@ import { IDENTITY_PREFIX, type Identity } from './identity.ts'
  */
 
 /**
- * The table with the given rows.
- * @throws InvalidArgumentError when a coordinate does not have `rank` entries, or a number does not fit 32
- *   bits
+ * Returns a table with the given rows.
+ * @throws InvalidArgumentError if a coordinate does not have `rank` entries, or if a number exceeds 32 bits
  */
 export function chunkTable(rank: number, rows: readonly ChunkRow[] = []): ChunkTable {
   const table = emptyTable(rank, rows.length)
@@ -47,8 +46,8 @@ export function chunkTable(rank: number, rows: readonly ChunkRow[] = []): ChunkT
 const toUint32 = (value: number): number => toElement('uint32', value) as number
 
 /**
- * The payload of a footer: the bytes the reference implementation writes for it.
- * @throws InvalidArgumentError when something in the footer does not fit the format
+ * Returns the payload of a footer: the same bytes that the reference implementation writes for it.
+ * @throws InvalidArgumentError if something in the footer does not fit the format
  */
 export function encodeFooter(footer: Footer): Uint8Array {
   if (footer.version !== 4 && footer.version !== 5) {
@@ -61,7 +60,7 @@ export function encodeFooter(footer: Footer): Uint8Array {
   return archive(footerLayout, footer, FOOTER_FORMS)
 }
 
-/** What writes the forms that only footers have. */
+/** Writers of the parts whose form differs between footers. */
 export const FOOTER_FORMS = { array: writeArray, pairs: writePairs }
 
 function writeArray(
@@ -86,7 +85,7 @@ function writeArray(
   }
 }
 
-/** The mirror of {@link readChunks}: appends coordinates and entries; what it returns stores the Vec. */
+/** Mirrors {@link readChunks}: appends coordinates and entries. Returns the function that stores the Vec. */
 function writeChunks(to: ArchiveWriter, table: ChunkTable, rank: number): StoreObject {
   checkTable(table, rank)
   const { length, coords, blockIds, offsets, sizes } = table
@@ -136,13 +135,13 @@ function sorted(keys: readonly number[], values: readonly number[]): Pair[] {
 
 /**
  * Returns the end of a file, which follows its blocks: payload and trailer.
- * @param encode writes the payload. Default: in footer version 4 or 5
+ * @param encode writes the payload. Default: writes footer version 4 or 5
  */
 export function encodeFooterFile(footer: Footer, encode: (footer: Footer) => Uint8Array = encodeFooter): Uint8Array {
   return withTrailer(encode(footer), FOOTER_MAGIC)
 }
 
-/** The mirror of {@link readTrailer}: a payload with its trailer, the end of a file. */
+/** Mirrors {@link readTrailer}: returns a payload with its trailer, which together end a file. */
 export function withTrailer(payload: Uint8Array, magic: Magic): Uint8Array {
   const file = new Uint8Array(payload.byteLength + TRAILER_BYTES)
   file.set(payload)
@@ -158,7 +157,7 @@ export function encodeChecksums({ footer, blocks }: Checksums): Uint8Array {
   return new Uint8Array(words.buffer)
 }
 
-/** 128 random bits in hexadecimal. */
+/** Returns 128 random bits in hexadecimal. */
 export function randomId(): string {
   const bytes = (globalThis as unknown as { crypto: { getRandomValues(bytes: Uint8Array): Uint8Array } }).crypto.getRandomValues(
     new Uint8Array(16),

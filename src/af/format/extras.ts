@@ -2,8 +2,8 @@ import { crc32cOf } from '../../kernels/crc32c.ts'
 import { isIdentity } from './identity.ts'
 
 /*
- * What only this package reads lies in blocks of codecs of its own, to which no chunk points, so that others
- * pass over them:
+ * Data that only this package reads. They lie in blocks with codecs of its own. No chunk refers to these
+ * blocks, so other programs ignore them:
  *
  *     blocks with chunks | statistics of the chunks | table of segments | checksums of segments | checksums | footer | trailer
  */
@@ -14,8 +14,8 @@ export const SEGMENT_CHECKSUMS_CODEC = 'hyperslab.segment-checksums.1'
 export const CHECKSUM_CODEC = 'hyperslab.crc32c.1'
 
 /**
- * An empty block, the mark of a layer that changes the shape of an array, or of a base compacted of such
- * layers. Other programs write other shapes only when they define an array anew.
+ * Codec of an empty block that marks a layer that changes the shape of an array, and a base compacted from
+ * such layers. Other programs change a shape only by defining the array anew.
  */
 export const RESIZED_CODEC = 'hyperslab.resized.1'
 
@@ -23,18 +23,18 @@ export const isExtra = ({ codec }: { readonly codec: string | null }): boolean =
 
 const KNOWN: readonly (string | null)[] = [STATS_CODEC, SEGMENTS_CODEC, SEGMENT_CHECKSUMS_CODEC, CHECKSUM_CODEC, RESIZED_CODEC]
 
-/** Extras that this version knows nothing of: those of a later one, unless the name is damaged. */
+/** Whether the block is an extra of an unknown name: written by a later version, or damaged. */
 export const isUnknownExtra = (block: { readonly codec: string | null }): boolean =>
   isExtra(block) && !KNOWN.includes(block.codec) && !isIdentity(block.codec)
 
-/** What is to be said of those, behind their name. */
+/** End of the warning about an unknown extra; its name precedes it. */
 export const UNKNOWN_EXTRA = 'is unknown here, so what it tells of the data is not used'
 
-/** CRC-32C of what a file holds. */
+/** CRC-32C of the parts of a file. */
 export interface Checksums {
-  /** Of the footer's payload. */
+  /** Checksum of the footer's payload. */
   readonly footer: number
-  /** Of the blocks as stored, in the order of the footer. */
+  /** Checksums of the blocks as stored, in the order of the footer. */
   readonly blocks: Uint32Array
 }
 
@@ -47,13 +47,13 @@ export interface Checksums {
 export const checksumBytes = (blocks: number): number => 4 * (2 + blocks)
 
 /**
- * The checksums of that many blocks that some bytes end in; undefined when they do not, or are damaged. The
- * odds that other bytes pass for them are 1 to 2^32.
+ * Returns the checksums of `blocks` blocks at the end of `bytes`; undefined if there are none or if they are
+ * damaged. Other bytes pass for checksums with a probability of 1 to 2^32.
  */
 export function checksumsAtEnd(bytes: Uint8Array, blocks: number): Checksums | undefined {
   const at = bytes.length - checksumBytes(blocks)
   if (blocks < 0 || at < 0) return undefined
-  // A copy, which `slice` of Node's buffers is not.
+  // The constructor copies, unlike `slice` of Node's buffers.
   const words = new Uint32Array(new Uint8Array(bytes.subarray(at)).buffer)
   return crc32cOf(bytes.subarray(at + 4)) === words[0] ? { footer: words[1]!, blocks: words.slice(2) } : undefined
 }

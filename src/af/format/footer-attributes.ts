@@ -30,8 +30,7 @@ import { checkText, string } from '../rkyv/string.ts'
 type NumericList = { [D in NumericDType]: { type: `${D}[]`; value: DataOf<D> } }[NumericDType]
 
 /**
- * An attribute's value. `bits` is present for NaNs that were read, so that rewriting a file keeps their
- * patterns.
+ * Value of an attribute. NaNs that were read have `bits`, so that rewriting a file keeps their bit patterns.
  */
 export type AttributeValue =
   | { type: 'bool'; value: boolean }
@@ -64,7 +63,7 @@ export const VARIANTS = {
   float32: nanKeepsBits(float32WithBits),
   float64: nanKeepsBits(float64WithBits),
   string: struct({ value: string }),
-  // From here on, footer version 5 only.
+  // The types from here on exist since footer version 5.
   binary: struct({ value: binary }),
   'bool[]': struct({ value: vec(bool) }),
   ...each(numbers, '[]'),
@@ -72,12 +71,12 @@ export const VARIANTS = {
   'binary[]': struct({ value: vec(binary) }),
 }
 
-/** 24 bytes; a scalar at +1, +2, +4 or +8 after its size, everything else at +8. */
+/** 24 bytes; a scalar at +1, +2, +4 or +8 according to its size, all other fields at +8. */
 export const attributeValueLayout = union('attribute value', 'type', VARIANTS) as Archived<AttributeValue>
 
 /**
- * The value that reading gives after writing this one; numbers of lists may be in plain ones.
- * @throws InvalidArgumentError for a value that is not of its type
+ * Returns the value that a read returns after this one was written. Lists may be plain arrays of numbers.
+ * @throws InvalidArgumentError for a value that does not match its type
  */
 export function copyAttribute(attribute: {
   type: AttributeValue['type']
@@ -114,13 +113,13 @@ function copyElement(dtype: DType, value: unknown): unknown {
 /** All attribute types, in the order of their tags. */
 export const ATTRIBUTE_TYPES = Object.keys(VARIANTS) as AttributeValue['type'][]
 
-/** Footer version 4 has scalars and strings only. */
+/** Whether footer version 4 has the type: it has scalars and strings only. */
 export const isVersion4Attribute = (type: AttributeValue['type']): boolean => ATTRIBUTE_TYPES.indexOf(type) < 12
 
 /**
- * The attributes of an array: `keys[i]` is an index into the attribute keys, `values[i]` one into the
- * attribute values, of this footer or one below. Readers of the format search keys by bisection, so the
- * writer sorts. `width` is the bits of an index in the file.
+ * Attributes of an array: `keys[i]` is an index into the attribute keys, `values[i]` one into the attribute
+ * values, of this footer or of a layer below. The writer sorts the keys, because readers search them by
+ * bisection. `width` is the number of bits of an index in the file.
  */
 export interface AttributePairs {
   width: 16 | 32 | 64
@@ -130,7 +129,7 @@ export interface AttributePairs {
 
 export type PairColumns = Pick<AttributePairs, 'keys' | 'values'>
 
-/** A Vec of pairs; read as columns, because an object for each pair takes ten times its bytes. */
+/** A Vec of pairs, read as columns, because an object for each pair takes ten times the memory. */
 export function pairs(index: Archived<number>): Archived<PairColumns> {
   return {
     size: VEC_BYTES,

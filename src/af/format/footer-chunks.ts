@@ -2,9 +2,9 @@ import { VEC_BYTES, vecCount, vecTarget } from '../rkyv/pointers.ts'
 import type { Reader } from '../rkyv/reader.ts'
 
 /**
- * Where the chunks of one array are, as columns: footers with hundreds of thousands of chunks are read
- * without an object for each. Chunk `i` has the coordinate `coords[i * rank .. (i + 1) * rank)` in the chunk
- * grid and is `sizes[i]` bytes at `offsets[i]` of the decoded block with the id `blockIds[i]`.
+ * Locations of the chunks of one array, as columns, because footers list hundreds of thousands of chunks.
+ * Chunk `i` has the coordinate `coords[i * rank .. (i + 1) * rank)` in the chunk grid. It is `sizes[i]` bytes
+ * at `offsets[i]` of the decoded block with the id `blockIds[i]`.
  */
 export interface ChunkTable {
   length: number
@@ -25,8 +25,8 @@ export interface ChunkRow {
 }
 
 /**
- * Shared: a layer may have hundreds of thousands of arrays without chunks, and a typed array takes some
- * hundred bytes.
+ * Shared, because a layer can have hundreds of thousands of arrays without chunks, and a typed array takes
+ * some hundred bytes.
  */
 const NOTHING = new Uint32Array()
 
@@ -55,7 +55,7 @@ export const ENTRY_OFFSET = VEC_BYTES + 4
 export const ENTRY_SIZE = VEC_BYTES + 8
 
 /**
- * Reads the Vec at `at`. The array's rank is asked for because a coordinate of another one makes other
+ * Reads the Vec at `at`. Requires the rank of the array, because coordinates of another rank make other
  * readers fail only later.
  */
 export function readChunks(from: Reader, at: number, rank: number): ChunkTable {
@@ -63,7 +63,7 @@ export function readChunks(from: Reader, at: number, rank: number): ChunkTable {
   const length = vecCount(from, at)
   return from.subtree(at, target, length * ENTRY_BYTES, 8, () => {
     const bytes = 4 * length * rank
-    // Before anything of that size is allocated.
+    // Checked before anything of this size is allocated.
     if (bytes > from.room) {
       const text = `${length} coordinates of ${rank} axes need ${bytes} bytes, but ${from.room} are left`
       from.fail(target, text, bytes, from.room)

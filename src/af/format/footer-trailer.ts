@@ -4,7 +4,7 @@ import { HyperslabError } from '../../core/errors.ts'
 export const FOOTER_MAGIC = 'ARRF'
 /** Last four bytes of a `.stats` file. */
 export const STATS_MAGIC = 'ARST'
-/** Last four bytes of a container during its replacement, together with its sidecars. */
+/** Last four bytes of a container while another one replaces it and its sidecars. */
 export const REPLACING_MAGIC = 'ARRP'
 export type Magic = typeof FOOTER_MAGIC | typeof STATS_MAGIC
 
@@ -13,7 +13,7 @@ export const TRAILER_BYTES = 12
 
 const magicOf = (end: Uint8Array): string => Array.from(end.subarray(-4), (byte) => String.fromCharCode(byte)).join('')
 
-/** @throws ConflictError for the end of a file that claims the place of a container */
+/** @throws ConflictError if `end` marks a container that is being replaced */
 export function refuseClaim(end: Uint8Array): void {
   if (magicOf(end) !== REPLACING_MAGIC) return
   const text =
@@ -22,12 +22,12 @@ export function refuseClaim(end: Uint8Array): void {
 }
 
 /**
- * Bytes of the payload in front of the trailer in which `end`, the end of a file, ends. Nothing follows the
- * trailer:
+ * Returns the number of payload bytes in front of the trailer. `end` is the end of a file, and nothing
+ * follows the trailer:
  *
  *     +0 u64 payload bytes | +8 four ASCII characters
  *
- * @param fileBytes when known, the payload must fit in front of the trailer
+ * @param fileBytes if known, the payload must fit in front of the trailer
  * @throws FormatError
  */
 export function readTrailer(end: Uint8Array, magic: Magic, fileBytes?: number): number {

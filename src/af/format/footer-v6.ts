@@ -73,11 +73,11 @@ export const rootLayout6 = struct({
 })
 
 /**
- * Returns the footer of version 6 in a payload. Checks that no number in it contradicts another one or the
+ * Reads a footer of version 6 from a payload. Checks that no number in it contradicts another one or the
  * file.
  * @param dataBytes number of bytes in front of the payload
  * @param report called for each contradiction. Default: throws it
- * @throws FormatError when the bytes are not a footer; names the array or block and the numbers
+ * @throws FormatError if the bytes are not a footer; names the array or block and the numbers
  */
 export function readFooter6(payload: Uint8Array, dataBytes: number, typeDepth?: number, report: FooterReport = raise): Footer {
   const { blocks, strings, values, arrays } = unarchive('footer', rootLayout6, payload, typeDepth)
@@ -110,7 +110,7 @@ function withStrings(value: PooledValue, strings: readonly string[], index: numb
   return value as AttributeValue
 }
 
-/** Checks that blocks are known by their positions, do not overlap, and are not empty. */
+/** Checks that the id of each block is its position, and that blocks neither overlap nor are empty. */
 function checkBlocks(blocks: readonly BlockMeta[], report: FooterReport): void {
   const wrong = (text: string, actual: unknown, expected: unknown): void =>
     report(new HyperslabError('FormatError', text, { actual, expected }))
@@ -126,7 +126,7 @@ function checkBlocks(blocks: readonly BlockMeta[], report: FooterReport): void {
   placed.sort((a, b) => a.fileOffset - b.fileOffset)
   for (let i = 1; i < placed.length; i++) {
     const [before, block] = [placed[i - 1]!, placed[i]!]
-    // Compared without a sum, which could exceed 2^53.
+    // Compared without a sum, because the sum could exceed 2^53.
     if (before.compressedBytes <= block.fileOffset - before.fileOffset) continue
     const text = `blocks ${before.index} and ${block.index} overlap: ${before.compressedBytes} bytes at ${before.fileOffset}, and ${block.compressedBytes} at ${block.fileOffset}`
     wrong(text, block.fileOffset, before.fileOffset + before.compressedBytes)
@@ -152,7 +152,7 @@ function checkArrays({ arrays, attributeKeys, attributeValues }: Footer, report:
   }
 }
 
-/** @returns whether there is a grid of chunks */
+/** @returns whether the chunks form a grid */
 function checkShapes({ shape, chunkShape, dimensionNames }: ArrayMeta, wrong: Wrong): boolean {
   const rank = shape.length
   // Other programs always write a dimension name for each axis in this version.
@@ -198,7 +198,7 @@ function checkChunks(array: ArrayMeta, wrong: Wrong): void {
 
 const isText = (kind: string): boolean => kind === 'string' || kind === 'binary'
 
-/** Returns the kind of bounds of a type. Integers and floats are known by the beginning of their names. */
+/** Returns the kind of the bounds for a type. Names of integer and float types begin with their kind. */
 function boundsKind(kind: string): StatValue['kind'] | undefined {
   if (isText(kind)) return 'bytes'
   if (kind === 'bool' || kind.startsWith('uint')) return 'uint'
@@ -207,7 +207,9 @@ function boundsKind(kind: string): StatValue['kind'] | undefined {
   return kind === 'timestamp_ns' ? kind : undefined
 }
 
-/** Checks the statistics against the array, because wrong ones would give wrong answers without a read. */
+/**
+ * Checks the statistics against the array, because wrong statistics would yield wrong results without a read.
+ */
 function checkStats({ name, dtype, shape, stats }: ArrayMeta, wrong: Wrong): void {
   if (stats == null) return
   const elements = BigInt(sizeOf(shape))
@@ -223,15 +225,15 @@ function checkStats({ name, dtype, shape, stats }: ArrayMeta, wrong: Wrong): voi
 }
 
 /**
- * The keys that an array has so far, by their texts. A set for each array would take longer than reading its
- * pairs.
+ * Attribute keys seen in the current array, compared as texts. A set for each array would take longer than
+ * reading its pairs.
  */
 class SeenKeys {
   readonly #strings: readonly string[]
-  /** For each string, the first one of its text, counted from 1; 0 until it is a key. */
+  /** For each string, the first one with the same text, counted from 1; 0 until it is used as a key. */
   readonly #first: Uint32Array
   readonly #byText = new Map<string, number>()
-  /** For each string, the last array that had it as a key. */
+  /** For each string, the last array that used it as a key. */
   readonly #array: Uint32Array
   #current = 0
 
@@ -241,12 +243,12 @@ class SeenKeys {
     this.#array = new Uint32Array(strings.length)
   }
 
-  /** Begins with the next array. */
+  /** Starts the next array. */
   next(): void {
     this.#current++
   }
 
-  /** Adds a key to those of the array. Returns false if the array has it already. */
+  /** Adds a key of the current array. Returns false if the array has it already. */
   add(key: number): boolean {
     const first = this.#first[key] || this.#find(key)
     if (this.#array[first - 1] === this.#current) return false
@@ -263,7 +265,7 @@ class SeenKeys {
   }
 }
 
-/** Checks that every index lies in its pool, and that no key, as a text, occurs twice. */
+/** Checks that every index lies in its pool, and that no two keys have the same text. */
 function checkAttributes(
   { attributes: { keys, values } }: ArrayMeta,
   strings: readonly string[],

@@ -5,20 +5,20 @@ import { bitsOf, bool, float64WithBits, int64, uint32, uint64 } from '../rkyv/le
 import { box } from '../rkyv/pointers.ts'
 import { string } from '../rkyv/string.ts'
 
-/** A float; `bits` is what the file has, and tells NaNs apart. */
+/** A float. `bits` has its stored bits, which distinguish NaNs. */
 type FloatValue = { kind: 'float'; value: number; bits: bigint }
 type IntegerValue = { kind: 'int' | 'uint' | 'timestamp_ns'; value: bigint }
 
-/** What elements nobody wrote read as. Of a wider kind than the array's type: readers convert. */
+/** Value of unwritten elements, as stored. Its kind is wider than the array's type, so readers convert it. */
 export type FillValue = { kind: 'bool'; value: boolean } | IntegerValue | FloatValue | { kind: 'string'; value: string }
 
 /** A minimum or maximum. */
 export type StatValue = IntegerValue | FloatValue | { kind: 'bytes'; value: Uint8Array }
 
-/** The `float` value of a number, for fill values and statistics. */
+/** Returns the `float` value of a number, for fill values and statistics. */
 export const floatFill = (value: number): FloatValue => ({ kind: 'float', value, bits: bitsOf('float64', value) as bigint })
 
-/** 24 bytes; the boolean at +1, everything else at +8. */
+/** 24 bytes; the boolean at +1, all other fields at +8. */
 export const fillValueLayout: Archived<FillValue> = union('fill value', 'kind', {
   bool: struct({ value: bool }),
   int: struct({ value: int64 }),
@@ -29,8 +29,7 @@ export const fillValueLayout: Archived<FillValue> = union('fill value', 'kind', 
 }) as Archived<FillValue>
 
 /**
- * The element type of an array. Lists exist in the metadata only: the format says nothing certain about their
- * data.
+ * Element type of an array. Lists exist in the metadata only, because the format does not define their data.
  */
 export type AfDType =
   | { kind: DType }
@@ -39,7 +38,7 @@ export type AfDType =
 
 const child = box((): Archived<AfDType> => dtypeLayout)
 
-/** 24 bytes. `timestamp_ns` came last because it was added last. */
+/** 24 bytes. `timestamp_ns` is last because it was added last. */
 export const dtypeLayout: Archived<AfDType> = union('dtype', 'kind', {
   ...Object.fromEntries(['bool', ...NUMERIC_DTYPES, 'string', 'binary'].map((kind) => [kind, nothing])),
   /** +8 box of the child, +16 u32 size */
@@ -50,9 +49,9 @@ export const dtypeLayout: Archived<AfDType> = union('dtype', 'kind', {
 }) as Archived<AfDType>
 
 /**
- * The fill value as the format stores it.
- * @throws InvalidArgumentError when the value does not fit the type, and for binaries, for which the format
- *   has none
+ * Returns the fill value as the format stores it.
+ * @throws InvalidArgumentError if the value does not fit the type, and for binaries, which have no fill value
+ *   in the format
  */
 export function toFill<D extends DType>(dtype: D, value: ScalarOf<D>): FillValue {
   const element = toElement(dtype, value)
@@ -65,8 +64,8 @@ export function toFill<D extends DType>(dtype: D, value: ScalarOf<D>): FillValue
 }
 
 /**
- * The fill value as an element of the array; `undefined` where its kind means nothing for the type, as other
- * readers have it.
+ * Returns the fill value as an element of the array; `undefined` if its kind does not apply to the type.
+ * Other readers do the same.
  */
 export function fromFill<D extends DType>(dtype: D, fill: FillValue): ScalarOf<D> | undefined {
   return convert(dtype, fill) as ScalarOf<D> | undefined
@@ -90,7 +89,8 @@ function convert(dtype: DType, fill: FillValue): unknown {
 }
 
 /**
- * Integers of another kind wrap, floats saturate with NaN as 0: what the format's first implementation does.
+ * Converts as the first implementation of the format does: integers of another kind wrap, floats saturate,
+ * and NaN becomes 0.
  */
 function toInteger(fill: FillValue, signed: boolean, bits: number): bigint | undefined {
   if (fill.kind === 'int' || fill.kind === 'uint')

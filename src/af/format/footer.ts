@@ -31,7 +31,7 @@ export interface Footer {
   attributeValues: AttributeValue[]
   /** 0 in a base, N in the N-th sidecar. */
   overlayIndex: number
-  /** Path of the base in a sidecar, else empty. */
+  /** Path of the base, in a sidecar; otherwise empty. */
   baseFileHint: string
 }
 
@@ -45,7 +45,7 @@ export interface BlockMeta {
   fileOffset: number
   compressedBytes: number
   uncompressedBytes: number
-  /** `null`: stored as it is. */
+  /** `null` if stored uncompressed. */
   codec: string | null
 }
 
@@ -57,16 +57,16 @@ export interface ArrayMeta {
   chunkShape: number[]
   /** Only the chunks in this file. */
   chunks: ChunkTable
-  /** `null`: zero or empty. */
+  /** `null` means zero or empty. */
   fillValue: FillValue | null
-  /** A tombstone: the array of this name in the layers below no longer exists. */
+  /** Whether this is a tombstone: the array of this name in the layers below no longer exists. */
   deleted: boolean
   attributes: AttributePairs
-  /** Only in version 6, which stores statistics in the footer; `null` if the writer had none. */
+  /** Only in version 6, which stores statistics in the footer; `null` if the writer stored none. */
   stats?: ArrayStats | null
 }
 
-/** 56 bytes. A codec is "none" or a name, which has the bytes of an optional string. */
+/** 56 bytes. A codec is "none" or a name, stored as an optional string. */
 export const blockLayout: Archived<BlockMeta> = struct({
   id: uint32,
   fileOffset: safeUint64,
@@ -91,8 +91,8 @@ const afterChunks = struct<Pick<ArrayMeta, 'fillValue' | 'deleted' | 'attributes
 /**
  *     +0 name | +16 dtype | +40 shape | +56 dimension names | +72 chunk shape | +88 chunks | +104 fill value | +136 deleted | +144 attributes
  *
- * Not one struct, because reading the chunks takes the rank, and errors the name. All parts are multiples of
- * 8 bytes.
+ * Not one struct, because the chunks can be read only with the rank, and errors name the array. All parts are
+ * multiples of 8 bytes.
  */
 const arrayLayout: Archived<ArrayMeta> = {
   size: 168,
@@ -125,9 +125,8 @@ export const footerLayout = struct({
 })
 
 /**
- * The footer in a payload (what lies in front of the trailer). Says nothing about whether its numbers make
- * sense: see `checkFooter`.
- * @throws FormatError when the bytes are not a footer; UnsupportedError when they are one of another version
+ * Decodes the footer in a payload, which precedes the trailer. Does not check its numbers: see `checkFooter`.
+ * @throws FormatError if the bytes are not a footer; UnsupportedError for a footer of another version
  */
 export function decodeFooter(payload: Uint8Array, typeDepth?: number): Footer {
   checkVersion(payload)
@@ -136,7 +135,7 @@ export function decodeFooter(payload: Uint8Array, typeDepth?: number): Footer {
   return footer
 }
 
-/** Size of the root object in bytes, by version. Its first field is the version. */
+/** Size of the root object in bytes, by version. The version is its first field. */
 const ROOT_BYTES = footerLayout.size
 const ROOT_BYTES_6 = 72
 const NARROW_ROOT_BYTES = 48
@@ -148,7 +147,7 @@ const NARROW_ROOT_BYTES = 48
  */
 export const isVersion6 = (payload: Uint8Array): boolean => u32BeforeEnd(payload, ROOT_BYTES_6) === 6
 
-/** Looks for the version before reading anything else, because the layout depends on it. */
+/** Checks the version before anything else is read, because the layout depends on it. */
 function checkVersion(payload: Uint8Array): void {
   const version = u32BeforeEnd(payload, ROOT_BYTES)
   if (version === 4 || version === 5) return
@@ -158,7 +157,7 @@ function checkVersion(payload: Uint8Array): void {
     throw new HyperslabError('UnsupportedError', text, { actual: version, expected: [4, 5, 6] })
   }
   const short = u32BeforeEnd(payload, ROOT_BYTES_6)
-  // The general check of the size refuses payloads that no version has.
+  // The general check of the size rejects payloads that no version can have.
   if (short === undefined || payload.byteLength % 8 !== 0) return
   const before = version === undefined ? '' : ` or ${version}`
   const text = `footer version ${short}${before}, expected 4, 5 or 6: a later program wrote the file, or it is damaged; update hyperslab`
@@ -180,22 +179,21 @@ export function checkAttributeTypes({ version, attributeValues }: Footer, tag: '
 }
 
 /**
- * Checks that the numbers in a footer agree with each other and with the file, so that reading needs no
- * further checks of ranges.
+ * Checks that the numbers in a footer agree with each other and with the file, so that reads need no further
+ * range checks.
  *
- * Everything found makes the file unreadable, because nothing in the format guards the data: a footer that is
- * wrong in one place cannot be trusted in others. Tolerated, because readers have a rule for them:
+ * Any contradiction makes the file unreadable. The format has no checksum of this data, so a footer with one
+ * wrong number cannot be trusted elsewhere. These cases are tolerated, because readers have a rule for them:
  *
- * - chunks outside the chunk grid (an array that shrank): never asked for
- * - several blocks of one id, chunks of one coordinate: the first counts; arrays of one name: the last counts
- * - gaps and overlaps between blocks, unknown codecs, sizes that differ from what decoding gives: found when
- *   the block is read
- * - attribute indices beyond the dictionaries: they may mean those of a layer below
- * - anything in a deleted array, of which only the name is ever used
+ * - chunks outside the chunk grid, after an array became smaller: they are never requested
+ * - several blocks of one id, or chunks of one coordinate: the first counts; of arrays of one name, the last
+ * - gaps and overlaps between blocks, unknown codecs, wrong decoded sizes: found when the block is read
+ * - attribute indices beyond the dictionaries: they may refer to a layer below
+ * - all fields of a deleted array except its name, because only the name is used
  *
- * @param dataBytes bytes in front of the payload
- * @param report takes what is found; throws it unless given
- * @throws FormatError naming the array or block and the numbers
+ * @param dataBytes number of bytes in front of the payload
+ * @param report called for each contradiction. Default: throws it
+ * @throws FormatError, which names the array or block and the numbers
  */
 export function checkFooter(footer: Footer, dataBytes: number, report: FooterReport = raise): void {
   for (const block of footer.blocks) checkBlock(block, dataBytes, report)
@@ -209,7 +207,7 @@ export const raise: FooterReport = (error) => {
   throw error
 }
 
-/** Blocks by their ids, which need not be their indices. Of several with one id, the first. */
+/** Returns the blocks by id, which need not be the index. Of several blocks with one id, the first counts. */
 function blocksById(blocks: readonly BlockMeta[]): Map<number, BlockMeta> {
   const byId = new Map<number, BlockMeta>()
   for (const block of blocks) if (!byId.has(block.id)) byId.set(block.id, block)
@@ -217,7 +215,7 @@ function blocksById(blocks: readonly BlockMeta[]): Map<number, BlockMeta> {
 }
 
 function checkBlock({ id, fileOffset, compressedBytes }: BlockMeta, dataBytes: number, report: FooterReport): void {
-  // Compared without a sum, which could be beyond 2^53.
+  // Compared without a sum, because the sum could exceed 2^53.
   if (fileOffset <= dataBytes && compressedBytes <= dataBytes - fileOffset) return
   const text = `block ${id} has ${compressedBytes} bytes at ${fileOffset}, beyond the ${dataBytes} bytes of data in the file`
   report(new HyperslabError('FormatError', text, { actual: [fileOffset, compressedBytes], expected: dataBytes }))
@@ -233,7 +231,7 @@ function checkArray(array: ArrayMeta, blocks: ReadonlyMap<number, BlockMeta>, re
   let block: BlockMeta | undefined
   for (let index = 0; index < length; index++) {
     const id = blockIds[index]!
-    // Neighbours mostly share a block.
+    // Consecutive chunks mostly share a block.
     if (block?.id !== id) block = blocks.get(id)
     if (block === undefined) {
       wrong(`chunk ${showCoord(array, index)} is in block ${id}, which does not exist`, id)
@@ -248,8 +246,8 @@ function checkArray(array: ArrayMeta, blocks: ReadonlyMap<number, BlockMeta>, re
 type Wrong = (text: string, actual: unknown, expected?: unknown, axis?: number) => void
 
 /**
- * One chunk length an axis, of which there is a grid; one name an axis or, in files of other writers, none at
- * all.
+ * Checks that each axis has a chunk length, that the lengths form a grid, and that each axis has a name.
+ * Files of other writers may have no names at all.
  */
 function checkShapes({ shape, chunkShape, dimensionNames }: ArrayMeta, wrong: Wrong): void {
   const rank = shape.length

@@ -2,31 +2,35 @@ import { HyperslabError } from '../../core/errors.ts'
 import type { BlockMeta } from './footer.ts'
 
 /**
- * - `base`: holds a state of its own; `initial`: a base that was just created, which the first flush replaces
- * - `layer`: changes; `closed`: no changes, and nothing follows it on its base; `void`: counts for nothing,
- *   and its number may be used again
+ * Kind of a file:
+ *
+ * - `base`: has a state of its own
+ * - `initial`: a base that was just created; the first flush replaces it
+ * - `layer`: changes
+ * - `closed`: no changes; no layer follows it on its base
+ * - `void`: ignored; its number may be reused
  */
 export type FileKind = 'base' | 'initial' | 'layer' | 'closed' | 'void'
 
 const KINDS: readonly string[] = ['base', 'initial', 'layer', 'closed', 'void'] satisfies FileKind[]
 
-/** A layer of another program that a base contains or replaces. */
+/** A layer of another program that was merged into a base or replaced by it. */
 export interface MergedLayer {
   readonly number: number
   readonly id: string
 }
 
-/** What tells one file of a container from all others, ever; see docs/commit-protocol.md. */
+/** Identity of a file, which distinguishes it from all other files, ever; see docs/commit-protocol.md. */
 export interface Identity {
   readonly id: string
   readonly kind: FileKind
-  /** In a layer, the id of the base that it lies on; undefined in files of other programs. */
+  /** In a layer: id of the base on which it lies. Undefined in files of other programs. */
   readonly base?: string | undefined
-  /** In a base. */
+  /** Only in a base. */
   readonly merged?: readonly MergedLayer[]
   /**
-   * Indices of arrays in the footer that begin in this file: what the files below have under their names
-   * belongs to others.
+   * Indices of the arrays that begin in this file. Arrays of the same names in the files below are different
+   * arrays.
    */
   readonly redefined?: readonly number[]
 }
@@ -41,12 +45,12 @@ export const IDENTITY_PREFIX = 'hyperslab.layer.1 '
 
 export const isIdentity = (codec: string | null): boolean => codec?.startsWith(IDENTITY_PREFIX) ?? false
 
-/** The id of a file that carries none, from its length and the CRC-32C of its footer. */
+/** Returns the id of a file without a stored one, from its length and the CRC-32C of its footer. */
 export const foreignId = (bytes: number, footerCrc: number): string => `${bytes}-${footerCrc.toString(16).padStart(8, '0')}`
 
 /**
- * The identity among the blocks of a footer; undefined in files of other programs.
- * @throws FormatError when it is not one
+ * Returns the identity among the blocks of a footer; undefined in files of other programs.
+ * @throws FormatError if it is invalid
  */
 export function identityIn(blocks: readonly Pick<BlockMeta, 'codec'>[]): Identity | undefined {
   const codec = blocks.find((block) => isIdentity(block.codec))?.codec

@@ -10,7 +10,7 @@ import { BlockSegments, SEGMENT_FIELDS } from '../../engine/segments.ts'
  *     for each block of more than one segment: id | segments, then for each: stored bytes | decoded bytes | 16 * head + match | tail | CRC-32C
  */
 
-/** @param segments by id of their block */
+/** @param segments by the id of their block */
 export function encodeSegmentTable(segments: ReadonlyMap<number, readonly Segment[]>): Uint8Array {
   const numbers: number[] = []
   for (const [id, own] of segments) {
@@ -23,7 +23,7 @@ export function encodeSegmentTable(segments: ReadonlyMap<number, readonly Segmen
 
 /**
  * @param blocks by id
- * @throws FormatError when the table does not go with them
+ * @throws FormatError if the table does not match the blocks
  */
 export const decodeSegmentTable = (bytes: Uint8Array, blocks: ReadonlyMap<number, BlockRef>): Map<BlockRef, BlockSegments> =>
   decodeTable('the table of segments', bytes, blocks, SEGMENT_FIELDS, (block, fields) => new BlockSegments(block, fields))
@@ -34,7 +34,7 @@ export const decodeSegmentTable = (bytes: Uint8Array, blocks: ReadonlyMap<number
  *     for each block of more than one segment: id | segments, then for each: bytes | CRC-32C
  */
 
-/** @param segments by id of their block */
+/** @param segments by the id of their block */
 export function encodeSegmentChecksums(segments: ReadonlyMap<number, readonly CheckedSegment[]>): Uint8Array {
   const numbers: number[] = []
   for (const [id, own] of segments) {
@@ -46,7 +46,7 @@ export function encodeSegmentChecksums(segments: ReadonlyMap<number, readonly Ch
 
 /**
  * @param blocks by id
- * @throws FormatError when the table does not go with them
+ * @throws FormatError if the table does not match the blocks
  */
 export const decodeSegmentChecksums = (
   bytes: Uint8Array,
@@ -55,8 +55,8 @@ export const decodeSegmentChecksums = (
   decodeTable('the table of checksums', bytes, blocks, CHECKED_FIELDS, (block, fields) => new SegmentChecksums(block, fields))
 
 /**
- * @param width numbers of a segment
- * @param read takes those of all segments of a block
+ * @param width count of numbers for each segment
+ * @param read receives the numbers of all segments of a block
  */
 function decodeTable<T>(
   what: string,
@@ -76,7 +76,8 @@ function decodeTable<T>(
     const block = blocks.get(id)
     if (block === undefined) throw new HyperslabError('FormatError', `${what} names block ${id}, but there is no such block`)
     const count = width * next()
-    // A number takes a byte at least: no more than the bytes are allocated for, whatever count is claimed.
+    // Each number takes at least one byte, so this never allocates more than the bytes justify, whatever
+    // count the table claims.
     const fields = new Float64Array(Math.min(count, bytes.length))
     for (let i = 0; i < count; i++) fields[i] = next()
     found.set(block, read(block, fields))
@@ -85,7 +86,8 @@ function decodeTable<T>(
 }
 
 /**
- * Numbers from 0 to 2^53 - 1 as bytes: 7 bits each, the lowest first; the upper bit says that more follow.
+ * Encodes numbers from 0 to 2^53 - 1: 7 bits in each byte, the lowest first; the top bit is set if more bytes
+ * follow.
  */
 export function encodeVarints(numbers: Iterable<number>): Uint8Array {
   const bytes: number[] = []
@@ -96,7 +98,7 @@ export function encodeVarints(numbers: Iterable<number>): Uint8Array {
   return Uint8Array.from(bytes)
 }
 
-/** The numbers; what is cut off or too large is not among them, nor what comes after. */
+/** Yields the numbers. Stops at a number that is truncated or too large. */
 export function* decodeVarints(bytes: Uint8Array): Generator<number> {
   let number = 0
   let place = 1

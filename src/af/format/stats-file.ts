@@ -13,7 +13,7 @@ import { type Magic, readTrailer, STATS_MAGIC, TRAILER_BYTES } from './footer-tr
 export type { ArrayStats } from './array-stats.ts'
 export type { StatValue } from './footer-values.ts'
 
-/** 0: array-format up to 0.11, which has no version field. 1: since 0.12. */
+/** 0: up to array-format 0.11, without a version field. 1: since 0.12. */
 export type StatsVersion = 0 | 1
 
 export interface StatsFile {
@@ -27,8 +27,8 @@ const version0Layout = struct({ arrays: vec(statsLayout) })
 const version1Layout = struct({ version: uint32, arrays: vec(statsLayout) })
 
 /**
- * The statistics in a payload (what lies in front of the trailer).
- * @throws FormatError when the bytes are not statistics; UnsupportedError when they are of another version
+ * Decodes the statistics in a payload, which precedes the trailer.
+ * @throws FormatError if the bytes are not statistics; UnsupportedError for another version
  */
 export function decodeStats(payload: Uint8Array): StatsFile {
   if (versionOf(payload) === 0) return { version: 0, ...unarchive('statistics', version0Layout, payload) }
@@ -43,9 +43,9 @@ export function decodeStats(payload: Uint8Array): StatsFile {
 }
 
 /**
- * The payload for statistics.
- * @param version 1 unless a file of version 0 is to be reproduced: array-format 0.12 does not open stacks
- *   with those
+ * Encodes statistics as a payload.
+ * @param version 0 only to reproduce a file of version 0, because array-format 0.12 does not open stacks with
+ *   such files. Default: 1
  * @throws InvalidArgumentError
  */
 export function encodeStats(arrays: ArrayStats[], version: StatsVersion = 1): Uint8Array {
@@ -61,7 +61,7 @@ export function encodeStats(arrays: ArrayStats[], version: StatsVersion = 1): Ui
 const LEAD = 'HSTATS1\0'
 const LEAD_BYTES = 16
 
-/** A whole file. */
+/** Returns a complete statistics file. */
 export function encodeStatsFile(arrays: ArrayStats[], state: string): Uint8Array {
   const payload = encodeStats(arrays)
   const name = new TextEncoder().encode(state)
@@ -74,10 +74,10 @@ export function encodeStatsFile(arrays: ArrayStats[], state: string): Uint8Array
 }
 
 /**
- * The statistics in a whole file, and the state of the container that they describe; undefined in files of
- * other programs, which do not tell.
- * @throws FormatError when the bytes are not statistics; IntegrityError when they have changed;
- *   UnsupportedError when they are of another version
+ * Decodes a complete statistics file. `state` identifies the state of the container that it describes;
+ * undefined in files of other programs, which do not store it.
+ * @throws FormatError if the bytes are not statistics; IntegrityError if they have changed; UnsupportedError
+ *   for another version
  */
 export function decodeStatsFile(file: Uint8Array): StatsFile & { readonly state?: string } {
   const { payload, dataBytes } = splitFile(file, STATS_MAGIC)
@@ -89,9 +89,9 @@ export function decodeStatsFile(file: Uint8Array): StatsFile & { readonly state?
 }
 
 /**
- * Both versions end in the Vec of arrays, 16 bytes. What tells them apart is where its elements end: directly
- * in front of it, or at least 8 bytes earlier, where version 1 has its number. Reading as version 1 rejects
- * everything that is neither.
+ * Both versions end with the Vec of arrays, 16 bytes. They differ in where its elements end: directly in
+ * front of the Vec, or at least 8 bytes earlier, because version 1 stores its number in between. Reading as
+ * version 1 rejects all other payloads.
  */
 function versionOf(payload: Uint8Array): StatsVersion {
   const vecAt = payload.byteLength - version0Layout.size
@@ -102,7 +102,7 @@ function versionOf(payload: Uint8Array): StatsVersion {
 }
 
 /**
- * The payload in a whole file, shared, and the bytes of data in front of it.
+ * Returns the payload of a complete file, as a view, and the number of data bytes in front of it.
  * @throws FormatError
  */
 export function splitFile(file: Uint8Array, magic: Magic): { payload: Uint8Array; dataBytes: number } {

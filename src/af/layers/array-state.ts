@@ -13,7 +13,7 @@ import { indexOf, type LayerEntry, type LiveArray } from './stack.ts'
 /** A definition and the grid of its chunks. */
 type Shape = Pick<ArrayState, 'definition' | 'grid'>
 
-/** The facts of a state as its own transitions see them: they alone change them. */
+/** The fields of a state, writable: only its own methods change them. */
 type Facts = {
   -readonly [K in keyof ArrayState]: ArrayState[K] extends ReadonlyMap<infer Key, infer Value> ? Map<Key, Value> : ArrayState[K]
 }
@@ -21,38 +21,38 @@ type Facts = {
 const factsOf = (state: ArrayState): Facts => state as unknown as Facts
 
 /**
- * What an open container knows of one array: what its layers hold and what was changed since the last flush.
- * Methods that name what has happened change it; everybody else reads.
+ * State of one array in an open container: the contents of its layers and the changes since the last flush.
+ * Only methods named after events change it; all other code reads.
  */
 export class ArrayState {
   readonly definition: Definition
   readonly grid: ChunkGrid
-  /** What the layers say it is: until the next flush its shape may be another. */
+  /** Definition in the layers. Its shape may differ until the next flush. */
   readonly committed: Definition | undefined
   /** Chunks of committed layers, newest layer first. */
   readonly stored: readonly LayerChunks[] = []
-  /** The layers they are from. */
+  /** The layers of `stored`. */
   readonly entries: readonly LayerEntry[] = []
-  /** Number of the newest layer that mentions the array; -1 before the first. */
+  /** Number of the newest layer that contains the array; -1 before the first flush. */
   readonly layer: number = -1
   /** Chunks written since the last flush, by number. */
   readonly written: ReadonlyMap<number, PendingChunk> = new Map()
-  /** Something has to be written at the next flush. */
+  /** Whether the next flush must write something. */
   readonly changed: boolean = false
-  /** The attributes are among it. */
+  /** Whether the changes include the attributes. */
   readonly attributesChanged: boolean = false
-  /** The array was deleted; its handles refuse to work. */
+  /** Whether the array was deleted. Its handles then throw. */
   readonly deleted: boolean = false
-  /** Statistics of chunks that were seen, by number. */
+  /** Known statistics of chunks, by number. */
   readonly chunkStats: ReadonlyMap<number, ChunkStats> = new Map()
   /** Statistics of the whole array, once they are loaded. Their sum is undefined. */
   readonly whole: ChunkStats | undefined
-  /** The `stored` whose statistics were taken in. */
+  /** The value of `stored` whose statistics were loaded. */
   readonly described: readonly LayerChunks[] | undefined
-  /** Undefined until it is read, because programs read the attributes of few arrays. */
+  /** Undefined until first use, because programs read the attributes of few arrays. */
   #attributes: Map<string, AttributeValue> | undefined = new Map()
   #ambiguous = false
-  /** Identity of the layers that `stored` came from. */
+  /** Versions of the layers in `stored`. */
   #layers = ''
 
   constructor(definition: Definition) {
@@ -64,15 +64,15 @@ export class ArrayState {
     return this.#resolved()
   }
 
-  /** The files do not say for certain which values some of the attributes have. */
+  /** Whether the files leave the values of some attributes uncertain. */
   get ambiguous(): boolean {
     this.#resolved()
     return this.#ambiguous
   }
 
   /**
-   * Returns one attribute, without resolving the others if a single layer has them all.
-   * @param keysOf the indices that the name has in a layer
+   * Returns one attribute. Does not resolve the others if a single layer has them all.
+   * @param keysOf returns the indices of the name in a layer
    */
   attribute(name: string, keysOf: (layer: Layer) => ReadonlySet<number>): AttributeValue | undefined {
     const [entry, below] = this.entries
@@ -80,7 +80,7 @@ export class ArrayState {
     const { layer, meta } = entry
     const { keys, values } = meta.attributes
     const wanted = keysOf(layer)
-    // The last one counts, as when all are resolved.
+    // The last one counts, as in resolving all.
     for (let i = keys.length - 1; i >= 0; i--) {
       const value = wanted.has(keys[i]!) ? layer.footer.attributeValues[values[i]!] : undefined
       if (value !== undefined) return value
@@ -103,7 +103,7 @@ export class ArrayState {
     return state
   }
 
-  /** Takes over what the layers hold now. What was changed here since the last flush stays. */
+  /** Loads the current contents of the layers. Changes since the last flush stay. */
   load(live: LiveArray): void {
     const layers = live.entries.map(({ layer }) => layer.info.etag).join()
     if (layers === this.#layers) return
@@ -121,25 +121,25 @@ export class ArrayState {
     if (!this.attributesChanged) this.#attributes = undefined
   }
 
-  /** The array was defined, or what is to be said of it has changed. */
+  /** Records that the array was defined, or that its description changed. */
   touched(): void {
     factsOf(this).changed = true
   }
 
-  /** The attributes are going to be changed, in what is returned. */
+  /** Returns the attributes for changing, and marks them as changed. */
   attributesTouched(): Map<string, AttributeValue> {
     factsOf(this).attributesChanged = true
     this.touched()
     return this.#resolved()
   }
 
-  /** The attributes are others. */
+  /** Replaces the attributes. */
   attributesReplaced(attributes: AttributeMap): void {
     this.#resolved()
     this.#attributes = new Map(attributes)
   }
 
-  /** A chunk has new contents on their way into a layer: what was known of it is not so any more. */
+  /** Records new contents of a chunk, to be written into a layer. Discards its statistics. */
   chunkWritten(number: number, chunk: PendingChunk): void {
     const { chunkStats, written } = factsOf(this)
     chunkStats.delete(number)
@@ -147,13 +147,13 @@ export class ArrayState {
     this.touched()
   }
 
-  /** Statistics of a chunk were taken. */
+  /** Records the statistics of a chunk. */
   measured(number: number, stats: ChunkStats): void {
     factsOf(this).chunkStats.set(number, stats)
   }
 
   /**
-   * Called after the statistics of all chunks of some layers were loaded, with those of the whole array if
+   * Records that the statistics of all chunks of these layers were loaded, and those of the whole array if
    * they are known.
    */
   statsTaken(stored: readonly LayerChunks[], whole?: ChunkStats): void {
@@ -161,28 +161,31 @@ export class ArrayState {
     factsOf(this).whole = whole
   }
 
-  /** What was known of some chunks is not so any more. */
+  /** Discards the statistics of some chunks. */
   unmeasured(numbers: Iterable<number>): void {
     for (const number of numbers) factsOf(this).chunkStats.delete(number)
   }
 
-  /** The array has another shape; what is kept by number comes along where numbers differ in the new grid. */
+  /**
+   * Changes the shape. Fields that are keyed by chunk number are passed along if the numbers differ in the
+   * new grid.
+   */
   reshaped(next: Shape & Partial<Pick<ArrayState, 'written' | 'chunkStats' | 'stored'>>): void {
     Object.assign(this, next)
     this.touched()
   }
 
-  /** The array was deleted, here or by another writer. */
+  /** Records that the array was deleted, here or by another writer. */
   dropped(): void {
     factsOf(this).deleted = true
   }
 
-  /** The shape was changed since the last flush. */
+  /** Whether the shape has changed since the last flush. */
   get resized(): boolean {
     return this.committed !== undefined && !sameShape(this.committed.shape, this.definition.shape)
   }
 
-  /** What was pending is in a layer now. */
+  /** Records that the pending changes are in a layer now. */
   flushed(): void {
     const facts = factsOf(this)
     facts.written.clear()
@@ -190,31 +193,33 @@ export class ArrayState {
     facts.attributesChanged = false
   }
 
-  /** Others may have written any chunk but the pending ones. */
+  /** Discards statistics, because other writers may have changed any chunk except the pending ones. */
   forgetStats(): void {
     factsOf(this).described = undefined
     factsOf(this).chunkStats = new Map([...this.chunkStats].filter(([number]) => this.written.has(number)))
   }
 
-  /** Where the newest committed version of a chunk is; `undefined` when nobody wrote it. */
+  /**
+   * Returns the location of the newest committed version of a chunk; `undefined` if the chunk is not stored.
+   */
   find(number: number): ChunkAddress | undefined {
     return findIn(this.stored, number)
   }
 
   /**
-   * The newest version of a chunk: its bytes while it is loose, else where it is; `undefined` when nobody
-   * wrote it.
+   * Returns the newest version of a chunk: its bytes while it is not packed, otherwise its location;
+   * `undefined` if the chunk is not stored.
    */
   newest(number: number): Uint8Array | ChunkAddress | undefined {
     return newestIn(this.written, this.stored, number)
   }
 
-  /** How many chunks the committed layers have, each version of them counted. */
+  /** Number of chunks in the committed layers, with every version counted. */
   get storedCount(): number {
     return this.stored.reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** The numbers of all chunks that somebody wrote, pending ones included, oldest layer first. */
+  /** Returns the numbers of all stored chunks, including pending ones, oldest layer first. */
   numbers(): Set<number> {
     const numbers = new Set<number>()
     for (const index of [...this.stored].reverse()) for (const number of index.numbers()) numbers.add(number)
@@ -224,10 +229,10 @@ export class ArrayState {
 }
 
 /**
- * The newest version of a chunk: its bytes while it is loose, else where it is; `undefined` when nobody wrote
- * it.
- * @param written since the last flush, by number
- * @param stored in layers, the newest first
+ * Returns the newest version of a chunk: its bytes while it is not packed, otherwise its location;
+ * `undefined` if the chunk is not stored.
+ * @param written chunks since the last flush, by number
+ * @param stored chunks in layers, the newest first
  */
 export function newestIn(
   written: ReadonlyMap<number, PendingChunk>,
@@ -238,19 +243,20 @@ export function newestIn(
   return pending?.bytes ?? pending?.address ?? findIn(stored, number)
 }
 
-/** A chunk on its way into a layer: loose at first, then packed into a block that has been written. */
+/** A chunk to be written into a layer: first as bytes, then packed into a block in the stage. */
 export class PendingChunk {
   /**
-   * Called when the chunk is packed, with its contents in kernel memory: the cheapest moment to look at them.
+   * Called when the chunk is packed. Its contents are in kernel memory at this moment, so they are cheapest
+   * to read.
    */
   readonly onPack: ((arena: Arena, bytes: ChunkBytes) => void) | undefined
-  /** The chunk while it is loose. */
+  /** Contents of the chunk until it is packed. */
   bytes: Uint8Array | undefined
-  /** Where it is once it is packed. */
+  /** Location of the chunk after it was packed. */
   address: ChunkAddress | undefined
-  /** In the grid of its array, for `onPack`: another one once the array was resized. */
+  /** Number of the chunk in the grid of its array, for `onPack`. Changes if the array is resized. */
   number = -1
-  /** Elements that were not written are those of the committed chunk, as it was then. */
+  /** Whether only a part was written. The other elements are those of the committed chunk at that time. */
   partial = false
 
   constructor(onPack?: (arena: Arena, bytes: ChunkBytes) => void) {

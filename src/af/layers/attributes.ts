@@ -10,19 +10,19 @@ export type AttributeMap = ReadonlyMap<string, AttributeValue>
 /** An attribute as a plain JavaScript value. Lists of numbers are typed arrays. */
 export type PlainAttribute = AttributeValue['value']
 
-/** A value with the type to store it as; numbers of lists may be in plain ones. */
+/** A value with its stored type. Lists of numbers may be plain arrays. */
 export type TypedAttribute =
   | AttributeValue
   | { readonly type: `${NumericDType}[]`; readonly value: readonly (number | bigint)[] }
   | { readonly type: 'string[]' | 'bool[]' | 'binary[]'; readonly value: readonly unknown[] }
 
-/** The attributes of one array: a map from names to values, written with the next flush. */
+/** Attributes of one array: a map from names to values, committed by the next flush. */
 export class Attributes extends ReadonlyAttributes<AttributeValue> {
   readonly #change: () => Map<string, AttributeValue>
 
   /**
-   * @param map where the attributes are now
-   * @param change the same, about to be changed
+   * @param map returns the current attributes
+   * @param change returns them for changing
    */
   constructor(map: () => AttributeMap, change: () => Map<string, AttributeValue>) {
     super(map)
@@ -30,10 +30,11 @@ export class Attributes extends ReadonlyAttributes<AttributeValue> {
   }
 
   /**
-   * Sets an attribute to a copy of a value. Plain ones get their natural type: numbers `float64`, bigints
-   * `int64` (those of 2^63 and more `uint64`), typed arrays the list of their type, `Uint8Array` binary,
-   * plain lists that of their elements (empty ones of strings). `{ type, value }` forces one.
-   * @throws InvalidArgumentError for values of no attribute type, or not of the type forced; ReadOnlyError
+   * Sets an attribute to a copy of a value. Plain values get their natural type: a number becomes `float64`,
+   * a bigint `int64` (or `uint64` from 2^63), a typed array the list of its type, a `Uint8Array` binary, a
+   * plain list the list of its elements' type (if empty, of strings). `{ type, value }` sets the type.
+   * @throws InvalidArgumentError for a value without an attribute type, or not of the given type;
+   *   ReadOnlyError
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
    * const { attrs } = file.define('x', { dtype: 'int16', shape: [3] })
@@ -49,7 +50,7 @@ export class Attributes extends ReadonlyAttributes<AttributeValue> {
 
   /**
    * Removes an attribute.
-   * @returns true when there was one
+   * @returns whether it existed
    * @throws ReadOnlyError
    */
   delete(name: string): boolean {
@@ -57,7 +58,7 @@ export class Attributes extends ReadonlyAttributes<AttributeValue> {
   }
 }
 
-/** By the names of their classes, which are the same in every realm and for subclasses such as Buffer. */
+/** Keyed by class names, which are the same in every realm and for subclasses such as Buffer. */
 const LISTS: Partial<Record<string, AttributeValue['type']>> = {
   Int8Array: 'int8[]',
   Int16Array: 'int16[]',
@@ -71,7 +72,7 @@ const LISTS: Partial<Record<string, AttributeValue['type']>> = {
   Float64Array: 'float64[]',
 }
 
-/** A copy of the value as it will be read from a file. */
+/** Returns a copy of the value, as a read from a file would return it. */
 function toAttribute(name: string, value: unknown): AttributeValue {
   const typed = isTyped(value) ? value : natural(value)
   try {
@@ -103,17 +104,21 @@ function natural(value: unknown): TypedAttribute | undefined {
 
 const isUnsigned = (value: bigint): boolean => value >= 2n ** 63n
 
-/** What is to be said of ambiguous ones. */
+/** End of the warning about ambiguous attributes. */
 export const AMBIGUOUS_ATTRIBUTES = 'written by a program that mixes up attributes of several layers; some may be wrong'
 
 /**
- * The attributes an array has, from its entries in the layers, newest first.
+ * Resolves the attributes of an array from its entries in the layers, newest first.
  *
- * An entry lists pairs of indices into the dictionaries of its own layer, but some writers copy pairs from
- * the layer below without copying what they point to. So each pair is judged: new in this layer, it means
- * this layer's dictionaries; copied and out of their range, those below; copied and in range of both, it is
- * plain when both say the same. What remains cannot be decided from the file; then an entry without chunks
- * and with no pair of its own is taken to have set it. `ambiguous` tells that this happened.
+ * An entry lists pairs of indices into the dictionaries of its own layer. Some writers, however, copy pairs
+ * from the layer below without copying the dictionary entries. Each pair is therefore resolved as follows:
+ *
+ * - A pair that is new in this layer refers to the dictionaries of this layer.
+ * - A copied pair that is out of their range refers to the dictionaries below.
+ * - A copied pair that is in range of both is certain if both yield the same.
+ *
+ * Any other pair is ambiguous. If the entry has no chunks and no pair of its own, this layer is assumed to
+ * have set it. `ambiguous` reports that this happened.
  */
 export function resolveAttributes(entries: readonly LayerEntry[]): {
   attributes: Map<string, AttributeValue>
@@ -137,7 +142,8 @@ interface Found {
 }
 
 /**
- * Goes down only as far as the pair does: all pairs take no more steps than there are pairs in all layers.
+ * Descends only as far as the layers repeat the pair, so all pairs together take at most as many steps as
+ * there are pairs in all layers.
  */
 function resolvePair(levels: readonly Level[], key: number, value: number): Found {
   let ambiguous = false
@@ -152,7 +158,7 @@ function resolvePair(levels: readonly Level[], key: number, value: number): Foun
   }
 }
 
-/** An entry whose pairs are made for looking up once that is needed. */
+/** An entry whose pairs are indexed on first use. */
 class Level {
   readonly entry: LayerEntry
   #pairs: Map<number, Set<number>> | undefined
@@ -167,7 +173,7 @@ class Level {
     return this.#pairs.get(key)?.has(value) ?? false
   }
 
-  /** Whether the entry has no chunks, and no pair that the one below lacks. */
+  /** Whether the entry has no chunks, and no pair that is missing in the entry below. */
   isLocal(below: Level): boolean {
     const { chunks, attributes } = this.entry.meta
     this.#local ??= chunks.length === 0 && attributes.keys.every((key, i) => below.has(key, attributes.values[i]!))

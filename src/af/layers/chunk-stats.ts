@@ -11,14 +11,14 @@ import { dtypeOf } from '../format/definition.ts'
 import type { ArrayState } from './array-state.ts'
 import { nullOf } from './null-value.ts'
 
-/** Where statistics of chunks go, and what their numbers mean. */
+/** Receiver of the statistics of chunks, with the definition that gives the numbers their meaning. */
 export type Measured = Pick<ArrayState, 'definition' | 'grid' | 'measured'>
 
-/** Takes the statistics of a chunk that is in memory anyway. */
+/** Computes and records the statistics of a chunk that is in memory anyway. */
 export const measure = (arena: Arena, state: Measured, number: number, chunk: ChunkBytes): void =>
   state.measured(number, measuredStats(arena, state, number, chunk))
 
-/** The statistics of a chunk, from its elements. */
+/** Computes the statistics of a chunk from its elements. */
 export function measuredStats(
   arena: Arena,
   { definition, grid }: Pick<Measured, 'definition' | 'grid'>,
@@ -54,13 +54,13 @@ function sumOf(arena: Arena, dtype: FixedDType, pointer: number, size: number, n
   return results(arena, 'sum', dtype, cell, 1)[0]!
 }
 
-/** Without NaNs and null. Chunks with NaNs are few, or slow already. */
+/** Returns the numbers without NaNs and null. Only few chunks contain NaNs, and those are slow anyway. */
 function numbersOf(values: Float32Array | Float64Array, nothing?: number | bigint): TypedArray {
   const skipped = values instanceof Float32Array ? Math.fround(Number(nothing)) : Number(nothing)
   return (values as Float64Array).filter((value) => !Number.isNaN(value) && value !== skipped)
 }
 
-/** Which NaNs there are, by their bytes: a NaN that is handed around as a number may lose its sign. */
+/** Returns the signs of the NaNs, from their bytes. A NaN that is passed as a number may lose its sign. */
 function signsOfNaNs(values: Float32Array | Float64Array): ChunkStats['nans'] {
   const words = values.BYTES_PER_ELEMENT / Int32Array.BYTES_PER_ELEMENT
   const bits = new Int32Array(values.buffer, values.byteOffset, words * values.length)
@@ -84,7 +84,7 @@ function statsOfValues(values: readonly (string | Uint8Array)[], nothing: unknow
   return { min, max, ...counts }
 }
 
-/** Lexicographically. */
+/** Compares lexicographically. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i++) if (a[i] !== b[i]) return a[i]! - b[i]!
@@ -92,8 +92,8 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
 }
 
 /**
- * The ends of a chunk as the format has them: a NaN counts, in the order -NaN < -Infinity < … < Infinity <
- * NaN.
+ * Returns the bounds of a chunk as the format defines them. NaNs count, in the order -NaN < -Infinity < … <
+ * Infinity < NaN.
  */
 export function formatBounds({ min, max, nans, nanCount }: Omit<ChunkStats, 'sum' | 'nullCount'>): {
   min: Extreme | undefined
@@ -109,10 +109,10 @@ export function formatBounds({ min, max, nans, nanCount }: Omit<ChunkStats, 'sum
 const NEGATIVE_NAN = new Float64Array(new BigUint64Array([0xfff8000000000000n]).buffer)[0]!
 
 /**
- * Fetches what some chunks, grouped by their blocks, need, and hands each of them to `visit`, decoded, in a
- * memory session of its own.
- * @throws CodecError when a block does not decode, or is too large; IntegrityError when it is not what was
- *   written
+ * Fetches and decodes the blocks of some chunks, which are grouped by block. Passes each chunk to `visit`, in
+ * a memory session of its own.
+ * @throws CodecError if a block does not decode or is too large; IntegrityError if its checksum does not
+ *   match
  */
 export const visitBlocks = <C extends Stored>(
   blocks: BlockReader,

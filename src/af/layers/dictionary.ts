@@ -3,9 +3,9 @@ import type { AttributePairs, AttributeValue, Footer } from '../format/footer.ts
 import type { AttributeMap } from './attributes.ts'
 
 /**
- * The names and values of attributes that the entries of a layer point into. A new layer writes those of the
- * layers below and adds its own behind them, so that an index means the same in every layer: readers that
- * look it up in the wrong one are right all the same.
+ * Names and values of attributes, to which the entries of a layer refer. A new layer repeats the dictionaries
+ * of the layers below and appends its own entries. An index therefore means the same in every layer, and
+ * readers that look it up in the wrong layer still get the right value.
  */
 export class Dictionary {
   readonly keys: string[]
@@ -21,8 +21,8 @@ export class Dictionary {
   }
 
   /**
-   * The dictionary that extends those of all `footers`; `undefined` when two of them contradict each other,
-   * as happens in files of other writers.
+   * Returns the dictionary that extends those of all `footers`; `undefined` if two of them contradict each
+   * other, which happens in files of other writers.
    */
   static extending(footers: readonly Footer[]): Dictionary | undefined {
     const keyLists = footers.map(({ attributeKeys }) => attributeKeys)
@@ -34,7 +34,7 @@ export class Dictionary {
     return new Dictionary(keys, footers[valueLists.indexOf(longestValues)]?.attributeValues ?? [])
   }
 
-  /** The pairs for an array's attributes; what is new is added. */
+  /** Returns the pairs for the attributes of an array. Adds new names and values. */
   add(attributes: AttributeMap): AttributePairs {
     const pairs = [...attributes].map(([name, value]) => [
       intern(this.#keyIndex, this.keys, name, name),

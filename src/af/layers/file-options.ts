@@ -9,43 +9,43 @@ import type { Limits } from '../format/limits.ts'
 
 /** Options that `create` and `open` share. */
 export interface FileOptions extends StoreOptions {
-  /** Codec of the blocks that are written: `'lz4'` (the default), `'zstd'`, `'none'` or one of `codecs`. */
+  /** Codec of new blocks: `'lz4'`, `'zstd'`, `'none'` or one of `codecs`. Default: `'lz4'`. */
   readonly codec?: string
   /**
-   * Effort of `'zstd'`, 1 to 22; 3 by default. When it is given, `compact` encodes anew also blocks that it
-   * could copy. Where the platform has no library for it (browsers, workerd, Node before 22.15) a kernel
-   * writes, as small as about level 1 whatever this says.
+   * Effort of `'zstd'`, from 1 to 22. Default: 3. If given, `compact` encodes all blocks anew, even those
+   * that it could copy. Platforms without a library for Zstandard (browsers, workerd, Node before 22.15) use
+   * a kernel. It ignores the level and compresses about as well as level 1.
    */
   readonly level?: number
   /**
-   * Blocks that are decoded and compared with what was encoded before they are written: `'foreign'` (the
-   * default), those of codecs that are not this package's own kernels: `'zstd'` and those of `codecs`;
-   * `true`, all; `false`, none. What does not compare is a `CodecError` that names file, block and codec;
-   * nothing is published then, and the changes are kept.
+   * Blocks that are decoded and compared with their input before they are written. `'foreign'`: blocks of
+   * codecs other than this package's own kernels, which are `'zstd'` and those of `codecs`; `true`: all;
+   * `false`: none. Default: `'foreign'`. A difference is a `CodecError` that names file, block and codec.
+   * Nothing is published then, and the changes are kept.
    */
   readonly verifyWrites?: boolean | 'foreign'
-  /** Codecs beside those of this package, or in the place of those with the same name. */
+  /** Codecs in addition to those of this package. They replace codecs of the same name. */
   readonly codecs?: readonly Codec[]
-  /** Blocks are closed once they hold this many bytes before compression; 8 MiB by default. */
+  /** Size of blocks before compression, in bytes: a block is closed once it has this size. Default: 8 MiB. */
   readonly blockBytes?: number
-  /**
-   * @internal Segments of LZ4 blocks are closed once they hold this many bytes before compression; 256 KiB by
-   *   default.
-   */
+  /** @internal Size of the segments of LZ4 blocks before compression, in bytes. Default: 256 KiB. */
   readonly segmentBytes?: number
-  /** Memory for decoded blocks that are likely to be wanted again; 64 MiB by default, none with 0. */
+  /**
+   * Bytes of memory for decoded blocks that are likely to be read again. Default: 64 MiB; 0 disables the
+   * cache.
+   */
   readonly cacheBytes?: number
-  /** Memory shared with other files, in the place of `cacheBytes`; what a file leaves there outlives it. */
+  /** Cache shared with other files, instead of `cacheBytes`. Blocks stay in it after the file was closed. */
   readonly cache?: BlockCache
-  /** Memory that reads take at a time, shared with other files. */
+  /** Limit of the memory that reads take at once, shared with other files. */
   readonly budget?: MemoryBudget
-  /** Bounds of what a file may ask for before it is refused; for files of unknown origin. */
+  /** Limits of the resources that a file can request. For files of unknown origin. */
   readonly limits?: Limits
-  /** Workers that decode and reduce, from `createPool`; without them all is done on the calling thread. */
+  /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool
   /**
-   * Write CRC-32C checksums and the statistics of each chunk into the file, true by default. Other programs
-   * pass over them; compacting with one of those drops them.
+   * Write CRC-32C checksums and the statistics of each chunk into the file. Default: true. Other programs
+   * ignore them, and discard them when they compact the container.
    */
   readonly extras?: boolean
 }
@@ -53,16 +53,16 @@ export interface FileOptions extends StoreOptions {
 /** Data types and ranks of arrays, by name: `{ tas: ['float32', 3] }`. */
 export type ArrayTypes = { readonly [name: string]: readonly [dtype: DType, rank: number] }
 
-/** The types of arrays of which nothing was said when the file was opened. */
+/** Types of the arrays if none were given when the file was opened. */
 export type Untyped = { readonly [name in never]: never }
 
 /** Options of `open`. */
 export interface OpenOptions<A extends ArrayTypes = ArrayTypes> extends FileOptions {
-  /** Open the state that this layer (0 for the base) left, read-only. */
+  /** Open the state as of this layer (0 for the base), read-only. */
   readonly layer?: number
   /**
-   * Types and ranks that some arrays must have, `{ tas: ['float32', 3] }`: checked when the file is opened,
-   * and the types of what `array` gives.
+   * Types and ranks of some arrays: `{ tas: ['float32', 3] }`. They are checked when the file is opened, and
+   * `array` returns these types.
    */
   readonly arrays?: A
   /**
@@ -74,7 +74,7 @@ export interface OpenOptions<A extends ArrayTypes = ArrayTypes> extends FileOpti
 
 /** Options of `create`. */
 export interface CreateOptions extends FileOptions {
-  /** Replace a container that exists, its sidecars included, instead of refusing. */
+  /** Replace an existing container and its sidecars, instead of throwing. */
   readonly overwrite?: boolean
 }
 

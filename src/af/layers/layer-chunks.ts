@@ -2,19 +2,22 @@ import type { BlockRef, ChunkAddress } from '../../engine/block.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import type { ChunkTable } from '../format/footer.ts'
 
-/** A dense table is worth it while it is not much larger than the list of stored chunks. */
+/** A dense table is used unless it is much larger than the list of stored chunks. */
 const MAX_SLOTS_PER_CHUNK = 8
 const ALWAYS_DENSE_SLOTS = 4096
 
 /**
- * The chunks one layer stores of one array, found by their number in the grid in constant time. Built on
- * first use, in time linear in the stored chunks.
+ * Chunks of one array in one layer. Finds a chunk by its number in the grid in constant time. The index is
+ * built on first use, in time linear in the number of stored chunks.
  */
 export class LayerChunks {
   readonly #table: ChunkTable
   readonly #grid: ChunkGrid
   readonly #blocks: ReadonlyMap<number, BlockRef>
-  /** Chunk number to row of the table; rows count from 1 in the dense form, where 0 means none. */
+  /**
+   * Row of the table by chunk number. In the dense form rows count from 1, and 0 means that the chunk is not
+   * stored.
+   */
   #rows: { get(number: number): number | undefined } | undefined
 
   constructor(table: ChunkTable, grid: ChunkGrid, blocks: ReadonlyMap<number, BlockRef>) {
@@ -23,7 +26,7 @@ export class LayerChunks {
     this.#blocks = blocks
   }
 
-  /** How many chunks the layer stores. */
+  /** Number of chunks that the layer stores. */
   get length(): number {
     return this.#table.length
   }
@@ -33,13 +36,13 @@ export class LayerChunks {
     return row === undefined ? undefined : this.#address(row)
   }
 
-  /** The row of the chunk table that a chunk is in. */
+  /** Returns the row of a chunk in the chunk table. */
   row(number: number): number | undefined {
     this.#rows ??= this.#build()
     return this.#rows.get(number)
   }
 
-  /** The numbers of all stored chunks that lie in the grid, in stored order. */
+  /** Yields the numbers of all stored chunks in the grid, in stored order. */
   *numbers(): Generator<number> {
     for (let row = 0; row < this.#table.length; row++) {
       const number = this.#number(row)
@@ -52,7 +55,10 @@ export class LayerChunks {
     return { block: this.#blocks.get(blockIds[row]!)!, offset: offsets[row]!, size: sizes[row]! }
   }
 
-  /** Chunks outside the grid, left by a writer that shrank the array, belong to nothing. */
+  /**
+   * Returns the number of the chunk in a row; undefined outside the grid. A writer that made the array
+   * smaller leaves such chunks.
+   */
   #number(row: number): number | undefined {
     const { coords, rank } = this.#table
     const { counts } = this.#grid
@@ -65,7 +71,7 @@ export class LayerChunks {
     return number
   }
 
-  /** Of several entries for one chunk the first counts. */
+  /** Indexes the rows. Of several rows of one chunk, the first counts. */
   #build(): { get(number: number): number | undefined } {
     const { length } = this.#table
     if (this.#grid.count > Math.max(ALWAYS_DENSE_SLOTS, length * MAX_SLOTS_PER_CHUNK)) {
@@ -85,7 +91,7 @@ export class LayerChunks {
   }
 }
 
-/** Where a chunk is in the first of some layers, newest first, that has it. */
+/** Returns the location of a chunk in the first layer that stores it, newest first. */
 export function findIn(layers: readonly LayerChunks[], number: number): ChunkAddress | undefined {
   for (const index of layers) {
     const address = index.find(number)

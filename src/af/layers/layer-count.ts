@@ -1,7 +1,7 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { Limits } from '../format/limits.ts'
 
-/** @throws TooLargeError for more sidecars, or a higher number of one, than `limits.layers` */
+/** @throws TooLargeError if there are more sidecars than `limits.layers`, or one with a higher number */
 export function checkLayerCount(count: number, { layers }: Required<Limits>, file: string): void {
   if (count <= layers) return
   const text = `there are more than limits.layers, ${layers}, sidecars; compact the container, or raise the limit`

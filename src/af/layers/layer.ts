@@ -25,34 +25,34 @@ import type { Limits } from '../format/limits.ts'
 import { readFooter } from '../format/read-footer.ts'
 import type { SegmentTable } from './segment-table.ts'
 
-/** Read from the end of a file at once: enough for the footers of most. */
+/** Bytes of the first read, at the end of a file: enough for most footers. */
 const TAIL_BYTES = 64 * 1024
-/** An entry of the table of blocks has at least as many. */
+/** Least bytes of an entry in the table of blocks. */
 const BLOCK_META_BYTES = 56
 
 export interface LayerOptions extends ReadOptions {
   /** Absences of files that the server has not proved. */
   readonly absences?: Absences | undefined
-  /** Keeps the ends of files. */
+  /** Cache of the ends of files. */
   readonly cache?: { endsOf(store: Store): Store } | undefined
-  /** Bytes that footers of layers which are opened together may still have. */
+  /** Bytes that remain for the footers of layers that are opened together. */
   readonly room?: { bytes: number }
 }
 
-/** What is known of a file beside its footer. */
+/** Facts about a file beyond its footer. */
 export interface LayerFacts {
   readonly footerBytes: number
-  /** Tables of segments with more bytes than footers may have are not read. */
+  /** Segment tables larger than the limit for footers are not read. */
   readonly limits: Required<Limits>
-  /** Of its blocks, in order; left out where they are not known. */
+  /** Checksums of its blocks, in order. Undefined if they are unknown. */
   readonly crcs?: ArrayLike<number> | undefined
-  /** CRC-32C of the footer; only files without an identity are told by it. */
+  /** CRC-32C of the footer. Identifies only files without an identity. */
   readonly footerCrc?: number
   /** The bytes in front of the footer, as far as they were read. */
   readonly end?: Pick<LayerEnd, 'before' | 'dataBytes'>
 }
 
-/** Layers so far that only this process can tell apart. */
+/** Count of layers that only this process can distinguish. */
 let unnamed = 0
 
 /** One `.af` file of a container, pinned to the version it was opened on. */
@@ -63,7 +63,7 @@ export class Layer implements BlockOrigin {
   readonly file: string
   readonly info: ObjectInfo
   readonly footer: Footer
-  /** Of the footer, as stored. */
+  /** Size of the footer as stored, in bytes. */
   readonly footerBytes: number
   /** The newest entry of each name. */
   readonly arrays: ReadonlyMap<string, ArrayMeta>
@@ -71,19 +71,25 @@ export class Layer implements BlockOrigin {
   readonly recycle: BlockOrigin['recycle']
   readonly readMany: BlockOrigin['readMany']
   readonly cacheKey: string
-  /** Tells this file from all others, ever; made up of its size and footer where another program wrote it. */
+  /**
+   * Distinguishes this file from all others, ever. Derived from size and footer if another program wrote the
+   * file.
+   */
   readonly identity: Identity
   /** Whether another program, or a version of this one without identities, wrote the file. */
   readonly foreign: boolean
   readonly local: BlockOrigin['local']
   readonly segmentsOf: BlockOrigin['segmentsOf']
   readonly checksumsOf: BlockOrigin['checksumsOf']
-  /** Has the mark of layers that change the shape of an array, or of a base compacted of such. */
+  /**
+   * Whether the file marks changes of shapes: a layer with such a change, or a base compacted from such
+   * layers.
+   */
   readonly resizes: boolean
   readonly #store: Store
   readonly #limits: Required<Limits>
 
-  /** @param info the version of the file that has this footer */
+  /** @param info version of the file with this footer */
   constructor(
     store: Store,
     key: string,
@@ -102,7 +108,7 @@ export class Layer implements BlockOrigin {
     this.footer = footer
     const arrays = new Map<string, ArrayMeta>()
     for (const meta of footer.arrays) {
-      // An array that was deleted and defined anew comes where it was defined.
+      // An array that was deleted and defined anew takes the position of its new definition.
       arrays.delete(meta.name)
       arrays.set(meta.name, meta)
     }
@@ -111,7 +117,7 @@ export class Layer implements BlockOrigin {
     footer.blocks.forEach((block, i) => {
       const { id, fileOffset, compressedBytes, uncompressedBytes, codec } = block
       if (blocks.has(id)) return
-      // Not spread: that takes ten times as long, which counts with a million blocks.
+      // Without spread syntax, which takes ten times as long: noticeable with a million blocks.
       blocks.set(id, {
         id,
         fileOffset,
@@ -119,7 +125,7 @@ export class Layer implements BlockOrigin {
         uncompressedBytes,
         codec: codec ?? 'none',
         crc: crcs[i],
-        // The crate trusts this size, so in files of version 6 both sizes have to agree.
+        // The crate relies on this size, so both sizes must agree in files of version 6.
         sizeInFront: footer.version === 6 && codec === 'lz4',
         origin: this,
       })
@@ -134,13 +140,13 @@ export class Layer implements BlockOrigin {
     this.segmentsOf = this.#table<BlockSegments>(SEGMENTS_CODEC, end)
     this.checksumsOf = this.#table<SegmentChecksums>(SEGMENT_CHECKSUMS_CODEC, end)
     this.recycle = store.recycle?.bind(store)
-    // Only where the store makes something of many ranges at once.
+    // Present only if the store combines ranges into fewer requests.
     if (store.getRanges !== undefined) this.readMany = (ranges, signal) => this.#readMany(ranges, signal)
   }
 
   /**
-   * Opens a layer in two range reads at most; `undefined` when there is no such file.
-   * @throws FormatError when the file is not an `.af` file or damaged
+   * Opens a layer with at most two range requests; returns `undefined` if the file does not exist.
+   * @throws FormatError if the file is not an `.af` file, or is damaged
    */
   static async open(
     store: Store,
@@ -170,7 +176,7 @@ export class Layer implements BlockOrigin {
     return present(await this.#store.getRanges!(this.key, ranges, { signal, ifMatch: this.info.etag }), this.file)
   }
 
-  /** Whether the file has footer version 6, which is written once and has no layers. */
+  /** Whether the file has footer version 6. Such a file is never changed and has no layers. */
   get immutable(): boolean {
     return this.footer.version === 6
   }
@@ -179,12 +185,12 @@ export class Layer implements BlockOrigin {
     return `${this.key}\0${this.info.etag}`
   }
 
-  /** The blocks that chunks are in. */
+  /** The blocks that contain chunks. */
   get dataBlocks(): BlockRef[] {
     return [...this.blocks.values()].filter((block) => !isExtra(block))
   }
 
-  /** What a table of segments says of a block; undefined where there is no such table. */
+  /** Returns a reader of a segment table; undefined if the file has no such table. */
   #table<T>(
     name: string,
     before: Pick<LayerEnd, 'before' | 'dataBytes'> | undefined,
@@ -203,13 +209,13 @@ export class Layer implements BlockOrigin {
     }
   }
 
-  /** What only this package reads of the file, by its codec. */
+  /** Returns the extra block with a codec. Only this package reads extra blocks. */
   extra(name: string): BlockRef | undefined {
     for (const block of this.blocks.values()) if (block.codec === name) return block
     return undefined
   }
 
-  /** Bytes of blocks, stored and decoded. */
+  /** Bytes of the blocks, as stored and decoded. */
   get blockBytes(): { compressed: number; uncompressed: number } {
     let compressed = 0
     let uncompressed = 0
@@ -221,26 +227,29 @@ export class Layer implements BlockOrigin {
   }
 }
 
-/** The end of a file, read in two ranges at most. */
+/** The end of a file, read with at most two range requests. */
 export interface LayerEnd {
   readonly info: ObjectInfo
-  /** What lies in front of the trailer, which is the last thing in the file. */
+  /** The bytes in front of the trailer, which ends the file. */
   readonly payload: Uint8Array
-  /** Bytes in front of that. */
+  /** Number of bytes in front of the payload. */
   readonly dataBytes: number
-  /** The last of those; checksums are among them. */
+  /** The last of these bytes. They include the checksums. */
   readonly before: Uint8Array
 }
 
-/** A copy of a block, of which the rest may go, if it lies in what was read. */
+/**
+ * Returns a copy of a block if it lies in the bytes that were read. A copy, so that the other bytes can be
+ * freed.
+ */
 function partBefore({ before, dataBytes }: Pick<LayerEnd, 'before' | 'dataBytes'>, block: BlockRef): Uint8Array | undefined {
   const start = block.fileOffset - (dataBytes - before.length)
   return start < 0 ? undefined : new Uint8Array(before.subarray(start, start + block.compressedBytes))
 }
 
 /**
- * @returns `undefined` when there is no such file
- * @throws FormatError when the trailer is none, or announces what is more than the file or the limits
+ * @returns `undefined` if the file does not exist
+ * @throws FormatError for an invalid trailer, or one that claims more bytes than the file or the limits allow
  */
 export async function readEnd(
   store: Store,
@@ -263,7 +272,7 @@ export async function readEnd(
   }
   room.bytes -= footerBytes
   const dataBytes = size - TRAILER_BYTES - footerBytes
-  // Checksums lie right before the footer, of as many blocks as it can have.
+  // Checksums lie directly in front of the footer, for at most as many blocks as the footer can list.
   const start = Math.max(0, dataBytes - checksumBytes(Math.ceil(footerBytes / BLOCK_META_BYTES)))
   let whole = bytes.subarray(0, end)
   const missing = size - bytes.length - start
@@ -276,11 +285,11 @@ export async function readEnd(
 }
 
 /**
- * The checksums, where the file has them: right in front of the footer, for all blocks but their own, which
- * is the last. They are known by their own checksum, not by the name of their block alone: or damage to it,
- * or to the number of blocks, would turn all checks off.
+ * Returns the checksums in front of the footer; undefined if the file has none. They cover all blocks except
+ * their own, which is the last. They are recognised by their own checksum, not only by the name of their
+ * block. Otherwise, damage to that name or to the number of blocks would disable all checks.
  * @param before the bytes in front of the footer
- * @throws IntegrityError when they are damaged
+ * @throws IntegrityError if they are damaged
  */
 export function checksumsIn({ blocks }: Footer, before: Uint8Array): Checksums | undefined {
   const named = blocks.some(({ codec }) => codec === CHECKSUM_CODEC)
@@ -293,8 +302,8 @@ export function checksumsIn({ blocks }: Footer, before: Uint8Array): Checksums |
 }
 
 /**
- * Data that are their own checksum without being any: -1 as it is stored, which is the checksum of itself and
- * of itself followed by zeros.
+ * Whether data that are not checksums pass for them: the stored value -1 is the checksum of itself, and of
+ * itself followed by zeros.
  */
 const isTrivial = ({ footer, blocks }: Checksums): boolean => footer === 0xffffffff && blocks.every((crc) => crc === 0)
 

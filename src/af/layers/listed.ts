@@ -7,12 +7,12 @@ import { checkLayerCount } from './layer-count.ts'
 import { footerBytesOf, OPENINGS, type OpenedFiles, type Opening, openBase } from './opening.ts'
 import { type Paths, SIDECAR } from './paths.ts'
 
-/** The layers of a state that was open before. */
+/** The layers of a state that was opened before. */
 interface Known {
   readonly layers: readonly Layer[]
 }
 
-/** The numbers of the sidecars that a store lists, ascending. */
+/** Returns the numbers of the sidecars that a store lists, ascending. */
 export async function listSidecars(store: Store, paths: Paths, signal?: Signal): Promise<number[]> {
   const keys = new Set(await store.list?.(paths.base.slice(0, -2), { signal }))
   const numbers = [...keys].map((key) => Number(SIDECAR.exec(key)?.[1] ?? 0))
@@ -20,8 +20,9 @@ export async function listSidecars(store: Store, paths: Paths, signal?: Signal):
 }
 
 /**
- * Opens the layers that a store lists; `undefined` when one of them is gone: then the base was replaced
- * meanwhile. Reads the base while the store lists, because a file of footer version 6 needs nothing else.
+ * Opens the layers that a store lists; returns `undefined` if one of them has disappeared, because the base
+ * was replaced then. Reads the base while the store lists, because a file of footer version 6 needs nothing
+ * else.
  */
 export async function openListed(
   store: Store,
@@ -30,7 +31,7 @@ export async function openListed(
   known: Known | undefined,
 ): Promise<OpenedFiles | undefined> {
   const listing = listSidecars(store, paths, options.signal)
-  // A failure counts only where the list is needed.
+  // A failed listing is reported only if the list is needed.
   listing.catch(() => undefined)
   const early = known === undefined ? await openBase(store, paths, options) : undefined
   if (early?.immutable) {
@@ -40,7 +41,7 @@ export async function openListed(
     return { layers: [early], unread }
   }
   const numbers = (await listing).filter((number) => number <= options.last)
-  // By the highest number, since each one below it is looked at.
+  // The highest number counts, because each lower number is looked up.
   checkLayerCount(numbers.at(-1) ?? 0, options.limits, store.describe(paths.base))
   const kept = known === undefined ? [] : known.layers.slice(1).filter(({ number }) => numbers.includes(number))
   if (known !== undefined && kept.length < known.layers.length - 1) return undefined
@@ -62,9 +63,9 @@ export async function openListed(
 }
 
 /**
- * The base of a state that was open before, if it is the same still; its layers are then, too. Should another
- * program have made a base with the bytes, and so in some stores the version, of the one before, the newest
- * layer tells.
+ * Returns the base of a state that was opened before if it is unchanged; its layers are then unchanged, too.
+ * Also compares the newest layer, in case another program wrote a base with the same bytes, which has the
+ * same version in some stores.
  */
 async function unchanged(store: Store, { layers }: Known, options: StoreOptions): Promise<Layer | undefined> {
   for (const { key, info } of new Set([layers.at(-1)!, layers[0]!])) {

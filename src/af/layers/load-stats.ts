@@ -12,15 +12,15 @@ import type { Layer } from './layer.ts'
 import { areExact } from './statistics.ts'
 
 /**
- * Takes in what the layers know of their chunks, the newest version of each. Gives way to others of the
- * thread while there are many.
+ * Loads the statistics of the chunks from the layers, for the newest version of each. Yields to other work of
+ * the thread if there are many.
  */
 export async function loadStats(state: ArrayState, signal?: Signal): Promise<void> {
   if (state.described === state.stored) return
   const { entries, stored, chunkStats, definition } = state
   const pace = new Pace(signal)
   const lacks = (number: number): boolean => !chunkStats.has(number) && !state.written.has(number)
-  // Layers may be added meanwhile, the array be resized, statistics be forgotten.
+  // Meanwhile layers may be added, the array may be resized, or its statistics discarded.
   const isSame = (): boolean => state.stored === stored && state.chunkStats === chunkStats
   const some = async (visit: (number: number, entry: number) => boolean): Promise<boolean | undefined> => {
     for (const [entry, chunks] of stored.entries()) {
@@ -54,8 +54,8 @@ export async function loadStats(state: ArrayState, signal?: Signal): Promise<voi
 
 /**
  * Returns the statistics of a whole array from a footer of version 6, if they are exact for readers. The sign
- * of a zero bound is not reliable. The footer counts unwritten elements as
- * null. Without a fill value they read as zeros, so they extend the bounds.
+ * of a zero bound is not reliable. The footer counts unwritten elements as null. Without a fill value these
+ * read as zeros, so they extend the bounds.
  */
 function wholeStats({ definition, entries }: ArrayState): ChunkStats | undefined {
   const stats = entries[0]?.layer.immutable ? entries[0].meta.stats : undefined
@@ -86,8 +86,8 @@ type ChunkStatsTables = ReadonlyMap<ArrayMeta, ChunkStatsTable>
 const TABLES = new WeakMap<Layer, Promise<ChunkStatsTables>>()
 
 /**
- * Statistics of the chunks a layer stores, by array; none where the file has none. Read once.
- * @throws FormatError, IntegrityError when they are damaged
+ * Returns the statistics of the chunks in a layer, by array; empty if the file has none. Reads them once.
+ * @throws FormatError, IntegrityError if they are damaged
  */
 export function chunkStatsOf(layer: Layer, signal?: Signal): Promise<ChunkStatsTables> {
   let tables = TABLES.get(layer)

@@ -6,8 +6,8 @@ import { fromFill } from '../format/footer-values.ts'
 import type { ArrayState } from './array-state.ts'
 
 /**
- * The statistics of a stored chunk, as far as they are known (`loadStats`); undefined also where they are not
- * of as many elements as the chunk has.
+ * Returns the statistics of a stored chunk, if they are known (`loadStats`). Undefined also if they count a
+ * different number of elements than the chunk has.
  */
 export function knownStats({ chunkStats, grid }: ArrayState, number: number): ChunkStats | undefined {
   const stats = chunkStats.get(number)
@@ -16,17 +16,15 @@ export function knownStats({ chunkStats, grid }: ArrayState, number: number): Ch
   return count + nullCount + nanCount === chunkSize(grid, number) ? stats : undefined
 }
 
-/**
- * Whether the elements that statistics count as null are those that equal the fill value as readers have it.
- */
+/** Whether statistics count exactly those elements as null that readers find equal to the fill value. */
 export function nullsAreFill(definition: Definition): boolean {
   const fill = fillOf(definition)
   return Object.is(nullOf(definition), fill === undefined ? undefined : toElement(dtypeOf(definition), fill))
 }
 
 /**
- * Which fill value statistics take for "null": narrower rules than those of reading, as the format has them.
- * Floats compare with `==`, and a NaN fill matches every NaN.
+ * Returns the fill value that statistics treat as "null". The format defines narrower rules for it than for
+ * reading. Floats compare with `==`, and a NaN fill value matches every NaN.
  */
 export function nullOf({ dtype, fillValue }: Definition): number | bigint | string | undefined {
   if (fillValue === null || dtype.kind === 'list' || dtype.kind === 'fixed_size_list') return undefined

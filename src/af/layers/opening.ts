@@ -4,13 +4,13 @@ import type { Limits } from '../format/limits.ts'
 import { Layer, type LayerOptions } from './layer.ts'
 import type { Paths } from './paths.ts'
 
-/** Layers opened at a time. */
+/** Number of layers opened at once. */
 export const OPENINGS = 8
 
-/** What layers are opened with. */
+/** Options for opening layers. */
 export interface Opening extends LayerOptions {
   readonly room: { bytes: number }
-  /** Number of the last layer wanted. */
+  /** Number of the last layer to open. */
   readonly last: number
   readonly limits: Required<Limits>
 }
@@ -21,7 +21,7 @@ export interface NamedFile {
   readonly file: string
 }
 
-/** Files of a container, as they were opened. */
+/** Opened files of a container. */
 export interface OpenedFiles {
   /** The base, then the sidecars by number. */
   readonly layers: readonly Layer[]
@@ -29,40 +29,40 @@ export interface OpenedFiles {
   readonly unread?: readonly NamedFile[]
 }
 
-/** Bytes that the footers of some files have together. */
+/** Returns the total bytes of the footers of some files. */
 export const footerBytesOf = (layers: readonly Layer[]): number => layers.reduce((sum, { footerBytes }) => sum + footerBytes, 0)
 
 /**
  * Opens the base.
- * @throws NotFoundError when there is none; FormatError when it is a sidecar
+ * @throws NotFoundError if it does not exist; FormatError if it is a sidecar
  */
 export async function openBase(store: Store, paths: Paths, options: Opening): Promise<Layer> {
   const { bytes } = options.room
   const open = () => Layer.open(store, paths.base, 0, options.limits, options)
   const base = await open().catch((error: unknown) => {
     if (!isHyperslabError(error, 'ConflictError')) throw error
-    // Another base took its place while it was read, and is as good as one that was there all the time.
+    // Another base replaced it during the read. The new base is as good as one that was there from the start.
     options.room.bytes = bytes
     return open()
   })
   if (base !== undefined) {
     const { overlayIndex, baseFileHint } = base.footer
     if (overlayIndex === 0) return base
-    // As a container it would hold what changed in it, and fill values for the rest.
+    // As a container, it would show its changes, and fill values for everything else.
     const text = `this is sidecar ${overlayIndex} of '${baseFileHint}': open that`
     throw new HyperslabError('FormatError', text, { file: base.file })
   }
   throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(paths.base) })
 }
 
-/** The first sidecar, as it was asked for together with the base. */
+/** The first sidecar, requested together with the base. */
 export interface FirstSidecar {
   readonly layer: Promise<Layer | undefined>
-  /** Absences that the server does not prove. */
+  /** Absences that the server did not prove. */
   readonly unproved: readonly UnprovedAbsence[]
 }
 
-/** Asks for the first sidecar. What it finds counts only if the base takes sidecars. */
+/** Requests the first sidecar. The result counts only if the base takes sidecars. */
 export function firstSidecar(store: Store, paths: Paths, options: Opening): FirstSidecar | undefined {
   if (options.last === 0) return undefined
   const unproved: UnprovedAbsence[] = []

@@ -2,9 +2,9 @@ import { isHyperslabError } from '../../core/errors.ts'
 import type { Store, StoreOptions } from '../../store/store.ts'
 
 /**
- * Whether a file that could not be read, or is not what its name says, is a page that the server has for
+ * Whether a file that could not be read, or that contradicts its name, is a page that the server returns for
  * every name.
- * @param error what reading it has thrown
+ * @param error the error of reading it
  */
 export async function isAnsweredAlike(store: Store, key: string, error: unknown, options: StoreOptions): Promise<boolean> {
   const mayBePage = error === undefined || isHyperslabError(error, 'FormatError', 'UnsupportedError')
@@ -14,7 +14,7 @@ export async function isAnsweredAlike(store: Store, key: string, error: unknown,
     return await store.answersAlike(key, nothing, options)
   } catch {
     options.signal?.throwIfAborted()
-    // The first error says more than that this could not be found out.
+    // The first error says more than a failure of this request.
     return false
   }
 }

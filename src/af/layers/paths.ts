@@ -2,10 +2,12 @@ import { HyperslabError } from '../../core/errors.ts'
 import { checkValue } from '../../core/options.ts'
 
 const EXTENSION = '.af'
-/** `name.7.af` belongs to `name.af`; numbers are decimal without leading zeros or signs. */
+/**
+ * Names of sidecars: `name.7.af` belongs to `name.af`. Numbers are decimal, without leading zeros or signs.
+ */
 export const SIDECAR = /\.([1-9]\d*)\.af$/
 
-/** The names of the files that make up one container: `{stem}.af`, `{stem}.1.af`, …, `{stem}.stats`. */
+/** Names of the files of one container: `{stem}.af`, `{stem}.1.af`, …, `{stem}.stats`. */
 export class Paths {
   readonly base: string
   readonly stats: string
@@ -26,7 +28,7 @@ export class Paths {
     return `${this.#stem}.${number}${EXTENSION}`
   }
 
-  /** Whether other containers take this one for a sidecar of theirs. */
+  /** Whether the name is that of a sidecar of another container. */
   get isSidecar(): boolean {
     return SIDECAR.test(this.base)
   }

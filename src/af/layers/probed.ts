@@ -6,8 +6,8 @@ import { type FirstSidecar, type OpenedFiles, type Opening, openBase } from './o
 import type { Paths } from './paths.ts'
 
 /**
- * Opens the layers of a place that cannot be listed.
- * @param early the base and the first sidecar, if they were asked for before; otherwise the base is read
+ * Opens the layers of a container that cannot be listed.
+ * @param early the base and the first sidecar, if they were requested before; otherwise the base is read
  *   after the sidecars
  */
 export async function openLayers(
@@ -28,7 +28,7 @@ async function probeSidecars(store: Store, paths: Paths, options: Opening, first
   const openFirst = async (key: string): Promise<Layer | undefined> => {
     const layer = await first!.layer
     for (const absence of first!.unproved) options.onUnproved?.(absence)
-    // Its footer counts beside that of the base.
+    // Its footer counts in addition to that of the base.
     return layer && layer.footerBytes > options.room.bytes ? open(key, 1) : layer
   }
   for (let number = 1; number <= options.last; number++) {
@@ -43,11 +43,11 @@ async function probeSidecars(store: Store, paths: Paths, options: Opening, first
 }
 
 /**
- * Opens a sidecar of a place that cannot be listed; `undefined` when there is none. Some servers answer every
- * name with a page: single-page applications, development servers of bundlers. So what is no container, or by
- * its footer another sidecar, counts as missing when a name that nothing has gets the very same answer, and
- * only then: a damaged sidecar is an error.
- * @throws what `open` throws
+ * Opens a sidecar of a container that cannot be listed; returns `undefined` if it does not exist. Some
+ * servers answer every name with a page, such as single-page applications and development servers of
+ * bundlers. A file that is no container, or another sidecar by its footer, therefore counts as missing if an
+ * unused name gets the same answer. Otherwise it is a damaged sidecar, and an error.
+ * @throws the errors of `open`
  */
 export async function probe<T extends { readonly footer: { readonly overlayIndex: number } }>(
   store: Store,

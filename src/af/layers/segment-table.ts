@@ -10,27 +10,25 @@ import { decodeSegmentChecksums, decodeSegmentTable } from '../format/segment-ta
 type ByBlock<T> = ReadonlyMap<BlockRef, T>
 
 /**
- * What a table takes for each of its bytes while it is read, at worst: the bytes, and 64 of numbers for a
- * segment of five.
+ * Memory per byte of a table during the read, at worst: the byte itself, and 64 bytes of numbers for a
+ * segment of five bytes.
  */
 const WEIGHT = 14
 
-/**
- * What a table of the segments of a layer says of each block, read once, when the first of them is needed.
- */
+/** Segment table of a layer, by block. It is read once, when the first block needs it. */
 export class SegmentTable<T> {
   readonly #block: BlockRef
   readonly #blocks: ReadonlyMap<number, BlockRef>
   readonly #reads = new SingleFlight<SegmentTable<T>, ByBlock<T>>()
-  /** As it came with the footer; or damaged, so that it is not read again. */
+  /** The table if it was read with the footer. Kept also if it is damaged, so that it is not read again. */
   #stored: Uint8Array | undefined
   #segments: ByBlock<T> | undefined
   readonly #maxBytes: number
 
   /**
-   * @param block that holds the table, whose codec tells which it is
+   * @param block contains the table; its codec identifies the kind of table
    * @param blocks of the layer, by id
-   * @param maxBytes a larger table is refused
+   * @param maxBytes larger tables are rejected
    */
   constructor(block: BlockRef, blocks: ReadonlyMap<number, BlockRef>, stored: Uint8Array | undefined, maxBytes: number) {
     this.#maxBytes = maxBytes
@@ -39,7 +37,7 @@ export class SegmentTable<T> {
     this.#stored = stored
   }
 
-  /** @throws FormatError, IntegrityError when the table is damaged, or too large */
+  /** @throws FormatError, IntegrityError if the table is damaged or too large */
   async of(block: BlockRef, signal?: Signal, budget?: MemoryBudget): Promise<T | undefined> {
     const segments = this.#segments ?? (await this.#reads.share(this, (shared) => this.#read(shared, budget), signal))
     return segments.get(block)

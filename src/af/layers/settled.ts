@@ -5,12 +5,11 @@ import { OPENINGS } from './opening.ts'
 import type { Paths } from './paths.ts'
 
 /**
- * Whether what is not certain by itself is as it was when it was looked at: a layer that names no base says
- * nothing of the base that it was read with, and a number that held nothing live may have been appended to
- * before a higher one was. What was appended is cleaned up only after the base was replaced, which is
- * therefore looked at last.
- * @param uncertain the numbers of such layers
- * @param files those that were read, the base included
+ * Whether uncertain layers are unchanged since they were read. A layer that names no base does not prove
+ * which base it was read with. A dead layer may have been replaced by a live one before a higher number was
+ * read. Live layers are cleaned up only after the base was replaced, so the base is checked last.
+ * @param uncertain numbers of such layers
+ * @param files the files that were read, including the base
  */
 export async function areUnchanged(
   store: Store,

@@ -11,28 +11,28 @@ import { LayerChunks } from './layer-chunks.ts'
 import { firstSidecar, type NamedFile, type OpenedFiles, type Opening, openBase } from './opening.ts'
 import type { Paths } from './paths.ts'
 
-/** One array as one layer has it. */
+/** Entry of one array in one layer. */
 export interface LayerEntry {
   readonly layer: Layer
   readonly meta: ArrayMeta
 }
 
-/** An array that exists, with the layers it is made of. */
+/** An array that exists, with the layers that contain it. */
 export interface LiveArray {
   readonly definition: Definition
-  /** The layers that mention it since it was defined, newest first. */
+  /** The layers that contain it since it was defined, newest first. */
   readonly entries: readonly LayerEntry[]
 }
 
 export interface OpenStackOptions extends LayerOptions {
-  /** Leave out the layers above this one. */
+  /** Ignore the layers above this one. */
   readonly layer?: number | undefined
 }
 
-/** The state of a container: its base and the live layers on it, by number. See docs/commit-protocol.md. */
+/** State of a container: its base and the live layers on it, by number. See docs/commit-protocol.md. */
 export class Stack {
   readonly layers: readonly Layer[]
-  /** Sidecars that count for nothing on this base, by number: left over from an earlier one, or void. */
+  /** Sidecars that do not count on this base, by number: left over from an earlier base, or void. */
   readonly dead: readonly Layer[]
   /**
    * Files that are named like sidecars but are not: a file of footer version 6 is never a layer, and has no
@@ -57,11 +57,10 @@ export class Stack {
   }
 
   /**
-   * Opens all layers there are: those that the store lists or, where it cannot list, 1, 2, … until there is
-   * none.
-   * @param known layers that were open before; those that are still there are taken over
-   * @throws NotFoundError when there is no base, or not the layer asked for; FormatError for a damaged layer;
-   *   ConflictError when others keep compacting meanwhile
+   * Opens all layers: those that the store lists or, if it cannot list, 1, 2, … until one is missing.
+   * @param known layers that were opened before; those that still exist are reused
+   * @throws NotFoundError if the base or the requested layer does not exist; FormatError for a damaged layer;
+   *   ConflictError if other writers keep compacting meanwhile
    */
   static async open(
     store: Store,
@@ -89,7 +88,7 @@ export class Stack {
     return this.layers[0]!
   }
 
-  /** Those that count and those that do not, by number. */
+  /** All sidecars, live and dead, by number. */
   get sidecars(): Layer[] {
     return [...this.layers.slice(1), ...this.dead].sort((a, b) => a.number - b.number)
   }
@@ -115,23 +114,23 @@ export class Stack {
   }
 
   /**
-   * Whether the base takes no further layer: somebody is about to publish its successor, or has died doing
-   * so.
+   * Whether the base takes no further layer: another writer is about to publish its successor, or has died
+   * before that.
    */
   get closed(): boolean {
     return this.layers.some(({ identity }) => identity.kind === 'closed')
   }
 
   /**
-   * What tells this state from all others that the container had or will have, and whether another program
-   * made it.
+   * Identifies this state among all states of the container, past and future. `foreign`: whether another
+   * program wrote it.
    */
   get described(): { readonly id: string; readonly foreign: boolean } {
     const newest = this.layers.at(-1)!
     return { id: `${this.base.identity.id} ${newest.identity.id}`, foreign: newest.foreign }
   }
 
-  /** The arrays that exist, in the order they were defined. */
+  /** Returns the arrays that exist, in the order of their definition. */
   arrays(): Map<string, LiveArray> {
     return arraysIn(this.layers)
   }
@@ -144,9 +143,9 @@ export const besideText = (base: Pick<Layer, 'immutable'>): string =>
     : 'has the name of a sidecar, but is a file of footer version 6: nothing of it is read'
 
 /**
- * The arrays that some layers, oldest first, make up, in the order they were defined. The newest entry of a
- * name decides whether there is such an array; its chunks reach down to the newest layer that deleted it or
- * in which it was something else, and not beyond: what lies below belongs to another array.
+ * Returns the arrays of some layers, given oldest first, in the order of their definition. The newest entry
+ * of a name decides whether the array exists. Its chunks come from the layers down to the newest one that
+ * deleted it or in which it was another array. Entries below belong to that other array.
  */
 export function arraysIn(layers: readonly Layer[]): Map<string, LiveArray> {
   const entries = new Map<string, LayerEntry[]>()
@@ -165,9 +164,9 @@ export function arraysIn(layers: readonly Layer[]): Map<string, LiveArray> {
 }
 
 /**
- * Whether an entry goes on with the array of the one below. Only layers with the mark change shapes; it is
- * the same array, too, where a base that was compacted of several shapes still has old sidecars above it,
- * some of which say what it was before.
+ * Whether an entry continues the array of the entry below. Only layers with the mark change shapes. A base
+ * that was compacted from several shapes can still have old sidecars above it with an earlier shape; these
+ * belong to the same array.
  */
 function isSame(below: LayerEntry, entry: LayerEntry): boolean {
   if (sameShape(below.meta.shape, entry.meta.shape)) return sameDefinition(below.meta, entry.meta)
@@ -175,14 +174,14 @@ function isSame(below: LayerEntry, entry: LayerEntry): boolean {
   return marked && sameButShape(below.meta, entry.meta)
 }
 
-/** The chunks that an entry's layer stores, by their number in the grid that the array has now. */
+/** Returns the chunks in an entry's layer, by their number in the current grid of the array. */
 export function indexOf({ layer, meta }: LayerEntry, grid: ChunkGrid): LayerChunks {
   return new LayerChunks(meta.chunks, grid, layer.blocks)
 }
 
 /**
- * A layer counts on the base that it names, one that names none on every base that does not list it as
- * merged.
+ * Whether a layer counts. A layer that names a base counts on that base only. Any other layer counts on every
+ * base that does not list it as merged.
  */
 function isLive({ number, identity: { id, kind, base: named } }: Layer, { identity: base }: Layer): boolean {
   if (kind === 'void') return false
@@ -190,13 +189,13 @@ function isLive({ number, identity: { id, kind, base: named } }: Layer, { identi
   return !(base.merged ?? []).some((merged) => merged.number === number && merged.id === id)
 }
 
-/** How often opening starts anew because a layer is gone that was listed. */
+/** Attempts to open a state again after a listed layer has disappeared. */
 const REOPENINGS = 5
 /**
  * Opens the state of a container. The base is read first, because a file of footer version 6 has no layers.
  * Any other base counts only if its version is still there after the sidecars were read; otherwise it is read
- * again. A base that layers name and that is there after they were read was there all the time between. If it
- * was replaced meanwhile, no layer that was read counts on it.
+ * again. A base that its layers name, and that is unchanged after they were read, was there throughout. If it
+ * was replaced meanwhile, none of the layers counts on the new base.
  */
 async function openAll(store: Store, paths: Paths, options: Omit<Opening, 'room'>, known: Stack | undefined): Promise<Stack> {
   for (let left = REOPENINGS; left > 0; left--) {
@@ -214,20 +213,20 @@ async function openAll(store: Store, paths: Paths, options: Omit<Opening, 'room'
   })
 }
 
-/** @param hasLayers whether the base is known to take layers, so that it is read once, after them */
+/** @param hasLayers whether the base is known to take layers; it is then read once, after them */
 async function openProbed(store: Store, paths: Paths, options: Opening, hasLayers: boolean): Promise<OpenedFiles> {
-  // Loaded while the base is read. A file of footer version 6 does without.
+  // Loaded while the base is read. A file of footer version 6 does not need it.
   const loading = import('./probed.ts')
   loading.catch(() => undefined)
   if (hasLayers) return (await loading).openLayers(store, paths, options)
-  // Both at once: a container without sidecars then takes no more round trips than a read of the base after
-  // the probe, and a file of footer version 6 takes one.
+  // Both at once: opening a container without sidecars then takes no more round trips than reading the base
+  // after the probe. A file of footer version 6 takes one.
   const first = firstSidecar(store, paths, options)
   const base = await openBase(store, paths, options)
   return base.immutable ? { layers: [base] } : (await loading).openLayers(store, paths, options, { base, first })
 }
 
-/** Whether it is certain that the layers counted together at one moment. */
+/** Whether the layers certainly formed the state at one moment. */
 async function isSettled(store: Store, paths: Paths, stack: Stack, options: StoreOptions): Promise<boolean> {
   const sidecars = new Map(stack.sidecars.map((layer) => [layer.number, layer]))
   const dead = new Set(stack.dead)

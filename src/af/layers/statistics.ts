@@ -8,29 +8,29 @@ import { bitsOf } from '../rkyv/leaves.ts'
 import { compareBytes, formatBounds } from './chunk-stats.ts'
 
 /**
- * Statistics of an array of `rowCount` elements: `min`, `max`, and how many are null (`nullCount`), which
- * those equal to the fill value and those nobody wrote are.
+ * Statistics of an array of `rowCount` elements: `min`, `max` and the number of null elements (`nullCount`).
+ * Unwritten elements and those equal to the fill value are null.
  */
 export interface Statistics {
-  /** Extremes of the elements that are neither null nor NaN; undefined where there are none. */
+  /** Minimum and maximum of the elements that are neither null nor NaN; undefined if there are none. */
   readonly min: number | bigint | string | Uint8Array | undefined
   readonly max: number | bigint | string | Uint8Array | undefined
   readonly nullCount: number
-  /** Floats that are NaN and not null; other types have no such count. */
+  /** Number of floats that are NaN and not null. Undefined for other types. */
   readonly nanCount?: number
   readonly rowCount: number
 }
 
 /**
- * The statistics of an array as the format has them, NaNs among the extremes, from those of its chunks;
- * chunks nobody wrote are all null.
+ * Combines the statistics of chunks into those of an array, as the format defines them: NaNs count for the
+ * bounds, and unwritten chunks are entirely null.
  */
 export function combine(definition: Definition, chunks: Iterable<ChunkStats>): ArrayStats {
   const all = merge(chunks)
   return statsOf(definition, formatBounds(all), all)
 }
 
-/** Those for users. */
+/** Combines the statistics of chunks into those of the public API. */
 export function summarize(definition: Definition, chunks: Iterable<ChunkStats>): Statistics {
   const all = merge(chunks)
   return present(definition.dtype.kind, statsOf(definition, all, all), all.nanCount)
@@ -79,16 +79,16 @@ function toStat(kind: string, value: Extreme | undefined): StatValue | null {
 }
 
 /**
- * Whether there are NaNs, which are below or above all numbers: stored statistics then tell neither their
- * count nor all extremes.
+ * Whether there are NaNs. They are below or above all numbers, so stored statistics then contain neither
+ * their count nor both bounds.
  */
 export const haveNaN = ({ min, max }: ArrayStats): boolean =>
   [min, max].some((stat) => stat?.kind === 'float' && Number.isNaN(stat.value))
 
 /**
- * Whether stored statistics answer for the elements of an array. Other writers leave out a bound of elements
- * that are there, take NaN for one, or store a bound that no element can have. Such statistics are ignored,
- * and the elements are read.
+ * Whether stored statistics are correct for the elements of an array. Other writers omit a bound although
+ * there are elements, use NaN for one, or store a bound that no element can have. Such statistics are
+ * ignored, and the elements are read.
  */
 export function areExact({ min, max, nullCount, rowCount }: ArrayStats, kind: string): boolean {
   if (!isFixed(kind as DType)) return true
@@ -104,7 +104,9 @@ function isElement(bound: StatValue | null, dtype: FixedDType): bound is Exclude
   return data[0] === value
 }
 
-/** Statistics without NaNs, for users: numbers where the array has numbers, strings for strings. */
+/**
+ * Converts statistics without NaNs for the public API: numbers for arrays of numbers, strings for strings.
+ */
 export function present(kind: string, { min, max, nullCount, rowCount }: ArrayStats, nanCount = 0): Statistics {
   const show = (stat: StatValue | null): Statistics['min'] => {
     if (stat === null) return undefined
@@ -117,7 +119,8 @@ export function present(kind: string, { min, max, nullCount, rowCount }: ArraySt
 }
 
 /**
- * Numbers in IEEE 754's total order (-NaN, -Infinity, …, -0, +0, …, Infinity, NaN), bytes lexicographically.
+ * Compares numbers in the total order of IEEE 754 (-NaN, -Infinity, …, -0, +0, …, Infinity, NaN), and bytes
+ * lexicographically.
  */
 export function compare(a: Extreme, b: Extreme): number {
   if (a instanceof Uint8Array) return compareBytes(a, b as Uint8Array)

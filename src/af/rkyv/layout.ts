@@ -2,23 +2,23 @@ import { HyperslabError } from '../../core/errors.ts'
 import { Reader } from './reader.ts'
 
 /**
- * How values of one type are archived: rkyv 0.8, little-endian, aligned, 64-bit pointers. A layout reads them
- * itself; its form is what `writer.ts` writes them by, which reading does not load.
+ * How values of one type are archived: rkyv 0.8, little-endian, aligned, 64-bit pointers. A layout reads
+ * values itself. `writer.ts` writes them by its form; programs that only read do not load it.
  */
 export interface Archived<T> {
-  /** Bytes of the object itself, without what it points to. */
+  /** Size of the object itself in bytes, without the objects that it points to. */
   readonly size: number
   /** Power of two. */
   readonly align: number
-  /** The value whose object is at `at`, which is inside the payload. */
+  /** Returns the value whose object is at `at`, which lies in the payload. */
   read(from: Reader, at: number): T
   readonly form: Form
 }
 
-/** The name of what writes values, and what it takes to do so. */
+/** Name of the function that writes values, and its arguments. */
 export type Form = readonly [by: string, ...of: unknown[]]
 
-/** A field of a struct, and its place in it. */
+/** A field of a struct, and its offset. */
 export interface FieldPlace<T> {
   readonly key: keyof T
   readonly field: Archived<T[keyof T]>
@@ -26,10 +26,10 @@ export interface FieldPlace<T> {
 }
 
 /**
- * The value of a whole payload, boxes nested `maxDepth` deep at most. Its object is the last `layout.size`
- * bytes:
+ * Returns the value of a whole payload, with boxes nested at most `maxDepth` deep. Its object is the last
+ * `layout.size` bytes:
  *
- *     | what it points to, in order, gaps allowed | root object |
+ *     | the objects that it points to, in order, gaps allowed | root object |
  */
 export function unarchive<T>(what: string, layout: Archived<T>, payload: Uint8Array, maxDepth?: number): T {
   const bytes = payload.byteLength
@@ -45,10 +45,10 @@ export function unarchive<T>(what: string, layout: Archived<T>, payload: Uint8Ar
   return from.subtree(at, at, layout.size, layout.align, () => layout.read(from, at))
 }
 
-/** The next multiple of a power of two. */
+/** Returns the next multiple of a power of two. */
 const alignUp = (position: number, align: number): number => (position + align - 1) & -align
 
-/** Fields in declaration order, as in C: each at the next multiple of its alignment. */
+/** Places fields in the order of their declaration, as C does: each at the next multiple of its alignment. */
 export function struct<T extends object>(fields: { readonly [K in keyof T]: Archived<T[K]> }): Archived<T> {
   const places: FieldPlace<T>[] = []
   let end = 0
@@ -72,12 +72,12 @@ export function struct<T extends object>(fields: { readonly [K in keyof T]: Arch
   }
 }
 
-/** Values told apart by the string in field `key`. */
+/** Values distinguished by the string in field `key`. */
 type Union<Key extends string, Bodies> = { [Label in keyof Bodies]: { [K in Key]: Label } & Bodies[Label] }[keyof Bodies]
 
 /**
- * A Rust enum. Variants count from 0 in declaration order, and each has an alignment of its own inside a
- * common size:
+ * A Rust enum. Variants count from 0 in the order of their declaration. Each has its own alignment; all have
+ * the same size:
  *
  *     +0 u8 variant | zeros up to the alignment of the variant's fields | fields | zeros
  */
@@ -104,7 +104,7 @@ export function union<Key extends string, Bodies extends { [Label in keyof Bodie
   }
 }
 
-/** The fields of a variant that has none. */
+/** The fields of a variant without fields. */
 export const nothing: Archived<object> = { size: 0, align: 1, read: () => ({}), form: ['struct', []] }
 
 /**
@@ -125,7 +125,7 @@ export function option<T>(some: Archived<T>): Archived<T | null> {
   }
 }
 
-/** The same bytes for another JavaScript form of the value. */
+/** Same bytes, but another JavaScript form of the value. */
 export function mapped<A, B>(layout: Archived<A>, decode: (value: A) => B, encode: (value: B) => A): Archived<B> {
   return {
     size: layout.size,

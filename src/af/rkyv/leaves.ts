@@ -27,7 +27,7 @@ export const uint32 = scalar('uint32')
 export const int64 = scalar('int64')
 export const uint64 = scalar('uint64')
 
-/** A u64 that counts bytes or entries: a `number`, exact. */
+/** A u64 that counts bytes or entries, as an exact `number`. */
 export const safeUint64: Archived<number> = {
   size: 8,
   align: 8,
@@ -53,8 +53,8 @@ export const bool: Archived<boolean> = {
 }
 
 /**
- * A float next to its bit pattern: one NaN of JavaScript stands for many patterns, and a file that is
- * rewritten must keep its own.
+ * A float with its bit pattern. JavaScript does not distinguish NaNs, but a rewritten file must keep their
+ * bit patterns.
  */
 export interface FloatWithBits<Bits extends number | bigint> {
   value: number
@@ -79,7 +79,7 @@ export const float64WithBits: Archived<FloatWithBits<bigint>> = {
 
 const SCRATCH = new DataView(new ArrayBuffer(8))
 
-/** The bit pattern of a float. */
+/** Returns the bit pattern of a float. */
 export function bitsOf(dtype: 'float32' | 'float64', value: number): number | bigint {
   if (dtype === 'float32') {
     SCRATCH.setFloat32(0, value)
@@ -90,8 +90,8 @@ export function bitsOf(dtype: 'float32' | 'float64', value: number): number | bi
 }
 
 /**
- * The bit pattern of a float: what is given, if it is one; NaN has many.
- * @throws InvalidArgumentError when it is that of another float
+ * Returns the bit pattern of a float. Returns `given` if it is a pattern of this float, because NaN has many.
+ * @throws InvalidArgumentError if it is the pattern of another float
  */
 export function checkedBits(dtype: 'float32' | 'float64', value: number, given?: number | bigint): number | bigint {
   const own = bitsOf(dtype, value)

@@ -14,12 +14,12 @@ export const VEC_BYTES = 16
 export const vecTarget = (from: Reader, at: number): number => from.target(at)
 export const vecCount = (from: Reader, at: number): number => from.count(at + 8)
 
-/** Engines keep longer lists that are made at once as hash tables. */
+/** JavaScript engines store longer arrays, if allocated at once, as hash tables. */
 const MOST_AT_ONCE = 2 ** 25
 
 /**
- * A list to be filled in order; one that grows instead is copied again and again, and ends up half as long
- * again as it need be.
+ * Allocates a list, to be filled in order. A growing list would be copied repeatedly and end up to half as
+ * long again.
  */
 export const listLayout = <T>(count: number): T[] => (count < MOST_AT_ONCE ? new Array(count) : [])
 
@@ -56,7 +56,7 @@ export function checkClass(values: unknown, expected: string): void {
   }
 }
 
-/** A Vec of numbers as a typed array, copied as bytes: floats keep their bit patterns. */
+/** A Vec of numbers as a typed array. Copied as bytes, so floats keep their bit patterns. */
 export function numbers<D extends NumericDType>(dtype: D): Archived<DataOf<D>> {
   const size = elementBytes(dtype)
   return {
@@ -86,7 +86,8 @@ export const binary: Archived<Uint8Array> = {
 }
 
 /**
- * A Box, the one way in which a type can contain itself; hence the function, and the limit on depth.
+ * A Box: the only way in which a type can contain itself. Hence `inner` is a function, and the depth is
+ * limited.
  *
  *     +0 i64 offset of the value, from +0
  */

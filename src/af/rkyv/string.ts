@@ -3,10 +3,10 @@ import { quoted } from '../../core/quoted.ts'
 import type { Archived } from './layout.ts'
 import type { Reader } from './reader.ts'
 
-/** Of a string without a pointer; those after its end are `END`. */
+/** Longest string without a pointer, in bytes. Bytes after its end are `END`. */
 export const INLINE_BYTES = 16
 export const END = 0xff
-// ignoreBOM keeps a leading U+FEFF: it is part of the string.
+// ignoreBOM keeps a leading U+FEFF, which is part of the string.
 const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const LONE_SURROGATE = /\p{Surrogate}/u
 
@@ -15,8 +15,7 @@ const LONE_SURROGATE = /\p{Surrogate}/u
  *
  *     +0 n bytes, none of which can be ff | ff up to +16
  *
- * Others are out of line, anywhere before and unaligned; the first byte, 10xxxxxx, cannot start an inline
- * one:
+ * Longer ones lie anywhere before, unaligned. Their first byte, 10xxxxxx, cannot start an inline string:
  *
  *     +0 u64: bits 0-5 low bits of n, bits 6-7 = 10, bits 8-63 n >> 6 | +8 i64 offset of the bytes, from +0
  */
@@ -48,7 +47,7 @@ function decode(from: Reader, at: number, start: number, end: number): string {
   }
 }
 
-/** @throws InvalidArgumentError for what is no string, or one that UTF-8 has no form for */
+/** @throws InvalidArgumentError for other types, and for a string that UTF-8 cannot encode */
 export function checkText(value: unknown): string {
   if (typeof value !== 'string') {
     throw new HyperslabError('InvalidArgumentError', `expected a string, got a ${typeof value}`, { actual: value })

@@ -5,7 +5,7 @@ import { checkedBits, type FloatWithBits } from './leaves.ts'
 import { checkClass, classOf } from './pointers.ts'
 import { checkText, END, INLINE_BYTES } from './string.ts'
 
-/** Of boxed values. What contains itself would never end. */
+/** Deepest nesting of boxed values. A value that contains itself would never end. */
 const MAX_DEPTH = 256
 const HIGH_WORD = 2 ** 32
 const ENCODER = new TextEncoder()
@@ -14,17 +14,18 @@ const ENCODER = new TextEncoder()
 export type StoreObject = (at: number) => void
 
 /**
- * Appends what a value points to. The object itself is stored later, at a place known only then, by the
- * function returned. This order (children before parents, siblings in order) is the only one readers accept.
- * @param of what the form of the layout says beside its name
- * @throws InvalidArgumentError when the value does not fit the type
+ * Appends the objects that a value points to. Returns a function that stores the object itself, at a position
+ * known only later. This order (children before parents, siblings in order) is the only one that readers
+ * accept.
+ * @param of arguments in the form of the layout
+ * @throws InvalidArgumentError if the value does not fit the type
  */
 // biome-ignore lint/suspicious/noExplicitAny: each has values, and a form, of its own.
 type Write = (to: ArchiveWriter, value: any, ...of: any[]) => StoreObject
 
 /**
- * The payload of a value.
- * @param more writes what has forms of its own
+ * Returns the payload of a value.
+ * @param more writers of additional forms
  */
 export function archive<T>(layout: Archived<T>, value: T, more: { readonly [by: string]: Write } = {}): Uint8Array {
   const to = new ArchiveWriter({ ...WRITERS, ...more })
@@ -32,7 +33,7 @@ export function archive<T>(layout: Archived<T>, value: T, more: { readonly [by: 
   return to.finish()
 }
 
-/** By the forms of layouts. */
+/** Writers by the name of the form. */
 const WRITERS = {
   struct: <T>(to: ArchiveWriter, value: T, places: readonly FieldPlace<T>[]) => {
     const stores = places.map(({ key, field }) => to.write(field, value[key]))
@@ -132,8 +133,8 @@ const WRITERS = {
 const arrayName = (dtype: NumericDType): string => classOf(allocate(dtype, 0))
 
 /**
- * An append-only buffer. One suffices because pointers only ever point backwards. Bytes not written to are
- * zero, so padding is too.
+ * An append-only buffer. One is enough, because pointers always point backwards. Unwritten bytes are zero,
+ * and so is padding.
  */
 export class ArchiveWriter {
   view: DataView
@@ -149,12 +150,12 @@ export class ArchiveWriter {
     this.view = new DataView(this.#bytes.buffer)
   }
 
-  /** Appends what a value points to; what it returns stores the object. */
+  /** Appends the objects that a value points to. Returns the function that stores its own object. */
   write<T>({ form: [by, ...of] }: Archived<T>, value: T): StoreObject {
     return this.#writers[by]!(this, value, ...of)
   }
 
-  /** Appends what a value points to, then its object; returns where the object is. */
+  /** Appends the objects that a value points to, then its own object. Returns the position of the latter. */
   object<T>(layout: Archived<T>, value: T): number {
     const store = this.write(layout, value)
     this.align(layout.align)
@@ -163,13 +164,13 @@ export class ArchiveWriter {
     return at
   }
 
-  /** Appends zeros up to a multiple of `align` and returns the position reached. */
+  /** Appends zeros up to a multiple of `align`. Returns the new end. */
   align(align: number): number {
     this.reserve(-this.#length & (align - 1))
     return this.#length
   }
 
-  /** Appends `bytes` zeros, to be filled in, and returns where they start. */
+  /** Appends `bytes` zeros to be overwritten. Returns their start. */
   reserve(bytes: number): number {
     const start = this.#length
     this.#length += bytes
@@ -177,7 +178,7 @@ export class ArchiveWriter {
     return start
   }
 
-  /** Appends a copy of `bytes` and returns where it starts. */
+  /** Appends a copy of `bytes`. Returns its start. */
   append(bytes: Uint8Array): number {
     const start = this.reserve(bytes.byteLength)
     this.#bytes.set(bytes, start)
@@ -199,13 +200,13 @@ export class ArchiveWriter {
     this.uint64(field, target - base)
   }
 
-  /** Stores at `at` the Vec of `count` elements from `target` on. */
+  /** Stores at `at` the Vec of `count` elements that start at `target`. */
   vec(at: number, target: number, count: number): void {
     this.point(at, target)
     this.uint64(at + 8, count)
   }
 
-  /** Stores an integer of less than 2^53 in magnitude as 64 bits, two's complement. */
+  /** Stores an integer of magnitude below 2^53 as 64 bits, in two's complement. */
   uint64(at: number, value: number): void {
     this.view.setUint32(at, value, true)
     this.view.setUint32(at + 4, Math.floor(value / HIGH_WORD), true)
@@ -222,7 +223,7 @@ export class ArchiveWriter {
     return result
   }
 
-  /** A copy of what was written. */
+  /** Returns a copy of the written bytes. */
   finish(): Uint8Array {
     return this.#bytes.slice(0, this.#length)
   }

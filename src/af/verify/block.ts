@@ -27,22 +27,22 @@ export interface LayerContext {
   readonly live: LiveArrays
   readonly settings: Pick<WorkingCopyOptions, 'codecs' | 'limits'>
   readonly report: Report
-  /** Compare statistics with elements. */
+  /** Whether to compare statistics with elements. */
   readonly deep: boolean
   readonly onBlock: () => void
   readonly signal?: Signal | undefined
 }
 
-/** An array as one layer has it. */
+/** An array in one layer. */
 export interface VerifiedArray {
   readonly meta: ArrayMeta
-  /** Its grid is that of this layer. */
+  /** Has the grid of this layer. */
   readonly state: ArrayState
   /** Index in the footer. */
   readonly index: number
 }
 
-/** What a layer says of its chunks and blocks. */
+/** Statistics and tables that a layer stores about its chunks and blocks. */
 export interface LayerExtras {
   readonly tables: ReadonlyMap<number, ChunkStatsTable>
   readonly segments: ReadonlyMap<BlockRef, BlockSegments>
@@ -52,7 +52,7 @@ export interface LayerExtras {
 /** Rows of chunk tables, by array. */
 export type Rows = Map<VerifiedArray, number[]>
 
-/** Whether chunks have numbers; why they have none was found with the footer. */
+/** Whether chunks have numbers. If not, the check of the footer has reported the reason. */
 export const hasGrid = ({ shape, chunkShape }: Pick<ArrayMeta, 'shape' | 'chunkShape'>): boolean =>
   Number.isSafeInteger(sizeOf(shape)) &&
   shape.length === chunkShape.length &&
@@ -62,17 +62,17 @@ export const coordOf = ({ chunks: { coords, rank } }: ArrayMeta, row: number): n
   ...coords.subarray(row * rank, (row + 1) * rank),
 ]
 
-/** Counts a block as looked at. */
+/** Counts a block as checked. */
 export function countBlock({ crc, compressedBytes }: BlockRef, { checked }: Report): void {
   checked.blocks++
   checked.bytes += compressedBytes
   if (crc === undefined) checked.blocksWithoutChecksum++
 }
 
-/** Names of arrays in a line. */
+/** Most array names in one line. */
 const SHOWN_NAMES = 5
 
-/** The check of one block and of the chunks in it. */
+/** Check of one block and of the chunks in it. */
 export class BlockCheck {
   readonly #layer: Layer
   readonly #block: BlockRef
@@ -97,7 +97,7 @@ export class BlockCheck {
       if (isUnknownExtra(this.#block)) report.warn(this.#place(), `'${this.#block.codec}' ${UNKNOWN_EXTRA}`)
       if (!isExtra(this.#block)) await this.#decode(stored)
     } catch (error) {
-      // Its chunks could not be looked at.
+      // The chunks of these arrays could not be checked.
       for (const { meta } of this.#rows.keys()) this.#context.live.get(meta.name)?.spoil()
       report.take(this.#place(), error, this.#rows.size < 2 ? '' : `; in it: ${this.#names()}`)
     }
@@ -110,7 +110,7 @@ export class BlockCheck {
       : names.join(', ')
   }
 
-  /** An array is named where the whole block is that array's. */
+  /** Returns the place of a finding. It names an array if the whole block belongs to that array. */
   #place(array?: VerifiedArray): { file: string; block: number; array?: string } {
     const only = array ?? (this.#rows.size === 1 ? [...this.#rows.keys()][0] : undefined)
     return { file: this.#layer.file, block: this.#block.id, ...(only === undefined ? {} : { array: only.meta.name }) }
@@ -151,7 +151,7 @@ export class BlockCheck {
     for (const [array, rows] of this.#rows) {
       for (const row of rows) {
         const { offset, size } = spanOf(array, row)
-        // Found with the footer.
+        // Reported with the footer.
         if (offset + size > this.#block.uncompressedBytes) continue
         this.#context.report.checked.chunks++
         try {
@@ -164,7 +164,7 @@ export class BlockCheck {
     }
   }
 
-  /** Compares the segments of a block with the whole, which was decoded to `pointer`. */
+  /** Compares the segments of a block with the whole block, which was decoded to `pointer`. */
   #checkSegments(stored: Uint8Array, pointer: number): void {
     for (const ref of this.#extras.segments.get(this.#block)?.refs ?? []) {
       const { number, start, standalone } = ref.part
@@ -217,7 +217,7 @@ const spanOf = ({ meta: { chunks } }: VerifiedArray, row: number): { offset: num
   size: chunks.sizes[row]!,
 })
 
-/** @throws CodecError, IntegrityError when a segment does not decode to the bytes at `pointer` */
+/** @throws CodecError, IntegrityError if a segment does not decode to the bytes at `pointer` */
 function checkAlone(block: Uint8Array, pointer: number, size: number): void {
   withArena((arena) => {
     const [actual, expected] = [lz4.decodeIn(arena, arena.put(block), block.length, size), pointer].map((at) =>
@@ -231,7 +231,7 @@ function checkAlone(block: Uint8Array, pointer: number, size: number): void {
   })
 }
 
-/** Other readers take the size in front of an LZ4 block for the truth. */
+/** Checks the size in front of an LZ4 block, because other readers rely on it. */
 function checkPrefix(stored: Uint8Array, uncompressedBytes: number): void {
   if (stored.length < 4) return
   const prefix = new DataView(stored.buffer, stored.byteOffset).getUint32(0, true)

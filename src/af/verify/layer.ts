@@ -17,17 +17,17 @@ import type { Layer } from '../layers/layer.ts'
 import { BlockCheck, coordOf, countBlock, hasGrid, type LayerContext, type Rows, type VerifiedArray } from './block.ts'
 import type { Report } from './report.ts'
 
-/** Blocks read at a time, and their bytes; larger ones are read alone. */
+/** Limits of the blocks that are read at once, by count and bytes. Larger blocks are read alone. */
 const CONCURRENT_BLOCKS = 4
 const MAX_BYTES = 128 * 1024 * 1024
-/** Neighbouring blocks read at once from stores that make fewer requests of them. */
+/** Bytes of adjacent blocks that are read at once, if the store combines them into fewer requests. */
 const BATCH_BYTES = 8 * 1024 * 1024
 
-/** The blocks of a layer but its checksums and its identity, which are read with the footer. */
+/** Returns the blocks of a layer except its checksums and its identity, which are read with the footer. */
 export const blocksToRead = (layer: Layer): BlockRef[] =>
   [...layer.blocks.values()].filter(({ codec }) => codec !== CHECKSUM_CODEC && !isIdentity(codec))
 
-/** Looks through one layer: its tables, then all its blocks, each of which is read once. */
+/** Checks one layer: its tables, then all its blocks. Reads each block once. */
 export async function verifyLayer(layer: Layer, context: LayerContext): Promise<void> {
   const chunks = chunksByBlock(layer, context.report)
   let tables: ReadonlyMap<number, ChunkStatsTable> = new Map()
@@ -57,7 +57,7 @@ export async function verifyLayer(layer: Layer, context: LayerContext): Promise<
   readable.sort((a, b) => a.fileOffset - b.fileOffset)
   const storedBytes = ({ compressedBytes }: BlockRef): number => (layer.readMany === undefined ? Infinity : compressedBytes)
   const bytesOf = (batch: readonly BlockRef[]): number => batch.reduce((sum, block) => sum + block.uncompressedBytes, 0)
-  // Statistics and segments come first: the other blocks are compared with them.
+  // Statistics and segments come first, because the other blocks are compared with them.
   for (const group of [readable.filter(isExtra), readable.filter((block) => !isExtra(block))]) {
     const batches = batched(group, BATCH_BYTES, storedBytes)
     await inOrder(batches, { count: CONCURRENT_BLOCKS, bytes: MAX_BYTES, bytesOf }, work, () => undefined)
@@ -65,8 +65,8 @@ export async function verifyLayer(layer: Layer, context: LayerContext): Promise<
 }
 
 /**
- * Blocks that are neither outside the file, which was found with the footer, nor larger than what may be in
- * memory.
+ * Whether the block lies in the file and fits in memory. The check of the footer has reported blocks outside
+ * the file.
  */
 function isReadable(layer: Layer, block: BlockRef, { settings: { limits }, report, onBlock }: LayerContext): boolean {
   const { id, fileOffset, compressedBytes, uncompressedBytes } = block
@@ -89,8 +89,9 @@ async function readBatch(layer: Layer, batch: readonly BlockRef[], signal: Signa
 }
 
 /**
- * Blocks of one id, of which only the first is ever read, blocks that overlap, and bytes in none.
- * @param dataBytes bytes in front of the footer
+ * Reports blocks that share an id (only the first is ever read), blocks that overlap, and bytes that belong
+ * to no block.
+ * @param dataBytes number of bytes in front of the footer
  */
 export function checkBlocks({ file, footer, blocks }: Layer, dataBytes: number, report: Report): void {
   if (blocks.size < footer.blocks.length)
@@ -108,14 +109,11 @@ export function checkBlocks({ file, footer, blocks }: Layer, dataBytes: number, 
   if (unused > 0) report.warn({ file }, `${unused} bytes belong to no block`)
 }
 
-/**
- * Which chunks to look for in which block: those whose addresses can be followed. Addresses that cannot are
- * findings.
- */
+/** Returns the chunks to check in each block. Reports the chunks whose addresses are invalid. */
 function chunksByBlock(layer: Layer, report: Report): Map<BlockRef, Rows> {
   const { file, footer, arrays, blocks } = layer
   const chunks = new Map<BlockRef, Rows>()
-  // A tombstone and what takes its place share a name.
+  // A tombstone and the array that replaces it share a name.
   if (arrays.size + (layer.identity.redefined?.length ?? 0) < footer.arrays.length)
     report.error({ file }, `${footer.arrays.length} arrays, but ${arrays.size} different names: some are never read`)
   for (const [index, meta] of footer.arrays.entries()) {
@@ -134,7 +132,7 @@ function chunksByBlock(layer: Layer, report: Report): Map<BlockRef, Rows> {
   return chunks
 }
 
-/** The rows of a chunk table that lie in the grid and have as many bytes as their elements take. */
+/** Yields the rows of a chunk table that lie in the grid and have the size of their elements. */
 function* rowsIn({ meta, state }: VerifiedArray, file: string, report: Report): Generator<number> {
   const { chunks, name } = meta
   const { grid, definition } = state
@@ -163,7 +161,7 @@ function* rowsIn({ meta, state }: VerifiedArray, file: string, report: Report): 
   if (outside > 0) report.warn(place, `${outside} chunks lie outside its ${showShape(grid.counts)} chunks: nothing reads them`)
 }
 
-/** What an extra block holds, which is reported where it is damaged. */
+/** Returns the contents of an extra block. Reports damage. */
 function readExtra<T>(
   { file }: Layer,
   block: BlockRef,

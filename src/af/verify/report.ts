@@ -1,29 +1,29 @@
 import { isHyperslabError } from '../../core/errors.ts'
 
-/** Something that is not as it should be: `text` says what, in a sentence. */
+/** A problem. `text` describes it in a sentence. */
 export interface Finding {
   /**
-   * `'error'`: something is wrong and may read wrongly, or not at all, here or elsewhere. `'warning'`:
-   * uncertain, or left behind.
+   * `'error'`: reads may fail or return wrong values, here or in other programs. `'warning'`: something is
+   * uncertain, or was left behind.
    */
   readonly severity: 'error' | 'warning'
   /** The file, as messages name it. */
   readonly file: string
   /** Id of the block. */
   readonly block?: number | undefined
-  /** Name of the array, where it is one. */
+  /** Name of the array, if the finding concerns one. */
   readonly array?: string | undefined
   readonly text: string
 }
 
-/** The things that were looked at: `blocks`, `chunks` and more. */
+/** Counts of checked items: `blocks`, `chunks` and more. */
 export interface Checked {
-  /** Files that could be taken apart, that of the statistics not counted. */
+  /** Files that could be parsed, without the statistics file. */
   layers: number
   /** Arrays that exist. */
   arrays: number
   blocks: number
-  /** Blocks whose file has no checksum for them: changed bytes show only where they do not decode. */
+  /** Blocks without a checksum in their file. Changed bytes in them are found only if they do not decode. */
   blocksWithoutChecksum: number
   /** Bytes of the blocks, as stored. */
   bytes: number
@@ -34,13 +34,13 @@ export interface Checked {
   arrayStatistics: number
 }
 
-/** The place of a finding. */
+/** Place of a finding. */
 export type FindingPlace = Pick<Finding, 'file' | 'block' | 'array'>
 
-/** More findings are counted only: a file damaged all over must not fill the memory. */
+/** Further findings are only counted, because a file with damage everywhere must not fill the memory. */
 const MAX_FINDINGS = 1000
 
-/** Collects what is found. */
+/** Collects findings. */
 export class Report {
   readonly findings: Finding[] = []
   omitted = 0
@@ -65,12 +65,12 @@ export class Report {
     this.#add({ severity: 'warning', ...place, text })
   }
 
-  /** Takes in an error that means damage; others, those of a store or an abort, are thrown. */
+  /** Reports an error that means damage. Throws other errors, such as those of a store or an abort. */
   take(place: FindingPlace, error: unknown, more = ''): void {
     if (!isHyperslabError(error, 'FormatError', 'UnsupportedError', 'IntegrityError', 'CodecError')) throw error
     const { file, array } = error.details
     let text = error.message
-    // The finding has them as fields.
+    // The finding has these parts as fields.
     for (const part of [file, array === undefined ? undefined : `array '${array}'`])
       if (part !== undefined && text.startsWith(`${part}: `)) text = text.slice(part.length + 2)
     this.error({ ...(array === undefined ? {} : { array }), ...place }, text + more)

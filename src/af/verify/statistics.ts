@@ -14,10 +14,10 @@ import { combine, compare } from '../layers/statistics.ts'
 import type { WorkingCopyOptions } from '../write/container-files.ts'
 import type { Report } from './report.ts'
 
-/** The arrays that exist, by name; undefined for those that are too damaged to be measured. */
+/** The arrays that exist, by name; undefined if an array is too damaged to be measured. */
 export type LiveArrays = ReadonlyMap<string, LiveStats | undefined>
 
-/** The statistics of an array that exists, from its chunks as they are measured, in any order. */
+/** Statistics of an array that exists, computed from its chunks in any order. */
 export class LiveStats {
   readonly state: ArrayState
   #min: Extreme | undefined
@@ -29,7 +29,7 @@ export class LiveStats {
     this.state = state
   }
 
-  /** Takes in a chunk, unless what a reader finds at this place is another version of it. */
+  /** Adds a chunk, unless readers find another version at its position. */
   take(coord: readonly number[], { block, offset }: ChunkAddress, stats: ChunkStats): void {
     const { grid } = this.state
     if (coord.some((k, axis) => k >= grid.counts[axis]!)) return
@@ -42,12 +42,12 @@ export class LiveStats {
     if (this.#max === undefined || compare(max, this.#max) > 0) this.#max = max
   }
 
-  /** Some chunk could not be measured. */
+  /** Records that a chunk could not be measured. */
   spoil(): void {
     this.#spoilt = true
   }
 
-  /** Undefined when a chunk could not be measured. */
+  /** Undefined if a chunk could not be measured. */
   get stats(): ArrayStats | undefined {
     const nans = { negative: false, positive: false }
     const all = { min: this.#min, max: this.#max, sum: 0, count: this.#taken, nullCount: 0, nanCount: 0, nans }
@@ -55,7 +55,7 @@ export class LiveStats {
   }
 }
 
-/** @throws FormatError when the statistics of a chunk are not those of its elements */
+/** @throws FormatError if the statistics of a chunk do not match its elements */
 export function checkChunkStats(table: ChunkStatsTable, row: number, dtype: string, measured: ChunkStats): void {
   const stored = rowOf(table, dtype, row)
   const [actual, expected] = [showStats(stored), showStats(measured)]
@@ -69,8 +69,9 @@ const showStats = ({ min, max, count, nullCount, nanCount }: ChunkStats): string
   `${count} from ${min} to ${max}, ${nullCount} null, ${nanCount} NaN`
 
 /**
- * Sums of floats depend on the order of adding, which another version of the kernels may change: by this much
- * of the largest they can be, and without a bound where that is beyond the largest float.
+ * Tolerance of sums of floats, relative to the largest possible sum. Their rounding depends on the order of
+ * additions, which may differ in another version of the kernels. Without bound if that largest sum exceeds
+ * the largest float.
  */
 const ROUNDING = 2 ** -40
 
@@ -84,8 +85,8 @@ function sameSum(a: ChunkStats, b: ChunkStats): boolean {
 }
 
 /**
- * Looks through the file of statistics: that it can be read, goes with the arrays and, where chunks were
- * measured, says what they do.
+ * Checks the statistics file: that it can be read, that it matches the arrays and, if chunks were measured,
+ * that its values are right.
  */
 export async function verifyStatsFile(
   store: Store,
@@ -106,7 +107,7 @@ export async function verifyStatsFile(
     }
     for (const entry of stats.arrays) {
       const place = { file, array: entry.name }
-      // Before version 1, array-format kept those of deleted arrays.
+      // Before version 1, array-format kept the statistics of deleted arrays.
       if (stats.version > 0 && !live.has(entry.name)) report.warn(place, 'statistics of an array that does not exist')
       checkEntry(entry, live, place, report, deep)
     }

@@ -28,17 +28,17 @@ export type { Checked, Finding } from './report.ts'
 /** Options of `verify`. */
 export interface VerifyOptions extends StoreOptions {
   /**
-   * Compare all stored statistics with the elements. False by default: it takes the time of a reduction of
-   * everything.
+   * Compare all stored statistics with the elements. Default: false, because it takes as long as a reduction
+   * of all arrays.
    */
   readonly deep?: boolean
-  /** Told of the blocks done. */
+  /** Called with the number of blocks done. */
   readonly onProgress?: (progress: Progress) => void
 }
 
 const CHECKS: Checks<VerifyOptions> = { ...STORE_CHECKS, deep: 'boolean', onProgress: 'function' }
 
-/** What opening a container takes to read it. */
+/** Options for opening a container to read it. */
 type ReadOptions = Pick<OpenOptions, 'codecs' | 'limits' | 'layer' | 'notFound'>
 
 const PATH_CHECKS: Checks<VerifyOptions & ReadOptions> = {
@@ -49,26 +49,26 @@ const PATH_CHECKS: Checks<VerifyOptions & ReadOptions> = {
   notFound: 'list of integers',
 }
 
-/** A report of `verify`: its `findings`, and what it has `checked`. */
+/** Report of `verify`: its `findings`, and the items that it `checked`. */
 export interface Verification {
-  /** False when a finding is an error. */
+  /** Whether no finding is an error. */
   readonly ok: boolean
   readonly findings: readonly Finding[]
-  /** Findings beyond the first thousand. */
+  /** Number of findings beyond the first thousand. */
   readonly omitted: number
   readonly checked: Readonly<Checked>
 }
 
-/** What it takes to read. */
+/** Settings for reading. */
 export type VerifySettings = Pick<WorkingCopyOptions, 'codecs' | 'limits' | 'layer'>
 
-/** @throws InvalidArgumentError for options that `verify` of a file does not take */
+/** @throws InvalidArgumentError for unknown options */
 export const checkVerifyOptions = (options: VerifyOptions, file: string): void =>
   checkOptions('verify', options, CHECKS, { file })
 
 /**
- * Verifies a container that need not open.
- * @throws what {@link verifyContainer} throws; InvalidArgumentError
+ * Verifies a container, which need not be in a state that opens.
+ * @throws the errors of {@link verifyContainer}; InvalidArgumentError
  */
 export function verifyPath(store: Store, path: string, options: ReadOptions & VerifyOptions): Promise<Verification> {
   return within({ file: store.describe(path) }, async () => {
@@ -79,9 +79,9 @@ export function verifyPath(store: Store, path: string, options: ReadOptions & Ve
 }
 
 /**
- * Looks through all layers as they are in the store now: structure, checksums, and that everything decodes to
- * what was promised. Each block is read once, and as many are in memory as while reading.
- * @throws NotFoundError when there is no container; errors of the store
+ * Checks all layers as they are in the store now: structure, checksums and the decoded size of each block.
+ * Reads each block once, with as many in memory as during reads.
+ * @throws NotFoundError if the container does not exist; errors of the store
  */
 export async function verifyContainer(
   store: Store,
@@ -94,7 +94,7 @@ export async function verifyContainer(
   const absences = new Absences(store)
   const options = { signal, absences, onUnproved: absences.onUnproved }
   const { files, whole } = await absences.settled(() => openLayers(store, paths, settings, report, options), signal)
-  // Without a base nothing tells which sidecars count, so all of them are looked through.
+  // Without a base it is unknown which sidecars count, so all of them are checked.
   const stack = files[0]?.number === 0 ? new Stack(files) : undefined
   const layers = stack?.layers ?? files
   if (stack !== undefined) reportDead(stack, report)
@@ -105,13 +105,15 @@ export async function verifyContainer(
   const onBlock = (): void => onProgress?.({ done: ++done, total })
   for (const layer of layers) await verifyLayer(layer, { live, settings, report, deep, onBlock, signal })
   verifyFooterStats(store.describe(paths.base), live, report, deep)
-  // Stored statistics are of the newest state, which is not known where a layer is missing.
+  // Stored statistics describe the newest state, which is unknown if a layer is missing.
   if (settings.layer === undefined && whole && stack !== undefined)
     await verifyStatsFile(store, paths.stats, stack.described.id, live, settings, report, { deep, signal })
   return { ok: report.errors === 0, findings: report.findings, omitted: report.omitted, checked: report.checked }
 }
 
-/** The files that can be taken apart, and whether these are all. The base is opened last, as in reading. */
+/**
+ * Opens the files that can be parsed, and returns whether these are all. Opens the base last, as reads do.
+ */
 async function openLayers(
   store: Store,
   paths: Paths,
@@ -124,7 +126,7 @@ async function openLayers(
   const files: Layer[] = []
   let whole = true
   let top = 0
-  /** @returns whether there is such a file */
+  /** @returns whether the file exists */
   const openFile = async (number: number): Promise<boolean> => {
     const key = number === 0 ? paths.base : paths.sidecar(number)
     if (number > 0) checkLayerCount(listed?.length ?? number, settings.limits, store.describe(paths.base))
@@ -155,12 +157,12 @@ async function openLayers(
   return { files: files.sort((a, b) => a.number - b.number), whole }
 }
 
-/** Longer than a writer is likely to be at work on one file, in ms. */
+/** Milliseconds that a writer is unlikely to spend on one file. */
 const LEFT_BEHIND_MS = 24 * 3600 * 1000
 
 /**
- * Temporary files that writers of this container have left, killed perhaps; they are removed after a week by
- * whoever writes beside them.
+ * Reports temporary files of writers of this container, which perhaps were killed. Any writer in the same
+ * folder removes them after a week.
  */
 async function reportLeftovers(store: Store, paths: Paths, report: Report): Promise<void> {
   const stem = paths.base.slice(0, -'af'.length)
@@ -171,8 +173,8 @@ async function reportLeftovers(store: Store, paths: Paths, report: Report): Prom
 }
 
 /**
- * What other programs take for layers, though it counts for nothing here, and what an interrupted compaction
- * has left.
+ * Reports files that other programs treat as layers although they do not count here, and files of an
+ * interrupted compaction.
  */
 function reportDead({ dead, beside, closed, base }: Stack, report: Report): void {
   for (const { file } of beside) report.warn({ file }, besideText(base))
@@ -187,7 +189,7 @@ function reportDead({ dead, beside, closed, base }: Stack, report: Report): void
     report.warn({ file: base.file }, 'somebody is compacting the container, or died doing so; the next to write will finish it')
 }
 
-/** Like `Layer.open`, but what can be told in spite of it is a finding. */
+/** Opens a layer as `Layer.open` does, but reports tolerable problems as findings. */
 async function openLayer(
   store: Store,
   key: string,
@@ -218,14 +220,14 @@ async function openLayer(
   return layer
 }
 
-/** @throws NotFoundError when there is nothing at all */
+/** @throws NotFoundError if there are neither a base nor sidecars */
 function checkBaseless(store: Store, paths: Paths, sidecars: readonly number[], report: Report): void {
   const file = store.describe(paths.base)
   if (sidecars.length === 0) throw new HyperslabError('NotFoundError', 'there is no such file', { file })
   report.error({ file }, `there is no base, but ${sidecars.length} sidecars: ${sidecars.map((n) => paths.sidecar(n)).join(', ')}`)
 }
 
-/** The numbers of the sidecars, ascending. */
+/** Returns the numbers of the sidecars, ascending. Reports gaps. */
 async function listedIn(store: Store, paths: Paths, report: Report, { signal }: StoreOptions): Promise<number[]> {
   const sidecars = await listSidecars(store, paths, signal)
   const file = store.describe(paths.base)
@@ -243,7 +245,7 @@ async function listedIn(store: Store, paths: Paths, report: Report, { signal }: 
   return sidecars
 }
 
-/** The arrays that the layers make up, as far as they are sound. */
+/** Returns the arrays of the layers, with undefined for damaged ones. */
 function liveArrays(layers: readonly Layer[], report: Report): LiveArrays {
   const live = new Map<string, LiveStats | undefined>()
   for (const [name, array] of arraysIn(layers)) {

@@ -7,12 +7,12 @@ import type { DType } from '../../core/dtype.ts'
 import { checkOptions } from '../../core/options.ts'
 import { type Slice, slice } from '../../grid/slice.ts'
 
-/** An array whose shape changes in place. */
+/** An array that can be resized. */
 type Growing<D extends DType> = DiskArray<D> & {
   changeShape(shapeOf: (shape: readonly number[]) => readonly number[]): Promise<void>
 }
 
-/** Gives an array all lengths, or those of some axes. */
+/** Resizes an array: to all lengths, or along some axes. */
 export const resizeTo = <D extends DType>(array: Growing<D>, to: NewShape): Promise<void> =>
   array.changeShape((shape) => newShape(to, { shape, dimensionNames: array.dimensionNames }))
 

@@ -5,11 +5,11 @@ import type { Stack } from '../layers/stack.ts'
 import { isConflict, publishEmpty } from './commit.ts'
 import { type ContainerFiles, conditionsOf, newPacker } from './container-files.ts'
 
-/** A sidecar that counts for nothing. */
+/** A sidecar that does not count. */
 export interface DeadFile {
   readonly number: number
   readonly etag: string
-  /** It has no contents, so that it makes no difference to programs that know nothing of bases. */
+  /** Whether it has no contents. It then makes no difference to programs without the notion of bases. */
   readonly empty: boolean
 }
 
@@ -20,16 +20,16 @@ export const deadFile = ({ number, info, identity: { kind } }: Layer): DeadFile 
 })
 
 /**
- * Removes sidecars that count for nothing, so that at each moment other programs, which know nothing of
- * bases, see the same contents: ascending, they are made void, then removed from the top down as far as
- * `floor`.
- * @param floor the number of the newest live layer or, if it is higher, of the last that the base lists as
- *   merged
- * @returns false when another writer has changed one of them meanwhile: then all have to be looked at again
+ * Removes sidecars that do not count. Programs without the notion of bases see the same contents at each
+ * moment: first the files are made void in ascending order, then those above `floor` are removed from the top
+ * down.
+ * @param floor number of the newest live layer, or of the last layer that the base lists as merged, whichever
+ *   is higher
+ * @returns false if another writer has changed one of them meanwhile: then all must be looked at again
  */
 export async function clean(container: ContainerFiles, files: readonly DeadFile[], floor: number): Promise<boolean> {
   const { remove } = await conditionsOf(container)
-  // The last one with contents can be removed as it is: nothing that it hides is below.
+  // The last file with contents can be removed directly, because it hides nothing below it.
   const last = files.findLast(({ empty }) => !empty)
   const left: DeadFile[] = []
   for (const file of files) {
@@ -46,7 +46,7 @@ export async function clean(container: ContainerFiles, files: readonly DeadFile[
   return true
 }
 
-/** @returns false when another writer has changed it */
+/** @returns false if another writer has changed it */
 async function removeFile({ store, paths }: ContainerFiles, { number, etag }: DeadFile): Promise<boolean> {
   try {
     await store.delete!(paths.sidecar(number), { ifMatch: etag })
@@ -58,7 +58,7 @@ async function removeFile({ store, paths }: ContainerFiles, { number, etag }: De
 }
 
 /**
- * Takes back a layer whose base was replaced by a file of footer version 6. Removes it or, if the store
+ * Withdraws a layer whose base was replaced by a file of footer version 6. Removes the layer or, if the store
  * cannot remove files on condition, empties it. A layer that another writer has changed stays.
  */
 export async function withdraw(container: ContainerFiles, file: DeadFile): Promise<void> {
@@ -68,13 +68,13 @@ export async function withdraw(container: ContainerFiles, file: DeadFile): Promi
 }
 
 /**
- * No number is given up below it: a live layer is there, or another program's next layer could be taken for
- * one that is listed.
+ * Returns the number up to which files must stay: below are live layers, or another program's next layer
+ * could be mistaken for a listed one.
  */
 export const floorOf = ({ top, base }: Stack): number =>
   Math.max(top, ...(base.identity.merged ?? []).map(({ number }) => number))
 
-/** @returns the file as it is now; undefined when another writer has changed it */
+/** @returns the file as it is now; undefined if another writer has changed it */
 const makeVoid = (container: ContainerFiles, { number, etag }: DeadFile): Promise<DeadFile | undefined> =>
   publishVoid(container, number, { ifAbsent: false, ifMatch: etag })
 
@@ -95,19 +95,19 @@ async function publishVoid(
   }
 }
 
-/** Where the next layer goes, and when it may be published there. */
+/** Number of the next layer, and the condition of its publication. */
 export interface NextNumber {
   readonly number: number
   readonly condition: PublishCondition
-  /** Whether dead layers were emptied or removed: the state that was given is to be read again then. */
+  /** Whether dead layers were emptied or removed. The given state must then be read again. */
   readonly cleaned?: boolean
 }
 
 /**
- * The number behind the newest live layer. Dead layers above are made void before, so that other programs do
- * not see them over what is about to be published; one that has this number is replaced. Missing numbers are
- * closed up: readers that cannot list stop at the first, and another program would fill it.
- * @throws ConflictError when another writer changes one of these files
+ * Returns the number after the newest live layer. Dead layers above it are made void before, so that other
+ * programs do not see them over the new layer. A dead layer with this number is replaced. Gaps are filled,
+ * because readers that cannot list stop at the first one, and another program would fill it.
+ * @throws ConflictError if another writer changes one of these files
  */
 export async function nextNumber(container: ContainerFiles, stack: Stack): Promise<NextNumber> {
   const { top, dead } = stack
@@ -119,7 +119,7 @@ export async function nextNumber(container: ContainerFiles, stack: Stack): Promi
   const above = dead.filter((layer) => layer.number > top).map(deadFile)
   if (above.length === 0) return { number, condition: { ifAbsent: true } }
   const { replace, remove } = await conditionsOf(container)
-  // Nothing can be replaced here, so it goes above them all.
+  // Without conditional replacement, the layer is put above all dead ones.
   if (!replace) return { number: above.at(-1)!.number + 1, condition: { ifAbsent: true } }
   const empty: DeadFile[] = []
   let cleaned = above.some((file) => !file.empty)

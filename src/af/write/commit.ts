@@ -16,7 +16,7 @@ import { Stack } from '../layers/stack.ts'
 import type { BlockPacker, PackedBlocks } from './packer.ts'
 import { type Sealed, seal } from './seal.ts'
 
-/** The chunks of one array that go into a layer, by number. */
+/** Chunks of one array that go into a layer, by number. */
 export interface LayerArray {
   readonly state: ArrayState
   readonly chunks: ReadonlyMap<number, PendingChunk>
@@ -24,10 +24,10 @@ export interface LayerArray {
 
 export interface LayerContents {
   readonly number: number
-  /** Key of the base, which sidecars repeat. */
+  /** Key of the base; sidecars store it. */
   readonly base: string
   readonly arrays: readonly LayerArray[]
-  /** What is deleted; an array of the same name among `arrays` begins in this layer. */
+  /** Deleted arrays. An array of the same name among `arrays` begins in this layer. */
   readonly deleted: readonly Definition[]
   readonly dictionary: Dictionary
   readonly identity: Pick<Identity, 'id' | 'base' | 'merged'> & { readonly kind: FileKind }
@@ -35,25 +35,26 @@ export interface LayerContents {
 
 export interface PublishOptions {
   readonly condition: PublishCondition
-  /** Add checksums and statistics of the chunks. */
+  /** Whether to add checksums and statistics of the chunks. */
   readonly extras: boolean
   readonly limits: Required<Limits>
-  /** Done before the file gets its name, while its bytes go to the disk. */
+  /** Runs before the file gets its name, while its bytes are written to the disk. */
   readonly before?: (() => Promise<void>) | undefined
-  /** Bytes of the footers of the files that stay beside this one. */
+  /** Bytes of the footers of the other files of the container. */
   readonly besides?: number
 }
 
-/** What has blocks and the stage that they lie in. */
+/** Source of packed blocks and of the stage that contains them. */
 export interface Packed {
   finish(): Promise<Omit<PackedBlocks, 'stage'> & { readonly stage: Pick<Stage, 'publish' | 'prepare'> }>
 }
 
 /**
- * Publishes a file of a container: the blocks that `packer` holds, then the footer.
- * @returns the layer as it is now in the store, known without reading it back
- * @throws what `before` throws, with nothing published; TooLargeError when readers would refuse the container
- *   for its footers; ConflictError when the condition does not hold; the packer is as before in any case
+ * Publishes a file of a container: the blocks of `packer`, then the footer.
+ * @returns the layer as it is in the store now, without reading it back
+ * @throws the errors of `before`, with nothing published; TooLargeError if readers would reject the container
+ *   for the size of its footers; ConflictError if the condition does not hold. After an error the packer is
+ *   as before
  */
 export async function publishLayer(
   store: Store,
@@ -72,7 +73,7 @@ export async function publishLayer(
   return publishSealed({ store, key, number: contents.number }, sealed, stage, { id, condition, limits, before })
 }
 
-/** A file of a container that gets its name. */
+/** Name and number of a file that is published. */
 interface Published {
   readonly store: Store
   readonly key: string
@@ -80,8 +81,8 @@ interface Published {
 }
 
 /**
- * Publishes the blocks in a stage with what follows them.
- * @param id by which the file is known again, if the answer of the server is lost; undefined if it has none
+ * Publishes the blocks in a stage, followed by the tail.
+ * @param id identifies the file if the server's answer is lost; undefined if it has none
  */
 export async function publishSealed(
   { store, key, number }: Published,
@@ -103,9 +104,9 @@ export async function publishSealed(
   try {
     info = await stage.publish(key, tail, condition)
   } catch (error) {
-    // Published, but perhaps not for good: what is not durable is not acknowledged.
+    // Published, but perhaps not durable, so it is not acknowledged.
     if (isHyperslabError(error) && error.details.published !== undefined) throw error
-    // The answer may be what failed, or the conflict may be with a request of our own whose answer was lost.
+    // Perhaps only the answer was lost, or the conflict is with our own request whose answer was lost.
     const there = id === undefined ? undefined : await openOwn(store, key, number, limits, id)
     if (there === undefined) throw error
     info = there.info
@@ -113,14 +114,14 @@ export async function publishSealed(
   return new Layer(store, key, number, info, footer, { footerBytes, limits, crcs })
 }
 
-/** @throws TooLargeError when readers would refuse the container for its footers */
+/** @throws TooLargeError if readers would reject the container for the size of its footers */
 export function checkFooterBytes(bytes: number, { footerBytes: most }: Required<Limits>, file: string): void {
   if (bytes <= most) return
   const text = `the footers of its files would have ${bytes} bytes, more than limits.footerBytes, ${most}, with which nobody could open it; nothing was written, and changes are kept: compact the container, or raise the limit here and wherever it is read`
   throw new HyperslabError('TooLargeError', text, { file, actual: bytes, expected: most, limit: 'limits.footerBytes' })
 }
 
-/** The file at `key`, if it can be read and is the one that was sent with this id. */
+/** Returns the file at `key` if it can be read and has the id that was sent. */
 async function openOwn(
   store: Store,
   key: string,
@@ -132,14 +133,14 @@ async function openOwn(
     const layer = await Layer.open(store, key, number, limits)
     return layer?.identity.id === id ? layer : undefined
   } catch {
-    // Whatever is wrong with it, the error that made us look is the one to report.
+    // Any error here is less useful than the original one.
     return undefined
   }
 }
 
 /**
- * Publishes a file without arrays: a new container, or a layer that closes its base or counts for nothing.
- * @throws ConflictError when the condition does not hold
+ * Publishes a file without arrays: a new container, or a layer that closes its base or is void.
+ * @throws ConflictError if the condition does not hold
  */
 export async function publishEmpty(
   store: Store,
@@ -150,7 +151,7 @@ export async function publishEmpty(
   options: PublishOptions,
 ): Promise<Layer> {
   const contents = { ...place, arrays: [], deleted: [], dictionary: new Dictionary(), identity: { id: randomId(), ...identity } }
-  // Without a layer that closes its base or counts for nothing, the container says the same.
+  // A layer that closes its base or is void does not change the contents, so it may be lost.
   const durable = place.number === 0
   try {
     return await publishLayer(store, key, contents, packer, { ...options, condition: { ...options.condition, durable } })
@@ -159,14 +160,17 @@ export async function publishEmpty(
   }
 }
 
-/** Whether an error says that the condition of a publication did not hold. */
+/** Whether an error means that the condition of a publication did not hold. */
 export const isConflict = (error: unknown): boolean => isHyperslabError(error, 'ConflictError')
 
-/** Whether the layers below have the array in another shape. */
+/** Whether the layers below have the array with another shape. */
 const hasShapes = ({ state: { entries, definition } }: LayerArray): boolean =>
   entries.some(({ meta }) => !sameShape(meta.shape, definition.shape))
 
-/** Statistics of the chunks of each array for which those of all are known, by its index in the footer. */
+/**
+ * Returns the statistics of the chunks of each array, by its index in the footer. Omits arrays with unknown
+ * statistics.
+ */
 export function tablesOf(arrays: readonly LayerArray[], footer: Footer): Map<number, ChunkStatsTable> {
   const tables = new Map<number, ChunkStatsTable>()
   const first = footer.arrays.length - arrays.length
@@ -179,8 +183,8 @@ export function tablesOf(arrays: readonly LayerArray[], footer: Footer): Map<num
 }
 
 /**
- * Tombstones come first, then the arrays in their order: programs that know nothing of `redefined`, the
- * indices of arrays that take the place of a deleted one, list them as here.
+ * Builds the footer. Tombstones come first, then the arrays in their order. Programs that ignore `redefined`,
+ * the indices of arrays that replace a deleted one, write the same order.
  */
 function footerOf(
   { number, base, arrays, deleted, dictionary }: LayerContents,
@@ -215,7 +219,7 @@ export function metaOf({ name, dtype, shape, chunkShape, dimensionNames, fillVal
     dtype,
     shape: [...shape],
     dimensionNames: [...dimensionNames],
-    // Older programs store 0 for axes of length 0, which could not grow in other programs.
+    // Older programs store 0 for axes of length 0. In other programs such axes could not grow.
     chunkShape: chunkShape.map((length) => Math.max(1, length)),
     chunks: chunkTable(shape.length),
     fillValue,
@@ -229,7 +233,7 @@ export function chunkRowOf({ grid }: ArrayState, number: number, { address }: Pe
   return { coord: grid.index(number), blockId: block.id, offset, size }
 }
 
-/** A state with one more layer, whose number may be that of a dead one. */
+/** Returns a state with one more layer, which replaces a dead layer of the same number. */
 export function withLayer({ base, sidecars }: Stack, layer: Layer): Stack {
   const others = sidecars.filter(({ number }) => number !== layer.number)
   return new Stack([base, ...[...others, layer].sort((a, b) => a.number - b.number)])

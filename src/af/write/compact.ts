@@ -12,12 +12,12 @@ import type { LayerArray } from './commit.ts'
 import type { BlockPacker } from './packer.ts'
 
 export interface CompactOptions {
-  /** Encode every block anew, also those that could be taken over. */
+  /** Whether to encode every block anew, even those that could be copied. */
   readonly recode: boolean
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/** A chunk on its way from where it is now. */
+/** A chunk to be moved from its current location. */
 interface Moved {
   readonly number: number
   readonly address: ChunkAddress
@@ -25,9 +25,9 @@ interface Moved {
 }
 
 /**
- * Packs the newest version of every chunk, array by array in C order of their grids, a block in memory at a
- * time. Blocks that hold just what comes next are taken over as they are stored. Statistics of chunks that
- * were not known are taken on the way.
+ * Packs the newest version of every chunk, array by array, in C order of their grids, with one block in
+ * memory at a time. Copies a block as stored if it contains exactly the next chunks. Computes unknown
+ * statistics of chunks along the way.
  */
 export async function compactInto(
   packer: BlockPacker,
@@ -41,7 +41,7 @@ export async function compactInto(
   const pace = new Pace()
   const arrays: LayerArray[] = []
   for (const { state, numbers } of work) {
-    // Damaged statistics are made anew from the chunks.
+    // Damaged statistics are computed anew from the chunks.
     await unlessDamaged(() => loadStats(state))
     const chunks = new Map<number, PendingChunk>()
     for (const run of runsOf(state, numbers)) {
@@ -49,7 +49,7 @@ export async function compactInto(
       for (const { number, chunk } of run) chunks.set(number, chunk)
       const { block } = run[0]!.address
       const takes = !recode && isWhole(block, run) && packer.takes(block, run.length)
-      // Where the table of them is damaged, the block is encoded anew.
+      // If the segment table is damaged, the block is encoded anew.
       const segments = takes ? await unlessDamaged(async () => (await block.origin.segmentsOf?.(block))?.refs ?? []) : undefined
       if (segments !== undefined) {
         await look(state, block, run, blocks)
@@ -63,7 +63,7 @@ export async function compactInto(
   return arrays
 }
 
-/** Chunks one after another that lie in one block. */
+/** Yields runs of consecutive chunks in one block. */
 function* runsOf(state: ArrayState, numbers: Float64Array): Generator<Moved[]> {
   let run: Moved[] = []
   for (const number of numbers) {
@@ -77,7 +77,7 @@ function* runsOf(state: ArrayState, numbers: Float64Array): Generator<Moved[]> {
   if (run.length > 0) yield run
 }
 
-/** Whether a block holds these chunks in this order and nothing else. */
+/** Whether a block contains exactly these chunks in this order. */
 function isWhole({ uncompressedBytes }: BlockRef, run: readonly Moved[]): boolean {
   let end = 0
   for (const { address } of run) {
@@ -87,13 +87,13 @@ function isWhole({ uncompressedBytes }: BlockRef, run: readonly Moved[]): boolea
   return end === uncompressedBytes
 }
 
-/** Chunks of nested types have no statistics. */
+/** Whether statistics of a chunk are missing. Chunks of nested types have none. */
 const lacksStats = ({ chunkStats, definition }: ArrayState, number: number): boolean =>
   !chunkStats.has(number) && !isNested(definition)
 
 /**
- * Decodes a block that is taken over where something is not known of it: statistics of its chunks, or whether
- * it is damaged.
+ * Decodes a block that is copied if its chunks lack statistics, or if it has no checksum that proves it
+ * intact.
  */
 async function look(state: ArrayState, block: BlockRef, run: readonly Moved[], blocks: BlockReader): Promise<void> {
   const unknown = (number: number): boolean => lacksStats(state, number)

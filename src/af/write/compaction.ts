@@ -16,29 +16,28 @@ import { type ContainerFiles, checkReplaces, isBase, newPacker } from './contain
 import type { BlockPacker } from './packer.ts'
 
 /**
- * How often a new base is made of a state that is still open; then it is closed first, so that compacting
- * comes to an end.
+ * Attempts to compact a state that is still open. After that it is closed first, so that compaction
+ * terminates.
  */
 const OPEN_ROUNDS = 2
 /**
- * How long the successor of a closed base is waited for before it is made here: the first wait in ms, doubled
- * each time, and their number. A base is closed when its successor is ready, so that it takes no longer than
- * one publication.
+ * Wait for the successor of a closed base before it is built here: the first wait in ms, doubled each time,
+ * and the number of waits. A base is closed when its successor is ready, so this takes no longer than one
+ * publication.
  */
 const FIRST_WAIT_MS = 20
 const WAITS = 5
 
-/** What a container is after compacting, and what was learnt of its chunks on the way. */
+/** State of a container after compaction, and the statistics of chunks that were computed along the way. */
 export interface Compacted {
   readonly stack: Stack
   readonly states: readonly ArrayState[]
 }
 
 /**
- * Replaces a container by a single base, as docs/commit-protocol.md describes. Works on what is in the store,
- * not on what is pending.
- * @param stack the state as it was when it was last looked at
- * @throws UnsupportedError where the store cannot replace files on condition
+ * Replaces a container by a single base, as docs/commit-protocol.md describes. Ignores pending changes.
+ * @param stack the state when it was last read
+ * @throws UnsupportedError if the store cannot replace files on condition
  */
 export async function compactContainer(
   files: ContainerFiles,
@@ -47,7 +46,7 @@ export async function compactContainer(
   onProgress?: (progress: Progress) => void,
 ): Promise<Compacted> {
   await checkReplaces(files, 'compacting')
-  // What others have appended or compacted since belongs to what is compacted now.
+  // Includes layers and compactions of other writers since then.
   let current = await reopen(files, stack)
   await checkLayered(files, current)
   for (let round = 1; ; round++) {
@@ -62,22 +61,22 @@ export async function compactContainer(
       const replaced = await replaceBase(files, current, arrays, packer)
       if (replaced !== undefined) return { stack: await cleanUp(files, replaced), states }
     } catch (error) {
-      // Another writer may have replaced the base, and have removed the layers that were being read.
+      // Another writer may have replaced the base and removed the layers that were being read.
       if (!isConflict(error) || (await isBase(files, current))) throw error
     } finally {
       await packer.discard()
     }
     const newer = await reopen(files, current)
     await checkLayered(files, newer)
-    // Another writer has published a successor of this very state.
+    // Another writer has published a successor of this state.
     if (newer.base.identity.id !== current.base.identity.id) return { stack: await cleanUp(files), states: [] }
     current = newer
   }
 }
 
 /**
- * Checks that no other process has put a file of footer version 6 in the place of the base. If one has,
- * removes the layers that closed the base, which hold nothing.
+ * Checks that no other process has replaced the base with a file of footer version 6. If one has, removes the
+ * layers that closed the base, which are empty.
  * @throws ReadOnlyError
  */
 async function checkLayered(files: ContainerFiles, { readOnly, base, beside }: Stack): Promise<void> {
@@ -86,7 +85,7 @@ async function checkLayered(files: ContainerFiles, { readOnly, base, beside }: S
   throw new HyperslabError('ReadOnlyError', readOnly, { file: base.file })
 }
 
-/** Removes a layer that closed a base, because it holds nothing. Other files stay. */
+/** Removes a layer that closed a base, because it is empty. Other files stay. */
 async function withdrawClosed(files: ContainerFiles, number: number): Promise<void> {
   const { store, paths, options } = files
   const layer = await Layer.open(store, paths.sidecar(number), number, options.limits).catch(() => undefined)
@@ -94,8 +93,8 @@ async function withdrawClosed(files: ContainerFiles, number: number): Promise<vo
 }
 
 /**
- * Waits for the successor of a base that takes no further layer; when there is none after a while, its maker
- * has died, and it is published from here.
+ * Waits for the successor of a base that takes no further layer. If none appears, its writer has died, and
+ * this process publishes it.
  */
 export async function finish(files: ContainerFiles, blocks: BlockReader, stack: Stack): Promise<void> {
   for (let wait = 0; wait < WAITS; wait++) {
@@ -105,7 +104,7 @@ export async function finish(files: ContainerFiles, blocks: BlockReader, stack: 
   await compactContainer(files, blocks, stack)
 }
 
-/** @returns the closed state; undefined when another writer has added to it, or closed it, first */
+/** @returns the closed state; undefined if another writer has added to it or closed it first */
 async function close(files: ContainerFiles, stack: Stack): Promise<Stack | undefined> {
   const { store, paths, options } = files
   try {
@@ -121,8 +120,8 @@ async function close(files: ContainerFiles, stack: Stack): Promise<Stack | undef
 }
 
 /**
- * Puts what is packed in the place of the base of a state, which is closed before.
- * @returns what there is then; undefined when another writer has changed the state first
+ * Replaces the base of a state with the packed blocks. Closes the state before.
+ * @returns the new state; undefined if another writer has changed the state first
  */
 async function replaceBase(
   files: ContainerFiles,
@@ -151,31 +150,31 @@ async function replaceBase(
 }
 
 /**
- * The state that the successor of a base contains. What another program has added to a closed one is not part
- * of it, so that all who publish a successor publish the same; it stays live.
+ * Returns the state that the successor of a base contains. Layers that another program added after it was
+ * closed stay live and are not part of it, so all writers publish the same successor.
  */
 function mergeable(stack: Stack): Stack {
   const closed = stack.layers.findIndex(({ identity }) => identity.kind === 'closed')
   return closed < 0 ? stack : new Stack(stack.layers.slice(0, closed + 1))
 }
 
-/** Those layers that other programs wrote, as a base lists them: they are there and must not count on it. */
+/** Returns the layers of other programs, as a base lists them: they exist but must not count on it. */
 export const listed = (layers: readonly Layer[]): MergedLayer[] =>
   layers.filter(({ foreign }) => foreign).map(({ number, identity: { id } }) => ({ number, id }))
 
-/** How often cleaning begins again because other writers clean, or write, at the same time. */
+/** Attempts to clean while other writers clean or write at the same time. */
 const CLEANINGS = 20
 
 /**
- * Removes what counts for nothing on the base that is there now. When another writer has changed something
- * meanwhile, all is looked at again: what two leave to each other would stay.
- * @param known the state, where it is known already
+ * Removes the files that do not count on the current base. Starts again if another writer changes something
+ * meanwhile, because otherwise two writers could each leave a file to the other.
+ * @param known the state, if it is known already
  */
 export async function cleanUp(files: ContainerFiles, known?: Stack): Promise<Stack> {
   const { store, paths } = files
   for (let left = CLEANINGS; ; left--) {
-    // With another base before the listing, the highest number listed may be live on it, and what follows not
-    // be listed.
+    // If the base was replaced before the listing, the highest listed number may be live on it, and later
+    // layers may be missing in the list.
     const before = await store.stat(paths.base)
     const stack = known !== undefined && (await lists(files, known)) ? known : await reopen(files)
     known = undefined
@@ -185,10 +184,7 @@ export async function cleanUp(files: ContainerFiles, known?: Stack): Promise<Sta
   }
 }
 
-/**
- * Whether the numbers of a state are those that are there now. Cleaning tells by their versions whether they
- * are the same files.
- */
+/** Whether the numbers of a state are those in the store now. Cleaning compares versions later. */
 async function lists({ store, paths }: ContainerFiles, { sidecars }: Stack): Promise<boolean> {
   const numbers = new Set(await listSidecars(store, paths))
   return numbers.size === sidecars.length && sidecars.every(({ number }) => numbers.has(number))

@@ -9,18 +9,18 @@ import type { Paths } from '../layers/paths.ts'
 import type { Stack } from '../layers/stack.ts'
 import { BlockPacker, type VerifyWrites } from './packer.ts'
 
-/** Where the files of a container are, and how new ones are written. */
+/** Location of the files of a container, and the options for writing new ones. */
 export interface ContainerFiles {
   readonly store: Store
   readonly paths: Paths
   readonly options: WorkingCopyOptions
 }
 
-/** Whether the base is still that of a state. */
+/** Whether the store still has the base of a state. */
 export const isBase = async ({ store }: ContainerFiles, { base }: Stack): Promise<boolean> =>
   (await store.stat(base.key))?.etag === base.info.etag
 
-/** Which conditions the store honours. */
+/** Returns the conditions that the store honours. */
 export const conditionsOf = async ({ store, paths }: ContainerFiles): Promise<ConditionalWrites> =>
   (await store.conditionalWrites?.(paths.base)) ?? {
     replace: false,
@@ -28,7 +28,7 @@ export const conditionsOf = async ({ store, paths }: ContainerFiles): Promise<Co
     reason: 'the store offers no conditional writes',
   }
 
-/** @throws UnsupportedError where files cannot be replaced on condition of their version */
+/** @throws UnsupportedError if files cannot be replaced on condition of their version */
 export async function checkReplaces(files: ContainerFiles, what: string): Promise<void> {
   const { replace, reason } = await conditionsOf(files)
   if (replace) return
@@ -37,12 +37,12 @@ export async function checkReplaces(files: ContainerFiles, what: string): Promis
 }
 
 /**
- * Little enough to fetch for one point, yet four times what a match reaches back: the first bytes of a
- * segment have nothing to match.
+ * Small enough to fetch for one point, but four times the reach of an LZ4 match: the first bytes of a segment
+ * have nothing to match.
  */
 const SEGMENT_BYTES = 256 * 1024
 
-/** @throws CodecError when the codec is unknown or cannot write */
+/** @throws CodecError if the codec is unknown or cannot encode */
 export function newPacker({ store, paths, options }: ContainerFiles): BlockPacker {
   const { codecs, codec, verifyWrites, blockBytes, extras, segmentBytes = SEGMENT_BYTES } = options
   return new BlockPacker({
@@ -51,7 +51,7 @@ export function newPacker({ store, paths, options }: ContainerFiles): BlockPacke
     codec,
     verifyWrites,
     targetBytes: blockBytes,
-    // Without the extras nobody would know of them.
+    // Without the extras, readers would not find the segments.
     ...(extras && { segmentBytes }),
     openStage: () => store.stage!(paths.base),
   })
@@ -59,22 +59,22 @@ export function newPacker({ store, paths, options }: ContainerFiles): BlockPacke
 
 export interface WorkingCopyOptions {
   readonly codecs: Codecs
-  /** Of the blocks that are written. */
+  /** Codec of new blocks. */
   readonly codec: string
   readonly verifyWrites: VerifyWrites
   readonly blockBytes: number
-  /** As of `FileOptions`. */
+  /** See `FileOptions`. */
   readonly segmentBytes: number | undefined
   readonly cacheBytes: number
-  /** Shared with other files, instead of an own one of `cacheBytes`. */
+  /** Cache shared with other files, instead of an own one of `cacheBytes`. */
   readonly cache: BlockMemory | undefined
   readonly limits: Required<Limits>
   readonly budget: MemoryBudget | undefined
-  /** Blocks are encoded anew when the container is compacted, though they have the right codec. */
+  /** Whether compaction encodes blocks anew even if they have the right codec. */
   readonly recode: boolean
-  /** Write checksums and statistics of chunks. */
+  /** Whether to write checksums and statistics of chunks. */
   readonly extras: boolean
-  /** The newest layer that is looked at; undefined for all there are. */
+  /** Number of the newest layer to read; undefined for all layers. */
   readonly layer: number | undefined
   readonly pool?: WorkerPool | undefined
 }

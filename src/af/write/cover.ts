@@ -15,12 +15,12 @@ import type { LayerArray } from './commit.ts'
 import type { BlockPacker } from './packer.ts'
 
 /**
- * Publishes arrays. Those that no layer has yet get, wherever a layer still holds a chunk of an earlier array
- * of their name, a chunk of nothing but fill: readers here stop at the layer where an array was defined, but
- * array-format 0.12 does not, and would show the old chunks in the new array. Chunks of one shape share one
- * place in a block. Old chunks of another rank cannot be covered; on them that reader fails until the
- * container is compacted.
- * @param publish takes the chunks of each array; after an error the packer is as before
+ * Publishes arrays. If a layer still has a chunk of an earlier array with the same name as a new array, the
+ * new array gets a chunk of fill values there. Readers of this package stop at the layer that defined an
+ * array, but array-format 0.12 does not, and would show the old chunks. Chunks of one shape share one
+ * location in a block. Old chunks of another rank cannot be covered: array-format 0.12 fails on them until
+ * the container is compacted.
+ * @param publish receives the chunks of each array; after an error the packer is as before
  */
 export async function publishCovered<T>(
   states: readonly ArrayState[],
@@ -43,7 +43,7 @@ export async function publishCovered<T>(
     }
     return await publish(arrays)
   } catch (error) {
-    // The next try may find other chunks to cover.
+    // The next attempt may find other chunks to cover.
     for (const cover of covers) packer.drop(cover)
     throw error
   }
@@ -59,7 +59,7 @@ function measureAll(state: ArrayState, numbers: readonly number[], arena: Arena,
   for (const number of numbers) state.measured(number, stats)
 }
 
-/** What an array that is about to be added for the first time would not overwrite. */
+/** Returns the numbers of old chunks that a new array would not overwrite. */
 function oldChunks({ definition, grid, written, layer: newest }: ArrayState, layers: readonly Layer[]): Set<number> {
   const old = new Set<number>()
   if (newest >= 0) return old
@@ -82,7 +82,7 @@ function byShape({ grid }: ArrayState, numbers: Iterable<number>): Map<string, n
   return groups
 }
 
-/** The payload of a stored chunk, as a copy. */
+/** Returns a copy of the payload of a stored chunk. */
 export async function readChunk(address: ChunkAddress, blocks: BlockReader): Promise<Uint8Array> {
   let bytes: Uint8Array | undefined
   await visitBlocks(blocks, [[address.block, [{ address }]]], (arena, _, chunk) => {
@@ -91,7 +91,7 @@ export async function readChunk(address: ChunkAddress, blocks: BlockReader): Pro
   return bytes!
 }
 
-/** The payload of a chunk nobody wrote. */
+/** Returns the payload of an unwritten chunk. */
 export function unwritten(definition: Definition, shape: readonly number[]): Uint8Array {
   const dtype = dtypeOf(definition)
   return encodeChunk(dtype, (allocate(dtype, sizeOf(shape)) as Fillable).fill(fillElement(dtype, fillOf(definition))))
@@ -99,7 +99,7 @@ export function unwritten(definition: Definition, shape: readonly number[]): Uin
 
 type Fillable = { fill(value: unknown): DataOf<DType> }
 
-/** The payload of a chunk that ends elsewhere: what it gains is fill. */
+/** Returns the payload of a chunk with another shape. New elements have the fill value. */
 export function reshapeChunk(
   definition: Definition,
   bytes: Uint8Array,

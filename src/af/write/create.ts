@@ -15,19 +15,19 @@ import { canWrite } from './working-copy.ts'
 
 const CHECKS: Checks<CreateOptions> = { ...FILE_CHECKS, overwrite: 'boolean' }
 
-/** @throws InvalidArgumentError for other options, and as {@link checkName}; ReadOnlyError */
+/** @throws InvalidArgumentError for unknown options, and as {@link checkName}; ReadOnlyError */
 export function checkCreate(store: Store, paths: Paths, options: CreateOptions): void {
   checkOptions('create', options, CHECKS)
   checkName(paths)
   checkWrites(store)
 }
 
-/** @throws ReadOnlyError for a store in which no container can be written */
+/** @throws ReadOnlyError if the store cannot hold a container */
 export function checkWrites(store: Store): void {
   if (!canWrite(store)) throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
 }
 
-/** @throws InvalidArgumentError for a name that other containers take for their sidecar */
+/** @throws InvalidArgumentError for the name of a sidecar */
 export function checkName({ base, isSidecar }: Paths): void {
   if (!isSidecar) return
   const text = 'this name is that of a sidecar of another container; choose one without a number before .af'
@@ -36,19 +36,19 @@ export function checkName({ base, isSidecar }: Paths): void {
 
 /**
  * Publishes an empty base.
- * @throws AlreadyExistsError when there is a container, sidecars alone included, and `overwrite` is not set
+ * @throws AlreadyExistsError if a container or a sidecar exists and `overwrite` is not set
  */
 export async function createContainer(files: ContainerFiles, overwrite: boolean): Promise<void> {
   if (overwrite) return replaceContainer(files)
   const { store, paths } = files
   await checkFree(store, paths)
-  // What an earlier container of this name has left.
+  // Left over from an earlier container of this name.
   await store.delete!(paths.stats)
   const kind = await firstKind(files)
   await orAlreadyThere(() => publishBase(files, kind, [], { ifAbsent: true }))
 }
 
-/** @throws AlreadyExistsError when there is a container, sidecars alone included */
+/** @throws AlreadyExistsError if a container or a sidecar exists */
 export async function checkFree(store: Store, paths: Paths): Promise<void> {
   const sidecars = await listSidecars(store, paths)
   if ((await store.stat(paths.base)) !== undefined) throw alreadyThere('the file exists already', sidecars)
@@ -58,12 +58,16 @@ export async function checkFree(store: Store, paths: Paths): Promise<void> {
 }
 
 /**
- * The first flush takes the place of an initial base, for which the store must replace files on condition.
+ * Returns the kind of the first base. The first flush replaces an initial base, which the store must be able
+ * to do on condition.
  */
 const firstKind = async (files: ContainerFiles): Promise<'base' | 'initial'> =>
   (await conditionsOf(files)).replace ? 'initial' : 'base'
 
-/** The new base comes first: whatever fails later, there is either the old container or the new one. */
+/**
+ * Replaces a container with an empty one. Publishes the new base first: after any later failure, there is
+ * either the old container or the new one.
+ */
 async function replaceContainer(files: ContainerFiles): Promise<void> {
   const { store, paths } = files
   await checkNotClaimed(store, paths)
@@ -74,13 +78,13 @@ async function replaceContainer(files: ContainerFiles): Promise<void> {
   const replaces = kind === 'initial' && old !== undefined
   const base = await publishBase(files, kind, merged, replaces ? { ifAbsent: false, ifMatch: old.etag } : { ifAbsent: false })
   if (kind === 'base' || merged.length === 0) return removeDead(files, dead)
-  // What is listed is made void, then the list is dropped, then the numbers become free: a layer that another
-  // program writes there later could else be taken for a listed one.
+  // First the listed layers are made void, then the list is removed, then the numbers become free. Otherwise
+  // a layer that another program writes there later could be mistaken for a listed one.
   await clean(files, dead, Number.POSITIVE_INFINITY)
   try {
     await publishBase(files, kind, [], { ifAbsent: false, ifMatch: base.info.etag })
   } catch (error) {
-    // Another writer has gone on with the new base, and takes care of its list.
+    // Another writer has already replaced the new base, and handles its list.
     if (isConflict(error)) return
     throw error
   }
@@ -95,8 +99,8 @@ async function removeDead(files: ContainerFiles, dead: readonly DeadFile[]): Pro
 }
 
 /**
- * Sidecars of the container that is replaced, also damaged ones, and those of other programs, which name no
- * base.
+ * Returns the sidecars of the replaced container, including damaged ones, and those of other programs, which
+ * name no base.
  */
 async function leftovers(files: ContainerFiles): Promise<{ dead: DeadFile[]; merged: MergedLayer[] }> {
   const { store, paths, options } = files
@@ -130,7 +134,7 @@ const publishBase = (
   return publishEmpty(store, paths.base, place, { kind, merged }, newPacker(files), { ...options, condition })
 }
 
-/** @throws AlreadyExistsError where another writer was faster */
+/** @throws AlreadyExistsError if another writer was faster */
 export async function orAlreadyThere<T>(publish: () => Promise<T>): Promise<T> {
   try {
     return await publish()
@@ -140,10 +144,7 @@ export async function orAlreadyThere<T>(publish: () => Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Returns the error that keeps a file of footer version 6 from being removed: it is not a layer, whatever its
- * name.
- */
+/** Returns the error for removing a file of footer version 6: it is not a layer, whatever its name. */
 function isItself({ file, number }: Layer): HyperslabError {
   const text = `${file} has the name of a sidecar, but is a file of its own, of footer version 6: move it elsewhere first`
   return new HyperslabError('AlreadyExistsError', text, { actual: number })
@@ -157,8 +158,8 @@ function alreadyThere(what: string, sidecars: readonly number[], cause?: unknown
 /**
  * Publishes the bytes of a stage, a whole base, as a container. Readers see the old container or this one. If
  * other programs had written layers of the old one, readers may see an empty container for a moment.
- * @throws AlreadyExistsError when a container exists that is not to be replaced; ConflictError when its
- *   version is not that of `replaced`
+ * @throws AlreadyExistsError if a container exists that must not be replaced; ConflictError if its version is
+ *   not that of `replaced`
  */
 async function publishStaged(files: ContainerFiles, stage: Stage, replaced: Replaced | undefined): Promise<void> {
   const { store, paths } = files
@@ -173,7 +174,7 @@ async function publishStaged(files: ContainerFiles, stage: Stage, replaced: Repl
   const found = await store.stat(paths.base)
   if (found?.etag !== replaced.etag) throw replacedMeanwhile(store.describe(paths.base))
   const { dead, merged } = await leftovers(files)
-  // The bytes cannot list layers that name no base.
+  // The staged bytes cannot list layers that name no base.
   if (merged.length > 0) await replaceContainer(files)
   const there = merged.length > 0 ? await store.stat(paths.base) : found
   await store.delete!(paths.stats)
@@ -185,15 +186,15 @@ async function publishStaged(files: ContainerFiles, stage: Stage, replaced: Repl
   if (merged.length === 0) await removeDead(files, dead)
 }
 
-/** @throws ConflictError for a container that another one is replacing */
+/** @throws ConflictError for a container that is being replaced by another one */
 async function checkNotClaimed(store: Store, paths: Paths): Promise<void> {
   const end = await readTail(store, paths.base, TRAILER_BYTES)
   if (end !== undefined) await within({ file: store.describe(paths.base) }, async () => refuseClaim(end.bytes))
 }
 
-/** Container to be replaced, in its state when the work began. */
+/** Container to be replaced, with its version when the work began. */
 export interface Replaced {
-  /** Its version; undefined if it did not exist. */
+  /** Version of the container; undefined if it did not exist. */
   readonly etag: string | undefined
 }
 
@@ -209,8 +210,8 @@ const PIECE_BYTES = 8 * 1024 * 1024
  * that name see the whole container or none.
  * @returns warnings about failures after the publication
  * @param replaced the container that may be replaced; undefined if none may exist
- * @throws AlreadyExistsError when a container exists that is not to be replaced, even if only sidecars exist;
- *   ConflictError when its version is not that of `replaced`
+ * @throws AlreadyExistsError if a container or a sidecar exists that must not be replaced; ConflictError if
+ *   its version is not that of `replaced`
  */
 export async function publishCopy(from: Paths, to: ContainerFiles, replaced: Replaced | undefined): Promise<string[]> {
   const { store, paths } = to

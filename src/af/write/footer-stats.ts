@@ -15,8 +15,8 @@ import { combine, haveNaN } from '../layers/statistics.ts'
  */
 
 /**
- * Returns the statistics of an array with these chunks; null for nested types. Only chunks whose statistics
- * are not known are read.
+ * Returns the statistics of an array with these chunks; null for nested types. Reads only chunks with unknown
+ * statistics.
  */
 export async function footerStats(
   state: ArrayState,
@@ -44,8 +44,8 @@ export async function footerStats(
 }
 
 /**
- * Returns the bits of the lowest and the highest NaN among some chunks, as float64: statistics of chunks tell
- * NaNs apart by their signs alone, but the format orders them by their payloads, too.
+ * Returns the bits of the lowest and the highest NaN among some chunks, as float64. Statistics of chunks
+ * distinguish NaNs only by their signs, but the format orders them by their payloads, too.
  */
 async function nanBounds(state: ArrayState, numbers: readonly number[], blocks: BlockReader): Promise<[bigint, bigint]> {
   const { kind } = state.definition.dtype
@@ -63,7 +63,7 @@ async function nanBounds(state: ArrayState, numbers: readonly number[], blocks: 
   ]
 }
 
-/** The lowest and the highest NaN of a chunk. Float32 is compared as it is stored, then widened. */
+/** Returns the lowest and the highest NaN of a chunk. Compares float32 as stored, then widens it. */
 function nansIn(dtype: DType, bytes: Uint8Array): [bigint, bigint] | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const isWide = dtype === 'float64'
@@ -71,7 +71,7 @@ function nansIn(dtype: DType, bytes: Uint8Array): [bigint, bigint] | undefined {
   let [lowest, highest]: (bigint | undefined)[] = []
   for (let at = 0; at < bytes.length; at += width) {
     if (!Number.isNaN(isWide ? view.getFloat64(at, true) : view.getFloat32(at, true))) continue
-    // The bits of a float32 as the upper ones of 64, so that both widths have one order.
+    // The bits of a float32 become the upper half of 64 bits, so that both widths have one order.
     const bits = isWide ? view.getBigUint64(at, true) : BigInt(view.getUint32(at, true)) << 32n
     if (lowest === undefined || totalOrder(bits) < totalOrder(lowest)) lowest = bits
     if (highest === undefined || totalOrder(bits) > totalOrder(highest)) highest = bits
@@ -80,21 +80,23 @@ function nansIn(dtype: DType, bytes: Uint8Array): [bigint, bigint] | undefined {
   return isWide ? [lowest, highest] : [widened(lowest), widened(highest)]
 }
 
-/** A NaN of float32, in the upper 32 bits, as float64: its payload moves, and it becomes quiet. */
+/**
+ * Widens a NaN of float32, given in the upper 32 bits, to float64: its payload moves, and it becomes quiet.
+ */
 function widened(bits: bigint): bigint {
   const narrow = bits >> 32n
   return ((narrow >> 31n) << 63n) | 0x7ff8000000000000n | ((narrow & 0x7fffffn) << 29n)
 }
 
-/** IEEE 754's total order of float64, as integers. */
+/** Maps the bits of a float64 to integers in the total order of IEEE 754. */
 function totalOrder(bits: bigint): bigint {
   const signed = BigInt.asIntN(64, bits)
   return signed < 0n ? signed ^ 0x7fffffffffffffffn : signed
 }
 
 /**
- * Returns the statistics of an array from those of its parts, each of which counts the chunks of the others
- * as unwritten; null for nested types.
+ * Merges the statistics of parts of an array, each of which counts the chunks of the others as unwritten;
+ * null for nested types.
  */
 export function mergedFooterStats(definition: Definition, parts: readonly ArrayStats[]): ArrayStats | null {
   if (isNested(definition)) return null

@@ -32,20 +32,20 @@ import { type Sealed, seal } from './seal.ts'
 /** Blocks of footer version 6 are never empty. */
 const MARK_BYTES = 1
 
-/** Arrays of a container, and what reads their blocks. */
+/** Arrays of a container, and the reader of their blocks. */
 export interface StoredArrays {
   readonly states: readonly ArrayState[]
   readonly blocks: BlockReader
 }
 
-/** Options of copying arrays as they are stored. */
+/** Options for copying arrays as they are stored. */
 export interface StoredCopyOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
 /**
- * Checks that no file of a container with layers lies beside a place. A file of footer version 6 has none,
- * and other readers would take them for parts of it.
+ * Checks that no files of a container with layers exist beside a file of footer version 6. It has no layers,
+ * and other readers would treat them as its layers.
  * @throws AlreadyExistsError
  */
 export async function checkAlone({ store, paths }: Pick<ContainerFiles, 'store' | 'paths'>): Promise<void> {
@@ -57,12 +57,12 @@ export async function checkAlone({ store, paths }: Pick<ContainerFiles, 'store' 
 }
 
 /**
- * Copies arrays as they are stored into a file of footer version 6, a block in memory at a time. Readers see
- * the whole file or the one before it.
+ * Copies arrays as they are stored into a file of footer version 6, with one block in memory at a time.
+ * Readers see the whole file or the one before it.
  * @param replaced the file that may be replaced; undefined if none may exist
- * @throws AlreadyExistsError when there is a file that is not to be replaced, or files of a container with
- *   layers lie beside it; ConflictError when its version is not that of `replaced`; UnsupportedError for
- *   arrays that the version cannot hold
+ * @throws AlreadyExistsError if a file exists that must not be replaced, or files of a container with layers
+ *   lie beside it; ConflictError if its version is not that of `replaced`; UnsupportedError for arrays that
+ *   the version cannot hold
  */
 export async function copyImmutable(
   files: ContainerFiles,
@@ -84,7 +84,7 @@ export async function copyImmutable(
   }
 }
 
-/** Publishes on condition that what is there is what is replaced. */
+/** Publishes on condition that the store still has the file to be replaced. */
 async function replacing(
   files: ContainerFiles,
   replaced: Replaced | undefined,
@@ -102,15 +102,15 @@ async function replacing(
 /** The contents of a file of footer version 6. */
 export interface ImmutableContents {
   readonly arrays: readonly LayerArray[]
-  /** Statistics of each array; null for those whose statistics are not known. */
+  /** Statistics of each array; null if they are unknown. */
   readonly stats: readonly (ArrayStats | null)[]
   /** Identity of the file, by which readers recognise it. */
   readonly id: string
 }
 
 /**
- * Publishes a file of footer version 6: the blocks that `packer` holds, then what only this package reads, in
- * blocks that no array refers to, then the footer.
+ * Publishes a file of footer version 6: the blocks of `packer`, then the extras of this package in blocks
+ * that no array refers to, then the footer.
  * @throws as {@link publishLayer}; UnsupportedError for arrays that the version cannot hold
  */
 export async function publishImmutable(
@@ -121,7 +121,7 @@ export async function publishImmutable(
 ): Promise<Layer> {
   const { limits, extras } = options
   const { stage, blocks, ...packed } = await packer.finish()
-  // Tables of chunks are sorted by coordinates, which is the order of their numbers.
+  // Chunk tables are sorted by coordinates, which is the order of chunk numbers.
   const arrays = given.map(({ state, chunks }) => ({ state, chunks: new Map([...chunks].sort(([a], [b]) => a - b)) }))
   const footer = footerOf(arrays, stats, blocks)
   const sealed = seal(
@@ -138,7 +138,7 @@ export async function publishImmutable(
 
 /**
  * Reads the footer as every reader will.
- * @throws UnsupportedError for what readers would refuse
+ * @throws UnsupportedError if readers would reject it
  */
 function checkSealed({ tail, footerBytes, footer: { blocks } }: Sealed, typeDepth: number): void {
   const last = blocks.at(-1)
@@ -160,9 +160,9 @@ function footerOf(arrays: readonly LayerArray[], stats: readonly (ArrayStats | n
     const rows = [...chunks].map(([number, chunk]) => chunkRowOf(state, number, chunk))
     return {
       ...metaOf(definition, false),
-      // Extents of 0, which other programs left on empty axes, are 1 in this version.
+      // Chunk lengths of 0, which other programs left on empty axes, are 1 in this version.
       chunkShape: [...gridFor(definition).chunkShape],
-      // Every axis has a name in this version, which arrays of other programs may lack.
+      // In this version every axis has a name. Arrays of other programs may lack them.
       dimensionNames: dimensionNames.length === shape.length ? [...dimensionNames] : shape.map((_, axis) => `dim${axis}`),
       chunks: chunkTable(grid.shape.length, rows),
       attributes: dictionary.add(attributes),
@@ -175,7 +175,7 @@ function footerOf(arrays: readonly LayerArray[], stats: readonly (ArrayStats | n
 
 /**
  * Copies arrays as they are stored into a new container that takes layers.
- * @throws ConflictError when there is one
+ * @throws ConflictError if one exists already
  */
 export async function copyLayered(
   files: ContainerFiles,

@@ -24,48 +24,50 @@ import type { BlockMeta } from '../format/footer.ts'
 import { PendingChunk } from '../layers/array-state.ts'
 
 export interface PackerOptions {
-  /** For error messages. */
+  /** Named in error messages. */
   readonly file: string
   readonly codecs: Codecs
-  /** Of the blocks that are written. */
+  /** Codec of new blocks. */
   readonly codec: string
-  /** A block is closed once it holds this many bytes before compression. */
+  /** Size of a block before compression, in bytes: a block is closed once it has this size. */
   readonly targetBytes: number
-  /** No block gets larger, unless by a single chunk; what the format can count by default. */
+  /**
+   * Largest size of a block, except for a single larger chunk. Default: the largest that the format can
+   * store.
+   */
   readonly maxBytes?: number
   /**
-   * Blocks of the package's own LZ4 are made of segments, each of which is closed once it holds this many
-   * bytes; left out, they are not. Those of blocks that are not compressed are of 4 KiB, unless this is less.
+   * Size of the segments of LZ4 blocks before compression, in bytes. Undefined: blocks have no segments.
+   * Segments of uncompressed blocks have at most 4 KiB.
    */
   readonly segmentBytes?: number
-  /** Which codecs' blocks are decoded and compared with what was encoded before they are written. */
+  /** Blocks that are decoded and compared with their input before they are written. */
   readonly verifyWrites?: VerifyWrites
   readonly openStage: () => Promise<Stage>
 }
 
-/** All codecs', no codec's, or those of all that are not this package's own kernels. */
+/** `true`: all blocks; `false`: none; `'foreign'`: those of codecs other than this package's own kernels. */
 export type VerifyWrites = boolean | 'foreign'
 
-/** The blocks of a layer: where their bytes are, and their CRC-32C. */
+/** Blocks of a layer: the stage that contains their bytes, and their CRC-32C. */
 export interface PackedBlocks {
   readonly stage: Stage
   readonly blocks: BlockMeta[]
   readonly crcs: readonly number[]
-  /** Of blocks that have more than one, by id. */
+  /** Segments of blocks with more than one, by id. */
   readonly segments: ReadonlyMap<number, readonly Segment[]>
-  /** Of blocks that are not compressed and have more than one, by id. */
+  /** Segments of uncompressed blocks with more than one, by id. */
   readonly checkedSegments: ReadonlyMap<number, readonly CheckedSegment[]>
 }
 
 /**
- * Segments of blocks that are not compressed, of which each has a checksum, are closed once they hold this
- * many bytes: as many as a disk reads at least, and so few that reading a chunk of fewer is no dearer. A file
- * has no more of them than chunks, so its table of them, of about eight bytes each, is small beside its
- * footer.
+ * Size of the segments of uncompressed blocks, in bytes; each has a checksum. Disks read at least this many
+ * bytes, so smaller segments would not make reads cheaper. A file has no more segments than chunks, and each
+ * takes about eight bytes in the table, so the table is small compared with the footer.
  */
 const CHECKED_BYTES = 4096
 
-/** A block on its way to the stage. */
+/** A block to be appended to the stage. */
 interface Encoded {
   readonly bytes: Uint8Array
   readonly uncompressedBytes: number
@@ -75,9 +77,9 @@ interface Encoded {
 }
 
 /**
- * Packs chunks into blocks in the order they come and writes each block when it is full: memory holds one
- * block's worth of chunks. A chunk that is replaced while loose costs nothing; one that was packed already
- * leaves a hole, which `finish` closes.
+ * Packs chunks into blocks in the order of their arrival. Writes each block once it is full, so at most one
+ * block of chunks is in memory. Replacing a chunk before it is packed is free. Replacing it later leaves a
+ * hole in its block, which `finish` closes.
  */
 export class BlockPacker implements BlockOrigin {
   readonly file: string
@@ -85,21 +87,21 @@ export class BlockPacker implements BlockOrigin {
   readonly #options: PackerOptions
   readonly #encoder: Encoder
   #stage: Stage | undefined
-  /** The blocks written, in order, with the chunks in each that were not replaced since. */
+  /** Written blocks in order, with the chunks in each that were not replaced since. */
   #blocks = new Map<BlockRef, Set<PendingChunk>>()
   #segments = new Map<number, readonly Segment[]>()
   #checkedSegments = new Map<number, readonly CheckedSegment[]>()
   readonly #loose = new Set<PendingChunk>()
   #looseBytes = 0
 
-  /** @throws CodecError when the codec is unknown or cannot write */
+  /** @throws CodecError if the codec is unknown or cannot encode */
   constructor(options: PackerOptions) {
     this.#encoder = options.codecs.encoder(options.codec)
     this.file = options.file
     this.#options = options
   }
 
-  /** Gives a chunk its (new) contents; the bytes belong to the packer from here on. */
+  /** Sets the contents of a chunk. The packer owns the bytes from then on. */
   async put(chunk: PendingChunk, bytes: Uint8Array): Promise<void> {
     this.drop(chunk)
     chunk.bytes = bytes
@@ -108,20 +110,23 @@ export class BlockPacker implements BlockOrigin {
     await this.settle()
   }
 
-  /** Gives a loose chunk other contents; nothing is written before the next `put` or `settle`. */
+  /**
+   * Replaces the contents of a chunk that is not packed. Writes nothing before the next `put` or `settle`.
+   */
   replace(chunk: PendingChunk, bytes: Uint8Array): void {
     this.#looseBytes += bytes.length - chunk.bytes!.length
     chunk.bytes = bytes
   }
 
-  /** Packs what is loose while there are `bytes` of it, by default a full block. */
+  /** Packs chunks while at least `bytes` of them are not packed. Default: a full block. */
   async settle(bytes = this.#options.targetBytes): Promise<void> {
     while (this.#loose.size > 0 && this.#looseBytes >= bytes) await this.#seal()
   }
 
   /**
-   * Whether a block of `chunks` chunks can be taken over as it is stored: it has the right codec, and neither
-   * it nor what is loose, which becomes a block then, is of quite another size than the blocks made here.
+   * Whether a block of `chunks` chunks can be copied as stored. It must have the right codec. Its size, and
+   * that of the chunks that are not packed yet and become a block before it, must be similar to the sizes of
+   * new blocks.
    */
   takes({ codec, compressedBytes, uncompressedBytes }: BlockRef, chunks: number): boolean {
     const { codec: own, targetBytes } = this.#options
@@ -132,10 +137,10 @@ export class BlockPacker implements BlockOrigin {
   }
 
   /**
-   * Takes a block over as it is stored.
-   * @param chunks all that is in it, new ones
-   * @param segments of it
-   * @throws IntegrityError when it is not what was written
+   * Copies a block as it is stored.
+   * @param chunks all chunks in it, as new ones
+   * @param segments of the block
+   * @throws IntegrityError if its checksum does not match
    */
   async adopt(
     block: BlockRef,
@@ -159,7 +164,7 @@ export class BlockPacker implements BlockOrigin {
     this.#blocks.set(own, new Set(chunks.map(({ chunk }) => chunk)))
   }
 
-  /** Forgets a chunk. */
+  /** Removes a chunk. */
   drop(chunk: PendingChunk): void {
     if (this.#loose.delete(chunk)) this.#looseBytes -= chunk.bytes!.length
     if (chunk.address !== undefined) this.#blocks.get(chunk.address.block)?.delete(chunk)
@@ -168,8 +173,8 @@ export class BlockPacker implements BlockOrigin {
   }
 
   /**
-   * Packs what is loose and closes holes; returns the finished blocks, which lie in the stage one after
-   * another from its start.
+   * Packs the remaining chunks and closes holes. Returns the finished blocks, which lie in the stage one
+   * after another from its start.
    */
   async finish(): Promise<PackedBlocks> {
     if (this.#stage?.broken) await this.#restage()
@@ -214,7 +219,7 @@ export class BlockPacker implements BlockOrigin {
     const { maxBytes = MAX_U32 } = this.#options
     for (const chunk of this.#loose) {
       const bytes = chunk.bytes!
-      // Where a chunk is in its block is counted in 32 bits, and so is the size of the block.
+      // Offsets in a block have 32 bits, and so has its size.
       if (chunks.length > 0 && uncompressedBytes + bytes.length > maxBytes) break
       chunks.push({ chunk, bytes })
       uncompressedBytes += bytes.length
@@ -223,7 +228,7 @@ export class BlockPacker implements BlockOrigin {
     const packed = new Set<PendingChunk>()
     let offset = 0
     for (const { chunk, bytes } of chunks) {
-      // A chunk that was dropped or replaced while the block was being written leaves a hole.
+      // A chunk that was dropped or replaced during the write leaves a hole.
       if (chunk.bytes === bytes) {
         this.drop(chunk)
         chunk.address = { block, offset, size: bytes.length }
@@ -235,9 +240,10 @@ export class BlockPacker implements BlockOrigin {
   }
 
   /**
-   * Lays chunks one behind another in kernel memory, where their `onPack` sees them, and encodes them as one
+   * Copies chunks one after another into kernel memory, calls `onPack` of each, and encodes them as one
    * block.
-   * @throws CodecError naming file, codec and block when they cannot be encoded, or decode to others
+   * @throws CodecError that names file, codec and block if encoding fails or the result decodes to other
+   *   bytes
    */
   async #encode(chunks: readonly { chunk: PendingChunk; bytes: Uint8Array }[], total: number): Promise<Encoded> {
     const encoder = this.#encoder
@@ -277,7 +283,7 @@ export class BlockPacker implements BlockOrigin {
     return verifyWrites === true || (verifyWrites === 'foreign' && !inKernel(this.#encoder))
   }
 
-  /** @throws CodecError when a block does not decode to the chunks that it was encoded of */
+  /** @throws CodecError if a block does not decode to the chunks in it */
   async #verify(encoded: Uint8Array, chunks: readonly { readonly bytes: Uint8Array }[], total: number): Promise<void> {
     const codec = this.#encoder
     const decoded = inKernel(codec)
@@ -309,8 +315,8 @@ export class BlockPacker implements BlockOrigin {
   }
 
   /**
-   * Copies all blocks to another stage, because the store is not sure any more of what it has in this one.
-   * @throws IntegrityError when a block is not what was written; everything stays as it was
+   * Copies all blocks to another stage, because the store is no longer sure of the contents of this one.
+   * @throws IntegrityError if the checksum of a block does not match; everything stays as it was
    */
   async #restage(): Promise<void> {
     const next = await this.#options.openStage()
@@ -328,7 +334,7 @@ export class BlockPacker implements BlockOrigin {
     this.#stage = next
   }
 
-  /** Packs all chunks anew into another stage; everything stays as it was until that is complete. */
+  /** Packs all chunks anew into another stage. Until that is complete, everything stays as it was. */
   async #repack(): Promise<void> {
     const next = new BlockPacker(this.#options)
     const moved: { chunk: PendingChunk; copy: PendingChunk }[] = []
@@ -377,8 +383,8 @@ export class BlockPacker implements BlockOrigin {
 }
 
 /**
- * Returns a block as it is to be stored. LZ4 blocks begin with their size, which readers of footer version 6
- * rely on, and other programs may have got wrong where nothing else reads it.
+ * Returns a block as it is to be stored. LZ4 blocks begin with their size. Readers of footer version 6 rely
+ * on it, but other programs may have stored a wrong one, because earlier versions do not read it.
  */
 function withSizeInFront(
   { codec, uncompressedBytes, crc }: BlockRef,
@@ -392,7 +398,7 @@ function withSizeInFront(
   return { bytes, crc: undefined }
 }
 
-/** The segments of a block that is not compressed, of chunks of those sizes. */
+/** Returns the segments of an uncompressed block with chunks of the given sizes. */
 function checkedIn(bytes: Uint8Array, sizes: readonly number[], segmentBytes = CHECKED_BYTES): CheckedSegment[] {
   let start = 0
   return cutSegments(sizes, Math.min(segmentBytes, CHECKED_BYTES)).map((length) => {
@@ -408,7 +414,10 @@ function hasHoles({ uncompressedBytes }: BlockRef, chunks: ReadonlySet<PendingCh
   return bytes < uncompressedBytes
 }
 
-/** Position of the first byte in which two runs of as many bytes differ; -1 when they are the same. */
+/**
+ * Returns the position of the first difference between two byte sequences of one length; -1 if they are
+ * equal.
+ */
 function firstDifference(a: Uint8Array, b: Uint8Array): number {
   let at = 0
   if (a.byteOffset % 4 === 0 && b.byteOffset % 4 === 0) {

@@ -17,27 +17,27 @@ import { footerStats, mergedFooterStats } from './footer-stats.ts'
 import { publishImmutable } from './immutable.ts'
 
 /**
- * Blocks that one process has packed, for a container that another one publishes: where chunks of one array
- * lie in bytes that are handed over apart. Numbers are in columns, so that a part can be sent as it is.
+ * Blocks that one process has packed for a container that another process publishes. Describes the chunks of
+ * one array in bytes that are passed separately. Numbers are in columns, so that a part can be sent as it is.
  */
 export interface ContainerPart {
   readonly array: string
-  /** Bytes of its blocks, which lie one after another. */
+  /** Size of its blocks in bytes. They lie one after another. */
   readonly bytes: number
-  /** Of each block its stored bytes, decoded bytes and CRC-32C. */
+  /** For each block: stored bytes, decoded bytes and CRC-32C. */
   readonly blocks: Float64Array
-  /** Of each chunk its number in the grid, its block, its offset there and its decoded bytes. */
+  /** For each chunk: its number in the grid, its block, its offset there and its decoded bytes. */
   readonly chunks: Float64Array
-  /** Of each chunk, in the same order; undefined for arrays that have none. */
+  /** Statistics of each chunk, in the same order; undefined for arrays without statistics. */
   readonly stats: ChunkStatsTable | undefined
   /**
    * Statistics of the array with these chunks alone, for footers of version 6. Undefined for other footers,
    * and for nested types.
    */
   readonly footerStats: ArrayStats | undefined
-  /** Of each segment of LZ4 its block, stored bytes, decoded bytes, head, match, tail and CRC-32C. */
+  /** For each segment of LZ4: its block, stored bytes, decoded bytes, head, match, tail and CRC-32C. */
   readonly segments: Float64Array
-  /** Of each segment of what is not compressed its block, bytes and CRC-32C. */
+  /** For each segment of uncompressed blocks: its block, bytes and CRC-32C. */
   readonly checkedSegments: Float64Array
 }
 
@@ -47,7 +47,7 @@ const SEGMENT_NUMBERS = 7
 const CHECKED_NUMBERS = 3
 
 /**
- * Returns what the only layer of a container holds of an array.
+ * Returns the contents of an array in the only layer of a container.
  * @param blocks of the container, for parts of a file of footer version 6
  */
 export async function partOf(state: ArrayState, blocks: BlockReader | undefined): Promise<ContainerPart> {
@@ -90,22 +90,22 @@ export async function partOf(state: ArrayState, blocks: BlockReader | undefined)
   }
 }
 
-/** The parts of a container whose bytes lie in a stage, one after another, and the identity that it gets. */
+/** Parts of a container whose bytes lie in a stage, one after another, and the identity of the container. */
 export interface PartedContainer {
-  /** All arrays, with their attributes, none of which has a chunk yet. */
+  /** All arrays with their attributes. None has a chunk yet. */
   readonly states: readonly ArrayState[]
   /** In the order of their bytes. */
   readonly parts: readonly ContainerPart[]
   readonly stage: Pick<Stage, 'publish'>
-  /** 128 bits in hexadecimal, by which the container is known again. */
+  /** 128 bits in hexadecimal that identify the container. */
   readonly id: string
   /** Whether to write a footer of version 6. */
   readonly immutable: boolean
 }
 
 /**
- * Publishes a container of what several processes have packed, as a single file.
- * @throws ConflictError where there is one; FormatError for parts that do not go with its arrays
+ * Publishes a container that several processes have packed, as a single file.
+ * @throws ConflictError if one exists; FormatError for parts that do not match its arrays
  */
 export async function publishParts(
   files: ContainerFiles,
@@ -173,8 +173,8 @@ export async function publishParts(
 }
 
 /**
- * Whether the container that is there is the one of an identity; undefined where there is none.
- * @throws FormatError where a file is there that is no container
+ * Whether the existing container has the given identity; undefined if none exists.
+ * @throws FormatError if the file there is not a container
  */
 export async function isPublishedAs({ store, paths, options }: ContainerFiles, id: string): Promise<boolean | undefined> {
   const layer = await Layer.open(store, paths.base, 0, options.limits)

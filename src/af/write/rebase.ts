@@ -15,7 +15,7 @@ import { indexOf, type LiveArray } from '../layers/stack.ts'
 import { readChunk, reshapeChunk, unwritten } from './cover.ts'
 import { contains } from './resize.ts'
 
-/** A chunk that was changed in part here and, since then, by another writer, with both changes in it. */
+/** A chunk that was partly changed both here and by another writer, with both changes applied. */
 export interface Rebased {
   readonly state: ArrayState
   readonly number: number
@@ -23,8 +23,8 @@ export interface Rebased {
 }
 
 /**
- * @param deleted what had the name here before the array was defined
- * @throws ConflictError when an array with pending changes is not what it was, or was resized by both
+ * @param deleted definition of an earlier array of this name that was deleted here
+ * @throws ConflictError if an array with pending changes was replaced meanwhile, or was resized by both
  */
 export function checkUnmoved(state: ArrayState, live: LiveArray | undefined, deleted: Definition | undefined): void {
   if (!state.changed || isUnmoved(state, live, deleted)) return
@@ -39,30 +39,29 @@ function isUnmoved(state: ArrayState, live: LiveArray | undefined, deleted: Defi
   if (committed === undefined) {
     if (live === undefined) return true
     if (deleted !== undefined) return sameDefinition(live.definition, deleted)
-    // Both have defined the same, and attributes alone can be put together: those of the container belong to
-    // such an array.
+    // Both writers have defined the same array, and attributes can be merged. The attributes of the container
+    // belong to such an array.
     return sameDefinition(live.definition, definition) && written.size === 0
   }
   if (live === undefined) return false
   if (sameDefinition(live.definition, committed)) return true
-  // Attributes have no shape.
+  // Attributes do not depend on the shape.
   if (!resized && written.size === 0) return sameButShape(live.definition, committed)
   return isSameArray(state, live) && (!resized || sameShape(live.definition.shape, definition.shape))
 }
 
-/** Whether the layers that the array was loaded from are among those it has now. */
+/** Whether the layers that the array was loaded from are among its current layers. */
 function isSameArray({ definition, entries }: ArrayState, live: LiveArray): boolean {
   const { version } = entries[0]!.layer
   return sameButShape(definition, live.definition) && live.entries.some(({ layer }) => layer.version === version)
 }
 
 /**
- * Pending changes of parts of chunks, brought onto what other writers have made of those chunks meanwhile:
- * elements that were changed here, the others as they are there now. Chunks nobody else has touched are left
- * out.
- * @param live what the layers hold now: arrays in the shape they had or, where they were resized there, the
- *   one they have here
- * @throws ConflictError when what a change was built on is gone
+ * Applies pending changes of parts of chunks to the versions that other writers have stored meanwhile:
+ * elements that were changed here, and all others as stored. Omits chunks that no other writer has touched.
+ * @param live current arrays in the layers: with their old shape or, if they were resized there, with the
+ *   shape that they have here
+ * @throws ConflictError if the earlier state of a changed chunk no longer exists
  */
 export async function rebase(
   states: Iterable<ArrayState>,
@@ -72,13 +71,13 @@ export async function rebase(
   const rebased: Rebased[] = []
   for (const state of states) {
     const array = live.get(state.definition.name)
-    // What layers have under the name of an array that is new is another one.
+    // An uncommitted array is unrelated to a committed one of its name.
     if (state.committed === undefined || array === undefined) continue
     const { committed: definition, entries } = state
-    // The index of the state itself may lack what was cut off here and came back.
+    // The index of the state itself may lack chunks that were cut off here and came back.
     const [before, now] = [new Contents(state, { definition, entries }), new Contents(state, array)]
     const numbers = new Set(state.written.keys())
-    // What others have put into chunks that end elsewhere here.
+    // Includes chunks of other writers that have another shape here.
     if (state.resized && !sameShape(array.definition.shape, state.grid.shape))
       for (const number of now.cutChunks()) numbers.add(number)
     for (const number of numbers) {
@@ -91,7 +90,7 @@ export async function rebase(
   return rebased
 }
 
-/** What some layers hold of an array, as it looks in the shape that the array has here. */
+/** Contents of an array in some layers, in the shape that the array has here. */
 class Contents {
   readonly #state: ArrayState
   readonly #grid: ChunkGrid
@@ -103,7 +102,7 @@ class Contents {
     this.#stored = entries.map((entry) => indexOf(entry, state.grid))
   }
 
-  /** Chunks outside their grid are not theirs. */
+  /** Returns the location of a chunk; undefined outside the grid. */
   find(number: number): ChunkAddress | undefined {
     return contains(this.#grid, this.#state.grid.index(number)) ? findIn(this.#stored, number) : undefined
   }
@@ -140,7 +139,7 @@ async function merge(
   return mergeValues(dtype, old, ours, theirs, chunkSize(state.grid, number))
 }
 
-/** What the file said of itself, to refresh it, is what has just failed. */
+/** Replaces the error of the file, which advises to refresh it, because a refresh has just failed. */
 function rethrowGone({ definition, grid }: ArrayState, number: number, cause: unknown): never {
   if (!isHyperslabError(cause, 'ConflictError')) throw cause
   const chunk = `[${grid.index(number).join(', ')}]`
@@ -149,9 +148,7 @@ which elements to bring onto the newest state cannot be told; the changes are ke
   throw new HyperslabError('ConflictError', text, { array: definition.name, actual: chunk, cause })
 }
 
-/**
- * What was changed of an array's attributes since they were loaded; undefined for those that were deleted.
- */
+/** Returns the changes of an array's attributes since they were loaded, with undefined for deleted ones. */
 export function attributeChanges({ entries, attributes }: ArrayState): Map<string, AttributeValue | undefined> {
   const before: AttributeMap = entries.length === 0 ? new Map() : resolveAttributes(entries).attributes
   const changes = new Map<string, AttributeValue | undefined>()
@@ -160,7 +157,7 @@ export function attributeChanges({ entries, attributes }: ArrayState): Map<strin
   return changes
 }
 
-/** Lays changes over the attributes that the layers have now, those of other writers included. */
+/** Applies changes to the current attributes in the layers, including those of other writers. */
 export function changeAttributes(state: ArrayState, changes: ReadonlyMap<string, AttributeValue | undefined>): void {
   const attributes = new Map(state.entries.length > 0 ? resolveAttributes(state.entries).attributes : state.attributes)
   for (const [name, value] of changes) {
@@ -170,7 +167,7 @@ export function changeAttributes(state: ArrayState, changes: ReadonlyMap<string,
   state.attributesReplaced(attributes)
 }
 
-/** Layers are opened anew at a refresh, so blocks are told by what they are in. */
+/** Compares blocks by the version of their file, because a refresh opens layers anew. */
 function sameAddress(a: ChunkAddress | undefined, b: ChunkAddress | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   return a.block.origin.version === b.block.origin.version && a.block.id === b.block.id && a.offset === b.offset

@@ -15,19 +15,19 @@ import type { BlockPacker } from './packer.ts'
 interface Context {
   readonly packer: BlockPacker
   readonly blocks: BlockReader
-  /** Those that may hold old contents for chunks that come into the grid. */
+  /** Layers that may have old contents for chunks that enter the grid. */
   readonly layers: readonly Layer[]
 }
 
-/** Loose chunks are rewritten all at once while they take no more than this; else one by one. */
+/** Limit for rewriting all unpacked chunks at once, in bytes. Beyond it they are rewritten one by one. */
 const LOOSE_BYTES = 64 * 1024 * 1024
 
 /**
- * Gives an array another shape, pending until the next flush. Chunks that end elsewhere now are written anew,
- * with fill in what they gain; all others stay where they are. Chunks that come into the grid get fill where
- * some layer still holds old contents for them, cut off earlier or of an earlier array of that name. After an
- * error the array is as before.
- * @throws InvalidArgumentError when the format has no numbers for the shape
+ * Changes the shape of an array, pending until the next flush. Rewrites chunks whose end moves; new elements
+ * have the fill value. All other chunks stay in place. Chunks that enter the grid get fill values if some
+ * layer still has old contents for them, from before an earlier cut or of an earlier array of that name.
+ * After an error the array is as before.
+ * @throws InvalidArgumentError if the format cannot store the shape
  */
 export async function resize(state: ArrayState, shape: readonly number[], context: Context): Promise<void> {
   const definition = withShape(state.definition, shape)
@@ -41,15 +41,15 @@ export async function resize(state: ArrayState, shape: readonly number[], contex
   if (sameShape(state.grid.shape, next.grid.shape)) return
   const { packer } = context
   const cut = cutChunks(state, next.grid)
-  // Not at the end, where a failure would come too late: what loose chunks gain stays with them until
-  // somebody else packs.
+  // Done here, because at the end a failure would come too late. Unpacked chunks keep their new elements
+  // until the next packing.
   await packer.settle(looseBytes(state, cut, next.grid) > LOOSE_BYTES ? 0 : undefined)
   const rewritten = new Rewritten(next, packer)
   try {
     for (const number of uncovered(state, next.grid, context.layers)) {
       await rewritten.put(number, unwritten(definition, next.grid.shapeOf(next.grid.index(number))), false)
     }
-    // Loose chunks may become packed meanwhile.
+    // Unpacked chunks may get packed meanwhile.
     while (await rewriteCut(state, cut, rewritten, context));
     takeShape(state, next, cut, rewritten, packer)
   } catch (error) {
@@ -58,7 +58,7 @@ export async function resize(state: ArrayState, shape: readonly number[], contex
   }
 }
 
-/** The same array with another shape; its chunks keep theirs. */
+/** Returns the array with another shape and the same chunk shape. */
 function withShape(definition: Definition, shape: readonly number[]): Definition {
   const { name, dtype, dimensionNames, fillValue } = definition
   const { chunkShape } = gridFor(definition)
@@ -66,11 +66,11 @@ function withShape(definition: Definition, shape: readonly number[]): Definition
   return { name, dtype, shape: [...shape], chunkShape: [...chunkShape], dimensionNames, fillValue }
 }
 
-/** Chunks of the array to be, with the numbers they have there. */
+/** Chunks of the resized array, by their numbers in its grid. */
 class Rewritten {
   readonly chunks = new Map<number, PendingChunk>()
   readonly #packer: BlockPacker
-  /** Where their statistics go. */
+  /** Receiver of their statistics. */
   measured: Measured
 
   constructor(measured: Measured, packer: BlockPacker) {
@@ -90,14 +90,14 @@ class Rewritten {
   }
 }
 
-/** A chunk whose statistics are taken when it is packed, for the number that it has then. */
+/** Returns a chunk whose statistics are computed when it is packed, for its number at that time. */
 export function measuredChunk(number: number, measured: () => Measured): PendingChunk {
   const chunk: PendingChunk = new PendingChunk((arena, bytes) => measure(arena, measured(), chunk.number, bytes))
   chunk.number = number
   return chunk
 }
 
-/** The numbers of the chunks that stay in the grid and end elsewhere. */
+/** Returns the numbers of the chunks that stay in the grid but end elsewhere. */
 function cutChunks(state: ArrayState, after: ChunkGrid): Set<number> {
   const before = state.grid
   const ends = before.axes.map((axis, i) => {
@@ -121,7 +121,7 @@ function looseBytes({ written, grid: before }: ArrayState, cut: ReadonlySet<numb
 }
 
 /**
- * Writes those of the chunks anew that have to be read for it: all but loose ones.
+ * Rewrites the given chunks that must be read for this: all except the unpacked ones.
  * @returns whether there were any
  */
 async function rewriteCut(state: ArrayState, cut: Iterable<number>, to: Rewritten, { blocks }: Context): Promise<boolean> {
@@ -141,10 +141,13 @@ async function rewriteCut(state: ArrayState, cut: Iterable<number>, to: Rewritte
   return any
 }
 
-/** A chunk that was written whole is so no more: what it gains may be another writer's to say. */
+/**
+ * Whether a chunk gains elements. It then no longer counts as written whole, because another writer may have
+ * set the new elements.
+ */
 const gains = (from: readonly number[], to: readonly number[]): boolean => from.some((length, axis) => length < to[axis]!)
 
-/** Makes an array what was prepared, at once. */
+/** Applies the prepared shape to the array in one step. */
 function takeShape(
   state: ArrayState,
   next: Measured & { readonly stats: ReadonlyMap<number, ChunkStats> },
@@ -162,7 +165,7 @@ function takeShape(
     const [from, now] = [before.shapeOf(index), grid.shapeOf(index)]
     loose.set(chunk, { bytes: reshapeChunk(definition, chunk.bytes, from, now), gained: gains(from, now) })
   }
-  // From here on nothing fails.
+  // Nothing can fail from here on.
   for (const [chunk, { bytes, gained }] of loose) {
     packer.replace(chunk, bytes)
     chunk.partial ||= gained
@@ -190,8 +193,8 @@ function takeShape(
 }
 
 /**
- * Whether all chunks stay, with their numbers: growing along the first axis, as most arrays do, costs nothing
- * for each.
+ * Whether all chunks keep their numbers. Growth along the first axis, the common case, then costs nothing for
+ * each chunk.
  */
 const sameNumbers = (before: ChunkGrid, after: ChunkGrid): boolean =>
   before.counts.every((count, axis) => (axis === 0 ? count <= after.counts[axis]! : count === after.counts[axis]))
@@ -206,8 +209,8 @@ function renumbered<T>(chunks: ReadonlyMap<number, T>, before: ChunkGrid, after:
 }
 
 /**
- * The numbers of chunks that come into the grid although some layer has contents for them. A new array covers
- * all when it is published.
+ * Returns the numbers of chunks that enter the grid although some layer has contents for them. A new array is
+ * skipped here, because it covers all of them when it is published.
  */
 function uncovered(
   { definition, grid: before, layer: newest }: ArrayState,
@@ -231,10 +234,10 @@ function reachesBeyond(table: ChunkTable, before: ChunkGrid, after: ChunkGrid): 
   return before.counts.some((count, axis) => after.counts[axis]! > count && reach[axis]! > count)
 }
 
-/** Appending asks for it each time. */
+/** Cached, because each append asks for it. */
 const reaches = new WeakMap<ChunkTable, number[]>()
 
-/** How many chunks along each axis a table has contents for. */
+/** Returns the number of chunks along each axis for which a table has contents. */
 function reachOf(table: ChunkTable): number[] {
   let reach = reaches.get(table)
   if (reach === undefined) {

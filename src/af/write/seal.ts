@@ -11,38 +11,38 @@ import { encodeSegmentChecksums, encodeSegmentTable } from '../format/segment-ta
 
 export interface Sealed {
   readonly footer: Footer
-  /** What follows the blocks with chunks. */
+  /** Bytes after the blocks of chunks. */
   readonly tail: Uint8Array
   readonly footerBytes: number
-  /** CRC-32C of its blocks, in order, as far as the file has them. */
+  /** CRC-32C of its blocks, in order, as far as the file stores them. */
   readonly crcs: readonly number[]
 }
 
-/** What a layer gets beside its blocks, for readers of this package. */
+/** Data of a layer beside its blocks, for readers of this package. */
 export interface Extras {
   /** Statistics of chunks. */
   readonly tables: ReadonlyMap<number, ChunkStatsTable>
-  /** By id of their block. */
+  /** Segments by the id of their block. */
   readonly segments: ReadonlyMap<number, readonly Segment[]>
-  /** Of blocks that are not compressed, by id. */
+  /** Segments of uncompressed blocks, by id. */
   readonly checkedSegments: ReadonlyMap<number, readonly CheckedSegment[]>
-  /** Of the blocks, in order. */
+  /** Checksums of the blocks, in order. */
   readonly crcs: readonly number[]
 }
 
-/** A version of footers, as it is written. */
+/** How a version of the footer is written. */
 export interface SealedVersion {
   /** Writes the payload. */
   readonly encode: (footer: Footer) => Uint8Array
-  /** Bytes of a block that is there for its name alone. */
+  /** Size of a block that exists only for its name, in bytes. */
   readonly markBytes: number
 }
 
-/** Version 5, whose blocks may be empty. */
+/** Version 5, in which blocks may be empty. */
 const VERSION_5: SealedVersion = { encode: encodeFooter, markBytes: 0 }
 
 /**
- * @param marks codec names of blocks without data, which say something of the file as a whole
+ * @param marks codec names of blocks without data, which describe the file as a whole
  * @param version of the footer. Default: 5
  */
 export function seal(

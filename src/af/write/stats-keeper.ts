@@ -11,13 +11,13 @@ import { measure, visitBlocks } from '../layers/chunk-stats.ts'
 import { loadStats } from '../layers/load-stats.ts'
 import { areExact, combine, present, type Statistics, summarize } from '../layers/statistics.ts'
 
-/** Statistics of some thousand arrays; those of more take a request more. */
+/** Bytes of the first read: the statistics of some thousand arrays. More arrays take one more request. */
 const TAIL_BYTES = 2 ** 20
 
-/** The state of a container whose statistics are kept. */
+/** The state of a container that its statistics describe. */
 export interface KeptState {
   readonly id: string
-  /** Another program wrote the newest layer. */
+  /** Whether another program wrote the newest layer. */
   readonly foreign: boolean
 }
 
@@ -28,13 +28,12 @@ export class StatsKeeper {
   readonly #blocks: BlockReader
   readonly #stateOf: () => KeptState | undefined
   readonly #maxBytes: number
-  /** What the file says; read when first asked for. */
+  /** Contents of the file, read on first use. */
   #stored: Map<string, ArrayStats> | undefined
 
   /**
-   * @param stateOf gives the state of the container as it is known now; `undefined` where the file cannot be
-   *   about it
-   * @param maxBytes a larger file counts as none
+   * @param stateOf returns the known state of the container; `undefined` if the file cannot describe it
+   * @param maxBytes a larger file is ignored
    */
   constructor(store: Store, key: string, blocks: BlockReader, stateOf: () => KeptState | undefined, maxBytes: number) {
     this.#maxBytes = maxBytes
@@ -45,7 +44,7 @@ export class StatsKeeper {
   }
 
   /**
-   * Returns the statistics of an array: stored ones if they are exact and the array was not changed since,
+   * Returns the statistics of an array: stored ones if they are exact and the array has not changed since,
    * otherwise computed ones.
    */
   async of(state: ArrayState): Promise<Statistics> {
@@ -58,13 +57,13 @@ export class StatsKeeper {
     return summarize(state.definition, chunks)
   }
 
-  /** Another writer may have changed the file. */
+  /** Discards the contents, because another writer may have changed the file. */
   forget(): void {
     this.#stored = undefined
   }
 
   /**
-   * Removes the file before a layer is added: after a crash in between there are no statistics rather than
+   * Removes the file before a layer is added. After a crash in between there are no statistics instead of
    * wrong ones.
    */
   async invalidate(): Promise<void> {
@@ -73,8 +72,7 @@ export class StatsKeeper {
   }
 
   /**
-   * Writes statistics of all arrays, computing those of `changed` from their chunks; the others keep what
-   * they had.
+   * Writes the statistics of all arrays. Computes those of `changed` from their chunks, and keeps the others.
    */
   async write(changed: readonly ArrayState[], all: ReadonlyMap<string, ArrayState>): Promise<void> {
     const states = changed.filter((state) => all.get(state.definition.name) === state)
@@ -82,20 +80,20 @@ export class StatsKeeper {
     const stored = await this.#load()
     for (const name of stored.keys()) if (!all.has(name)) stored.delete(name)
     for (const state of states) {
-      // Arrays without data or of nested types have none, as in files of other writers.
+      // Arrays without data or of nested types have no statistics, as in files of other writers.
       if (state.numbers().size === 0 || isNested(state.definition)) stored.delete(state.definition.name)
       else {
         const chunks = await this.#measured(state)
         stored.set(state.definition.name, combine(state.definition, chunks))
       }
     }
-    // Should a power failure take it away, the statistics are computed when they are asked for.
+    // Not durable: if a power failure loses the file, the statistics are computed on request.
     await this.#store.put?.(this.#key, encodeStatsFile([...stored.values()], this.#stateOf()!.id), { durable: false })
   }
 
   /**
-   * The statistics of all chunks; reads only those whose are not known from layers, or from writing or
-   * reading them before.
+   * Returns the statistics of all chunks. Reads only chunks whose statistics are in no layer and were not
+   * computed before.
    */
   async #measured(state: ArrayState): Promise<ChunkStats[]> {
     await loadStats(state)
@@ -112,7 +110,7 @@ export class StatsKeeper {
         })
       }
       const stats = chunkStats.get(number)
-      // It was resized, so that numbers mean other chunks, or written or refreshed meanwhile.
+      // The array was resized, so that numbers mean other chunks, or it was written or refreshed meanwhile.
       if (stats === undefined || state.grid !== grid || state.chunkStats !== chunkStats) return this.#measured(state)
       found.push(stats)
     }
@@ -125,8 +123,8 @@ export class StatsKeeper {
   }
 
   /**
-   * A damaged file, or one too large, counts as none: it can be computed anew, and must not stand in the way
-   * of the data.
+   * Reads the file. A damaged or too large one is ignored: statistics can be computed anew, and must not keep
+   * the data from being read.
    */
   async #read(): Promise<ArrayStats[]> {
     const now = this.#stateOf()
@@ -138,8 +136,8 @@ export class StatsKeeper {
       const bytes = tail.bytes.length === size ? tail.bytes : await this.#store.getRange(this.#key, 0, size, { ifMatch: etag })
       if (bytes === undefined) return []
       const { arrays, state } = decodeStatsFile(bytes)
-      // A file of another program does not say what it describes; it is as new as the newest layer if the
-      // same program wrote that.
+      // Files of other programs do not name the state that they describe. Such a file is current if the same
+      // program wrote the newest layer.
       return (state === undefined ? now.foreign : state === now.id) ? arrays : []
     } catch (error) {
       if (isHyperslabError(error, 'FormatError', 'UnsupportedError', 'IntegrityError')) return []

@@ -14,9 +14,8 @@ import type { StatsKeeper } from './stats-keeper.ts'
 import type { Writer, WriteSession } from './writer.ts'
 
 /**
- * The layers of a container together with the changes that were made since the last flush. Changes stay
- * pending until a layer with them is published; a failed flush loses nothing. What only writing needs is
- * loaded when somebody writes.
+ * Layers of a container together with the changes since the last flush. Changes stay pending until a layer
+ * with them is published, so a failed flush loses nothing. Code for writing is loaded with the first write.
  */
 export class WorkingCopy implements Container, WriteSession {
   readonly label: string
@@ -24,7 +23,7 @@ export class WorkingCopy implements Container, WriteSession {
   readonly paths: Paths
   readonly options: WorkingCopyOptions
   readonly blocks: BlockReader
-  /** The arrays that exist, in the order they were defined. */
+  /** The arrays that exist, in the order of their definition. */
   readonly states: Map<string, ArrayState>
   /** Arrays of committed layers that were deleted since the last flush. */
   readonly deleted = new Map<string, Definition>()
@@ -34,7 +33,7 @@ export class WorkingCopy implements Container, WriteSession {
   #loading: Promise<Writer> | undefined
   #writer: Writer | undefined
   #closed = false
-  /** What went wrong after something was committed, which stands all the same. */
+  /** Failures after a commit, which remains valid. */
   readonly mishaps = new Set<string>()
 
   constructor(store: Store, paths: Paths, stack: Stack, options: WorkingCopyOptions) {
@@ -118,7 +117,7 @@ export class WorkingCopy implements Container, WriteSession {
     await (await this.writer()).resize(state, shapeOf)
   }
 
-  /** What turns changes into layers. */
+  /** Returns the writer, which turns changes into layers. */
   async writer(): Promise<Writer> {
     this.#loading ??= import('./writer.ts').then(({ Writer }) => new Writer(this))
     this.#writer = await this.#loading
@@ -127,7 +126,7 @@ export class WorkingCopy implements Container, WriteSession {
 
   stats(): Promise<StatsKeeper> {
     this.#stats ??= import('./stats-keeper.ts').then(
-      // What is stored describes the newest layer.
+      // Stored statistics describe the newest layer.
       ({ StatsKeeper }) => {
         const { store, paths, blocks, options } = this
         const isNewest = options.layer === undefined && !this.#stack.base.immutable
@@ -138,7 +137,7 @@ export class WorkingCopy implements Container, WriteSession {
     return this.#stats
   }
 
-  /** Runs what follows a commit: should it fail, what was committed stands, and `warnings` tells. */
+  /** Runs work after a commit. If it fails, the commit remains valid, and `warnings` reports the failure. */
   async afterCommit(what: string, work: () => Promise<void>): Promise<void> {
     try {
       await work()
@@ -155,12 +154,12 @@ export class WorkingCopy implements Container, WriteSession {
     await this.store.close?.()
   }
 
-  /** Makes the arrays what the layers of `stack` say; pending changes stay. */
+  /** Replaces the arrays by those in the layers of `stack`. Pending changes stay. */
   takeOver(stack: Stack): void {
     this.#stack = stack
     const live = stack.arrays()
     for (const [name, array] of live) {
-      // Deleted here, and perhaps defined anew: what the layers have is not this array.
+      // Deleted here and perhaps defined anew, so the array in the layers is another one.
       if (this.deleted.has(name)) continue
       const state = this.states.get(name)
       if (state !== undefined && sameButShape(state.definition, array.definition)) {
@@ -180,8 +179,8 @@ export class WorkingCopy implements Container, WriteSession {
 }
 
 /**
- * Writing takes all of these: without a listing, sidecars of an earlier container would be overlooked and
- * shine through.
+ * Whether a store can hold containers. Writing requires all of these methods: without a listing, sidecars of
+ * an earlier container would be overlooked, and their contents would show.
  */
 export const canWrite = ({ stage, put, delete: remove, list }: Store): boolean =>
   [stage, put, remove, list].every((method) => method !== undefined)

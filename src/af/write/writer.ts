@@ -21,25 +21,23 @@ import { attributeChanges, changeAttributes, checkUnmoved, rebase } from './reba
 import { measuredChunk, resize } from './resize.ts'
 import type { StatsKeeper } from './stats-keeper.ts'
 
-/**
- * An open container as its writer sees it: what was changed since the last flush, and the layers under it.
- */
+/** An open container as its writer sees it: the changes since the last flush, and the layers below them. */
 export interface WriteSession extends ContainerFiles {
   readonly blocks: BlockReader
   readonly stack: Stack
   readonly layers: readonly Layer[]
   /** The arrays that exist, by name. */
   readonly states: ReadonlyMap<string, ArrayState>
-  /** Arrays of committed layers that were deleted since the last flush; cleared once that is committed. */
+  /** Arrays of committed layers that were deleted since the last flush. Cleared once that is committed. */
   readonly deleted: Map<string, Definition>
   /** Whether there is anything to flush. */
   readonly changed: boolean
   checkOpen(): void
   checkWritable(): void
   exclusive<T>(work: () => Promise<T>): Promise<T>
-  /** Makes the arrays what the layers of `stack` say; pending changes stay. */
+  /** Replaces the arrays by those in the layers of `stack`. Pending changes stay. */
   takeOver(stack: Stack): void
-  /** Runs what follows a commit, which stands should it fail. */
+  /** Runs work after a commit. If it fails, the commit remains valid. */
   afterCommit(what: string, work: () => Promise<void>): Promise<void>
   stats(): Promise<StatsKeeper>
 }
@@ -49,22 +47,22 @@ export class Writer {
   readonly #session: WriteSession
   /** Arrays whose stored statistics are not up to date. */
   readonly #stale = new Set<ArrayState>()
-  /** The file of statistics has to be written: it was removed before a layer was added. */
+  /** Whether the statistics file must be written, because it was removed before a layer was added. */
   #statsDue = false
   #packer: BlockPacker
   /**
-   * Ids of layers that we were told were not published, since the last that was: a request can be carried out
-   * late.
+   * Ids of layers whose publication was reported as failed, since the last success. A request can be carried
+   * out late.
    */
   readonly #attempts = new Set<string>()
 
-  /** @throws CodecError when the codec is unknown or cannot write */
+  /** @throws CodecError if the codec is unknown or cannot encode */
   constructor(session: WriteSession) {
     this.#session = session
     this.#packer = newPacker(session)
   }
 
-  /** Gives a chunk new contents, `whole` when every element of it was given. */
+  /** Sets new contents of a chunk. `whole`: whether every element of it was given. */
   async put(state: ArrayState, number: number, bytes: Uint8Array, { whole }: { readonly whole: boolean }): Promise<void> {
     const before = state.written.get(number)
     const chunk = before ?? measuredChunk(number, () => state)
@@ -73,7 +71,7 @@ export class Writer {
     await this.#packer.put(chunk, bytes)
   }
 
-  /** Gives an array the shape that `shapeOf` makes of the one it has then. */
+  /** Resizes an array to the shape that `shapeOf` returns for its shape at that time. */
   resize(state: ArrayState, shapeOf: (shape: readonly number[]) => readonly number[]): Promise<void> {
     return this.#session.exclusive(async () => {
       if (state.deleted) throw new HyperslabError('UnknownArrayError', 'this array was deleted')
@@ -85,7 +83,7 @@ export class Writer {
     return resize(state, shape, { packer: this.#packer, blocks: this.#session.blocks, layers })
   }
 
-  /** Forgets the pending chunks of an array. */
+  /** Removes the pending chunks of an array. */
   drop(state: ArrayState): void {
     for (const chunk of state.written.values()) this.#packer.drop(chunk)
   }
@@ -110,7 +108,7 @@ export class Writer {
     })
   }
 
-  /** What compacting has learnt of the chunks of an array. */
+  /** Adopts the statistics that compaction has computed for the chunks of an array. */
   #takeStats({ definition, grid, chunkStats }: ArrayState): void {
     const state = this.#session.states.get(definition.name)
     if (state === undefined || !sameShape(state.grid.shape, grid.shape) || !sameButShape(state.definition, definition)) return
@@ -135,7 +133,7 @@ export class Writer {
       const { name } = state.definition
       checkUnmoved(state, live.get(name), deleted.get(name))
     }
-    // Where another writer has resized an array, chunks that are pending here get the shapes they have there.
+    // If another writer has resized an array, its pending chunks here get the shapes of the new grid.
     for (const state of states.values()) {
       const theirs = live.get(state.definition.name)?.definition
       if (theirs && state.layer >= 0 && state.written.size > 0 && !state.resized) await this.#resize(state, theirs.shape, [])
@@ -148,7 +146,7 @@ export class Writer {
   }
 
   /**
-   * Takes over a state that others may have added to: attributes that were changed here are laid over theirs.
+   * Adopts a state to which others may have added. Attributes that were changed here override those in it.
    */
   #takeNewer(stack: Stack): void {
     const changed = [...this.#session.states.values()].filter((state) => state.attributesChanged)
@@ -162,8 +160,8 @@ export class Writer {
   }
 
   /**
-   * A layer of ours that was published though we were told that it was not: what it says is committed; what
-   * is pending says it again, and perhaps more.
+   * Adopts a layer of ours that was published although its publication was reported as failed. Its contents
+   * are committed. The pending changes repeat them, perhaps with more.
    * @returns whether there is such a layer, and none above it
    */
   #takeOwn(stack: Stack): boolean {
@@ -174,7 +172,7 @@ export class Writer {
     return own === stack.layers.length - 1
   }
 
-  /** @param compacts it is compacted at once: then the footers may be more than readers take */
+  /** @param compacts whether compaction follows at once: the footers may then exceed the limit of readers */
   async #flush({ compacts = false } = {}): Promise<void> {
     if (this.#session.changed) {
       this.#session.checkWritable()
@@ -193,7 +191,7 @@ export class Writer {
     if (this.#statsDue) await this.#writeStats()
   }
 
-  /** What was flushed stands: without statistics in the store, they are computed when they are asked for. */
+  /** Writes statistics after a flush. If they cannot be stored, they are computed on request. */
   #writeStats(): Promise<void> {
     return this.#session.afterCommit('statistics could not be stored', async () => {
       const { stack, states, store, paths } = this.#session
@@ -201,12 +199,12 @@ export class Writer {
       try {
         await stats.write([...this.#stale], states)
       } catch (error) {
-        // Chunks lie in layers that another writer has compacted away; who knows the newest state will write
-        // its statistics.
+        // Another writer has compacted the layers of these chunks. Writers that know the newest state will
+        // write its statistics.
         if (!isHyperslabError(error, 'NotFoundError', 'ConflictError')) throw error
       }
-      // Another writer may have added a layer meanwhile. Other programs do not see whose statistics these
-      // are.
+      // Another writer may have added a layer meanwhile, and other programs do not see which state these
+      // statistics describe.
       const dead = stack.dead.find(({ number }) => number === stack.top + 1)
       const next = await store.stat(paths.sidecar(stack.top + 1))
       const overtaken = next?.etag !== dead?.info.etag || !(await isBase(this.#session, stack))
@@ -216,15 +214,15 @@ export class Writer {
     })
   }
 
-  /** The arrays that must go into the next layer. */
+  /** Returns the arrays that must go into the next layer. */
   #changedStates(): ArrayState[] {
-    // Contradicting dictionaries of other writers are settled by stating all attributes anew.
+    // Contradicting dictionaries of other writers are resolved by writing all attributes anew.
     const restate = this.#dictionary() === undefined
     return [...this.#session.states.values()].filter(({ changed, attributes }) => changed || (restate && attributes.size > 0))
   }
 
   /**
-   * Publishes what is pending as a layer, or in place of an initial base, as docs/commit-protocol.md
+   * Publishes the pending changes as a layer, or in place of an initial base, as docs/commit-protocol.md
    * describes.
    * @param compacts as of `#flush`
    */
@@ -238,7 +236,8 @@ export class Writer {
     }
     const first = stack.base.identity.kind === 'initial'
     if (first) await checkReplaces(this.#session, 'the first flush')
-    // Nobody of ours adds to an initial base, so that it can be replaced; but another program has.
+    // No writer of this package adds layers to an initial base, so that it can be replaced, but another
+    // program has.
     if (first && stack.layers.length > 1) {
       await this.#settleBase()
       return this.#append(compacts)
@@ -268,11 +267,11 @@ export class Writer {
     })
     if (!first && !(await isBase(this.#session, stack))) {
       const now = await cleanUp(this.#session)
-      // A file of footer version 6 has no layers, so that none of its own can be cleaned up after it.
+      // A file of footer version 6 has no layers, so no later cleaning would remove this one.
       if (now.base.immutable) await withdraw(this.#session, deadFile(layer))
       throw overtaken()
     }
-    // From here on it is committed: nothing below may fail.
+    // The changes are committed: nothing below may fail.
     this.#attempts.clear()
     for (const state of states) {
       state.flushed()
@@ -299,7 +298,7 @@ export class Writer {
     return Stack.open(store, paths, options.limits)
   }
 
-  /** What is known of committed chunks may have been overtaken by another writer. */
+  /** Discards statistics of committed chunks, because another writer may have changed them. */
   async #forgetStats(): Promise<void> {
     for (const state of this.#session.states.values()) state.forgetStats()
     ;(await this.#session.stats()).forget()
