@@ -1,7 +1,7 @@
 import type { HyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
-import { type Location, resolveLocation } from '../runtime/location.ts'
-import { formatIn, type PlaceFormat, unknownPlace, zarrIn } from '../runtime/place-format.ts'
+import { formatIn, type PlaceFormat, unknownPlace, zarrIn } from '../tree/formats.ts'
+import { type Location, resolveLocation } from '../tree/location.ts'
 import { type NotFoundOption, notFoundAt } from './options.ts'
 
 export async function formatAt(location: string, signal?: Signal): Promise<PlaceFormat> {

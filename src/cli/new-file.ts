@@ -1,6 +1,6 @@
-import { resolveLocation } from '../runtime/location.ts'
 import { checkApart } from '../runtime/replace/apart.ts'
 import { writeFile } from '../runtime/replace/file.ts'
+import { resolveLocation } from '../tree/location.ts'
 
 /**
  * Writes a file in pieces. The file appears when it is complete.

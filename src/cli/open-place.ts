@@ -1,4 +1,4 @@
-import { resolveTarget } from '../runtime/target.ts'
+import { resolveTarget } from '../tree/target.ts'
 import { openContainer } from './container.ts'
 import { UsageError } from './failure.ts'
 import { formatAt } from './found.ts'

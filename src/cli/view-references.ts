@@ -4,9 +4,9 @@ import type { ReferenceStore } from '../adapters/zarr/references.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { parseJson, writeJson } from '../core/json.ts'
 import { pathsOfFileUrl } from '../core/url-names.ts'
-import type { PlaceFormat, StoredAt } from '../runtime/place-format.ts'
-import { storeOfReferences } from '../runtime/reference-store.ts'
 import { readWhole, type Store } from '../store/store.ts'
+import type { PlaceFormat, StoredAt } from '../tree/formats.ts'
+import { storeOfReferences } from '../tree/reference-store.ts'
 
 /**
  * Returns the Zarr store that references describe, for serving. It contains only the referenced bytes, and

@@ -4,7 +4,7 @@ import { extname } from 'node:path'
 import { Paths, SIDECAR } from '../af/layers/paths.ts'
 import { withoutEndings } from '../core/text.ts'
 import { encodeNames } from '../core/url-names.ts'
-import { METADATA_PATH, type PlaceFormat, type StoredAt } from '../runtime/place-format.ts'
+import { METADATA_PATH, type PlaceFormat, type StoredAt } from '../tree/formats.ts'
 import { type Answer, createReadServer, rangeAnswer, type ServerOptions, textAnswer } from './http-answers.ts'
 
 /** Files of the page and of the modules that it imports, as laid out by the build. */

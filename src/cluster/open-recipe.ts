@@ -8,8 +8,8 @@ import type { Signal } from '../core/signal.ts'
 import type { Selection } from '../grid/selection.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import type { Dataset } from '../runtime/dataset.ts'
-import type { NotFoundOptions } from '../runtime/location.ts'
-import { formatIn, zarrIn } from '../runtime/place-format.ts'
+import { formatIn, zarrIn } from '../tree/formats.ts'
+import type { NotFoundOptions } from '../tree/location.ts'
 import type { Pins } from './pins.ts'
 import type { Places } from './places.ts'
 import type {
@@ -120,11 +120,11 @@ export class RecipeOpener implements AsyncDisposable {
       return { array: (name) => file.array(named(name)) as unknown as DiskArray, close: close(file) }
     }
     if (format === 'netcdf') {
-      const { openNetcdf } = await import('../runtime/open-netcdf.ts')
+      const { openNetcdf } = await import('../tree/open-netcdf.ts')
       const file = await openNetcdf(place, lasting)
       return { array: (name) => file.variable(named(name)) as unknown as DiskArray, close: close(file) }
     }
-    const { openZarr } = await import('../runtime/open-zarr.ts')
+    const { openZarr } = await import('../tree/open-zarr.ts')
     const node = await openZarr(await zarrIn(place, format, { signal }), lasting)
     if (!('array' in node)) return { array: () => node as unknown as DiskArray, close: close(node) }
     return { array: (name) => node.array(named(name)) as unknown as Promise<DiskArray>, close: close(node) }

@@ -1,7 +1,7 @@
 import { HyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
-import type { NotFoundOptions } from '../runtime/location.ts'
 import type { ObjectInfo, Store } from '../store/store.ts'
+import type { NotFoundOptions } from '../tree/location.ts'
 import { ANY_PLACE, type Places } from './places.ts'
 
 /** The versions of objects, by their names: tags, of files their size and when they were changed. */

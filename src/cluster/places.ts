@@ -1,5 +1,5 @@
-import { type NotFoundOptions, resolveLocation } from '../runtime/location.ts'
-import type { StoredAt } from '../runtime/place-format.ts'
+import type { StoredAt } from '../tree/formats.ts'
+import { type NotFoundOptions, resolveLocation } from '../tree/location.ts'
 
 /** Resolves the locations of jobs. A job opens every place that it reads or writes through the result. */
 export interface Places {

@@ -4,7 +4,7 @@ import { type Lengths, WINDOW_CHECKS } from '../array/reductions/windows.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { ConcatDatasetsOptions } from '../runtime/dataset.ts'
-import { checkNotFound } from '../runtime/location.ts'
+import { checkNotFound } from '../tree/location.ts'
 
 /** The positions that are taken of an axis: one, some, or all of them. */
 export type AxisRecipe =

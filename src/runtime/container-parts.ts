@@ -15,6 +15,7 @@ import type { Signal } from '../core/signal.ts'
 import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic, trafficOf } from '../grid/rechunk-plan.ts'
 import { MemoryStore } from '../store/memory.ts'
 import { readWhole, type Stage, type Store } from '../store/store.ts'
+import { type Location, resolveLocation } from '../tree/location.ts'
 import type { ZarrExport } from './export-zarr.ts'
 import {
   type ArrayCopy,
@@ -25,7 +26,6 @@ import {
   type ImportOptions,
   importOf,
 } from './import-arrays.ts'
-import { type Location, resolveLocation } from './location.ts'
 
 /** Chunks, blocks, codec and footer version of a container that is written in parts. */
 export interface ContainerPartsOptions extends Pick<ImportOptions, 'codec' | 'level' | 'chunks' | 'blockBytes' | 'immutable'> {}

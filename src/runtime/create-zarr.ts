@@ -1,7 +1,7 @@
 import { type CreateZarrOptions, createNode } from '../adapters/zarr/create.ts'
 import type { ZarrGroup } from '../adapters/zarr/group.ts'
 import { invalidArgument } from '../core/errors.ts'
-import { type Location, resolveLocation } from './location.ts'
+import { type Location, resolveLocation } from '../tree/location.ts'
 
 /** Makes a group at a place, and opens it. */
 export async function createLocation(location: Location, options: CreateZarrOptions): Promise<ZarrGroup> {

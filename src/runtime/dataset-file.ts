@@ -4,10 +4,10 @@ import type { Signal } from '../core/signal.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
 import type { DatasetFile, DecodeOptions } from '../dataset/dataset-file.ts'
 import type { WorkerPool } from '../pool/task.ts'
+import { type PlaceFormat, recognise, type StoredAt, unknownPlace, zarrIn } from '../tree/formats.ts'
+import { type Location, type NotFoundOptions, resolveLocation } from '../tree/location.ts'
+import type { OpenStoredOptions } from '../tree/open-netcdf.ts'
 import { variablesOfGroup } from './group-variables.ts'
-import { type Location, type NotFoundOptions, resolveLocation } from './location.ts'
-import type { OpenStoredOptions } from './open-netcdf.ts'
-import { type PlaceFormat, recognise, type StoredAt, unknownPlace, zarrIn } from './place-format.ts'
 import { variableOf } from './raw-variable.ts'
 
 /** Options of opening the arrays of a dataset. */
@@ -69,7 +69,7 @@ const openFromContainer = async ({ store, path }: StoredAt, options: object): Pr
   (await import('./container-dataset.ts')).containerDataset(store, path, options)
 
 async function openClassic(place: StoredAt, options: OpenStoredOptions): Promise<DatasetFile> {
-  const { openStored } = await import('./open-netcdf.ts')
+  const { openStored } = await import('../tree/open-netcdf.ts')
   const file = await openStored(place, options)
   const variables = file.variables.map((variable) => variableOf(variable.name, variable as never))
   return { variables, attrs: plainAttrs(file.attrs), close: () => file.close() }
@@ -80,7 +80,7 @@ async function openGroup(
   options: object,
   { group: path, level }: { readonly group: string | undefined; readonly level: number | undefined },
 ): Promise<DatasetFile> {
-  const { openZarr } = await import('./open-zarr.ts')
+  const { openZarr } = await import('../tree/open-zarr.ts')
   const root = await openZarr(place, { ...options, kind: 'group' })
   const group = path === undefined ? root : await root.group(path)
   const close = (): Promise<void> => root.close()

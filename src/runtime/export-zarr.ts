@@ -29,10 +29,10 @@ import { statToWrite } from '../store/absences.ts'
 import { guardedStore } from '../store/confined.ts'
 import type { Store } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
-import type { Location } from './location.ts'
-import { METADATA } from './place-format.ts'
+import { METADATA } from '../tree/formats.ts'
+import type { Location } from '../tree/location.ts'
+import { resolveTarget, type TargetOptions } from '../tree/target.ts'
 import { SCRATCH, Scratch } from './scratch.ts'
-import { resolveTarget, type TargetOptions } from './target.ts'
 import { bootOf, FORMAT, RecordKeeper, readRecord, type WriteRecord } from './write-record.ts'
 
 /** Size that chunks have where nothing says otherwise. */

@@ -29,9 +29,9 @@ import { TypedValue } from '../core/typed-value.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import { draftName } from '../store/fs/names.ts'
 import type { Store } from '../store/store.ts'
+import { type Location, resolveLocation } from '../tree/location.ts'
 import type { ZarrExport } from './export-zarr.ts'
 import { attributeOfJson } from './json-attributes.ts'
-import { type Location, resolveLocation } from './location.ts'
 
 // Named here, because the compiler leaves the endings of files imported beside `await using` as they are.
 const fileReplacement = lazily(() => import('./replace/file.ts'))

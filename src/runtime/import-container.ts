@@ -1,8 +1,8 @@
 import { ArrayFile } from '../af/file.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
+import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from '../tree/location.ts'
 import { FILE_ARRAY, IMPORT_CHECKS, type Imported, type ImportOptions, type ImportSource, importArrays } from './import-arrays.ts'
-import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from './location.ts'
 import { arraysSource, typedAttributesOf } from './named-arrays.ts'
 
 /** Options that arrays of a container leave no choice for. */

@@ -1,5 +1,7 @@
 import type { NetcdfAttributes } from '../adapters/netcdf/index.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
+import type { Location, NotFoundOptions } from '../tree/location.ts'
+import { openNetcdf } from '../tree/open-netcdf.ts'
 import { decodeWarnings } from './decode-warnings.ts'
 import {
   IMPORT_CHECKS,
@@ -9,8 +11,6 @@ import {
   importArrays,
   type TypedAttributes,
 } from './import-arrays.ts'
-import type { Location, NotFoundOptions } from './location.ts'
-import { openNetcdf } from './open-netcdf.ts'
 import { variableOf } from './raw-variable.ts'
 
 /** Options of `importNetcdf`. */

@@ -12,6 +12,9 @@ import { writeJson } from '../core/json.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { withoutSlashes } from '../core/text.ts'
 import { attributeNumbers, type TypedValues } from '../dataset/attributes.ts'
+import type { Location } from '../tree/location.ts'
+import { openZarr, type ZarrLocation, type ZarrOptions } from '../tree/open-zarr.ts'
+import { placeName } from '../tree/place-names.ts'
 import {
   IMPORT_CHECKS,
   type Imported,
@@ -21,9 +24,6 @@ import {
   type SourceArray,
 } from './import-arrays.ts'
 import { attributeOfJson } from './json-attributes.ts'
-import type { Location } from './location.ts'
-import { openZarr, type ZarrLocation, type ZarrOptions } from './open-zarr.ts'
-import { placeName } from './place-names.ts'
 import { CharactersOf } from './zarr-characters.ts'
 
 /**

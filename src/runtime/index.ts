@@ -6,8 +6,8 @@
 import { ArrayFile } from '../af/file.ts'
 import type { ArrayTypes, CreateOptions, OpenOptions, Untyped } from '../af/layers/file-options.ts'
 import type { Verification, VerifyOptions } from '../af/verify/verify.ts'
+import { checkNotFound, type Location, resolveLocation } from '../tree/location.ts'
 import type { Imported } from './import-arrays.ts'
-import { checkNotFound, type Location, resolveLocation } from './location.ts'
 import type { ImmutableSource, WriteImmutableOptions } from './write-immutable.ts'
 
 /**
@@ -230,7 +230,7 @@ export type {
   WholeOptions,
 } from '../store/store.ts'
 export { type ZipOptions, ZipStore } from '../store/zip/zip.ts'
+export type { Location } from '../tree/location.ts'
 export type { Imported } from './import-arrays.ts'
-export type { Location } from './location.ts'
 export type { AttributeValues, ImmutableArray } from './named-arrays.ts'
 export type { ImmutableSource, WriteImmutableOptions, WritesItself } from './write-immutable.ts'

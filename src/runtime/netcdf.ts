@@ -3,8 +3,8 @@
  * @module hyperslab/netcdf
  */
 
+import type { Location } from '../tree/location.ts'
 import type { ImportedNetcdf, ImportNetcdfOptions } from './import-netcdf.ts'
-import type { Location } from './location.ts'
 
 /**
  * Copies a classic NetCDF file into a container of a single file, with dimension names, fill values and
@@ -37,6 +37,6 @@ export type {
   OpenNetcdfOptions,
 } from '../adapters/netcdf/index.ts'
 export type { AsyncBuffer } from '../core/async-buffer.ts'
+export { openNetcdf } from '../tree/open-netcdf.ts'
 export type { Imported, ImportOptions } from './import-arrays.ts'
 export type { ImportedNetcdf, ImportNetcdfOptions } from './import-netcdf.ts'
-export { openNetcdf } from './open-netcdf.ts'

@@ -1,8 +1,8 @@
 import { type Checks, checkOptions } from '../core/options.ts'
 import type { Dataset } from '../dataset/dataset.ts'
 import { DECODE_CHECKS, type DecodeOptions } from '../dataset/dataset-file.ts'
+import { checkNotFound, type Location } from '../tree/location.ts'
 import type { DatasetFileOptions } from './dataset-file.ts'
-import { checkNotFound, type Location } from './location.ts'
 
 /** Options of `openDataset`. */
 export interface OpenDatasetOptions extends DecodeOptions, DatasetFileOptions {}

@@ -1,8 +1,8 @@
 import { ZARR_CHECKS } from '../adapters/zarr/open.ts'
 import { VERIFY_CHECKS, type VerifyNodeOptions, verifyNode, type ZarrVerification } from '../adapters/zarr/verify.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
-import { openZarr, type ZarrLocation, type ZarrOptions } from './open-zarr.ts'
-import { labelOf } from './place-names.ts'
+import { openZarr, type ZarrLocation, type ZarrOptions } from '../tree/open-zarr.ts'
+import { labelOf } from '../tree/place-names.ts'
 
 /** Options of `verifyZarr`; what it takes to open the store, and `onProgress`. */
 export interface VerifyZarrOptions

@@ -1,9 +1,9 @@
 import { ArrayFile } from '../af/file.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
+import type { Location } from '../tree/location.ts'
 import { IMPORT_CHECKS, type Imported, type ImportOptions, importArrays } from './import-arrays.ts'
 import { checkNoChunks, storedSource } from './import-container.ts'
-import type { Location } from './location.ts'
 import { type AttributeValues, arraysSource, type GivenArray } from './named-arrays.ts'
 
 /** A Dataset, which writes itself. */

@@ -14,6 +14,8 @@ import type { Signal } from '../core/signal.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic, trafficOf } from '../grid/rechunk-plan.ts'
 import type { Store } from '../store/store.ts'
+import type { Location } from '../tree/location.ts'
+import { resolveTarget } from '../tree/target.ts'
 import {
   type ExportOptions,
   groupDocuments,
@@ -23,9 +25,7 @@ import {
   writeMetadata,
   type ZarrExport,
 } from './export-zarr.ts'
-import type { Location } from './location.ts'
 import { SCRATCH, Scratch } from './scratch.ts'
-import { resolveTarget } from './target.ts'
 import { claimRecord, completeRecord } from './write-record.ts'
 
 /**

@@ -6,9 +6,9 @@
 import type { CreateZarrOptions } from '../adapters/zarr/create.ts'
 import type { ZarrGroup } from '../adapters/zarr/group.ts'
 import type { ZarrVerification } from '../adapters/zarr/verify.ts'
+import type { Location } from '../tree/location.ts'
+import type { ZarrLocation } from '../tree/open-zarr.ts'
 import type { ImportedZarr, ImportZarrOptions } from './import-zarr.ts'
-import type { Location } from './location.ts'
-import type { ZarrLocation } from './open-zarr.ts'
 import type { VerifyZarrOptions } from './verify-zarr.ts'
 
 /**
@@ -78,8 +78,8 @@ export async function importZarr(source: ZarrLocation, target: Location, options
 
 export type { ZarrChecked, ZarrFinding, ZarrVerification } from '../adapters/zarr/verify.ts'
 export { type ZarritaCodec, type ZarritaCodecEntry, type ZarritaRegistry, zarrCodecs } from '../adapters/zarr/zarrita.ts'
+export { openZarr, type ZarrLocation, type ZarrOptions } from '../tree/open-zarr.ts'
 export { type AsZarrStoreOptions, asZarrStore, type ZarrStoreOfArrays } from './as-zarr-store.ts'
 export type { Imported, ImportOptions } from './import-arrays.ts'
 export type { ImportedZarr, ImportZarrOptions } from './import-zarr.ts'
-export { openZarr, type ZarrLocation, type ZarrOptions } from './open-zarr.ts'
 export type { VerifyZarrOptions } from './verify-zarr.ts'

@@ -7,9 +7,9 @@ import { copyPlace } from '../../src/runtime/copy-place.ts'
 import { openDataset, openDatasets } from '../../src/runtime/dataset.ts'
 import { create, type Location, MemoryStore, open, verify } from '../../src/runtime/index.ts'
 import { importNetcdf, openNetcdf } from '../../src/runtime/netcdf.ts'
-import { openZarr } from '../../src/runtime/open-zarr.ts'
-import { sourceVersion } from '../../src/runtime/source-version.ts'
 import { pageOf, textOf } from '../../src/store/s3/answers.ts'
+import { openZarr } from '../../src/tree/open-zarr.ts'
+import { sourceVersion } from '../../src/tree/source-version.ts'
 import { RudeServer } from '../support/rude-server.ts'
 
 let rude: RudeServer

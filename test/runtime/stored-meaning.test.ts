@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import type { Dataset } from '../../src/dataset/dataset.ts'
 import { asZarrStore } from '../../src/runtime/as-zarr-store.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
-import { openNetcdf } from '../../src/runtime/open-netcdf.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
+import { openNetcdf } from '../../src/tree/open-netcdf.ts'
 import { type WriterVariable, writeNetcdf } from '../support/netcdf-writer.ts'
 
 const none = Number.NaN

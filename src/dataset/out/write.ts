@@ -11,8 +11,8 @@ import {
   importArrays,
   importOf,
 } from '../../runtime/import-arrays.ts'
-import type { Location } from '../../runtime/location.ts'
-import { labelOf } from '../../runtime/place-names.ts'
+import type { Location } from '../../tree/location.ts'
+import { labelOf } from '../../tree/place-names.ts'
 import { type Attrs, attributeText } from '../attributes.ts'
 import { BOUNDS } from '../cf/bounds.ts'
 import { type EncodedVariable, encodeVariable, storedAttribute, storedTimes, type VariableEncoding } from '../cf/encode.ts'
@@ -20,7 +20,7 @@ import type { Coords } from '../coords.ts'
 import { originalDims } from '../repeated-dims.ts'
 import type { Variable } from '../variable.ts'
 
-export type { Location } from '../../runtime/location.ts'
+export type { Location } from '../../tree/location.ts'
 
 /** Options of `write`. */
 export interface WriteDatasetOptions

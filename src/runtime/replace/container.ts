@@ -7,7 +7,7 @@ import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import { METADATA_BYTES, parseJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { readTail, readWhole, type Store, type Tail } from '../../store/store.ts'
-import type { StoredAt } from '../place-format.ts'
+import type { StoredAt } from '../../tree/formats.ts'
 import type { Target } from './target.ts'
 
 const BASE = 'af'

@@ -2,7 +2,7 @@ import { refuseClaim, TRAILER_BYTES } from '../../af/format/footer-trailer.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import { type ObjectInfo, type PublishCondition, readTail, type Stage, type Store } from '../../store/store.ts'
-import type { StoredAt } from '../place-format.ts'
+import type { StoredAt } from '../../tree/formats.ts'
 
 /** Options for writing one object. */
 export interface WriteFileOptions {

@@ -19,7 +19,7 @@ function loadedWith(entry: string): Set<string> {
   return new Set([...found].map((file) => relative(SRC, file)))
 }
 
-test.each(['runtime/zarr.ts', 'adapters/zarr/open.ts', 'runtime/open-zarr.ts', 'runtime/dataset.ts', 'runtime/index.ts'])(
+test.each(['runtime/zarr.ts', 'adapters/zarr/open.ts', 'tree/open-zarr.ts', 'runtime/dataset.ts', 'runtime/index.ts'])(
   'nothing of writing loads with %s',
   (entry) => {
     const loaded = [...loadedWith(entry)]

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { create, open } from '../../src/runtime/index.ts'
-import { type Location, resolveLocation } from '../../src/runtime/location.ts'
 import { FileStore } from '../../src/store/fs/file.ts'
 import { HttpStore } from '../../src/store/http/http.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { R2Store } from '../../src/store/r2.ts'
 import { S3Store } from '../../src/store/s3/s3.ts'
+import { type Location, resolveLocation } from '../../src/tree/location.ts'
 import { RudeServer } from '../support/rude-server.ts'
 
 const VALUES = Float32Array.from({ length: 1000 }, (_, i) => Math.sin(i))

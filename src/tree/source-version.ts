@@ -1,11 +1,11 @@
+import { ArrayFile } from '../af/file.ts'
 import { Paths } from '../af/layers/paths.ts'
 import { joinForeignKey } from '../core/foreign-key.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import type { Signal } from '../core/signal.ts'
 import { withoutEndings } from '../core/text.ts'
-import { open } from './index.ts'
+import { formatIn, METADATA, METADATA_PATH, type StoredAt } from './formats.ts'
 import { type NotFoundOptions, resolveLocation } from './location.ts'
-import { formatIn, METADATA, METADATA_PATH, type StoredAt } from './place-format.ts'
 
 /** Objects that are asked for at the same time. */
 const AT_ONCE = 16
@@ -29,12 +29,7 @@ export async function sourceVersion(
   const { store, path } = place
   try {
     const format = await formatIn(place, signal)
-    const keys =
-      format === 'container'
-        ? await filesOf(location, path, { notFound })
-        : format === 'zarr'
-          ? documentsOf(place, paths)
-          : [path]
+    const keys = format === 'container' ? await filesOf(place) : format === 'zarr' ? documentsOf(place, paths) : [path]
     const found = new Map<string, string>()
     await forEachLimited(keys, AT_ONCE, async (key) => {
       const info = await store.stat(key, { signal })
@@ -46,10 +41,10 @@ export async function sourceVersion(
   }
 }
 
-async function filesOf(location: string, base: string, options: NotFoundOptions): Promise<string[]> {
-  await using file = await open(location, options)
-  const paths = new Paths(base)
-  return file.layers().map(({ number }) => (number === 0 ? base : paths.sidecar(number)))
+async function filesOf({ store, path }: StoredAt): Promise<string[]> {
+  const file = await ArrayFile.open(store, path)
+  const paths = new Paths(path)
+  return file.layers().map(({ number }) => (number === 0 ? path : paths.sidecar(number)))
 }
 
 function documentsOf({ store, path }: StoredAt, nodes: Iterable<string>): string[] {

@@ -2,8 +2,8 @@ import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
 import { type OpenZarrOptions, openNode, ZARR_CHECKS } from '../adapters/zarr/open.ts'
 import { isReadable, type ReadableStore, storeOfReadable } from '../adapters/zarr/readable.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
+import { formatIn, type StoredAt, zarrIn } from './formats.ts'
 import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from './location.ts'
-import { formatIn, type StoredAt, zarrIn } from './place-format.ts'
 
 /** A place as `open` takes it, or a store of the shape that zarrita has, which is opened at its root. */
 export type ZarrLocation = Location | ReadableStore

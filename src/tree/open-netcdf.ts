@@ -4,8 +4,8 @@ import { checkOptions } from '../core/options.ts'
 import { newController } from '../core/signal.ts'
 import { isAsyncBuffer } from '../store/handles.ts'
 import type { Store, StoreOptions, Tail } from '../store/store.ts'
+import type { StoredAt } from './formats.ts'
 import { checkNotFound, type Location, resolveLocation } from './location.ts'
-import type { StoredAt } from './place-format.ts'
 
 /**
  * Opens a classic NetCDF file (CDF-1 or CDF-2), wherever `open` finds a container. Reads the header only; the
