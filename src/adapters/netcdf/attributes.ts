@@ -6,10 +6,13 @@ import { type ClassicDType, NUMERIC_TYPES, type NumericType } from './types.ts'
 
 type NumericList = { [D in ClassicDType]: { type: `${D}[]`; value: DataOf<D> } }[ClassicDType]
 
-/** An attribute's value: one number is a scalar, several (or none) a list, text a string. */
+/** Value of an attribute: one number is a scalar, several numbers (or none) are a list, text is a string. */
 export type NetcdfAttribute = { type: ClassicDType; value: number } | NumericList | { type: 'string'; value: string }
 
-/** An attribute as netcdfjs parses it: `type` is one of the six classic ones, or it would have thrown. */
+/**
+ * An attribute as netcdfjs parses it. `type` is one of the six classic types, because the parser throws for
+ * others.
+ */
 export interface ParsedAttribute {
   readonly name: string
   readonly type: string
@@ -24,10 +27,10 @@ const LISTS = {
   float64: Float64Array,
 }
 
-/** Attributes of a NetCDF file or variable by name. */
+/** Attributes of a NetCDF file or variable, by name. */
 export type NetcdfAttributes = ReadonlyAttributes<NetcdfAttribute>
 
-/** The attributes by name. Names occur once in a valid file; of several, the first counts. */
+/** Returns the attributes by name. Names are unique in a valid file; otherwise the first one counts. */
 export function attributesOf(parsed: readonly ParsedAttribute[]): NetcdfAttributes {
   const attributes = new Map<string, NetcdfAttribute>()
   for (const attribute of parsed) {
@@ -40,12 +43,12 @@ export function attributesOf(parsed: readonly ParsedAttribute[]): NetcdfAttribut
 function attributeOf({ type, value }: ParsedAttribute): NetcdfAttribute {
   if (typeof value === 'string') return { type: 'string', value: decodeParsed(value) }
   const dtype = NUMERIC_TYPES[type as NumericType]
-  // Bytes come unsigned and always as a list: the typed array gives them their sign.
+  // netcdfjs returns unsigned bytes, always as a list. The typed array restores their sign.
   const list = LISTS[dtype].from(typeof value === 'number' ? [value] : value)
   return list.length === 1 ? { type: dtype, value: list[0]! } : ({ type: `${dtype}[]`, value: list } as NumericList)
 }
 
-/** Texts of as many bytes each, as a chunk of strings is stored. */
+/** Encodes texts of equal byte lengths, as a chunk of strings is stored. */
 export const payloadOfText = (stored: Uint8Array, count: number, encoding?: unknown): Uint8Array => {
   const width = stored.length / count
   return encodeChunk(
@@ -55,8 +58,8 @@ export const payloadOfText = (stored: Uint8Array, count: number, encoding?: unkn
 }
 
 /**
- * The bytes behind a string of netcdfjs, which makes a character of each byte and sign-extends it: 0xe9
- * becomes U+FFE9. The array wraps.
+ * Returns the bytes of a string from netcdfjs. It makes a sign-extended character of each byte: 0xe9 becomes
+ * U+FFE9. The array wraps.
  */
 export function bytesOfParsed(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.charCodeAt(0))

@@ -21,13 +21,13 @@ import { type ClassicVariable, checkAsyncBuffer, readBytes, readHeader } from '.
 import { layOut, type OpenNetcdf, VariableIndex, type VariableLayout } from './layout.ts'
 import { type ClassicDType, NUMERIC_TYPES } from './types.ts'
 
-/** Options of `openNetcdf`; an aborted `signal` ends the opening. */
+/** Options of `openNetcdf`. Aborting `signal` cancels the opening. */
 export interface OpenNetcdfOptions {
-  /** The name that errors give the file. */
+  /** Name of the file in errors. */
   readonly name?: string | undefined
-  /** Workers that read and reduce off this thread; see `createPool`. */
+  /** Workers that read and reduce on other threads; see `createPool`. */
   readonly pool?: WorkerPool | undefined
-  /** Memory that reads of this file, and of others that share the budget, may take at a time. */
+  /** Limit of the memory that reads take at once, shared by all files with this budget. */
   readonly budget?: MemoryBudget | undefined
   readonly signal?: Signal | undefined
   /**
@@ -45,37 +45,37 @@ export const NETCDF_CHECKS: Checks<OpenNetcdfOptions> = {
   notFound: 'list of integers',
 }
 
-/** A NetCDF file that is open, with its `dimensions`. */
+/** An open NetCDF file, with its `dimensions`. */
 export interface NetcdfFile extends AsyncDisposable {
   readonly dimensions: readonly NetcdfDimension[]
   /** Global attributes. */
   readonly attrs: NetcdfAttributes
-  /** The variables in the order of the file. */
+  /** Variables in the order of the file. */
   readonly variables: readonly NetcdfVariable[]
-  /** Bytes of the file. */
+  /** Size of the file in bytes. */
   readonly byteLength: number
   /**
-   * The variable of a name.
-   * @throws UnknownArrayError naming those there are
+   * Returns the variable of a name.
+   * @throws UnknownArrayError, which lists the existing names
    */
   variable(name: string): NetcdfVariable
-  /** Its name and what it holds: `NetcdfFile { 'air.nc', 3 variables }`. */
+  /** Returns the name and the contents: `NetcdfFile { 'air.nc', 3 variables }`. */
   toString(): string
-  /** Gives back all handles; what is read afterwards is a ClosedError. */
+  /** Releases all handles. Later reads throw a ClosedError. */
   close(): Promise<void>
 }
 
-/** A dimension of a NetCDF file by `name` and `length`. */
+/** A dimension of a NetCDF file, with `name` and `length`. */
 export interface NetcdfDimension {
   readonly name: string
   readonly length: number
-  /** True for the one dimension that grows. */
+  /** Whether it is the record dimension, the only one that can grow. */
   readonly isRecord: boolean
 }
 
 /** A variable of a NetCDF file, as a lazy array on it. */
 export class NetcdfVariable<D extends DType = DType> extends DiskArray<D> {
-  /** The name it has in the file. */
+  /** Name of the variable in the file. */
   readonly name: string
   /** @internal */
   readonly index: ChunkIndex<D>
@@ -92,7 +92,7 @@ export class NetcdfVariable<D extends DType = DType> extends DiskArray<D> {
   }
 }
 
-/** Bytes of a file that somebody holds open. */
+/** Bytes of a file that the caller keeps open. */
 export type OpenBuffer = AsyncBuffer & Pick<BlockOrigin, 'local' | 'recycle'> & { close?(): Promise<void> }
 
 /**
@@ -101,8 +101,8 @@ export type OpenBuffer = AsyncBuffer & Pick<BlockOrigin, 'local' | 'recycle'> & 
  * elements equal to the default fill value of the type are missing, too, except for `byte` and `char`.
  * `valid_min`, `valid_max` and `valid_range` are not applied. `char` variables are arrays of strings: of
  * whole texts if the last dimension is the length of texts, otherwise of single characters.
- * @throws FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for NetCDF-4 and
- *   CDF-5
+ * @throws FormatError if the bytes are not NetCDF, or if they are damaged or truncated; UnsupportedError for
+ *   NetCDF-4 and CDF-5
  */
 export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
   const fileName = options.name ?? 'NetCDF file'
@@ -176,9 +176,9 @@ function variableOf(file: OpenNetcdf, variable: ClassicVariable, layout: Variabl
 }
 
 /**
- * What elements nobody wrote read as, and what is missing, by the conventions of netCDF: without a
- * `_FillValue` the default of the type is both, but for bytes, all values of which are valid then.
- * `missing_value` changes nothing of this.
+ * Returns the value of unwritten elements, and the missing values, by the conventions of netCDF. Without
+ * `_FillValue`, both are the default of the type. For bytes there is no default, because all values are valid
+ * then. `missing_value` does not change this.
  */
 function fillAndMissing<D extends ClassicDType>(
   dtype: D,
@@ -205,11 +205,11 @@ function valuesOf<D extends ClassicDType>(dtype: D, attributes: NetcdfAttributes
   return list.flatMap((value) => (elementIn(dtype, value, hasOtherSign) as ScalarOf<D> | undefined) ?? [])
 }
 
-/** The fill value is one character: an element nobody wrote consists of it. */
+/** Returns the fill value of text. It is one character, of which unwritten elements consist. */
 function textFill({ attributes }: ClassicVariable, { elementBytes }: VariableLayout): string | undefined {
   const value = attributes.find(({ name }) => name === '_FillValue')?.value
   if (typeof value !== 'string' || value.length > 1) return undefined
-  // netcdfjs has cut off a NUL.
+  // netcdfjs removes NULs.
   const [byte = 0] = bytesOfParsed(value)
   return decodeText(new Uint8Array(elementBytes).fill(byte))
 }

@@ -5,9 +5,9 @@ import type { Signal } from '../../core/signal.ts'
 import { decodeParsed, type ParsedAttribute } from './attributes.ts'
 import { type ClassicType, isClassicType } from './types.ts'
 
-/** Enough for most headers, at the price of one request. */
+/** Bytes of the first request: enough for most headers. */
 const FIRST_PREFIX_BYTES = 64 * 1024
-/** Above this a header is taken to be garbage, before the parser fills the memory with it. */
+/** Largest header. Larger ones count as damaged, before the parser fills the memory with them. */
 const MAX_HEADER_BYTES = 64 * 1024 * 1024
 
 /**
@@ -15,15 +15,17 @@ const MAX_HEADER_BYTES = 64 * 1024 * 1024
  *
  *     'C' 'D' 'F' version | records u32 | dimensions | global attributes | variables
  *
- * with every integer big-endian and every list a tag, a count and its items.
+ * Integers are big-endian. Each list is a tag, a count and its items.
  */
 export interface ClassicHeader {
-  /** Bytes of the header, magic included. */
+  /** Size of the header in bytes, including the magic. */
   readonly byteLength: number
-  /** Number of records; undefined when the writer left it open and the file size tells. */
+  /**
+   * Number of records; undefined if the writer left it open, so that it follows from the size of the file.
+   */
   readonly records: number | undefined
   readonly dimensions: readonly { readonly name: string; readonly length: number }[]
-  /** The dimension that grows, given in the file with length 0. */
+  /** Index of the record dimension, which has length 0 in the file. */
   readonly recordId: number | undefined
   readonly attributes: readonly ParsedAttribute[]
   readonly variables: readonly ClassicVariable[]
@@ -34,11 +36,14 @@ export interface ClassicVariable {
   readonly type: ClassicType
   readonly dimensionIds: readonly number[]
   readonly attributes: readonly ParsedAttribute[]
-  /** Where its first value lies in the file. */
+  /** Position of its first value in the file. */
   readonly begin: number
 }
 
-/** What is used of netcdfjs' header. Its lists are missing, not empty, when the file has none. */
+/**
+ * The used parts of the header that netcdfjs returns. If the file has no such list, the list is missing, not
+ * empty.
+ */
 interface ParsedHeader {
   readonly recordDimension: { readonly length: number }
   readonly dimensions?: readonly { readonly name: string; readonly size: number }[]
@@ -52,13 +57,13 @@ interface ParsedHeader {
   }[]
 }
 
-/** A number of records of all ones: the file was written as a stream. */
+/** Number of records, all ones, in a file that was written as a stream. */
 const STREAMING = 0xffffffff
 
 /**
- * Reads and parses the header from a prefix of the file, doubled until the header fits.
- * @throws FormatError when this is no classic file or its header is broken; UnsupportedError for what is
- *   NetCDF, but not classic
+ * Reads and parses the header from a prefix of the file. Doubles the prefix until the header fits.
+ * @throws FormatError if this is not a classic file, or its header is damaged; UnsupportedError for other
+ *   kinds of NetCDF
  */
 export async function readHeader(file: AsyncBuffer, signal: Signal | undefined): Promise<ClassicHeader> {
   signal?.throwIfAborted()
@@ -71,7 +76,7 @@ export async function readHeader(file: AsyncBuffer, signal: Signal | undefined):
   }
 }
 
-/** Twice the prefix, of which only the new half is read. */
+/** Doubles the prefix. Reads only the new half. */
 async function extend(file: AsyncBuffer, prefix: Uint8Array, signal: Signal | undefined): Promise<Uint8Array> {
   const have = prefix.length
   if (have === file.byteLength) {
@@ -113,7 +118,7 @@ function checkMagic(prefix: Uint8Array): void {
       },
     )
   }
-  // A file of three bytes is one whose header is truncated.
+  // A file of three bytes has a truncated header.
   if (version !== undefined && version !== 1 && version !== 2) {
     throw new HyperslabError('FormatError', `not a NetCDF file: CDF is followed by ${version}, not by the version 1 or 2`, {
       actual: version,
@@ -128,13 +133,13 @@ function show(bytes: Uint8Array): string {
   return `${hex} ("${text}")`
 }
 
-/** The header, or undefined when the prefix ends before it does. */
+/** Parses the header; returns undefined if the prefix ends before it does. */
 function parse(prefix: Uint8Array): ClassicHeader | undefined {
   let reader: NetCDFReader
   try {
     reader = new NetCDFReader(prefix)
   } catch (cause) {
-    // What a DataView throws behind its end.
+    // A DataView throws this beyond its end.
     if (cause instanceof RangeError) return undefined
     const reason = cause instanceof Error ? cause.message : String(cause)
     if (/larger than 4 ?GB/.test(reason)) {
@@ -179,17 +184,20 @@ function check(parsed: ParsedHeader, byteLength: number): ClassicHeader {
 const DIMENSIONS = 10
 const VARIABLES = 11
 const ATTRIBUTES = 12
-/** Bytes of an attribute's values by type, from 1 for byte to 6 for double. */
+/** Bytes of one value of an attribute, by type, from 1 (byte) to 6 (double). */
 const TYPE_BYTES = [0, 1, 1, 2, 4, 4, 8]
-/** The prefix of the file ends before the header, or the header is broken where the parser stops, too. */
+/**
+ * Signals that the prefix ends before the header, or that the header is damaged at a place where the parser
+ * stops, too.
+ */
 const SHORT = Symbol('short')
 const BROKEN = Symbol('broken')
 
 /**
- * Whether the parser may be given a prefix of a classic file: it allocates what counts announce before it
- * looks whether that is there. Goes through the lists without keeping anything of them.
- * @returns false when the prefix ends before the header does
- * @throws FormatError when a count announces more than the file has bytes for
+ * Whether a prefix of a classic file is safe for the parser, which allocates what counts announce before it
+ * checks that the bytes exist. Walks the lists without keeping them.
+ * @returns false if the prefix ends before the header does
+ * @throws FormatError if a count announces more than the file has bytes for
  */
 function holdsHeader(prefix: Uint8Array, fileBytes: number): boolean {
   const view = new DataView(prefix.buffer, prefix.byteOffset, prefix.byteLength)
@@ -213,7 +221,7 @@ function holdsHeader(prefix: Uint8Array, fileBytes: number): boolean {
   const list = (tag: number, leastBytes: number, item: () => void): void => {
     const found = word()
     if (found !== tag && found !== 0) throw BROKEN
-    // Of an empty list the count is 0 in all files that are whole.
+    // The count of an empty list is 0 in all valid files.
     const items = found === 0 ? 0 * word() : count(leastBytes)
     for (let i = 0; i < items; i++) item()
   }
@@ -235,7 +243,7 @@ function holdsHeader(prefix: Uint8Array, fileBytes: number): boolean {
       name()
       skip(4 * count(4))
       attributes()
-      // Type, size and offset, which version 2 has in 64 bits.
+      // Type, size and offset. The offset has 64 bits in version 2.
       skip(prefix[3] === 2 ? 16 : 12)
     })
   } catch (error) {
@@ -259,8 +267,8 @@ export function checkAsyncBuffer(file: AsyncBuffer): void {
 }
 
 /**
- * The bytes `[start, end)`.
- * @throws FormatError when `slice` gives another number of bytes
+ * Returns the bytes `[start, end)`.
+ * @throws FormatError if `slice` returns a different number of bytes
  */
 export async function readBytes(file: AsyncBuffer, start: number, end: number): Promise<Uint8Array> {
   const slice = await file.slice(start, end)

@@ -12,12 +12,12 @@ import { type NetcdfAttributes, payloadOfText } from './attributes.ts'
 import type { ClassicHeader, ClassicVariable } from './header.ts'
 import { type ClassicDType, TYPE_BYTES } from './types.ts'
 
-/** Records are gathered into one chunk up to this size. */
+/** Records are joined into one chunk up to this size, in bytes. */
 const RECORD_CHUNK_BYTES = 1024 * 1024
 
 /**
- * Where the elements of a variable lie: `index` at byte `begin + sum(index[axis] * strides[axis])`,
- * `elementBytes` long.
+ * Location of the elements of a variable: `index` is at byte `begin + sum(index[axis] * strides[axis])` and
+ * has `elementBytes` bytes.
  */
 export interface VariableLayout {
   readonly begin: number
@@ -32,29 +32,29 @@ export interface VariableLayout {
 export interface FileLayout {
   /** Length of the record dimension. */
   readonly records: number
-  /** One per variable of the header. */
+  /** One for each variable in the header. */
   readonly variables: readonly VariableLayout[]
 }
 
 /**
- * A variable with the sizes that follow from its dimensions. The header's own vsize overflows for large
- * variables and is not used.
+ * A variable with the sizes that follow from its dimensions. The vsize in the header is not used, because it
+ * overflows for large variables.
  */
 interface Sized {
   readonly variable: ClassicVariable
   readonly isRecord: boolean
-  /** Shape of one record, or of all of a fixed variable. */
+  /** Shape of one record or, for a fixed variable, of the whole variable. */
   readonly slabShape: readonly number[]
   readonly slabBytes: number
 }
 
 /**
- * Finds every variable's place.
+ * Finds the location of every variable.
  *
  *     header | fixed variables, each contiguous | record 0 | record 1 | …
- *     record: one slab of each record variable, padded to 4 bytes; not padded where there is only one record variable
+ *     record: one slab of each record variable, padded to 4 bytes; not padded if there is only one record variable
  *
- * @throws FormatError when a variable lies in the header or beyond the end of the file
+ * @throws FormatError if a variable overlaps the header or ends beyond the file
  */
 export function layOut(header: ClassicHeader, fileBytes: number): FileLayout {
   const sized = header.variables.map((variable) => measure(variable, header))
@@ -81,7 +81,7 @@ function measure(variable: ClassicVariable, { dimensions, recordId }: ClassicHea
   return { variable, isRecord, slabShape, slabBytes: sizeOf(slabShape) * TYPE_BYTES[variable.type] }
 }
 
-/** The records that the file has room for; the padding behind the last one may be missing. */
+/** Returns the number of records that fit in the file. The padding of the last one may be missing. */
 function countRecords(growing: readonly Sized[], recordStride: number, fileBytes: number): number {
   if (growing.length === 0) return 0
   const room = growing.map(({ variable, slabBytes }) => Math.floor((fileBytes - variable.begin - slabBytes) / recordStride) + 1)
@@ -138,7 +138,7 @@ function place(
   }
 }
 
-/** A file that is open. */
+/** An open file. */
 export interface OpenNetcdf {
   readonly origin: BlockOrigin
   readonly reader: StridedReader
@@ -147,7 +147,7 @@ export interface OpenNetcdf {
   checkOpen(): void
 }
 
-/** What is said of a variable's elements. */
+/** Description of a variable's elements. */
 export interface VariableElements<D extends ClassicDType | 'string'> {
   readonly dtype: D
   readonly fillValue?: ScalarOf<D> | undefined
@@ -156,7 +156,7 @@ export interface VariableElements<D extends ClassicDType | 'string'> {
   readonly label: { readonly file: string; readonly array: string }
 }
 
-/** Where the chunks of a variable are: in place in the file, all of them. */
+/** Chunk index of a variable. All chunks are stored in the file itself, uncompressed. */
 export class VariableIndex<D extends ClassicDType | 'string'> implements ChunkIndex<D>, ChunkSnapshot {
   readonly dtype: D
   readonly dimensionNames: readonly string[]
@@ -201,7 +201,7 @@ export class VariableIndex<D extends ClassicDType | 'string'> implements ChunkIn
     return this
   }
 
-  /** Nobody writes to the file. */
+  /** The file does not change, so this is its own snapshot. */
   pinned(): ChunkSnapshot {
     return this
   }

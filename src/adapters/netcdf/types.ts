@@ -1,9 +1,6 @@
 import type { FixedDType } from '../../core/dtype.ts'
 
-/**
- * The external types of the classic format by the names netcdfjs gives them; `char` is text and has no
- * numeric type.
- */
+/** External types of the classic format, by the names in netcdfjs. `char` is text and has no numeric type. */
 export const NUMERIC_TYPES = {
   byte: 'int8',
   short: 'int16',

@@ -11,8 +11,8 @@ import {
 } from '../../core/dtype.ts'
 
 /**
- * The bytes of a chunk, as `engine/chunk-values.ts` describes them, that nobody wrote: full of one value.
- * @throws CodecError when values of their own lengths take more than `mostBytes`
+ * Returns the bytes of an unwritten chunk, full of one value, in the form of `engine/chunk-values.ts`.
+ * @throws CodecError if values of variable length take more than `mostBytes`
  */
 export function absentChunk(dtype: DType, fillValue: ScalarOf<DType> | undefined, count: number, mostBytes: number): Uint8Array {
   const fill = fillElement(dtype, fillValue)

@@ -26,20 +26,22 @@ import { type ChunkPlan, planChunks } from './shards.ts'
 import { type StoredArray, ZarrSnapshot } from './snapshot.ts'
 import { clippedGrid, storedGrid } from './stored-grid.ts'
 
-/** Of a shard neighbours are read together: bytes between others would cost more than a request. */
+/**
+ * Only adjacent parts of a shard are read together, because bytes in a gap would cost more than a request.
+ */
 const JOINED = { maxGapBytes: 0, maxRequestBytes: 16 * 1024 * 1024 }
 
-/** Shapes of chunks, of which each has its own codec. */
+/** Maximum number of different chunk shapes. Each needs its own codec. */
 const MOST_SHAPES = 4096
 
 const NO_BYTES = new Uint8Array(0)
 
-/** The codecs of an array: one for each shape that chunks are stored in, named for it. */
+/** Codecs of an array: one for each shape of stored chunks, named after it. */
 class ChunkCodecs implements CodecSet {
   readonly #known = new Map<string, ChunkCodec>()
   readonly #names = new Map<string, string>()
 
-  /** @throws CodecError when there is a codec that nobody knows */
+  /** @throws CodecError for an unknown codec */
   async add(shape: readonly number[], codec: (name: string) => ChunkCodec): Promise<void> {
     const name = `of chunks ${showShape(shape)}`
     const made = codec(name)
@@ -48,7 +50,7 @@ class ChunkCodecs implements CodecSet {
     this.#names.set(shape.join(), name)
   }
 
-  /** The name of the codec of chunks of this shape. */
+  /** Returns the name of the codec for chunks of a shape. */
   nameFor(shape: readonly number[]): string {
     return this.#names.get(shape.join())!
   }
@@ -57,53 +59,53 @@ class ChunkCodecs implements CodecSet {
     return this.#known.get(name)!
   }
 
-  /** Blocks of the array have keys that no other blocks have. */
+  /** Cache keys of the array's blocks differ from those of all other blocks. */
   isUsers(): boolean {
     return false
   }
 }
 
-/** What follows from the shape of an array. */
+/** Data that follow from the shape of an array. */
 interface Layout {
   readonly metadata: ZarrArrayMetadata
-  /** As users see it. */
+  /** Grid of the chunks that readers see. */
   readonly grid: ChunkGrid
-  /** Of objects, as they are stored. */
+  /** Grid of the stored objects. */
   readonly objects: ChunkGrid
   readonly stored: StoredArray
-  /** The key of an object, by its coordinates. */
+  /** Returns the key of an object, by its coordinates. */
   readonly keyOf: (coords: readonly number[]) => string
 }
 
-/** Where the chunks of a Zarr array are: each an object of a store, or a part of one, a shard. */
+/** Chunk index of a Zarr array. A chunk is an object of a store or a part of one, a shard. */
 export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   readonly dtype: D
   readonly dimensionNames: readonly string[] | undefined
   readonly fillValue: ScalarOf<D> | undefined
-  /** The same map, whatever changes in it. */
+  /** The same map for the lifetime of the index; only its content changes. */
   readonly attrs: Map<string, unknown>
   readonly label: { readonly file: string; readonly array: string }
   readonly blocks: BlockReader
   readonly budget: MemoryBudget | undefined
   readonly maxElements: number
   readonly load?: NonNullable<ChunkIndex['load']>
-  /** Left out where the store was opened for reading. */
+  /** Undefined if the store was opened for reading. */
   readonly writeBox?: NonNullable<ChunkIndex<D>['writeBox']>
   readonly opened: OpenedStore
   readonly codecs: ChunkCodecs
-  /** The path of the array in the store, '' for the root. */
+  /** Path of the array in the store; '' for the root. */
   readonly path: string
-  /** Whether chunks that are full of the fill value are stored, too. */
+  /** Whether chunks that contain only the fill value are stored. */
   writeEmptyChunks = false
   readonly #plan: ChunkPlan
   #layout: Layout
-  /** How often it was written to: names what is known of its objects. */
+  /** Number of writes. A part of cache keys, so that a write invalidates them. */
   #writes = 0
   #removed = false
 
   /**
-   * @param path of the array in the store, '' for the root
-   * @throws CodecError, FormatError when its chunks cannot be read as its metadata say
+   * @param path of the array in the store; '' for the root
+   * @throws CodecError, FormatError if the chunks cannot be read as the metadata describe them
    */
   static async open<D extends DType>(
     opened: OpenedStore,
@@ -162,7 +164,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     return this.#layout.grid
   }
 
-  /** The grid of the objects that chunks lie in; undefined where each is one. */
+  /** Grid of the objects that contain the chunks; undefined if each chunk is an object. */
   get writeGrid(): ChunkGrid | undefined {
     return this.#plan.levels.length === 0 ? undefined : clippedGrid(this.#layout.objects)
   }
@@ -192,12 +194,12 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     return new ZarrSnapshot(this.stored, this.load && NO_TABLES)
   }
 
-  /** Says that the array is not there any more. */
+  /** Records that the array no longer exists. */
   remove(): void {
     this.#removed = true
   }
 
-  /** Takes another shape or other attributes. */
+  /** Adopts another shape or other attributes. */
   change(metadata: ZarrArrayMetadata): void {
     this.#layout = this.#layoutOf(metadata)
     replaceAttributes(this.attrs, metadata.attrs)
@@ -205,7 +207,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   }
 
   /**
-   * Writes a box of the array as if it had other metadata, of another shape.
+   * Writes a box of the array as if it had other metadata, with another shape.
    * @param holds set by the holder of a claim
    */
   async writeTo(
@@ -261,12 +263,12 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     return { metadata, grid: clippedGrid(grid), objects: shards, stored, keyOf }
   }
 
-  /** Names what is known of its objects until it is forgotten. */
+  /** Part of the cache keys of its objects. Changes once cached knowledge is discarded. */
   get #generation(): string {
     return `${this.opened.generation}.${this.#writes}`
   }
 
-  /** A chunk that is an object: without bytes, where there is no such object. */
+  /** Returns the origin of a chunk that is an object. Reads no bytes if the object does not exist. */
   #wholeObject(key: string): BlockOrigin {
     const { store, options } = this.opened
     const read = async (_offset: number, _length: number, signal?: Signal): Promise<Uint8Array> => {
@@ -275,7 +277,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
       if (found.bytes.length > 0) return found.bytes
       throw new HyperslabError('CodecError', 'the chunk is an object without bytes', { file: store.describe(key) })
     }
-    // That it comes over a network: many may be under way, and shared caches keep what was fetched.
+    // Marks the origin as remote: many requests may run at once, and shared caches keep the fetched bytes.
     const readMany =
       store.getRanges &&
       ((ranges: readonly ByteRange[], signal?: Signal) => Promise.all(ranges.map(() => read(0, Infinity, signal))))
@@ -285,7 +287,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     return { file: store.describe(key), version: name, cacheKey: name, read, readMany, recycle, isAbsent }
   }
 
-  /** A shard, of which parts are read. */
+  /** Returns the origin of a shard, which is read in parts. */
   #shard(key: string, etag: string): BlockOrigin {
     const { store } = this.opened
     const read = async (offset: number, length: number, signal?: Signal): Promise<Uint8Array> => {
@@ -316,8 +318,8 @@ function* mapped<T, R>(items: Iterable<T>, map: (item: T) => R): Generator<R, vo
 }
 
 /**
- * The shapes that chunks are stored in.
- * @throws TooLargeError when they are very many
+ * Returns the shapes of stored chunks.
+ * @throws TooLargeError if there are too many of them
  */
 function shapesOf(stored: ChunkGrid): number[][] {
   const lengths = stored.axes.map((axis) => {
@@ -334,7 +336,7 @@ function shapesOf(stored: ChunkGrid): number[][] {
   return shapes
 }
 
-/** Reads ranges of an object, neighbours together. */
+/** Reads ranges of an object, adjacent ones together. */
 async function readJoined(
   ranges: readonly ByteRange[],
   read: (offset: number, length: number, signal?: Signal) => Promise<Uint8Array>,

@@ -8,15 +8,15 @@ import { absentChunk } from './absent-chunk.ts'
 import { chunkSteps } from './codecs.ts'
 import type { CodecMetadata, StoredType } from './metadata.ts'
 
-/** What decodes a chunk, as data that other threads understand. */
+/** Description of a chunk's decoding, as data that can be sent to other threads. */
 export interface ChunkSpec {
   readonly codecs: readonly CodecMetadata[]
   readonly type: StoredType
-  /** As the chunk is stored. */
+  /** Shape of the chunk as it is stored. */
   readonly shape: readonly number[]
-  /** What it is full of where nobody wrote it. */
+  /** Value of all elements of an unwritten chunk. */
   readonly fillValue: ScalarOf<DType> | undefined
-  /** How many bytes it may have where only decoding tells, at any step of that. */
+  /** Limit of its bytes after each step, for sizes that only decoding reveals. */
   readonly mostBytes: number
 }
 
@@ -25,20 +25,23 @@ export type ChunkCodec = (Codec | KernelCodec) & SharedCodec & { ready(): Promis
 let last = 0
 
 /**
- * The codec of chunks of one shape. Workers have the same, unless some of it is the user's, or only decoding
- * tells how long a chunk is.
- * @throws CodecError when there is a codec that nobody knows
+ * Returns the codec of chunks of one shape. Workers have the same codec, except for codecs of users and for
+ * elements of variable length.
+ * @throws CodecError for an unknown codec
  */
 export function chunkCodec(name: string, spec: ChunkSpec, users: readonly Codec[]): ChunkCodec {
   const { codecs, type, shape, fillValue, mostBytes } = spec
   const steps = [...chunkSteps(codecs, type, shape, users)]
-  // Codecs in kernel memory give no length.
+  // Codecs in kernel memory cannot return variable lengths.
   if (!isFixed(type.dtype)) steps.splice(0, steps.length, roomStep(type, sizeOf(shape), mostBytes), ...steps, outOfKernel)
   const codec = chainCodec(name, steps, () => absentChunk(type.dtype, fillValue, sizeOf(shape), mostBytes), mostBytes)
   return { ...codec, remote: users.length === 0 && isFixed(type.dtype) ? { id: ++last, spec } : undefined }
 }
 
-/** Refuses more values of their own lengths than there is room for, before anything is allocated. */
+/**
+ * Returns a step that rejects more values of variable length than the limit allows, before anything is
+ * allocated.
+ */
 function roomStep({ bytes = 0 }: StoredType, count: number, mostBytes: number): Step {
   return {
     name: 'chunk',

@@ -2,7 +2,7 @@ import { HyperslabError } from '../../core/errors.ts'
 import type { Store } from '../../store/store.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
 
-/** The coordinates in the name of an object; undefined where it is not that of a chunk. */
+/** Returns the coordinates in the name of an object; undefined if it is not the name of a chunk. */
 export function coordsOf({ shape, chunkKey }: ZarrArrayMetadata, name: string): number[] | undefined {
   const numbers = (name.match(/\d+/g) ?? []).map(Number)
   for (let i = 0; i + shape.length <= numbers.length; i++) {
@@ -12,7 +12,7 @@ export function coordsOf({ shape, chunkKey }: ZarrArrayMetadata, name: string): 
   return undefined
 }
 
-/** Whether a name is that of a folder in which chunks of an array lie. */
+/** Whether a name is that of a folder that contains chunks of an array. */
 function isAboveChunks(metadata: ZarrArrayMetadata, name: string): boolean {
   for (let key = `${name}/0`, left = metadata.shape.length; left > 0; key += '/0', left--)
     if (coordsOf(metadata, key) !== undefined) return true
@@ -20,8 +20,8 @@ function isAboveChunks(metadata: ZarrArrayMetadata, name: string): boolean {
 }
 
 /**
- * Refuses objects of an array that a list has left out: those in a folder that is a link. Listings on this
- * machine name the link itself.
+ * Checks that no folder of chunks is a link, because listings would omit its objects. Local listings name the
+ * link itself.
  * @param names of objects, below the array
  * @throws UnsupportedError
  */

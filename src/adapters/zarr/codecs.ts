@@ -16,12 +16,12 @@ import { lengthPrefixedStep, reorderStep, valuesStep } from './stored-values.ts'
 import { isNatural, orderOf, placesOf, transposeStep } from './transpose.ts'
 
 /**
- * What decodes a chunk, in the order of decoding: the last step gives it in C order, as
- * `engine/chunk-values.ts` describes.
+ * Returns the steps that decode a chunk, in the order of decoding. The last step yields the chunk in C order,
+ * in the form of `engine/chunk-values.ts`.
  * @param codecs in the order of encoding
- * @param chunkShape of the full chunk, as it is stored
- * @param users codecs of users, which come before those of the package
- * @throws CodecError for a codec nobody knows, or one that does not fit what is before it
+ * @param chunkShape shape of the full chunk, as it is stored
+ * @param users codecs of users, which take precedence over those of the package
+ * @throws CodecError for an unknown codec, or one that does not fit the codec before it
  */
 export function chunkSteps(
   codecs: readonly CodecMetadata[],
@@ -43,8 +43,8 @@ export function chunkSteps(
 }
 
 /**
- * The step of a codec that makes bytes of bytes, whatever they are.
- * @throws CodecError for one that nobody knows, or that does not
+ * Returns the decoding step of a codec from bytes to bytes.
+ * @throws CodecError for an unknown codec, or one of another kind
  */
 export function bytesStep(codec: CodecMetadata): Step {
   const chain = new Chain(BYTES, [])
@@ -58,22 +58,22 @@ const BYTES: StoredType = { dtype: 'binary', kind: 'binary', bytes: undefined }
 
 const names = (codecs: readonly CodecMetadata[]): string => codecs.map(({ name }) => `'${name}'`).join(', ')
 
-/** The steps of an array's codecs, and what elements are where the next codec encodes them. */
+/** The steps of an array's codecs, and the form of the elements before the next codec encodes them. */
 class Chain {
   /** In the order of decoding. */
   readonly steps: Step[] = []
   readonly shape: readonly number[]
-  /** Bytes of an element; undefined where each has its own length. */
+  /** Bytes of an element; undefined for elements of variable length. */
   elementBytes: number | undefined
-  /** Bytes of a number in it, which all have the same order. */
+  /** Bytes of a number within an element. All numbers have the same byte order. */
   wordBytes: number
-  /** The type of elements that are numbers. */
+  /** Type of the elements if they are numbers. */
   numbers: NumberType | undefined
-  /** Whether it is known how many bytes there are. */
+  /** Whether the number of bytes is known before decoding. */
   isSized: boolean
-  /** Whether elements have become bytes. */
+  /** Whether elements have been encoded to bytes. */
   isBytes = false
-  /** Whether a codec of the user's came before, which may have made them bytes. */
+  /** Whether a codec of the user came before, which may have encoded them to bytes. */
   hasUsers = false
 
   constructor(type: StoredType, shape: readonly number[]) {
@@ -85,20 +85,20 @@ class Chain {
     this.add(valuesStep(type, sizeOf(shape)))
   }
 
-  /** Adds the step of the codec that comes next in the order of encoding. */
+  /** Adds the step of the next codec in the order of encoding. */
   add(step: Step | undefined): void {
     if (step === undefined) return
     this.steps.unshift(step)
     this.isSized &&= step.encodedBytes !== undefined || step.inputBytes !== undefined
   }
 
-  /** Adds the step of a codec of the user's. */
+  /** Adds the step of a codec of the user. */
   addUsers(codec: Codec): void {
     this.hasUsers = true
     this.add({ name: codec.name, decode: (bytes, decodedBytes) => codec.decode(bytes, decodedBytes ?? Infinity) })
   }
 
-  /** Says that elements are numbers of a type from here on. */
+  /** Records that elements are numbers of a type from here on. */
   become(numbers: NumberType): void {
     this.numbers = numbers
     this.elementBytes = numbers.bytes
@@ -106,7 +106,7 @@ class Chain {
   }
 }
 
-/** Of text a character, of raw bytes one. */
+/** Returns the bytes of one character of text, of one raw byte, or of a number. */
 function wordBytesOf({ kind, bytes = 1 }: StoredType): number {
   if (kind === 'fixed-text') return 4
   return kind === 'fixed-bytes' || kind === 'raw' ? 1 : bytes
@@ -138,12 +138,12 @@ const OF_BYTES: ReadonlySet<string> = new Set([
   'fletcher32',
   'shuffle',
 ])
-/** Filters of numbers: version 2 has them behind bytes, version 3 before. */
+/** Filters of numbers. Version 2 places them after the conversion to bytes, version 3 before it. */
 const OF_BOTH: ReadonlySet<string> = new Set(['delta', 'fixedscaleoffset', 'quantize', 'astype', 'bitround', 'packbits'])
 
 type Configuration = Readonly<Record<string, unknown>>
 
-/** The step that undoes a codec; undefined where that leaves bytes as they are. */
+/** Returns the step that decodes a codec; undefined if the codec leaves bytes as they are. */
 type StepMaker = (chain: Chain, configuration: Configuration) => Step | undefined
 
 const MAKERS: ReadonlyMap<string, StepMaker> = new Map<string, StepMaker>([
@@ -243,7 +243,7 @@ function packbits(chain: Chain, configuration: Configuration): Step {
   return packbitsStep()
 }
 
-/** Other names that writers used for paddings. */
+/** Alternative names of paddings in existing files. */
 const PADDINGS: Readonly<Record<string, BitField['padding']>> = {
   none: 'none',
   first_byte: 'first_byte',
@@ -252,7 +252,7 @@ const PADDINGS: Readonly<Record<string, BitField['padding']>> = {
   end_byte: 'last_byte',
 }
 
-/** Codec `packbits` of version 3, which converts elements to bytes itself. */
+/** Returns the step of the codec `packbits` of version 3, which converts elements to bytes itself. */
 function bitField(chain: Chain, configuration: Configuration): Step {
   const fail = (text: string, actual: unknown): never => {
     throw new HyperslabError('CodecError', `packbits: ${text}`, { actual })
@@ -274,7 +274,10 @@ function bitField(chain: Chain, configuration: Configuration): Step {
   return bitFieldStep({ bytes, firstBit, lastBit, isSigned: kind === 'i', padding })
 }
 
-/** The types a filter stores and decodes to: where it names none, that of the elements, and the same. */
+/**
+ * Returns the types that a filter stores and decodes to. Default: the type of the elements, and the same
+ * type.
+ */
 function typesOf(name: string, chain: Chain, { dtype, astype }: Configuration): [stored: NumberType, decoded: NumberType] {
   const decoded = dtype === undefined ? numbersOf(name, chain) : numberTypeOf(dtype, name)
   return [astype === undefined ? decoded : numberTypeOf(astype, name), decoded]
@@ -292,9 +295,9 @@ function integer(name: string, key: string, value: unknown): number {
 
 const VECTOR = Uint8Array.from({ length: 16 }, (_, i) => i)
 
-/** Where the bytes of 16 come from when those of numbers are put in the other order. */
+/** Returns the source positions of 16 bytes for reversing the byte order of numbers. */
 export const swappedPlaces = (wordBytes: number): Uint8Array =>
-  // Within a number the place of a byte and that of the one to take it differ in all bits.
+  // Within a number, the position of a byte and that of its source differ in all bits.
   VECTOR.map((i) => i ^ (wordBytes - 1))
 
 function swapStep(wordBytes: ElementBytes): Step {
@@ -309,15 +312,14 @@ function swapStep(wordBytes: ElementBytes): Step {
   }
 }
 
-/** What the index of a shard has: of each inner chunk its offset and its length. */
+/** Type of the index of a shard: offset and length of each inner chunk. */
 export const INDEX_TYPE: StoredType = { dtype: 'uint64', kind: 'uint', bytes: 8 }
 
 /**
- * Where the inner chunks of a shard are: of each its offset and its length, both 2^64 - 1 where there is
- * none.
- * @param codecs those of the index, in the order of encoding
- * @param count of inner chunks
- * @throws CodecError where the bytes do not decode, or a codec's result has no fixed size
+ * Decodes the index of a shard: offset and length of each inner chunk, both 2^64 - 1 if it is not stored.
+ * @param codecs of the index, in the order of encoding
+ * @param count number of inner chunks
+ * @throws CodecError if the bytes do not decode, or if the encoded size of a codec varies
  */
 export function decodeIndex(codecs: readonly CodecMetadata[], bytes: Uint8Array, count: number): BigUint64Array {
   const steps = indexSteps(codecs, count)
@@ -333,8 +335,8 @@ export function decodeIndex(codecs: readonly CodecMetadata[], bytes: Uint8Array,
 }
 
 /**
- * Bytes of the index of a shard as it is stored.
- * @throws CodecError where a codec's result has no fixed size
+ * Returns the stored size of the index of a shard, in bytes.
+ * @throws CodecError if the encoded size of a codec varies
  */
 export function indexBytes(codecs: readonly CodecMetadata[], count: number): number {
   return indexSteps(codecs, count).reduceRight((bytes, step) => step.encodedBytes!(bytes), 16 * count)

@@ -13,7 +13,7 @@ import { type NewZarrArray, type NewZarrGroup, newArray, newGroup } from './writ
 import { NodeWriter } from './write/nodes.ts'
 import { ObjectWriter } from './write/object-writer.ts'
 
-/** Options of `createZarr`: what the group is to have, and how it is opened. */
+/** Options of `createZarr`: the content of the group, and how it is opened. */
 export interface CreateZarrOptions extends NewZarrGroup, Omit<OpenZarrOptions, 'mode' | 'kind' | 'names'> {
   /** Whether to replace an existing Zarr array or group with all its content. */
   readonly overwrite?: boolean | undefined
@@ -23,7 +23,7 @@ const { mode: _mode, kind: _kind, names: _names, ...OPEN } = ZARR_CHECKS
 const CHECKS: Checks<CreateZarrOptions> = { ...OPEN, attributes: 'object', overwrite: 'boolean' }
 
 /**
- * Writes the metadata of nodes at a place that is not open.
+ * Returns a writer of the metadata of nodes, for a store that is not open.
  * @throws ReadOnlyError
  */
 export function newNodes(store: Store, root: string, signal?: Signal): NodeWriter {
@@ -33,7 +33,7 @@ export function newNodes(store: Store, root: string, signal?: Signal): NodeWrite
 }
 
 /**
- * Creates a group of version 3 at a place, and opens it for writing.
+ * Creates a group of version 3, and opens it for writing.
  * @param replace writes the group in place of the existing store
  * @throws AlreadyExistsError; ReadOnlyError; InvalidArgumentError; errors of `replace`
  */
@@ -56,23 +56,23 @@ export async function createNode(
   return (await openNode(store, path, { ...opening, mode: 'r+', kind: 'group' })) as ZarrGroup
 }
 
-/** An array without metadata, which nobody else sees. */
+/** An array without published metadata, which other readers cannot see. */
 export interface HiddenArray extends ZarrArray {
-  /** What its `zarr.json` is to be. */
+  /** Content of its future `zarr.json`. */
   readonly content: JsonObject
 }
 
-/** Options of an array that is written before its metadata are. */
+/** Options of an array that is written before its metadata. */
 export interface HiddenOptions {
-  /** What is between the numbers in names of chunks: `/` where they are folders. */
+  /** Separator of the numbers in chunk names. `/` makes folders. Default: `/`. */
   readonly separator?: '.' | '/'
-  /** Bytes of objects, decoded, that are written at the same time; 256 MiB when left out. */
+  /** Decoded bytes of objects that are written at the same time. Default: 256 MiB. */
   readonly writeBytes?: number | undefined
 }
 
 /**
- * An array of which only chunks are written, and no metadata.
- * @param path of it below the root, '' for the root itself
+ * Returns an array whose chunks can be written, without writing its metadata.
+ * @param path of the array below the root; '' for the root itself
  */
 export async function hiddenArray(
   store: Store,

@@ -4,10 +4,10 @@ import { asLength, asObject, asText, badMetadata, type JsonObject, showJson, uns
 import type { StoredType } from './metadata.ts'
 import { TIME_UNITS, timeScale } from './time-units.ts'
 
-/** The type of an array of version 2, with what stores its elements. */
+/** Type of an array of version 2, with the byte order of its elements. */
 export interface TypeV2 {
   readonly type: StoredType
-  /** The byte order, where elements have one. */
+  /** Byte order; undefined if elements have none. */
   readonly endian: 'little' | 'big' | undefined
 }
 
@@ -34,14 +34,14 @@ const STRING: StoredType = { dtype: 'string', kind: 'string', bytes: undefined }
 const BINARY: StoredType = { dtype: 'binary', kind: 'binary', bytes: undefined }
 
 const LETTERS: Readonly<Record<string, string>> = { b: 'bool', i: 'int', u: 'uint', f: 'float' }
-/** What turns elements of any kind into bytes, and what they are then. */
+/** Codecs that convert objects to bytes, with the resulting type. */
 const OBJECT_CODECS: Readonly<Record<string, StoredType>> = { 'vlen-utf8': STRING, 'vlen-bytes': BINARY }
 
 /**
- * The type of an array of version 2, as numpy writes it.
- * @param codecs ids of its filters and compressor: of objects they say what they are
- * @throws UnsupportedError for complex numbers, structures and objects that are neither text nor bytes;
- *   FormatError for what is no type
+ * Parses the type of an array of version 2, as numpy writes it.
+ * @param codecs ids of its filters and compressor. For objects they determine the type
+ * @throws UnsupportedError for complex numbers, structures, and objects that are neither text nor bytes;
+ *   FormatError for an invalid type
  */
 export function parseTypeV2(value: unknown, codecs: readonly string[]): TypeV2 {
   if (Array.isArray(value)) return unsupported(`structured types cannot be read: ${showJson(value)}`, value)
@@ -81,8 +81,8 @@ export function parseTypeV2(value: unknown, codecs: readonly string[]): TypeV2 {
 }
 
 /**
- * The type of an array of version 3: a name, or an object of a name and a configuration.
- * @throws UnsupportedError for complex numbers, structures and types nobody here knows; FormatError
+ * Parses the type of an array of version 3: a name, or an object with a name and a configuration.
+ * @throws UnsupportedError for complex numbers, structures and unknown types; FormatError
  */
 export function parseTypeV3(name: string, configuration: JsonObject): StoredType {
   const known = Object.hasOwn(NUMBERS, name) ? NUMBERS[name] : undefined
@@ -121,7 +121,7 @@ export function parseTypeV3(name: string, configuration: JsonObject): StoredType
   }
 }
 
-/** The name and configuration of an extension: a name alone, or an object. */
+/** Parses the name and configuration of an extension: only a name, or an object. */
 export function parseNamed(value: unknown, what: string): { readonly name: string; readonly configuration: JsonObject } {
   if (typeof value === 'string') return { name: value, configuration: {} }
   const object = asObject(value, what)
@@ -138,7 +138,10 @@ function objectType(codecs: readonly string[]): StoredType {
   return unsupported(text, codecs)
 }
 
-/** Datetimes are read as nanoseconds since 1970, differences of times as what they count. */
+/**
+ * Returns the type of times. Datetimes are read as nanoseconds since 1970, timedeltas as integers in their
+ * unit.
+ */
 function timeType(isDate: boolean, unit: string): StoredType {
   const [, multiple = '', name = ''] = /^(\d*)(.*)$/s.exec(unit)!
   const isValid = TIME_UNITS.includes(name) && (multiple === '' || (Number(multiple) >= 1 && Number(multiple) < MAX_MULTIPLE))

@@ -4,20 +4,20 @@ import { sizeOf } from '../../core/shape.ts'
 /** An object of JSON. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** More axes than numpy has make no sense, and take time. */
+/** Maximum number of axes, that of numpy. More would only take time. */
 const MAX_AXES = 64
 /** Maximum number of codecs in a chain. */
 const MAX_CODECS = 64
-/** Characters of a value that a message shows. */
+/** Maximum number of characters of a value in a message. */
 const SHOWN = 80
-/** Items of a list or an object, and lists and objects in each other, that a message shows. */
+/** Maximum number of items, and nesting depth, of lists and objects in a message. */
 const SHOWN_PARTS = 8
 const SHOWN_DEPTH = 2
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A value as a message shows it: not all of what is long. */
+/** Returns a value as messages show it, shortened if it is long. */
 export function showJson(value: unknown, depth = 0): string {
   if (typeof value === 'string') return JSON.stringify(value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value)
   if (typeof value !== 'object' || value === null) return String(value)
@@ -31,12 +31,12 @@ export function showJson(value: unknown, depth = 0): string {
   return Array.isArray(value) ? `[${text}]` : `{${text}}`
 }
 
-/** @throws FormatError: the metadata are not what the format says */
+/** @throws FormatError for metadata that violate the format */
 export function badMetadata(text: string, actual?: unknown): never {
   throw new HyperslabError('FormatError', text, { actual })
 }
 
-/** @throws UnsupportedError: the metadata are well-formed, but nothing here reads such arrays */
+/** @throws UnsupportedError for well-formed metadata of arrays that cannot be read here */
 export function unsupported(text: string, actual?: unknown): never {
   throw new HyperslabError('UnsupportedError', text, { actual })
 }
@@ -72,8 +72,8 @@ export function asShape(value: unknown, what: string): number[] {
 }
 
 /**
- * The lengths of regular chunks along each axis. Where the array is empty, so may a chunk be, which then has
- * length 1.
+ * Parses the lengths of regular chunks along each axis. If the array is empty, length 0 is allowed and
+ * becomes 1.
  */
 export function asChunkShape(value: unknown, shape: readonly number[], what: string): number[] {
   const chunks = asShape(value, what)
@@ -85,7 +85,7 @@ export function asChunkShape(value: unknown, shape: readonly number[], what: str
   })
 }
 
-/** @throws FormatError unless there is one name for each axis */
+/** @throws FormatError unless each axis has a name */
 export function asDimensionNames(value: unknown, rank: number, what: string): string[] {
   const names = asList(value, what)
   if (names.length !== rank) badMetadata(`${what} ${showJson(names)} has ${names.length} names for ${rank} axes`, names)

@@ -16,8 +16,8 @@ const WORDS: Readonly<Record<string, number>> = {
 }
 
 /**
- * A fill value of metadata as an element of the type, whichever way it is spelt; undefined for null.
- * @throws FormatError for what is no value of the type
+ * Converts a fill value of metadata to an element of the type, in any of its spellings; undefined for null.
+ * @throws FormatError if it is not a value of the type
  */
 export function parseFillValue(value: unknown, type: StoredType): Scalar | undefined {
   if (value === null || value === undefined) return undefined
@@ -38,7 +38,7 @@ export function parseFillValue(value: unknown, type: StoredType): Scalar | undef
     }
     case 'string':
     case 'fixed-text': {
-      // zarr-python writes 0 where strings have no fill value, and reads its text.
+      // zarr-python writes 0 for strings without a fill value, and reads it as text.
       const text = typeof value === 'string' ? value : Number.isInteger(value) ? String(value) : refuse()
       return type.kind === 'string' ? text : fixedText(text, type.bytes! / 4)
     }
@@ -50,16 +50,19 @@ export function parseFillValue(value: unknown, type: StoredType): Scalar | undef
   }
 }
 
-/** A float rounded to what is stored of it. */
+/** Rounds a float to its stored precision. */
 export function roundTo({ kind, bytes }: StoredType, value: number): number {
   if (kind === 'bfloat16') return roundToBits(value, 8, -126, 127)
   return bytes === 8 ? value : bytes === 4 ? Math.fround(value) : roundToBits(value, 11, -14, 15)
 }
 
-/** Rounds half to even to so many significant bits, of exponents between two; what is larger is infinite. */
+/**
+ * Rounds half to even, to a number of significant bits and a range of exponents. Larger values become
+ * infinite.
+ */
 function roundToBits(value: number, bits: number, least: number, most: number): number {
   if (value === 0 || !Number.isFinite(value)) return value
-  // The exponent of what is below the normal numbers does not matter: they share the least one.
+  // The exponent of subnormal numbers is clamped, because they share the least one.
   const exponent = Math.max(least, exponentOf(Math.abs(value)))
   const unit = 2 ** (exponent - bits + 1)
   const rounded = roundHalfEven(value / unit) * unit
@@ -68,7 +71,7 @@ function roundToBits(value: number, bits: number, least: number, most: number): 
 
 const exponentOf = (magnitude: number): number => {
   const estimate = Math.floor(Math.log2(magnitude))
-  // Beside powers of two the logarithm may be off by one.
+  // Next to powers of two the logarithm may be off by one.
   return magnitude < 2 ** estimate ? estimate - 1 : magnitude >= 2 ** (estimate + 1) ? estimate + 1 : estimate
 }
 
@@ -78,14 +81,14 @@ function roundHalfEven(value: number): number {
   return rest > 0.5 || (rest === 0.5 && below % 2 !== 0) ? below + 1 : below
 }
 
-/** An integer: as a number, exactly as a bigint, or as text. */
+/** Parses an integer: a number, an exact bigint, or text. */
 function parseInteger(value: unknown): bigint | undefined {
   if (typeof value === 'bigint') return value
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : undefined
   return typeof value === 'string' && /^[+-]?\d{1,40}$/.test(value) ? BigInt(value.replace(/^\+/, '')) : undefined
 }
 
-/** A float: as a number, by its name, as text, or by the bits of it in hexadecimal. */
+/** Parses a float: a number, its name, text, or its bits in hexadecimal. */
 function parseFloating(value: unknown, { kind, bytes }: StoredType): number | undefined {
   if (typeof value === 'number' || typeof value === 'bigint') return Number(value)
   if (typeof value !== 'string') return undefined
@@ -100,21 +103,21 @@ function parseFloating(value: unknown, { kind, bytes }: StoredType): number | un
   return kind === 'bfloat16' || bytes !== 2 ? view.getFloat32(0) : halfOf(view.getUint16(0))
 }
 
-/** The value of a float16 by its bits. */
+/** Returns the value of a float16 from its bits. */
 export function halfOf(bits: number): number {
   const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023]
   if (exponent === 31) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN
   return sign * (exponent === 0 ? fraction * 2 ** -24 : (1024 + fraction) * 2 ** (exponent - 25))
 }
 
-/** Bytes: in base64, or as a list of numbers. */
+/** Parses bytes: base64, or a list of numbers. */
 function parseBytes(value: unknown): Uint8Array | undefined {
   if (Array.isArray(value))
     return value.every((byte) => Number.isInteger(byte) && byte >= 0 && byte < 256) ? Uint8Array.from(value) : undefined
   return typeof value === 'string' ? decodeBase64(value) : undefined
 }
 
-/** An integer of the type; bigint where the type has it. */
+/** Returns an integer of the type, as a bigint for types of 64 bits. */
 function integerOf(dtype: DType, value: bigint, refuse: () => never): Scalar {
   try {
     return toElement(dtype, isBigInt(dtype) ? value : Number(value)) as Scalar
@@ -124,7 +127,7 @@ function integerOf(dtype: DType, value: bigint, refuse: () => never): Scalar {
   }
 }
 
-/** Text of a fixed length ends where only NULs follow; numpy cuts off what is too long. */
+/** Returns text of a fixed length. It ends before trailing NULs. Longer text is truncated, as in numpy. */
 const fixedText = (text: string, length: number): string => withoutNuls([...text].slice(0, length).join(''))
 
 function fixedBytes(bytes: Uint8Array, { kind, bytes: length }: StoredType): Uint8Array {

@@ -5,10 +5,10 @@ import type { Arena } from '../../kernels/arena.ts'
 import { filters } from '../../kernels/filters.ts'
 import { castNumbers, type Numbers, type NumberType, readNumbers, writeNumbers } from './numbers.ts'
 
-// Filters as numcodecs defines them. What they store are numbers of one type, as bytes, which are decoded to
-// numbers of another.
+// Filters as numcodecs defines them. They store numbers of one type as bytes, and decode them to numbers of
+// another type.
 
-/** Bytes of elements in planes: the first of each, the second of each, and so on. */
+/** Stores bytes of elements in planes: the first byte of each element, then the second, and so on. */
 export function shuffleStep(size: number): Step | undefined {
   if (size <= 1) return undefined
   return {
@@ -24,15 +24,15 @@ export function shuffleStep(size: number): Step | undefined {
   }
 }
 
-/** Numbers of another type, which each become what they are converted to. */
+/** Converts numbers to another type. */
 export function castStep(name: string, from: NumberType, to: NumberType): Step | undefined {
   if (sameType(from, to)) return undefined
   return numberStep(name, from, to, (numbers) => castNumbers(from, to, numbers, name))
 }
 
-/** Differences of neighbours, stored as `from`, of numbers of the type `to`. */
+/** Stores differences of neighbours of type `from`; decodes numbers of type `to`. */
 export function deltaStep(from: NumberType, to: NumberType): Step {
-  // Added in the byte order of the kernels.
+  // Sums are computed in the byte order of the kernels.
   const added = { ...to, isBigEndian: false }
   const cast = castStep('delta', from, added)
   const swap = castStep('delta', added, to)
@@ -49,11 +49,11 @@ export function deltaStep(from: NumberType, to: NumberType): Step {
   }
 }
 
-/** What was stored is `(x - offset) * scale`, rounded. */
+/** Stores `(x - offset) * scale`, rounded. */
 export function fixedScaleOffsetStep(from: NumberType, to: NumberType, scale: number, offset: number): Step {
   const name = 'fixedscaleoffset'
   if (from.kind === 'f' && from.bytes === 2) throw new HyperslabError('CodecError', `${name} stored as float16 is not read here`)
-  // numpy computes with the precision of stored floats, and otherwise in that of float64.
+  // numpy computes in the precision of the stored type if it is float32, otherwise in float64.
   const isSingle = from.kind === 'f' && from.bytes === 4
   const round = isSingle ? Math.fround : (value: number): number => value
   const [factor, added] = [round(scale), round(offset)]
@@ -66,8 +66,8 @@ export function fixedScaleOffsetStep(from: NumberType, to: NumberType, scale: nu
 }
 
 /**
- * Bools of 8 a byte, the first in its highest bit, behind a byte that says how many bits of the last are
- * none.
+ * Stores 8 bools in a byte, the first in the highest bit. A leading byte contains the number of unused bits
+ * in the last byte.
  */
 export function packbitsStep(): Step {
   return {
@@ -137,7 +137,7 @@ export function bitFieldStep({ bytes, firstBit, lastBit, isSigned, padding }: Bi
 const sameType = (a: NumberType, b: NumberType): boolean =>
   a.kind === b.kind && a.bytes === b.bytes && (a.isBigEndian === b.isBigEndian || a.bytes === 1)
 
-/** A step that makes each number one of another type. */
+/** Returns a step that converts each number to another type. */
 function numberStep(name: string, from: NumberType, to: NumberType, convert: (numbers: Numbers) => Numbers): Step {
   return {
     name,

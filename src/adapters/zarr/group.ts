@@ -28,14 +28,14 @@ import type { NewAttributes } from './write/document.ts'
 import type { NewZarrArray, NewZarrGroup } from './write/new-array.ts'
 import type { NodeWriter } from './write/nodes.ts'
 
-/** Attributes by name, as JSON has them. */
+/** Attributes by name, with JSON values. */
 export type ZarrAttributes = ReadonlyMap<string, unknown>
 
-/** A Zarr array, lazy. */
+/** A Zarr array, read lazily. */
 export class ZarrArray<D extends DType = DType, R extends number = number> extends DiskArray<D, R> implements AsyncDisposable {
-  /** The kind of node, which tells it from a group. */
+  /** Kind of the node. Distinguishes it from a group. */
   readonly kind = 'array'
-  /** The path from the place that was opened; '' for that place itself. */
+  /** Path relative to the opened location; '' for that location itself. */
   readonly path: string
   /** @internal */
   readonly index: ZarrIndex<D>
@@ -54,12 +54,12 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
     return this.index.metadata
   }
 
-  /** The last name of its path. */
+  /** Last part of its path. */
   get name(): string {
     return lastName(this.path)
   }
 
-  /** The version of the format. */
+  /** Version of the format. */
   get version(): 2 | 3 {
     return this.metadata.version
   }
@@ -70,12 +70,12 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
 
   /**
    * Changes the shape of the array: all lengths, or those of some axes by number or name (`{ time: 24 }`).
-   * New elements have the fill value. Elements beyond the new shape are deleted, and read as fill if the
-   * array grows again. Chunks keep their shape. Handles that were opened together see the new shape at once.
-   * Processes that resize an array, or append to it, take turns; others may write elements meanwhile.
-   * @throws ReadOnlyError; InvalidArgumentError for axes that do not exist; ConflictError when another
-   *   process has taken over because this one was stopped for too long; UnsupportedError for rectilinear
-   *   chunks, and on stores without conditional writes
+   * New elements have the fill value. Elements beyond the new shape are deleted, and read as fill values if
+   * the array grows again. Chunks keep their shape. Handles that were opened together see the new shape at
+   * once. Processes that resize an array, or append to it, take turns; others may write elements meanwhile.
+   * @throws ReadOnlyError; InvalidArgumentError for axes that do not exist; ConflictError if another process
+   *   has taken over, because this one was paused for too long; UnsupportedError for rectilinear chunks, and
+   *   on stores without conditional writes
    * @example
    * const group = await createZarr({ store: new MemoryStore(), path: 'a.zarr' })
    * const x = await group.createArray('x', { dtype: 'int8', shape: [2, 3], dimensionNames: ['time', 'lat'] })
@@ -90,12 +90,12 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Extends the array along an axis (a number or name) and writes the new elements: values in C order or a
+   * Extends the array along an axis (number or name) and writes the new elements: values in C order or a
    * tensor, with the shape of the array in all other axes. The elements are stored before the array grows.
    * Concurrent appends, of this process or of others, take turns, and each gets rows of its own. If a process
    * is killed during its append, the next one takes over after 10 seconds.
-   * @throws InvalidArgumentError, before anything is written, when the values do not fit; otherwise the
-   *   errors of `resize` and `set`
+   * @throws InvalidArgumentError, before anything is written, if the values do not fit; otherwise the errors
+   *   of `resize` and `set`
    * @example
    * const group = await createZarr({ store: new MemoryStore(), path: 'a.zarr' })
    * const x = await group.createArray('x', { dtype: 'int8', shape: [0, 3], chunks: [2, 3] })
@@ -110,10 +110,10 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Changes attributes: those that are given, as JSON has them; `undefined` removes one. What is written by
-   * others at the same time is kept. The array is as `openZarr` would give it afterwards, also in which
-   * elements are missing.
-   * @throws ReadOnlyError; InvalidArgumentError for values without a form in JSON
+   * Changes the given attributes, which have JSON values; `undefined` removes one. Changes that others make
+   * at the same time are kept. Afterwards the array is the same as `openZarr` would return, including its
+   * missing elements.
+   * @throws ReadOnlyError; InvalidArgumentError for values that JSON cannot express
    */
   updateAttributes(attributes: NewAttributes): Promise<void> {
     return within(this.index.label, async () => {
@@ -127,16 +127,14 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Forgets which chunks were not there, and where others lie in their shards, as another writer may have
+   * Discards cached knowledge of absent chunks and of positions in shards, because another writer may have
    * changed them.
    */
   refresh(): void {
     this.#store.opened.forget()
   }
 
-  /**
-   * Gives back all handles, of all arrays that were opened with it; what is read afterwards is a ClosedError.
-   */
+  /** Releases all handles of all arrays that were opened with it. Later reads throw a ClosedError. */
   close(): Promise<void> {
     return this.#store.opened.close()
   }
@@ -151,26 +149,26 @@ export interface ZarrLevel {
   /** The array, or the group of arrays, of this resolution. */
   readonly node: ZarrArray | ZarrGroup
   /**
-   * The element at index `i` along an axis lies at `scale * i + translation`, in the units of the axes, or,
-   * where only levels are compared, in elements of the level that the others are derived from. Undefined
-   * where metadata do not say it.
+   * Distance between elements along each axis: index `i` lies at `scale * i + translation`, in the units of
+   * the axes. If the metadata only compare levels, the unit is one element of the level that the others are
+   * derived from. Undefined if the metadata do not say.
    */
   readonly scale: readonly number[] | undefined
-  /** The place of the first element along each axis; see `scale`. */
+  /** Position of the first element along each axis; see `scale`. */
   readonly translation: readonly number[] | undefined
 }
 
 /** The same values at several resolutions, the finest first. */
 export interface ZarrPyramid {
-  /** The name that metadata give it. */
+  /** Name in the metadata. */
   readonly name?: string | undefined
-  /** The axes, where metadata describe them. */
+  /** Axes, if the metadata describe them. */
   readonly axes?: readonly LevelAxis[] | undefined
-  /** The levels, in the order of the metadata. */
+  /** Levels in the order of the metadata. */
   readonly levels: readonly ZarrLevel[]
 }
 
-/** The nodes of a store that is open. */
+/** Nodes of an open store. */
 export class ZarrStore {
   readonly opened: OpenedStore
   readonly file: string
@@ -179,11 +177,11 @@ export class ZarrStore {
   readonly #options: HierarchyOptions
   #hierarchy: Hierarchy
   #children = new Map<string, Promise<(ZarrNode | UnreadableNode)[]>>()
-  /** Arrays that may be written to: all handles of one see its shape change. */
+  /** Indexes of arrays that can be written to, so that all handles of an array see a change of its shape. */
   #indices = new Map<string, ZarrIndex<DType>>()
   #nodes: Promise<NodeWriter> | undefined
 
-  /** @param root of the keys: the place that was opened, without a slash at its end */
+  /** @param root prefix of all keys: the opened location, without a trailing slash */
   constructor(opened: OpenedStore, root: string, reader: MetadataReader, options: HierarchyOptions) {
     this.opened = opened
     this.file = options.file
@@ -193,12 +191,12 @@ export class ZarrStore {
     this.#hierarchy = new Hierarchy(reader, options)
   }
 
-  /** @throws UnknownArrayError where there is nothing */
+  /** @throws UnknownArrayError if there is no node */
   async node(path: string): Promise<ZarrNode> {
     this.opened.checkOpen()
     const settle = this.opened.absences.begin()
     const node = await this.#hierarchy.node(path)
-    // For the place itself, no read has shown yet whether a node exists.
+    // Reads have not yet shown whether a node exists at the opened location itself.
     if (node !== undefined || path !== '') await settle()
     return node ?? this.unknown(path)
   }
@@ -214,7 +212,7 @@ export class ZarrStore {
     })
   }
 
-  /** What is in a group; read once, until it is forgotten. */
+  /** Returns the nodes of a group. They are read once, until `forget`. */
   children(path: string): Promise<(ZarrNode | UnreadableNode)[]> {
     this.opened.checkOpen()
     const known = this.#children.get(path)
@@ -225,12 +223,12 @@ export class ZarrStore {
     return read
   }
 
-  /** Whether the metadata of all that is in a group are known. */
+  /** Whether the metadata of all nodes in a group are known. */
   isConsolidated(path: string): boolean {
     return this.#hierarchy.isComplete(path)
   }
 
-  /** @throws CodecError, FormatError when its chunks cannot be read as its metadata say */
+  /** @throws CodecError, FormatError if its chunks cannot be read as the metadata describe them */
   async array(path: string, metadata: ZarrArrayMetadata): Promise<ZarrArray> {
     const label = { file: this.file, array: lastName(path) || lastName(this.#root) }
     const isShared = this.opened.options.isWritable
@@ -245,7 +243,7 @@ export class ZarrStore {
   }
 
   /**
-   * What writes metadata, loaded with the first change.
+   * Returns the writer of metadata. It is loaded with the first change.
    * @throws ReadOnlyError for a store that was opened for reading
    */
   async nodes(): Promise<NodeWriter> {
@@ -258,7 +256,7 @@ export class ZarrStore {
     return this.#nodes
   }
 
-  /** Forgets what nodes there are, and all that is known of those at and below a path. */
+  /** Discards cached lists of nodes, and all knowledge of those at and below a path. */
   changed(path: string): void {
     for (const [at, index] of this.#indices)
       if (at === path || at.startsWith(`${path}/`)) {
@@ -280,18 +278,18 @@ export class ZarrStore {
   }
 }
 
-/** A group of arrays and groups. What it does not know yet, it reads when it is asked. */
+/** A group of arrays and groups. Reads unknown metadata on request. */
 export class ZarrGroup extends Printable implements AsyncDisposable {
-  /** The kind of node, which tells it from an array. */
+  /** Kind of the node. Distinguishes it from an array. */
   readonly kind = 'group'
-  /** The path from the place that was opened; '' for that place itself. */
+  /** Path relative to the opened location; '' for that location itself. */
   readonly path: string
   /** Attributes of the group. */
   readonly attrs: ZarrAttributes
   readonly #attrs: Map<string, unknown>
-  /** The version of the format. */
+  /** Version of the format. */
   readonly version: 2 | 3
-  /** True when the metadata of all that is in it came together, in one object. */
+  /** Whether one object contained the metadata of all nodes in the group. */
   readonly consolidated: boolean
   readonly #store: ZarrStore
 
@@ -306,35 +304,35 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
     this.consolidated = store.isConsolidated(path)
   }
 
-  /** The last name of its path. */
+  /** Last part of its path. */
   get name(): string {
     return lastName(this.path)
   }
 
   /**
-   * The names of the arrays in it that can be read.
-   * @throws UnsupportedError where there are no consolidated metadata, the store cannot list, and no names
-   *   were given
+   * Returns the names of the readable arrays in the group.
+   * @throws UnsupportedError if there are no consolidated metadata, the store cannot list, and the option
+   *   `names` was not given
    */
   arrays(): Promise<string[]> {
     return this.#names('array')
   }
 
-  /** The names of the groups in it; as {@link arrays}. */
+  /** Returns the names of the groups in it; as {@link arrays}. */
   groups(): Promise<string[]> {
     return this.#names('group')
   }
 
-  /** The names of what is in it and cannot be read, each with the reason. */
+  /** Returns the names of the nodes in it that cannot be read, each with the reason. */
   async unreadable(): Promise<ReadonlyMap<string, HyperslabError>> {
     const children = await this.#store.children(this.path)
     return new Map(children.flatMap((node) => (node.kind === 'unreadable' ? [[lastName(node.path), node.error]] : [])))
   }
 
   /**
-   * An array in it, by its name or, of a group below, its path.
-   * @throws UnknownArrayError; InvalidArgumentError when it is of another type or rank, or a group;
-   *   FormatError, UnsupportedError and CodecError when it cannot be read
+   * Returns an array in the group by its name or, in a group below, its path.
+   * @throws UnknownArrayError; InvalidArgumentError if it has another type or rank, or is a group;
+   *   FormatError, UnsupportedError and CodecError if it cannot be read
    */
   async array<D extends DType = DType, R extends number = number>(name: string, dtype?: D, rank?: R): Promise<ZarrArray<D, R>> {
     const path = this.#at(name)
@@ -346,8 +344,8 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   }
 
   /**
-   * A group in it, by its name or its path.
-   * @throws UnknownArrayError; InvalidArgumentError when it is an array
+   * Returns a group in it, by its name or its path.
+   * @throws UnknownArrayError; InvalidArgumentError if it is an array
    */
   async group(name: string): Promise<ZarrGroup> {
     const path = this.#at(name)
@@ -357,9 +355,10 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   }
 
   /**
-   * The pyramids that its attributes describe, as OME-NGFF and GeoZarr have them; none where there are none.
-   * @throws FormatError, UnsupportedError for descriptions that are wrong, or say what nobody here reads;
-   *   UnknownArrayError for levels that are not there
+   * Returns the pyramids that the attributes describe in the conventions of OME-NGFF and GeoZarr; empty if
+   * they describe none.
+   * @throws FormatError for invalid descriptions; UnsupportedError for those that cannot be read here;
+   *   UnknownArrayError for levels that do not exist
    */
   async levels(): Promise<readonly ZarrPyramid[]> {
     const { parseLevels } = await import('./levels.ts')
@@ -375,10 +374,10 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   }
 
   /**
-   * Makes an array in it, by its name or, in groups below, its path; groups on the way that are not there are
-   * made, too. Nothing is stored of it but its metadata.
-   * @throws AlreadyExistsError; InvalidArgumentError, UnsupportedError and CodecError naming what does not
-   *   fit;   ReadOnlyError
+   * Creates an array in the group by its name or, in a group below, its path. Creates missing groups on the
+   * path, too. Stores only the metadata.
+   * @throws AlreadyExistsError; InvalidArgumentError, UnsupportedError and CodecError, which name the option
+   *   that does not fit; ReadOnlyError
    * @example
    * const group = await createZarr({ store: new MemoryStore(), path: 'a.zarr' })
    * const tas = await group.createArray('tas', {
@@ -417,7 +416,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   }
 
   /**
-   * Makes a group in it; as {@link createArray}.
+   * Creates a group in it; as {@link createArray}.
    * @throws AlreadyExistsError; InvalidArgumentError; ReadOnlyError
    */
   createGroup(name: string, options: NewZarrGroup = {}): Promise<ZarrGroup> {
@@ -432,8 +431,8 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   }
 
   /**
-   * Removes an array or a group, with all that is in it. After an error it may be gone in part, and is no
-   * part of the hierarchy any more.
+   * Deletes an array or a group with all its content. After an error it may be deleted in part, and no longer
+   * belongs to the hierarchy.
    * @throws UnknownArrayError; ReadOnlyError
    */
   delete(name: string): Promise<void> {
@@ -450,9 +449,9 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   }
 
   /**
-   * Changes attributes of the group: those that are given, as JSON has them; `undefined` removes one. What is
-   * written by others at the same time is kept.
-   * @throws ReadOnlyError; InvalidArgumentError for values without a form in JSON
+   * Changes the given attributes of the group, which have JSON values; `undefined` removes one. Changes that
+   * others make at the same time are kept.
+   * @throws ReadOnlyError; InvalidArgumentError for values that JSON cannot express
    */
   updateAttributes(attributes: NewAttributes): Promise<void> {
     return within({ file: this.#store.file }, async () => {
@@ -463,8 +462,9 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   }
 
   /**
-   * Writes the metadata of all that is in it together, into its own: readers open it with one request. They
-   * are kept in step from then on by whoever opened this group, or one above it, here.
+   * Writes the metadata of all nodes in the group into its own, so that readers open it with one request.
+   * From then on, changes through this group, or through a group above it that was opened here, keep them in
+   * step.
    * @throws ReadOnlyError; UnsupportedError
    */
   consolidate(): Promise<void> {
@@ -474,19 +474,19 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
     })
   }
 
-  /** @throws UnsupportedError for a group of version 2, in which nothing new is made */
+  /** @throws UnsupportedError for a group of version 2, in which no nodes can be created */
   async #nodes(): Promise<NodeWriter> {
     const nodes = await this.#store.nodes()
     if (this.version === 3) return nodes
     throw new HyperslabError('UnsupportedError', 'arrays and groups of version 2 are changed, but not made')
   }
 
-  /** Forgets what there is in the store, as another writer may have changed it. */
+  /** Discards cached knowledge of the store, because another writer may have changed it. */
   refresh(): void {
     this.#store.forget()
   }
 
-  /** Gives back all handles; what is read afterwards, of arrays of it, too, is a ClosedError. */
+  /** Releases all handles. Later reads, also of its arrays, throw a ClosedError. */
   close(): Promise<void> {
     return this.#store.opened.close()
   }
@@ -495,7 +495,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
     return this.close()
   }
 
-  /** Its place and what it holds: `ZarrGroup { 'era5.zarr', 7 attributes }`. */
+  /** Returns the location and the contents: `ZarrGroup { 'era5.zarr', 7 attributes }`. */
   override toString(): string {
     const place = this.path === '' ? this.#store.file : `${this.#store.file}/${this.path}`
     return `ZarrGroup { '${place}', ${counted(this.attrs.size, 'attribute')} }`

@@ -9,27 +9,27 @@ import { parseArray } from './parse-array.ts'
 import { checkNotReplacing } from './replacing.ts'
 import { checkMembers } from './v3.ts'
 
-/** Where metadata are read from. Keys are relative to the place that is opened. */
+/** Source of metadata. Keys are relative to the opened location. */
 export interface MetadataReader {
   /**
-   * A whole object; undefined where there is none.
-   * @param maxBytes what it may have at most: of more, nothing need be read, nor all be given
+   * Returns a whole object; undefined if it does not exist.
+   * @param maxBytes limit of its size: of a larger object, the reader may return only a part
    */
   get(key: string, maxBytes: number): Promise<Uint8Array | undefined>
   /**
-   * Keys that start with `prefix`, all or only those of its own folder, where folders count as keys. Left out
-   * where the place cannot tell.
+   * Returns the keys that start with `prefix`: all of them, or only those in its own folder, with folders as
+   * keys. Undefined if the location cannot be listed.
    */
   list?(prefix: string): Promise<readonly string[]>
 }
 
-/** Options of reading a hierarchy. */
+/** Options for reading a hierarchy. */
 export interface HierarchyOptions {
-  /** How errors name the place. */
+  /** Name of the location in errors. */
   readonly file: string
-  /** Paths of arrays and groups, for places that cannot tell. */
+  /** Paths of arrays and groups, for locations that cannot be listed. */
   readonly names?: readonly string[] | undefined
-  /** False to read the metadata of each node, even where they lie together in one object. Default: true. */
+  /** Whether to use consolidated metadata. If false, the metadata of each node are read. Default: true. */
   readonly consolidated?: boolean | undefined
   /** Maximum size of one metadata object in bytes. Default: 16 MiB. */
   readonly metadataBytes?: number | undefined
@@ -49,7 +49,7 @@ export interface ArrayNode {
   readonly metadata: ZarrArrayMetadata
 }
 
-/** A node that is there and cannot be read, with the reason. */
+/** A node that exists but cannot be read, with the reason. */
 export interface UnreadableNode {
   readonly kind: 'unreadable'
   readonly path: string
@@ -58,7 +58,7 @@ export interface UnreadableNode {
 
 export type ZarrNode = GroupNode | ArrayNode
 
-/** The objects of one node that there are, as JSON. */
+/** The existing metadata objects of one node, as JSON. */
 interface NodeDocuments {
   v3?: unknown
   array?: unknown
@@ -68,12 +68,12 @@ interface NodeDocuments {
 
 const MAX_PATH_LENGTH = 4096
 const MAX_BARE_GROUPS = 100_000
-/** Nodes that are read at a time; the store may let fewer through. */
+/** Number of nodes that are read at once. The store may allow fewer. */
 const NODES_AT_ONCE = 64
 
 const V2_OBJECTS = { '.zarray': 'array', '.zgroup': 'group', '.zattrs': 'attributes' } as const
 
-/** The groups and arrays at and below a place, by their paths: `''` is the place itself. */
+/** Groups and arrays at and below a location, by path: `''` is the location itself. */
 export class Hierarchy {
   readonly #reader: MetadataReader
   readonly #options: HierarchyOptions
@@ -81,7 +81,7 @@ export class Hierarchy {
   readonly #known = new Folder()
   /** Folder of the paths that the option `names` lists. Created on first use. */
   #named: Folder | undefined
-  /** The version of the place, once it is known. */
+  /** Version of the location, once it is known. */
   #version: 2 | 3 | undefined
 
   constructor(reader: MetadataReader, options: HierarchyOptions) {
@@ -90,10 +90,10 @@ export class Hierarchy {
   }
 
   /**
-   * The group or array at a path, undefined where there is neither. At the place itself both versions are
-   * asked for at the same time, and version 3 counts where there are both.
-   * @throws FormatError for names that lead elsewhere and for metadata that are wrong; UnsupportedError for
-   *   those nobody here reads
+   * Returns the group or array at a path; undefined if there is none. At the location itself, both versions
+   * are requested at the same time, and version 3 takes precedence.
+   * @throws FormatError for names that lead out of the hierarchy and for invalid metadata; UnsupportedError
+   *   for metadata that cannot be read here
    */
   async node(path: string): Promise<ZarrNode | undefined> {
     return within(this.#label(path), async () => {
@@ -105,8 +105,8 @@ export class Hierarchy {
   }
 
   /**
-   * What is in a group, in the order of their names; each that cannot be read with the reason.
-   * @throws UnsupportedError where nobody can tell what there is
+   * Returns the nodes in a group, in the order of their names. Each unreadable node has the reason.
+   * @throws UnsupportedError if the location cannot be listed and no names are known
    */
   async children(path: string): Promise<(ZarrNode | UnreadableNode)[]> {
     const nodes: (ZarrNode | UnreadableNode)[] = []
@@ -125,7 +125,7 @@ export class Hierarchy {
           throw new HyperslabError('UnknownArrayError', 'there is neither an array nor a group', this.#label(child))
       } catch (error) {
         if (!isHyperslabError(error) || error.tag === 'ClosedError') throw error
-        // A file among the folders, below which there is nothing.
+        // A file among the folders, with nothing below it.
         if (!isSure && error.tag === 'NotFoundError') return
         nodes.push({ kind: 'unreadable', path: child, error })
       }
@@ -133,7 +133,7 @@ export class Hierarchy {
     return nodes.sort((a, b) => (a.path < b.path ? -1 : 1))
   }
 
-  /** Errors are dropped without a label, because there may be as many as entries. */
+  /** Stores no labelled errors, because there may be as many errors as entries. */
   #parseKnown(path: string, documents: NodeDocuments): ZarrNode | UnreadableNode {
     try {
       checkPath(path)
@@ -144,7 +144,7 @@ export class Hierarchy {
     }
   }
 
-  /** Parses the known metadata of a node again, and returns the error of that. */
+  /** Parses the known metadata of a node again, and returns the resulting error. */
   failureOf(path: string): HyperslabError {
     try {
       checkPath(path)
@@ -152,19 +152,19 @@ export class Hierarchy {
     } catch (error) {
       if (!isHyperslabError(error)) throw error
       const failure = error.within(this.#label(path))
-      // Metadata may have as many errors as entries. Stacks are most of what errors take.
+      // There may be as many errors as entries, and stacks take most of their memory.
       failure.stack = `${failure.name}: ${failure.message}`
       return failure
     }
     return new HyperslabError('FormatError', 'its metadata could not be read before', this.#label(path))
   }
 
-  /** Whether the metadata of all that is below a group came together. */
+  /** Whether the metadata of all nodes below a group are known. */
   isComplete(path: string): boolean {
     return this.#known.find(path).isComplete
   }
 
-  /** Names in a group; where they are sure, there is something of each. */
+  /** Returns the names in a group. `isSure`: whether each name is certainly a node. */
   async #names(path: string): Promise<{ names: Set<string>; isSure: boolean }> {
     if (this.#options.names !== undefined) {
       this.#named ??= folderOf(this.#options.names)
@@ -187,7 +187,7 @@ export class Hierarchy {
     const get = (name: string): Promise<unknown> => this.#get(isRoot ? name : `${path}/${name}`)
     const mayBe = (version: 2 | 3): boolean => (this.#version ?? version) === version
     const isTogether = this.#options.consolidated !== false
-    // All are asked for at once; where version 3 is there, what becomes of the others does not matter.
+    // All are requested at once. If version 3 exists, failures of the others do not matter.
     const older = mayBe(2) ? [get('.zarray'), isRoot && isTogether ? get('.zmetadata') : get('.zattrs')] : []
     for (const request of older) request.catch(() => undefined)
     const v3 = mayBe(3) ? await get('zarr.json') : undefined
@@ -221,7 +221,7 @@ export class Hierarchy {
     return parseJson(bytes, key, { maxBytes: metadataBytes, limit: 'limits.metadataBytes' })
   }
 
-  /** Keeps what `.zmetadata` has: the objects of all nodes by their keys. */
+  /** Stores the content of `.zmetadata`: the objects of all nodes by their keys. */
   #keepConsolidated(value: unknown): void {
     const members = asObject(value, '.zmetadata')
     if (member(members, 'record_size') !== undefined)
@@ -236,7 +236,7 @@ export class Hierarchy {
       documents[V2_OBJECTS[name as keyof typeof V2_OBJECTS]] = content
       byPath.set(path, documents)
     }
-    // Groups above others may have no object of their own.
+    // Groups that contain others may have no object of their own.
     this.#keep('', byPath, '.zmetadata', (folder) => {
       folder.documents ??= {}
     })
@@ -261,7 +261,7 @@ export class Hierarchy {
       else root.at(name, grow).documents = documents
   }
 
-  /** Keeps what the `zarr.json` of a group has of all nodes below. */
+  /** Stores the metadata of all nodes below that the `zarr.json` of a group contains. */
   #keepInline(path: string, value: unknown): void {
     const inline = isObject(value) ? member(value, 'consolidated_metadata') : undefined
     if (!isObject(inline) || member(inline, 'kind') !== 'inline' || member(value as JsonObject, 'node_type') !== 'group') return
@@ -373,7 +373,7 @@ function folderOf(paths: Iterable<string>): Folder {
 const nodesAmong = (names: Iterable<string>): Set<string> =>
   new Set([...names].filter((name) => name !== '' && name !== 'zarr.json' && !/^\.z(array|group|attrs|metadata)$/.test(name)))
 
-/** The groups that a path lies in, the outermost first, without the root. */
+/** Returns the groups that contain a path, the outermost first, without the root. */
 export const groupsAbove = (path: string): string[] =>
   path
     .split('/')
@@ -382,15 +382,15 @@ export const groupsAbove = (path: string): string[] =>
 
 const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')))
 
-/** @throws TooLargeError, which names the option that allows more */
+/** Returns a TooLargeError, which names the option that allows more. */
 function metadataTooLarge(key: string, actual: number, expected: number): HyperslabError {
   const text = `${key} has ${actual} bytes; metadata of up to ${expected} are read`
   return new HyperslabError('TooLargeError', text, { actual, expected, limit: 'limits.metadataBytes' })
 }
 
 /**
- * Refuses a path that is not one of names between slashes, which could lead out of the hierarchy.
- * @throws FormatError, unless `refuse` throws another
+ * Checks that a path consists of names between slashes, because others could lead out of the hierarchy.
+ * @throws FormatError, unless `refuse` throws another error
  */
 export function checkPath(path: string, refuse: (text: string, actual: unknown) => never = badMetadata): void {
   if (path === '') return

@@ -4,28 +4,28 @@ import { checkPath } from './hierarchy.ts'
 
 /** An axis of a pyramid, as OME-NGFF describes it. */
 export interface LevelAxis {
-  /** The name of the axis. */
+  /** Name of the axis. */
   readonly name: string
-  /** The kind of axis, such as `space`, `time` or `channel`. */
+  /** Kind of the axis, such as `space`, `time` or `channel`. */
   readonly type?: string
-  /** The unit of its coordinates. */
+  /** Unit of its coordinates. */
   readonly unit?: string
 }
 
 /** One level of a pyramid: an array, or a group of arrays. */
 export interface PyramidLevel {
-  /** Relative to the group of the pyramid. */
+  /** Path relative to the group of the pyramid. */
   readonly path: string
   /**
-   * The element at index `i` along an axis lies at `scale * i + translation`: in the units of the axes, or,
-   * where only levels are compared, in elements of the level that the others are derived from. Undefined
-   * where metadata do not say it.
+   * Distance between elements along each axis: index `i` lies at `scale * i + translation`, in the units of
+   * the axes. If the metadata only compare levels, the unit is one element of the level that the others are
+   * derived from. Undefined if the metadata do not say.
    */
   readonly scale: readonly number[] | undefined
   readonly translation: readonly number[] | undefined
 }
 
-/** The same values at several resolutions, in the order of the metadata, which begin with the finest. */
+/** The same values at several resolutions. Metadata list the finest level first. */
 export interface Pyramid {
   readonly name?: string
   readonly axes?: readonly LevelAxis[]
@@ -37,14 +37,14 @@ interface Transform {
   readonly translation: readonly number[]
 }
 
-/** No pyramid has more levels, halved or not. */
+/** Maximum number of levels; real pyramids have far fewer. */
 const MAX_LEVELS = 1000
 
 /**
- * The pyramids that the attributes of a group describe: those of OME-NGFF up to 0.5, and those of GeoZarr,
- * with a layout or a set of tile matrices. Empty where they describe none.
- * @throws FormatError for descriptions that are wrong; UnsupportedError for transformations other than scales
- *   and translations
+ * Parses the pyramids in the attributes of a group: those of OME-NGFF up to 0.5, and those of GeoZarr, with a
+ * layout or a set of tile matrices. Empty if there are none.
+ * @throws FormatError for invalid descriptions; UnsupportedError for transformations other than scales and
+ *   translations
  */
 export function parseLevels(attrs: JsonObject): readonly Pyramid[] {
   const ome = member(attrs, 'ome')
@@ -65,7 +65,7 @@ function parseOme(one: JsonObject): Pyramid {
   const levels = atMost(asList(member(one, 'datasets'), 'datasets')).map((dataset) => {
     const members = asObject(dataset, 'each of datasets')
     const inner = transformsOf(members, axes)
-    // What is said of all comes after what is said of one.
+    // The transformation of all levels follows that of one level.
     const transform = inner.length + outer.length === 0 ? undefined : [...inner, ...outer].reduce(chain)
     return { path: asPath(member(members, 'path')), scale: transform?.scale, translation: transform?.translation }
   })
@@ -73,7 +73,7 @@ function parseOme(one: JsonObject): Pyramid {
 }
 
 function parseAxis(axis: unknown): LevelAxis {
-  // Up to 0.3 axes are names.
+  // Up to version 0.3, axes are names.
   if (typeof axis === 'string') return { name: axis }
   const members = asObject(axis, 'each of axes')
   const [type, unit] = [member(members, 'type'), member(members, 'unit')]
@@ -98,7 +98,7 @@ function transformsOf(members: JsonObject, axes: readonly LevelAxis[] | undefine
   })
 }
 
-/** The transformation that does one and then another. */
+/** Combines two transformations, applied one after the other. */
 function chain(first: Transform, then: Transform): Transform {
   const { scale, translation } = then
   if (first.scale.length !== scale.length || first.translation.length !== scale.length)
@@ -109,7 +109,7 @@ function chain(first: Transform, then: Transform): Transform {
   }
 }
 
-/** Levels of a layout, each of which may say how it comes from another. */
+/** Returns the levels of a layout. Each may describe how it is derived from another. */
 function layoutLevels(layout: unknown): PyramidLevel[] {
   const items = new Map(
     atMost(asList(layout, 'layout')).map((one) => {
@@ -148,8 +148,8 @@ function parseTransform(given: unknown): Transform | undefined {
 }
 
 /**
- * Levels by the matrices of a set, which are named like their groups; without the set, those that have
- * limits.
+ * Returns the levels of a set of tile matrices, which are named like their groups. Without the set, the
+ * matrices with limits count.
  */
 function tileLevels(geo: JsonObject): PyramidLevel[] {
   const set = member(geo, 'tile_matrix_set')

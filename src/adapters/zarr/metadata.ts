@@ -7,9 +7,9 @@ export interface CodecMetadata {
   readonly configuration: Readonly<Record<string, unknown>>
 }
 
-/** How one element is stored, and what it is read as. */
+/** How one element is stored, and the type that it is read as. */
 export interface StoredType {
-  /** What elements are read as. */
+  /** Type that elements are read as. */
   readonly dtype: DType
   readonly kind:
     | 'bool'
@@ -24,29 +24,29 @@ export interface StoredType {
     | 'raw'
     | 'string'
     | 'binary'
-  /** Of one element as stored; undefined where each has its own length. */
+  /** Bytes of one stored element; undefined for elements of variable length. */
   readonly bytes: number | undefined
-  /** The unit of datetimes and timedeltas as numpy writes it, with its multiple: 's', '10ms'. */
+  /** Unit of datetimes and timedeltas as numpy writes it, with its multiple: 's', '10ms'. */
   readonly unit?: string
 }
 
-/** What the metadata of an array say, of either version. */
+/** Parsed metadata of an array, for both versions. */
 export interface ZarrArrayMetadata {
   readonly version: 2 | 3
   readonly shape: readonly number[]
-  /** Along each axis the length of all chunks, or, in rectilinear grids, of each. */
+  /** Chunk lengths along each axis: one for all chunks or, in rectilinear grids, one for each chunk. */
   readonly chunks: readonly (number | readonly number[])[]
   readonly type: StoredType
   /**
-   * In the order of encoding, as version 3 writes them; version 2 is put in the same order: transpose where
-   * elements are in order F, bytes with the byte order of the type, filters, compressor. Ids of version 2
-   * stay what they are; the prefix `numcodecs.` of version 3 is left out.
+   * Codecs in the order of encoding, as version 3 writes them. Those of version 2 are put in the same order:
+   * transpose for arrays in order F, bytes with the byte order of the type, filters, compressor. Ids of
+   * version 2 are kept; the prefix `numcodecs.` of version 3 is removed.
    */
   readonly codecs: readonly CodecMetadata[]
-  /** What chunks are full of that nobody wrote. */
+  /** Value of all elements of unwritten chunks. */
   readonly fillValue: ScalarOf<DType> | undefined
   readonly missing: Missing<DType> | undefined
-  /** The key of a chunk, relative to the path of the array. */
+  /** Returns the key of a chunk, relative to the path of the array. */
   readonly chunkKey: (coords: readonly number[]) => string
   readonly dimensionNames: readonly string[] | undefined
   readonly attrs: Readonly<Record<string, unknown>>

@@ -12,13 +12,13 @@ import { NOT_A_TIME } from './time-units.ts'
 
 type Scalar = ScalarOf<DType>
 
-/** What says which elements of an array are missing. */
+/** Metadata that determine the missing elements of an array. */
 export interface MissingFacts {
   readonly version: 2 | 3
   readonly type: StoredType
   readonly fillValue: Scalar | undefined
   readonly attrs: JsonObject
-  /** True where the axes have names, as xarray and NCZarr give them. */
+  /** Whether the axes have names in the conventions of xarray or NCZarr. */
   readonly isNamed: boolean
 }
 
@@ -45,7 +45,9 @@ export function parseMissing({ version, type, fillValue, attrs, isNamed }: Missi
   return named.length === 0 ? NOTHING : withoutNaN(named)
 }
 
-/** Whether this value is the one that the netCDF library stores in unwritten elements. Bytes have none. */
+/**
+ * Whether the value is the one that the netCDF library stores in unwritten elements. It has none for bytes.
+ */
 const isDefaultFill = ({ kind, dtype }: StoredType, value: Scalar | undefined): boolean =>
   (kind === 'int' || kind === 'float') &&
   dtype !== 'int8' &&
@@ -87,7 +89,8 @@ export function elementsNamed(name: '_FillValue' | 'missing_value', attrs: JsonO
 }
 
 /**
- * Bytes have no attribute but `_FillValue`, in base64; numbers are compared with numbers, and text with text.
+ * Whether a value can equal an element. For bytes, only `_FillValue` in base64 counts. Numbers are compared
+ * with numbers, and text with text.
  */
 function isComparable(name: string, value: unknown, { kind, dtype }: StoredType): boolean {
   if (dtype === 'binary') return name === '_FillValue' && typeof value === 'string'
@@ -97,7 +100,7 @@ function isComparable(name: string, value: unknown, { kind, dtype }: StoredType)
   return typeof value === 'number' || typeof value === 'bigint'
 }
 
-/** The float64 that xarray writes of a float: its eight bytes, little-endian, in base64. */
+/** Parses the float64 that xarray writes for a float: its eight bytes, little-endian, in base64. */
 function parseDouble(value: unknown): number | undefined {
   const bytes = typeof value === 'string' ? decodeBase64(value) : undefined
   return bytes?.length === 8 ? new DataView(bytes.buffer).getFloat64(0, true) : undefined

@@ -3,14 +3,14 @@ import { showJson } from './document.ts'
 import { halfOf, roundTo } from './fill-values.ts'
 import type { StoredType } from './metadata.ts'
 
-/** A type of numbers as filters name it, the way numpy does. */
+/** Type of numbers, as filters name it in numpy's notation. */
 export interface NumberType {
   readonly kind: 'b' | 'i' | 'u' | 'f'
   readonly bytes: 1 | 2 | 4 | 8
   readonly isBigEndian: boolean
 }
 
-/** Numbers in a typed array: those of float16 are in one of float32, bools 0 and 1. */
+/** Numbers in a typed array. Float16 is in a Float32Array; bools are 0 and 1. */
 export type Numbers =
   | Uint8Array
   | Int8Array
@@ -45,8 +45,8 @@ const isHalf = (type: NumberType): boolean => type.bytes === 2 && type.kind === 
 const LETTERS: Record<string, string> = { bool: 'b', int: 'i', uint: 'u', float: 'f' }
 
 /**
- * A type by the name numpy has for it: `<f4`, `|u1`, `i2`, `float64`.
- * @throws CodecError for what is no type of numbers
+ * Parses a type by its name in numpy: `<f4`, `|u1`, `i2`, `float64`.
+ * @throws CodecError for a name that is not a type of numbers
  */
 export function numberTypeOf(name: unknown, filter: string): NumberType {
   const [, order, letter, size] = /^([<>|=]?)([biuf])([1248])$/.exec(String(name)) ?? []
@@ -60,13 +60,13 @@ export function numberTypeOf(name: unknown, filter: string): NumberType {
   })
 }
 
-/** What elements of a type are to filters; undefined where they are no numbers. */
+/** Returns the type that filters see; undefined for elements that are not numbers. */
 export function numbersIn({ kind, bytes }: StoredType): NumberType | undefined {
   const letter = LETTERS[kind]
   return letter === undefined ? undefined : ({ kind: letter, bytes, isBigEndian: false } as NumberType)
 }
 
-/** Copies numbers out of bytes as they are stored. */
+/** Copies numbers from their stored bytes. */
 export function readNumbers(type: NumberType, stored: Uint8Array): Numbers {
   const bytes = stored.slice()
   if (type.isBigEndian) reverseEach(bytes, type.bytes)
@@ -74,7 +74,7 @@ export function readNumbers(type: NumberType, stored: Uint8Array): Numbers {
   return Float32Array.from(new Uint16Array(bytes.buffer), halfOf)
 }
 
-/** The bytes of numbers as they are stored. */
+/** Returns numbers as their stored bytes. */
 export function writeNumbers(type: NumberType, numbers: Numbers): Uint8Array {
   const stored = isHalf(type) ? Uint16Array.from(numbers as Float32Array, bitsOfHalf) : numbers
   const bytes = new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength)
@@ -87,7 +87,7 @@ function reverseEach(bytes: Uint8Array, size: number): void {
 }
 
 /**
- * Numbers converted to another type as numpy does: integers wrap, floats lose their fraction.
+ * Converts numbers to another type as numpy does: integers wrap, floats lose their fraction.
  * @throws CodecError for a float that does not fit an integer
  */
 export function castNumbers(from: NumberType, to: NumberType, numbers: Numbers, filter: string): Numbers {
@@ -102,7 +102,7 @@ export function castNumbers(from: NumberType, to: NumberType, numbers: Numbers, 
   return isHalf(to) ? Float32Array.from(narrow, roundHalf) : Target.from(narrow)
 }
 
-/** 64-bit integers as numbers: exactly as far as the type they are to become needs them. */
+/** Converts 64-bit integers to numbers, as exactly as the target type needs. */
 const narrowed = (numbers: BigInt64Array | BigUint64Array, to: NumberType): Float64Array =>
   Float64Array.from(numbers as Iterable<bigint> & ArrayLike<bigint> as never, (value: bigint) =>
     Number(to.kind === 'f' ? value : BigInt.asIntN(32, value)),
@@ -118,7 +118,7 @@ function toWide(from: NumberType, to: NumberType, numbers: Numbers, filter: stri
   return out
 }
 
-/** Beyond an integer type a float becomes what the processor makes of it. */
+/** Checks the range of a float, because beyond it the result depends on the processor. */
 function checkFits(value: number, { kind, bytes }: NumberType, filter: string): void {
   const bits = 8 * bytes
   const [least, end] = kind === 'u' ? [0, 2 ** bits] : [-(2 ** (bits - 1)), 2 ** (bits - 1)]
@@ -131,7 +131,7 @@ function checkFits(value: number, { kind, bytes }: NumberType, filter: string): 
 const HALF: StoredType = { dtype: 'float32', kind: 'float', bytes: 2 }
 const roundHalf = (value: number): number => roundTo(HALF, value)
 
-/** The bits of a number that is one of float16. */
+/** Returns the bits of a number that has a float16 value. */
 function bitsOfHalf(value: number): number {
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0
   const magnitude = Math.abs(value)

@@ -14,41 +14,43 @@ import { type ZarrArray, ZarrGroup, ZarrStore } from './group.ts'
 import type { MetadataReader } from './hierarchy.ts'
 import { OpenedStore } from './opened.ts'
 
-/** Bounds of what a store may ask for; what goes beyond is refused before it is allocated. */
+/**
+ * Limits of the resources that a store can request. Larger requests are rejected before anything is
+ * allocated.
+ */
 export interface ZarrLimits {
-  /** Bytes of one object of metadata; 64 MiB by default. What is parsed of it takes some ten times that. */
+  /** Bytes of one metadata object. Default: 64 MiB. Parsed metadata take about ten times as much. */
   readonly metadataBytes?: number
   /**
-   * Bytes of a chunk, stored, decoded and between two codecs, and of the index of a shard; 1 GiB by default.
+   * Bytes of a chunk (stored, decoded, and between two codecs) and of the index of a shard. Default: 1 GiB.
    */
   readonly blockBytes?: number
-  /** Elements that one operation may go through; 2^40 by default. */
+  /** Elements that one operation may visit. Default: 2^40. */
   readonly elements?: number
 }
 
-/** Options of `openZarr`; an aborted `signal` ends the opening. */
+/** Options of `openZarr`. Aborting `signal` cancels the opening. */
 export interface OpenZarrOptions {
   /**
-   * `'r+'` to change what is there; only to read it when left out. Where the store replaces objects on
-   * condition of their version, several writers may change elements of the same arrays; where not, there must
-   * be one.
+   * `'r'` to read, `'r+'` to change arrays and groups. Default: `'r'`. Several writers may change elements of
+   * one array if the store replaces objects on condition of their version; otherwise only one writer is safe.
    */
   readonly mode?: 'r' | 'r+' | undefined
-  /** The kind of node that has to be there; either, when left out. */
+  /** Required kind of the node. Default: either. */
   readonly kind?: 'array' | 'group' | undefined
   /** Paths of arrays and groups, for stores that cannot list and have no consolidated metadata. */
   readonly names?: readonly string[] | undefined
-  /** False to read the metadata of each node, even where they lie together in one object; true by default. */
+  /** Whether to use consolidated metadata. If false, the metadata of each node are read. Default: true. */
   readonly consolidated?: boolean | undefined
-  /** Codecs of your own, by the names that metadata have for them; they come before the package's. */
+  /** Codecs of your own, by their names in the metadata. They take precedence over those of the package. */
   readonly codecs?: readonly Codec[] | undefined
-  /** Workers that decode and reduce off this thread; see `createPool`. */
+  /** Workers that decode and reduce on other threads; see `createPool`. */
   readonly pool?: WorkerPool | undefined
-  /** Memory that reads of this store, and of others that share the budget, may take at a time. */
+  /** Limit of the memory that reads take at once, shared by all stores with this budget. */
   readonly budget?: MemoryBudget | undefined
-  /** Keeps what was fetched and decoded, for other files, too. */
+  /** Cache of fetched and decoded blocks, shared with other files. */
   readonly cache?: BlockCache | undefined
-  /** Bounds of what the store may ask for. */
+  /** Limits of the resources that the store can request. */
   readonly limits?: ZarrLimits | undefined
   readonly signal?: Signal | undefined
 }
@@ -69,7 +71,7 @@ export const ZARR_CHECKS: Checks<OpenZarrOptions> = {
 export const ZARR_LIMIT_CHECKS: Checks<ZarrLimits> = { ...READ_LIMIT_CHECKS, metadataBytes: 'integer from 0' }
 
 /**
- * Opens what a store has at a place: a group, or an array.
+ * Opens the node at a path in a store: a group or an array.
  * @param path '' for the root of the store
  */
 export async function openNode(store: Store, path: string, options: OpenZarrOptions = {}): Promise<ZarrGroup | ZarrArray> {
@@ -93,13 +95,13 @@ export async function openNode(store: Store, path: string, options: OpenZarrOpti
   })
 }
 
-/** @throws InvalidArgumentError for limits and codecs that are none */
+/** @throws InvalidArgumentError for invalid limits and codecs */
 export function checkOpening({ limits, codecs = [] }: Pick<OpenZarrOptions, 'limits' | 'codecs'>): void {
   checkOptions('limits', limits, ZARR_LIMIT_CHECKS)
   codecsByName(codecs)
 }
 
-/** The root of keys of a place, without slashes at its end. */
+/** Returns the prefix of all keys of a location, without trailing slashes. */
 export const rootOf = (path: string): string => withoutEndings(path, '/')
 
 /**

@@ -11,20 +11,20 @@ import { readWhole, type Store, type Tail } from '../../store/store.ts'
 import type { ShardTable } from './shards.ts'
 import type { ObjectWriter } from './write/object-writer.ts'
 
-/** What reading the arrays of one store shares. */
+/** Options shared by the arrays of one store. */
 export interface OpenedOptions {
-  /** Codecs of the user, which come first. */
+  /** Codecs of the user, which take precedence. */
   readonly codecs: readonly Codec[]
   readonly memory?: BlockMemory | undefined
   readonly pool?: WorkerPool | undefined
   readonly budget?: MemoryBudget | undefined
-  /** Most bytes of a chunk, decoded. */
+  /** Maximum size of a decoded chunk in bytes. */
   readonly blockBytes: number
-  /** Elements that one operation may go through. */
+  /** Elements that one operation may visit. */
   readonly elements: number
-  /** Bytes of objects, decoded, that are written at the same time. */
+  /** Decoded bytes of objects that are written at the same time. */
   readonly writeBytes?: number | undefined
-  /** Whether what is there may be changed. */
+  /** Whether the store was opened for writing. */
   readonly isWritable: boolean
 }
 
@@ -37,25 +37,25 @@ export interface KnownTable {
   readonly byteLength: number
 }
 
-/** Memory for tables of shards: those of some 10 000 shards of 100 chunks. */
+/** Cache for tables of shards, in bytes: enough for some 10 000 shards of 100 chunks. */
 const TABLE_BYTES = 32 * 1024 * 1024
-/** Memory for decoded chunks of which more may be wanted. */
+/** Cache for decoded chunks that may be read again, in bytes. */
 const BLOCK_BYTES = 64 * 1024 * 1024
 
 let last = 0
 
-/** A store of which arrays are open: what they share of memory and of what is known of its objects. */
+/** A store with open arrays: their shared caches, and the known facts about its objects. */
 export class OpenedStore {
   readonly store: Store
   readonly options: OpenedOptions
   readonly memory: BlockMemory
-  /** The tables of shards, by object and place in it. */
+  /** Tables of shards, by object and position in it. */
   readonly tables: ByteCache<string, KnownTable> = new ByteCache(TABLE_BYTES)
   readonly tableReads: SingleFlight<string, KnownTable | undefined> = new SingleFlight()
-  /** Absences that the server has not proved. Each run confirms its own ones before it ends. */
+  /** Absences that the server has not proved. Each run confirms its own absences before it ends. */
   readonly absences: Absences
   #absent = new Set<string>()
-  /** Objects that were written, counted: one of them may have been absent when another call asked for it. */
+  /** Number of objects written. Prevents that an absence found before a write is recorded after it. */
   #written = 0
   #writer: Promise<ObjectWriter> | undefined
   #generation = ++last
@@ -68,24 +68,24 @@ export class OpenedStore {
     this.absences = new Absences(store, () => this.forget())
   }
 
-  /** Names what is known of objects until it is forgotten: no two opened stores have the same. */
+  /** Part of cache keys. Unique to this store, and replaced by `forget`. */
   get generation(): number {
     return this.#generation
   }
 
-  /** Whether there was no object of this key when it was asked for. */
+  /** Whether the object was found absent. */
   isAbsent(key: string): boolean {
     return this.#absent.has(key)
   }
 
-  /** A whole object; undefined when there is none, which is remembered. */
+  /** Reads a whole object; returns undefined if it does not exist, and remembers that. */
   read(key: string, maxBytes: number, signal: Signal | undefined): Promise<Tail | undefined> {
     return this.find(key, (onUnproved) => readWhole(this.store, key, { signal, maxBytes, onUnproved }))
   }
 
   /**
-   * Asks for an object, or some of it; that there is none is remembered, unless all is forgotten meanwhile.
-   * @throws what the store throws; ClosedError
+   * Requests an object or a part of it. Remembers an absence, unless `forget` is called meanwhile.
+   * @throws errors of the store; ClosedError
    */
   async find<T>(key: string, ask: (onUnproved: Absences['onUnproved']) => Promise<T | undefined>): Promise<T | undefined> {
     this.checkOpen()
@@ -97,8 +97,8 @@ export class OpenedStore {
   }
 
   /**
-   * What writes objects, loaded with the first change.
-   * @throws ReadOnlyError for a store that was opened for reading, or cannot be written to
+   * Returns the writer of objects. It is loaded with the first change.
+   * @throws ReadOnlyError for a store that was opened for reading, or that cannot be written to
    */
   async objects(): Promise<ObjectWriter> {
     this.checkOpen()
@@ -113,7 +113,7 @@ export class OpenedStore {
     return this.#writer
   }
 
-  /** Forgets what objects there are and where chunks lie in them. */
+  /** Discards known absences and positions of chunks in objects. */
   forget(): void {
     this.#absent = new Set()
     this.#generation = ++last

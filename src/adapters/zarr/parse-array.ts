@@ -3,18 +3,16 @@ import type { ZarrArrayMetadata } from './metadata.ts'
 import { parseArrayV2 } from './v2.ts'
 import { parseArrayV3 } from './v3.ts'
 
-/**
- * What is stored of an array, as JSON: `zarr.json`, or `.zarray` and, where there are attributes, `.zattrs`.
- */
+/** Stored metadata of an array as JSON: `zarr.json`, or `.zarray` with an optional `.zattrs`. */
 export type ArrayDocument =
   | { readonly version: 3; readonly metadata: unknown }
   | { readonly version: 2; readonly metadata: unknown; readonly attributes: unknown }
 
 /**
- * What the metadata of an array say.
- * @param where the file and array that errors name
- * @throws FormatError for what the format does not allow; UnsupportedError, which names it, for what nobody
- *   here reads
+ * Parses the metadata of an array.
+ * @param where file and array, for errors
+ * @throws FormatError for metadata that violate the format; UnsupportedError for those that cannot be read
+ *   here, with the reason
  */
 export function parseArray(stored: ArrayDocument, where: { readonly file: string; readonly array?: string }): ZarrArrayMetadata {
   try {

@@ -1,25 +1,25 @@
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import { type ShardLevel, tableShape } from './shards.ts'
 
-/** Where a chunk belongs, whether it was written or not. */
+/** Location of a chunk, whether it is stored or not. */
 export interface ChunkPlace {
-  /** Of the object that it is, or is a part of. */
+  /** Key of the object that is the chunk or contains it. */
   readonly key: string
-  /** Of the chunk as it is stored. */
+  /** Shape of the chunk as it is stored. */
   readonly shape: readonly number[]
-  /** The names of the tables that lead to it, from the outermost shard to the innermost. */
+  /** Names of the tables that lead to it, from the outermost shard to the innermost. */
   readonly tables: readonly string[]
   /** Shapes of these tables. */
   readonly tableShapes: readonly (readonly number[])[]
-  /** Its position in each of them, in C order. */
+  /** Position in each of these tables, in C order. */
   readonly positions: readonly number[]
 }
 
 /**
- * The place of a chunk.
- * @param chunks the grid of chunks, as they are stored
- * @param objects the grid of the objects that hold them
- * @param keyOf key of an object, by its coordinates
+ * Returns the location of a chunk.
+ * @param chunks grid of the chunks, as they are stored
+ * @param objects grid of the objects that contain them
+ * @param keyOf returns the key of an object from its coordinates
  */
 export function placeIn(
   chunkIndex: number,

@@ -3,13 +3,13 @@ import type { Store, Tail } from '../../store/store.ts'
 import { endsBefore } from '../../store/store.ts'
 
 /**
- * A store in the shape that zarrita and others of its kind have: keys begin with a slash, and what is not
- * there is `undefined`.
+ * A store with the interface of zarrita and similar libraries: keys begin with a slash, and missing objects
+ * are `undefined`.
  */
 export interface ReadableStore {
-  /** A whole object; undefined when there is none. */
+  /** Returns a whole object; undefined if it does not exist. */
   get(key: `/${string}`, options?: { readonly signal?: unknown }): Promise<Uint8Array | undefined>
-  /** A part of an object; undefined when there is none. */
+  /** Returns a part of an object; undefined if it does not exist. */
   getRange?(
     key: `/${string}`,
     range: { readonly offset: number; readonly length: number } | { readonly suffixLength: number },
@@ -17,15 +17,15 @@ export interface ReadableStore {
   ): Promise<Uint8Array | undefined>
 }
 
-/** Whether a value is such a store, and none of ours. */
+/** Whether a value is such a store, and not a store of this package. */
 export const isReadable = (value: unknown): value is ReadableStore => {
   const { get, stat } = Object(value) as { get?: unknown; stat?: unknown }
   return typeof get === 'function' && stat === undefined
 }
 
 /**
- * Such a store as one of ours. It tells no versions of its objects, so that a shard that is replaced while it
- * is read is not noticed but by the checksums in it.
+ * Wraps such a store as a store of this package. It has no versions of its objects. If a shard is replaced
+ * during a read, only the checksums in it reveal that.
  */
 export function storeOfReadable(readable: ReadableStore): Store {
   const at = (key: string): `/${string}` => `/${key}`
@@ -55,7 +55,7 @@ export function storeOfReadable(readable: ReadableStore): Store {
         return found && { ...found, bytes: found.bytes.subarray(Math.max(0, found.size - length)) }
       }
       const bytes = checked(await readable.getRange(at(key), { suffixLength: length }, { signal }), key)
-      // How long the object is, such a store does not tell.
+      // Such a store does not report the length of an object.
       return bytes && { bytes, size: Number.MAX_SAFE_INTEGER, etag: '' }
     },
   }

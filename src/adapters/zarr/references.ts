@@ -27,26 +27,26 @@ export interface StoredObject {
   readonly path: string
 }
 
-/** Where references lie, and how what they name is opened. */
+/** Location of references, and how their targets are opened. */
 export interface ReferencePlace {
-  /** How errors name them. */
+  /** Name of the references in errors. */
   readonly file: string
-  /** The object they are in. */
+  /** Object that contains the references. */
   readonly home: StoredObject
-  /** The URL they were opened by; undefined where that was none. */
+  /** URL that they were opened by; undefined if they were opened in another way. */
   readonly url?: string | undefined
-  /** True where they are a file of this machine: then they may name others. */
+  /** Whether they are a local file. Only then may they refer to local files. */
   readonly isLocal: boolean
   /**
-   * A store of HTTP whose keys are URLs without a query, which sends this query with each request, and no
+   * Opens an HTTP store whose keys are URLs without a query. It sends this query with each request, and no
    * credentials.
    */
   openHttp(query: string): Promise<Store>
-  /** Opens what the user maps a URL to; undefined where that says nothing of it. */
+  /** Opens the location to which the user maps a URL; undefined if there is no mapping. */
   resolve?(url: string): Promise<StoredObject | undefined>
 }
 
-/** Bytes of a file elsewhere, the whole of it where there is no `length`. */
+/** Bytes of another file; the whole file if `length` is undefined. */
 interface Target {
   readonly url: string
   readonly offset: number
@@ -54,13 +54,13 @@ interface Target {
 }
 
 /**
- * The objects that references of kerchunk name, as a store: JSON of version 0, or of version 1 with
- * templates. An object is text or base64 in the JSON itself, or a file, or a part of one, given by a URL that
- * may be relative to the JSON. References are taken to be right for as long as the store is open: parts of
- * files have no versions of their own.
+ * A store of the objects in kerchunk references: JSON of version 0, or of version 1 with templates. An object
+ * is text or base64 in the JSON itself, a file, or a part of a file. The URL of a file may be relative to the
+ * JSON. References are assumed to stay valid while the store is open, because parts of files have no versions
+ * of their own.
  */
 export class ReferenceStore implements Store {
-  /** Stores that are open, by their file. */
+  /** Open stores, by their file. */
   static readonly #opened = new Map<string, Set<ReferenceStore>>()
 
   /**
@@ -161,7 +161,7 @@ export class ReferenceStore implements Store {
     return this.#keys.below(prefix, shallow)
   }
 
-  /** The URLs of all that references name, as they are written, with templates filled in. */
+  /** Returns the URLs of all targets, with templates filled in. */
   targets(): Set<string> {
     const urls = new Set<string>()
     for (const key of this.#references.names) {
@@ -170,7 +170,7 @@ export class ReferenceStore implements Store {
     return urls
   }
 
-  /** Returns the files of this machine that are read: that of the references, and those that they name. */
+  /** Returns the local files that are read: that of the references, and their targets. */
   async localTargets(): Promise<string[]> {
     const { home } = this.#place
     const paths = new Set(home.store.localPath === undefined ? [] : [home.store.localPath(home.path)])
@@ -192,7 +192,7 @@ export class ReferenceStore implements Store {
     for (const store of new Set([...stores, this.#place.home.store])) await store.close?.()
   }
 
-  /** @throws NotFoundError when a reference points to nothing: it says that there is an object */
+  /** @throws NotFoundError if the target does not exist, because the reference claims that it does */
   async #open<T>(key: string, to: Opened<T>): Promise<T | undefined> {
     return within({ file: this.describe(key) }, async () => {
       if (!this.#references.has(key)) return undefined
@@ -240,7 +240,7 @@ export class ReferenceStore implements Store {
     return { url, offset: asLength(offset, 'the offset of a reference'), length: asLength(length, 'the length of a reference') }
   }
 
-  /** Puts texts in the places of templates. */
+  /** Replaces templates with their texts. */
   #fillIn(url: string): string {
     let length = url.length
     const filled = url.replace(/\{\{\s*(\w+)\s*\}\}/g, (all, name: string) => {
@@ -258,14 +258,14 @@ export class ReferenceStore implements Store {
   #locate(url: string): Promise<StoredObject> {
     const known = this.#targets.get(url) ?? this.#locateAnew(url)
     this.#targets.set(url, known)
-    // What fails is tried again when it is asked for again.
+    // A failure is not cached, so that the next call tries again.
     known.catch(() => this.#targets.delete(url))
     return known
   }
 
   /**
-   * Where a URL is found. That of references on the web is never one of this machine, and only requests to
-   * where they were read from carry what the user has given for that place.
+   * Finds the location of a URL. References from the web never lead to local files. The user's credentials
+   * are sent only to the place where the references were read from.
    */
   async #locateAnew(given: string): Promise<StoredObject> {
     const { home, url: base, isLocal, resolve } = this.#place
@@ -279,7 +279,7 @@ export class ReferenceStore implements Store {
     if (scheme === 'file') {
       if (!isLocal) unsupported(`references that are no file of this machine name one: ${given}`, given)
       const [written, decoded = written] = pathsOfFileUrl(given)
-      // fsspec takes the path as it is written, if such a file exists.
+      // fsspec uses the path as it is written, if such a file exists.
       const isWritten = written === decoded || (await home.store.stat(written!)) !== undefined
       return { store: home.store, path: isWritten ? written! : decoded! }
     }
@@ -301,7 +301,7 @@ export class ReferenceStore implements Store {
   }
 }
 
-/** What is done with an object, by how it is stored. */
+/** Handlers for an object, by the way it is stored. */
 interface Opened<T> {
   inline(bytes: Uint8Array): Promise<T>
   part(
@@ -314,7 +314,9 @@ interface Opened<T> {
 const [QUOTE, OPEN_OBJECT] = [34, 123]
 /** Maximum length of a URL whose templates are filled in. */
 const MOST_URL = 65_536
-/** Maximum number of references in one list. Of each, the name and its position in the JSON are kept. */
+/**
+ * Maximum number of references in one list. The name of each and its position in the JSON are kept in memory.
+ */
 const MOST_REFERENCES = 2 ** 23
 
 const INLINE = 'inline'
@@ -325,7 +327,7 @@ const isInline = ([first]: Uint8Array): boolean => first === OPEN_OBJECT || firs
 
 const isHttp = (url: string): boolean => /^https?:/i.test(url)
 
-/** A URL of S3 up to the key; not of another. */
+/** Returns a URL of S3 up to the key; for other URLs, a text that no URL contains. */
 const bucketOf = (url: string): string => /^s3:\/\/[^/]+\//.exec(url)?.[0] ?? '\0'
 
 function parseUrl(given: string, base: string | undefined): URL {
@@ -336,7 +338,7 @@ function parseUrl(given: string, base: string | undefined): URL {
   }
 }
 
-/** A path beside another, with `.` and `..` worked out where they can be. */
+/** Joins a relative path to that of another file, and resolves `.` and `..` where possible. */
 function joinPath(home: string, given: string): string {
   const parts: string[] = home.split('/').slice(0, -1)
   for (const part of given.split('/')) {

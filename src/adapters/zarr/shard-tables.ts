@@ -9,22 +9,22 @@ import type { KnownTable, OpenedStore } from './opened.ts'
 import type { ChunkPlace } from './places.ts'
 import { type ShardLevel, ShardTable } from './shards.ts'
 
-/** Tables that are asked for at the same time. */
+/** Number of tables that are requested at the same time. */
 const CONCURRENT_TABLES = 64
 
-/** A shard that is known to be there: an object, or, nested, a part of one. */
+/** A shard that exists: an object or, if nested, a part of one. */
 interface KnownShard {
   readonly etag: string
   /** Position in the object. */
   readonly base: number
   readonly size: number
-  /** Its table, where that came along. */
+  /** Its table, if it was read with the shard's end. */
   readonly bytes?: Uint8Array | undefined
 }
 
 /**
- * Reads the tables that lead to some chunks, level by level; those of shards that nobody wrote are left out.
- * @param generation names what is known of the array until it is forgotten
+ * Reads the tables that lead to some chunks, level by level. Omits those of unwritten shards.
+ * @param generation part of cache keys; changes once cached knowledge is discarded
  * @throws FormatError, IntegrityError for damaged tables; ConflictError for shards that were replaced
  */
 export async function readTables(
@@ -70,7 +70,7 @@ async function findTable(
   return tableReads.share(name, start, signal)
 }
 
-/** @param parent of the shard that this one lies in */
+/** @param parent table of the shard that contains this one */
 async function readTable(
   opened: OpenedStore,
   level: ShardLevel,
@@ -103,7 +103,7 @@ async function readTable(
   })
 }
 
-/** A shard that is an object; of one that ends with its table, that comes along. */
+/** Finds a shard that is an object. If its table is at the end, the table is read with the same request. */
 async function findShard(
   opened: OpenedStore,
   key: string,

@@ -9,35 +9,35 @@ import { orderOf } from './transpose.ts'
 import { parseCodecs } from './v3.ts'
 
 /**
- * One level of shards: each is cut into chunks of `innerShape`, which may be shards themselves, and has a
- * table of where these are.
+ * One level of shards: each is divided into chunks of `innerShape`, which may be shards themselves, and has a
+ * table of their positions.
  */
 export interface ShardLevel {
   /** Shape of an inner chunk, by the axes of the array. */
   readonly innerShape: readonly number[]
-  /** The axes of the array in the order in which shards have them. */
+  /** Axes of the array, in the order in which shards store them. */
   readonly order: readonly number[]
   readonly indexCodecs: readonly CodecMetadata[]
   readonly indexAtStart: boolean
 }
 
-/** How the chunks of an array lie in its objects. */
+/** How the chunks of an array are stored in its objects. */
 export interface ChunkPlan {
-  /** What an object of the store holds: a shard, or a chunk. */
+  /** Lengths of the objects of the store, which are shards or chunks. */
   readonly objects: ChunkLengths
-  /** From the outermost to the innermost; none where objects are chunks. */
+  /** Levels from the outermost to the innermost; empty if objects are chunks. */
   readonly levels: readonly ShardLevel[]
-  /** The lengths of chunks. */
+  /** Lengths of the chunks. */
   readonly chunks: ChunkLengths
-  /** Those of one chunk. */
+  /** Codecs of one chunk. */
   readonly codecs: readonly CodecMetadata[]
 }
 
 const SHARDING = 'sharding_indexed'
 
 /**
- * Takes the levels of sharding out of the codecs of an array.
- * @throws FormatError, CodecError when they do not fit, or shards cannot be read in parts
+ * Separates the levels of sharding from the codecs of an array.
+ * @throws FormatError, CodecError if they do not fit, or if shards cannot be read in parts
  */
 export function planChunks(chunks: ChunkLengths, codecs: readonly CodecMetadata[]): ChunkPlan {
   const levels: ShardLevel[] = []
@@ -62,7 +62,7 @@ export function planChunks(chunks: ChunkLengths, codecs: readonly CodecMetadata[
     checkDivides(lengths, innerShape)
     levels.push({ innerShape, order, indexCodecs: config.indexCodecs, indexAtStart: config.indexAtStart })
     lengths = innerShape
-    // Axes are put in the order of the shard before its chunks are cut.
+    // Axes are permuted to the order of the shard before its chunks are divided.
     own = [...before, ...config.codecs]
     order = chunks.map((_, axis) => axis)
   }
@@ -96,20 +96,21 @@ function checkDivides(shards: ChunkLengths, inner: readonly number[]): void {
 }
 
 /**
- * Shape of the table of a shard of this shape: its inner chunks along each axis, in the order of the shard.
+ * Returns the shape of the table of a shard: the number of its inner chunks along each axis, in the order of
+ * the shard.
  */
 export const tableShape = (shardShape: readonly number[], { innerShape, order }: ShardLevel): number[] =>
   order.map((axis) => shardShape[axis]! / innerShape[axis]!)
 
-/** Where the inner chunks of a shard are, by their positions in C order. */
+/** Positions of the inner chunks of a shard, in C order. */
 export class ShardTable {
   readonly #offsets: Float64Array
   readonly #lengths: Float64Array
 
   /**
-   * @param bytes as stored
-   * @param room bytes of the shard, in which all chunks have to lie
-   * @throws CodecError, IntegrityError for bytes that are no table; FormatError for chunks beyond the shard
+   * @param bytes the table as it is stored
+   * @param room size of the shard in bytes; all chunks must lie in it
+   * @throws CodecError, IntegrityError for an invalid table; FormatError for chunks beyond the shard
    */
   constructor(bytes: Uint8Array, count: number, { indexCodecs }: ShardLevel, room: number) {
     const entries = decodeIndex(indexCodecs, bytes, count)
@@ -131,12 +132,12 @@ export class ShardTable {
     return this.#offsets.byteLength + this.#lengths.byteLength
   }
 
-  /** The bytes of the shard that a chunk is; undefined when nobody wrote it. */
+  /** Returns the byte range of a chunk in the shard; undefined if it is not stored. */
   find(position: number): ByteRange | undefined {
     const offset = this.#offsets[position]!
     return offset < 0 ? undefined : { offset, length: this.#lengths[position]! }
   }
 }
 
-/** Both numbers of a chunk that nobody wrote. */
+/** Offset and length of a chunk that is not stored. */
 const NOWHERE = 2n ** 64n - 1n

@@ -7,25 +7,25 @@ import type { ChunkGrid } from '../../grid/chunks.ts'
 import type { KnownTable } from './opened.ts'
 import type { ChunkPlace } from './places.ts'
 
-/** What the chunks of an array have in common. */
+/** Shared properties of the chunks of an array. */
 export interface StoredArray {
   readonly dtype: DType
-  /** As chunks are stored. */
+  /** Grid of the chunks as they are stored. */
   readonly grid: ChunkGrid
-  /** A chunk that is a part of a shard has no more, as it is stored. */
+  /** Limit of the stored bytes of a chunk in a shard. */
   readonly mostBytes: number
   placeOf(chunkIndex: number): ChunkPlace
-  /** The name of the codec of chunks of this shape. */
+  /** Returns the name of the codec for chunks of a shape. */
   codecFor(shape: readonly number[]): string
-  /** The object of this key; without a version, it is read as a whole. */
+  /** Returns the origin for the object of a key. Without a version, the object is read as a whole. */
   originOf(key: string, etag: string | undefined): BlockOrigin
-  /** Whether it is known that there is no such object. */
+  /** Whether the object is known to be absent. */
   isAbsent(key: string): boolean
   /** Whether the array still has this grid. */
   isCurrent(grid: ChunkGrid): boolean
 }
 
-/** Where the chunks of an array are, as far as the tables of its shards were read. */
+/** Locations of the chunks of an array, as far as the tables of its shards were read. */
 export class ZarrSnapshot implements ChunkSnapshot {
   readonly grid: ChunkGrid
   readonly #array: StoredArray
@@ -33,7 +33,7 @@ export class ZarrSnapshot implements ChunkSnapshot {
   readonly #addresses = new Map<number, ChunkAddress>()
   readonly #origins = new Map<string, BlockOrigin>()
 
-  /** @param tables of shards, by the names that places give them; undefined where there are no shards */
+  /** @param tables of shards, by the names in chunk places; undefined for arrays without shards */
   constructor(array: StoredArray, tables: ReadonlyMap<string, KnownTable> | undefined) {
     this.grid = array.grid
     this.#array = array
@@ -44,7 +44,7 @@ export class ZarrSnapshot implements ChunkSnapshot {
     return this.grid.count
   }
 
-  /** Of the objects of a store there are no versions that could be kept. */
+  /** The store keeps no versions of objects that could be pinned. */
   pinned(): ChunkSnapshot {
     return this
   }
@@ -68,13 +68,13 @@ export class ZarrSnapshot implements ChunkSnapshot {
     return address
   }
 
-  /** A chunk that is an object. */
+  /** Returns the address of a chunk that is an object. */
   #whole(chunkIndex: number, { key, shape }: ChunkPlace): ChunkAddress | undefined {
     if (this.#array.isAbsent(key)) return undefined
     return this.#address(key, undefined, { id: chunkIndex, fileOffset: 0, compressedBytes: Infinity }, shape)
   }
 
-  /** A chunk that is a part of a shard. */
+  /** Returns the address of a chunk that is a part of a shard. */
   #inner({ key, shape, tables, positions }: ChunkPlace, known: ReadonlyMap<string, KnownTable>): ChunkAddress | undefined {
     const own = known.get(tables.at(-1)!)
     const range = own?.table.find(positions.at(-1)!)

@@ -1,14 +1,14 @@
 import { type AxisChunks, ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { chunksOf, IrregularChunks } from '../../grid/irregular-chunks.ts'
 
-/** Chunks of one length, of which the last is stored in full, however little of it the axis has. */
+/** Chunks of one length. The last one is stored in full, even if it extends beyond the axis. */
 class FullChunks extends RegularChunks {
   override storedLength(): number {
     return this.chunkLength
   }
 }
 
-/** Chunks of given lengths, of which the last may reach beyond the end of the axis. */
+/** Chunks of given lengths. The last one may extend beyond the end of the axis. */
 class RectilinearChunks extends IrregularChunks {
   readonly #lengths: readonly number[]
 
@@ -24,10 +24,10 @@ class RectilinearChunks extends IrregularChunks {
   }
 }
 
-/** Along each axis the length of all chunks, or of each. */
+/** Chunk lengths along each axis: one for all chunks, or one for each. */
 export type ChunkLengths = readonly (number | readonly number[])[]
 
-/** The grid of an array as its chunks are stored. */
+/** Returns the grid of an array as its chunks are stored. */
 export const storedGrid = (shape: readonly number[], chunks: ChunkLengths): ChunkGrid =>
   new ChunkGrid(
     shape.map((length, axis): AxisChunks => {
@@ -36,7 +36,7 @@ export const storedGrid = (shape: readonly number[], chunks: ChunkLengths): Chun
     }),
   )
 
-/** The same grid as users see it, in which chunks end with the array. */
+/** Returns the grid that readers see, in which chunks end with the array. */
 export const clippedGrid = (stored: ChunkGrid): ChunkGrid =>
   new ChunkGrid(
     stored.axes.map((axis) => {

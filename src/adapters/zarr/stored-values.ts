@@ -8,9 +8,9 @@ import type { StoredType } from './metadata.ts'
 import { NOT_A_TIME, timeScale, toNanoseconds } from './time-units.ts'
 
 /**
- * The step that makes elements of a type that are stored in C order, little-endian, what they are read as;
- * undefined where they are that already.
- * @param count how many there are
+ * Returns the step that converts stored elements, in C order and little-endian, to the type that they are
+ * read as; undefined if none is needed.
+ * @param count number of elements
  */
 export function valuesStep(type: StoredType, count: number): Step | undefined {
   const { kind, bytes, unit } = type
@@ -33,7 +33,7 @@ function inPlace(name: string, change: (arena: Arena, pointer: number, length: n
   }
 }
 
-/** Whatever is not 0 is true, and stored as 1. */
+/** Any value except 0 is true, and becomes 1. */
 function normaliseBools(arena: Arena, pointer: number, length: number): void {
   const bools = arena.bytes(pointer, length)
   for (let i = 0; i < length; i++) if (bools[i]! > 1) bools[i] = 1
@@ -51,7 +51,7 @@ function widenStep(name: string, kernel: 'widenHalf' | 'widenBrain'): Step {
   }
 }
 
-/** @throws UnsupportedError naming a time that is no whole number of nanoseconds within 64 bits */
+/** @throws UnsupportedError, which names a time that is not a whole number of nanoseconds within 64 bits */
 function scale(arena: Arena, pointer: number, length: number, unit: string): void {
   const { multiply, divide, months } = timeScale(unit)
   const view = new DataView(arena.kernels.memory.buffer, pointer, length)
@@ -60,7 +60,7 @@ function scale(arena: Arena, pointer: number, length: number, unit: string): voi
   for (let at = 8 * done; at < length; at += 8) view.setBigInt64(at, toNanoseconds(view.getBigInt64(at, true), unit), true)
 }
 
-/** Elements of one length become strings or binaries, each of its own. */
+/** Converts fixed-width elements to elements of variable length. */
 function ownLengthStep({ kind, bytes = 1 }: StoredType, count: number): Step {
   const put = kind === 'raw' ? putWhole : kind === 'fixed-bytes' ? putTrimmed : putText
   return {
@@ -68,7 +68,7 @@ function ownLengthStep({ kind, bytes = 1 }: StoredType, count: number): Step {
     inputBytes: count * bytes,
     decode(stored) {
       const head = OFFSET_BYTES * (count + 1)
-      // A character of 4 bytes takes 4 in UTF-8 at most.
+      // A character of 4 bytes takes at most 4 bytes in UTF-8.
       const out = new Uint8Array(head + count * bytes)
       const view = new DataView(out.buffer)
       let end = head
@@ -81,7 +81,7 @@ function ownLengthStep({ kind, bytes = 1 }: StoredType, count: number): Step {
   }
 }
 
-/** Writes an element of a fixed length to `at` as what it is read as; returns the end. */
+/** Writes a fixed-width element at `at`, converted to the type that it is read as. Returns the end. */
 type ElementWriter = (element: Uint8Array, out: Uint8Array, at: number) => number
 
 const putWhole: ElementWriter = (element, out, at) => {
@@ -89,14 +89,14 @@ const putWhole: ElementWriter = (element, out, at) => {
   return at + element.length
 }
 
-/** Bytes without the NULs at their end. */
+/** Writes bytes without trailing NULs. */
 const putTrimmed: ElementWriter = (element, out, at) => {
   let length = element.length
   while (length > 0 && element[length - 1] === 0) length--
   return putWhole(element.subarray(0, length), out, at)
 }
 
-/** UTF-32 as UTF-8, without the NULs at its end. */
+/** Writes UTF-32 as UTF-8, without trailing NULs. */
 const putText: ElementWriter = (element, out, at) => {
   const characters = new DataView(element.buffer, element.byteOffset, element.length)
   let length = element.length
@@ -121,12 +121,12 @@ function putCharacter(code: number, out: Uint8Array, at: number): number {
 }
 
 /**
- * Strings or binaries one after another, each behind its length, and all behind their number, as the codecs
- * `vlen-utf8` and `vlen-bytes` store them:
+ * Decodes strings or binaries, each stored after its length, and all after their number, as the codecs
+ * `vlen-utf8` and `vlen-bytes` do:
  *
  *     u32 count | u32 bytes, bytes | u32 bytes, bytes | ...
  *
- * That takes as many bytes as what `engine/chunk-values.ts` describes.
+ * This takes as many bytes as the form of `engine/chunk-values.ts`.
  */
 export function lengthPrefixedStep(name: string, count: number): Step {
   return {
@@ -171,8 +171,8 @@ export function reorderStep(name: string, count: number, findPlaces: () => Float
     name,
     encodedBytes: (bytes) => bytes,
     decode(stored) {
-      // The shape comes from the metadata and may be wrong. Places are therefore computed only if there are
-      // as many elements.
+      // The shape comes from the metadata and may be wrong. Positions are therefore computed only if there
+      // are as many elements.
       const head = OFFSET_BYTES * (count + 1)
       if (stored.length < head) throw wrongLength(name, stored.length, head)
       places ??= findPlaces()

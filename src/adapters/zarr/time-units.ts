@@ -17,21 +17,21 @@ const PARTS: Readonly<Record<string, bigint>> = { ps: 1_000n, fs: 1_000_000n, as
 
 export const TIME_UNITS = [...Object.keys({ ...MONTHS, ...NANOSECONDS, ...PARTS }), 'generic']
 
-/** What numpy takes for "not a time", in every unit. */
+/** Value that numpy uses for "not a time", in every unit. */
 export const NOT_A_TIME = -(2n ** 63n)
 
-/** How times of a unit become nanoseconds. Months have no length of their own: `months` of them do. */
+/** How times of a unit become nanoseconds. A month has no fixed length, so units of months have `months`. */
 export interface TimeScale {
-  /** What a time is multiplied with, and divided by, to be nanoseconds. */
+  /** Factor and divisor that convert a time to nanoseconds. */
   readonly multiply: bigint
   readonly divide: bigint
-  /** Months that a time counts; undefined where it counts what has a length. */
+  /** Number of months in the unit; undefined for units of fixed length. */
   readonly months: bigint | undefined
 }
 
 /**
- * The scale of a unit as numpy writes it, such as `s` or `10ms`.
- * @throws UnsupportedError for the unit `generic`, which says nothing of the time
+ * Parses a unit as numpy writes it, such as `s` or `10ms`.
+ * @throws UnsupportedError for the unit `generic`, which does not define a length
  */
 export function timeScale(unit: string): TimeScale {
   const [, count = '', name = ''] = /^(\d*)(.*)$/s.exec(unit) ?? []
@@ -44,8 +44,8 @@ export function timeScale(unit: string): TimeScale {
 }
 
 /**
- * Nanoseconds since 1970 of a datetime that is stored as `time` in a unit.
- * @throws UnsupportedError when that does not fit a `timestamp_ns`
+ * Returns the nanoseconds since 1970 of a datetime that is stored as `time` in a unit.
+ * @throws UnsupportedError if they do not fit a `timestamp_ns`
  */
 export function toNanoseconds(time: bigint, unit: string, { multiply, divide, months } = timeScale(unit)): bigint {
   if (time === NOT_A_TIME) return time
@@ -55,9 +55,9 @@ export function toNanoseconds(time: bigint, unit: string, { multiply, divide, mo
   return unsupported(`the datetime ${time} in units of ${unit} is no whole number of nanoseconds within 64 bits`, time)
 }
 
-/** Nanoseconds since 1970 of the first day of a month that is counted from January 1970. */
+/** Returns the nanoseconds since 1970 of the first day of a month, counted from January 1970. */
 function monthStart(month: bigint): bigint {
-  // Nanoseconds of 64 bits span 600 years; Date takes far more months than that, but no bigint.
+  // Nanoseconds of 64 bits span 600 years. Date covers far more months than that, but does not take bigints.
   if (month < -10_000n || month > 10_000n) return 2n ** 63n
   return BigInt(Date.UTC(1970, Number(month), 1)) * NANOSECONDS['ms']!
 }

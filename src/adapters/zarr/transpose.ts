@@ -5,12 +5,12 @@ import { copyStrided, type ElementBytes } from '../../kernels/copy.ts'
 import { showJson } from './document.ts'
 
 /**
- * The order of axes that a codec `transpose` stores: axis `i` of what is stored is axis `order[i]`.
- * @throws CodecError for what is no order of as many axes
+ * Parses the order of axes of a codec `transpose`: stored axis `i` is axis `order[i]`.
+ * @throws CodecError if it is not an order of `rank` axes
  */
 export function orderOf(order: unknown, rank: number): number[] {
   const axes = Array.from({ length: rank }, (_, axis) => axis)
-  // As the specification had it before it was final.
+  // Drafts of the specification had these names.
   if (order === 'C') return axes
   if (order === 'F') return axes.reverse()
   const isOrder = Array.isArray(order) && order.length === rank && axes.every((axis) => order.includes(axis))
@@ -18,7 +18,10 @@ export function orderOf(order: unknown, rank: number): number[] {
   throw new HyperslabError('CodecError', `transpose: ${showJson(order)} is no order of ${rank} axes`, { actual: order })
 }
 
-/** Brings elements of `bytes` bytes back from the order `order` of axes; `shape` is what they have then. */
+/**
+ * Returns the step that restores elements of `bytes` bytes from the order `order` of axes. `shape` is the
+ * restored shape.
+ */
 export function transposeStep(order: readonly number[], shape: readonly number[], bytes: number): Step {
   const unit = ([8, 4, 2] as ElementBytes[]).find((size) => bytes % size === 0) ?? 1
   const units = bytes / unit
@@ -38,10 +41,10 @@ export function transposeStep(order: readonly number[], shape: readonly number[]
   }
 }
 
-/** Whether axes are where they were. */
+/** Whether the order leaves the axes as they are. */
 export const isNatural = (order: readonly number[]): boolean => order.every((axis, i) => axis === i)
 
-/** For each element in C order the place at which the order `order` of axes stores it. */
+/** Returns the stored position of each element in C order, if axes are stored in the order `order`. */
 export function placesOf(order: readonly number[], shape: readonly number[]): Float64Array {
   const stored = stridesOf(order.map((axis) => shape[axis]!))
   const places = new Float64Array(sizeOf(shape))
@@ -49,7 +52,7 @@ export function placesOf(order: readonly number[], shape: readonly number[]): Fl
   for (const [axis, length] of shape.entries()) {
     if (length === 1) continue
     const stride = stored[order.indexOf(axis)]!
-    // Runs from the end, so that each place is read before other values overwrite it.
+    // Runs from the end, so that each position is read before other values overwrite it.
     for (let at = count - 1; at >= 0; at--)
       for (let i = length - 1; i >= 0; i--) places[at * length + i] = places[at]! + i * stride
     count *= length

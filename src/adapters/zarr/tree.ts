@@ -1,19 +1,19 @@
 import { type HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import type { ZarrArray, ZarrGroup } from './group.ts'
 
-/** All that is at and below a place. */
+/** All nodes at and below a location. */
 export interface ZarrTree {
-  /** The place itself first, and each before those in it. */
+  /** Groups: first the location itself; each group comes before the groups in it. */
   readonly groups: readonly ZarrGroup[]
-  /** Those of a group before those of the groups in it. */
+  /** Arrays: those of a group come before those of the groups in it. */
   readonly arrays: readonly ZarrArray[]
-  /** What is there and cannot be read, by its path, with the reason. */
+  /** Nodes that cannot be read, by path, with the reason. */
   readonly unreadable: ReadonlyMap<string, HyperslabError>
 }
 
 /**
  * Opens all groups and arrays at and below a node.
- * @throws UnsupportedError where nobody can tell what is in a group; errors of the store
+ * @throws UnsupportedError if the nodes in a group cannot be listed; errors of the store
  */
 export async function treeOf(root: ZarrGroup | ZarrArray): Promise<ZarrTree> {
   if (root.kind === 'array') return { groups: [], arrays: [root], unreadable: new Map() }
@@ -38,6 +38,6 @@ export async function treeOf(root: ZarrGroup | ZarrArray): Promise<ZarrTree> {
   return { groups, arrays, unreadable }
 }
 
-/** Whether an error says that metadata are damaged, or ask for what nobody here reads. */
+/** Whether an error means that metadata are damaged, or require features that are not supported. */
 export const isUnreadable = (error: unknown): error is HyperslabError =>
   isHyperslabError(error, 'FormatError', 'UnsupportedError', 'CodecError', 'TooLargeError')

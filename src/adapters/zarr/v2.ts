@@ -20,9 +20,9 @@ import { parseMissing } from './missing.ts'
 import { NOT_A_TIME } from './time-units.ts'
 
 /**
- * An array of version 2.
+ * Parses an array of version 2.
  * @param metadata its `.zarray`
- * @param attributes its `.zattrs`; undefined where there are none
+ * @param attributes its `.zattrs`; undefined if it has none
  */
 export function parseArrayV2(metadata: unknown, attributes: unknown): ZarrArrayMetadata {
   const members = asObject(metadata, 'the metadata')
@@ -65,14 +65,17 @@ function isIdle(attrs: JsonObject, fillValue: ScalarOf<DType> | undefined, type:
   return Number.isNaN(fillValue) ? !nan : !(nan === false && values.length === 1 && String(values[0]) === String(fillValue))
 }
 
-/** What numpy has where nobody has given a value, for types of which that is no zero or empty text. */
+/**
+ * Returns the value that numpy uses without a fill value, for types in which it is neither zero nor empty
+ * text.
+ */
 function unwritten({ kind, bytes }: StoredType): ScalarOf<DType> | undefined {
   if (kind === 'datetime' || kind === 'timedelta') return NOT_A_TIME
   return kind === 'raw' ? new Uint8Array(bytes!) : undefined
 }
 
 /**
- * Keys such as `0.1`; without axes `0`.
+ * Returns the function for keys such as `0.1`; without axes `0`.
  * @throws FormatError unless the separator is `.` or `/`
  */
 export function keysV2(separator: unknown): (coords: readonly number[]) => string {
@@ -97,13 +100,13 @@ function parseOrder(order: unknown, rank: number): CodecMetadata[] {
   return [{ name: 'transpose', configuration: { order: Array.from({ length: rank }, (_, axis) => rank - 1 - axis) } }]
 }
 
-/** Elements of their own length become bytes by a filter. */
+/** A filter converts elements of variable length to bytes. */
 const bytesOf = (bytes: number | undefined, endian: 'little' | 'big' | undefined): CodecMetadata[] =>
   bytes === undefined ? [] : [{ name: 'bytes', configuration: endian === undefined ? {} : { endian } }]
 
 /**
- * Names of the axes as xarray writes them, or else those of the dimensions that NCZarr refers to by their
- * paths, in its member of `.zarray` or, later, in an attribute.
+ * Returns the names of the axes as xarray writes them. Without these, returns the names of the dimensions to
+ * which NCZarr refers by their paths: in its member of `.zarray` or, in later versions, in an attribute.
  */
 export function parseDimensions(members: JsonObject, attrs: JsonObject, rank: number): string[] | undefined {
   const named = member(attrs, DIMENSIONS)
@@ -111,7 +114,7 @@ export function parseDimensions(members: JsonObject, attrs: JsonObject, rank: nu
   const places = [member(members, '_NCZARR_ARRAY'), member(attrs, '_NCZARR_ARRAY'), member(attrs, '_nczarr_array')]
   for (const place of places.filter(isObject)) {
     const references = member(place, 'dimrefs') ?? member(place, 'dimension_references')
-    // A scalar of NCZarr has an axis that stands for none.
+    // A scalar of NCZarr has one axis in its references.
     if (!Array.isArray(references) || references.length !== rank) continue
     return references.map((path) => asText(path, 'each reference to a dimension').replace(/^.*\//, ''))
   }

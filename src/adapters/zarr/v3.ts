@@ -22,7 +22,9 @@ import type { CodecMetadata, ZarrArrayMetadata } from './metadata.ts'
 import { parseMissing } from './missing.ts'
 import { asSeparator, DIMENSIONS, keysV2, parseDimensions } from './v2.ts'
 
-/** Chunks along one axis of a rectilinear grid; their lengths are kept one by one. */
+/**
+ * Maximum number of chunks along one axis of a rectilinear grid, because their lengths are stored one by one.
+ */
 const MAX_EDGES = 2 ** 22
 
 const MEMBERS = [
@@ -40,7 +42,7 @@ const MEMBERS = [
 ]
 
 /**
- * An array of version 3.
+ * Parses an array of version 3.
  * @param metadata its `zarr.json`
  */
 export function parseArrayV3(metadata: unknown): ZarrArrayMetadata {
@@ -75,9 +77,7 @@ export function parseArrayV3(metadata: unknown): ZarrArrayMetadata {
   }
 }
 
-/**
- * @throws UnsupportedError for members nobody here knows, unless they say that they need not be understood
- */
+/** @throws UnsupportedError for unknown members, unless they declare `must_understand: false` */
 export function checkMembers(members: JsonObject, known: readonly string[]): void {
   for (const [name, value] of Object.entries(members)) {
     if (known.includes(name) || (isObject(value) && member(value, 'must_understand') === false)) continue
@@ -85,7 +85,7 @@ export function checkMembers(members: JsonObject, known: readonly string[]): voi
   }
 }
 
-/** @throws FormatError for what is no list of codecs, or an empty one */
+/** @throws FormatError unless it is a list of at least one codec */
 export function parseCodecs(value: unknown): CodecMetadata[] {
   const codecs = asCodecs(value, 'codecs').map((codec) => {
     const { name, configuration } = parseNamed(codec, 'a codec')
@@ -134,8 +134,8 @@ function parseGrid(value: unknown, shape: readonly number[]): ZarrArrayMetadata[
 }
 
 /**
- * Lengths of chunks one by one, some of them as a length and how often it comes; or one length of all. Chunks
- * behind the end of the axis are left out.
+ * Parses chunk lengths: one for all chunks, or a list, in which `[length, count]` repeats a length. Omits
+ * chunks beyond the end of the axis.
  */
 function parseEdges(value: unknown, length: number, axis: number): number | number[] {
   const what = `the chunk lengths of axis ${axis}`

@@ -7,20 +7,20 @@ import { isUnreadable, treeOf, type ZarrTree } from './tree.ts'
 
 type Node = ZarrArray | ZarrGroup
 
-/** A way in which they differ, of the node at a path. */
+/** A difference between consolidated and own metadata of a node. */
 export interface ConsolidatedFinding {
   readonly severity: 'error' | 'warning'
   readonly array: string
   readonly text: string
 }
 
-/** Nodes asked for at a time. */
+/** Number of nodes that are requested at once. */
 const NODES_AT_ONCE = 32
 
 /**
- * Compares consolidated metadata with those of each node, which programs that know no others go by.
- * @param consolidated all that the consolidated metadata have
- * @param root the same place, opened without them
+ * Compares consolidated metadata with those of each node, which some programs read instead.
+ * @param consolidated all nodes in the consolidated metadata
+ * @param root the same location, opened without them
  * @throws errors of the store
  */
 export async function compareConsolidated(consolidated: ZarrTree, root: Node): Promise<ConsolidatedFinding[]> {
@@ -34,7 +34,7 @@ export async function compareConsolidated(consolidated: ZarrTree, root: Node): P
       const differs = differing(node, await nodeAt(root, path, node.kind))
       if (differs !== undefined) add('error', path, `the consolidated metadata differ from its own: ${differs}`)
     } catch (error) {
-      // Groups of version 2 may be there by what is in them alone.
+      // Groups of version 2 may exist only through their content.
       const isBare = node.kind === 'group' && node.version === 2 && node.attrs.size === 0
       if (isHyperslabError(error, 'UnknownArrayError')) {
         if (!isBare) add('error', path, 'it is among the consolidated metadata, but there are no metadata of its own')
@@ -55,7 +55,7 @@ export async function compareConsolidated(consolidated: ZarrTree, root: Node): P
 const nodeAt = async (root: Node, path: string, kind: Node['kind']): Promise<Node> =>
   path === '' || root.kind === 'array' ? root : kind === 'array' ? root.array(path) : root.group(path)
 
-/** All that the place has, as far as it tells. */
+/** Returns all nodes at the location, if it can be listed. */
 async function listed(root: Node): Promise<ZarrTree> {
   try {
     return await treeOf(root)
@@ -65,7 +65,7 @@ async function listed(root: Node): Promise<ZarrTree> {
   }
 }
 
-/** The first thing that two nodes do not have in common. */
+/** Returns the name of the first difference between two nodes. */
 function differing(one: Node, other: Node): string | undefined {
   if (one.kind !== other.kind) return 'kind'
   const [a, b] = [factsOf(one), factsOf(other)]
@@ -88,7 +88,7 @@ function factsOf(node: Node): Record<string, unknown> {
   }
 }
 
-/** With the members of objects in the order of their names. */
+/** Sorts the members of objects by name. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value

@@ -22,66 +22,66 @@ import { compareConsolidated } from './verify-consolidated.ts'
 
 /** Options of `verifyZarr`. */
 export interface VerifyNodeOptions {
-  /** Ends the work when it is aborted. */
+  /** Cancels the work when it is aborted. */
   readonly signal?: Signal | undefined
-  /** Told of the chunks done. */
+  /** Called with the number of chunks done. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
 export const VERIFY_CHECKS: Checks<VerifyNodeOptions> = { signal: 'AbortSignal', onProgress: 'function' }
 
-/** Something in a Zarr store that is not as it should be: `text` says what, in a sentence. */
+/** A problem in a Zarr store. `text` describes it in a sentence. */
 export interface ZarrFinding {
-  /** `'error'`: something cannot be read, or is damaged. `'warning'`: something is left behind. */
+  /** `'error'`: something cannot be read, or is damaged. `'warning'`: something was left behind. */
   readonly severity: 'error' | 'warning'
-  /** The object, or the place, as messages name it. */
+  /** The object or the location, as messages name it. */
   readonly file: string
-  /** The path of the array. */
+  /** Path of the array. */
   readonly array?: string | undefined
-  /** The position of the chunk along each axis of the grid. */
+  /** Position of the chunk along each axis of the grid. */
   readonly chunk?: readonly number[] | undefined
   readonly text: string
 }
 
-/** The things that were looked at: numbers of `groups`, `arrays`, chunks and bytes. */
+/** Counts of checked items: `groups`, `arrays`, chunks and bytes. */
 export interface ZarrChecked {
   groups: number
   /** Arrays that can be opened. */
   arrays: number
-  /** Chunks that are there. */
+  /** Chunks that are stored. */
   chunks: number
-  /** Chunks that nobody wrote: they are full of the fill value. */
+  /** Chunks that are not stored, and contain only the fill value. */
   missingChunks: number
-  /** Chunks without a checksum: changed bytes show only where they do not decode. */
+  /** Chunks without a checksum. Changed bytes in them are found only if they do not decode. */
   chunksWithoutChecksum: number
   /** Bytes of the chunks, as stored. */
   bytes: number
 }
 
-/** A report of `verifyZarr`: its `findings`, and what it has `checked`. */
+/** Report of `verifyZarr`: its `findings`, and the items that it `checked`. */
 export interface ZarrVerification {
-  /** False when a finding is an error. */
+  /** Whether no finding is an error. */
   readonly ok: boolean
   readonly findings: readonly ZarrFinding[]
-  /** Findings beyond the first thousand. */
+  /** Number of findings beyond the first thousand. */
   readonly omitted: number
   readonly checked: Readonly<ZarrChecked>
 }
 
 const MAX_FINDINGS = 1000
-/** Decoded chunks under way at a time: so many, or of so many bytes together. */
+/** Limits of the decoded chunks that are checked at once, by count and bytes. */
 const CHUNKS_AT_ONCE = 32
 const BYTES_AT_ONCE = 128 * 1024 * 1024
-/** What chunks are taken to have of which only decoding tells. */
+/** Assumed bytes of a chunk whose decoded size is unknown. */
 const UNKNOWN_BYTES = 4 * 1024 * 1024
-/** Objects of an array that are looked for among those that are listed. */
+/** Maximum number of an array's objects for which listed objects are compared with the grid. */
 const MOST_LISTED = 2 ** 20
 
 const CHECKSUMS: ReadonlySet<string> = new Set(['crc32c', 'crc32', 'adler32', 'fletcher32', 'gzip', 'zlib'])
 
 type FindingPlace = Pick<ZarrFinding, 'file' | 'array' | 'chunk'>
 
-/** Collects what is found. */
+/** Collects findings. */
 class ZarrReport {
   readonly findings: ZarrFinding[] = []
   omitted = 0
@@ -94,18 +94,18 @@ class ZarrReport {
     else this.omitted++
   }
 
-  /** Takes in an error that means damage; others, those of a store or an abort, are thrown. */
+  /** Reports an error that means damage. Throws other errors, such as those of a store or an abort. */
   take(place: FindingPlace, error: unknown): void {
     if (!isUnreadable(error) && !isHyperslabError(error, 'IntegrityError')) throw error
     const { file, array } = error.details
     let text = error.message
-    // The finding has them as fields.
+    // The finding has these parts as fields.
     for (const part of [file, array === undefined ? undefined : `array '${array}'`])
       if (part !== undefined && text.startsWith(`${part}: `)) text = text.slice(part.length + 2)
     this.add({ severity: 'error', ...place, file: file ?? place.file, text })
   }
 
-  /** Puts findings in the order of their chunks, which were looked at several at a time. */
+  /** Sorts findings by chunk, because several chunks are checked at once. */
   sort(from: number): void {
     const found = this.findings.splice(from)
     const order = (a: readonly number[], b: readonly number[]): number => {
@@ -121,12 +121,12 @@ class ZarrReport {
 }
 
 /**
- * Looks through all that is at and below a place: metadata, consolidated ones against those of each node, and
- * every chunk that is there, which is read and decoded once. Where the store lists, objects beside the chunks
- * are found, too, of arrays that have up to 2^20 objects.
- * @param file how the report names the place
- * @param open opens the place, once more to compare with what is consolidated
- * @throws what `treeOf` throws; errors of the store
+ * Checks all nodes at and below a location: their metadata, consolidated metadata against those of each node,
+ * and every stored chunk, which is read and decoded once. If the store lists, also finds other objects among
+ * the chunks of arrays with up to 2^20 objects.
+ * @param file name of the location in the report
+ * @param open opens the location. Called once more to compare consolidated metadata
+ * @throws the errors of `treeOf`; errors of the store
  */
 export async function verifyNode(
   file: string,
@@ -151,7 +151,7 @@ export async function verifyNode(
       await using apart = await open({ consolidated: false })
       for (const finding of await compareConsolidated(tree, apart)) report.add({ ...finding, file })
     }
-    // All arrays are of one store.
+    // All arrays belong to one store.
     const settle = arrays[0]?.index.opened.absences.begin()
     const total = arrays.reduce((sum, { chunks }) => sum + chunks.count, 0)
     let done = 0
@@ -168,19 +168,19 @@ export async function verifyNode(
   }
 }
 
-/** Looks through the chunks of one array. */
+/** Check of the chunks of one array. */
 class ArrayCheck {
   readonly #array: ZarrArray
   readonly #report: ZarrReport
   readonly #signal: Signal | undefined
   readonly #pace: Pace
-  /** Objects, by their index in the grid of these, and the shards or chunks that they hold. */
+  /** Grid of the objects, which are shards or chunks. */
   readonly #objects: ChunkGrid
   readonly #isSharded: boolean
   readonly #hasChecksum: boolean
-  /** Shards of which the index cannot be read, by their keys. */
+  /** Keys of shards whose index cannot be read. */
   readonly #broken = new Set<string>()
-  /** Objects that were warned of, by their keys. */
+  /** Keys of objects with a warning. */
   readonly #strays = new Set<string>()
 
   constructor(array: ZarrArray, report: ZarrReport, signal: Signal | undefined) {
@@ -242,7 +242,7 @@ class ArrayCheck {
     }
   }
 
-  /** The bytes of a chunk; undefined where it is an object that nobody wrote. */
+  /** Reads the bytes of a chunk; returns undefined if it is an object that is not stored. */
   async #read(key: string, { block }: ChunkAddress): Promise<Uint8Array | undefined> {
     const { opened } = this.#array.index
     checkBlockBytes(block, block.uncompressedBytes, opened.options.blockBytes)
@@ -267,7 +267,7 @@ class ArrayCheck {
     if (!isFixed(dtype)) decodeChunk(dtype, decoded, count)
   }
 
-  /** Warns of objects among the chunks that are none. */
+  /** Reports objects among the chunks that are not chunks. */
   async strays(): Promise<void> {
     const { opened, path } = this.#array.index
     if (opened.store.list === undefined || this.#objects.count > MOST_LISTED) return
@@ -275,12 +275,12 @@ class ArrayCheck {
     await this.#strayIn(root, root)
   }
 
-  /** @returns whether there is anything of this prefix */
+  /** @returns whether any key has this prefix */
   async #strayIn(root: string, prefix: string): Promise<boolean> {
     const { store } = this.#array.index.opened
-    // Some stores list what is in folders below at once.
+    // Some stores list the content of subfolders, too.
     const keys = await store.list!(prefix, { signal: this.#signal, shallow: true }).catch((error: unknown) => {
-      // A file is no folder.
+      // The key is a file, not a folder.
       if (isHyperslabError(error, 'NotFoundError')) return []
       throw error
     })
@@ -302,7 +302,7 @@ class ArrayCheck {
     return keys.length > 0
   }
 
-  /** Folders may be empty. */
+  /** Whether a key is an object. Folders may be empty. */
   async #isObject(key: string): Promise<boolean> {
     try {
       return (await this.#array.index.opened.store.stat(key, { signal: this.#signal })) !== undefined
@@ -317,7 +317,7 @@ class ArrayCheck {
   }
 }
 
-/** The indices of all chunks, those of an object one after another. */
+/** Yields the indices of all chunks, those of one object after another. */
 function* chunksByObject(objects: ChunkGrid, chunks: ChunkGrid): Generator<number, void> {
   for (let object = 0; object < objects.count; object++) {
     const ranges = objects.index(object).map((k, axis) => {

@@ -3,42 +3,42 @@ import type { Codec } from '../../codec/codec.ts'
 import { invalidArgument } from '../../core/errors.ts'
 import { bytesStep } from './codecs.ts'
 
-/** A loaded entry of zarrita's registry, of which it makes codecs. */
+/** A loaded entry of zarrita's registry, which creates codecs. */
 export interface ZarritaCodecEntry {
-  /** The kind of all its codecs. */
+  /** Kind of all its codecs. */
   readonly kind?: 'array_to_array' | 'array_to_bytes' | 'bytes_to_bytes'
-  /** The codec for one array, by its configuration there and what is known of a chunk. */
+  /** Creates the codec of one array from its configuration and the metadata of a chunk. */
   // biome-ignore lint/suspicious/noExplicitAny: what metadata and chunks are is zarrita's matter
   fromConfig(configuration: any, metadata: any): ZarritaCodec
 }
 
-/** A codec of one array as zarrita uses it. */
+/** Codec of one array, as zarrita uses it. */
 export interface ZarritaCodec {
-  /** The kind of what it takes and gives. */
+  /** Kind of its input and output. */
   readonly kind?: ZarritaCodecEntry['kind']
-  /** The chunk or the bytes encoded, or a promise of that. */
+  /** Encodes a chunk or bytes; may return a promise. */
   // biome-ignore lint/suspicious/noExplicitAny: chunks, or bytes
   encode(data: any): any
-  /** The chunk or the bytes decoded, or a promise of that. */
+  /** Decodes a chunk or bytes; may return a promise. */
   // biome-ignore lint/suspicious/noExplicitAny: chunks, or bytes
   decode(data: any): any
-  /** The number of bytes that so many become; only such codecs encode the index of a shard. */
+  /** Returns the encoded number of bytes. Only codecs with this method encode the index of a shard. */
   computeEncodedSize?(decodedBytes: number): number
 }
 
 /** The registry that zarrita exports: functions that load codecs, by name. */
 export interface ZarritaRegistry {
-  /** The function of that name, if there is one. */
+  /** Returns the function of a name; undefined if there is none. */
   get(name: string): (() => Promise<ZarritaCodecEntry>) | undefined
-  /** The place of a function of that name, in which the last one stays. */
+  /** Sets the function of a name, and replaces an earlier one. */
   set(name: string, load: () => Promise<ZarritaCodecEntry>): unknown
 }
 
 const NAMES = ['blosc', 'lz4', 'zstd', 'gzip', 'zlib', 'crc32c']
 
 /**
- * Has zarrita decode by this package: Blosc, LZ4, Zstandard, gzip, zlib and CRC-32C, which is compared then,
- * under all their names. What encodes stays what it was.
+ * Makes zarrita decode with this package: Blosc, LZ4, Zstandard, gzip, zlib and CRC-32C, under all their
+ * names. Checksums are compared. Encoding does not change.
  *
  * ```js
  * import { registry } from 'zarrita'
@@ -47,8 +47,7 @@ const NAMES = ['blosc', 'lz4', 'zstd', 'gzip', 'zlib', 'crc32c']
  * ```
  *
  * @param registry the `registry` that zarrita exports
- * @throws InvalidArgumentError for what is no registry. What is damaged ends in a CodecError when zarrita
- *   decodes it
+ * @throws InvalidArgumentError for any other value. Damaged data throw a CodecError when zarrita decodes them
  */
 export function zarrCodecs(registry: ZarritaRegistry): void {
   const { get, set } = Object(registry) as Partial<ZarritaRegistry>

@@ -27,28 +27,31 @@ import {
 } from './document.ts'
 import { chunkEncoder } from './encode.ts'
 
-/** Arrays by their paths in the store, as `tas` or `surface/tas`. */
+/** Arrays by their paths in the store, such as `tas` or `surface/tas`. */
 export type NamedArrays = Readonly<Record<string, DiskArray>>
 
-/** Larger chunks are cut: whoever asks for one gets all of it, uncompressed. */
+/**
+ * Maximum chunk size in bytes. Larger chunks are divided, because a client that requests one gets all of it,
+ * uncompressed.
+ */
 const MOST_CHUNK_BYTES = 16 * 1024 * 1024
 const METADATA = 'zarr.json'
 
-/** What a key of the store names. */
+/** Parsed key of the store. */
 type Node = { readonly path: string; readonly array: DiskArray | undefined; readonly place: string }
 
 /**
- * Arrays as the objects of a Zarr store of version 3, which are made when they are asked for: chunks are the
- * bytes of their elements, not compressed.
+ * Presents arrays as the objects of a Zarr store of version 3. Objects are created on request; chunks are
+ * uncompressed.
  */
 export class ArrayStore {
   readonly #arrays: ReadonlyMap<string, DiskArray>
-  /** The attributes of groups, by path. */
+  /** Attributes of groups, by path. */
   readonly #groups: ReadonlyMap<string, JsonObject>
 
   /**
-   * @param groups attributes of groups by path; those that arrays lie in are there without, too
-   * @throws InvalidArgumentError for names that are no paths, or of which one leads through an array
+   * @param groups attributes of groups by path. Groups that contain arrays exist without attributes, too
+   * @throws InvalidArgumentError for names that are not paths, and for names that lead through an array
    */
   constructor(arrays: NamedArrays, groups: Readonly<Record<string, JsonObject>>) {
     this.#arrays = new Map(Object.entries(arrays))
@@ -69,14 +72,14 @@ export class ArrayStore {
     this.#groups = all
   }
 
-  /** A whole object; undefined where there is none. */
+  /** Returns a whole object; undefined if it does not exist. */
   async get(key: string, signal?: Signal): Promise<Uint8Array | undefined> {
     const { path, array, place } = this.#find(key)
     if (place === METADATA) return encodeDocument(array === undefined ? this.#groupMetadata(path) : metadataOf(array, path))
     return array && chunkOf(array, path, place, signal)
   }
 
-  /** Keys of all metadata. */
+  /** Returns the keys of all metadata. */
   metadataKeys(): string[] {
     return [...this.#groups.keys(), ...this.#arrays.keys()].map((path) => (path === '' ? METADATA : `${path}/${METADATA}`))
   }
@@ -112,8 +115,9 @@ function checkName(name: string): void {
 }
 
 /**
- * What takes the place of chunks that are not stored, of which there are none here. Maps and viewers take it
- * for what is missing: where an array has none, as those that are computed, it is no number that counts.
+ * Returns the fill value for the metadata. All chunks exist, so no element takes this value. Maps and
+ * viewers, however, treat it as missing. For an array without one, such as a computed array, it must
+ * therefore not be a valid number.
  */
 function fillValueOf(source: BlockSource): ScalarOf<DType> | undefined {
   const { dtype, fillValue } = source
@@ -151,7 +155,7 @@ export function storedAttributes(array: DiskArray): JsonObject {
   const { metadata } = array as { metadata?: ZarrArrayMetadata }
   const attrs = metadata === undefined ? source.attrs : withDurationUnit(source.attrs, metadata.type)
   const own = arrayAttributes(withOneFill(attrs, dtype), dtype)
-  // Of times what is none is missing, in every array.
+  // Missing times are always NaT.
   if (dtype === 'timestamp_ns') return own
   const missing = missingOf(source)
   const told = { ...missingAttributes(missing, source), ...own }
@@ -198,7 +202,7 @@ function saysAlike(attrs: JsonObject, { values, nan }: Missing, source: BlockSou
   return said.nan === nan && texts(said.values) === texts(values)
 }
 
-/** Regular chunks as the array has them, or nearly; smaller ones where these are large. */
+/** Returns regular chunk lengths close to those of the array, or smaller ones if those are large. */
 function chunkShapeOf({ chunks, dtype }: BlockSource): number[] {
   const lengths = chunks.axes.map(({ chunkLength, length }) => Math.max(1, Math.min(chunkLength, length)))
   if (sizeOf(lengths) * bytesOf(dtype) <= MOST_CHUNK_BYTES) return lengths
@@ -207,7 +211,7 @@ function chunkShapeOf({ chunks, dtype }: BlockSource): number[] {
 
 const INDEX = /^(0|[1-9]\d{0,15})$/
 
-/** The chunk of a key such as `c/0/1`; undefined for what is no key of one. */
+/** Returns the chunk of a key such as `c/0/1`; undefined for other keys. */
 async function chunkOf(
   { source }: DiskArray,
   array: string,
@@ -221,7 +225,7 @@ async function chunkOf(
   const starts = parts.map((part, axis) => Number(part) * chunkShape[axis]!)
   if (starts.some((start, axis) => start >= shape[axis]!)) return undefined
   const box = starts.map((start, axis) => ({ start, stop: Math.min(start + chunkShape[axis]!, shape[axis]!), step: 1 }))
-  // Chunks at the edge are stored whole.
+  // Chunks at the edge are stored with their full shape.
   const chunk: Tensor = tensorOf(dtype, chunkShape)
   const views = box.map(({ start, stop }) => ({ start: 0, step: 1, length: stop - start }))
   if (views.some(({ length }, axis) => length < chunkShape[axis]!)) fillTensor(chunk, fillElement(dtype, fillValueOf(source)))

@@ -6,7 +6,7 @@ import { attributesDocument, entriesOf, type NewAttributes } from './document.ts
 import type { NodeWriter } from './nodes.ts'
 import type { Growing } from './resize.ts'
 
-/** Changes attributes of an array, and what follows from them. */
+/** Changes attributes of an array, and the properties that follow from them. */
 export function updateOfArray({ index, nodes, path }: Growing, attributes: NewAttributes): Promise<void> {
   return nodes.alone(path, async () => {
     const { version, type } = index.metadata
@@ -19,7 +19,7 @@ export function updateOfArray({ index, nodes, path }: Growing, attributes: NewAt
   })
 }
 
-/** @param known those that the group had, which change */
+/** @param known attributes of the group; they are changed */
 export function updateOfGroup(
   nodes: NodeWriter,
   path: string,

@@ -10,25 +10,25 @@ import type { CodecMetadata, StoredType } from '../metadata.ts'
 import { elementsNamed } from '../missing.ts'
 import { NOT_A_TIME } from '../time-units.ts'
 
-/** What the metadata of an array of version 3 are made of. */
+/** Content of the metadata of an array of version 3. */
 export interface ArrayFacts {
   readonly shape: readonly number[]
   readonly type: StoredType
-  /** Lengths of the regular grid: of chunks or, where these lie in shards, of shards. */
+  /** Lengths of the regular grid: of the shards or, without shards, of the chunks. */
   readonly chunkShape: readonly number[]
-  /** In the order of encoding, as `ZarrArrayMetadata` has them. */
+  /** Codecs in the order of encoding, as in `ZarrArrayMetadata`. */
   readonly codecs: readonly CodecMetadata[]
-  /** What chunks are full of that are not stored; zeros where there is none. */
+  /** Value of all elements of chunks that are not stored; zero if undefined. */
   readonly fillValue: ScalarOf<DType> | undefined
   readonly attributes: JsonObject
-  /** Names of the axes, '' for one without. */
+  /** Names of the axes; '' for an axis without a name. */
   readonly dimensionNames?: readonly string[] | undefined
 }
 
-/** Attributes as an object, or by name. */
+/** Attributes as an object, or as a map by name. */
 export type NewAttributes = Readonly<Record<string, unknown>> | NamedValues
 
-/** The `zarr.json` of an array. */
+/** Returns the `zarr.json` of an array. */
 export function arrayDocument(facts: ArrayFacts): JsonObject {
   const { shape, type, chunkShape, codecs, fillValue, attributes, dimensionNames } = facts
   return {
@@ -46,8 +46,8 @@ export function arrayDocument(facts: ArrayFacts): JsonObject {
 }
 
 /**
- * The `zarr.json` of a group.
- * @param members those of all that is below it, by path, where they are consolidated
+ * Returns the `zarr.json` of a group.
+ * @param members metadata of all nodes below it, by path, if they are consolidated
  */
 export const groupDocument = (attributes: JsonObject, members?: Readonly<Record<string, JsonObject>>): JsonObject => ({
   zarr_format: 3,
@@ -56,10 +56,10 @@ export const groupDocument = (attributes: JsonObject, members?: Readonly<Record<
   ...(members && { consolidated_metadata: { kind: 'inline', must_understand: false, metadata: members } }),
 })
 
-/** The bytes of a document as they are stored. */
+/** Returns the stored bytes of a document. */
 export const encodeDocument = (metadata: JsonObject, end = ''): Uint8Array => new TextEncoder().encode(writeJson(metadata) + end)
 
-/** How elements of a type are stored unless somebody asks for another way. */
+/** Returns the default storage of elements of a type. */
 export function storedTypeOf(dtype: DType): StoredType {
   switch (dtype) {
     case 'bool':
@@ -76,7 +76,7 @@ export function storedTypeOf(dtype: DType): StoredType {
   }
 }
 
-/** The codec that turns elements into bytes; texts and bytes are stored behind their lengths. */
+/** Returns the codec that converts elements to bytes. Strings and binaries are stored after their lengths. */
 export function elementCodec({ kind, bytes }: StoredType): CodecMetadata {
   if (kind === 'string') return { name: 'vlen-utf8', configuration: {} }
   if (kind === 'binary') return { name: 'vlen-bytes', configuration: {} }
@@ -111,7 +111,7 @@ function typeDocument({ kind, bytes, unit }: StoredType): unknown {
   }
 }
 
-/** A fill value as metadata spell it; without one, the zero or the empty text of the type. */
+/** Returns a fill value as metadata spell it. Default: zero or the empty text of the type. */
 export function fillDocument(value: ScalarOf<DType> | undefined, { kind, bytes, unit }: StoredType): unknown {
   switch (kind) {
     case 'bool':
@@ -141,13 +141,13 @@ export function fillDocument(value: ScalarOf<DType> | undefined, { kind, bytes, 
   }
 }
 
-/** JSON has no words for what is not finite, and parsers make an integer of -0. */
+/** Returns a float as JSON. JSON has no infinities and NaN, and parsers turn -0 into an integer. */
 function floatDocument(value: number, bytes: number): unknown {
   if (Object.is(value, -0)) return `0x80${'00'.repeat(bytes - 1)}`
   return Number.isFinite(value) ? value : String(value)
 }
 
-/** The codecs that version 3 has itself; others go by the names of numcodecs. */
+/** Codecs that version 3 itself defines. Others have the names of numcodecs. */
 const OWN = ['bytes', 'transpose', 'blosc', 'gzip', 'zstd', 'crc32c', 'sharding_indexed', 'vlen-utf8', 'vlen-bytes']
 
 function codecDocument({ name, configuration }: CodecMetadata): JsonObject {
@@ -155,7 +155,7 @@ function codecDocument({ name, configuration }: CodecMetadata): JsonObject {
   return Object.keys(configuration).length === 0 ? { name: own } : { name: own, configuration }
 }
 
-/** Codecs of shards, with their index at the end, behind its checksum. */
+/** Returns the codec of shards. Their index is at the end, followed by its checksum. */
 export const shardingCodec = (chunkShape: readonly number[], codecs: readonly CodecMetadata[]): CodecMetadata => ({
   name: 'sharding_indexed',
   configuration: {
@@ -257,14 +257,14 @@ function isNamed(attributes: NewAttributes): attributes is NamedValues {
   return typeof keys === 'function' && typeof get === 'function'
 }
 
-/** The names of attributes, with their values. */
+/** Returns the names of attributes with their values. */
 export const entriesOf = (attributes: NewAttributes): [string, unknown][] => {
   checkValue('updateAttributes', 'attributes', attributes, 'object')
   if (!isNamed(attributes)) return Object.entries(attributes)
   return [...attributes.keys()].map((name) => [name, attributes.get(name)])
 }
 
-/** The value of the attribute `_FillValue` for elements that are missing; bytes are base64, too. */
+/** Returns the value of the attribute `_FillValue` for missing elements. Bytes become base64, too. */
 export function missingDocument(value: ScalarOf<DType>, dtype: DType): unknown {
   if (dtype === 'binary') return encodeBase64(value as Uint8Array)
   if (!isFloat(dtype)) return attributeDocument('_FillValue', value)

@@ -17,29 +17,29 @@ import type { CodecMetadata, StoredType } from '../metadata.ts'
 import { isNatural, orderOf, placesOf } from '../transpose.ts'
 import { storedValues } from './store-values.ts'
 
-/** Makes of a chunk, as `engine/chunk-values.ts` describes it, the bytes that are stored. */
+/** Encodes a chunk, in the form of `engine/chunk-values.ts`, to its stored bytes. */
 export type ChunkEncoder = (chunk: Uint8Array) => Promise<Uint8Array>
 
 type EncodeStep = (bytes: Uint8Array) => Uint8Array | Promise<Uint8Array>
 type Configuration = Readonly<Record<string, unknown>>
 
-/** What elements are where the next codec encodes them. */
+/** Form of the elements before the next codec encodes them. */
 interface Elements {
   readonly shape: readonly number[]
-  /** Bytes of an element; undefined where each has its own length. */
+  /** Bytes of an element; undefined for elements of variable length. */
   readonly bytes: number | undefined
-  /** Bytes of a number in it. */
+  /** Bytes of a number within an element. */
   readonly wordBytes: number
-  /** Whether they have become bytes. */
+  /** Whether they have been encoded to bytes. */
   readonly isBytes: boolean
 }
 
 /**
- * What encodes chunks of one shape.
+ * Returns the encoder of chunks of one shape.
  * @param codecs of a chunk, in the order of encoding
- * @param users codecs of users, which come before those of the package
- * @throws UnsupportedError for codecs that are read and not written, and for those with options that nobody
- *   here knows;   CodecError for one that does not fit what is before it
+ * @param users codecs of users, which take precedence over those of the package
+ * @throws UnsupportedError for codecs that can only be read, and for codecs with unknown options; CodecError
+ *   for a codec that does not fit the one before it
  */
 export function chunkEncoder(
   codecs: readonly CodecMetadata[],
@@ -51,7 +51,7 @@ export function chunkEncoder(
   const values = storedValues(type, sizeOf(shape))
   if (values !== undefined) steps.push(values)
   let elements: Elements = { shape, bytes: type.bytes, wordBytes: wordBytesOf(type), isBytes: false }
-  // A codec of the user's may have made bytes of them.
+  // A codec of the user may have encoded them to bytes.
   let hasUsers = false
   for (const { name, configuration } of codecs) {
     const own = users.find((user) => user.name === name)
@@ -85,7 +85,7 @@ export function chunkEncoder(
   }
 }
 
-/** Of text a character, of raw bytes one. */
+/** Returns the bytes of one character of text, of one raw byte, or of a number. */
 function wordBytesOf({ kind, bytes = 1 }: StoredType): number {
   if (kind === 'fixed-text') return 4
   return kind === 'fixed-bytes' || kind === 'raw' ? 1 : bytes
@@ -93,19 +93,19 @@ function wordBytesOf({ kind, bytes = 1 }: StoredType): number {
 
 /** How a codec encodes. */
 interface Written {
-  /** What its options must be. */
+  /** Checks of its options. */
   readonly check: Readonly<Record<string, Check>>
-  /** Whether it makes bytes of bytes; else it takes elements. */
+  /** Whether it encodes bytes to bytes; otherwise it takes elements. */
   readonly isOfBytes: boolean
-  /** Whether it makes bytes of elements. */
+  /** Whether it encodes elements to bytes. */
   readonly makesBytes?: boolean
-  /** The step that encodes; undefined where that leaves bytes as they are. */
+  /** Returns the encoding step; undefined if the codec leaves bytes as they are. */
   make(elements: Elements, configuration: Configuration): EncodeStep | undefined
 }
 
 const LOCATION: Readonly<Record<string, Check>> = { location: ['start', 'end'] }
 
-/** Options of version 3 and, with numbers for shuffles and without `typesize`, of version 2. */
+/** Options of version 3 and of version 2. Version 2 has numbers for shuffles, and no `typesize`. */
 const BLOSC: Readonly<Record<string, Check>> = {
   cname: 'string',
   clevel: LEVELS(0, 9),
@@ -138,7 +138,7 @@ const WRITTEN: ReadonlyMap<string, Written> = new Map<string, Written>([
   ['fletcher32', { check: {}, isOfBytes: true, make: () => summed(fletcher32, 'end') }],
 ])
 
-/** The codecs that are written. */
+/** Names of the codecs that can encode. */
 const WRITTEN_CODECS: readonly string[] = [...WRITTEN.keys()]
 
 function LEVELS(least: number, most: number): string {
@@ -151,7 +151,7 @@ function transpose({ shape, bytes }: Elements, { order }: Configuration): Encode
   return bytes === undefined ? reordered(axes, shape) : transposed(axes, shape, bytes)
 }
 
-/** Elements of `bytes` bytes in the order `order` of axes. */
+/** Transposes elements of `bytes` bytes to the order `order` of axes. */
 function transposed(order: readonly number[], shape: readonly number[], bytes: number): EncodeStep {
   const unit = ([8, 4, 2] as ElementBytes[]).find((size) => bytes % size === 0) ?? 1
   const units = bytes / unit
@@ -168,7 +168,7 @@ function transposed(order: readonly number[], shape: readonly number[], bytes: n
     })
 }
 
-/** Values of their own lengths in another order. */
+/** Transposes values of variable length. */
 function reordered(order: readonly number[], shape: readonly number[]): EncodeStep {
   let sources: Float64Array | undefined
   return (values) => {
@@ -204,7 +204,7 @@ function swapped(elements: Uint8Array, wordBytes: number): Uint8Array {
   if (elements.length === 0) return elements
   return withArena((arena) => {
     const places = arena.put(swappedPlaces(wordBytes))
-    // Whole vectors are stored.
+    // The kernel stores whole vectors.
     const target = arena.alloc(elements.length + 15)
     arena.bytes(target, elements.length).set(elements)
     compute(arena).swap(target, elements.length, places)
@@ -212,7 +212,7 @@ function swapped(elements: Uint8Array, wordBytes: number): Uint8Array {
   })
 }
 
-/** Each value behind its length, and all behind their number: see `stored-values.ts`. */
+/** Stores each value after its length, and all of them after their number: see `stored-values.ts`. */
 function lengthPrefixed(count: number): EncodeStep {
   return (values) => {
     const head = OFFSET_BYTES * (count + 1)
@@ -231,12 +231,12 @@ function lengthPrefixed(count: number): EncodeStep {
   }
 }
 
-/** Zstandard's own default; numcodecs' level 0 is that. */
+/** Default level of Zstandard, which level 0 of numcodecs means. */
 const ZSTD_DEFAULT = 3
 
 function zstdOf({ level = 0, checksum = false }: Configuration): EncodeStep {
   if (checksum) throw notWritten('zstd', 'frames with checksums are not written; crc32c behind it checks what is stored')
-  // Below 1 levels are faster ones of the same format, and above 22 there are none.
+  // Levels below 1 are faster variants of the same format. There are none above 22.
   const own = level === 0 ? ZSTD_DEFAULT : Math.min(22, Math.max(1, level as number))
   return async (bytes) => (await import('../../../codec/zstd-encode.ts')).zstdEncoder(own)(bytes)
 }
@@ -253,7 +253,7 @@ function blosc({ bytes = 1 }: Elements, configuration: Configuration): EncodeSte
   const { cname = 'lz4', clevel = 5, shuffle = 1, typesize = bytes, blocksize = 0 } = configuration
   const compressor = BLOSC_COMPRESSORS.find((name) => name === cname)
   if (compressor === undefined) throw notWritten('blosc', `compressors in it are ${BLOSC_COMPRESSORS.join(', ')}, not ${cname}`)
-  // By -1 numcodecs shuffles bits of elements of one byte, and bytes of others.
+  // For -1, numcodecs shuffles the bits of one-byte elements, and the bytes of others.
   const number = shuffle === -1 ? (typesize === 1 ? 2 : 1) : shuffle
   const options: BloscOptions = {
     compressor,
@@ -265,10 +265,10 @@ function blosc({ bytes = 1 }: Elements, configuration: Configuration): EncodeSte
   return (chunk) => encodeBlosc(chunk, options)
 }
 
-/** A block behind its decoded size, as numcodecs writes it. */
+/** Encodes a block after its decoded size, as numcodecs does. */
 const lz4: EncodeStep = (bytes) => withArena((arena) => encodeLz4(arena, arena.put(bytes), bytes.length))
 
-/** Bytes of elements in planes: the first of each, the second of each, and so on. */
+/** Stores bytes of elements in planes: the first byte of each element, then the second, and so on. */
 function shuffled(size: number): EncodeStep | undefined {
   if (size <= 1) return undefined
   return (bytes) => {
@@ -285,7 +285,7 @@ function shuffled(size: number): EncodeStep | undefined {
   }
 }
 
-/** Bytes with their checksum of 4 bytes, little-endian, before or behind them. */
+/** Adds a checksum of 4 bytes, little-endian, before or after the bytes. */
 const summed =
   (sumOf: (bytes: Uint8Array) => number, location: unknown): EncodeStep =>
   (bytes) => {

@@ -2,7 +2,7 @@ import type { DiskArray } from '../../../array/disk-array.ts'
 import { isFloat } from '../../../core/dtype.ts'
 import type { JsonObject } from '../document.ts'
 
-/** What says that attributes of a group follow the convention `proj:`. */
+/** Declares that the attributes of a group follow the convention `proj:`. */
 const PROJ = {
   schema_url: 'https://raw.githubusercontent.com/zarr-conventions/geo-proj/refs/tags/v1/schema.json',
   spec_url: 'https://github.com/zarr-conventions/geo-proj/blob/v1/README.md',
@@ -10,7 +10,7 @@ const PROJ = {
   name: 'proj:',
   description: 'Coordinate reference system information for geospatial data',
 }
-/** The same of the convention `spatial:`. */
+/** Declares that the attributes of a group follow the convention `spatial:`. */
 const SPATIAL = {
   schema_url: 'https://raw.githubusercontent.com/zarr-conventions/spatial/refs/tags/v1/schema.json',
   spec_url: 'https://github.com/zarr-conventions/spatial/blob/v1/README.md',
@@ -19,19 +19,19 @@ const SPATIAL = {
   description: 'Spatial coordinate information',
 }
 
-/** Steps between neighbours differ by less than so much of one: coordinates are often 32-bit numbers. */
+/** Tolerance of even spacing, as a part of one step. Coordinates are often 32-bit numbers. */
 const EVEN = 1e-3
 
-/** Where a plane of latitudes and longitudes lies, as attributes of Zarr say it. */
+/** Location of a plane of latitudes and longitudes, as attributes of Zarr. */
 export interface GeographicPlane {
   readonly conventions: readonly JsonObject[]
-  /** Attributes of a group with arrays of a level, and of that with all levels. */
+  /** Attributes of a group with the arrays of a level, and of the group with all levels. */
   readonly attributes: JsonObject
-  /** What only a level has, of cells that are so many of the finest long. */
+  /** Returns the additional attributes of a level with cells of `factor` times the finest length. */
   level(factor: number): JsonObject
 }
 
-/** The cells along an axis of even steps: where the first begins, and how far it is to the next. */
+/** Cells along an axis of even steps: edge of the first cell, and distance to the next. */
 interface EvenAxis {
   readonly edge: number
   readonly step: number
@@ -39,9 +39,9 @@ interface EvenAxis {
 }
 
 /**
- * Where the plane of two dimensions lies, by the coordinates of their names: the reference system where these
- * are degrees north and east, and the affine transform where they are evenly spaced. Undefined where they are
- * no such coordinates.
+ * Describes the location of the plane of two dimensions by their coordinates: the reference system if they
+ * are degrees north and east, and the affine transform if they are evenly spaced. Undefined for other
+ * coordinates.
  * @throws errors of reading the coordinates
  */
 export async function geographicPlane(
@@ -51,7 +51,7 @@ export async function geographicPlane(
   const [lat, lon] = dims.map((dim) => arrays[dim]) as [DiskArray | undefined, DiskArray | undefined]
   if (!isDegrees(lat, /^degrees?_?n(orth)?$/i) || !isDegrees(lon, /^degrees?_?e(ast)?$/i)) return undefined
   const [y, x] = [await evenAxis(lat), await evenAxis(lon)]
-  // Coordinates of CF that name no other datum are taken for those of WGS 84 by whoever draws them.
+  // Programs that draw CF coordinates without a datum assume WGS 84.
   const proj = { 'proj:code': 'EPSG:4326' }
   if (y === undefined || x === undefined) return { conventions: [PROJ], attributes: proj, level: () => ({}) }
   const ends = ({ edge, step, length }: EvenAxis): number[] => [edge, edge + step * length].sort((a, b) => a - b)
@@ -66,7 +66,7 @@ export async function geographicPlane(
   }
 }
 
-/** Whether an array has decoded coordinates of one dimension in units. */
+/** Whether an array has one-dimensional, decoded coordinates in the given units. */
 const isDegrees = (array: DiskArray | undefined, units: RegExp): array is DiskArray =>
   array !== undefined &&
   array.shape.length === 1 &&

@@ -22,17 +22,17 @@ import {
 } from './document.ts'
 import { chunkEncoder } from './encode.ts'
 
-/** A codec by the name that metadata of version 3 have for it, with its options. */
+/** A codec by its name in the metadata of version 3, with its options. */
 export interface ZarrCodec {
-  /** The name that metadata have for it. */
+  /** Name in the metadata. */
   readonly name: string
-  /** Its options; those of zarr-python when left out. */
+  /** Options of the codec. Default: those of zarr-python. */
   readonly configuration?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** Options of `createGroup`. */
 export interface NewZarrGroup {
-  /** Attributes of the group, as JSON has them; none when left out. */
+  /** Attributes of the group, with JSON values. Default: none. */
   readonly attributes?: NewAttributes | undefined
 }
 
@@ -40,26 +40,26 @@ export interface NewZarrGroup {
 export interface NewZarrArray<D extends DType = DType, S extends readonly number[] = readonly number[]> {
   /** The data type. */
   readonly dtype: D
-  /** The shape, which may change: see `resize`. */
+  /** Shape; it can be changed with `resize`. */
   readonly shape: S
-  /** The shape of chunks; about 8 MiB each when left out. */
+  /** Shape of a chunk. Default: about 8 MiB for each chunk. */
   readonly chunks?: readonly number[] | undefined
-  /** The shape of shards, which hold chunks that divide them and are one object each; none when left out. */
+  /** Shape of a shard, an object with several chunks; a multiple of the chunk shape. Default: no shards. */
   readonly shards?: readonly number[] | undefined
   /**
-   * The codec that compresses chunks: `'zstd'` unless given, `'gzip'`, `'zlib'`, `'lz4'`, `'blosc'`,
-   * `'none'`, or one of them with its options, `{ name: 'zstd', configuration: { level: 9 } }`.
+   * Codec that compresses chunks: `'zstd'`, `'gzip'`, `'zlib'`, `'lz4'`, `'blosc'`, `'none'`, or one of them
+   * with options, `{ name: 'zstd', configuration: { level: 9 } }`. Default: `'zstd'`.
    */
   readonly codec?: string | ZarrCodec | undefined
   /** All codecs of a chunk in their order, instead of `codec`. */
   readonly codecs?: readonly ZarrCodec[] | undefined
-  /** The value that elements nobody wrote read as; 0, false or empty unless given. */
+  /** Value of unwritten elements. Default: 0, false or empty. */
   readonly fillValue?: ScalarOf<D> | undefined
-  /** Names of the axes, '' for one without; none when left out. */
+  /** Names of the axes; '' for an axis without a name. Default: none. */
   readonly dimensionNames?: readonly string[] | undefined
-  /** Attributes of the array, as JSON has them; none when left out. */
+  /** Attributes of the array, with JSON values. Default: none. */
   readonly attributes?: NewAttributes | undefined
-  /** Stores chunks that are full of the fill value, too, as long as this handle is used. */
+  /** Whether this handle stores chunks that contain only the fill value. */
   readonly writeEmptyChunks?: boolean | undefined
 }
 
@@ -80,7 +80,7 @@ const CHECKS: Checks<NewZarrArray> = {
 
 const CODEC_CHECKS: Checks<ZarrCodec> = { name: 'string', configuration: 'plain object' }
 
-/** The options that codecs have unless others are given, as zarr-python has them. */
+/** Default options of codecs, as in zarr-python. */
 const DEFAULTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   zstd: { level: 0, checksum: false },
   gzip: { level: 5 },
@@ -88,15 +88,15 @@ const DEFAULTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   lz4: { acceleration: 1 },
 }
 
-/** What is written of a new array, and what that says. */
+/** Metadata document of a new array, with its parsed form. */
 export interface NewArray {
   readonly content: JsonObject
   readonly metadata: ZarrArrayMetadata
 }
 
 /**
- * @param users codecs of users, by whose names codecs may go, too
- * @throws InvalidArgumentError, CodecError and UnsupportedError naming what does not fit
+ * @param users codecs of users, which may be used by name
+ * @throws InvalidArgumentError, CodecError and UnsupportedError, which name the option that does not fit
  */
 export function newArray(options: NewZarrArray, users: readonly Codec[]): NewArray {
   checkValue('createArray', 'options', options, 'plain object')
@@ -122,7 +122,7 @@ export function newArray(options: NewZarrArray, users: readonly Codec[]): NewArr
   })
   const metadata = parseArrayV3(content)
   const plan = planChunks(metadata.chunks, metadata.codecs)
-  // What could not be read again, or not be written, is refused before there is anything.
+  // Arrays that could not be read or written are rejected before anything is stored.
   chunkSteps(plan.codecs, type, chunks, users)
   chunkEncoder(plan.codecs, type, chunks, users)
   return { content, metadata }
@@ -142,13 +142,13 @@ export function checkOwnAttributes({ dtype, attributes }: NewZarrArray): void {
   throw new HyperslabError('InvalidArgumentError', text, { actual: name })
 }
 
-/** The `zarr.json` of a new group. */
+/** Returns the `zarr.json` of a new group. */
 export function newGroup(call: string, options: NewZarrGroup): JsonObject {
   checkOptions(call, options, GROUP_CHECKS)
   return groupDocument(attributesDocument(options.attributes))
 }
 
-/** Elements of their own lengths count as so many bytes. */
+/** Assumed bytes of an element of variable length. */
 const GUESSED_BYTES = 64
 
 function chunksOf({ dtype, shape, chunks, shards }: NewZarrArray): readonly number[] {

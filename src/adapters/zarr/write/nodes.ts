@@ -18,15 +18,15 @@ export interface NodePlace {
   readonly store: Store
   readonly objects: ObjectWriter
   readonly reader: MetadataReader
-  /** The place that was opened, '' for the root of the store. */
+  /** The opened location; '' for the root of the store. */
   readonly root: string
-  /** How errors name it. */
+  /** Name of the location in errors. */
   readonly file: string
   /** Maximum size of one metadata object in bytes. */
   readonly metadataBytes?: number | undefined
 }
 
-/** Objects that are removed at the same time. */
+/** Number of objects that are removed at the same time. */
 const AT_ONCE = 16
 
 /**
@@ -36,8 +36,8 @@ const AT_ONCE = 16
 type Stored = () => Promise<JsonObject>
 
 /**
- * Writes the metadata of nodes. Those that are consolidated in groups above, within the place that was
- * opened, are kept in step. Paths count from that place.
+ * Writes the metadata of nodes. Keeps consolidated metadata in step, in groups above within the opened
+ * location. Paths are relative to that location.
  */
 export class NodeWriter {
   readonly #place: NodePlace
@@ -47,20 +47,20 @@ export class NodeWriter {
     this.#place = place
   }
 
-  /** Runs work on a node while no other of this writer does. */
+  /** Runs work on a node exclusively, among the work of this writer. */
   alone<T>(path: string, work: () => Promise<T>): Promise<T> {
     const lock = this.#locks.get(path) ?? new Lock()
     this.#locks.set(path, lock)
     return lock.run(work)
   }
 
-  /** What there is at a path, as its own metadata say. */
+  /** Returns the node at a path, from its own metadata. */
   node(path: string): ReturnType<Hierarchy['node']> {
     return this.#hierarchy().node(path)
   }
 
   /**
-   * Creates the group at the place itself.
+   * Creates the group at the location itself.
    * @throws AlreadyExistsError if a node exists there
    */
   async createRoot(content: JsonObject): Promise<void> {
@@ -72,10 +72,11 @@ export class NodeWriter {
   }
 
   /**
-   * Makes a group or an array, and the groups above it that there are not yet.
-   * @param leftover selects the objects that would be taken for chunks of the array, by names in its folder
+   * Creates a group or an array, and the missing groups above it.
+   * @param leftover selects the objects that would be mistaken for chunks of the array, by names in its
+   *   folder
    * @throws AlreadyExistsError if a node exists there or, for an array, below it; InvalidArgumentError for a
-   *   path that leads elsewhere, or through an array
+   *   path that leads out of the hierarchy or through an array
    */
   async create(
     path: string,
@@ -105,9 +106,10 @@ export class NodeWriter {
   }
 
   /**
-   * Removes a node with all that is in it: from consolidated metadata first, then its own, then the rest.
-   * @param belongs tells objects that are removed, by their names below the node; all of them unless given
-   * @throws errors of the store; what was not removed is then no part of the hierarchy any more
+   * Removes a node with all its content: first from consolidated metadata, then its own metadata, then the
+   * rest.
+   * @param belongs selects the objects to remove, by their names below the node. Default: all
+   * @throws errors of the store. The remaining objects then no longer belong to the hierarchy
    */
   async remove(path: string, belongs: (name: string) => boolean = () => true): Promise<void> {
     const { store, objects } = this.#place
@@ -122,14 +124,14 @@ export class NodeWriter {
     objects.forgetFolders()
   }
 
-  /** Removes objects, some at a time. */
+  /** Removes objects, a few at a time. */
   async #remove(keys: readonly string[]): Promise<void> {
     await forEachLimited(keys, AT_ONCE, (key) => this.#place.objects.remove(key))
   }
 
   /**
-   * What one of the objects of metadata of a node holds now.
-   * @throws UnknownArrayError where it was removed
+   * Returns the current content of a metadata object of a node.
+   * @throws UnknownArrayError if it was removed
    */
   async read(path: string, name: string): Promise<JsonObject> {
     const key = path === '' ? name : `${path}/${name}`
@@ -138,10 +140,9 @@ export class NodeWriter {
   }
 
   /**
-   * Changes the `zarr.json` of a node, or an object of version 2, and what is consolidated of it.
+   * Changes the `zarr.json` of a node, or an object of version 2, and its copy in consolidated metadata.
    * @param name of the object
-   * @param change what it becomes; it is given what is stored now, `{}` for attributes of version 2 that are
-   *   not there
+   * @param change returns the new content. Receives the stored one; `{}` for missing attributes of version 2
    */
   async change(
     path: string,
@@ -177,7 +178,7 @@ export class NodeWriter {
     }
   }
 
-  /** Writes what is consolidated of all that is below a group, as it is now. */
+  /** Writes consolidated metadata of all nodes below a group, as they are now. */
   async consolidate(path: string, version: 2 | 3): Promise<void> {
     const names = version === 3 ? ['zarr.json'] : ['.zgroup', '.zarray', '.zattrs']
     const members: [string, JsonObject][] = []
@@ -220,7 +221,7 @@ export class NodeWriter {
     try {
       await this.create(path, groupDocument({}))
     } catch (error) {
-      // Another writer may have made it.
+      // Another writer may have created it.
       if ((await this.node(path))?.kind !== 'group') throw error
     }
   }
@@ -232,10 +233,7 @@ export class NodeWriter {
     })
   }
 
-  /**
-   * Puts the metadata of a node, or their absence, into the consolidated metadata of all groups above that
-   * have some.
-   */
+  /** Puts the metadata of a node, or their absence, into all consolidated metadata of groups above. */
   async #keepInStep(path: string, stored: Stored | undefined): Promise<void> {
     for (let above = path; above !== ''; ) {
       above = above.slice(0, Math.max(0, above.lastIndexOf('/')))
@@ -256,7 +254,8 @@ export class NodeWriter {
   }
 
   /**
-   * The same of `.zmetadata`, which has documents by their keys; without one, all below a path are left out.
+   * Does the same in `.zmetadata`, which contains documents by key. Without `stored`, removes all nodes below
+   * a path.
    */
   async #keepInStep2(key: string, stored: Stored | undefined): Promise<void> {
     await this.#place.objects.change(this.#at('.zmetadata'), {}, async (old) => {
@@ -282,7 +281,7 @@ export class NodeWriter {
     throw new HyperslabError('UnknownArrayError', 'its metadata were removed', { file: this.#place.file, array: path })
   }
 
-  /** Metadata of nodes one by one: those that lie together may be older. */
+  /** Returns the hierarchy without consolidated metadata, which may be older than those of the nodes. */
   #hierarchy(): Hierarchy {
     return new Hierarchy(this.#place.reader, { file: this.#place.file, consolidated: false })
   }
@@ -298,10 +297,7 @@ export class NodeWriter {
   }
 }
 
-/**
- * What consolidated metadata have of a node: those of groups that are consolidated themselves are not
- * repeated.
- */
+/** Returns the metadata of a node for consolidated metadata. Omits consolidated metadata of inner groups. */
 function memberOf({ consolidated_metadata: _, ...content }: JsonObject): JsonObject {
   return content
 }

@@ -14,16 +14,16 @@ import {
   type WholeOptions,
 } from '../../../store/store.ts'
 
-/** How often an object is read again because another writer has replaced it meanwhile. */
+/** Attempts to change an object that other writers keep replacing. */
 const MOST_CONFLICTS = 50
-/** The longest wait before that, in ms, grows with each up to so much. */
+/** Longest pause before another attempt, in ms. Pauses grow up to this. */
 const MOST_PAUSE_MS = 100
-/** Folders that are known to be there. */
+/** Maximum number of remembered folders. */
 const MOST_FOLDERS = 4096
 
 /** Options of changing an object. */
 export interface ChangeOptions {
-  /** Bytes that it may have. */
+  /** Maximum size of the object in bytes. */
   readonly maxBytes?: number | undefined
   readonly signal?: Signal | undefined
   /**
@@ -34,9 +34,9 @@ export interface ChangeOptions {
 }
 
 /**
- * What an object becomes; undefined to remove it, the same bytes to leave it as it is.
- * @param old its bytes; undefined where there is none
- * @param isRemovable false where there must be an object, as the store does not remove on condition
+ * Returns the new bytes of an object: undefined to remove it, the same bytes to leave it as it is.
+ * @param old current bytes; undefined if the object does not exist
+ * @param isRemovable false if the object must stay, because the store does not remove on condition
  */
 export type Change = (old: Uint8Array | undefined, isRemovable: boolean) => Promise<Uint8Array | undefined>
 
@@ -46,8 +46,8 @@ interface Held {
 }
 
 /**
- * Writes whole objects of a store, of which each is changed by one caller at a time. What is made of an
- * object that was read is stored on condition that it is still that one, where the store can; else other
+ * Writes whole objects of a store. Changes each object for one caller at a time. A changed object is stored
+ * on condition that the store still has the version that was read. Without conditional writes, other
  * processes must not write to the same objects.
  */
 export class ObjectWriter {
@@ -59,7 +59,7 @@ export class ObjectWriter {
   #conditions: Promise<ConditionalWrites> | undefined
 
   /**
-   * @param absences absences of the store; this writer adds the ones that it meets
+   * @param absences absences of the store; this writer adds those that it finds
    * @param written called for each object that may have changed
    * @throws ReadOnlyError for a store that cannot be written to
    */
@@ -122,7 +122,7 @@ export class ObjectWriter {
         this.#absences.onUnproved(absence)
       }
       const old = await readWhole(this.#store, key, { maxBytes, signal, onUnproved })
-      // An earlier try had succeeded, but its answer was lost.
+      // An earlier attempt succeeded, but its answer was lost.
       if (tried !== undefined && old !== undefined && sameBytes(tried, old.bytes)) return
       const isUnsure = old === undefined && doubt !== undefined
       const bytes = await change(old?.bytes, holds === undefined && (remove || !replace) && !isUnsure)
@@ -146,7 +146,7 @@ export class ObjectWriter {
     }
   }
 
-  /** Forgets which folders there are, as some were removed. */
+  /** Discards the known folders, because some were removed. */
   forgetFolders(): void {
     this.#folders.clear()
   }
@@ -233,7 +233,7 @@ const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.leng
 
 const NONE: ConditionalWrites = { replace: false, remove: false }
 
-/** @throws ReadOnlyError for a store that nobody can write to */
+/** @throws ReadOnlyError for a store that cannot be written to */
 function checkWritableStore({ stage, put, delete: remove, list }: Store): void {
   if (stage === undefined || put === undefined || remove === undefined || list === undefined)
     throw new HyperslabError('ReadOnlyError', 'this store cannot be written')

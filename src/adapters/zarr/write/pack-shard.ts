@@ -5,9 +5,9 @@ import { type ShardLevel, ShardTable } from '../shards.ts'
 import { chunkEncoder } from './encode.ts'
 
 /**
- * The inner chunks of a shard, as they are stored, by their positions; undefined where there is none.
- * @param bytes of the shard; undefined where nobody wrote it
- * @throws FormatError, CodecError, IntegrityError for a shard that is damaged
+ * Returns the stored inner chunks of a shard, by position; undefined if a chunk is not stored.
+ * @param bytes of the shard; undefined if it is not stored
+ * @throws FormatError, CodecError, IntegrityError for a damaged shard
  */
 export function unpackShard(level: ShardLevel, count: number, bytes: Uint8Array | undefined): (Uint8Array | undefined)[] {
   const parts = new Array<Uint8Array | undefined>(count).fill(undefined)
@@ -26,10 +26,10 @@ export function unpackShard(level: ShardLevel, count: number, bytes: Uint8Array 
   return parts
 }
 
-/** Both numbers of a chunk that nobody wrote. */
+/** Offset and length of a chunk that is not stored. */
 const NOWHERE = 2n ** 64n - 1n
 
-/** A shard of these inner chunks, one behind the other in the order of their positions. */
+/** Returns a shard of these inner chunks, one after another in the order of their positions. */
 export async function packShard(level: ShardLevel, parts: readonly (Uint8Array | undefined)[]): Promise<Uint8Array> {
   const table = new BigUint64Array(2 * parts.length).fill(NOWHERE)
   let end = level.indexAtStart ? indexBytes(level.indexCodecs, parts.length) : 0

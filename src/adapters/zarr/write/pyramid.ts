@@ -13,23 +13,23 @@ import { slice } from '../../../grid/slice.ts'
 import type { JsonObject } from '../document.ts'
 import { geographicPlane } from './geographic.ts'
 
-/** Arrays by path, and the attributes of groups by theirs. */
+/** Arrays and attributes of groups, by path. */
 export interface PyramidArrays {
   readonly arrays: Readonly<Record<string, DiskArray>>
   readonly groups: Readonly<Record<string, JsonObject>>
-  /** How arrays of a level are made of those of the level before, by their paths. */
+  /** How the arrays of a level are computed from the level before, by path. */
   readonly steps: Readonly<Record<string, PyramidStep>>
 }
 
-/** How an array is made of one that is twice as fine. */
+/** How an array is computed from one of twice the resolution. */
 export interface PyramidStep {
-  /** The path of the finer one. */
+  /** Path of the finer array. */
   readonly finer: string
-  /** Halves it. */
+  /** Returns the array at half its resolution. */
   halve(finer: DiskArray): DiskArray
 }
 
-/** What says that attributes of a group follow the convention `multiscales`. */
+/** Declares that the attributes of a group follow the convention `multiscales`. */
 const MULTISCALES = {
   schema_url: 'https://raw.githubusercontent.com/zarr-conventions/multiscales/refs/tags/v1/schema.json',
   spec_url: 'https://github.com/zarr-conventions/multiscales/blob/v1/README.md',
@@ -39,20 +39,19 @@ const MULTISCALES = {
 }
 
 /**
- * Means of these are numbers of the same type; of all others, and of flags, one element stands for its
- * neighbours.
+ * Types whose means have the same type. For other types and for flags, one element represents its neighbours.
  */
 const AVERAGED: readonly DType[] = ['int8', 'int16', 'int32', 'uint8', 'uint16', 'uint32', 'float32', 'float64']
 
 /**
- * Arrays at several resolutions, each half as fine as the one before along two dimensions: the last two of
- * the arrays with most of them, and of the others those that they have of these. Elements are means of what
- * is neither missing nor NaN; bounds are those of all cells that become one, and corners of cells are left
- * out of coarser levels. One array becomes an image of OME-NGFF 0.5, several become groups under the
- * convention `multiscales` of Zarr, and under `proj:` and `spatial:` where their plane is one of latitudes
- * and longitudes.
- * @throws InvalidArgumentError where arrays have less than two dimensions or, of several, no names of them;
- *   errors of reading coordinates
+ * Returns arrays at several resolutions, each half as fine as the one before along two dimensions. These are
+ * the last two dimensions of the arrays with most dimensions; other arrays are halved along those of the two
+ * that they have. Elements are means of the elements that are neither missing nor NaN. Bounds are those of
+ * all merged cells; coarser levels omit the corners of cells. One array becomes an image of OME-NGFF 0.5.
+ * Several become groups under the convention `multiscales` of Zarr, with `proj:` and `spatial:` for a plane
+ * of latitudes and longitudes.
+ * @throws InvalidArgumentError for arrays of fewer than two dimensions or, if there are several, without
+ *   names of dimensions; errors of reading coordinates
  */
 export async function pyramidOf(
   arrays: Readonly<Record<string, DiskArray>>,
@@ -126,7 +125,7 @@ export async function pyramidOf(
   }
 }
 
-/** The axes of an image, with their kinds as far as their names tell. */
+/** Returns the axes of an image, with the kinds that their names imply. */
 function axesOf({ dimensionNames, shape }: DiskArray): JsonObject[] {
   const names = dimensionNames ?? shape.map((_, axis) => ['y', 'x'][axis - shape.length + 2] ?? `axis${axis}`)
   return names.map((name, axis) => {
@@ -135,7 +134,10 @@ function axesOf({ dimensionNames, shape }: DiskArray): JsonObject[] {
   })
 }
 
-/** A level of an image, in pixels of the finest: the middle of a pixel is that of those it is made of. */
+/**
+ * Returns a level of an image, in pixels of the finest level. The centre of a pixel is that of the merged
+ * pixels.
+ */
 function datasetOf(rank: number, level: number): JsonObject {
   const of = (whole: number, halved: number): number[] =>
     Array.from({ length: rank }, (_, axis) => (axis < rank - 2 ? whole : halved))
@@ -149,8 +151,8 @@ function datasetOf(rank: number, level: number): JsonObject {
 }
 
 /**
- * An array of which so many neighbours along some axes, a power of two, have become one; undefined for bounds
- * that are not intervals along one axis.
+ * Merges `factor` neighbours, a power of two, along some axes; undefined for bounds that are not intervals
+ * along one axis.
  */
 function coarserBy(array: DiskArray, axes: readonly number[], factor: number, isBounds: boolean): DiskArray | undefined {
   const { source } = array
@@ -170,16 +172,15 @@ function coarserBy(array: DiskArray, axes: readonly number[], factor: number, is
   return new DiskArray(elementwise(means.source, source, { forth: back as never }))
 }
 
-/** Floats of which NaN is missing, too: else a place without data would grow from level to level. */
+/** Treats NaN as missing, too. Otherwise areas without data would grow from level to level. */
 function withoutNaN({ source }: DiskArray): DiskArray {
   const missing = { ...missingOf(source), nan: true }
   return new DiskArray(deriveSource(source, { readBlock: source.readBlock.bind(source) }, { ...source, missing }))
 }
 
 /**
- * An array of which each pair of neighbours along an axis, or what is alone at its end, has become one.
- * @param merge gets the elements that a box is made of, dense and with all of the last axis, and where to
- *   write the box
+ * Merges each pair of neighbours along an axis. A single element at the end stays.
+ * @param merge receives the elements of a box, dense and with the whole last axis, and the target box
  */
 function halvedBy(array: DiskArray, axis: number, merge: (from: Tensor, to: Tensor, box: Box) => void): DiskArray {
   const { source, shape, dtype, chunks } = array
@@ -205,7 +206,7 @@ function halvedBy(array: DiskArray, axis: number, merge: (from: Tensor, to: Tens
   )
 }
 
-/** Angles in the middle of their neighbours, the short way round: that of 359 and 1 is not 180. */
+/** Returns angles midway between neighbours, the short way round: 359 and 1 yield 0, not 180. */
 function middles(array: DiskArray, axes: readonly number[], factor: number): DiskArray {
   const missing = missingElement(missingElements(array.source))
   const isMissing = (angle: number): boolean => angle === missing || Number.isNaN(angle)
@@ -228,7 +229,7 @@ function middles(array: DiskArray, axes: readonly number[], factor: number): Dis
   return angles
 }
 
-/** Intervals that hold those of neighbours, with the end first that was first. */
+/** Returns intervals that contain those of neighbours, in the same direction. */
 function coarserBounds(array: DiskArray, axes: readonly number[], factor: number): DiskArray | undefined {
   const { shape } = array
   if (axes.length > 1 || axes[0] !== 0 || shape.length !== 2 || shape[1] !== 2) return undefined

@@ -11,13 +11,13 @@ import type { ChunkGrid } from '../../../grid/chunks.ts'
 import type { JsonObject } from '../document.ts'
 import { attributesDocument, entriesOf, fillDocument, storedTypeOf, withOneFill } from './document.ts'
 
-/** Where a chunk is: bytes of a file. */
+/** Location of a chunk: bytes of a file. */
 type Reference = readonly [file: string, offset: number, length: number]
 
-/** An array of a format, which tells where its chunks are. */
+/** An array of a format with an index of its chunks. */
 export type IndexedArray = DiskArray & { readonly index: ChunkIndex }
 
-/** How the chunks of an array lie in files, as Zarr of version 2 describes it. */
+/** Location of the chunks of an array in files, in the terms of Zarr version 2. */
 export interface ReferencedArray {
   readonly metadata: JsonObject
   readonly attributes: JsonObject
@@ -25,10 +25,12 @@ export interface ReferencedArray {
   readonly chunks: ReadonlyMap<string, Reference>
 }
 
-/** Larger pieces of an array that is stored as one are cut, where its length allows. */
+/**
+ * An array that is stored as one piece is divided into pieces of this size, in bytes, if its length allows.
+ */
 const PIECE_BYTES = 4 * 1024 * 1024
 
-/** What numcodecs decodes as blocks of containers are encoded. */
+/** Compressors of numcodecs that decode blocks of containers. */
 const COMPRESSORS: Readonly<Record<string, JsonObject | null>> = {
   none: null,
   lz4: { id: 'lz4', acceleration: 1 },
@@ -36,10 +38,10 @@ const COMPRESSORS: Readonly<Record<string, JsonObject | null>> = {
 }
 
 /**
- * Where the chunks of an array of NetCDF or of a container lie.
- * @param along an axis of which the pieces have a length that divides `unit`: arrays are joined along it
- * @throws UnsupportedError for what Zarr has no words for: chunks that are cut off at the end of an axis, or
- *   that share compressed blocks, texts of containers
+ * Returns the location of the chunks of an array of NetCDF or of a container.
+ * @param along the axis along which arrays are joined. Lengths of pieces along it divide `unit`
+ * @throws UnsupportedError for chunks that Zarr cannot describe: those truncated at the end of an axis, those
+ *   that share compressed blocks, and texts of containers
  */
 export function referenceArray(array: IndexedArray, along?: { readonly axis: number; readonly unit: number }): ReferencedArray {
   const { index } = array
@@ -64,14 +66,14 @@ function inPlace(
     chunks.set(keyOf(piece), [origin.file, at, length])
   })
   const dtype = index.dtype === 'string' ? `|S${bytes}` : typeName(index.dtype, bigEndian)
-  // What the file itself calls its fill value: the defaults of the library are no business of Zarr's readers.
+  // Only the fill value in the file itself counts, because Zarr's readers do not know the defaults of netCDF.
   const fill = index.dtype === 'string' ? null : fillIn(index.attrs, index.dtype)
   return described(index, { shape, chunkShape, dtype, compressor: null, fill }, chunks)
 }
 
 /**
- * The shape of pieces that lie in one row: all of the last axes, a part of one whose length it divides, one
- * position of those before.
+ * Returns the shape of pieces that are contiguous: whole last axes, a divisor of one axis, one index of the
+ * axes before.
  */
 function contiguousPieces(
   shape: readonly number[],
@@ -119,7 +121,7 @@ function inBlocks(index: ChunkIndex, snapshot: PinnedChunks, along: Parameters<t
   return described(index, stored, chunks)
 }
 
-/** Chunks of the container end with the array, those of Zarr do not. */
+/** Returns the chunk shape of Zarr. Chunks of the container end with the array, those of Zarr do not. */
 function wholeChunks({ axes }: ChunkGrid, along: Parameters<typeof referenceArray>[1]): number[] {
   return axes.map(({ chunkLength, length, count, offset }, axis) => {
     const own = count <= 1 && along?.axis !== axis ? Math.max(1, length) : chunkLength
@@ -163,7 +165,7 @@ function fillIn(attrs: NamedValues | undefined, dtype: DType): unknown {
 
 const LETTERS: Readonly<Record<string, string>> = { int: 'i', uint: 'u', float: 'f' }
 
-/** The data type as numpy writes it. */
+/** Returns the data type as numpy writes it. */
 function typeName(dtype: DType, bigEndian: boolean): string {
   if (!isFixed(dtype)) return unsuited(`arrays of ${dtype} are stored in another way than Zarr has them`)
   const bytes = elementBytes(dtype)
@@ -188,8 +190,8 @@ function unsuited(text: string): never {
 }
 
 /**
- * Several arrays as one, end to end along an axis.
- * @throws UnsupportedError when they differ in more than their length along it
+ * Joins several arrays end to end along an axis.
+ * @throws UnsupportedError if they differ in more than their length along it
  */
 export function joinReferences(parts: readonly ReferencedArray[], axis: number): ReferencedArray {
   const [first] = parts as [ReferencedArray]
@@ -215,7 +217,7 @@ export function joinReferences(parts: readonly ReferencedArray[], axis: number):
   return { ...first, metadata: { ...first.metadata, shape }, chunks }
 }
 
-/** The document of version 1 that kerchunk writes. */
+/** Returns the document of version 1, as kerchunk writes it. */
 export function referenceDocument(
   arrays: ReadonlyMap<string, ReferencedArray>,
   attributes: JsonObject,

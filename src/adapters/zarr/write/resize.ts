@@ -23,16 +23,16 @@ import type { NodeWriter } from './nodes.ts'
 export interface Growing<D extends DType = DType> {
   readonly index: ZarrIndex<D>
   readonly nodes: NodeWriter
-  /** From the place that was opened. */
+  /** Path relative to the opened location. */
   readonly path: string
 }
 
-/** Objects that are cut at the same time. */
+/** Number of objects that are cut at the same time. */
 const AT_ONCE = 8
 
 /**
- * Gives an array all lengths, or those of some axes. What comes into the array reads as fill, whatever
- * objects others have left there; what is cut off is removed once the metadata do not show it any more.
+ * Resizes an array: to all lengths, or along some axes. New elements have the fill value, even if other
+ * writers left objects there. Removed elements are deleted after the metadata were published.
  */
 export function resizeZarr(array: Growing, to: NewShape): Promise<void> {
   const { index, nodes, path } = array
@@ -45,7 +45,7 @@ export function resizeZarr(array: Growing, to: NewShape): Promise<void> {
       const after = withShape(before, shape)
       if (shape.some((length, axis) => length > before.shape[axis]!)) await clearBeyond(array, before.shape, after, claim)
       const isCut = shape.some((length, axis) => length < before.shape[axis]!)
-      // Refuses links while the array still has its shape.
+      // Throws for links while the array still has its shape.
       if (isCut) await objectsOf(array, after)
       await publish(array, before, after, claim)
       if (isCut) await clearBeyond(array, shape, after, claim)
@@ -53,7 +53,7 @@ export function resizeZarr(array: Growing, to: NewShape): Promise<void> {
   })
 }
 
-/** Writes behind the end of an axis, and makes the array as much longer once that is stored. */
+/** Writes beyond the end of an axis. Makes the array longer once these elements are stored. */
 export function appendZarr<D extends DType>(
   array: Growing<D>,
   axis: Axis,
@@ -86,7 +86,7 @@ export function appendZarr<D extends DType>(
   })
 }
 
-/** @throws errors of planning, unless the array has got another shape meanwhile */
+/** @throws errors of planning, unless the shape of the array has changed meanwhile */
 async function checkFits(array: Growing, planned: (before: ZarrArrayMetadata) => unknown): Promise<void> {
   try {
     planned(array.index.metadata)
@@ -95,10 +95,7 @@ async function checkFits(array: Growing, planned: (before: ZarrArrayMetadata) =>
   }
 }
 
-/**
- * @throws InvalidArgumentError for lengths that no array has; UnsupportedError for chunks that are listed one
- *   by one
- */
+/** @throws InvalidArgumentError for invalid lengths; UnsupportedError for rectilinear chunks */
 function withShape(metadata: ZarrArrayMetadata, shape: readonly number[]): ZarrArrayMetadata {
   checkShape(shape, 'shape')
   if (metadata.chunks.every((lengths) => typeof lengths === 'number')) return { ...metadata, shape: [...shape] }
@@ -107,7 +104,7 @@ function withShape(metadata: ZarrArrayMetadata, shape: readonly number[]): ZarrA
 
 const documentOf = ({ version }: ZarrArrayMetadata): string => (version === 3 ? 'zarr.json' : '.zarray')
 
-/** The metadata with the shape that is stored now, which another writer may have changed. */
+/** Returns the metadata with the stored shape, which another writer may have changed. */
 async function refreshed({ index, nodes, path }: Growing): Promise<ZarrArrayMetadata> {
   const { metadata } = index
   const { shape } = await nodes.read(path, documentOf(metadata))
@@ -128,7 +125,7 @@ async function current(array: Growing, claim: Claim): Promise<ZarrArrayMetadata>
   return metadata
 }
 
-/** @throws ConflictError when another writer has resized the array meanwhile */
+/** @throws ConflictError if another writer has resized the array meanwhile */
 async function publish(
   { index, nodes, path }: Growing,
   before: ZarrArrayMetadata,
@@ -164,7 +161,7 @@ async function objectsOf({ index }: Pick<Growing, 'index'>, metadata: ZarrArrayM
   return keys
 }
 
-/** Removes the objects that lie beyond a shape, and makes what others have beyond it fill. */
+/** Removes the objects beyond a shape. In objects that lie partly beyond it, writes the fill value there. */
 async function clearBeyond(
   { index }: Growing,
   kept: readonly number[],
@@ -183,7 +180,7 @@ async function clearBeyond(
     const starts = coords.map((k, axis) => k * lengths[axis]!)
     if (starts.some((start, axis) => start >= kept[axis]!)) return objects.remove(key, { holds })
     const stops = starts.map((start, axis) => start + lengths[axis]!)
-    // The whole grid of objects up to this one: what is written beyond the array is there.
+    // The whole grid of objects up to this one, so that elements beyond the array can be written.
     const whole = { ...metadata, shape: stops }
     for (const [axis, stop] of stops.entries()) {
       if (stop <= kept[axis]!) continue

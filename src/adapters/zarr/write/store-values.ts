@@ -6,9 +6,9 @@ import { castNumbers, type NumberType, writeNumbers } from '../numbers.ts'
 import { NOT_A_TIME, timeScale } from '../time-units.ts'
 
 /**
- * What makes of elements, as they are in memory, those of a type that are stored, in C order and
- * little-endian; undefined where they are that already. It undoes what `stored-values.ts` does.
- * @param count how many there are
+ * Returns the conversion of elements in memory to their stored type, in C order and little-endian; undefined
+ * if none is needed. Inverse of `stored-values.ts`.
+ * @param count number of elements
  */
 export function storedValues(type: StoredType, count: number): ((elements: Uint8Array) => Uint8Array) | undefined {
   const { kind, bytes, unit } = type
@@ -24,7 +24,7 @@ const HALF: NumberType = { kind: 'f', bytes: 2, isBigEndian: false }
 
 const floatsIn = (elements: Uint8Array): Float32Array => new Float32Array(elements.slice().buffer)
 
-/** The upper half of float32, rounded. */
+/** Returns the upper half of float32, rounded. */
 function brainFloats(floats: Float32Array, type: StoredType): Uint8Array {
   const rounded = floats.map((value) => roundTo(type, value))
   const bits = new Uint32Array(rounded.buffer)
@@ -33,8 +33,8 @@ function brainFloats(floats: Float32Array, type: StoredType): Uint8Array {
 }
 
 /**
- * @throws InvalidArgumentError for times that are none of the unit, UnsupportedError for units without a
- *   length
+ * @throws InvalidArgumentError for times that are not a multiple of the unit, UnsupportedError for units
+ *   without a fixed length
  */
 function timesOf(elements: Uint8Array, unit: string): Uint8Array {
   const { multiply, divide, months } = timeScale(unit)
@@ -53,7 +53,7 @@ function timesOf(elements: Uint8Array, unit: string): Uint8Array {
   return new Uint8Array(times.buffer)
 }
 
-/** @throws InvalidArgumentError for values that such an element does not hold */
+/** @throws InvalidArgumentError for values that do not fit such an element */
 function ofOneLength(values: Uint8Array, { kind, bytes = 1 }: StoredType, count: number): Uint8Array {
   const head = OFFSET_BYTES * (count + 1)
   const view = new DataView(values.buffer, values.byteOffset, values.length)

@@ -22,7 +22,7 @@ import { type ChunkEncoder, chunkEncoder } from './encode.ts'
 import type { ChangeOptions, ObjectWriter } from './object-writer.ts'
 import { packShard, unpackShard } from './pack-shard.ts'
 
-/** An array as it is written. */
+/** An array to be written. */
 export interface WrittenArray {
   readonly objects: ObjectWriter
   /**
@@ -32,55 +32,61 @@ export interface WrittenArray {
   readonly holds: ChangeOptions['holds']
   readonly type: StoredType
   readonly fillValue: ScalarOf<DType> | undefined
-  /** The codecs of a chunk. */
+  /** Codecs of a chunk. */
   readonly codecs: readonly CodecMetadata[]
   readonly users: readonly Codec[]
-  /** Stores chunks that are full of the fill value, too. */
+  /** Whether chunks that contain only the fill value are stored. */
   readonly writeEmptyChunks: boolean
-  /** Most bytes of a chunk, decoded. */
+  /** Maximum size of a decoded chunk in bytes. */
   readonly mostBytes: number
-  /** Bytes of objects, decoded, that are written at the same time; a larger one is written alone. */
+  /** Decoded bytes of objects that are written at the same time. A larger object is written alone. */
   readonly writeBytes: number | undefined
   readonly levels: readonly ShardLevel[]
-  /** The grids of chunks and of the objects that hold them, as they are stored. */
+  /** Grids of the chunks and of the objects that contain them, as they are stored. */
   readonly chunks: ChunkGrid
   readonly shards: ChunkGrid
   keyOf(object: readonly number[]): string
   placeOf(chunkIndex: number): ChunkPlace
-  /** What decodes chunks of a shape. */
+  /** Returns the decoder of chunks of a shape. */
   decoderOf(shape: readonly number[]): Codec | KernelCodec
 }
 
-/** Objects that are written at the same time, and their bytes, decoded, unless there is another bound. */
+/**
+ * Limits of the objects that are written at the same time: their number, and the default of their decoded
+ * bytes.
+ */
 const OBJECTS_AT_ONCE = 16
 const BYTES_AT_ONCE = 256 * 1024 * 1024
-/** Chunks of a shard that are encoded at the same time. */
+/** Number of chunks of a shard that are encoded at the same time. */
 const CHUNKS_AT_ONCE = 8
-/** Of strings and binaries, of which nobody knows. */
+/** Assumed bytes of a string or binary, whose length is unknown. */
 const GUESSED_BYTES = 64
 
-/** What is written to an array. */
+/** Elements to be written to an array. */
 export interface BoxToWrite {
   readonly box: Box
-  /** Of the shape of the box. */
+  /** Has the shape of the box. */
   readonly source: Tensor
-  /** Of that shape, too: elements where it is 0 stay as they are. All are written without it. */
+  /**
+   * Has the shape of the box, too. Elements with mask 0 keep their values. Without a mask, all elements are
+   * written.
+   */
   readonly mask?: Tensor<'bool'> | undefined
 }
 
-/** What becomes of a chunk. */
+/** Change of one chunk. */
 interface ChunkChange {
   readonly place: ChunkPlace
-  /** What changes along each axis: positions in the chunk, and those in `values`. */
+  /** Changed positions along each axis: in the chunk, and in `values`. */
   readonly projections: readonly AxisProjection[]
   readonly values: Tensor
   readonly mask: Tensor<'bool'> | undefined
 }
 
 /**
- * Writes a box, object by object. Of an object that is not covered the rest is read first; chunks that are
- * full of the fill value are left out, and so are objects without chunks.
- * @throws ReadOnlyError when something about the array is read and not written
+ * Writes a box, object by object. Reads partly covered objects first. Omits chunks that contain only the fill
+ * value, and objects without chunks.
+ * @throws ReadOnlyError if some codec of the array can only be read
  */
 export async function writeObjects(array: WrittenArray, written: BoxToWrite, signal: Signal | undefined): Promise<void> {
   const kinds = kindsOf(array)
@@ -89,7 +95,7 @@ export async function writeObjects(array: WrittenArray, written: BoxToWrite, sig
   const each = isFixed(dtype) ? elementBytes(dtype) : bytes
   const limiter = new Limiter(OBJECTS_AT_ONCE, array.writeBytes ?? BYTES_AT_ONCE)
   await forEachLimited(numbersFrom(0, touched.count), OBJECTS_AT_ONCE, async (at) => {
-    // Else objects are encoded one after another before the store hears of the first.
+    // Otherwise all objects would be encoded before the store gets the first one.
     await giveWay()
     signal?.throwIfAborted()
     const projections = touched.projections(at)
@@ -120,7 +126,8 @@ async function writeObject(
   })
   const key = array.keyOf(object)
   const { holds } = array
-  // As it is stored, not only as far as the array goes: whoever has made the array longer has data there.
+  // Covered with its full shape, not only within the array, because another writer may have made the array
+  // longer and stored data there.
   if (mask === undefined && isCovered(projections)) {
     const bytes = await changed(array, kinds, 0, undefined, changes, holds === undefined)
     if (bytes === undefined) await array.objects.remove(key)
@@ -137,8 +144,8 @@ const isCovered = (projections: readonly AxisProjection[]): boolean =>
   projections.every(({ from, length }) => from.length === length)
 
 /**
- * What becomes of an object, or of an inner shard or chunk.
- * @param isRemovable whether it may become nothing
+ * Returns the new bytes of an object, or of an inner shard or chunk.
+ * @param isRemovable whether it may be removed
  */
 async function changed(
   array: WrittenArray,
@@ -186,7 +193,7 @@ async function changedChunk(
   else copyMasked(viewTensor(values, places), viewTensor(mask, places), target)
   const isLeftOut = isRemovable && !array.writeEmptyChunks && isEmpty(array, chunk.data)
   const bytes = isLeftOut ? undefined : await encode(encodeChunk(dtype, chunk.data))
-  // Without a codec that changes them, the bytes that are stored are those of the chunk.
+  // Unless a codec changed them, the stored bytes are the buffer of the chunk.
   if (bytes?.buffer !== (chunk.data as Partial<Uint8Array>).buffer) spare.push(chunk.data)
   return bytes
 }
@@ -235,7 +242,7 @@ const sameElements = (bits: ArrayLike<number | bigint>, fill: number | bigint): 
   return true
 }
 
-/** Integers of as many bits, which compare 0 and -0 as different and a NaN as equal to itself. */
+/** Returns integers of the same bits, which distinguish 0 from -0, and compare a NaN as equal to itself. */
 function bitsOf(data: DataOf<DType>): ArrayLike<number | bigint> {
   if (data instanceof Float32Array) return new Uint32Array(data.buffer, data.byteOffset, data.length)
   if (data instanceof Float64Array) return new BigUint64Array(data.buffer, data.byteOffset, data.length)
@@ -244,17 +251,17 @@ function bitsOf(data: DataOf<DType>): ArrayLike<number | bigint> {
 
 const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && a.every((byte, i) => byte === b[i])
 
-/** What chunks of one shape have in common while a box is written. */
+/** Shared data of chunks of one shape during a write. */
 interface ChunkKind {
   readonly encode: ChunkEncoder
-  /** Memory of encoded chunks, for the next ones: touching fresh memory takes longer than filling it. */
+  /** Buffers of encoded chunks for reuse, because touching fresh memory takes longer than filling it. */
   readonly spare: DataOf<DType>[]
 }
 
-/** By the shape of a chunk. */
+/** Returns the shared data by the shape of a chunk. */
 type ChunkKinds = (shape: readonly number[]) => ChunkKind
 
-/** @throws ReadOnlyError, when asked for a shape whose chunks cannot be encoded */
+/** @throws ReadOnlyError for a shape whose chunks cannot be encoded */
 function kindsOf({ codecs, type, users }: WrittenArray): ChunkKinds {
   const known = new Map<string, ChunkKind>()
   return (shape) => {
@@ -268,7 +275,7 @@ function kindsOf({ codecs, type, users }: WrittenArray): ChunkKinds {
   }
 }
 
-/** @throws ReadOnlyError where something cannot be encoded */
+/** @throws ReadOnlyError if a codec cannot encode */
 function writable<T>(make: () => T): T {
   try {
     return make()
