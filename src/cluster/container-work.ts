@@ -9,7 +9,7 @@ import type { Places } from './places.ts'
 import { type OpenedCopy, openPlannedCopy } from './planned-copy.ts'
 import { type ScratchFolder, scratchOf } from './scratch-folder.ts'
 
-/** Packs regions of whole chunks, and publishes the container when all are handed over. */
+/** Packs regions of whole chunks. Publishes the container when all of them are packed. */
 export class ContainerWork implements JobWork {
   readonly #plan: CopyPlan
   readonly #tasks: CopyTasks
@@ -30,7 +30,7 @@ export class ContainerWork implements JobWork {
     this.#close = close
   }
 
-  /** @throws ConflictError where the source is not what was planned for; what opening it throws */
+  /** @throws ConflictError if the source is not the planned one; errors of opening it */
   static async open(plan: CopyPlan, options: OpenRecipeOptions): Promise<ContainerWork> {
     return new ContainerWork(plan, await openPlannedCopy(plan, options, ContainerParts.open), options.places)
   }
@@ -39,7 +39,7 @@ export class ContainerWork implements JobWork {
     if (await this.#isPublished()) return []
     const { name, regions, number } = this.#tasks.task(index)
     const { part, bytes } = await this.#parts.pack(name, regions, number, options.signal)
-    // Parts of uploads are numbered from 1.
+    // Upload parts are numbered from 1.
     return [await this.#handedOver.add([part], bytes, index + 1, options)]
   }
 
@@ -79,7 +79,7 @@ export class ContainerWork implements JobWork {
     }
   }
 
-  /** Whether all is there already. A place that could not be asked is asked another time. */
+  /** Whether the container is published already. Asks again after a failed request. */
   #isPublished(): Promise<boolean> {
     this.#published ??= this.#look().catch((error: unknown) => {
       this.#published = undefined
@@ -95,7 +95,7 @@ export class ContainerWork implements JobWork {
   }
 }
 
-/** Drops what tasks have handed over, of a source that may be gone by now. */
+/** Discards the output of tasks. Does not open the source, which may not exist any more. */
 export async function abandonUpload(plan: CopyPlan, places: Places): Promise<void> {
   const { store, path } = await places.resolve(plan.operation.target)
   const folder = scratchOf(plan, places)!

@@ -17,27 +17,27 @@ import type { OpenRecipeOptions } from './open-recipe.ts'
 import type { Pins } from './pins.ts'
 import { type AnyPlan, checkParts, type PlannedSource, SOURCE_CHECKS, sourceFacts } from './plan-parts.ts'
 
-/** An array of a copy: the source, and the `regions` that it is copied by, each of them a task. */
+/** An array of a copy: the source and its `regions`. Each region is a task. */
 export interface PlannedCopy extends PlannedSource {
   readonly regions: RechunkDocument
-  /** Number of finer levels of a pyramid that are written before it; 0 of what is no level. */
+  /** Number of finer levels of a pyramid that are written before; 0 for other arrays. */
   readonly depth: number
-  /** Requests and bytes that it takes at most. */
+  /** Upper limit of its requests and bytes. */
   readonly traffic: RechunkTraffic
 }
 
-/** The plan of a copy, with the `operation` that it was made of. */
+/** Plan of a copy, with its `operation`. */
 export interface CopyPlan extends AnyPlan {
   readonly operation: CopyOperation
-  /** The arrays by their paths in the target. */
+  /** Arrays by their paths in the target. */
   readonly arrays: Readonly<Record<string, PlannedCopy>>
-  /** SHA-256 of the metadata that the target gets. */
+  /** SHA-256 of the metadata of the target. */
   readonly metadata: string
-  /** Variables of a dataset that cannot be decoded, with the reasons: a line each. */
+  /** Variables of a dataset that cannot be decoded, with the reasons, one per line. */
   readonly leftOut: readonly string[]
 }
 
-/** The result of a copy: its `target`, and the paths of the `arrays` that are there. */
+/** Result of a copy: its `target`, and the paths of its `arrays`. */
 export interface CopyResult {
   readonly target: string
   readonly arrays: readonly string[]
@@ -74,13 +74,13 @@ export async function planCopies(
   }
 }
 
-/** What a copy writes, in the format that the name of its target tells. */
+/** Opens the target of a copy, in the format of its name. */
 const openTarget = (operation: CopyOperation, source: ZarrExport): Promise<ZarrParts | ContainerParts> =>
   (isContainerCopy(operation) ? ContainerParts : ZarrParts).open(operation.target, source, operation.options ?? {})
 
 /**
- * Plans for all arrays, of as few regions as the target takes.
- * @throws TooLargeError where even one for each array would be too many
+ * Plans all arrays. Enlarges the regions until the target allows their number.
+ * @throws TooLargeError if even one region for each array would be too many
  */
 function divided(parts: ZarrParts | ContainerParts, taskBytes: number): ReadonlyMap<string, RechunkPlan> {
   const most = parts instanceof ContainerParts ? parts.mostRegions : undefined
@@ -98,7 +98,7 @@ export const COPY_PLAN_CHECKS: Checks<Facts> = { arrays: 'plain object', metadat
 
 const TRAFFIC_CHECKS: Checks<RechunkTraffic> = { requests: 'integer from 0', bytes: 'integer from 0' }
 
-/** @throws InvalidArgumentError and FormatError for parts that make no plan */
+/** @throws InvalidArgumentError and FormatError for an invalid plan */
 export function checkCopyPlan({ arrays }: CopyPlan): void {
   for (const [name, { regions, traffic, depth, ...source }] of Object.entries(arrays)) {
     const where = `a plan: arrays: '${name}'`
@@ -117,7 +117,7 @@ export function checkCopyPlan({ arrays }: CopyPlan): void {
   }
 }
 
-/** A region of an array, in the first of two passes or in the one that writes the target. */
+/** A region of an array, in the first of two passes or in the pass that writes the target. */
 export interface CopyTask {
   readonly name: string
   readonly regions: RechunkPlan
@@ -126,8 +126,8 @@ export interface CopyTask {
 }
 
 /**
- * The tasks of a copy in their order: in a first phase all that read the source, then what is left of these,
- * then level by level what is made of what was written.
+ * Tasks of a copy in their order: first all tasks that read the source, then the second passes of these, then
+ * the levels of a pyramid, each from the level before.
  */
 export class CopyTasks {
   readonly #phases: readonly (readonly (Omit<CopyTask, 'number'> & { readonly count: number })[])[]
@@ -154,7 +154,7 @@ export class CopyTasks {
     this.#phases = [reading, writing, ...levels]
   }
 
-  /** Tasks of each phase; those without any are left out. */
+  /** Number of tasks in each phase. Empty phases are omitted. */
   get counts(): number[] {
     return this.#phases.map((phase) => phase.reduce((sum, { count }) => sum + count, 0)).filter((count) => count > 0)
   }

@@ -4,7 +4,7 @@ import { type CopiedArrays, type CopiedDataset, type CopyOperation, isContainerC
 import { type OpenRecipeOptions, RecipeOpener } from './open-recipe.ts'
 import type { Pins } from './pins.ts'
 
-/** What a copy writes, with what it takes to close it. */
+/** The opened source of a copy, with the function that closes it. */
 export interface OpenedCopySource {
   readonly source: ZarrExport
   /** Variables that cannot be decoded and attributes that are ignored, with the reasons, one per line. */
@@ -13,8 +13,8 @@ export interface OpenedCopySource {
 }
 
 /**
- * Opens what is copied: in every process the same.
- * @throws what opening throws
+ * Opens the source of a copy, identically in every process.
+ * @throws errors of opening it
  */
 export async function openCopySource(
   operation: CopyOperation,

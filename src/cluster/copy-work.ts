@@ -5,7 +5,7 @@ import type { OpenRecipeOptions } from './open-recipe.ts'
 import type { Pins } from './pins.ts'
 import { type OpenedCopy, openPlannedCopy } from './planned-copy.ts'
 
-/** Copies regions of whole objects, and writes the metadata when all are there. */
+/** Copies regions of whole objects. Writes the metadata when all of them are copied. */
 export class CopyWork implements JobWork {
   readonly #plan: CopyPlan
   readonly #tasks: CopyTasks
@@ -22,7 +22,7 @@ export class CopyWork implements JobWork {
     this.#close = close
   }
 
-  /** @throws ConflictError where the source is not what was planned for; what opening it throws */
+  /** @throws ConflictError if the source is not the planned one; errors of opening it */
   static async open(plan: CopyPlan, options: OpenRecipeOptions): Promise<CopyWork> {
     return new CopyWork(plan, await openPlannedCopy(plan, options, ZarrParts.open))
   }
@@ -32,7 +32,7 @@ export class CopyWork implements JobWork {
     const { name, regions, pass, number } = this.#tasks.task(index)
     if (pass === 'write') return this.#parts.copyWrite(name, regions, number, signal) as Promise<undefined>
     await this.#parts.copyFirst(name, regions, number, signal)
-    // Whoever stood still meanwhile leaves nothing behind.
+    // If the copy was published while this worker was paused, nothing else removes its intermediate objects.
     if (await this.#parts.claim(this.#plan.id)) await this.#parts.removeScratch()
   }
 
@@ -54,7 +54,7 @@ export class CopyWork implements JobWork {
     return this.#close()
   }
 
-  /** Whether all is there already. A place that could not be asked is asked another time. */
+  /** Whether the copy is published already. Asks again after a failed request. */
   #claim(): Promise<boolean> {
     this.#claimed ??= this.#parts.claim(this.#plan.id).catch((error: unknown) => {
       this.#claimed = undefined

@@ -2,19 +2,19 @@ import type { Checks } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { JobPlan } from './job-plan.ts'
 
-/** The part of a job that is done: tasks and merges of the `total`, bytes of `totalBytes`. */
+/** Progress of a job: finished tasks and merges of the `total`, bytes of `totalBytes`. */
 export interface JobProgress {
-  /** Tasks and merges that are done, and all there are. */
+  /** Number of finished tasks and merges, and of all of them. */
   readonly done: number
   readonly total: number
-  /** Bytes of elements of tasks that are done, and of the whole array. */
+  /** Bytes of the elements of finished tasks, and of the whole array. */
   readonly bytes: number
   readonly totalBytes: number
 }
 
-/** Options of running a job; `onProgress` is called whenever more of it is done. */
+/** Options for running a job. `onProgress` is called whenever more of it is done. */
 export interface RunJobOptions {
-  /** Ends it, with the reason of the signal. */
+  /** Cancels the run, with the reason of the signal. */
   readonly signal?: Signal | undefined
   readonly onProgress?: ((progress: JobProgress) => void) | undefined
 }
@@ -22,8 +22,8 @@ export interface RunJobOptions {
 export const RUN_CHECKS: Checks<RunJobOptions> = { signal: 'AbortSignal', onProgress: 'function' }
 
 /**
- * A place where jobs are done: `run` gives what the method of the array would have given, the same bits,
- * whoever does the tasks and merges, and in whatever order.
+ * Runs jobs. `run` returns the same bits as the method of the array, for any order and any distribution of
+ * tasks and merges.
  */
 export interface Executor {
   run(plan: JobPlan, options?: RunJobOptions): Promise<unknown>

@@ -14,90 +14,88 @@ import {
   relocatedDataset,
 } from './recipe.ts'
 
-/** A value of JSON. */
+/** A JSON value. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue }
 
-/** A reduction, by the name of the `method` that an array has for it, of the array that `source` tells. */
+/** A reduction of the array that `source` describes. `method` is the name of the array's method. */
 export interface ReduceOperation {
   readonly method: DividedMethod
   readonly source: ArrayRecipe
   /**
-   * The arguments of the method before its options: of `quantile` the quantiles; of `groupBy` the axis, the
+   * Arguments of the method before its options: for `quantile` the quantiles; for `groupBy` the axis, the
    * label of each position along it, and the kind of reduction.
    */
   readonly args?: readonly JsonValue[]
-  /** The options of the method, but for signals and functions. */
+  /** Options of the method, without signals and functions. */
   readonly options?: { readonly [name: string]: JsonValue }
 }
 
 /**
- * Attributes of a group: an object, or the text of one. Text keeps integers beyond 2^53 and whole floats
- * (`10.0`), which JavaScript's numbers do not.
+ * Attributes of a group: an object, or its JSON text. Text keeps integers beyond 2^53 and whole floats
+ * (`10.0`), which JavaScript's numbers cannot represent.
  */
 export type GroupAttributes = string | { readonly [name: string]: JsonValue }
 
-/**
- * The `arrays` that are copied as they are, by the paths that they get; '' makes the target itself an array.
- */
+/** `arrays` to be copied unchanged, by their paths in the target; '' makes the target itself an array. */
 export interface CopiedArrays {
   readonly arrays: { readonly [path: string]: ArrayRecipe }
-  /** Attributes of groups by path, those of the target itself as ''. */
+  /** Attributes of groups by path; '' is the target itself. */
   readonly groups?: { readonly [path: string]: GroupAttributes }
 }
 
-/** Variables of a dataset that are copied with their labels, encoded as they were. */
+/** Variables of a dataset to be copied with their labels, in their encoding. */
 export interface CopiedDataset extends DatasetRecipe {
-  /** Names of variables; all of them when left out. */
+  /** Names of variables. Default: all variables. */
   readonly variables?: readonly string[]
 }
 
-/** The arrays of a copy: some by their recipes, or those of a dataset. */
+/** Source of a copy: single arrays by their recipes, or a dataset. */
 export type CopySource = CopiedArrays | CopiedDataset
 
-/** The chunks, shards and compression of the target of a copy; shards and levels are of Zarr alone. */
+/** Chunks, shards and compression of the target of a copy. Shards and levels exist in Zarr only. */
 export interface CopySettings {
-  /** Lengths of chunks along dimensions, by name; as the source has them when left out. */
+  /** Chunk lengths along dimensions, by name. Default: those of the source. */
   readonly chunks?: { readonly [dimension: string]: number }
-  /** Lengths of shards along dimensions; along others a shard is a chunk long. */
+  /** Shard lengths along dimensions, by name. Default: one chunk. */
   readonly shards?: { readonly [dimension: string]: number }
-  /** The codec that chunks are compressed by: `zstd` when left out, in a container `lz4`. */
+  /** Codec of the chunks. Default: `zstd`, in a container `lz4`. */
   readonly codec?: string
-  /** The level of the codec. */
+  /** Level of the codec. */
   readonly level?: number
-  /** Containers alone: size of blocks before compression; 256 KiB when left out. */
+  /** Only for containers: block size before compression, in bytes. Default: 256 KiB. */
   readonly blockBytes?: number
   /**
-   * Containers alone: whether to write a single file of footer version 6, which is never changed and has no
-   * layers. Default: a container of version 5.
+   * Only for containers: whether to write a single file of footer version 6, which is never changed and has
+   * no layers. Default: false, a container of version 5.
    */
   readonly immutable?: boolean
-  /** Makes a pyramid of so many levels, each half as fine as the one before: see `write` of `Dataset`. */
+  /** Number of levels of a pyramid, each half as fine as the one before: see `write` of `Dataset`. */
   readonly levels?: number
 }
 
 /**
- * A copy (`method`) of a `source` to a new Zarr store or, where the name of the target ends in `.af`, a new
- * container, with the chunks or shards that `options` tell. Each task writes whole objects of Zarr; of a
- * container it packs whole chunks, and the last merge publishes all of it.
+ * A copy (`method`) of a `source` to a new Zarr store or, if the name of the target ends in `.af`, to a new
+ * container. `options` has its chunks and shards. For Zarr, each task writes whole objects. For a container,
+ * each task packs whole chunks, and the last merge publishes them together.
  */
 export interface CopyOperation {
   readonly method: 'copy'
   readonly source: CopySource
-  /** The location of the Zarr store or container to write. */
+  /** Location of the Zarr store or container to be written. */
   readonly target: string
   readonly options?: CopySettings
 }
 
-/** The operation of a job. */
+/** Operation of a job. */
 export type JobOperation = ReduceOperation | CopyOperation
 
-/** Whether a copy makes a container, which the name of its target tells. */
+/** Whether a copy writes a container, by the name of its target. */
 export const isContainerCopy = ({ target }: CopyOperation): boolean => /\.af$/.test(target)
 
-/** Where parts of a container wait that was planned without a scratch folder. */
+/** Returns the default scratch folder for the parts of a container. */
 export const defaultScratchOf = (target: string): string => `${target}.parts`
 
-/** The scratch folder of a job that needs one and was planned without. */
+/** Returns the default scratch folder of a job; undefined if it needs none. */
 export const defaultScratch = (operation: JobOperation): string | undefined =>
   isCopy(operation) && isContainerCopy(operation) ? defaultScratchOf(operation.target) : undefined
 
@@ -124,14 +122,14 @@ const COPY_OPTIONS: Checks<CopySettings> = {
   immutable: 'boolean',
   levels: 'integer from 1 to 32',
 }
-/** Options of one of the two formats that a copy may make. */
+/** Options of only one of the two target formats. */
 const OF_ZARR = ['shards', 'levels'] as const
 const OF_CONTAINERS = ['blockBytes', 'immutable'] as const
 const CONTAINER_CODECS = ['lz4', 'zstd', 'none']
 const ARRAYS: Checks<CopiedArrays> = { arrays: 'plain object', groups: 'plain object' }
 const DATASET: Checks<CopiedDataset> = { ...DATASET_RECIPE, variables: 'list of strings' }
 
-/** What methods take before their options. */
+/** Arguments of methods before their options. */
 const ARGUMENTS: Partial<Record<DividedMethod, readonly { name: string; check: Check; isList?: boolean }[]>> = {
   quantile: [{ name: 'q', check: 'number from 0 to 1', isList: true }],
   groupBy: [
@@ -141,13 +139,13 @@ const ARGUMENTS: Partial<Record<DividedMethod, readonly { name: string; check: C
   ],
 }
 
-/** Items of options that are lists: methods look at them once the array is open. */
+/** Checks of list items in options. The methods check their other properties once the array is open. */
 const ITEMS: Readonly<Record<string, string>> = { axis: 'integer or string', bins: 'number', range: 'number' }
 
 /**
- * @param call how messages name the function
- * @throws InvalidArgumentError for what is no operation, options that its method does not take, code among
- *   them, and credentials in locations
+ * @param call name of the function in messages
+ * @throws InvalidArgumentError for an invalid operation, for options that its method does not have, for
+ *   functions among them, and for credentials in locations
  */
 export function checkOperation(call: string, operation: JobOperation): void {
   checkValue(call, 'the operation', operation, 'plain object')
@@ -207,7 +205,7 @@ function checkCopyOperation(call: string, operation: CopyOperation): void {
     checkValue(`${call}: source`, `groups: '${path}'`, attributes, 'plain object or string')
 }
 
-/** The same operation with every location replaced. */
+/** Returns the operation with every location replaced. */
 export function relocatedOperation<O extends JobOperation>(operation: O, to: (location: string) => string): O {
   if (!isCopy(operation)) return { ...operation, source: relocated((operation as ReduceOperation).source, to) }
   const { source, target } = operation
@@ -216,7 +214,7 @@ export function relocatedOperation<O extends JobOperation>(operation: O, to: (lo
   return { ...operation, source: { ...source, arrays: Object.fromEntries(arrays) }, target: to(target) }
 }
 
-/** The locations that an operation reads, and the one that it writes. */
+/** Returns the locations that an operation reads, and the one that it writes. */
 export function placesIn(operation: JobOperation): { readonly sources: readonly string[]; readonly target?: string } {
   const found = new Set<string>()
   relocatedOperation(operation, (location) => {
@@ -227,12 +225,12 @@ export function placesIn(operation: JobOperation): { readonly sources: readonly 
   return { sources: [...found], target: operation.target }
 }
 
-/** Deeper than anybody nests lists and objects; an object that holds itself is deeper, too. */
+/** Maximum nesting depth of lists and objects. Circular objects exceed it. */
 const MOST_LEVELS = 64
 
 /**
- * @param where how messages name the value
- * @throws InvalidArgumentError for what JSON cannot hold: code, signals, numbers that are none
+ * @param where name of the value in messages
+ * @throws InvalidArgumentError for values that JSON cannot express: functions, signals, NaN and infinities
  */
 export function checkPlain(call: string, value: unknown, where: string, levels = MOST_LEVELS): void {
   if (typeof value === 'function') invalidArgument(`${call}: ${where} is a function, and a plan holds no code`, value)

@@ -23,22 +23,21 @@ import { checkNoSecret } from './recipe.ts'
 import { checkReducePlan, planReduce, REDUCE_PLAN_CHECKS, type ReducePlan } from './reduce-plan.ts'
 import { type TaskTree, treeOfPhases } from './task-tree.ts'
 
-/** Options of `planJob`; the source is opened with its `pool`, and until its `signal` ends that. */
+/** Options of `planJob`. The source is opened with `pool`, and `signal` cancels the opening. */
 export interface PlanJobOptions {
   /**
-   * About how many bytes of elements a task reads; 256 MiB when left out. Tasks of a reduction are of 1, 16,
-   * 256 … units, of which the largest that is not above that is taken; those of a copy are of whole objects
-   * of the target.
+   * Approximate number of bytes of elements that a task reads. Default: 256 MiB. A task of a reduction has 1,
+   * 16, 256 … units: the most that do not exceed this size. A task of a copy has whole objects of the target.
    */
   readonly taskBytes?: number
   /**
-   * Bytes of elements of a unit, of which tasks of a reduction are made: 16 MiB, with which the methods of
-   * arrays give the same bits. For tests, mostly.
+   * Bytes of elements in a unit, of which tasks of a reduction consist. Default: 16 MiB, which yields the
+   * same bits as the methods of arrays. Mostly for tests.
    */
   readonly unitBytes?: number
   /**
-   * The location of a folder, which workers share, for partial results that are too large for a queue. Copies
-   * to a container need one: `x.af.parts` beside a target `x.af` when left out.
+   * Location of a folder that the workers share, for partial results that are too large for a queue. Default
+   * for copies to a container, which need one: `x.af.parts` beside a target `x.af`; for other jobs: none.
    */
   readonly scratch?: string
   readonly pool?: WorkerPool
@@ -46,12 +45,12 @@ export interface PlanJobOptions {
 }
 
 /**
- * A job as data: what is to be done, to what, in which tasks. Holds no code and no secret; `id` is the
- * SHA-256 of everything else, so that equal jobs are the same one.
+ * A job as data: an operation, its source, and its division into tasks. Contains no code and no secrets. `id`
+ * is the SHA-256 of everything else, so equal jobs have equal ids.
  */
 export type JobPlan = ReducePlan | CopyPlan
 
-/** Nodes that one merge takes: two levels of the tree of units. */
+/** Maximum number of children of a merge: two levels of the tree of units. */
 export const MERGE_FAN_IN = FAN_IN * FAN_IN
 
 const PLAN_JOB_CHECKS: Checks<PlanJobOptions> = {
@@ -66,9 +65,9 @@ const TASK_BYTES = 256 * 2 ** 20
 
 /**
  * Plans a job: opens the source for its shape, chunks and version, and divides the work into tasks. Reads no
- * element, writes nothing, and takes no longer for more of them.
- * @throws InvalidArgumentError for what is no operation, for code among its options and credentials in its
- *   locations; UnsupportedError for quantiles that are not those of a sketch; what opening the source throws
+ * elements and writes nothing, so the time does not depend on their number.
+ * @throws InvalidArgumentError for an invalid operation, for functions among its options and credentials in
+ *   its locations; UnsupportedError for quantiles other than those of a sketch; errors of opening the source
  */
 export async function planJob(operation: ReduceOperation, options?: PlanJobOptions): Promise<ReducePlan>
 export async function planJob(operation: CopyOperation, options?: PlanJobOptions): Promise<CopyPlan>
@@ -95,13 +94,13 @@ export async function planJob(operation: JobOperation, options: PlanJobOptions =
   return { ...facts, id: await hashOf(facts) } as JobPlan
 }
 
-/** Whether a plan is one of a copy. */
+/** Whether a plan is a copy. */
 export const isCopyPlan = (plan: JobPlan): plan is CopyPlan => isCopy(plan.operation)
 
 /**
- * A plan that was written as JSON.
- * @throws FormatError for what is no plan, and one that was changed; UnsupportedError for another version;
- *   InvalidArgumentError for what is no part of a plan, or of another type, and what {@link planJob} refuses
+ * Parses a plan from its JSON value.
+ * @throws FormatError if it is not a plan, or was changed; UnsupportedError for another version;
+ *   InvalidArgumentError for unknown or wrong parts, and as {@link planJob}
  */
 export async function readPlan(json: unknown): Promise<JobPlan> {
   const plan = json as JobPlan
@@ -130,7 +129,10 @@ const PLAN_CHECKS: Checks<AnyPlan & { readonly operation: unknown }> = {
   scratch: 'string',
 }
 
-/** Whoever can write to a queue can make a plan whose hash is right. */
+/**
+ * Checks all parts of a plan, because any program with access to the queue can write a plan with a correct
+ * hash.
+ */
 function checkPlan(plan: JobPlan): void {
   const { operation, pins, scratch } = plan
   checkValue('a plan', 'operation', operation, 'plain object')
@@ -144,7 +146,7 @@ function checkPlan(plan: JobPlan): void {
   else checkReducePlan(plan)
 }
 
-/** A job as the tree of its tasks and merges, as a queue has it. */
+/** Returns the tree of a job's tasks and merges, as a queue runs it. */
 export function treeOfJob(plan: JobPlan): TaskTree {
   if (isCopyPlan(plan)) {
     const tree = treeOfPhases(plan.id, new CopyTasks(plan).counts, MERGE_FAN_IN)
@@ -156,12 +158,12 @@ export function treeOfJob(plan: JobPlan): TaskTree {
 }
 
 /**
- * The number of nodes of each level that a queue has: of tasks, then of merges of up to 256 of the level
+ * Returns the number of nodes of each level in a queue: tasks, then merges of up to 256 nodes of the level
  * below, until there is one.
- * @throws FormatError for a copy whose regions are none
+ * @throws FormatError for a copy with invalid regions
  */
 export const nodeCounts = (plan: JobPlan): readonly number[] => treeOfJob(plan).counts
 
-/** Bytes of the elements that a job reads. */
+/** Returns the bytes of the elements that a job reads. */
 export const bytesOfPlan = (plan: JobPlan): number =>
   isCopyPlan(plan) ? Object.values(plan.arrays).reduce((sum, { bytes }) => sum + bytes, 0) : plan.array.bytes

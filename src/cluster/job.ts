@@ -15,25 +15,24 @@ import { ANY_PLACE, type Places } from './places.ts'
 import { ReduceWork } from './reduce-work.ts'
 import { childrenOf, phaseEnds, type TaskTree } from './task-tree.ts'
 
-/** Options of `openJob`: what the worker has, not the job. */
+/** Options of `openJob`: resources of the worker, which the plan does not contain. */
 export interface OpenJobOptions {
   /** Threads that decode and reduce. */
   readonly pool?: WorkerPool | undefined
-  /** Ends the opening. */
+  /** Cancels the opening. */
   readonly signal?: Signal | undefined
 }
 
 const OPEN_JOB_CHECKS: Checks<OpenJobOptions> = { pool: 'WorkerPool', signal: 'AbortSignal' }
 const NODE_CHECKS: Checks<NodeOptions> = { signal: 'AbortSignal' }
 
-/** Merges that read partial results at the same time. */
+/** Number of partial results that a merge reads at once. */
 const READ_AT_A_TIME = 16
 
 /**
- * Opens the source of a job, to do tasks and merges of it: as often as they are asked for, also by several at
- * once.
- * @throws ConflictError where the source is not what was planned for; FormatError and UnsupportedError for
- *   what is no plan; what opening the source throws
+ * Opens the source of a job for its tasks and merges. They may run repeatedly and concurrently.
+ * @throws ConflictError if the source is not the planned one; FormatError and UnsupportedError for an invalid
+ *   plan; errors of opening the source
  */
 export async function openJob(plan: JobPlan, options: OpenJobOptions = {}): Promise<Job> {
   checkOptions('openJob', options, OPEN_JOB_CHECKS)
@@ -42,7 +41,7 @@ export async function openJob(plan: JobPlan, options: OpenJobOptions = {}): Prom
 
 /**
  * Opens the source of a job after its plan was checked.
- * @param places resolves all its locations
+ * @param places resolves all locations of the plan
  */
 export const openJobIn = async (plan: JobPlan, places: Places, options: OpenJobOptions): Promise<Job> =>
   new Job(plan, await openWork(plan, { ...options, places }), places)
@@ -52,16 +51,13 @@ function openWork(plan: JobPlan, options: OpenRecipeOptions): Promise<JobWork> {
   return isContainerCopy(plan.operation) ? ContainerWork.open(plan, options) : CopyWork.open(plan, options)
 }
 
-/**
- * Drops what tasks have handed over of a job that has failed or was cancelled, and that is of no use to
- * another try.
- */
+/** Discards the output of the tasks of a failed or cancelled job, if another attempt cannot use it. */
 export async function abandonJob(plan: JobPlan, places: Places = ANY_PLACE): Promise<void> {
   if (isCopyPlan(plan) && isContainerCopy(plan.operation)) await abandonUpload(plan, places)
 }
 
 /**
- * A job whose source is open: does the tasks of its `plan`, merges what they come to, and gives the result;
+ * A job with an open source: runs the tasks of its `plan`, merges their results, and returns the result.
  * `close` closes the source.
  */
 export class Job implements AsyncDisposable {
@@ -78,16 +74,16 @@ export class Job implements AsyncDisposable {
   }
 
   /**
-   * Does a node of the job: a task at level 0, a merge above.
-   * @param children what its children came to, in their order; for a task none
+   * Runs a node of the job: a task at level 0, a merge above.
+   * @param children results of its children, in their order; empty for a task
    */
   async runNode(level: number, index: number, children: readonly PartialResult[], options?: NodeOptions): Promise<PartialResult> {
     return level === 0 ? this.runTask(index, options) : this.merge(level, index, children, options)
   }
 
   /**
-   * Does a task: of a reduction, its units are read and reduced. Done twice, it comes to the same.
-   * @throws InvalidArgumentError for a task that there is not; what reading throws
+   * Runs a task. For a reduction, reads and reduces its units. A repetition yields the same result.
+   * @throws InvalidArgumentError for an index that does not exist; errors of reading
    */
   async runTask(index: number, options: NodeOptions = {}): Promise<PartialResult> {
     checkOptions('runTask', options, NODE_CHECKS)
@@ -95,16 +91,16 @@ export class Job implements AsyncDisposable {
     const known = await this.#partials.known(0, index, options)
     if (known !== undefined) return known
     const part = await this.#work.task(index, options)
-    // What is one task has no merge.
+    // A job with one task has no merge.
     return this.#isLast(0) ? this.#finished(0, index, part, options) : this.#partials.store(0, index, part, options)
   }
 
   /**
-   * Merges what up to 256 neighbours of the level below came to; the last one also does what is left of the
-   * job, and gives its result.
-   * @throws InvalidArgumentError for a merge that there is not, and another number of children than it has;
-   *   NotFoundError where one of theirs is gone; the last one what the method of the array throws for such
-   *   elements: EmptyReductionError, OverflowError
+   * Merges the results of up to 256 consecutive nodes of the level below. The last merge also finishes the
+   * job and returns its result.
+   * @throws InvalidArgumentError for a merge that does not exist, and for a wrong number of children;
+   *   NotFoundError if a child's result no longer exists; for the last merge, the errors of the array's
+   *   method: EmptyReductionError, OverflowError
    */
   async merge(
     level: number,
@@ -133,8 +129,8 @@ export class Job implements AsyncDisposable {
   }
 
   /**
-   * The result of the job, which the last node came to.
-   * @throws FormatError for what another node came to; NotFoundError where it is gone
+   * Returns the result of the job from the result of its last node.
+   * @throws FormatError for the result of another node; NotFoundError if it no longer exists
    */
   async result(last: PartialResult, options: NodeOptions = {}): Promise<unknown> {
     checkOptions('result', options, NODE_CHECKS)
@@ -142,10 +138,10 @@ export class Job implements AsyncDisposable {
   }
 
   /**
-   * Does all of it here, and keeps in memory what tasks come to.
+   * Runs the whole job in this process, with partial results in memory.
    * @internal
-   * @param limit tasks at the same time
-   * @param onTask told of each task that is done, in their order
+   * @param limit number of concurrent tasks
+   * @param onTask called for each finished task, in their order
    */
   async runHere(limit: number, onTask: () => void, options: NodeOptions): Promise<unknown> {
     try {
@@ -175,8 +171,8 @@ export class Job implements AsyncDisposable {
   }
 
   /**
-   * Removes what tasks and merges have left in the scratch folder.
-   * @param kept what somebody may still ask for
+   * Removes the files of tasks and merges from the scratch folder.
+   * @param kept result to keep for later callers
    */
   async clean(options: NodeOptions = {}, kept?: PartialResult): Promise<void> {
     await this.#partials.clean(options, kept)

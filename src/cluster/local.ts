@@ -8,15 +8,14 @@ import { bytesOfPlan, type JobPlan, nodeCounts } from './job-plan.ts'
 export interface LocalOptions {
   /** Threads that decode and reduce. */
   readonly pool?: WorkerPool
-  /** Tasks at the same time; two when left out. */
+  /** Number of concurrent tasks. Default: 2. */
   readonly concurrency?: number
 }
 
 const LOCAL_CHECKS: Checks<LocalOptions> = { pool: 'WorkerPool', concurrency: 'integer from 1' }
 
 /**
- * Runs jobs in this process, one task after another, of which some are under way at a time. Nothing is
- * written; partial results stay in memory.
+ * Returns an executor that runs jobs in this process. Writes nothing; partial results stay in memory.
  * @throws InvalidArgumentError
  */
 export function local(options: LocalOptions = {}): Executor {

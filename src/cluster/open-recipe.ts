@@ -23,7 +23,7 @@ import type {
   ViewRecipe,
 } from './recipe.ts'
 
-/** What opening takes beside the recipe, of whoever opens it. */
+/** Resources for opening, which the recipe does not contain. */
 export interface OpenRecipeOptions {
   readonly pool?: WorkerPool | undefined
   readonly signal?: Signal | undefined
@@ -31,18 +31,18 @@ export interface OpenRecipeOptions {
   readonly places?: Places | undefined
 }
 
-/** Arrays to be put together that are opened at the same time. */
+/** Number of arrays to be joined that are opened at once. */
 const OPENED_AT_A_TIME = 8
 
-/** What lies at a place: arrays by their names, or the one that it is. */
+/** Content of a location: arrays by name, or a single array. */
 interface OpenedFile {
   array(name: string | undefined): DiskArray | Promise<DiskArray>
   close(): Promise<void>
 }
 
 /**
- * Opens arrays by their recipes, by stores that see which versions are read: what several of them lie in is
- * opened once. Closing it closes them all.
+ * Opens arrays by their recipes, through stores that record the versions of the objects that they read. Opens
+ * each file once, even if several arrays lie in it. `close` closes all of them.
  */
 export class RecipeOpener implements AsyncDisposable {
   readonly #pins: Pins
@@ -55,12 +55,12 @@ export class RecipeOpener implements AsyncDisposable {
     this.#options = options
   }
 
-  /** @throws what opening throws; ConflictError for another version than is pinned */
+  /** @throws errors of opening it; ConflictError if a version differs from the pinned one */
   async open(recipe: ArrayRecipe): Promise<DiskArray> {
     return (recipe.views ?? []).reduce(viewed, await this.#openBase(recipe))
   }
 
-  /** @throws what opening throws; ConflictError for another version than is pinned */
+  /** @throws errors of opening it; ConflictError if a version differs from the pinned one */
   openDataset({ dataset, notFound, ...rules }: DatasetRecipe & { readonly decode?: boolean }): Promise<Dataset> {
     return once(this.#datasets, JSON.stringify([dataset, notFound, rules]), async () => {
       const { openDatasets } = await import('../runtime/open-datasets.ts')
@@ -131,7 +131,7 @@ export class RecipeOpener implements AsyncDisposable {
   }
 }
 
-/** What has been opened under a name, or is being opened. */
+/** Returns the opened value of a name. Opens it on first use. */
 function once<T>(opened: Map<string, Promise<T>>, name: string, open: () => Promise<T>): Promise<T> {
   const known = opened.get(name)
   if (known !== undefined) return known

@@ -7,34 +7,36 @@ import { defaultScratchOf } from './job-operation.ts'
 import type { NodeOptions } from './job-work.ts'
 import type { ScratchFolder } from './scratch-folder.ts'
 
-/** The bytes of some parts of a container, one after another, that were handed over at once. */
+/** Bytes of some parts of a container, one after another, stored together. */
 export interface PackedBytes {
   readonly parts: readonly ContainerPart[]
-  /** How many bytes these are. */
+  /** Number of these bytes. */
   readonly bytes: number
-  /** The number of a part of the upload, which no other of the job has. */
+  /** Number of a part of the upload, unique within the job. */
   readonly number: number
-  /** Where they are: a part of an upload, with its tag; or an object of the scratch folder, by its key. */
+  /**
+   * Location of the bytes: a part of an upload with its tag, or an object of the scratch folder with its key.
+   */
   readonly at: { readonly upload: string; readonly tag: string } | { readonly key: string }
 }
 
-/** The object of the scratch folder that has the id of the upload that all workers share. */
+/** Name of the object in the scratch folder that contains the id of the shared upload. */
 const UPLOAD = 'upload'
-/** What objects with packed bytes begin with. */
+/** Prefix of the names of objects with packed bytes. */
 const PART = 'part-'
 
-/** The object that parts are put together as. */
+/** Object that the parts are joined to. */
 export interface PackedTarget {
   readonly store: Store
   readonly key: string
-  /** Marks the object as that of this job. */
+  /** Marks the object as the output of this job. */
   readonly mark: string
 }
 
 /**
- * Hands over what a container is to be put together of. Where the store has uploads that many share, what is
- * packed becomes a part of one, unless it is too short: then it waits in the scratch folder until there is
- * enough of it. In other stores all of it waits there.
+ * Stores the parts of a container until they are joined. If the store has uploads that several processes can
+ * share, packed bytes become a part of one. Bytes too short for a part wait in the scratch folder until there
+ * are enough of them. For other stores, all bytes wait there.
  */
 export class PackedParts {
   readonly #target: PackedTarget
@@ -46,16 +48,16 @@ export class PackedParts {
   }
 
   /**
-   * @throws UnsupportedError for a server on which putting the object together could overwrite what another
-   *   writer has made meanwhile
+   * @throws UnsupportedError for a server on which completing the upload could overwrite an object that
+   *   another writer has created meanwhile
    */
   async check(): Promise<void> {
     await this.#target.store.sharedUploads?.check(this.#probe)
   }
 
   /**
-   * Hands over the bytes of some parts.
-   * @param number from 1, for these bytes alone
+   * Stores the bytes of some parts.
+   * @param number from 1, unique to these bytes
    */
   async add(parts: readonly ContainerPart[], bytes: Uint8Array, number: number, options: NodeOptions): Promise<PackedBytes> {
     const packed = { parts, bytes: bytes.length, number }
@@ -65,13 +67,15 @@ export class PackedParts {
       const upload = await this.#upload(options)
       return { ...packed, at: { upload, tag: await uploads.put(target, upload, number, bytes, options) } }
     }
-    // Whoever packs the same anew may come to other bytes, with another release: these have another name.
+    // Another release may pack other bytes for the same parts. The hash gives those a different name.
     const key = await this.#scratch.key(`${PART}${number}-${(await sha256(bytes)).slice(0, 16)}`)
     await this.#scratch.put(key, bytes, options)
     return { ...packed, at: { key } }
   }
 
-  /** Uploads together what is long enough together; what is left stays where it is. */
+  /**
+   * Uploads waiting bytes together, as far as they are long enough for a part. The rest stays where it is.
+   */
   async combine(packed: readonly PackedBytes[], options: NodeOptions): Promise<PackedBytes[]> {
     const least = this.#target.store.sharedUploads?.minPartBytes
     if (least === undefined) return [...packed]
@@ -92,8 +96,8 @@ export class PackedParts {
   }
 
   /**
-   * The parts in the order in which their bytes come to lie, and what publishes these.
-   * @throws ConflictError for parts of another upload, which was dropped
+   * Returns the parts in the order of their bytes, with the stage that publishes them.
+   * @throws ConflictError for parts of another upload, which was aborted
    */
   async assembled(
     packed: readonly PackedBytes[],
@@ -107,13 +111,13 @@ export class PackedParts {
     }
   }
 
-  /** Removes what waited, once the object is published: whoever does a merge anew may want it before. */
+  /** Removes the waiting bytes after the publication. Before it, a repeated merge could need them. */
   async clean(options: NodeOptions): Promise<void> {
     await this.#sweep(options)
     await this.#scratch.clean(options, (name) => !name.startsWith(UPLOAD) && !name.startsWith(PART))
   }
 
-  /** Drops all that was handed over. */
+  /** Discards all stored bytes. */
   async abandon(): Promise<void> {
     const { store, key } = this.#target
     const id = await this.#known({})
@@ -122,12 +126,12 @@ export class PackedParts {
     await this.#scratch.clean()
   }
 
-  /** What temporary objects begin with by which the server is tried. */
+  /** Prefix of the temporary objects that test the server. */
   get #probe(): string {
     return `${defaultScratchOf(this.#target.key)}/${this.#target.mark}/probe`
   }
 
-  /** Removes what workers have left that died while they tried the server. */
+  /** Removes objects of workers that died while they tested the server. */
   async #sweep(options: NodeOptions): Promise<void> {
     const { store } = this.#target
     if (store.sharedUploads === undefined) return
@@ -156,8 +160,9 @@ export class PackedParts {
         const last = joinBytes([...left, tail])
         const number = Math.max(0, ...tags.keys()) + 1
         tags.set(number, await uploads.put(target, id, number, last, options))
-        // None of them can be completed after this one: there was no such object when they began. They are
-        // left where the answer to their beginning was lost, or a worker died before it could tell of it.
+        // Uploads whose start was not acknowledged, or whose worker died before it recorded them, are
+        // aborted. Aborted after the completion, because none of them can be completed then: they require
+        // that the object does not exist.
         const others = (await uploads.open(target, options)).filter((each) => each.key === target && each.id !== id)
         const info = await uploads.complete(target, mark, { id, tags, size: size + last.length }, options)
         for (const other of others) await uploads.abort(target, other.id)
@@ -169,7 +174,7 @@ export class PackedParts {
 
   async #staged(packed: readonly PackedBytes[], options: NodeOptions): Promise<Stage> {
     const { store, key: target } = this.#target
-    // Left by workers that died here: there is no object yet that anybody else could be replacing.
+    // Left over from workers that died here. There is no object yet, so no other writer can be replacing it.
     const left = ((await store.leftovers?.(target)) ?? []).filter(({ key }) => key.startsWith(`${target}.`))
     const stage = await store.stage!(target)
     try {
@@ -183,8 +188,8 @@ export class PackedParts {
   }
 
   /**
-   * Those that wait in the scratch folder.
-   * @throws NotFoundError; FormatError for other bytes than were put there
+   * Reads the bytes that wait in the scratch folder.
+   * @throws NotFoundError; FormatError if their number differs
    */
   async #read(packed: readonly PackedBytes[], options: NodeOptions): Promise<Uint8Array[]> {
     const all: Uint8Array[] = []
@@ -202,7 +207,7 @@ export class PackedParts {
     return all
   }
 
-  /** The id of the upload that all share: whoever is first begins it. */
+  /** Returns the id of the shared upload. The first worker starts it. */
   async #upload(options: NodeOptions): Promise<string> {
     const known = await this.#known(options)
     if (known !== undefined) return known

@@ -7,15 +7,15 @@ import { type ScratchFolder, scratchOf } from './scratch-folder.ts'
 import { decodeState, encodeState, type StateValue } from './state-codec.ts'
 
 /**
- * The partial result of a task or a merge, as JSON: at hand, in base64; or in the scratch folder of the job,
- * where it is too large to be handed around. That of the last node holds the result of the job.
+ * Partial result of a task or a merge, as JSON: inline as base64 or, if it is too large to be passed along,
+ * in the scratch folder of the job. The last node's contains the result of the job.
  */
 export type PartialResult = { readonly state: string } | { readonly key: string; readonly bytes: number }
 
-/** Larger ones go to the scratch folder, where there is one. */
+/** Larger results go to the scratch folder, if there is one. */
 const INLINE_BYTES = 4096
 
-/** What the nodes of a job come to; needs its plan alone, and its scratch folder. */
+/** Partial results of a job. Requires only its plan and its scratch folder. */
 export class PartialResults implements AsyncDisposable {
   readonly #scratch: ScratchFolder | undefined
 
@@ -23,7 +23,7 @@ export class PartialResults implements AsyncDisposable {
     this.#scratch = scratchOf(plan, places)
   }
 
-  /** That of a node which somebody has done already. */
+  /** Returns the stored result of a node; undefined if no worker has stored one. */
   async known(level: number, index: number, options: NodeOptions): Promise<PartialResult | undefined> {
     if (this.#scratch === undefined) return undefined
     const key = await this.#scratch.key(`${level}-${index}`)
@@ -35,12 +35,12 @@ export class PartialResults implements AsyncDisposable {
     const bytes = encodeState(value as StateValue)
     if (bytes.length <= INLINE_BYTES || this.#scratch === undefined) return { state: encodeBase64(bytes) }
     const key = await this.#scratch.key(`${level}-${index}`)
-    // Whoever was faster has written the same.
+    // If another worker was faster, it has written the same bytes.
     await this.#scratch.put(key, bytes, options)
     return { key, bytes: bytes.length }
   }
 
-  /** @throws NotFoundError where it is gone; FormatError for what is none */
+  /** @throws NotFoundError if it no longer exists; FormatError for an invalid one */
   async load(part: PartialResult, options: NodeOptions): Promise<unknown> {
     if ('state' in part) return decodeState(decodeBase64(part.state) ?? new Uint8Array())
     return decodeState(await this.#scratch!.read(part.key, options))
@@ -50,7 +50,7 @@ export class PartialResults implements AsyncDisposable {
     return this.store(level, index, { result }, options)
   }
 
-  /** @throws NotFoundError where it is gone; FormatError for that of a node which is not the last one */
+  /** @throws NotFoundError if it no longer exists; FormatError for a node other than the last one */
   async loadResult(last: PartialResult, options: NodeOptions): Promise<unknown> {
     const value = await this.load(last, options)
     if (typeof value === 'object' && value !== null && Object.hasOwn(value, 'result'))
@@ -59,8 +59,8 @@ export class PartialResults implements AsyncDisposable {
   }
 
   /**
-   * Removes what is in the scratch folder.
-   * @param kept what somebody may still ask for
+   * Removes the content of the scratch folder.
+   * @param kept result to keep for later callers
    */
   async clean(options: NodeOptions = {}, kept?: PartialResult): Promise<void> {
     const isKept = (name: string): boolean => kept !== undefined && 'key' in kept && kept.key.endsWith(`/${name}`)

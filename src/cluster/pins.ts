@@ -4,24 +4,24 @@ import type { ObjectInfo, Store } from '../store/store.ts'
 import type { NotFoundOptions } from '../tree/location.ts'
 import { ANY_PLACE, type Places } from './places.ts'
 
-/** The versions of objects, by their names: tags, of files their size and when they were changed. */
+/** Versions of objects by name: tags or, for files, size and time of the last change. */
 export type PinnedVersions = Readonly<Record<string, string>>
 
-/** Objects that are asked for at the same time. */
+/** Number of objects that are checked at once. */
 const ASKED_AT_A_TIME = 16
 
 /**
- * The versions of the objects that a recipe is opened from: noted when a job is planned, and compared when
- * the source is opened for its tasks. Chunks of Zarr are objects that nobody looks at for that.
+ * Versions of the objects that a source consists of: recorded when a job is planned, and compared when the
+ * source is opened for its tasks. Chunks of Zarr are objects that are not included.
  */
 export class Pins {
   readonly #known: PinnedVersions | undefined
   readonly #resolver: Places
   readonly #seen = new Map<string, string>()
-  /** Where what was seen is asked for again. */
+  /** Recorded objects, to be checked again. */
   readonly #objects: { readonly store: Store; readonly key: string }[] = []
   readonly #places = new Map<string, Promise<{ readonly store: Store; readonly path: string }>>()
-  /** Local files by way of one store, which bounds how many of them are open. */
+  /** One store for all local files, which limits the number of open ones. */
   #files: Store | undefined
   #isOpening = true
 
@@ -34,7 +34,7 @@ export class Pins {
     this.#resolver = places
   }
 
-  /** A location, with a store that sees the versions of what is read until it was opened. */
+  /** Returns a location with a store that records the versions of objects, until the source is open. */
   place(location: string, options: NotFoundOptions = {}): Promise<{ readonly store: Store; readonly path: string }> {
     const name = JSON.stringify([location, options.notFound])
     const known = this.#places.get(name)
@@ -48,15 +48,15 @@ export class Pins {
     return place
   }
 
-  /** The versions that were seen; from there on, none is looked at. */
+  /** Returns the recorded versions. Recording ends with this call. */
   seen(): PinnedVersions {
     this.#isOpening = false
     return Object.fromEntries([...this.#seen].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
 
   /**
-   * Looks at all objects once more: a file that is kept open may have been changed where it lies.
-   * @throws ConflictError where one is gone or another version
+   * Checks all objects again, because a file that is kept open may have been changed in place.
+   * @throws ConflictError if one no longer exists or has another version
    */
   async check(): Promise<void> {
     await forEachLimited(this.#objects, ASKED_AT_A_TIME, async ({ store, key }) => {
@@ -67,7 +67,7 @@ export class Pins {
     })
   }
 
-  /** A store whose answers about whole objects are noted. */
+  /** Returns a store that records its answers about whole objects. */
   #watched(store: Store): Store {
     const note = (key: string, found: Version | undefined): void => {
       if (this.#isOpening && found !== undefined) this.#note(store, key, found)
@@ -103,11 +103,11 @@ export class Pins {
 
 type Version = Pick<ObjectInfo, 'size' | 'etag'>
 
-/** The first part of the version of a file is its number on the machine that has it. */
+/** Returns the version of an object. For files, omits the first part, which is the inode. */
 const versionOf = ({ localPath }: Store, { size, etag }: Version): string =>
   localPath === undefined ? etag : `${size}-${etag.replace(/^.*-/, '')}`
 
-/** The source is not what was planned for any more. */
+/** Returns the error for a source that has changed since the job was planned. */
 function changedSince(file: string, expected: string | undefined, actual = 'gone'): HyperslabError {
   const text =
     expected === undefined

@@ -11,26 +11,26 @@ import type { PinnedVersions } from './pins.ts'
 export const JOB_FORMAT = 'hyperslab.job'
 export const JOB_VERSION = 1
 
-/** The parts that every plan has, beside its `format`: no code and no secret. */
+/** Parts of every plan, in addition to its `format`. They contain no code and no secrets. */
 export interface AnyPlan {
   readonly format: typeof JOB_FORMAT
-  /** Version of the plan and of how tasks are done. */
+  /** Version of the plan and of the task format. */
   readonly version: number
-  /** The SHA-256 of everything else, so that equal jobs are the same one. */
+  /** SHA-256 of everything else, so equal jobs have equal ids. */
   readonly id: string
   /** Versions of the objects that the source was opened from. */
   readonly pins: PinnedVersions
-  /** The location of a folder for partial results that are too large for a queue. */
+  /** Location of a folder for partial results that are too large for a queue. */
   readonly scratch?: string
 }
 
-/** An array as it was found when the job was planned: its `dtype`, `shape` and chunks. */
+/** An array as it was when the job was planned: its `dtype`, `shape` and chunks. */
 export interface PlannedSource {
   readonly dtype: string
   readonly shape: readonly number[]
   /** Number of its chunks. */
   readonly chunks: number
-  /** SHA-256 of where its axes are cut. */
+  /** SHA-256 of the chunk boundaries along its axes. */
   readonly grid: string
   /** Bytes of its elements. */
   readonly bytes: number
@@ -44,13 +44,13 @@ export const SOURCE_CHECKS: Checks<PlannedSource> = {
   bytes: 'integer from 0',
 }
 
-/** What a plan says of an array. */
+/** Returns the description of an array for a plan. */
 export async function sourceFacts({ dtype, shape, chunks }: DiskArray): Promise<PlannedSource> {
   const grid = await hashOf(gridDocument(chunks))
   return { dtype, shape, chunks: chunks.count, grid, bytes: bytesOf(dtype) * sizeOf(shape) }
 }
 
-/** @throws ConflictError where an array is another one than was planned for */
+/** @throws ConflictError if an array is not the planned one */
 export async function checkSource(array: DiskArray, planned: PlannedSource): Promise<void> {
   const found = await sourceFacts(array)
   if (found.grid === planned.grid && found.dtype === planned.dtype) return
@@ -58,16 +58,16 @@ export async function checkSource(array: DiskArray, planned: PlannedSource): Pro
   throw new HyperslabError('ConflictError', text, { ...array.source.label, actual: found, expected: planned })
 }
 
-/** Checks what has no part that may be left out. */
+/** Checks a value of which all parts are required. */
 export function checkParts(where: string, value: unknown, checks: Readonly<Record<string, Check>>): void {
   checkOptions(where, value, checks)
   for (const [name, check] of Object.entries(checks)) checkValue(where, name, (value as Record<string, unknown>)?.[name], check)
 }
 
-/** SHA-256 of the canonical text of a value, in hexadecimal digits. */
+/** Returns the SHA-256 of the canonical text of a value, in hexadecimal digits. */
 export const hashOf = (value: JsonValue | object): Promise<string> => sha256(canonical(value as JsonValue))
 
-/** JSON with names in their order, and without what is undefined. */
+/** Returns JSON with sorted names, without undefined values. */
 function canonical(value: JsonValue | undefined): string {
   if (Array.isArray(value)) return `[${value.map((each) => canonical(each as JsonValue)).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

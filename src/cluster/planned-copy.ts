@@ -11,7 +11,7 @@ import { Pins } from './pins.ts'
 import { ANY_PLACE } from './places.ts'
 import { checkSource } from './plan-parts.ts'
 
-/** A copy whose source and target are open as they were planned. */
+/** A copy with its source and target opened as planned. */
 export interface OpenedCopy<P> {
   readonly parts: P
   readonly pins: Pins
@@ -21,7 +21,7 @@ export interface OpenedCopy<P> {
 
 /**
  * @param open opens the target
- * @throws ConflictError where source or target are not what was planned for; what opening them throws
+ * @throws ConflictError if source or target are not the planned ones; errors of opening them
  */
 export async function openPlannedCopy<P extends ZarrParts | ContainerParts>(
   { operation, pins: versions, arrays, metadata }: CopyPlan,

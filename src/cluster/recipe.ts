@@ -6,14 +6,14 @@ import { type Check, type Checks, checkOptions, checkValue } from '../core/optio
 import type { ConcatDatasetsOptions } from '../runtime/dataset.ts'
 import { checkNotFound } from '../tree/location.ts'
 
-/** The positions that are taken of an axis: one, some, or all of them. */
+/** Selected positions of an axis: one, some, or all. */
 export type AxisRecipe =
   | number
   | null
   | readonly number[]
   | { readonly start?: number | null; readonly stop?: number | null; readonly step?: number | null }
 
-/** A selection (`select`), of all axes in order or by dimension. */
+/** A selection (`select`): of all axes in order, or by dimension. */
 export interface SelectRecipe {
   readonly select: readonly AxisRecipe[] | { readonly [dimension: string]: AxisRecipe }
 }
@@ -23,65 +23,60 @@ export interface TransposeRecipe {
   readonly transpose: readonly (string | number)[]
 }
 
-/**
- * Blocks of so many positions, each reduced to one element as `coarsen` does it, by its `kind` and `options`.
- */
+/** Blocks of the given lengths, each reduced to one element by `kind` and `options`, as in `coarsen`. */
 export interface CoarsenRecipe {
   readonly coarsen: Lengths
   readonly kind: FoldKind
   readonly options?: WindowOptions
 }
 
-/** A view of an array: a part of it, another order of axes, or its elements in blocks. */
+/** A view of an array: a part of it, another order of axes, or blocks reduced to elements. */
 export type ViewRecipe = SelectRecipe | TransposeRecipe | CoarsenRecipe
 
-/**
- * An array as it is stored at a `location`: a container, a Zarr store or classic NetCDF; `views` are taken of
- * it.
- */
+/** A stored array at a `location`: a container, a Zarr store or classic NetCDF. `views` are applied to it. */
 export interface StoredArrayRecipe {
   readonly location: string
-  /** Its name, in a Zarr store its path; left out where the place is a Zarr array. */
+  /** Name of the array; for a Zarr store, its path. Omitted if the location is a Zarr array. */
   readonly array?: string
   /** HTTP statuses that mean "not found" for a URL; see `openZarr`. */
   readonly notFound?: readonly number[]
   readonly views?: readonly ViewRecipe[]
 }
 
-/** The rules by which files are joined that reach into one another, or are not all alike. */
+/** Rules for joining files that overlap, have gaps, or differ. */
 interface JoinRules extends Pick<ConcatDatasetsOptions, 'overlap' | 'gaps' | 'compat'> {}
 
-/** A `dataset` of a place, or of many files that are joined: as `openDatasets` has it. */
+/** A `dataset` at a location, or many files that are joined as in `openDatasets`. */
 export interface DatasetRecipe extends JoinRules {
   readonly dataset: string | readonly string[]
-  /** The dimension along which files are joined; the only one along which labels differ when left out. */
+  /** Dimension along which files are joined. Default: the only dimension with differing labels. */
   readonly dim?: string
-  /** The path of a group of a Zarr store. */
+  /** Path of a group in a Zarr store. */
   readonly group?: string
   /** HTTP statuses that mean "not found" for the URLs; see `openZarr`. */
   readonly notFound?: readonly number[]
 }
 
-/** A `variable` of a dataset, of which `views` are taken. */
+/** A `variable` of a dataset. `views` are applied to it. */
 export interface VariableRecipe extends DatasetRecipe {
   readonly variable: string
-  /** False to leave values as they are stored; decoded by the CF conventions otherwise. */
+  /** Whether to decode values by the CF conventions. Default: true. */
   readonly decode?: boolean
   readonly views?: readonly ViewRecipe[]
 }
 
-/** Arrays put together (`concat`) along an `axis`, of which `views` are taken. */
+/** Arrays joined (`concat`) along an `axis`. `views` are applied to the result. */
 export interface JoinedRecipe {
   readonly concat: readonly ArrayRecipe[]
   readonly axis?: Axis
   readonly views?: readonly ViewRecipe[]
 }
 
-/** An array as data: where it is, and what is made of it before it is read. */
+/** An array as data: its location, and the views that are applied before it is read. */
 export type ArrayRecipe = StoredArrayRecipe | VariableRecipe | JoinedRecipe
 
 const STORED: Checks<StoredArrayRecipe> = { location: 'string', array: 'string', notFound: 'list of integers', views: 'list' }
-/** Written here once more, as modules of datasets that this one imported would be larger for pages. */
+/** Repeated here, because importing the modules of datasets would make pages load more. */
 const JOIN_RULES: Checks<JoinRules> = {
   overlap: ['error', 'first', 'last'],
   gaps: ['error', 'keep'],
@@ -98,7 +93,7 @@ export const DATASET_RECIPE: Checks<DatasetRecipe> = {
 const VARIABLE: Checks<VariableRecipe> = { ...DATASET_RECIPE, variable: 'string', decode: 'boolean', views: 'list' }
 const JOINED: Checks<JoinedRecipe> = { concat: 'list', axis: 'number or string', views: 'list' }
 
-/** Names of what grants access, in queries of URLs. */
+/** Names of credentials in queries of URLs. */
 const SECRET = /sig|token|key|secret|passw|credential|auth/i
 
 const VIEWS: { readonly [view: string]: Readonly<Record<string, Check>> } = {
@@ -109,8 +104,8 @@ const VIEWS: { readonly [view: string]: Readonly<Record<string, Check>> } = {
 const SLICE: Checks<Extract<AxisRecipe, { start?: unknown }>> = { start: 'integer', stop: 'integer', step: 'integer' }
 
 /**
- * @param call how messages name the function
- * @throws InvalidArgumentError for what is no recipe, and for locations with credentials in them
+ * @param call name of the function in messages
+ * @throws InvalidArgumentError for an invalid recipe, and for locations with credentials in them
  */
 export function checkRecipe(call: string, recipe: ArrayRecipe): void {
   const where = `${call}: source`
@@ -133,7 +128,7 @@ export function checkRecipe(call: string, recipe: ArrayRecipe): void {
   for (const view of recipe.views ?? []) checkView(`${call}: a view`, view)
 }
 
-/** @throws InvalidArgumentError for what joins nothing, and for locations with credentials in them */
+/** @throws InvalidArgumentError for an empty list of files, and for locations with credentials in them */
 export function checkDatasetRecipe(call: string, { dataset, group: _, ...recipe }: DatasetRecipe): void {
   checkValue(`${call}: source`, 'dataset', dataset, 'string or list of strings')
   if (dataset.length === 0) invalidArgument(`${call}: source: dataset is empty`, dataset)
@@ -173,7 +168,7 @@ function checkTaken(where: string, taken: unknown): void {
   else checkOptions(where, Object.fromEntries(Object.entries(taken).map(([name, each]) => [name, each ?? undefined])), SLICE)
 }
 
-/** Whoever can read a plan must not be able to do more than to read it. */
+/** Checks that a location contains no credentials, because reading a plan must not grant access. */
 export function checkNoSecret(call: string, location: string): void {
   const url = /^[a-z][a-z0-9+.-]+:\/\//i.test(location) && URL.canParse(location) ? new URL(location) : undefined
   if (url === undefined) return
@@ -181,11 +176,11 @@ export function checkNoSecret(call: string, location: string): void {
   if (url.username === '' && url.password === '' && query === undefined) return
   const what = query === undefined ? 'a user name or password' : `'${query}' in its query`
   const text = `${call}: a plan is read by many, and this location has ${what}; give credentials to the workers, by their environment`
-  // The message must not tell what it is about.
+  // The message must not contain the credentials.
   invalidArgument(text, `${url.protocol}//${url.host}${url.pathname}`)
 }
 
-/** The same recipe with every location replaced. */
+/** Returns the recipe with every location replaced. */
 export function relocated(recipe: ArrayRecipe, to: (location: string) => string): ArrayRecipe {
   if ('concat' in recipe) return { ...recipe, concat: recipe.concat.map((each) => relocated(each, to)) }
   return 'dataset' in recipe ? relocatedDataset(recipe, to) : { ...recipe, location: to(recipe.location) }

@@ -9,15 +9,12 @@ import { type OpenRecipeOptions, RecipeOpener } from './open-recipe.ts'
 import type { Pins } from './pins.ts'
 import { type AnyPlan, checkParts, type PlannedSource, SOURCE_CHECKS, sourceFacts } from './plan-parts.ts'
 
-/**
- * The plan of a reduction: its `operation`, the `array` that was found, and the `units` that it is divided
- * into.
- */
+/** Plan of a reduction: its `operation`, the `array`, and the `units` that it is divided into. */
 export interface ReducePlan extends AnyPlan {
   readonly operation: ReduceOperation
   readonly array: PlannedSource
   readonly units: { readonly bytes: number; readonly count: number }
-  /** Each task is a node of this level of the tree of units: 16 to the power of `level` units. */
+  /** Tasks are the nodes of this level in the tree of units. Each has 16 to the power of `level` units. */
   readonly tasks: { readonly level: number; readonly count: number }
 }
 
@@ -44,7 +41,7 @@ export async function planReduce(
   }
 }
 
-/** What has no units is one task, which comes to what nothing comes to. */
+/** An empty array has one task, which yields the identity. */
 const taskCount = (units: number, level: number): number => Math.max(1, Math.ceil(units / FAN_IN ** level))
 
 const UNITS_CHECKS: Checks<ReducePlan['units']> = { bytes: 'number from 1', count: 'integer from 0' }
@@ -52,7 +49,7 @@ const TASKS_CHECKS: Checks<ReducePlan['tasks']> = { level: 'integer from 0', cou
 
 export const REDUCE_PLAN_CHECKS: Checks<Facts> = { array: 'plain object', units: 'plain object', tasks: 'plain object' }
 
-/** @throws InvalidArgumentError and FormatError for parts that make no plan */
+/** @throws InvalidArgumentError and FormatError for an invalid plan */
 export function checkReducePlan({ array, units, tasks }: ReducePlan): void {
   checkParts('a plan: array', array, SOURCE_CHECKS)
   checkParts('a plan: units', units, UNITS_CHECKS)
@@ -63,7 +60,7 @@ export function checkReducePlan({ array, units, tasks }: ReducePlan): void {
   throw new HyperslabError('FormatError', text, { actual: tasks.count, expected })
 }
 
-/** The units of a task: from one up to another. */
+/** Returns the range of units of a task. */
 export function unitsOfTask({ units, tasks }: ReducePlan, index: number): readonly [from: number, to: number] {
   const size = FAN_IN ** tasks.level
   return [index * size, Math.min((index + 1) * size, units.count)]

@@ -9,7 +9,7 @@ import { Pins } from './pins.ts'
 import { checkSource } from './plan-parts.ts'
 import { type ReducePlan, unitsOfTask } from './reduce-plan.ts'
 
-/** Reduces units, and merges what they come to. */
+/** Reduces units, and merges their results. */
 export class ReduceWork implements JobWork {
   readonly #plan: ReducePlan
   readonly #array: DiskArray
@@ -23,7 +23,7 @@ export class ReduceWork implements JobWork {
     this.#opener = opener
   }
 
-  /** @throws ConflictError where the source is not what was planned for; what opening it throws */
+  /** @throws ConflictError if the source is not the planned one; errors of opening it */
   static async open(plan: ReducePlan, options: OpenRecipeOptions): Promise<ReduceWork> {
     const { operation, pins: versions, units } = plan
     const pins = new Pins(versions, options.places)

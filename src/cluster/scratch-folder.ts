@@ -5,7 +5,7 @@ import type { NodeOptions } from './job-work.ts'
 import { ANY_PLACE, type Places } from './places.ts'
 import type { AnyPlan } from './plan-parts.ts'
 
-/** That of a plan; undefined for one that has none. */
+/** Returns the scratch folder of a plan; undefined if it has none. */
 export function scratchOf(
   { id, scratch, operation }: Pick<AnyPlan, 'id' | 'scratch'> & { readonly operation: JobOperation },
   places: Places = ANY_PLACE,
@@ -13,7 +13,7 @@ export function scratchOf(
   return scratch === undefined ? undefined : new ScratchFolder(scratch, id, scratch === defaultScratch(operation), places)
 }
 
-/** The folder of a job in the place that its workers share: what one of them has put there all others see. */
+/** Folder of a job at a location that its workers share. All workers see its objects. */
 export class ScratchFolder {
   readonly #location: string
   readonly #id: string
@@ -34,20 +34,20 @@ export class ScratchFolder {
     this.#isOwn = isOwn
   }
 
-  /** The key of what has a name there. */
+  /** Returns the key of an object from its name. */
   async key(name: string): Promise<string> {
     return `${(await this.#opened()).folder}${name}`
   }
 
-  /** Size of an object; undefined where there is none. */
+  /** Returns the size of an object; undefined if it does not exist. */
   async size(key: string, { signal }: NodeOptions): Promise<number | undefined> {
     const { store } = await this.#opened()
     return (await store.stat(key, { signal }))?.size
   }
 
   /**
-   * Puts an object there, unless somebody has.
-   * @returns false where there is one
+   * Stores an object, unless it exists.
+   * @returns false if it exists
    * @throws ReadOnlyError
    */
   async put(key: string, bytes: Uint8Array, { signal }: NodeOptions): Promise<boolean> {
@@ -82,8 +82,8 @@ export class ScratchFolder {
   }
 
   /**
-   * Removes what is there.
-   * @param isKept told the names of objects
+   * Removes the objects in the folder.
+   * @param isKept whether to keep the object of a name
    */
   async clean({ signal }: NodeOptions = {}, isKept: (name: string) => boolean = () => false): Promise<void> {
     const { store, folder } = await this.#opened()

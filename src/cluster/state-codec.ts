@@ -2,7 +2,7 @@ import { allocate, checkDType, type FixedDType, type TypedArray, toBytes } from 
 import { HyperslabError, messageOf } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 
-/** What data are made of that go from task to task. */
+/** Data that tasks exchange. */
 export type StateValue =
   | number
   | bigint
@@ -18,7 +18,7 @@ const MAGIC = 'HSS1'
 /** Maximum size in bytes of the JSON text with the labels and the lists of texts. */
 const MOST_BYTES = 256 * 2 ** 20
 
-/** Numbers of eight bytes lie on a multiple of that. */
+/** Elements of eight bytes must be aligned to this number of bytes. */
 const ALIGNMENT = 8
 
 const TYPES: readonly (readonly [new (length: number) => TypedArray, FixedDType])[] = [
@@ -35,8 +35,8 @@ const TYPES: readonly (readonly [new (length: number) => TypedArray, FixedDType]
 ]
 
 /**
- * Values as bytes, the same ones for the same values everywhere: the length of a text of JSON, the text, and
- * typed arrays as they are, little-endian. Every NaN becomes the same.
+ * Encodes values to bytes, identically on every machine: the length of a JSON text, the text, and typed
+ * arrays as they are, little-endian. All NaNs get the same bits.
  */
 export function encodeState(value: StateValue): Uint8Array {
   const parts: Uint8Array[] = []
@@ -74,7 +74,7 @@ export function encodeState(value: StateValue): Uint8Array {
 }
 
 /**
- * The values that were encoded, in memory of their own.
+ * Decodes values into memory of their own.
  * @throws FormatError for other bytes
  */
 export function decodeState(bytes: Uint8Array): StateValue {
@@ -107,7 +107,7 @@ export function decodeState(bytes: Uint8Array): StateValue {
 
 const textOf = (value: number): string => (Object.is(value, -0) ? '-0' : String(value))
 
-/** Machines differ in the bits of NaN. */
+/** Makes all NaNs equal, because their bits differ between machines. */
 function withOneNaN(data: TypedArray): TypedArray {
   if (!(data instanceof Float64Array || data instanceof Float32Array) || !data.some(Number.isNaN)) return data
   return data.map((value) => (Number.isNaN(value) ? Number.NaN : value))

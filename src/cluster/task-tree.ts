@@ -1,27 +1,27 @@
 /**
- * A tree of tasks and merges. Nodes are told by level and index: level 0 has the tasks, the last level has
- * one node, and what is between merges up to `fanIn` neighbours of the level below.
+ * A tree of tasks and merges. Nodes are identified by level and index. Level 0 has the tasks, the last level
+ * has one node, and nodes of levels between merge up to `fanIn` consecutive nodes of the level below.
  */
 export interface TaskTree {
-  /** Tells the run from others: letters and digits only. */
+  /** Identifies the run: letters and digits only. */
   readonly id: string
-  /** Nodes of each level, tasks first. */
+  /** Number of nodes of each level, tasks first. */
   readonly counts: readonly number[]
-  /** Children of a node, at most; the last one has as many of each phase. */
+  /** Maximum number of children of a node. The last node has as many for each phase. */
   readonly fanIn: number
   /**
-   * Nodes of each phase, by levels below the last one; all in one phase when left out. A phase begins when
-   * the one before is over, so that its tasks may read what those before have written.
+   * Number of nodes of each phase, by levels below the last one. Default: one phase. A phase begins after the
+   * one before has ended, so that its tasks can read the output of earlier phases.
    */
   readonly phases?: readonly (readonly number[])[] | undefined
   /**
-   * What nodes came to is of no use once the run has failed: another try begins anew. Otherwise it goes on
-   * with what was merged.
+   * Whether another attempt after a failure starts from the beginning, because results of nodes are useless
+   * then. Otherwise it continues from the merged results.
    */
   readonly restarts?: boolean | undefined
 }
 
-/** A tree of phases of so many tasks each, of which none is empty. */
+/** Returns a tree of phases with the given numbers of tasks, none of which is 0. */
 export function treeOfPhases(id: string, tasks: readonly number[], fanIn: number): TaskTree {
   const phases = tasks.map((count) => [count])
   while (phases.some((levels) => levels.at(-1)! > fanIn))
@@ -31,7 +31,7 @@ export function treeOfPhases(id: string, tasks: readonly number[], fanIn: number
   return { id, counts: [...counts, 1], fanIn, phases }
 }
 
-/** The children of a node, as a range of indices. */
+/** Returns the children of a node, as a range of indices. */
 export function childrenOf(tree: TaskTree, level: number, index: number): readonly [from: number, to: number] {
   const { counts, fanIn, phases } = tree
   if (level === 0) return [0, 0]
@@ -48,7 +48,7 @@ export function childrenOf(tree: TaskTree, level: number, index: number): readon
   return [below, below]
 }
 
-/** The children of a node that are still to be done, of the first phase that is not over. */
+/** Returns the unfinished children of a node, in the first unfinished phase. */
 export function missingChildren(tree: TaskTree, level: number, index: number, isDone: (child: number) => boolean): number[] {
   const [from, to] = childrenOf(tree, level, index)
   const ends = level === tree.counts.length - 1 && tree.phases !== undefined ? phaseEnds(tree.phases, level - 1) : [to]
@@ -61,7 +61,7 @@ export function missingChildren(tree: TaskTree, level: number, index: number, is
   return []
 }
 
-/** The numbers of a level at which phases end. */
+/** Returns the indices of a level at which phases end. */
 export function phaseEnds(phases: readonly (readonly number[])[], level: number): number[] {
   let end = 0
   return phases.map((levels) => {
@@ -70,7 +70,7 @@ export function phaseEnds(phases: readonly (readonly number[])[], level: number)
   })
 }
 
-/** The number of tasks below a node, or of the task that it is. */
+/** Returns the number of tasks below a node; 1 for a task. */
 export function tasksBelow(tree: TaskTree, level: number, index: number): number {
   let [from, to] = [index, index + 1]
   for (let at = level; at > 0; at--) [from, to] = [childrenOf(tree, at, from)[0], childrenOf(tree, at, to - 1)[1]]

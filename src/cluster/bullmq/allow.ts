@@ -9,7 +9,7 @@ import { placesIn } from '../job-operation.ts'
 import type { JobPlan } from '../job-plan.ts'
 import type { Places } from '../places.ts'
 
-/** Folders, with all below them, and files. */
+/** Folders with everything below them, and files. */
 export type Allowed = readonly string[]
 
 /** Maximum number of times that a path may be percent-encoded. */

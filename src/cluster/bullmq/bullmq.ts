@@ -8,21 +8,21 @@ import { runTree } from './runs.ts'
 
 /** Options of `bullmq`. */
 export interface BullmqOptions extends QueueOptions {
-  /** A function that is called each second with the state of the job, besides `onProgress`. */
+  /** Called each second with the state of the job, in addition to `onProgress`. */
   readonly onStatus?: (status: JobStatus) => void
 }
 
 const BULLMQ_CHECKS: Checks<BullmqOptions> = { ...QUEUE_CHECKS, onStatus: 'function' }
 
 /**
- * Runs jobs by the workers of a queue, on as many machines as there are: `work` on each of them, or the
- * command `hyperslab work`. A job that is in the queue already is joined; one that is done gives its result
- * at once; one that failed or was cancelled goes on with what it had merged. A signal ends only waiting, the
- * job goes on: `cancel` of a {@link JobQueue} ends it.
- * @throws InvalidArgumentError; running it throws MissingDependencyError without the packages bullmq and
- *   ioredis or pg, StoreError where the server of the queue does not answer, UnsupportedError for a Redis
- *   that may forget tasks, CancelledError for a job that someone cancels, WorkerLostError for a task that
- *   ends its workers again and again, and what a task fails with
+ * Returns an executor that runs jobs on the workers of a queue, on all machines that run `work` or the
+ * command `hyperslab work`. Joins a job that is in the queue already. Returns the result of a finished job at
+ * once. Resumes a failed or cancelled job from its merged results. A signal ends only the wait, and the job
+ * continues; to end the job, call `cancel` of a {@link JobQueue}.
+ * @throws InvalidArgumentError. `run` throws MissingDependencyError without the packages bullmq and ioredis
+ *   or pg, StoreError if the queue server does not answer, UnsupportedError for a Redis that may evict tasks,
+ *   CancelledError if the job is cancelled, WorkerLostError for a task that repeatedly ends its workers, and
+ *   the error of a failed task
  */
 export function bullmq(options: BullmqOptions): Executor {
   checkQueueOptions('bullmq', options, BULLMQ_CHECKS)
@@ -46,7 +46,7 @@ export function bullmq(options: BullmqOptions): Executor {
       })) as PartialResult
       await using partials = new PartialResults(plan)
       const result = await partials.loadResult(last, { signal })
-      // The last one stays, for whoever asks again.
+      // The last one stays, for later callers with the same job.
       await partials.clean({ signal }, last)
       return result
     },

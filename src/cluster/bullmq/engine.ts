@@ -3,35 +3,35 @@ import { HyperslabError, messageOf } from '../../core/errors.ts'
 import { JOB_VERSION } from '../plan-parts.ts'
 import type { QueueOptions } from './options.ts'
 
-/** What the job of a node holds. */
+/** Data of the job of a node. */
 export interface NodeData {
   readonly plan: string
   readonly level: number
   readonly index: number
 }
 
-/** What the job of the whole tree holds besides. */
+/** Additional data of the job of the whole tree. */
 export interface RunData extends NodeData {
-  /** The plan itself, once, as text: PostgreSQL keeps JSON with names in an order of its own. */
+  /** The plan itself, once, as text, because PostgreSQL reorders the names in JSON. */
   readonly content: string
-  /** Nodes of each level. */
+  /** Number of nodes of each level. */
   readonly counts: readonly number[]
   readonly fanIn: number
   readonly phases?: readonly (readonly number[])[] | undefined
   readonly restarts?: boolean | undefined
   readonly added: number
-  /** Why it failed. */
+  /** Reason of its failure. */
   readonly failure?: StoredFailure
 }
 
-/** An error as the queue keeps it. */
+/** An error as the queue stores it. */
 export interface StoredFailure {
   readonly tag?: string
   readonly text: string
   readonly details: object
 }
 
-/** What a node is worth to the one above it: a partial aggregate, or nothing since the run was stopped. */
+/** Result of a node for the node above: a partial aggregate, or none if the run was stopped. */
 export type NodeValue = { readonly partial: unknown } | { readonly stopped: true }
 
 export type NodeJob = Job<NodeData, NodeValue>
@@ -42,25 +42,25 @@ export type { JobsOptions }
 
 type BullMQ = typeof import('bullmq')
 
-/** Loaded when a queue is opened; named by variables, so that bundlers leave them out. */
+/** Loaded when a queue is opened. Imported through variables, so that bundlers omit them. */
 const [BULLMQ, REDIS, POSTGRES] = ['bullmq', 'ioredis', 'pg']
 
-/** How long a server may take until it answers for the first time. */
+/** Timeout of a server's first answer, in ms. */
 const CONNECT_MS = 10_000
-/** Tasks of a server that takes others' connections, too, share a few. */
+/** Maximum number of connections to PostgreSQL, which other programs may use, too. */
 const POSTGRES_CONNECTIONS = 4
-/** Events that nobody reads yet are kept for dashboards. */
+/** Number of events that are kept for dashboards. */
 const EVENTS = 1000
 
 const NAME = /^[a-z_][a-z0-9_-]{0,40}$/i
 
-/** A queue on its server: its tasks, and beside them what was stopped. */
+/** A queue on its server: tasks, and reasons of stopped runs. */
 export class Engine {
-  /** The server without user and password, as messages name it. */
+  /** The server without user and password, for messages. */
   readonly server: string
   readonly bullmq: BullMQ
   readonly tasks: NodeQueue
-  /** One job for each run that is to stop, which nobody takes: adding it twice keeps the first. */
+  /** One job, which no worker takes, for each run that must stop. Adding it twice keeps the first. */
   readonly stops: Queue<StoredFailure>
   readonly #base: { connection: object; prefix: string; telemetry?: never }
   readonly #backend: undefined | BullMQ['createPostgresBackend']
@@ -81,18 +81,18 @@ export class Engine {
     const queue = (name: string): Queue => {
       const settings = { ...this.#base, streams: { events: { maxLen: EVENTS } } }
       const made = new bullmq.Queue(name, settings as never, this.#backend as never) as Queue
-      // Whoever waits for an answer gets the error; as an event without a listener it would be thrown.
+      // Each request reports its own error. Without a listener, the event would be thrown.
       made.on('error', () => undefined)
       return made
     }
-    // Plans of other versions are left to workers that know them.
+    // The version is part of the name, so that only workers that know it take its plans.
     this.tasks = queue(`tasks-${JOB_VERSION}`) as NodeQueue
     this.stops = queue(`stops-${JOB_VERSION}`) as Queue<StoredFailure>
   }
 
   /**
-   * @throws MissingDependencyError without the packages bullmq and ioredis or pg; StoreError for a server
-   *   that does not answer within 10 seconds; UnsupportedError for one that may forget tasks
+   * @throws MissingDependencyError without the packages bullmq and ioredis or pg; StoreError if the server
+   *   does not answer within 10 seconds; UnsupportedError for a server that may evict tasks
    */
   static async open(options: QueueOptions): Promise<Engine> {
     const { url, prefix = 'hyperslab', connection } = options
@@ -124,7 +124,7 @@ export class Engine {
   }
 }
 
-/** Does something that asks the server; errors of its client become ours. */
+/** Runs requests to the server. Converts errors of its client to StoreErrors. */
 export async function onServer<T>(server: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -134,7 +134,7 @@ export async function onServer<T>(server: string, work: () => Promise<T>): Promi
   }
 }
 
-/** Several addresses that were tried are an error without a message of its own. */
+/** An error about several addresses has no message of its own. */
 const reasonOf = (cause: unknown): string =>
   messageOf(cause) ||
   (cause as { errors?: unknown[] }).errors?.map(messageOf).join('; ') ||
@@ -142,12 +142,12 @@ const reasonOf = (cause: unknown): string =>
 
 const isRedisUrl = (url: string): boolean => /^rediss?:/.test(url)
 
-/** @throws InvalidArgumentError for what is no URL of a server that queues are kept by */
+/** @throws InvalidArgumentError unless it is the URL of a server for queues */
 function serverOf(url: string): string {
   const parsed = /^(rediss?|postgres(?:ql)?):\/\//.test(url) && URL.canParse(url) ? new URL(url) : undefined
   if (parsed !== undefined) return `${parsed.protocol}//${parsed.host}${parsed.pathname}`
   const text = 'the URL of a queue begins with redis://, rediss:// or postgres://'
-  // It may hold a password.
+  // The message omits the URL, which may contain a password.
   throw new HyperslabError('InvalidArgumentError', text, { expected: ['redis:', 'rediss:', 'postgres:'] })
 }
 
@@ -186,7 +186,7 @@ async function checkRedis(server: string, url: string, options: object = {}): Pr
   }
 }
 
-/** What is used of the package pg, which brings no types. */
+/** The used part of the package pg, which has no types. */
 interface Pg {
   readonly default: {
     readonly Client: new (

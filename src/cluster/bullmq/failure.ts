@@ -1,13 +1,13 @@
 import { type ErrorDetails, type ErrorTag, HyperslabError, isHyperslabError, messageOf } from '../../core/errors.ts'
 import type { StoredFailure } from './engine.ts'
 
-/** Kinds of errors that the same task may not end in when it runs again. */
+/** Kinds of errors that may not occur again when the task is repeated. */
 const TRANSIENT: readonly ErrorTag[] = ['StoreError', 'IntegrityError', 'OutOfMemoryError', 'ClosedError']
 
-/** Whether running a task again is of no use. Errors that are none of ours (a lost connection) may pass. */
+/** Whether repeating a task is useless. Errors of other packages (a lost connection) may be temporary. */
 export const isFinal = (error: unknown): boolean => isHyperslabError(error) && !TRANSIENT.includes(error.tag)
 
-/** An error as the queue keeps it: facts that are no JSON are left out. */
+/** Converts an error to its stored form. Omits details that are not JSON. */
 export function storedFailure(error: unknown): StoredFailure {
   if (!isHyperslabError(error)) return { text: messageOf(error), details: {} }
   const { cause, ...facts } = error.details
@@ -15,7 +15,7 @@ export function storedFailure(error: unknown): StoredFailure {
   return { tag: error.tag, text: error.text, details: Object.fromEntries(details) }
 }
 
-/** The error again, where the run is waited for. */
+/** Restores an error for the callers that wait for the run. */
 export function errorOfFailure({ tag, text, details }: StoredFailure): Error {
   return tag === undefined ? new Error(text) : new HyperslabError(tag as ErrorTag, text, details as ErrorDetails)
 }

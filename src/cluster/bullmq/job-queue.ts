@@ -2,46 +2,44 @@ import { Engine, onServer } from './engine.ts'
 import { checkQueueOptions, type JobStatus, QUEUE_CHECKS, type QueueOptions } from './options.ts'
 import { cancelRun, listRuns, retryRun, showRun } from './runs.ts'
 
-/** The jobs of a queue: those that are done are kept for a week, those that failed as well. */
+/** Jobs of a queue. Finished and failed jobs are kept for a week. */
 export interface JobQueue extends AsyncDisposable {
   /**
-   * All jobs, those that were added last first.
+   * Returns all jobs, the latest first.
    * @throws StoreError
    */
   list(): Promise<JobStatus[]>
   /**
-   * One job, with its plan.
-   * @param id that of its plan
+   * Returns one job with its plan.
+   * @param id id of the plan
    * @throws NotFoundError; StoreError
    */
   show(id: string): Promise<JobStatus & { readonly plan: unknown }>
   /**
-   * Has a job stopped, which fails with CancelledError: its tasks that are under way end within about a
-   * second.
-   * @returns false for a job that is over
+   * Stops a job, which then fails with CancelledError. Its running tasks end within about a second.
+   * @returns false if the job has ended already
    * @throws NotFoundError; StoreError
    */
   cancel(id: string): Promise<boolean>
   /**
-   * Has a job go on that failed or was cancelled, with what it had merged.
-   * @returns false for one that is not over, or done
+   * Resumes a failed or cancelled job from its merged results.
+   * @returns false if the job has not ended, or is done
    * @throws NotFoundError; StoreError
    */
   retry(id: string): Promise<boolean>
   /**
-   * Numbers of tasks by their state, and of those that workers have finished, as text for Prometheus.
+   * Returns the number of tasks by state, and of tasks that workers have finished, as text for Prometheus.
    * @throws StoreError
    */
   metrics(): Promise<string>
-  /** Ends its connections; jobs go on. */
+  /** Closes the connections. Jobs continue. */
   close(): Promise<void>
 }
 
 /**
- * Opens a queue to list its jobs, to cancel them, and to resume those that failed.
+ * Opens a queue for listing and cancelling jobs, and for resuming failed ones.
  * @throws InvalidArgumentError; MissingDependencyError without the packages bullmq and ioredis or pg;
- *   StoreError where the server of the queue does not answer; UnsupportedError for a Redis that may forget
- *   tasks
+ *   StoreError if the queue server does not answer; UnsupportedError for a Redis that may evict tasks
  */
 export async function openJobQueue(options: QueueOptions): Promise<JobQueue> {
   checkQueueOptions('openJobQueue', options, QUEUE_CHECKS)

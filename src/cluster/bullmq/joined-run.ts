@@ -4,23 +4,23 @@ import type { Engine, StoredFailure } from './engine.ts'
 import { errorOfFailure } from './failure.ts'
 import { contentOf, type NodeRunner, runId } from './nodes.ts'
 
-/** What a worker knows of plans. */
+/** How a worker handles plans. */
 export interface Plans {
-  /** Makes what works on the nodes of one, or refuses it. */
+  /** Creates the runner for the nodes of a plan, or rejects the plan. */
   open(content: unknown): Promise<NodeRunner>
-  /** Drops what nodes have handed over of a run that failed, where the next try begins anew. */
+  /** Discards the output of the nodes of a failed run, if the next attempt starts from the beginning. */
   abandon?(content: unknown): Promise<void>
-  /** What messages say of a node: the file, the array and which part of it. Opens nothing. */
+  /** Describes a node for messages: the file, the array and its part. Opens nothing. */
   describe(content: unknown, level: number, index: number): ErrorDetails & { readonly text: string }
 }
 
-/** So old may what a worker knows of a run's end be, in milliseconds. */
+/** Maximum age of a worker's knowledge that a run was stopped, in ms. */
 const FRESH_MS = 1_000
 
-/** A run that a worker has a part in. */
+/** A run in which a worker takes part. */
 export class JoinedRun {
   readonly runner: NodeRunner
-  /** Tasks of it that are under way here. */
+  /** Number of its tasks that are running in this worker. */
   active = 0
   readonly #engine: Engine
   #controller: Controller = newController()
@@ -38,22 +38,22 @@ export class JoinedRun {
   }
 
   /**
-   * Why the run is to stop, if it is.
-   * @param freshMs how old an answer may be
+   * Returns the reason why the run must stop; undefined if it continues.
+   * @param freshMs maximum age of a known answer, in ms
    */
   async stop(freshMs = FRESH_MS): Promise<StoredFailure | undefined> {
     if (Date.now() - this.#asked < freshMs) return this.#stop
     this.#asked = Date.now()
     const job = await this.#engine.stops.getJob(this.runner.id)
     if (job !== undefined) this.#controller.abort(errorOfFailure(job.data))
-    // It has been taken up again.
+    // The run was resumed.
     else if (this.#stop !== undefined) this.#controller = newController()
     this.#stop = job?.data
     return this.#stop
   }
 }
 
-/** The runs of a worker, by the ids of their plans; some are kept open while they have no task here. */
+/** Runs of a worker, by the ids of their plans. Some stay open while they have no task here. */
 export class JoinedRuns {
   readonly #engine: Engine
   readonly #plans: Plans
@@ -64,7 +64,7 @@ export class JoinedRuns {
     this.#plans = plans
   }
 
-  /** @returns undefined for a run that was removed */
+  /** @returns undefined if the run was removed */
   async join(plan: string): Promise<JoinedRun | undefined> {
     const known = this.#runs.get(plan)
     const run = known ?? this.#find(plan)
@@ -75,19 +75,19 @@ export class JoinedRuns {
       if (joined === undefined) this.#runs.delete(plan)
       return joined
     } catch (error) {
-      // It may be opened another time.
+      // A later attempt may open it.
       if (this.#runs.get(plan) === run) this.#runs.delete(plan)
       throw error
     }
   }
 
-  /** Asks for each run that is worked on whether it is to stop. */
+  /** Checks each run with running tasks for a request to stop. */
   async look(): Promise<void> {
     for (const run of await Promise.allSettled(this.#runs.values()))
       if (run.status === 'fulfilled' && run.value !== undefined && run.value.active > 0) await run.value.stop()
   }
 
-  /** Closes all but those used last. */
+  /** Closes all runs except the `kept` ones used last. */
   async close(kept = 0): Promise<void> {
     for (const [plan, opened] of this.#runs) {
       if (this.#runs.size <= kept) return

@@ -1,21 +1,21 @@
 import { type Check, type Checks, checkOptions, checkValue } from '../../core/options.ts'
 import type { Signal } from '../../core/signal.ts'
 
-/** The server that keeps the queue, and how to reach it. */
+/** Server of a queue, and the connection to it. */
 export interface QueueOptions {
   /**
-   * `redis://host`, `rediss://host` (encrypted) or `postgres://host/database`; user and password in it are
-   * not shown in messages.
+   * `redis://host`, `rediss://host` (encrypted) or `postgres://host/database`. Messages omit user and
+   * password.
    */
   readonly url: string
   /**
-   * The beginning of the names of keys in Redis, and the schema in PostgreSQL: queues of other prefixes have
-   * nothing to do with each other (default: `hyperslab`).
+   * Prefix of the keys in Redis, and schema in PostgreSQL. Queues of different prefixes are independent.
+   * Default: `hyperslab`.
    */
   readonly prefix?: string
-  /** More options of the client: those of `ioredis`, or of a pool of `pg`, such as `tls` or `ssl`. */
+  /** Additional options of the client, such as `tls` or `ssl`: those of `ioredis`, or of a pool of `pg`. */
   readonly connection?: object
-  /** Tells OpenTelemetry of each task: `new BullMQOtel('hyperslab')` of the package bullmq-otel. */
+  /** Reports each task to OpenTelemetry: `new BullMQOtel('hyperslab')` of the package bullmq-otel. */
   readonly telemetry?: object
 }
 
@@ -27,34 +27,34 @@ export const QUEUE_CHECKS: Checks<QueueOptions> = {
 }
 
 /**
- * @param call how messages name the function
- * @throws InvalidArgumentError for what {@link checkOptions} refuses, and without a URL
+ * @param call name of the function in messages
+ * @throws the errors of {@link checkOptions}; InvalidArgumentError without a URL
  */
 export function checkQueueOptions(call: string, options: unknown, checks: Readonly<Record<string, Check>>): void {
   checkOptions(call, options, checks)
   checkValue(call, 'url', (options as QueueOptions | undefined)?.url, 'string')
 }
 
-/** The settings of a worker. */
+/** Settings of a worker. */
 export interface WorkerSettings extends QueueOptions {
-  /** Tasks at once (default: 1). */
+  /** Number of concurrent tasks. Default: 1. */
   readonly concurrency?: number
-  /** Ends when there is nothing left to do, instead of waiting for more. */
+  /** Whether the worker ends if there are no tasks left, instead of waiting for more. Default: false. */
   readonly untilIdle?: boolean
   /**
-   * Ends the worker: it takes no more tasks, lets those under way finish for `graceSeconds`, and gives back
-   * the others.
+   * Stops the worker: it takes no more tasks, lets running tasks finish within `graceSeconds`, and returns
+   * the others to the queue.
    */
   readonly signal?: Signal
-  /** Seconds that tasks may take to finish when the worker is ended (default: 10). */
+  /** Seconds in which running tasks may finish when the worker is stopped. Default: 10. */
   readonly graceSeconds?: number
-  /** Seconds after which tasks of a worker that is silent are given to others (default: 30). */
+  /** Seconds without a sign of life of a worker, after which its tasks are given to others. Default: 30. */
   readonly lockSeconds?: number
-  /** Seconds between two looks for such tasks (default: 10). */
+  /** Seconds between two checks for such tasks. Default: 10. */
   readonly checkSeconds?: number
-  /** Workers that a task may end, by a crash or by silence, until its run fails (default: 5). */
+  /** Number of workers that a task may end, by a crash or by silence, before its run fails. Default: 5. */
   readonly maxLost?: number
-  /** A function that is called with warnings, such as that the server does not answer for the moment. */
+  /** Called with warnings, such as that the server does not answer at the moment. */
   readonly onWarning?: (text: string) => void
 }
 
@@ -70,31 +70,30 @@ export const WORKER_CHECKS: Checks<WorkerSettings> = {
   onWarning: 'function',
 }
 
-/** The work that a worker has done: `tasks`, and `merges` of what they came to. */
+/** Work done by a worker: `tasks`, and `merges` of their results. */
 export interface WorkReport {
   readonly tasks: number
   readonly merges: number
-  /** Attempts that failed and were put off. */
+  /** Failed attempts that were postponed. */
   readonly retries: number
 }
 
-/** The state of a job; `stopping` is one whose tasks under way are ending. */
+/** State of a job. `stopping`: its running tasks are ending. */
 export type JobState = 'waiting' | 'running' | 'stopping' | 'done' | 'failed'
 
 /**
- * A job as its queue tells of it: its `state`, how many tasks of the `total` are done, and when it was
- * `added`.
+ * Status of a job in its queue: its `state`, how many tasks of the `total` are done, and when it was `added`.
  */
 export interface JobStatus {
-  /** The id of its plan. */
+  /** Id of its plan. */
   readonly id: string
   readonly state: JobState
-  /** Tasks done, and all there are. */
+  /** Number of tasks that are done, and of all tasks. */
   readonly done: number
   readonly total: number
-  /** Workers that are connected to the queue, whatever they work on. */
+  /** Number of workers that are connected to the queue, for any job. */
   readonly workers: number
   readonly added: Date
-  /** Why it failed, or is about to. */
+  /** Reason why it has failed, or is about to fail. */
   readonly failure?: Error
 }

@@ -8,21 +8,19 @@ import { errorOfFailure, storedFailure } from './failure.ts'
 import { contentOf, nodeId, RUN, runId, runSettings } from './nodes.ts'
 import type { JobStatus } from './options.ts'
 
-/** How often the progress of a run is told, in milliseconds; that of short runs more often. */
+/** Interval of progress reports, in ms. Short runs report more often. */
 const POLL_MS = 1_000
 const FIRST_POLL_MS = 20
-/** Questions to the server at once. */
+/** Number of concurrent requests to the server. */
 const QUESTIONS = 16
-/** A server that is started again is waited for. */
+/** Time for which requests wait for a server that restarts, in ms. */
 const PATIENCE_MS = 300_000
 
 /**
- * Has a tree worked on by the workers of a queue, or joins those who wait for it already, or takes it up
- * again where it failed.
- * @param content what workers make its nodes of
- * @returns the value of the last node
- * @throws what a task failed with; CancelledError; the reason of the signal, which ends waiting and leaves
- *   the run going
+ * Runs a tree on the workers of a queue. Joins the run if it exists, and resumes it if it failed.
+ * @param content the plan, from which workers create the nodes
+ * @returns value of the last node
+ * @throws the error of a failed task; CancelledError; the reason of the signal, which ends only the wait
  */
 export async function runTree(
   engine: Engine,
@@ -48,12 +46,12 @@ export async function runTree(
 }
 
 /**
- * How long the end of a run may go unnoticed that has been waited for so long, both in milliseconds. Asking
- * takes about a millisecond of the machines: as often as this, that costs no more than noticing late.
+ * Returns the interval between checks for the end of a run, in ms, after a wait of `waitedMs`. A check takes
+ * the machines about a millisecond, so at this interval checks cost no more than a late notice.
  */
 const noticedWithin = (waitedMs: number): number => Math.max(10, Math.sqrt(waitedMs))
 
-/** Waits, but no longer than a run takes to end. */
+/** Pauses, at most until the run has ended. */
 async function pauseUntilOver(
   { tasks }: Engine,
   id: string,
@@ -64,13 +62,13 @@ async function pauseUntilOver(
   const until = Date.now() + ms
   for (let left = ms; left > 0; left = until - Date.now()) {
     await pause(Math.min(left, noticedWithin(Date.now() - begun)), signal)
-    // What the server cannot answer is told where the run is looked at.
+    // Errors of the server are reported when the run itself is read.
     const state = await tasks.getJobState(runId(id)).catch(() => undefined)
     if (state === 'completed' || state === 'failed') return
   }
 }
 
-/** Carries the reason of a run past what is only the server's. */
+/** Passes the error of a run through the handler of server errors. */
 class Ended extends Error {
   readonly failure: Error
 
@@ -86,7 +84,7 @@ async function start(engine: Engine, tree: TaskTree, content: unknown): Promise<
   if ((await job.getState()) === 'failed') await takeUp(engine, job)
 }
 
-/** Adding what is there already changes nothing. */
+/** Adds the run. Has no effect if it exists already. */
 async function add({ tasks }: Engine, { id, counts, fanIn, phases, restarts }: TaskTree, content: unknown): Promise<void> {
   const data: RunData = {
     plan: id,
@@ -102,7 +100,7 @@ async function add({ tasks }: Engine, { id, counts, fanIn, phases, restarts }: T
   await tasks.add(RUN, data, runSettings(id))
 }
 
-/** Starts a run again that failed: what its groups came to is kept, unless it is of no use any more. */
+/** Resumes a failed run. The results of its groups are kept, unless the run must start from the beginning. */
 async function takeUp(engine: Engine, job: NodeJob): Promise<void> {
   const { tasks, stops } = engine
   const { failure: _, ...data } = job.data as RunData
@@ -112,7 +110,7 @@ async function takeUp(engine: Engine, job: NodeJob): Promise<void> {
     return add(engine, { ...data, id: data.plan }, contentOf(job))
   }
   await job.updateData(data)
-  // Another one may have been first.
+  // Another process may have resumed it first.
   await job.retry('failed', { resetAttemptsMade: true }).catch(async (error: unknown) => {
     if ((await tasks.getJobState(job.id!)) === 'failed') throw error
   })
@@ -125,16 +123,17 @@ async function look(
   onProgress: ((status: JobStatus) => void) | undefined,
 ): Promise<{ partial: unknown } | undefined> {
   const { tasks } = engine
-  // Asked for before the job: one that was read while it was under way does not say how it has ended since.
+  // The state is requested before the job, because a job that was read while it was running does not show how
+  // it ended.
   const state = await tasks.getJobState(runId(tree.id))
   const job = await tasks.getJob(runId(tree.id))
-  // A server that was ended in the middle may have forgotten what it was told last.
+  // A server that was killed may have lost its last writes.
   if (job === undefined) return void (await add(engine, tree, content))
   if (state === 'completed') {
     onProgress?.(await statusOf(engine, job))
     return job.returnvalue as Extract<NodeValue, { partial: unknown }>
   }
-  // Without a reason it has been taken up again meanwhile.
+  // Without a reason, the run was resumed meanwhile.
   if (state === 'failed' && hasReason(job)) throw new Ended(reasonOf(job))
   if (onProgress !== undefined) onProgress(await statusOf(engine, job))
   return undefined
@@ -145,7 +144,7 @@ const hasReason = ({ data, failedReason }: NodeJob): boolean => (data as RunData
 const reasonOf = ({ data, failedReason }: NodeJob): Error =>
   errorOfFailure((data as RunData).failure ?? { text: failedReason, details: {} })
 
-/** Tells of a run. */
+/** Returns the status of a run. */
 async function statusOf(engine: Engine, job: NodeJob): Promise<JobStatus> {
   const { plan: id, counts, added } = job.data as RunData
   const [jobState, stop, workers] = await Promise.all([job.getState(), engine.stops.getJob(id), engine.tasks.getWorkersCount()])
@@ -160,8 +159,8 @@ async function statusOf(engine: Engine, job: NodeJob): Promise<JobStatus> {
 }
 
 /**
- * Tasks of a run that are done, from the children of its merges: of those that have not begun to wait for
- * children, none are.
+ * Returns the number of finished tasks of a run, from the children of its merges. Merges that have not begun
+ * to wait for children count as 0.
  */
 async function tasksDone({ tasks }: Engine, run: NodeJob): Promise<number> {
   const { plan, counts, fanIn, phases } = run.data as RunData
@@ -191,7 +190,7 @@ async function tasksDone({ tasks }: Engine, run: NodeJob): Promise<number> {
   return done
 }
 
-/** All runs that the queue knows, those added last first. */
+/** Returns all runs in the queue, the latest first. */
 export async function listRuns(engine: Engine): Promise<JobStatus[]> {
   return onServer(engine.server, async () => {
     const jobs = await engine.tasks.getJobs([
@@ -210,7 +209,7 @@ export async function listRuns(engine: Engine): Promise<JobStatus[]> {
   })
 }
 
-/** @throws NotFoundError for a run that the queue does not know */
+/** @throws NotFoundError for an unknown run */
 async function find({ tasks, server }: Engine, id: string): Promise<NodeJob> {
   const job = await onServer(server, () => tasks.getJob(runId(id)))
   if (job !== undefined) return job
@@ -224,8 +223,8 @@ export async function showRun(engine: Engine, id: string): Promise<JobStatus & {
 }
 
 /**
- * Has a run stopped: its tasks that are under way end within about a second, and the others do nothing.
- * @returns whether it was not over
+ * Stops a run: its running tasks end within about a second, and the others do nothing.
+ * @returns whether the run had not ended yet
  */
 export async function cancelRun(engine: Engine, id: string): Promise<boolean> {
   const job = await find(engine, id)
@@ -239,8 +238,8 @@ export async function cancelRun(engine: Engine, id: string): Promise<boolean> {
 }
 
 /**
- * Takes up a run again that failed or was cancelled.
- * @returns whether it had
+ * Resumes a failed or cancelled run.
+ * @returns whether the run had failed
  */
 export async function retryRun(engine: Engine, id: string): Promise<boolean> {
   const job = await find(engine, id)

@@ -15,30 +15,29 @@ import { workOn } from './worker.ts'
 /** Options of `work`. */
 export interface WorkOptions extends WorkerSettings {
   /**
-   * Threads that decode and reduce, from `createPool`. With them this thread stays free to tell the queue
-   * that its tasks are alive: without, chunks have to take less than `lockSeconds`.
+   * Threads that decode and reduce, from `createPool`. They keep this thread free to tell the queue that its
+   * tasks are alive. Without them, each chunk must take less than `lockSeconds`.
    */
   readonly pool?: WorkerPool
   /**
-   * The places that its tasks may touch: folders (`/data/`, `s3://bucket/`, `https://host/data/`) with all
-   * below them, and files. Jobs that name other places fail, and references of kerchunk, which may name any;
-   * all may be touched when left out.
+   * Places that its tasks may access: folders (`/data/`, `s3://bucket/`, `https://host/data/`) with
+   * everything below them, and files. Jobs that name other places fail, and so do kerchunk references, which
+   * may name any place. Default: all places.
    */
   readonly allow?: Allowed
 }
 
-/** The server of a queue keeps all in memory. */
+/** Maximum number of characters, because the server of a queue keeps everything in memory. */
 const MOST_LETTERS = 65_536
 
 const WORK_CHECKS: Checks<WorkOptions> = { ...WORKER_CHECKS, pool: 'WorkerPool', allow: 'list of strings' }
 
 /**
- * Works on the jobs of a queue: takes tasks until its signal ends it or, with `untilIdle`, until there are
- * none. Its machine has to reach what jobs name under the same names, and has the credentials for that in its
+ * Works on the jobs of a queue: runs tasks until its signal is aborted or, with `untilIdle`, until no task is
+ * left. This machine must reach the files of the jobs under the same names, with its own credentials in the
  * environment.
  * @throws InvalidArgumentError; MissingDependencyError without the packages bullmq and ioredis or pg;
- *   StoreError where the server of the queue does not answer; UnsupportedError for a Redis that may forget
- *   tasks
+ *   StoreError if the queue server does not answer; UnsupportedError for a Redis that may evict tasks
  */
 export async function work(options: WorkOptions): Promise<WorkReport> {
   checkQueueOptions('work', options, WORK_CHECKS)
@@ -52,7 +51,7 @@ export async function work(options: WorkOptions): Promise<WorkReport> {
   const open = async (content: unknown): Promise<NodeRunner> =>
     runnerOf(await openJobIn(await allowed(content), places, { pool }))
   const abandon = async (content: unknown): Promise<void> => {
-    // Of what is refused here nothing was written here.
+    // A plan that is rejected here has written nothing here.
     const plan = await allowed(content).catch(() => undefined)
     if (plan !== undefined) await abandonJob(plan, places)
   }
@@ -81,14 +80,14 @@ function describe(content: unknown, level: number, index: number): ErrorDetails 
   return { ...sourceOf(plan), text: level === 0 ? taskText(plan, index) : `merge ${index} of level ${level}` }
 }
 
-/** The file and the array that messages name. */
+/** Returns the file and the array for messages. */
 function sourceOf({ operation: { source } }: JobPlan): { file?: string; array?: string } {
   if ('concat' in source || 'arrays' in source) return {}
   if ('dataset' in source) return { file: [source.dataset].flat()[0]!, ...('variable' in source && { array: source.variable }) }
   return { file: source.location, ...(source.array !== undefined && { array: source.array }) }
 }
 
-/** Which units, or which region, a task has: their boxes of chunks follow from these numbers. */
+/** Describes the units or the region of a task. Its boxes of chunks follow from these numbers. */
 function taskText(plan: JobPlan, index: number): string {
   if (isCopyPlan(plan)) {
     const { name, number, pass } = new CopyTasks(plan).task(index)

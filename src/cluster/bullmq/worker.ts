@@ -9,19 +9,19 @@ import { contentOf, nodeJob, RUN, runId } from './nodes.ts'
 import { checkQueueOptions, WORKER_CHECKS, type WorkerSettings, type WorkReport } from './options.ts'
 
 const STOPPED: NodeValue = { stopped: true }
-/** Lost workers are counted by ourselves, since our error names the task. */
+/** BullMQ's own limit of lost workers. Not used, because our error names the task. */
 const NEVER = 1_000_000
-/** Runs that stay open while they have no task here. */
+/** Number of runs that stay open while they have no task here. */
 const OPEN_RUNS = 8
-/** What dashboards show of the past: two weeks. */
+/** History for dashboards: two weeks. */
 const METRICS_MINUTES = 2 * 7 * 24 * 60
 const LOOK_MS = 1_000
 const SAME_WARNING_MS = 30_000
 
-/** What a worker does with the jobs it is given. */
+/** Handles the jobs of a worker. */
 class NodeWork {
   readonly report = { tasks: 0, merges: 0, retries: 0 }
-  /** Aborted when tasks are to be given back. */
+  /** Aborted when running tasks must return to the queue. */
   readonly returning = newController()
   readonly runs: JoinedRuns
   readonly #engine: Engine
@@ -37,7 +37,7 @@ class NodeWork {
     this.#maxLost = maxLost
   }
 
-  /** Works on a job: gives its value, or throws what has the queue put it off. */
+  /** Runs a job. Returns its value, or throws the error by which BullMQ postpones it. */
   async perform(job: NodeJob, token: string, lost: Signal): Promise<NodeValue> {
     const known = (job.data as RunData).failure
     if (known !== undefined) throw new this.#engine.bullmq.UnrecoverableError(known.text)
@@ -62,7 +62,8 @@ class NodeWork {
   }
 
   /**
-   * @throws WorkerLostError, before anything of the plan is opened: that may be what has ended its workers
+   * @throws WorkerLostError, before the source of the plan is opened, because opening may be what ends the
+   *   workers
    */
   async #giveUp({ data: { plan, level, index }, stalledCounter }: NodeJob): Promise<void> {
     const run = await this.#engine.tasks.getJob(runId(plan))
@@ -72,7 +73,7 @@ class NodeWork {
     throw new HyperslabError('WorkerLostError', message, { ...details, actual: stalledCounter })
   }
 
-  /** @returns nothing when the job waits for its children */
+  /** @returns undefined if the job waits for its children */
   async #work(job: NodeJob, token: string, run: JoinedRun, lost: Signal): Promise<NodeValue | undefined> {
     const { level, index } = job.data
     const { runner } = run
@@ -83,7 +84,7 @@ class NodeWork {
     return { partial }
   }
 
-  /** The values of the children; those that are missing are added, and waited for. */
+  /** Returns the values of the children. If some are missing, adds them and waits. */
   async #children(job: NodeJob, token: string, { runner }: JoinedRun): Promise<unknown[] | undefined> {
     const { plan, level, index } = job.data
     const [from, to] = childrenOf(runner, level, index)
@@ -94,7 +95,7 @@ class NodeWork {
         if ('partial' in value) values.set(Number(key.slice(key.lastIndexOf('-') + 1)), value.partial)
       const missing = missingChildren(runner, level, index, (child) => values.has(child))
       if (missing.length === 0) return Array.from({ length: to - from }, (_, i) => values.get(from + i))
-      // Once its children are there, it goes before others' children.
+      // Once its children exist, the job takes precedence over children of others.
       if (job.priority > 0) await job.changePriority({ priority: 0 })
       const { tasks } = this.#engine
       const parent = { id: job.id!, queue: tasks.qualifiedName }
@@ -114,7 +115,7 @@ class NodeWork {
     if (error instanceof bullmq.WaitingChildrenError || error instanceof bullmq.UnrecoverableError) throw error
     const stop = run?.signal.aborted ? await run.stop() : undefined
     if (stop !== undefined) return this.#stop(job, stop)
-    // Another one has it by now.
+    // Another worker has the task by now.
     if (lost.aborted) throw error
     if (this.returning.signal.aborted) {
       await job.moveToWait(token)
@@ -126,12 +127,12 @@ class NodeWork {
     }
     if (!(await job.extendLock(token, this.#lockMs))) throw error
     const failure = storedFailure(error)
-    // The first reason stays.
+    // The first reason counts.
     if (job.name !== RUN) await stops.add('stop', failure, { jobId: job.data.plan })
     return this.#stop(job, failure)
   }
 
-  /** Why a run fails, and that something of it is left where that could not be removed. */
+  /** Returns the reason why a run fails, with a note if its output could not be removed. */
   async #abandoned(job: NodeJob, failure: StoredFailure): Promise<StoredFailure> {
     try {
       await this.#plans.abandon?.(contentOf(job))
@@ -141,7 +142,7 @@ class NodeWork {
     }
   }
 
-  /** Ends a node of a run that is stopped: the job of the whole run fails, with the reason. */
+  /** Ends a node of a stopped run. The job of the whole run fails with the reason. */
   async #stop(job: NodeJob, reason: StoredFailure): Promise<NodeValue> {
     if (job.name !== RUN) return STOPPED
     const failure = await this.#abandoned(job, reason)
@@ -151,9 +152,7 @@ class NodeWork {
   }
 }
 
-/**
- * Works on the tasks of a queue until it is ended.
- */
+/** Works on the tasks of a queue until the worker is stopped. */
 export async function workOn(plans: Plans, options: WorkerSettings): Promise<WorkReport> {
   checkQueueOptions('work', options, WORKER_CHECKS)
   const {
@@ -179,7 +178,7 @@ export async function workOn(plans: Plans, options: WorkerSettings): Promise<Wor
   })
   const warn = seldom(options.onWarning)
   worker.on('error', (error) => warn(messageOf(error)))
-  // What others have taken meanwhile need not be finished here.
+  // Tasks that other workers have taken meanwhile are cancelled.
   worker.on('lockRenewalFailed', (ids: readonly string[]) => {
     for (const id of ids) worker.cancelJob(id, 'its lock was lost')
   })
@@ -202,7 +201,7 @@ export async function workOn(plans: Plans, options: WorkerSettings): Promise<Wor
   return work.report
 }
 
-/** Calls something again and again until the signal aborts. */
+/** Repeats a call until the signal aborts. */
 async function every(ms: number, signal: Signal, call: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
     await pause(ms, signal).catch(() => undefined)
@@ -220,7 +219,7 @@ async function untilNothingLeft({ tasks, server }: Engine, signal: Signal): Prom
   }
 }
 
-/** Work with a signal that aborts with the first of some. */
+/** Runs work with a signal that aborts with the first of several. */
 async function untilFirst<T>(signals: readonly Signal[], work: (signal: Signal) => Promise<T>): Promise<T> {
   const controller = newController()
   const forget = signals.map((each) => onAbort(each, () => controller.abort(each.reason)))
@@ -234,7 +233,7 @@ async function untilFirst<T>(signals: readonly Signal[], work: (signal: Signal) 
   }
 }
 
-/** Tells the same text again only after a while. */
+/** Suppresses repetitions of a text for a while. */
 function seldom(tell: (text: string) => void = () => undefined): (text: string) => void {
   const told = new Map<string, number>()
   return (text) => {
