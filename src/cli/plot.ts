@@ -72,7 +72,7 @@ Example: the series at a place
       const mode = colourMode(options.color, { isTTY: process.stdout.isTTY ?? false, env: process.env })
       const width = options.width ?? lineWidth()
       const selected = await selectArray(place, placed, text, options)
-      if (output === undefined) return printPicture(await plotLines(place, placed, selected, { mode, width, raw }))
+      if (output === undefined) return await printPicture(await plotLines(place, placed, selected, { mode, width, raw }))
       const { bytes, lines } = await plotPicture(place, placed, selected, raw)
       const { store, path: key } = await resolveLocation(output)
       if (store.put === undefined) throw new HyperslabError('ReadOnlyError', 'nothing can be written here', { file: output })

@@ -71,7 +71,7 @@ Example: by many machines, on each of which hyperslab work runs
       const { arrays } = contents
       if (isQueued(options)) {
         const writing = { chunks, shards, codec, level, overwrite, ...options }
-        return copyByQueue(
+        return await copyByQueue(
           recipesOf({ location: input, ...notFoundAt(input, options) }, contents, options.group),
           output,
           writing as Options,
@@ -113,7 +113,7 @@ async function rechunkByQueue(input: string, output: string, options: Options): 
   const contents = await chosen(found, options.variables, (name) => place.array(name))
   const source = recipesOf({ location: input, ...notFoundAt(input, options) }, contents, undefined)
   const changed = changedAttribute(contents.groups.get('') as TypedValues, source)
-  if (changed === undefined) return copyByQueue(source, output, options)
+  if (changed === undefined) return await copyByQueue(source, output, options)
   const text = `the attribute '${changed}' of the file would change its type on the way to workers`
   throw new UsageError(`${text}; hyperslab rechunk keeps it without --queue, and hyperslab import with it`)
 }

@@ -109,6 +109,8 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
     const { id } = told.at(-1)!
     const listed = await hyperslab(sources.folder, ['jobs', '--prefix', queue.prefix], env)
     expect(listed.stdout).toMatch(new RegExp(`^${id.slice(0, 12)} +done +1/1 `, 'm'))
+    const shown = await hyperslab(sources.folder, ['jobs', 'show', id.slice(0, 6), '--prefix', queue.prefix, '--json'], env)
+    expect(JSON.parse(shown.stdout)).toMatchObject({ id, state: 'done', plan: { id } })
     const again = await hyperslab(sources.folder, ['jobs', 'retry', id.slice(0, 6), '--prefix', queue.prefix], env)
     expect(again.stdout).toBe(`${id.slice(0, 12)} has not failed\n`)
     expect((await hyperslab(sources.folder, ['jobs', 'metrics', '--prefix', queue.prefix], env)).stdout).toContain(
