@@ -11,13 +11,11 @@ import type { ArrayState } from './layers/array-state.ts'
 import type { Attributes } from './layers/attributes.ts'
 import type { Container } from './layers/container.ts'
 
-/** Size of an array in a container. */
+/** Size of an array in a container. `compressedBytes` is its share of the stored bytes of its blocks. */
 export interface ArrayStorage {
   /** Number of stored chunks. The other chunks contain only the fill value and take no space. */
   readonly chunks: number
-  /**
-   * Decoded bytes of the newest version of each chunk, and their share of the stored bytes of their blocks.
-   */
+  /** Decoded bytes of the newest version of each chunk. */
   readonly uncompressedBytes: number
   readonly compressedBytes: number
 }

@@ -26,7 +26,7 @@ const COMPACT_CHECKS = { onProgress: 'function' }
 
 /** One `.af` file of a container, with its numbers of `blocks` and `chunks`. */
 export interface LayerInfo {
-  /** 0 for the base, N for the N-th sidecar. */
+  /** Number of the layer: 0 for the base, N for the N-th sidecar. */
   readonly number: number
   /** The name of the file. */
   readonly file: string

@@ -1,5 +1,6 @@
 /**
- * The same location wherever it is resolved: a relative path is completed by the folder the process runs in.
+ * Returns a location that is valid in every folder: a relative path is resolved against the working folder of
+ * the process.
  */
 export function absolutePath(location: string): string {
   const isAbsolute = /^([a-z][a-z0-9+.-]+:\/\/|[a-z]:[\\/]|[\\/])/i.test(location)

@@ -9,36 +9,36 @@ import type { Signal } from '../core/signal.ts'
 export interface AsZarrStoreOptions {
   /** Attributes of the root group. */
   readonly attributes?: Readonly<Record<string, unknown>>
-  /** Attributes of groups below it, by path; not together with `levels`. */
+  /** Attributes of groups below it, by path. Cannot be combined with `levels`. */
   readonly groups?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   /**
-   * Makes a pyramid of so many levels, the arrays themselves among them. Without it there is none, and arrays
-   * have the paths they are given under.
+   * Number of levels of a pyramid, including the arrays themselves. Default: no pyramid; arrays have the
+   * paths under which they are given.
    */
   readonly levels?: number
 }
 
 const CHECKS: Checks<AsZarrStoreOptions> = { attributes: 'plain object', groups: 'plain object', levels: 'integer from 1 to 32' }
 
-/** A store whose objects are made when they are asked for. */
+/** A store whose objects are created on request. */
 export interface ZarrStoreOfArrays extends Required<ReadableStore> {
-  /** The keys of all metadata, without the slash before them. */
+  /** Returns the keys of all metadata, without the leading slash. */
   metadataKeys(): Promise<string[]>
 }
 
 /**
- * Arrays of any kind, lazy ones too, as a read-only Zarr store of version 3 in the shape that zarrita, and
- * what draws maps with it, takes: nothing is read before a chunk is asked for, and then its elements alone.
- * Names are paths in the store, attributes those of the arrays, chunks nearly theirs, and not compressed; the
- * metadata are consolidated. What says that elements are missing becomes `_FillValue`. Attributes that JSON
- * has no numbers for, NaN and infinities, become texts.
+ * Presents arrays of any kind, lazy ones included, as a read-only Zarr store of version 3, with the interface
+ * that zarrita and map libraries use. Nothing is read before a chunk is requested, and then only its
+ * elements. Names are paths in the store, and attributes are those of the arrays. Chunks are similar to those
+ * of the arrays, and uncompressed. The metadata are consolidated. Missing elements are declared by
+ * `_FillValue`. NaN and infinities in attributes become texts, because JSON has no such numbers.
  *
- * With `levels` each level is half as fine as the one before along the last two dimensions, by means of what
- * is neither missing nor NaN; flags, texts, times, booleans and integers of 64 bits give every second
- * element. One array is an image of OME-NGFF 0.5 then (`0`, `1`, …), several are groups (`0/tas`, `0/lat`, …)
- * under Zarr's convention `multiscales`.
- * @throws InvalidArgumentError for what is no array, for names that cannot be paths, and for arrays that
- *   levels cannot be made of. Reading throws what reading the arrays does
+ * With `levels`, each level has half the resolution of the one before along the last two dimensions. Its
+ * elements are means of the elements that are neither missing nor NaN; for flags, texts, times, booleans and
+ * integers of 64 bits, it takes every second element. One array becomes an image of OME-NGFF 0.5 (`0`, `1`,
+ * …). Several arrays become groups (`0/tas`, `0/lat`, …) under Zarr's convention `multiscales`.
+ * @throws InvalidArgumentError for values that are not arrays, for names that cannot be paths, and for arrays
+ *   without levels. Reads throw the errors of reading the arrays
  * @example
  * const ramp = generate((i, j) => 10 * i + j, { dtype: 'int16', shape: [4, 6], dimensionNames: ['y', 'x'] })
  * const store = asZarrStore({ ramp }, { attributes: { title: 'Ramp' } })

@@ -1,5 +1,5 @@
 /**
- * Jobs on as many machines as there are: planned once, done in tasks anywhere, merged to the same bits.
+ * Jobs on many machines: planned once, run in tasks on any of them, merged to the same bits.
  * @module hyperslab/cluster
  */
 

@@ -4,7 +4,7 @@ import type { DatasetFile } from '../dataset/dataset-file.ts'
 import type { Store } from '../store/store.ts'
 import { variableOf } from './raw-variable.ts'
 
-/** A container as a dataset takes it. A module of its own: who opens Zarr does not load it. */
+/** Opens a container for a dataset. A separate module, so that opening Zarr does not load it. */
 export async function containerDataset(store: Store, path: string, options: object): Promise<DatasetFile> {
   const file = await ArrayFile.open(store, path, options)
   const variables = file.arrays().map((name) => variableOf(name, file.array(name) as never))

@@ -30,26 +30,26 @@ import {
 /** Chunks, blocks, codec and footer version of a container that is written in parts. */
 export interface ContainerPartsOptions extends Pick<ImportOptions, 'codec' | 'level' | 'chunks' | 'blockBytes' | 'immutable'> {}
 
-/** Digits of the identity of a container. */
+/** Number of digits in the identity of a container. */
 const ID_LENGTH = 32
 const DRAFT = 'draft.af'
 
-/** One of the arrays that are written, by its name. */
+/** An array to be written, with its name. */
 interface WrittenArray extends ArrayCopy {
   readonly name: string
-  /** As it is read: `from`, by the name that parts of both formats have for it. */
+  /** Array that is read: another name for `from`, as in parts of Zarr. */
   readonly array: ArrayCopy['from']
   readonly heldTimes: number
 }
 
 /**
- * A container whose blocks are packed region by region, by processes that know nothing of each other, and
- * that one of them publishes when all are there: before there is no file.
+ * A container whose blocks are packed region by region, by independent processes. One of them publishes it
+ * when all regions are packed; before that, the file does not exist.
  */
 export class ContainerParts implements AsyncDisposable {
   readonly arrays: readonly WrittenArray[]
   readonly store: Store
-  /** The key of the container in its store. */
+  /** Key of the container in its store. */
   readonly path: string
   readonly #settings: CreateOptions
   readonly #draft: ArrayFile
@@ -73,8 +73,8 @@ export class ContainerParts implements AsyncDisposable {
   }
 
   /**
-   * @param given what is written: the same in all processes
-   * @throws InvalidArgumentError for options and names that do not fit
+   * @param given content of the target, the same in all processes
+   * @throws InvalidArgumentError for invalid options and names
    */
   static async open(target: Location, given: ZarrExport, options: ContainerPartsOptions): Promise<ContainerParts> {
     const { store, path } = await resolveLocation(target)
@@ -96,13 +96,13 @@ export class ContainerParts implements AsyncDisposable {
     })
   }
 
-  /** The most regions that all arrays together may have; undefined where it does not matter. */
+  /** Maximum number of regions of all arrays together; undefined if the store has no limit. */
   get mostRegions(): number | undefined {
-    // The highest number is that of the footer.
+    // The highest part number is that of the footer.
     return this.store.sharedUploads && this.store.sharedUploads.maxParts - 1
   }
 
-  /** Tells these definitions and attributes from others. */
+  /** Returns a hash of the definitions and attributes. */
   metadataHash(): Promise<string> {
     const plain = (_: string, value: unknown): unknown =>
       ArrayBuffer.isView(value)
@@ -115,28 +115,28 @@ export class ContainerParts implements AsyncDisposable {
   }
 
   /**
-   * The regions that an array is copied by, each once.
-   * @param maxBytes of elements of a region that are held while it is copied
+   * Divides an array into the regions to be copied.
+   * @param maxBytes limit of the elements held in memory while a region is copied
    */
   plan(name: string, maxBytes: number): RechunkPlan {
     return planRechunk({ ...this.#copied(name), maxBytes: maxBytes / this.#array(name).heldTimes, mostPasses: 1 })
   }
 
-  /** No array is made of another one. */
+  /** Returns 0, because no array is computed from another one. */
   depth(): number {
     return 0
   }
 
-  /** What it takes to copy an array by these regions. */
+  /** Returns the requests and bytes for copying an array by these regions. */
   traffic(name: string, plan: RechunkPlan): RechunkTraffic {
     return trafficOf(plan, this.#copied(name))
   }
 
   /**
-   * Whether the container is there.
-   * @param id of whoever writes it
-   * @throws AlreadyExistsError for another one, or sidecars of one; also statistics of one, beside which no
-   *   file of footer version 6 is written
+   * Whether the container is published already.
+   * @param id id of the write
+   * @throws AlreadyExistsError if another container or a sidecar exists; for footer version 6, also if
+   *   statistics of a container exist
    */
   async isPublished(id: string): Promise<boolean> {
     return within({ file: this.store.describe(this.path) }, async () => {
@@ -167,15 +167,15 @@ export class ContainerParts implements AsyncDisposable {
   }
 
   /**
-   * Publishes the container, which is not there, and whose parts lie in a stage in this order.
-   * @throws AlreadyExistsError if another writer has published a container there; errors of
-   *   {@link isPublished}
+   * Publishes the container, which does not exist yet. Its parts lie in the stage in this order.
+   * @throws AlreadyExistsError if another writer has published a container there; errors of {@link
+   *   isPublished}
    */
   async publish(id: string, parts: readonly ContainerPart[], stage: Pick<Stage, 'publish'>): Promise<void> {
     const { store, paths } = this.#files
     await within({ file: store.describe(paths.base) }, async () => {
       if (this.#immutable) await checkAlone(this.#files)
-      // What an earlier container of this name has left.
+      // Left over from an earlier container of this name.
       else await store.delete!(paths.stats)
       const names = this.#draft.arrays()
       if (this.#draft.attrs.size > 0 && !names.includes(FILE_ARRAY)) names.unshift(FILE_ARRAY)

@@ -28,14 +28,16 @@ import { alone, type OwnerCheck, replace } from './replace/replace.ts'
 import { copyObjectWithin } from './replace/switch.ts'
 import type { Target } from './replace/target.ts'
 
-/** Objects that are copied at the same time, each in pieces of so many bytes: 64 MiB are held at most. */
+/**
+ * Number of objects that are copied at once, each in pieces of the given size: at most 64 MiB are in memory.
+ */
 const OBJECTS_AT_ONCE = 8
 const PIECE_BYTES = 8 * 1024 * 1024
 
 /** Maximum number of objects requested from a place that cannot list, one request each. */
 const MOST_ASKED = 1_000_000
 
-/** How far a copy is: objects `done` of `total`, and the `bytes` of those that were copied. */
+/** Progress of a copy: objects `done` of `total`, and the `bytes` of copied objects. */
 export interface CopyProgress {
   readonly done: number
   readonly total: number
@@ -50,29 +52,32 @@ export interface CopyPlaceOptions extends TargetOptions, NotFoundOptions {
   readonly onProgress?: ((progress: CopyProgress) => void) | undefined
 }
 
-/** The outcome of copying a place. */
+/** Result of copying a location. */
 export interface CopiedPlace {
-  /** Objects that were copied, and their bytes. */
+  /** Number of copied objects, and their bytes. */
   readonly objects: number
   readonly bytes: number
-  /** Objects that were there already, with the same bytes. */
+  /** Number of objects that existed already with the same bytes. */
   readonly kept: number
 }
 
-/** What is copied: objects by their names, which follow the path of either place. */
+/** Objects to be copied, by their names relative to either path. */
 interface Parts {
   readonly from: StoredAt
   readonly to: StoredAt
-  /** Place that all written objects stay in: a folder, or a file with others beside it. */
+  /** Location that contains all written objects: a folder, or a file with others beside it. */
   readonly root: string
   readonly names: readonly string[]
-  /** Those without which nothing opens: they go first where they are replaced, and come last. */
+  /**
+   * Objects without which the copy does not open. They are removed first if they are replaced, and copied
+   * last.
+   */
   readonly last: readonly string[]
-  /** Names at the target that would be taken for parts of what is copied. */
+  /** Objects at the target that would be mistaken for parts of the copy. */
   readonly others: readonly string[]
   /** Confirms that the server still gives the answers that it gave when the objects were searched. */
   readonly confirm?: Settle
-  /** Place as the user names it. */
+  /** Location as the user names it. */
   readonly source: StoredAt
   /** Returns the unit that is replaced as a whole, at the root; undefined if it is a single object. */
   readonly targetOf?: ((place: StoredAt) => Target) | undefined
@@ -189,7 +194,7 @@ async function copyParts(
 
 type Pair = Pick<Parts, 'from' | 'to'>
 
-/** Parts with what is known of the target. */
+/** Parts with the known state of the target. */
 interface CopiedParts extends Pick<Parts, 'from' | 'to' | 'old' | 'names' | 'last' | 'confirm'> {
   /** Whether the target opens already, so that no object may be added. */
   readonly isComplete?: boolean | undefined
@@ -197,7 +202,7 @@ interface CopiedParts extends Pick<Parts, 'from' | 'to' | 'old' | 'names' | 'las
   readonly check?: OwnerCheck | undefined
 }
 
-/** @returns whether it was not there yet */
+/** @returns whether it did not exist yet */
 async function copyObject(
   { from, to, old, isComplete = false, check }: Omit<CopiedParts, 'names' | 'last' | 'confirm'>,
   name: string,
@@ -261,7 +266,7 @@ async function publishCopied(stage: Stage, key: string, isDraft: boolean, isKept
   return true
 }
 
-/** All of an object in one request; undefined for larger ones. */
+/** Reads a whole object with one request; returns undefined for larger ones. */
 async function smallObject(store: Store, key: string, signal: Signal | undefined): Promise<Uint8Array | undefined> {
   try {
     const found = await readWhole(store, key, { maxBytes: PIECE_BYTES, signal })
@@ -302,7 +307,7 @@ const gone = (file: string): HyperslabError =>
 const alreadyThere = (file: string, why: string): HyperslabError =>
   new HyperslabError('AlreadyExistsError', `there is an object of this name already, and ${why}; overwrite replaces it`, { file })
 
-/** An ETag that every store makes of the same bytes. */
+/** Form of an ETag that every store derives from the bytes alone. */
 const MD5 = /^"?[0-9a-f]{32}"?$/
 
 /** Whether both places have the same bytes under a name. */
@@ -345,7 +350,7 @@ async function isHierarchy({ store, path }: StoredAt, signal: Signal | undefined
 
 const slashless = (path: string): string => withoutEndings(path, '/')
 
-/** A target that is a folder takes the name of the source. */
+/** If the target is a folder, appends the name of the source. */
 const named = (to: StoredAt, { path }: StoredAt): StoredAt =>
   to.path.endsWith('/') ? { ...to, path: joinForeignKey(to.path, path.slice(path.lastIndexOf('/') + 1), to.store) } : to
 
@@ -353,13 +358,13 @@ async function isObject({ store, path }: StoredAt, name: string, signal: Signal 
   try {
     return (await store.stat(path + name, { signal })) !== undefined
   } catch (error) {
-    // A folder.
+    // The key is a folder.
     if (isHyperslabError(error, 'FormatError')) return false
     throw error
   }
 }
 
-/** The files of a container that count. The base comes last. */
+/** Returns the files of a container that count. The base comes last. */
 async function containerParts(source: Location, from: StoredAt, given: StoredAt, options: NotFoundOptions): Promise<Parts> {
   await using file = await open(source, options)
   const to = named(given, from)
@@ -385,10 +390,13 @@ async function containerParts(source: Location, from: StoredAt, given: StoredAt,
   }
 }
 
-/** Statistics of another container are of no use, either. */
+/** Includes statistics, because those of another container would be wrong. */
 const isSidecarOf = (key: string, stem: string): boolean => /^\.([1-9]\d*\.af|stats)$/.test(key.slice(stem.length))
 
-/** The objects of a Zarr hierarchy. The metadata of its root come last, those of others before them. */
+/**
+ * Returns the objects of a Zarr hierarchy. The metadata of its root come last, those of other nodes before
+ * them.
+ */
 async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boolean, signal: Signal | undefined): Promise<Parts> {
   const path = prefixOf(from.path)
   const root = { path, store: from.store.urlNames ? namedBelow(from.store, path) : from.store }
@@ -413,7 +421,7 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boole
     ? await readWhole(root.store, `${root.path}zarr.json`, { maxBytes: METADATA_BYTES, signal })
     : undefined
   if (own !== undefined) checkNotReplacingIn(own.bytes, root.store.describe(`${root.path}zarr.json`))
-  // The nodes of the root come after its attributes, since these alone open nothing.
+  // The metadata of nodes come after the attributes, because attributes alone do not make a node.
   const last = ['.zattrs', ...METADATA.filter((name) => name !== '.zattrs')].filter((name) => all.includes(name))
   const below = all.filter((name) => !last.includes(name))
   const names = [...below.filter((name) => !isMetadata(name)), ...below.filter(isMetadata)]

@@ -3,7 +3,7 @@ import type { ZarrGroup } from '../adapters/zarr/group.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Location, resolveLocation } from '../tree/location.ts'
 
-/** Makes a group at a place, and opens it. */
+/** Creates a group at a location, and opens it. */
 export async function createLocation(location: Location, options: CreateZarrOptions): Promise<ZarrGroup> {
   const { store, path } = await resolveLocation(location)
   try {

@@ -5,8 +5,8 @@ import type { ZarrExport } from './export-zarr.ts'
 export { warningsOf } from '../dataset/out/write.ts'
 
 /**
- * A dataset as it is written: encoded, with its coordinates.
- * @param names of variables; all of them when left out
+ * Returns a dataset in its encoded form, with its coordinates.
+ * @param names of variables. Default: all
  * @throws UnknownArrayError
  */
 export const datasetExport = (ds: Dataset, names: readonly string[] | undefined): ZarrExport =>

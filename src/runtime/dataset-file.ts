@@ -10,21 +10,20 @@ import type { OpenStoredOptions } from '../tree/open-netcdf.ts'
 import { variablesOfGroup } from './group-variables.ts'
 import { variableOf } from './raw-variable.ts'
 
-/** Options of opening the arrays of a dataset. */
+/** Options for opening the arrays of a dataset. */
 export interface DatasetFileOptions extends NotFoundOptions {
   /** Threads that decode and reduce. */
   readonly pool?: WorkerPool
-  /** Memory that reading shares with other files. */
+  /** Limit of the memory that reads take at once, shared with other files. */
   readonly budget?: MemoryBudget
-  /** The path of the group to open, in a Zarr store. */
+  /** Path of the group in a Zarr store. Default: the root. */
   readonly group?: string
-  /** The level of the pyramid that the Zarr group is, from 0, the finest as a rule. */
+  /** Level of the pyramid in a Zarr group, from 0, which is usually the finest. */
   readonly level?: number
 }
 
 /**
- * Opens the arrays of what is at a place, whichever format it has. A module of its own: it is of no use
- * before there is something to open.
+ * Opens the arrays at a location, in any format. A separate module, so that it is loaded only for opening.
  */
 export async function openDatasetFile(
   location: Location,

@@ -35,88 +35,91 @@ import { resolveTarget, type TargetOptions } from '../tree/target.ts'
 import { SCRATCH, Scratch } from './scratch.ts'
 import { bootOf, FORMAT, RecordKeeper, readRecord, type WriteRecord } from './write-record.ts'
 
-/** Size that chunks have where nothing says otherwise. */
+/** Default size of chunks in bytes. */
 const CHUNK_BYTES = 4 * 1024 * 1024
 
-/** An array that is to be written. */
+/** An array to be written. */
 export interface ExportedArray {
-  /** Its path in the target; '' where the target itself is to be an array. */
+  /** Path in the target; '' makes the target itself an array. */
   readonly name: string
-  /** As it is stored. */
+  /** Stored array. */
   readonly array: DiskArray
-  /** One for each axis. */
+  /** One name for each axis. */
   readonly dimensionNames: readonly string[]
-  /** Names of axes of an array whose dimensions have none: options know them, and they are not written. */
+  /**
+   * Whether the array has no dimension names. The names above are then for options only, and are not written.
+   */
   readonly isUnnamed?: boolean
   /** Lengths of its chunks, unless the options have others. */
   readonly chunkShape?: readonly number[] | undefined
-  /** What stands for missing elements. */
+  /** Value of missing elements. */
   readonly fill?: Element | undefined
   /** Missing value that no attribute names: see `implied` of missing elements. */
   readonly implied?: Element | undefined
-  /** The value that elements nobody wrote read as; what stands for missing ones when left out. */
+  /** Value of unwritten elements. Default: the value of missing elements. */
   readonly fillValue?: ScalarOf<DType> | undefined
-  /** Bytes of it that are held at a time, unless the options say or a shard has more. */
+  /** Bytes of its elements held in memory at a time, unless the options set them or a shard is larger. */
   readonly maxBytes?: number
-  /** How many times as much reading it holds as is read: 1 when left out. */
+  /** Memory of a read, in multiples of its result. Default: 1. */
   readonly heldTimes?: number
   readonly attributes: ReadonlyMap<string, unknown>
-  /** Of a level of a pyramid: how it is made of what was written before. */
+  /** For a level of a pyramid: its computation from a finer level. */
   readonly step?: PyramidStep | undefined
 }
 
-/** All that is to be written. */
+/** Content to be written. */
 export interface ZarrExport {
   readonly attributes: ReadonlyMap<string, unknown>
   readonly arrays: readonly ExportedArray[]
-  /** Attributes of groups below, by path; groups that arrays lie in are there without, too. */
+  /** Attributes of groups below, by path. Groups that contain arrays exist without attributes, too. */
   readonly groups?: ReadonlyMap<string, ReadonlyMap<string, unknown>>
 }
 
-/** Options of writing Zarr. */
+/** Options for writing Zarr. */
 export interface ExportOptions extends TargetOptions {
   readonly codec?: string | undefined
   readonly level?: number | undefined
-  /** Lengths of chunks along dimensions, by name. */
+  /** Chunk lengths along dimensions, by name. */
   readonly chunks?: Readonly<Record<string, number>> | undefined
-  /** Lengths of shards along dimensions; along others a shard is a chunk long. */
+  /** Shard lengths along dimensions, by name. Default: one chunk. */
   readonly shards?: Readonly<Record<string, number>> | undefined
   /**
-   * Makes a pyramid of so many levels, each of means of the one before, once that is written: an image of
-   * OME-NGFF of one array, groups under the convention `multiscales` of several.
+   * Number of levels of a pyramid. Each consists of means of the level before, and is computed after that was
+   * written. One array becomes an image of OME-NGFF, several become groups under the convention
+   * `multiscales`.
    */
   readonly levels?: number | undefined
-  /** Whether to replace an existing Zarr store, after all was written beside it. */
+  /** Whether to replace an existing Zarr store, after the new one was written beside it. */
   readonly overwrite?: boolean | undefined
   /**
-   * Places that are read meanwhile. With `overwrite`, the target must not be one of them, lie in it or
+   * Locations that are read meanwhile. With `overwrite`, the target must not be one of them, lie in it or
    * contain it.
    */
   readonly sources?: readonly Location[] | undefined
   /** Name in errors of the command that completes an interrupted write. */
   readonly command?: string | undefined
-  /** Bytes of elements held at a time, unless a shard has more. */
+  /** Bytes of elements held in memory at a time, unless a shard is larger. */
   readonly maxBytes?: number | undefined
   /**
-   * The name of this version of what is written: with it, what was written stays after an error, and the next
-   * call with the same name and options goes on from there.
+   * Name of the version of the source. If given, the written objects are kept after an error, and the next
+   * call with the same name and options resumes the write.
    */
   readonly resume?: string | undefined
   readonly signal?: Signal | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/** Held of an array at a time where nothing says otherwise. */
+/** Default bytes of an array that are held in memory at a time. */
 const HELD_BYTES = 64 * 1024 * 1024
 
-/** An array with the options of the one it becomes, and the number of its chunks. */
+/** An array with the options of its copy, and the number of chunks of the copy. */
 export type PlannedArray = ExportedArray & { readonly options: NewZarrArray; readonly count: number }
 
 /**
  * Writes a group of version 3 with some arrays, or an array. Metadata are written last, and those of the
- * place itself at the very end, so that no incomplete group opens. After an error, the written objects are
- * removed, unless the write can be resumed. With `overwrite`, all is written beside the old store, and
- * replaces it when it is complete.
+ * location itself at the very end, so that no incomplete group opens. After an error, the written objects are
+ * removed, unless the write can be resumed. With `overwrite`, the new store is written beside the old store,
+ * and replaces it when it is complete.
  * @returns false if all of it existed already
  * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; InvalidArgumentError for invalid
  *   options; errors of `replace`, of the store, and of reading the arrays
@@ -156,7 +159,7 @@ export async function exportZarr(given: ZarrExport, target: Location, options: E
   }
 }
 
-/** Whether a place contains anything that this write cannot resume. */
+/** Whether a location contains anything except a write that can be resumed. */
 async function isTaken(store: Store, root: string, id: string): Promise<boolean> {
   const found = await readRecord(store, root)
   const prefix = root === '' ? '' : `${root}/`
@@ -176,7 +179,7 @@ async function idOf(source: ZarrExport, planned: readonly PlannedArray[], { resu
 }
 
 /**
- * Checks a place before anything is written there.
+ * Checks a location before anything is written there.
  * @returns false if all of it exists already
  * @throws AlreadyExistsError
  */
@@ -189,7 +192,7 @@ async function checkFree(store: Store, root: string, id: string, { resume }: Exp
   return true
 }
 
-/** Returns a target that is written only while its owner holds it. */
+/** Returns a target whose writes fail once its owner has lost it. */
 function ownedTarget(given: Store, root: string, check: () => Promise<void>): Target {
   const store = guardedStore(given, (_, method) => (WRITING.includes(method) ? check() : Promise.resolve()))
   return { store, root, nodes: newNodes(store, root) }
@@ -201,11 +204,11 @@ interface PlannedWrite {
   readonly source: ZarrExport
   readonly planned: readonly PlannedArray[]
   readonly id: string
-  /** Throws if another process has taken the place over. */
+  /** Throws if another process has taken over the location. */
   readonly check: () => Promise<void>
 }
 
-/** Writes to an empty place. */
+/** Writes to an empty location. */
 async function writeTo(write: PlannedWrite, target: Target, options: ExportOptions): Promise<boolean> {
   const { source, planned } = write
   const { store, root, nodes } = target
@@ -224,7 +227,7 @@ async function writeTo(write: PlannedWrite, target: Target, options: ExportOptio
     // If the record cannot be updated, the arrays are written again later.
     if (resume !== undefined) await record.update({}).catch(() => undefined)
     if (resume !== undefined) throw error
-    // Another process has taken the place over, so its objects stay.
+    // Another process has taken over the location, so its objects stay.
     if (!(await isHeld(write))) throw error
     await nodes.remove('', await belongsTo(planned, target)).catch((left: unknown) => {
       const text = `${messageOf(error)}; what was written could not be removed: ${messageOf(left)}`
@@ -243,7 +246,10 @@ async function isHeld({ check }: PlannedWrite): Promise<boolean> {
   }
 }
 
-/** Tells objects of the planned arrays from those that others have put into the folder meanwhile. */
+/**
+ * Returns a function that distinguishes objects of the planned arrays from those that others have put into
+ * the folder meanwhile.
+ */
 async function belongsTo(planned: readonly PlannedArray[], { store, root }: Target): Promise<(name: string) => boolean> {
   const { hierarchyTarget } = await import('./replace/hierarchy.ts')
   const arrays = planned.map(({ name, options: { shape } }) => ({
@@ -285,8 +291,8 @@ interface Target {
 }
 
 /**
- * Makes room for a write, or finds one that can be gone on with.
- * @returns undefined where all of it is there
+ * Prepares a write, or finds one that can be resumed.
+ * @returns undefined if all of it exists already
  */
 async function startWrite(
   { planned, id }: PlannedWrite,
@@ -299,11 +305,13 @@ async function startWrite(
   const ranks = Object.fromEntries(planned.map(({ name, options }) => [name, options.shape.length]))
   const fresh: WriteRecord = { format: FORMAT, id, complete: false, maxBytes, boot, ranks, arrays: {} }
   if (found !== undefined && resume !== undefined && found.id === id) {
-    // The metadata of the place itself come last: with them all of it is there, recorded or not.
+    // The metadata of the location itself come last. If they exist, the write is complete, whatever its
+    // record says.
     if (isThere) return undefined
     if (!found.complete) {
       const isKept = ([, state]: [string, CopyState | 'complete']): boolean =>
-        // Regions of another size are others, and what was not brought to the disk ends with the machine.
+        // With another size, regions differ. Data that were not synced to the disk are lost when the machine
+        // fails.
         state === 'complete' || (found.maxBytes === maxBytes && (state.first === 0 || found.boot === boot))
       const arrays = Object.fromEntries(Object.entries(found.arrays).filter(isKept))
       return new RecordKeeper(store, root, { ...fresh, arrays })
@@ -329,7 +337,7 @@ const alreadyThere = (isThere: boolean): HyperslabError =>
       : 'there is an unfinished write, of another version of the source or with other options; overwrite replaces it',
   )
 
-/** The attributes of all groups as text, by path. */
+/** Returns the attributes of all groups as text, by path. */
 export const groupDocuments = ({ attributes, groups = new Map() }: ZarrExport): (readonly [path: string, text: string])[] =>
   [['', attributes] as const, ...groups].map(([path, each]) => [path, writeJson(jsonOf(each))])
 
@@ -337,7 +345,7 @@ type Attributes = ReadonlyMap<string, unknown>
 
 const jsonOf = (attributes: Attributes): JsonObject => attributesDocument(plain(attributes))
 
-/** Writes the chunks of all arrays, those that are not there yet. */
+/** Writes the missing chunks of all arrays. */
 async function writeArrays(
   planned: readonly PlannedArray[],
   {
@@ -359,7 +367,7 @@ async function writeArrays(
       const held = heldBytes(each, maxBytes)
       const writeBytes = held / 4
       const to = await hiddenArray(store, root, name, options, { writeBytes: maxBytes === undefined ? undefined : writeBytes })
-      // Of what is written already: the finest level would be read once more for each, and computed.
+      // Read from the written level, because the source would be read and computed once more for each level.
       const finer = step && planned.find((other) => other.name === step.finer)!
       const array = finer ? step.halve(await hiddenArray(store, root, finer.name, finer.options, {})) : each.array
       const plan = planCopy(array.source, to.source, held, 2)
@@ -393,11 +401,14 @@ async function writeArrays(
     before += count
     onProgress?.({ done: before, total })
   }
-  // A process may have been killed before it could.
+  // An earlier process may have been killed before it removed them.
   if (resume !== undefined) await scratch.remove()
 }
 
-/** @throws TooLargeError for chunks that are read, or objects that are written, as a whole */
+/**
+ * @throws TooLargeError if a chunk of the source or an object of the target, which are processed as a whole,
+ *   is too large
+ */
 function checkHeld({ name, array, options, ...rest }: PlannedArray, maxBytes: number): void {
   const held = Math.floor(heldBytes(rest, maxBytes))
   const { chunks, shards = chunks } = options
@@ -418,10 +429,7 @@ const heldBytes = (
   most: number | undefined,
 ): number => (most === undefined ? (maxBytes ?? HELD_BYTES) : most / heldTimes)
 
-/**
- * Writes the metadata of all that is below, then those of the place itself. What is there of them is the
- * same.
- */
+/** Writes the metadata of all nodes below, then those of the location itself. Existing ones are the same. */
 export async function writeMetadata(
   source: ZarrExport,
   planned: readonly PlannedArray[],
@@ -440,7 +448,7 @@ export async function writeMetadata(
   await nodes.createRoot(own?.[1] ?? groupDocument(jsonOf(source.attributes), Object.fromEntries(members)))
 }
 
-/** What is written as it is, or as a pyramid of so many levels, the finest first. */
+/** Returns the content as a pyramid, the finest level first, or unchanged without `levels`. */
 export async function inLevels(source: ZarrExport, levels: number | undefined): Promise<ZarrExport> {
   if (levels === undefined) return source
   const { pyramidOf } = await import('../adapters/zarr/write/pyramid.ts')
@@ -462,7 +470,7 @@ export async function inLevels(source: ZarrExport, levels: number | undefined): 
   }
 }
 
-/** An array with the names, attributes and fill value that it is stored with. */
+/** Returns an array with the names, attributes and fill value of its stored form. */
 function storedArray({ array: { dtype, source }, dimensionNames, fill, attributes }: ExportedArray): DiskArray {
   const fillValue = fill === undefined ? source.fillValue : readElement(dtype, [fill] as never, 0)
   const layer = { dimensionNames, readBlock: source.readBlock.bind(source), bulk: source.bulk ?? {} }
@@ -482,7 +490,7 @@ function plain(attributes: Attributes & Partial<Pick<NamedAttributes, 'typed'>>)
   return Object.assign(new Map(values), { typed })
 }
 
-/** @throws InvalidArgumentError for lengths along dimensions that there are not */
+/** @throws InvalidArgumentError for lengths along unknown dimensions */
 function checkDimensions({ arrays }: ZarrExport, options: ExportOptions): void {
   const known = new Set(arrays.flatMap(({ dimensionNames }) => dimensionNames))
   for (const option of ['chunks', 'shards'] as const)
@@ -501,7 +509,7 @@ function checkDimensions({ arrays }: ZarrExport, options: ExportOptions): void {
     }
 }
 
-/** What an array is to be, and the number of its chunks. */
+/** Returns the options of an array's copy, and the number of its chunks. */
 function plannedArray(
   exported: ExportedArray,
   { codec = 'zstd', level, chunks = {}, shards = {} }: ExportOptions,
@@ -515,7 +523,7 @@ function plannedArray(
     const [given, shard] = [member(chunks, dimensionNames[axis]!), member(shards, dimensionNames[axis]!)]
     const own = Math.min(given ?? Math.max(1, usual[axis]!), most)
     if (shard === undefined) return [own, own]
-    // A shard that is as long as the array need not be longer than its chunks.
+    // A shard that covers the array need not be longer than its chunks.
     if (shard >= most) return [own, Math.ceil(most / own) * own]
     const chunk = given ?? largestDivisor(shard, own)
     return [chunk, shard]
@@ -523,7 +531,7 @@ function plannedArray(
   const chunkLengths = lengths.map(([chunk]) => chunk)
   const missing = fill ?? missingElement(missingElements(array.source))
   const own = plain(attributes)
-  // Programs that read what is missing go by the attribute; of times it is what is no time.
+  // Readers find missing elements by the attribute. Missing times are always NaT.
   const key = dtype === 'string' ? 'missing_value' : '_FillValue'
   const implied = exported.implied ?? array.source.missing?.implied
   const isTold = missing === undefined || implied !== undefined || own.has(key) || dtype === 'timestamp_ns'
@@ -539,7 +547,7 @@ function plannedArray(
     ...(!isUnnamed && { dimensionNames }),
     attributes: isTold ? own : own.set(key, missingValue),
   }
-  // What cannot be written is refused before anything is.
+  // Arrays that cannot be written are rejected before anything is written.
   withArray(name, () => newArray(options, []))
   return { options, count: ChunkGrid.regular(shape, chunkLengths).count }
 }

@@ -6,7 +6,7 @@ import type { DatasetFile } from '../dataset/dataset-file.ts'
 import { variableOf } from './raw-variable.ts'
 import { withCharacters } from './zarr-characters.ts'
 
-/** The arrays of a group of a Zarr store; those that cannot be opened are left out, with reasons. */
+/** Returns the arrays of a group of a Zarr store. Omits those that cannot be opened, with the reasons. */
 export async function variablesOfGroup(group: ZarrGroup): Promise<DatasetFile> {
   const unreadable = new Map(await group.unreadable())
   const opened = (await group.arrays()).map(async (name) => {

@@ -41,73 +41,76 @@ const immutableWrites = lazily(() => import('../af/write/immutable.ts'))
 export const IMPORT_CHUNK_BYTES = 128 * 1024
 export const DEFAULT_BLOCK_BYTES = 256 * 1024
 
-/** Attributes by name, with their types where these matter. */
+/** Attributes by name, with their types if these matter. */
 export type TypedAttributes = Iterable<readonly [string, Parameters<Attributes['set']>[1]]>
 
-/** An array of another format, as it is to be copied. */
+/** An array of another format to be copied. */
 export interface SourceArray {
-  /** The name that the copy has. */
+  /** Name of the copy. */
   readonly name: string
   readonly array: DiskArray
-  /** One for each axis. */
+  /** One name for each axis. */
   readonly dimensionNames: readonly string[]
-  /** Shape of its chunks in the copy; chosen by the options when left out. */
+  /** Shape of its chunks in the copy. Default: derived from the options. */
   readonly chunkShape?: readonly number[] | undefined
-  /** Bytes of it that are held at a time, as it is stored; as `rechunkTo` has it when left out. */
+  /** Bytes of its elements, as stored, that are held in memory at a time. Default: that of `rechunkTo`. */
   readonly maxBytes?: number
-  /** What stands for missing elements where the array does not say which are: it is copied as it is. */
+  /** Value of missing elements if the array does not declare them. Elements are copied unchanged then. */
   readonly fill?: Element | undefined
-  /** @param fill what stands for missing elements in the copy; undefined where none are missing */
+  /** @param fill value of missing elements in the copy; undefined if none are missing */
   attributes(fill: Element | undefined): TypedAttributes
 }
 
-/** What is open of another format, and is to be copied. */
+/** An open source of another format to be copied. */
 export interface ImportSource extends AsyncDisposable {
-  /** Arrays of a container, which are copied as they are stored, in place of `arrays`. */
+  /** Arrays of a container that are copied as stored, instead of `arrays`. */
   readonly stored?: StoredArrays
-  /** Attributes of all of it. */
+  /** Attributes of the source as a whole. */
   readonly attributes: TypedAttributes
-  /** The arrays that are to be copied. */
+  /** Arrays to be copied. */
   readonly arrays: readonly SourceArray[]
-  /** Names of the dimensions there are. */
+  /** Names of all dimensions. */
   readonly dimensions: readonly string[]
-  /** Mishaps, one line each. */
+  /** Warnings, one line each. */
   readonly warnings: readonly string[]
 }
 
-/** Options that all imports have. */
+/** Options of all imports. */
 export interface ImportOptions extends Pick<CreateOptions, 'codec' | 'level' | 'codecs' | 'overwrite'> {
-  /** Names of the variables (arrays) to copy; all when left out. */
+  /** Names of the variables (arrays) to copy. Default: all. */
   readonly variables?: readonly string[]
   /**
-   * Lengths of chunks along dimensions, by name: `{ time: 12, lat: 48 }`. Those along the others are chosen
-   * to give `chunkBytes`.
+   * Chunk lengths along dimensions, by name: `{ time: 12, lat: 48 }`. Lengths along other dimensions are
+   * chosen to match `chunkBytes`.
    */
   readonly chunks?: Readonly<Record<string, number>>
-  /** Size that chunks should have; 128 KiB by default. */
+  /** Size of chunks in bytes. Default: 128 KiB. */
   readonly chunkBytes?: number
-  /** Size of blocks before compression, the least that is fetched to read a point; 256 KiB by default. */
+  /**
+   * Size of blocks before compression, in bytes. A block is the least that is fetched for one point. Default:
+   * 256 KiB.
+   */
   readonly blockBytes?: number
   /**
    * Whether to write a single file of footer version 6, which is never changed and has no layers. Default: a
    * container of version 5.
    */
   readonly immutable?: boolean
-  /** Ends the import when it is aborted. */
+  /** Cancels the import when it is aborted. */
   readonly signal?: Signal
-  /** Told after every chunk of the copy. */
+  /** Function that is called after every chunk of the copy. */
   readonly onProgress?: (progress: Progress) => void
 }
 
-/** The outcome of an import. */
+/** Result of an import. */
 export interface Imported {
   /** Names of the arrays. */
   readonly arrays: readonly string[]
-  /** Size of the container, in bytes. */
+  /** Size of the container in bytes. */
   readonly bytes: number
   /**
-   * Mishaps after which the container is complete all the same, one line each: statistics that were not
-   * stored, temporary files that are left.
+   * Problems after which the container is still complete, one line each: statistics that were not stored,
+   * temporary files that remain.
    */
   readonly warnings: readonly string[]
 }
@@ -131,7 +134,7 @@ export const IMPORT_CHECKS: Checks<ImportOptions> = {
  * is complete.
  * @param call name of the called function in messages
  * @param open opens the source, after the target was checked
- * @param sources places that are read meanwhile: with `overwrite`, the container must be none of them
+ * @param sources locations that are read meanwhile. With `overwrite`, the container must not be one of them
  */
 export async function importArrays(
   call: string,
@@ -188,7 +191,7 @@ export async function importArrays(
   }
 }
 
-/** What came of some work, to be judged together with that of other work. */
+/** Returns the outcome of work, to be compared with that of other work. */
 async function settled<T>(work: () => Promise<T>): Promise<{ readonly value: T } | { readonly error: unknown }> {
   try {
     return { value: await work() }
@@ -204,7 +207,7 @@ const settingsOf = ({ codec, level, codecs, blockBytes = DEFAULT_BLOCK_BYTES }: 
   ...(codecs !== undefined && { codecs }),
 })
 
-/** Told of the progress of copying stored arrays, which ends when the copy is aborted. */
+/** Reports the progress of copying stored arrays. Throws if the copy is aborted. */
 const copying = ({ signal, onProgress }: ImportOptions): { readonly onProgress: (progress: Progress) => void } => ({
   onProgress: (progress) => {
     signal?.throwIfAborted()
@@ -212,7 +215,7 @@ const copying = ({ signal, onProgress }: ImportOptions): { readonly onProgress: 
   },
 })
 
-/** @returns what the container under the temporary name holds, and its size */
+/** @returns the content of the draft, and its size */
 async function copyIntoDraft(source: ImportSource, files: ContainerFiles, options: ImportOptions): Promise<Imported> {
   const { stored } = source
   if (stored !== undefined) {
@@ -225,7 +228,7 @@ async function copyIntoDraft(source: ImportSource, files: ContainerFiles, option
   })
 }
 
-/** Writes a file of footer version 6, by way of a draft unless arrays are copied as they are stored. */
+/** Writes a file of footer version 6. Uses a draft, unless arrays are copied as they are stored. */
 async function copyIntoOne(
   source: ImportSource,
   files: ContainerFiles,
@@ -240,14 +243,14 @@ async function copyIntoOne(
     return within({ file: store.describe(paths.base) }, async () => (await copyImmutable(to, stored, replaced, how)).info.size)
   }
   const { stored } = source
-  // Blocks of the draft are encoded as they shall be.
+  // Blocks of the draft have their final encoding.
   const asDrafted = { ...files, options: { ...files.options, recode: false } }
   if (stored === undefined)
     return copy(source, { ...files, paths: draft }, options, (file) => publish(asDrafted, file.stored, {}))
   return { arrays: namesIn(stored), bytes: await publish(files, stored, copying(options)), warnings: source.warnings }
 }
 
-/** The scalar that carries the attributes of a container, which every copy keeps. */
+/** Name of the scalar array that carries the attributes of a container. Every copy keeps it. */
 export const FILE_ARRAY = '__file__'
 
 const namesIn = ({ states }: StoredArrays): string[] => {
@@ -256,9 +259,9 @@ const namesIn = ({ states }: StoredArrays): string[] => {
 }
 
 /**
- * Copies into a container, which it closes at the end.
- * @param finish takes the container with all arrays flushed, and returns the size of what becomes of it
- * @returns what the container holds, and its size
+ * Copies into a container, and closes it at the end.
+ * @param finish receives the container with all arrays flushed; returns the size of the published file
+ * @returns the content of the container, and its size
  */
 async function copy(
   source: ImportSource,
@@ -282,7 +285,7 @@ async function copy(
   return { arrays, bytes, warnings: [...source.warnings, ...warnings, ...file.warnings()] }
 }
 
-/** An array that is copied into the one that was defined for it. */
+/** An array, and the array defined for its copy. */
 export interface ArrayCopy {
   readonly from: DiskArray
   readonly to: FileArray
@@ -290,7 +293,7 @@ export interface ArrayCopy {
   readonly maxBytes?: number
 }
 
-/** Gives a container the attributes and the arrays, still without elements, of what is copied into it. */
+/** Defines the attributes and the arrays of the copy in a container, without elements. */
 export function defineCopies(
   file: ArrayFile,
   source: Pick<ImportSource, 'attributes' | 'arrays'>,
@@ -308,7 +311,7 @@ export function defineCopies(
   return { copies, warnings }
 }
 
-/** @throws InvalidArgumentError for lengths along dimensions that there are not, or that are none */
+/** @throws InvalidArgumentError for unknown dimensions, and for invalid lengths */
 export function checkChunks(
   call: string,
   { dimensions }: Pick<ImportSource, 'dimensions'>,
@@ -323,14 +326,14 @@ export function checkChunks(
   }
 }
 
-/** What is to be written to Zarr, as it is copied into a container. */
+/** Converts content for Zarr to content for a container. */
 export const importOf = ({ attributes, arrays }: ZarrExport): Pick<ImportSource, 'attributes' | 'arrays' | 'dimensions'> => ({
   attributes: typedAttributes(attributes),
   arrays: arrays.map((each) => ({ ...each, attributes: () => typedAttributes(each.attributes) })),
   dimensions: [...new Set(arrays.flatMap(({ dimensionNames }) => dimensionNames))],
 })
 
-/** JSON that no attribute type has is kept as text, as copies of Zarr have it. */
+/** JSON values without an attribute type become text, as in copies of Zarr. */
 function typedAttributes(attributes: Iterable<readonly [string, unknown]>): TypedAttributes {
   const isJson = (value: unknown): boolean =>
     value === null ||
@@ -344,9 +347,9 @@ function typedAttributes(attributes: Iterable<readonly [string, unknown]>): Type
 }
 
 /**
- * An array as the container can have it, where the fill value is the missing one: all missing elements have
- * one value, that of `_FillValue` if there is one. Where nothing is missing there is no fill value, nor is
- * there one of binaries.
+ * Returns an array whose fill value is its missing value, as containers require. All missing elements become
+ * one value: that of `_FillValue`, if it exists. Arrays without missing elements, and binaries, have no fill
+ * value.
  */
 function withOneMissing(
   { name, array }: SourceArray,
@@ -366,7 +369,7 @@ function withOneMissing(
   return { from: isAlone ? array : new DiskArray(missingAs(source, fill!)), fill }
 }
 
-/** @param fill what stands for missing elements */
+/** @param fill value of missing elements */
 function definitionLike(
   { array, dimensionNames, chunkShape }: SourceArray,
   fill: Element | undefined,
@@ -377,7 +380,7 @@ function definitionLike(
     const wanted = member(chunks, dimensionNames[axis]!)
     return wanted === undefined ? undefined : Math.max(1, Math.min(length, wanted))
   })
-  // The axes that are left share what the others leave of the size.
+  // The remaining axes share the rest of the size.
   const rest = shape.map((length, axis) => (given[axis] === undefined ? length : 1))
   const elementBytes = bytesOf(dtype) * sizeOf(given.map((length) => length ?? 1))
   const estimated = chunkShape ?? ChunkGrid.estimate(rest, elementBytes, chunkBytes).chunkShape
@@ -390,20 +393,20 @@ function definitionLike(
   }
 }
 
-/** An error that speaks of the place, not of the name that is written under. */
+/** Returns an error that names the target instead of the draft. */
 function renamed(error: unknown, names: (text: string) => string): unknown {
   if (!isHyperslabError(error) || names(error.message) === error.message) return error
   return new HyperslabError(error.tag, names(error.message), { cause: error })
 }
 
-/** That an import failed, and that temporary files of it are left. */
+/** Returns the error for a failed import whose temporary files remain. */
 function bothOf(first: unknown, second: unknown): HyperslabError {
   const tag = isHyperslabError(first) ? first.tag : 'StoreError'
   const text = `${messageOf(first)}; temporary files could not be removed: ${messageOf(second)}`
   return new HyperslabError(tag, text, { cause: new AggregateError([first, second]) })
 }
 
-/** Removes whatever was written under the other name. */
+/** Removes the files of the draft. */
 async function discard(store: Store, draft: Paths): Promise<void> {
   if (store.delete === undefined) return
   for (const number of await listSidecars(store, draft)) await store.delete(draft.sidecar(number))

@@ -5,14 +5,14 @@ import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } f
 import { FILE_ARRAY, IMPORT_CHECKS, type Imported, type ImportOptions, type ImportSource, importArrays } from './import-arrays.ts'
 import { arraysSource, typedAttributesOf } from './named-arrays.ts'
 
-/** Options that arrays of a container leave no choice for. */
+/** Options that do not apply to copies of stored arrays, which keep their chunks. */
 const OWN_CHUNKS = ['chunks', 'chunkBytes'] as const
 
 /**
- * Copies the newest state of a container into a new one, of a single file, as it is stored: chunks,
- * attributes with their types, fill values, axes of length 0. Takes blocks over where they can be. With
- * options of chunks, arrays are divided anew.
- * @throws UnknownArrayError; as `open` and `importArrays`
+ * Copies the newest state of a container into a new one of a single file. Arrays are copied as stored:
+ * chunks, attributes with their types, fill values, axes of length 0. Blocks are copied without decoding if
+ * possible. With options of chunks, arrays are divided anew.
+ * @throws UnknownArrayError; errors of `open` and `importArrays`
  */
 export async function importContainer(
   source: Location,
@@ -32,7 +32,7 @@ export async function importContainer(
   return importArrays('importContainer', openSource, target, options, [source])
 }
 
-/** @throws InvalidArgumentError for options of chunks, which a copy of stored arrays keeps */
+/** @throws InvalidArgumentError for options of chunks, because a copy of stored arrays keeps its chunks */
 export function checkNoChunks(call: string, options: object): void {
   for (const name of OWN_CHUNKS) {
     const given = (options as Record<string, unknown>)[name]
@@ -42,7 +42,7 @@ export function checkNoChunks(call: string, options: object): void {
   }
 }
 
-/** The arrays of a container by way of their elements, which get other chunks. */
+/** Returns the arrays of a container as elements, to be stored with other chunks. */
 function rechunkedSource(file: ArrayFile, { variables, chunkBytes }: ImportOptions): ImportSource {
   const entries = (variables ?? file.arrays()).map((name) => [name, file.array(name)] as const)
   const source = arraysSource('importContainer', entries, typedAttributesOf(file.attrs))
@@ -51,8 +51,8 @@ function rechunkedSource(file: ArrayFile, { variables, chunkBytes }: ImportOptio
 }
 
 /**
- * The arrays of a container as they are stored. Closing the source closes the container.
- * @param names of the arrays; all when left out
+ * Returns the arrays of a container as they are stored. Closing the source closes the container.
+ * @param names of the arrays. Default: all
  * @throws UnknownArrayError
  */
 export function storedSource(file: ArrayFile, names: readonly string[] | undefined): ImportSource {

@@ -18,9 +18,9 @@ export interface ImportNetcdfOptions extends ImportOptions, NotFoundOptions {}
 
 const CHECKS: Checks<ImportNetcdfOptions> = { ...IMPORT_CHECKS, notFound: 'list of integers' }
 
-/** The outcome of `importNetcdf`. */
+/** Result of `importNetcdf`. */
 export interface ImportedNetcdf extends Imported {
-  /** Size of the NetCDF file, in bytes. */
+  /** Size of the NetCDF file in bytes. */
   readonly sourceBytes: number
 }
 

@@ -26,15 +26,12 @@ import {
 import { attributeOfJson } from './json-attributes.ts'
 import { CharactersOf } from './zarr-characters.ts'
 
-/**
- * Options of `importZarr`; `codecs` are those that the source is read with, and those that the container may
- * be written with.
- */
+/** Options of `importZarr`. `codecs` read the source, and may also encode the container. */
 export interface ImportZarrOptions
   extends ImportOptions,
     Pick<ZarrOptions, 'names' | 'consolidated' | 'limits' | 'resolve' | 'notFound'> {}
 
-/** The outcome of `importZarr`. */
+/** Result of `importZarr`. */
 export interface ImportedZarr extends Imported {}
 
 const CHECKS: Checks<ImportZarrOptions> = {
@@ -75,7 +72,7 @@ export async function importStore(source: ZarrLocation, target: Location, option
 
 type Chosen = { readonly groups: readonly ZarrGroup[]; readonly arrays: readonly ZarrArray[] }
 
-/** @throws the reason why an array cannot be read, where one cannot */
+/** @throws the reason why an array cannot be read */
 async function wholeOf(root: ZarrGroup | ZarrArray): Promise<Chosen> {
   const tree = await treeOf(root)
   for (const [array, { tag, message, details }] of tree.unreadable) {
@@ -86,7 +83,7 @@ async function wholeOf(root: ZarrGroup | ZarrArray): Promise<Chosen> {
   return tree
 }
 
-/** Arrays by their paths, each once, with the groups that they are in. */
+/** Returns arrays by their paths, without duplicates, and the groups that contain them. */
 async function chosenOf(root: ZarrGroup | ZarrArray, variables: readonly string[], own: string): Promise<Chosen> {
   if (root.kind === 'array') {
     const other = variables.find((name) => name !== own)
@@ -114,10 +111,10 @@ function sourceOf(stored: ZarrArray, array: DiskArray, name: string): SourceArra
   }
 }
 
-/** What describes only how a store is laid out. */
+/** Attributes that describe only the layout of a store. */
 const LAYOUT = /^(_ARRAY_DIMENSIONS|_NCProperties|_(NCZARR|nczarr)_.*)$/
 
-/** JSON that no attribute type has is kept as text. */
+/** JSON values without an attribute type become text. */
 const attributeOf = (value: unknown, isFloat: boolean): AttributeValue =>
   attributeOfJson(value, isFloat) ?? { type: 'string', value: writeJson(value) }
 
@@ -130,8 +127,8 @@ const wholeNumbers = (list: readonly number[], given: unknown): AttributeValue =
   Array.isArray(given) ? { type: 'int64[]', value: BigInt64Array.from(list, BigInt) } : { type: 'int64', value: BigInt(list[0]!) }
 
 /**
- * Returns the attributes of the copy. An attribute of missing values names the value that stands for them
- * there, if all elements that it names became this value. Otherwise, it stays as it is.
+ * Returns the attributes of the copy. An attribute of missing values names their value in the copy, if all
+ * elements that it names got this value. Otherwise, it stays as it is.
  */
 function* attributesOf(array: ZarrArray, fill: Element | undefined): Generator<[string, AttributeValue]> {
   const { attrs, dtype, metadata } = array
@@ -154,7 +151,7 @@ function isConverted(name: string, { metadata, source }: ZarrArray): boolean {
   return named.every((each) => each !== undefined && (Number.isNaN(each) ? nan : values.includes(each as Element)))
 }
 
-/** Those of groups below are attributes of the container by their paths. */
+/** Attributes of groups below become attributes of the container, named by their paths. */
 function groupAttributes(groups: readonly ZarrGroup[]): Pick<ImportSource, 'attributes' | 'warnings'> {
   const attributes = new Map<string, AttributeValue>()
   const warnings: string[] = []

@@ -1,5 +1,5 @@
 /**
- * Containers, arrays of any source, and the places that they lie at.
+ * Containers, arrays of any source, and their locations.
  * @module hyperslab
  */
 
@@ -12,8 +12,8 @@ import type { ImmutableSource, WriteImmutableOptions } from './write-immutable.t
 
 /**
  * Opens a container.
- * @throws NotFoundError, FormatError (not a container, or a damaged one), UnsupportedError; UnknownArrayError
- *   and InvalidArgumentError for `arrays` that are not there, or are others
+ * @throws NotFoundError; FormatError if it is not a container, or is damaged; UnsupportedError;
+ *   UnknownArrayError or InvalidArgumentError if `arrays` names a missing array, or a wrong type or rank
  * @example
  * await using file = await open('climate.af')
  * console.log(file.arrays()) // [ 'tas' ]
@@ -30,8 +30,8 @@ export async function open<const A extends ArrayTypes = Untyped>(
 
 /**
  * Creates an empty container.
- * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; InvalidArgumentError for a name not
- *   ending in `.af`
+ * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; InvalidArgumentError for a name that
+ *   does not end in `.af`
  * @example
  * await using file = await create('year.af', { codec: 'lz4' })
  * file.define('tas', { dtype: 'float32', shape: [12, 4, 8], dimensionNames: ['time', 'lat', 'lon'] })
@@ -44,9 +44,9 @@ export async function create(location: Location, options?: CreateOptions): Promi
 }
 
 /**
- * Looks through a container, which need not open: `verify` of {@link ArrayFile}, with damage of any of its
- * files among the findings.
- * @throws NotFoundError when there is none; ConflictError when another writer compacts it meanwhile; errors
+ * Checks a container, even if it does not open: as `verify` of {@link ArrayFile}, with the damage of any of
+ * its files among the findings.
+ * @throws NotFoundError if it does not exist; ConflictError if another writer compacts it meanwhile; errors
  *   of the store
  * @example
  * const { ok, checked } = await verify('climate.af')
@@ -73,10 +73,10 @@ export async function verify(
  * Writes a file of footer version 6, which the crate array-format reads from 0.15 on: a single file that is
  * never changed. It appears when it is complete.
  * @param source a container, whose chunks and attributes are copied as they are stored; a dataset; or arrays
- *   by name, each with its options where it shall get others than it has
- * @throws AlreadyExistsError for a file that exists, unless `overwrite` is set, and if files of a container
- *   with layers lie beside it; InvalidArgumentError; UnsupportedError for arrays that the version cannot
- *   hold; ConflictError when another process has written the file meanwhile
+ *   by name, with options that replace their properties
+ * @throws AlreadyExistsError if the file exists, unless `overwrite` is set, and if files of a container with
+ *   layers lie beside it; InvalidArgumentError; UnsupportedError for arrays that the version cannot hold;
+ *   ConflictError if another process has written the file meanwhile
  * @example
  * await using file = await open('climate.af')
  * const place = { store: new MemoryStore(), path: 'copy.af' }

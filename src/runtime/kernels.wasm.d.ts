@@ -1,6 +1,6 @@
 /**
- * A compiled `WebAssembly.Module`, where the platform imports WebAssembly as modules; elsewhere take the
- * file's address or bytes.
+ * A compiled `WebAssembly.Module` on platforms that import WebAssembly as modules. On other platforms, use
+ * the address or the bytes of the file.
  */
 declare const kernels: object
 export default kernels

@@ -6,13 +6,13 @@ import type { DatasetFile } from '../dataset/dataset-file.ts'
 import { listArray } from '../dataset/variable.ts'
 import { variablesOfGroup } from './group-variables.ts'
 
-/** Of a level that is an array whose pyramid has no name. */
+/** Name of the array of a level if its pyramid has none. */
 const UNNAMED = 'image'
 
 /**
- * The arrays of one level of the pyramid that a group is: those of its group; or its array, with coordinates
- * by the scale and translation of each axis, in the units of these.
- * @throws InvalidArgumentError where the group is no pyramid, or several, or has no such level
+ * Returns the arrays of one level of a group's pyramid: those of its group, or its array with coordinates
+ * computed from the scale and translation of each axis, in their units.
+ * @throws InvalidArgumentError if the group has no pyramid, several, or no such level
  */
 export async function variablesOfLevel(group: ZarrGroup, level: number, file: string): Promise<DatasetFile> {
   const pyramids = await group.levels()
@@ -32,8 +32,9 @@ export async function variablesOfLevel(group: ZarrGroup, level: number, file: st
 }
 
 /**
- * Levels that are arrays of one group have the same dimensions, each of its own length: they are no dataset.
- * @throws InvalidArgumentError for a pyramid of such levels
+ * Checks that the arrays of a group are not levels of a pyramid. Such arrays have the same dimensions with
+ * different lengths, so they do not form a dataset.
+ * @throws InvalidArgumentError for levels that are arrays of one group
  */
 export async function checkNoLevels(group: ZarrGroup, file: string): Promise<void> {
   const levels = (await group.levels()).flatMap((pyramid) => pyramid.levels)
@@ -42,7 +43,7 @@ export async function checkNoLevels(group: ZarrGroup, file: string): Promise<voi
   throw new HyperslabError('InvalidArgumentError', text, { file, actual: undefined, expected: levels.length })
 }
 
-/** Where elements lie along each axis that is one of space or time, in its units. */
+/** Returns the coordinates of elements along each axis of space or time, in its units. */
 function coordinatesOf(
   axes: NonNullable<ZarrPyramid['axes']>,
   { scale, translation }: ZarrPyramid['levels'][number],

@@ -4,25 +4,25 @@ import { Pool } from '../pool/pool.ts'
 import { threads } from '../pool/spawn.ts'
 
 const MiB = 2 ** 20
-/** What the runtime, the code and its caches take before anything is read. */
+/** Memory of the runtime, the code and its caches, before anything is read. */
 const BASE_BYTES = 160 * MiB
-/** The memory of commands that are given none. */
+/** Default memory of commands. */
 const DEFAULT_MEMORY = 1024 * MiB
-/** Less than this is refused. */
+/** Least memory that is accepted. */
 const LEAST_MEMORY = 256 * MiB
-/** What a worker takes, with the blocks it decodes. */
+/** Memory of a worker, with the blocks that it decodes. */
 const WORKER_BYTES = 128 * MiB
 
-/** What a process that may take so much memory reads and copies with. */
+/** Resources for reading and copying within a memory limit. */
 export interface MemoryShares {
-  /** Bytes of elements that a copy may hold. */
+  /** Bytes of elements that a copy may hold in memory. */
   readonly maxBytes: number
   readonly budget: MemoryBudget
   readonly pool: Pool
 }
 
 /**
- * Shares out the memory of a process.
+ * Divides the memory of a process.
  * @throws InvalidArgumentError for less than 256 MiB
  */
 export function shareMemory(memory = DEFAULT_MEMORY): MemoryShares {

@@ -9,28 +9,28 @@ import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import { type ImportSource, importOf, type SourceArray, type TypedAttributes } from './import-arrays.ts'
 
 /**
- * Values of attributes by name, with types where these matter: `{ units: 'K', scale: { type: 'float32',
- * value: 2 } }`.
+ * Values of attributes by name, with types if these matter:
+ * `{ units: 'K', scale: { type: 'float32', value: 2 } }`.
  */
 export type AttributeValues = Readonly<
   Record<string, PlainAttribute | TypedAttribute | readonly (number | bigint | string | boolean)[]>
 >
 
-/** An array that is written. Each option replaces a property of the array itself. */
+/** An array to be written. Each option replaces a property of the array itself. */
 export interface ImmutableArray {
   /** Source of the elements. */
   readonly array: DiskArray
   /** Shape of its chunks. */
   readonly chunkShape?: readonly number[]
-  /** One for each axis. */
+  /** One name for each axis. */
   readonly dimensionNames?: readonly string[]
-  /** The value of missing elements. */
+  /** Value of missing elements. */
   readonly fillValue?: ScalarOf<DiskArray['dtype']>
-  /** Attributes in place of those that the array has. */
+  /** Attributes that replace those of the array. */
   readonly attributes?: AttributeValues
 }
 
-/** An array, with its options if it has any. */
+/** An array, optionally with options. */
 export type GivenArray = DiskArray | ImmutableArray
 
 const ARRAY_CHECKS: Checks<ImmutableArray> = {
@@ -42,10 +42,10 @@ const ARRAY_CHECKS: Checks<ImmutableArray> = {
 }
 
 /**
- * Arrays by name as what is copied into a container.
- * @param call how messages name the function
+ * Returns arrays by name as the source of a container.
+ * @param call name of the function in messages
  * @param attributes of the container
- * @throws InvalidArgumentError naming the array
+ * @throws InvalidArgumentError, which names the array
  */
 export function arraysSource(
   call: string,
@@ -77,10 +77,12 @@ function sourceArray(call: string, name: string, given: GivenArray): SourceArray
   }
 }
 
-/** Attributes, of formats that have types with these. */
+/** Attributes, with types in formats that have them. */
 type MaybeTyped = NamedValues & { readonly typed?: (name: string) => unknown }
 
-/** Attributes with their types, if these are known; JSON that no attribute type has becomes text. */
+/**
+ * Returns attributes with their types, if these are known. JSON values without an attribute type become text.
+ */
 export function typedAttributesOf(values: MaybeTyped | undefined): TypedAttributes {
   const plain = new Map(Array.from(values?.keys() ?? [], (name) => [name, values!.get(name)] as const))
   const kept = importOf({ attributes: plain, arrays: [] }).attributes
@@ -89,6 +91,6 @@ export function typedAttributesOf(values: MaybeTyped | undefined): TypedAttribut
 
 const elementOf = ({ dtype }: DiskArray, value: unknown): Element => toElement(dtype, value) as Element
 
-/** The same elements, with another value for those that are missing, if there may be any. */
+/** Returns the same elements with another value for missing ones, if there may be any. */
 const withMissing = (array: DiskArray, fillValue: unknown): DiskArray =>
   isAnyMissing(missingElements(array.source)) ? new DiskArray(missingAs(array.source, elementOf(array, fillValue))) : array

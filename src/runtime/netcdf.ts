@@ -8,12 +8,12 @@ import type { ImportedNetcdf, ImportNetcdfOptions } from './import-netcdf.ts'
 
 /**
  * Copies a classic NetCDF file into a container of a single file, with dimension names, fill values and
- * attributes. Both are places as `open` takes them. The container is written under another name beside its
- * own and appears when it is finished; after an error there is nothing new, and what was there before is
- * untouched.
+ * attributes. Both are locations as for `open`. The container is written under another name in its folder,
+ * and appears when it is complete. After an error, there is no new container, and an existing one is
+ * unchanged.
  * @throws AlreadyExistsError unless `overwrite` is set; NotFoundError; FormatError and UnsupportedError for
- *   what is not classic NetCDF; UnknownArrayError for variables that are not there; InvalidArgumentError for
- *   other options that do not fit; ReadOnlyError
+ *   other files than classic NetCDF; UnknownArrayError for unknown variables; InvalidArgumentError for other
+ *   invalid options; ReadOnlyError
  * @example
  * const { arrays } = await importNetcdf('tas.nc', 'imported.af', { chunks: { time: 1 } })
  * console.log(arrays) // [ 'tas' ]
@@ -23,7 +23,7 @@ export async function importNetcdf(
   target: Location,
   options: ImportNetcdfOptions = {},
 ): Promise<ImportedNetcdf> {
-  // What writes containers is of no use to those who read.
+  // Loaded lazily, so that programs that only read do not load the code for writing.
   const { importFile } = await import('./import-netcdf.ts')
   return importFile(source, target, options)
 }

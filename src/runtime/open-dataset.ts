@@ -17,11 +17,11 @@ export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
 }
 
 /**
- * Opens what it finds as a dataset: a container (`.af`), classic NetCDF, a Zarr group (a folder, URL, `.zip`
- * or kerchunk's references). Attributes are read, and the labels of dimensions; values when they are
- * asked for, decoded by the CF conventions.
- * @throws NotFoundError; FormatError for a file of no known format; UnsupportedError for formats that are
- *   known and not read here, with what to do
+ * Opens a dataset: a container (`.af`), classic NetCDF, or a Zarr group (a folder, URL, `.zip` or kerchunk
+ * references). Reads attributes and the labels of dimensions. Other values are read on request, decoded by
+ * the CF conventions.
+ * @throws NotFoundError; FormatError for a file of unknown format; UnsupportedError for a known format that
+ *   cannot be read here, with advice
  */
 export async function openDataset(location: Location, options: OpenDatasetOptions = {}): Promise<Dataset> {
   checkOptions('openDataset', options, OPEN_DATASET_CHECKS)

@@ -8,9 +8,9 @@ import type { Store } from '../store/store.ts'
 import { isRemote, type Location, resolveLocation } from '../tree/location.ts'
 import { OPEN_DATASET_CHECKS, type OpenDatasetOptions, openDataset } from './open-dataset.ts'
 
-/** Options of `openDatasets`: those of `openDataset`, of each, and those of joining. */
+/** Options of `openDatasets`: those of `openDataset` for each file, and those of joining. */
 export interface OpenDatasetsOptions extends OpenDatasetOptions, ConcatDatasetsOptions {
-  /** The dimension to join along; the only one along which labels differ when left out. */
+  /** Dimension along which files are joined. Default: the only dimension with differing labels. */
   readonly dim?: string
 }
 
@@ -20,15 +20,15 @@ const CHECKS: Checks<OpenDatasetsOptions> = {
   dim: 'string',
 }
 
-/** Files that are opened at the same time. */
+/** Number of files that are opened at once. */
 const OPENED_AT_A_TIME = 8
 
 /**
- * Opens many files as one dataset, joined along a dimension, lazily: each is decoded by its own attributes
- * first, as months of one series differ in packing and in the origin of times. They are put in the order of
- * the labels; see {@link concatDatasets} for what has to be the same. Closing it closes all of them. Local
- * files are opened when they are read, and 64 of them stay open.
- * @throws as `openDataset` and `concatDatasets`; then what was opened is closed
+ * Opens many files as one dataset, joined lazily along a dimension. Each file is decoded by its own
+ * attributes first, because months of one series differ in packing and in the origin of times. Files are put
+ * in the order of their labels; {@link concatDatasets} describes the properties that must agree. `close`
+ * closes all of them. Local files are opened when they are read, and at most 64 of them stay open.
+ * @throws errors of `openDataset` and `concatDatasets`; opened files are closed then
  */
 export async function openDatasets(locations: readonly Location[], options: OpenDatasetsOptions = {}): Promise<Dataset> {
   checkOptions('openDatasets', options, CHECKS)
@@ -50,13 +50,13 @@ export async function openDatasets(locations: readonly Location[], options: Open
     }
     return await concatDatasets(locations.map((_, at) => opened.get(at)!), dim, rule) // biome-ignore format: one line
   } catch (error) {
-    // What made it fail says more than what closing may.
+    // The first error says more than a failure to close.
     await Promise.allSettled([...opened.values()].map((ds) => ds.close()))
     throw error
   }
 }
 
-/** Local files by way of one store, which bounds how many of them are open. */
+/** Opens local files through one store, which limits the number of open ones. */
 function sharedFiles(): (location: Location) => Promise<Location> {
   let files: Store | undefined
   return async (location) => {

@@ -15,15 +15,15 @@ import {
   type WholeOptions,
 } from '../store/store.ts'
 
-/** The folder of what arrays go through, in that of the target. */
+/** Name of the folder of intermediate arrays in the target. */
 export const SCRATCH = '.hyperslab-scratch/'
 
-/** Objects that are removed at the same time. */
+/** Number of objects that are removed at once. */
 const AT_ONCE = 16
 
 /**
- * An array that a copy goes through, beside what is written: chunks as objects, not compressed, none of which
- * is brought to the disk before its time.
+ * An intermediate array of a copy, beside the target. Its chunks are uncompressed objects, which are not
+ * synced to the disk unless they must be durable.
  */
 export class Scratch {
   readonly #store: Store
@@ -31,8 +31,8 @@ export class Scratch {
   readonly #objects: ScratchStore
 
   /**
-   * @param folder its keys begin with, with a slash at its end
-   * @param options `isDurable` where it is to outlive a machine that fails
+   * @param folder prefix of its keys, with a trailing slash
+   * @param options `isDurable`: whether it must survive a failure of the machine
    */
   constructor(store: Store, folder: string, { isDurable = false }: { readonly isDurable?: boolean } = {}) {
     this.#store = store
@@ -40,13 +40,13 @@ export class Scratch {
     this.#objects = new ScratchStore(store, isDurable)
   }
 
-  /** @param writeBytes of chunks that are written at the same time */
+  /** @param writeBytes bytes of chunks that are written at the same time */
   array(array: ScratchArray, writeBytes?: number): Promise<HiddenArray> {
     const options = { ...array, codec: 'none', writeEmptyChunks: true }
     return hiddenArray(this.#objects, this.#folder.slice(0, -1), '', options, { separator: '.', writeBytes })
   }
 
-  /** Whether what the first `count` regions of a pass have written is there. */
+  /** Whether the output of the first `count` regions of a pass exists. */
   async has({ read, chunks }: FirstPass, count: number): Promise<boolean> {
     const keys = new Set(await this.#store.list!(this.#folder))
     let isThere = true
@@ -57,12 +57,12 @@ export class Scratch {
     return isThere
   }
 
-  /** Takes a chunk that is not there for an error from now on: it has been written. */
+  /** Treats a missing chunk as an error from now on, because all chunks have been written. */
   seal(): void {
     this.#objects.isSealed = true
   }
 
-  /** Removes what is there, left by others that were killed, too. */
+  /** Removes all objects, including those of killed processes. */
   async remove(): Promise<void> {
     const store = this.#store
     this.#objects.isSealed = false
@@ -73,7 +73,7 @@ export class Scratch {
   }
 }
 
-/** A store of what is of no use after a power failure, unless it is durable. */
+/** A store of objects that need not survive a power failure, unless it is durable. */
 class ScratchStore implements Store {
   readonly #store: Store
   readonly #isDurable: boolean

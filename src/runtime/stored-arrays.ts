@@ -7,7 +7,7 @@ import { parseJson } from '../core/json.ts'
 import { TypedValue } from '../core/typed-value.ts'
 import type { ExportedArray } from './export-zarr.ts'
 
-/** An array with all that is stored beside its elements, as it is written to Zarr. */
+/** Returns an array for Zarr, with all data that are stored beside its elements. */
 export const arrayAsStored = (name: string, array: DiskArray): ExportedArray => ({
   name,
   array,
@@ -20,8 +20,8 @@ export const arrayAsStored = (name: string, array: DiskArray): ExportedArray => 
 })
 
 /**
- * An array with all that is stored beside its elements, as it is written into a container. Attributes of a
- * container keep their types, and none is added: the fill value says what is missing.
+ * Returns an array for a container, with all data that are stored beside its elements. Attributes of a
+ * container keep their types, and none is added, because the fill value declares missing elements.
  */
 export function arrayForContainer(name: string, array: DiskArray): ExportedArray {
   const { attrs } = array
@@ -36,7 +36,9 @@ export function arrayForContainer(name: string, array: DiskArray): ExportedArray
   }
 }
 
-/** Names of axes; those without one, and of alike ones all but the first, are numbered. */
+/**
+ * Returns the names of axes. Axes without a name are numbered, and so are repeated names except the first.
+ */
 export function dimensionsOf({ shape, dimensionNames }: DiskArray): string[] {
   return shape.map((_, axis) => {
     const name = dimensionNames?.[axis]
@@ -47,7 +49,7 @@ export function dimensionsOf({ shape, dimensionNames }: DiskArray): string[] {
 /**
  * Returns attributes of a group by name.
  * @param given an object, or the JSON text of one, which keeps integers beyond 2^53 and whole floats
- * @throws InvalidArgumentError for text that is not that of an object
+ * @throws InvalidArgumentError for text that is not a JSON object
  */
 export function groupAttributes(given: string | Readonly<Record<string, unknown>>, path: string): NamedAttributes {
   if (typeof given !== 'string') return namedAttributes(given)

@@ -4,7 +4,7 @@ import { type Checks, checkOptions } from '../core/options.ts'
 import { openZarr, type ZarrLocation, type ZarrOptions } from '../tree/open-zarr.ts'
 import { labelOf } from '../tree/place-names.ts'
 
-/** Options of `verifyZarr`; what it takes to open the store, and `onProgress`. */
+/** Options of `verifyZarr`: those for opening the store, and `onProgress`. */
 export interface VerifyZarrOptions
   extends VerifyNodeOptions,
     Pick<ZarrOptions, 'kind' | 'names' | 'consolidated' | 'codecs' | 'limits' | 'resolve' | 'notFound'> {}

@@ -1,4 +1,4 @@
-// What a worker runs: bundled into one file, dist/worker.js, and embedded as text by
+// Program of a worker: bundled into one file, dist/worker.js, and embedded as text by
 // scripts/embed-worker.mjs.
 import { type ChunkSpec, chunkCodec } from '../adapters/zarr/chunk-codec.ts'
 import { answerTasks } from '../pool/worker.ts'

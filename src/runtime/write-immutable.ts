@@ -8,7 +8,7 @@ import { type AttributeValues, arraysSource, type GivenArray } from './named-arr
 
 /** A Dataset, which writes itself. */
 export interface WritesItself {
-  /** Writes all of it to a place. */
+  /** Writes the whole dataset to a location. */
   write(
     location: Location,
     options: { readonly immutable: true; readonly format: 'af' },
@@ -21,7 +21,7 @@ export type ImmutableSource = ArrayFile | WritesItself | ReadonlyMap<string, Giv
 /** Options of `writeImmutable`. */
 export interface WriteImmutableOptions
   extends Pick<ImportOptions, 'codec' | 'level' | 'codecs' | 'blockBytes' | 'overwrite' | 'chunks' | 'signal' | 'onProgress'> {
-  /** Arrays by name: attributes of the file as a whole. */
+  /** Attributes of the file as a whole. Only for arrays by name. */
   readonly attributes?: AttributeValues
 }
 
@@ -52,7 +52,7 @@ export async function writeSource(
   if (source instanceof ArrayFile) {
     checkNoChunks(CALL, options)
     if (attributes !== undefined) invalidArgument(`${CALL}: attributes: those of a container are copied with it`, attributes)
-    // The caller goes on with the container, and closes it.
+    // The caller keeps the container and closes it.
     const open = async () => ({ ...storedSource(source, undefined), async [Symbol.asyncDispose]() {} })
     return importArrays(CALL, open, location, writing)
   }

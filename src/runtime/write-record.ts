@@ -4,31 +4,29 @@ import { parseJson } from '../core/json.ts'
 import { refuseUnproved } from '../store/absences.ts'
 import { readWhole, type Store } from '../store/store.ts'
 
-/** What a target says of the write that is under way, or was finished. */
+/** Record of a write in its target, in progress or finished. */
 export interface WriteRecord {
-  /** The version of this record. */
+  /** Version of this record. */
   readonly format: typeof FORMAT
-  /** A hash of all that decides what is written: the version of the source and the options. */
+  /** Hash of everything that determines the output: the version of the source and the options. */
   readonly id: string
   readonly complete: boolean
-  /** How much was held at a time: regions are of another size where that is another. */
+  /** Memory bound of the write. It determines the size of the regions. */
   readonly maxBytes: number
-  /**
-   * The start of the machine that the intermediate array was written in; empty where it is sure to be kept.
-   */
+  /** Id of the boot of the machine that wrote the intermediate array; empty if the array is durable. */
   readonly boot: string
   /** Number of axes of each array, by path. It identifies the chunks before metadata exist. */
   readonly ranks?: Readonly<Record<string, number>>
-  /** How far arrays are, by name. */
+  /** Progress of each array, by name. */
   readonly arrays: Readonly<Record<string, CopyState | 'complete'>>
 }
 
-/** The version of records; others are those of another write. */
+/** Version of records. Records of other versions belong to another write. */
 export const FORMAT = 1
-/** The object that has it, in the target's folder. */
+/** Name of the object in the folder of the target. */
 const NAME = '.hyperslab-plan.json'
 const MOST_BYTES = 16 * 2 ** 20
-/** Records are written at most so often, in ms. */
+/** Minimum time between two updates of a record, in ms. */
 const INTERVAL_MS = 500
 
 /** Whether an object of a target is a record, by its name. */
@@ -36,7 +34,7 @@ export const isRecord = (name: string): boolean => name === NAME
 
 const keyOf = (root: string): string => (root === '' ? NAME : `${root}/${NAME}`)
 
-/** The record of a target; undefined where there is none that is understood. */
+/** Reads the record of a target; returns undefined if it has none. */
 export async function readRecord(store: Store, root: string): Promise<WriteRecord | undefined> {
   const found = await readWhole(store, keyOf(root), { maxBytes: MOST_BYTES, onUnproved: refuseUnproved })
   if (found === undefined) return undefined
@@ -44,12 +42,12 @@ export async function readRecord(store: Store, root: string): Promise<WriteRecor
     const record = parseJson(found.bytes, NAME, { maxBytes: MOST_BYTES, exact: false }) as WriteRecord
     if (record.format === FORMAT && typeof record.arrays === 'object') return record
   } catch {
-    // Cut off when the machine failed, or of somebody else.
+    // Truncated when a machine failed, or written by another program.
   }
   return { format: FORMAT, id: '', complete: false, maxBytes: 0, boot: '', arrays: {} }
 }
 
-/** Writes the record of a target. What it says is done has been written before. */
+/** Writes the record of a target. Everything that it lists as done was written before. */
 export class RecordKeeper {
   readonly #store: Store
   readonly #key: string
@@ -67,12 +65,12 @@ export class RecordKeeper {
     return this.#store.delete!(this.#key)
   }
 
-  /** How far an array is. */
+  /** Returns the progress of an array. */
   array(name: string): CopyState | 'complete' | undefined {
     return Object.hasOwn(this.#record.arrays, name) ? this.#record.arrays[name] : undefined
   }
 
-  /** Writes what has changed; of an array that goes on only now and then. */
+  /** Writes changes. Progress within an array is written only at intervals. */
   async update(change: Partial<WriteRecord>): Promise<void> {
     this.#record = { ...this.#record, ...change }
     await this.#store.makeFolder?.(this.#key)
@@ -88,9 +86,9 @@ export class RecordKeeper {
 }
 
 /**
- * Takes a place for a write of some id, where there is nothing, or finds that it has been taken for it.
- * @returns whether what it says is complete
- * @throws AlreadyExistsError where there is something else; ReadOnlyError
+ * Claims an empty location for a write, or finds that it is claimed for this write already.
+ * @returns whether the write is complete
+ * @throws AlreadyExistsError for any other content; ReadOnlyError
  */
 export async function claimRecord(store: Store, root: string, id: string): Promise<boolean> {
   const found = (await readRecord(store, root)) ?? (await makeRecord(store, root, recordOf(id, false)))
@@ -101,7 +99,7 @@ export async function claimRecord(store: Store, root: string, id: string): Promi
   )
 }
 
-/** Says that a write is done, once it is. */
+/** Records that a write is complete. */
 export async function completeRecord(store: Store, root: string, id: string): Promise<void> {
   await store.put!(keyOf(root), bytesOf(recordOf(id, true)))
 }
@@ -121,7 +119,7 @@ async function makeRecord(store: Store, root: string, record: WriteRecord): Prom
   if (store.stage === undefined || store.list === undefined)
     throw new HyperslabError('ReadOnlyError', 'this place can only be read from')
   const key = keyOf(root)
-  // The record, and one that is about to become it.
+  // Skips the record, and temporary objects of it.
   const other = (await store.list(root === '' ? '' : `${root}/`)).find((each) => !each.startsWith(key))
   if (other !== undefined) {
     const text = `the folder holds something already, such as '${other.split('/').at(-1) || other}'; choose another one, or empty it`
@@ -136,7 +134,7 @@ async function makeRecord(store: Store, root: string, record: WriteRecord): Prom
     return record
   } catch (error) {
     const now = isHyperslabError(error, 'ConflictError') ? await readRecord(store, root) : undefined
-    // Whoever was faster decides.
+    // The record of the faster process counts.
     if (now !== undefined) return now
     throw error
   } finally {
@@ -147,8 +145,8 @@ async function makeRecord(store: Store, root: string, record: WriteRecord): Prom
 declare const process: { getBuiltinModule?(name: string): unknown } | undefined
 
 /**
- * What tells one start of this machine from another, for files of it: what was not brought to the disk is
- * gone with it. Empty for other stores; random where nothing tells, so that such files are never used again.
+ * Returns an id of the current boot of this machine, for local files: data that were not synced to the disk
+ * are lost with it. Empty for other stores. Random if the id is unknown, so that such files are never reused.
  */
 export function bootOf(store: Store): string {
   if (store.localPath === undefined) return ''

@@ -29,9 +29,9 @@ import { SCRATCH, Scratch } from './scratch.ts'
 import { claimRecord, completeRecord } from './write-record.ts'
 
 /**
- * A Zarr store that is written region by region, by processes that know nothing of each other. Each region
- * is made of whole objects, so that it may be written twice, or at the same time. Metadata come last: before
- * there is no group.
+ * A Zarr store that is written region by region, by independent processes. Each region consists of whole
+ * objects, so it may be written twice, or concurrently. Metadata are written last; before that, the group
+ * does not exist.
  */
 export class ZarrParts implements AsyncDisposable {
   readonly arrays: readonly PlannedArray[]
@@ -48,8 +48,8 @@ export class ZarrParts implements AsyncDisposable {
   }
 
   /**
-   * @param given what is written: the same in all processes
-   * @throws InvalidArgumentError for options that do not fit
+   * @param given content of the target, the same in all processes
+   * @throws InvalidArgumentError for invalid options
    */
   static async open(target: Location, given: ZarrExport, options: ExportOptions): Promise<ZarrParts> {
     const { store, path } = await resolveTarget(target, options)
@@ -60,15 +60,15 @@ export class ZarrParts implements AsyncDisposable {
     })
   }
 
-  /** Tells these metadata from others. */
+  /** Returns a hash of the metadata. */
   metadataHash(): Promise<string> {
     const arrays = this.arrays.map(({ name, options }) => [name, writeJson(newArray(options, []).content)])
     return sha256(JSON.stringify([arrays, groupDocuments(this.#source)]))
   }
 
   /**
-   * The regions that an array is copied by.
-   * @param maxBytes of elements of a region that are held while it is copied
+   * Divides an array into the regions to be copied.
+   * @param maxBytes limit of the elements held in memory while a region is copied
    */
   plan(name: string, maxBytes: number): RechunkPlan {
     const { array, heldTimes = 1, step } = this.#array(name)
@@ -77,22 +77,23 @@ export class ZarrParts implements AsyncDisposable {
   }
 
   /**
-   * How many arrays of the target an array is made of, each of the one before: all of them are written first.
+   * Returns the number of finer levels that must be written before an array, because each level is computed
+   * from the one before.
    */
   depth(name: string): number {
     const { step } = this.#array(name)
     return step === undefined ? 0 : 1 + this.depth(step.finer)
   }
 
-  /** What it takes to copy an array by these regions. */
+  /** Returns the requests and bytes for copying an array by these regions. */
   traffic(name: string, plan: RechunkPlan): RechunkTraffic {
     return trafficOf(plan, this.#copied(name))
   }
 
   /**
-   * Takes the place for a write of this id, or finds that it has been taken for it.
-   * @returns whether all of it is there already
-   * @throws AlreadyExistsError where there is anything else; ReadOnlyError
+   * Claims the location for a write, or finds that it is claimed for this write already.
+   * @returns whether the write is complete
+   * @throws AlreadyExistsError for any other content; ReadOnlyError
    */
   claim(id: string): Promise<boolean> {
     return this.#within(() => claimRecord(this.#store, this.#root, id))
@@ -105,7 +106,7 @@ export class ZarrParts implements AsyncDisposable {
     await within(array.source.label ?? {}, () => copyRegion(array.source, between.source, first!.read, number, signal))
   }
 
-  /** Copies a region to the target; from the intermediate array where there is one. */
+  /** Copies a region to the target, from the intermediate array if there is one. */
   async copyWrite(name: string, { first, write }: RechunkPlan, number: number, signal: Signal | undefined): Promise<void> {
     const array = await this.#sourceOf(name)
     const target = await this.#target(name)
@@ -124,17 +125,17 @@ export class ZarrParts implements AsyncDisposable {
     await new Scratch(this.#store, this.#folder(SCRATCH)).remove()
   }
 
-  /** Writes the metadata, once all regions are written: from there on others see what was written. */
+  /** Writes the metadata, once all regions are written. From then on, other readers see the store. */
   async publish(id: string): Promise<void> {
     await this.#within(async () => {
       const nodes = newNodes(this.#store, this.#root)
       await writeMetadata(this.#source, this.arrays, { store: this.#store, root: this.#root, nodes }).catch((error: unknown) => {
-        // Another one does the same at the same time; what is left is done when it is asked for again.
+        // Another process writes the same metadata at the same time. A retry completes the rest.
         if (!isHyperslabError(error, 'AlreadyExistsError')) throw error
         throw new HyperslabError('StoreError', error.text, { ...error.details, cause: error })
       })
       await this.removeScratch()
-      // Whoever is still writing does what has been done already.
+      // A process that still writes only repeats finished work.
       for (const { key } of (await this.#store.leftovers?.(this.#folder(''), { deep: true })) ?? [])
         await this.#store.delete!(key)
       await completeRecord(this.#store, this.#root, id)
@@ -145,7 +146,7 @@ export class ZarrParts implements AsyncDisposable {
     await this.#store.close?.()
   }
 
-  /** Chunks of the source, and objects of the target. */
+  /** Returns the chunks of the source, and the objects of the target. */
   #copied(name: string): Pick<RechunkRequest, 'from' | 'to' | 'elementBytes'> {
     const { array, options } = this.#array(name)
     const { dtype, shape, chunks } = array
@@ -156,11 +157,12 @@ export class ZarrParts implements AsyncDisposable {
     return this.arrays.find((each) => each.name === name)!
   }
 
-  /** What an array is copied from: of a coarser level what was written of the finer one. */
+  /** Returns the source of an array: for a coarser level, the written finer level. */
   async #sourceOf(name: string): Promise<DiskArray> {
     const { array, step } = this.#array(name)
     if (step === undefined) return array
-    // Another one than what is written by, which may know of objects that others had not written yet.
+    // A separate array, because the one for writing may remember objects as absent that other processes have
+    // written since.
     return step.halve(await hiddenArray(this.#store, this.#root, step.finer, this.#array(step.finer).options, {}))
   }
 
@@ -173,7 +175,10 @@ export class ZarrParts implements AsyncDisposable {
     return target
   }
 
-  /** Each array has its own, and whoever has written to it may be gone with its machine. */
+  /**
+   * Returns the intermediate array of an array. It is durable, because its writers may have disappeared with
+   * their machines.
+   */
   #scratch(name: string): Scratch {
     const number = this.arrays.findIndex((each) => each.name === name)
     return new Scratch(this.#store, this.#folder(`${SCRATCH}${number}/`), { isDurable: true })

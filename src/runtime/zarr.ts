@@ -1,5 +1,5 @@
 /**
- * Zarr stores of version 2 and 3: their arrays, read as any others.
+ * Zarr stores of version 2 and 3, whose arrays are read as any others.
  * @module hyperslab/zarr
  */
 
@@ -12,12 +12,12 @@ import type { ImportedZarr, ImportZarrOptions } from './import-zarr.ts'
 import type { VerifyZarrOptions } from './verify-zarr.ts'
 
 /**
- * Looks through a Zarr store, which need not open: metadata of all that is at and below the place, with
- * consolidated ones compared with those of each node, and every chunk that is there, which is read and
- * decoded once, with its checksums. As many chunks are in memory as while reading. Where the place lists,
- * objects among the chunks that are none are warned of, too.
- * @throws NotFoundError when there is neither a group nor an array; UnsupportedError where nobody can tell
- *   what is in a group; ConflictError when a shard is replaced meanwhile; errors of the store
+ * Checks a Zarr store, even if it does not open: the metadata of all nodes at and below the location,
+ * consolidated metadata against those of each node, and every stored chunk, which is read and decoded once,
+ * with its checksums. Has as many chunks in memory as reads have. If the location can be listed, also reports
+ * objects among the chunks that are not chunks.
+ * @throws NotFoundError if there is neither a group nor an array; UnsupportedError if the nodes in a group
+ *   cannot be listed; ConflictError if a shard is replaced meanwhile; errors of the store
  * @example
  * const { ok, checked } = await verifyZarr('small.zarr')
  * console.log(ok, checked.arrays) // true 4
@@ -28,10 +28,10 @@ export async function verifyZarr(location: ZarrLocation, options: VerifyZarrOpti
 }
 
 /**
- * Creates an empty group of version 3 at a place, and opens it for writing with `createArray` and
+ * Creates an empty group of version 3 at a location, and opens it for writing with `createArray` and
  * `createGroup`. Each written object is visible to other processes at once.
  * @throws AlreadyExistsError if a Zarr array or group exists, unless `overwrite` is set, which replaces it
- *   with all its content; ReadOnlyError for places that cannot be written to; InvalidArgumentError for
+ *   with all its content; ReadOnlyError for locations that cannot be written to; InvalidArgumentError for
  *   invalid options
  * @example
  * const place = { store: new MemoryStore(), path: 'new.zarr' }
@@ -57,21 +57,22 @@ export type { NewAttributes } from '../adapters/zarr/write/document.ts'
 export type { NewZarrArray, NewZarrGroup, ZarrCodec } from '../adapters/zarr/write/new-array.ts'
 
 /**
- * Copies a Zarr group or array into a container of a single file, with all that is in it: names of arrays are
- * their paths, attributes of groups below are those of the container, by their paths (`sub/title`). What is
- * missing is the fill value; where nothing is, there is none. Numbers of attributes become `float64`, beyond
- * 2^53 integers; objects and lists of several types are kept as texts of JSON; those that say how the store
- * is laid out (`_ARRAY_DIMENSIONS`, those of NCZarr) are left out. The container is written under another
- * name beside its own and appears when it is finished; after an error there is nothing new.
- * @throws AlreadyExistsError unless `overwrite` is set; what `openZarr` throws, also for an array that cannot
- *   be read, unless `variables` names others; UnknownArrayError for variables that are not there;
- *   InvalidArgumentError for other options that do not fit; ReadOnlyError
+ * Copies a Zarr group or array with all its content into a container of a single file. Names of arrays are
+ * their paths. Attributes of inner groups become attributes of the container, named by their paths
+ * (`sub/title`). The fill value is the missing value; an array without missing elements has no fill value.
+ * Numbers in attributes that are written as floats become `float64`; whole numbers become `int32`, `int64` or
+ * `uint64`. Objects and lists of mixed types are kept as JSON texts. Attributes that describe the layout of the store (`_ARRAY_DIMENSIONS`, those of NCZarr) are
+ * omitted. The container is written under another name in its folder, and appears when it is complete. After
+ * an error there is no new container.
+ * @throws AlreadyExistsError unless `overwrite` is set; errors of `openZarr`, also for an array that cannot
+ *   be read, unless `variables` names others; UnknownArrayError for unknown variables; InvalidArgumentError
+ *   for other invalid options; ReadOnlyError
  * @example
  * const { arrays } = await importZarr('small.zarr', 'small.af', { variables: ['blosc'], codec: 'lz4' })
  * console.log(arrays) // [ 'blosc' ]
  */
 export async function importZarr(source: ZarrLocation, target: Location, options: ImportZarrOptions = {}): Promise<ImportedZarr> {
-  // What writes containers is of no use to those who read.
+  // Loaded lazily, so that programs that only read do not load the code for writing.
   const { importStore } = await import('./import-zarr.ts')
   return importStore(source, target, options)
 }

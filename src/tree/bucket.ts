@@ -6,11 +6,11 @@ import type { S3Credentials } from '../store/s3/sign.ts'
 declare const process: { readonly env?: Readonly<Record<string, string | undefined>> } | undefined
 
 /**
- * The store and key of `s3://bucket/key`. Credentials, region and endpoint are those of the environment
- * variables that Amazon's own tools take, where there is an environment: AWS_ACCESS_KEY_ID with
- * AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, AWS_REGION or AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3 or
- * AWS_ENDPOINT_URL. Without keys requests are anonymous. For anything else make an `S3Store`.
- * @throws InvalidArgumentError for a URL of another form, and for one of the two keys without the other
+ * Opens the store of `s3://bucket/key`. Credentials, region and endpoint come from the environment variables
+ * of Amazon's own tools, if the runtime has an environment: AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY and
+ * AWS_SESSION_TOKEN, AWS_REGION or AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL. Without keys,
+ * requests are anonymous. For other settings, create an `S3Store`.
+ * @throws InvalidArgumentError for another form of URL, and if only one of the two keys is set
  */
 export function openBucket(
   url: string,
@@ -42,13 +42,13 @@ function credentialsFor(file: string): S3Credentials | undefined {
   throw new HyperslabError('InvalidArgumentError', `of the two variables with keys for S3, ${missing} is not set`, { file })
 }
 
-/** Empty ones count as not set, as for other tools. */
+/** Returns a variable of the environment. Empty ones count as unset, as in other tools. */
 function variable(name: string): string | undefined {
   if (typeof process === 'undefined') return undefined
   try {
     return process.env?.[name] || undefined
   } catch {
-    // Deno may forbid to look, which is as good as nothing there.
+    // Deno may deny access, which counts as unset.
     return undefined
   }
 }

@@ -5,7 +5,7 @@ import type { Store, Tail } from '../store/store.ts'
 import type { ReferenceOptions } from './reference-store.ts'
 
 /**
- * What a place holds: a container; a Zarr store, as it is, in an archive or by references; a classic NetCDF
+ * Format at a location: a container; a Zarr store, directly, in an archive or by references; a classic NetCDF
  * file.
  */
 export type PlaceFormat = 'container' | 'zarr' | 'zip' | 'references' | 'netcdf'
@@ -16,11 +16,11 @@ export interface StoredAt {
   readonly path: string
 }
 
-/** Objects of a Zarr store with metadata of the folder that they are in, which they stand for. */
+/** Names of metadata objects of a Zarr store. A path to one of them means its folder. */
 export const METADATA = ['zarr.json', '.zgroup', '.zarray', '.zmetadata', '.zattrs']
 export const METADATA_PATH = /(^|\/)(zarr\.json|\.z(array|group|metadata|attrs))$/
 
-/** Names that are believed where to look costs a request. */
+/** Formats by name, for stores in which reading the file costs a request. */
 const NAMES: readonly (readonly [RegExp, PlaceFormat])[] = [
   [/\.af$/, 'container'],
   [/\.zarr$/i, 'zarr'],
@@ -28,12 +28,12 @@ const NAMES: readonly (readonly [RegExp, PlaceFormat])[] = [
   [/\.json$/i, 'references'],
 ]
 
-/** Text begins like anything: its names tell it. */
+/** Names of text tables, which have no recognisable first bytes. */
 const TABLE = /\.(csv|tsv|txt)$/i
 
-/** Bytes that tell what a file is. */
+/** Number of bytes that identify a format. */
 const HEAD_BYTES = 8
-/** Bytes of most headers. */
+/** Number of bytes that contain most headers. */
 const START_BYTES = 64 * 1024
 const STARTS: readonly (readonly [readonly string[], PlaceFormat])[] = [
   [['PK\x03\x04', 'PK\x05\x06'], 'zip'],
@@ -41,7 +41,7 @@ const STARTS: readonly (readonly [readonly string[], PlaceFormat])[] = [
 ]
 const REFERENCES = /^\s*\{\s*("|$)/
 
-/** How files of formats begin that are known and not read, what they are called, and what to do. */
+/** First bytes of known formats that cannot be read, with the name of the format and advice. */
 const REFUSED: readonly (readonly [readonly string[], string, string])[] = [
   [['CDF\x05'], 'NetCDF of 64-bit data (CDF-5)', 'convert it: nccopy -k classic'],
   [['\x89HDF'], 'HDF5, as NetCDF-4 is', 'convert it: nccopy -k classic, or to Zarr with xarray'],
@@ -53,25 +53,25 @@ const REFUSED: readonly (readonly [readonly string[], string, string])[] = [
 ]
 
 /**
- * The format of what is at a place: of a file by how it begins, of a folder by what is in it. Names tell only
- * containers, which have to have one and may be damaged, and, where to look costs a request, what is named
- * for its format. What begins as nothing that is known is taken for a container of users who have picked it,
- * elsewhere for a Zarr store, as servers show folders as pages.
- * @throws UnsupportedError for formats that are known and not read, with what to do
+ * Finds the format at a location: of a file by its first bytes, of a folder by its content. The name alone
+ * decides only for containers, which must have such a name and may be damaged, and for stores in which
+ * reading the file costs a request. Unknown first bytes count as a container if a user has picked the file.
+ * Otherwise they count as a Zarr store, because servers show folders as pages.
+ * @throws UnsupportedError for known formats that cannot be read here, with advice
  */
 export async function formatIn(place: StoredAt, signal?: Signal): Promise<PlaceFormat> {
   return (await recognise(place, signal)).format
 }
 
 /**
- * The format, as {@link formatIn}, and how a file of this machine begins: with what most headers take, so
- * that whoever opens it then need not ask for it again.
+ * Finds the format, as {@link formatIn}, and returns the first bytes of a local file. They contain most
+ * headers, so the reader need not request them again.
  */
 export async function recognise(
   { store, path }: StoredAt,
   signal?: Signal,
 ): Promise<{ readonly format: PlaceFormat; readonly start?: Tail | undefined }> {
-  // The root of a store is a folder, of which some stores refuse to read bytes.
+  // The root of a store is a folder. Some stores throw for reading its bytes.
   const isRoot = path === '' && store.seesOneFile !== true
   if (isRoot || path.endsWith('/') || METADATA_PATH.test(path)) return { format: 'zarr' }
   // The key of a picked file is not its name.
@@ -95,7 +95,7 @@ export async function recognise(
   return { format: inside.some((each) => each !== undefined) ? 'zarr' : named }
 }
 
-/** The first bytes, as characters; undefined where that is no object of so many. */
+/** Returns the first bytes as characters; undefined if it is not an object of at least this size. */
 async function headOf(store: Store, path: string, signal: Signal | undefined): Promise<string | undefined> {
   const bytes = await ofFile(store.getRange(path, 0, HEAD_BYTES, { signal }))
   return bytes && headIn(bytes)
@@ -104,7 +104,7 @@ async function headOf(store: Store, path: string, signal: Signal | undefined): P
 const headIn = (bytes: Uint8Array): string | undefined =>
   bytes.length < HEAD_BYTES ? undefined : String.fromCharCode(...bytes.subarray(0, HEAD_BYTES))
 
-/** How a file begins, at one version of it; undefined where there is none. */
+/** Returns the first bytes of a file, at one version of it; undefined if it does not exist. */
 const startOf = (store: Store, path: string, signal: Signal | undefined): Promise<Tail | undefined> =>
   ofFile(
     (async () => {
@@ -115,12 +115,12 @@ const startOf = (store: Store, path: string, signal: Signal | undefined): Promis
     })(),
   )
 
-/** What reading it gives, undefined where that is no file. */
+/** Returns the result of a read; undefined if there is no file. */
 async function ofFile<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading
   } catch (error) {
-    // Folders, what servers refuse to show of them, files of a byte: whoever opens it says what is wrong.
+    // Folders, pages that servers refuse to show, files of one byte: opening them reports the problem.
     if (isHyperslabError(error, 'FormatError', 'StoreError', 'UnsupportedError', 'NotFoundError')) return undefined
     throw error
   }
@@ -135,11 +135,11 @@ function formatOf(head: string, file: string): PlaceFormat | undefined {
 }
 
 /**
- * What is said of a place where no format was found that could be opened: whether there is a file at all.
- * @param kinds what it is not, as `neither … nor …`
+ * Returns the error for a location without a readable format. Its tag shows whether there is a file at all.
+ * @param kinds expected formats, as `neither … nor …`
  */
 export async function unknownPlace({ store, path }: StoredAt, kinds: string, cause: unknown): Promise<HyperslabError> {
-  // What cannot be looked at was looked for in vain.
+  // A failed look-up counts as missing.
   const info = await store.stat(path).catch(() => undefined)
   const file = store.describe(path)
   return info === undefined
@@ -148,8 +148,8 @@ export async function unknownPlace({ store, path }: StoredAt, kinds: string, cau
 }
 
 /**
- * A Zarr store as `openZarr` takes it, whatever it lies in.
- * @param format what {@link formatIn} has found there
+ * Returns a Zarr store as `openZarr` accepts it, whatever contains it.
+ * @param format result of {@link formatIn}
  */
 export async function zarrIn({ store, path }: StoredAt, format: PlaceFormat, options: ReferenceOptions = {}): Promise<StoredAt> {
   if (format === 'zip') return (await import('./zip-root.ts')).zarrInArchive({ store, path }, options.signal)

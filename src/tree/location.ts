@@ -8,21 +8,20 @@ import type { R2BucketLike } from '../store/r2.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * The place of a container:
+ * Location of a container:
  *
- * - a path, where there is a file system
- * - a `file:`, `http:` or `https:` URL, as text or as a `URL`. A query (a signature, a token) is sent for the
- *   sidecars, too.
- * - `s3://bucket/key`, with the credentials, region and endpoint of the environment variables that Amazon's
- *   tools take (`AWS_ACCESS_KEY_ID`, `AWS_REGION`, `AWS_ENDPOINT_URL`, …), anonymously without keys
- * - a `Blob` or `File`, an `ArrayBuffer`, `Uint8Array` or {@link AsyncBuffer}: one file, whose sidecars are
- *   not seen
- * - a `FileSystemFileHandle`: likewise one file, read only; it may change between two `open`. To write, pass
- *   its folder: `{ store: new OpfsStore(directory), path: 'x.af' }`
+ * - a path, if there is a file system
+ * - a `file:`, `http:` or `https:` URL, as text or as a `URL`. Its query (a signature, a token) is also sent
+ *   for the sidecars
+ * - `s3://bucket/key`, with the credentials, region and endpoint in the environment variables of Amazon's
+ *   tools (`AWS_ACCESS_KEY_ID`, `AWS_REGION`, `AWS_ENDPOINT_URL`, …); anonymous without keys
+ * - a `Blob` or `File`, an `ArrayBuffer`, `Uint8Array` or {@link AsyncBuffer}: one file without its sidecars
+ * - a `FileSystemFileHandle`: one file without its sidecars, read only; it may change between two calls of
+ *   `open`. To write, pass its folder: `{ store: new OpfsStore(directory), path: 'x.af' }`
  * - a list of `File`s or of file handles: the base and the sidecars of one container, read only, as a user
  *   has picked them together
  * - `{ bucket, key }`, an object of a Cloudflare R2 bucket: the binding of a Worker, see {@link R2Store}
- * - an object of a store; to pass options, make the store:
+ * - an object of a store. To set options, create the store:
  *   `{ store: new HttpStore({ headers }), path: 'https://…/x.af' }`
  */
 export type Location =
@@ -60,8 +59,8 @@ export function isRemote(location: unknown): boolean {
 }
 
 /**
- * @throws InvalidArgumentError for `notFound` at a place that is not a URL, because a store has statuses of
- *   its own
+ * @throws InvalidArgumentError for `notFound` at a location that is not a URL, because other stores have
+ *   their own option
  */
 export function checkNotFound(call: string, location: unknown, { notFound }: NotFoundOptions): void {
   if (notFound === undefined) return
@@ -77,8 +76,8 @@ interface Resolved {
 }
 
 /**
- * @throws UnsupportedError for other URLs, and for paths where there is no file system; InvalidArgumentError
- *   for anything that is no location
+ * @throws UnsupportedError for other URLs, and for paths without a file system; InvalidArgumentError for
+ *   other values
  */
 export async function resolveLocation(location: Location, options: LocationOptions = {}): Promise<Resolved> {
   if (typeof location === 'string') return resolveText(location, options)
@@ -108,7 +107,7 @@ export async function resolveLocation(location: Location, options: LocationOptio
   throw new HyperslabError('InvalidArgumentError', text, { actual: location })
 }
 
-/** Stores that pages on the web have no use for are loaded when they are needed. */
+/** Loads stores lazily that web pages do not need. */
 async function resolveText(text: string, { notFound, allowUrl }: LocationOptions): Promise<Resolved> {
   // One letter is a drive, not a scheme.
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase()
@@ -119,7 +118,7 @@ async function resolveText(text: string, { notFound, allowUrl }: LocationOptions
       return ofRoot({ store: await fileStore(), path: pathsOfFileUrl(text).at(-1)! })
     case 'http':
     case 'https': {
-      // Names of sidecars are made from the path, so the query is the store's.
+      // Names of sidecars are derived from the path, so the store adds the query.
       const [, path = '', query = ''] = /^([^?#]*)\??([^#]*)/.exec(text) ?? []
       return { store: new HttpStore({ query, allowUrl, ...(notFound && { notFound }) }), path }
     }
@@ -134,7 +133,7 @@ async function resolveText(text: string, { notFound, allowUrl }: LocationOptions
   }
 }
 
-/** Keeps the slash of the root of a disk, which is dropped at the end of other folders. */
+/** Keeps the slash of the root of a disk. Slashes at the end of other folders are removed. */
 const ofRoot = ({ store, path }: Resolved): Resolved => ({
   store,
   path: store.localPath !== undefined && /^\/+$/.test(path) ? '/.' : path,

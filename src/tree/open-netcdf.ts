@@ -8,11 +8,12 @@ import type { StoredAt } from './formats.ts'
 import { checkNotFound, type Location, resolveLocation } from './location.ts'
 
 /**
- * Opens a classic NetCDF file (CDF-1 or CDF-2), wherever `open` finds a container. Reads the header only; the
- * variables are lazy arrays, which fetch the byte ranges that a selection needs. `char` variables are arrays
- * of strings: of whole texts if the last dimension is the length of texts, otherwise of single characters.
- * @throws NotFoundError; FormatError when the bytes are not NetCDF, broken or truncated; UnsupportedError for
- *   NetCDF-4 and CDF-5; reading, ConflictError when the file has changed since
+ * Opens a classic NetCDF file (CDF-1 or CDF-2), at any location that `open` accepts. Reads the header only;
+ * the variables are lazy arrays, which fetch the byte ranges that a selection needs. `char` variables are
+ * arrays of strings: of whole texts if the last dimension is the length of texts, otherwise of single
+ * characters.
+ * @throws NotFoundError; FormatError if the bytes are not NetCDF, or are damaged or truncated;
+ *   UnsupportedError for NetCDF-4 and CDF-5; reads throw ConflictError if the file has changed since
  * @example
  * await using file = await openNetcdf('tas.nc')
  * console.log((await file.variable('tas').get([slice(1)])).shape) // [ 1, 2 ]
@@ -26,11 +27,11 @@ export async function openNetcdf(location: Location, options: OpenNetcdfOptions 
 
 /** Options of `openStored`. */
 export interface OpenStoredOptions extends OpenNetcdfOptions {
-  /** How the file begins, where that is known. */
+  /** First bytes of the file, if they are known. */
   readonly start?: Tail | undefined
 }
 
-/** Opens a file of a store, which it closes with the file. */
+/** Opens a file of a store. Closing the file closes the store. */
 export async function openStored({ store, path }: StoredAt, { start, ...options }: OpenStoredOptions): Promise<NetcdfFile> {
   let file: OpenBuffer | undefined
   try {
@@ -43,8 +44,8 @@ export async function openStored({ store, path }: StoredAt, { start, ...options 
 }
 
 /**
- * One version of an object, read by range. To close it gives up what is being read: a program would else not
- * end before the server does.
+ * Returns one version of an object, read by range. Closing it aborts pending reads, because otherwise a
+ * program would not end before the server does.
  */
 async function bufferOf(store: Store, path: string, { signal }: StoreOptions, start: Tail | undefined): Promise<OpenBuffer> {
   const missing = (): never => {

@@ -5,14 +5,14 @@ import { type Checks, checkOptions } from '../core/options.ts'
 import { formatIn, type StoredAt, zarrIn } from './formats.ts'
 import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from './location.ts'
 
-/** A place as `open` takes it, or a store of the shape that zarrita has, which is opened at its root. */
+/** A location as for `open`, or a store with the interface of zarrita, which is opened at its root. */
 export type ZarrLocation = Location | ReadableStore
 
 /** Options of `openZarr`. */
 export interface ZarrOptions extends OpenZarrOptions, NotFoundOptions {
   /**
-   * Opens what references (kerchunk's JSON) name by a URL; undefined leaves that to the package, which opens
-   * `http:` and `https:`, and files where the JSON is one.
+   * Maps URLs in kerchunk references to locations. For undefined, the package opens `http:` and `https:` URLs
+   * itself, and files if the references are a file.
    */
   readonly resolve?: ((url: string) => Location | undefined) | undefined
 }
@@ -20,11 +20,11 @@ export interface ZarrOptions extends OpenZarrOptions, NotFoundOptions {
 const CHECKS: Checks<ZarrOptions> = { ...ZARR_CHECKS, resolve: 'function', notFound: 'list of integers' }
 
 /**
- * Opens a Zarr store of version 2 or 3: of a group's place the group, of an array's place the array. A path
- * or URL that ends with `.zip` or `.ozx` is an archive, and what is in it is opened; one that ends with
- * `.json` has references, as kerchunk writes them.
- * @throws NotFoundError; FormatError, UnsupportedError and CodecError when the metadata are damaged, or ask
- *   for what nobody here reads; InvalidArgumentError when something else is there than `kind` says
+ * Opens a Zarr store of version 2 or 3: returns a group or an array, as the location has it. A path or URL
+ * that ends with `.zip` or `.ozx` is an archive, whose content is opened. One that ends with `.json` contains
+ * kerchunk references.
+ * @throws NotFoundError; FormatError, UnsupportedError and CodecError if the metadata are damaged or require
+ *   features that are not supported; InvalidArgumentError if the node is not of the given `kind`
  * @example
  * await using group = await openZarr('small.zarr', { kind: 'group' })
  * console.log(await group.arrays()) // [ 'blosc', 'gzip', 'names', 'shards' ]
@@ -48,7 +48,7 @@ export async function openZarr(location: ZarrLocation, options: ZarrOptions = {}
   }
 }
 
-/** Finds the Zarr store at a place, as `openDataset` and the command do. */
+/** Finds the Zarr store at a location, as `openDataset` and the command do. */
 async function zarrPlace(place: StoredAt, options: ZarrOptions): Promise<StoredAt> {
   const format = await formatIn(place, options.signal)
   return format === 'container' || format === 'netcdf' ? place : zarrIn(place, format, options)

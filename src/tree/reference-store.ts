@@ -7,7 +7,7 @@ import { type Location, type LocationOptions, resolveLocation } from './location
 
 /** Options for opening references. */
 export interface ReferenceOptions extends LocationOptions {
-  /** Opens the URLs that references name. Returns undefined for the default behaviour. */
+  /** Maps URLs in references to locations. Returns undefined for the default behaviour. */
   readonly resolve?: ((url: string) => Location | undefined) | undefined
   readonly limits?: { readonly metadataBytes?: number } | undefined
   readonly signal?: Signal | undefined
@@ -16,7 +16,7 @@ export interface ReferenceOptions extends LocationOptions {
 /** Maximum size of references in bytes. A million references take some 100 MB. They are kept unparsed. */
 const REFERENCES_BYTES = 256 * 2 ** 20
 
-/** Returns a store of the objects that references name. */
+/** Returns a store of the objects in references. */
 export async function storeOfReferences(
   store: Store,
   path: string,

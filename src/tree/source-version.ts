@@ -7,18 +7,18 @@ import { withoutEndings } from '../core/text.ts'
 import { formatIn, METADATA, METADATA_PATH, type StoredAt } from './formats.ts'
 import { type NotFoundOptions, resolveLocation } from './location.ts'
 
-/** Objects that are asked for at the same time. */
+/** Number of objects that are requested at once. */
 const AT_ONCE = 16
 
-/** Options for reading the version of a place. */
+/** Options for reading the version of a location. */
 export interface VersionOptions extends NotFoundOptions {
   readonly signal?: Signal | undefined
 }
 
 /**
- * The version of what is at a place, as text that changes when it does: the sizes and ETags of its files; of
- * a Zarr store those of its metadata, as chunks may be millions.
- * @param paths of the arrays and groups of a Zarr store, those above them included
+ * Returns the version of a location as text that changes with its content: the sizes and ETags of its files.
+ * For a Zarr store it covers only the metadata, because there may be millions of chunks.
+ * @param paths of the arrays and groups of a Zarr store, including the groups above them
  */
 export async function sourceVersion(
   location: string,

@@ -12,7 +12,7 @@ export interface TargetOptions {
 }
 
 /**
- * Resolves a place for writing under foreign names. Its store refuses all keys that lead out of it.
+ * Resolves a location for writing under foreign names. Its store refuses all keys that lead out of it.
  * @throws errors of {@link resolveLocation}
  */
 export async function resolveTarget(

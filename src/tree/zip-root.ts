@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts'
 const METADATA = /^(zarr\.json|\.z(group|array|metadata|attrs))$/
 
 /**
- * Whether a name is one that macOS adds to folders and archives. Such files are not part of the data. All
+ * Whether macOS adds files of this name to folders and archives. Such files are not part of the data. All
  * files in the folder `__MACOSX` have such names.
  */
 export const isOfMacos = (key: string): boolean => /^(\._.*|\.DS_Store)$/s.test(key.slice(key.lastIndexOf('/') + 1))

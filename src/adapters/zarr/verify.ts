@@ -24,7 +24,7 @@ import { compareConsolidated } from './verify-consolidated.ts'
 export interface VerifyNodeOptions {
   /** Cancels the work when it is aborted. */
   readonly signal?: Signal | undefined
-  /** Called with the number of chunks done. */
+  /** Function that is called with the number of chunks done. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 

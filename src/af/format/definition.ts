@@ -12,7 +12,7 @@ export interface ArrayOptions<D extends DType = DType, S extends readonly number
   readonly shape: S
   /** Shape of a chunk. Default: the shape of the array. */
   readonly chunkShape?: readonly number[]
-  /** One name for each axis. Default: `dim_0`, `dim_1`, … */
+  /** One name for each axis. Default: `dim_0`, `dim_1` and so on. */
   readonly dimensionNames?: readonly string[]
   /** Value of unwritten elements. Default: 0, '' or no bytes. */
   readonly fillValue?: ScalarOf<D>

@@ -32,7 +32,7 @@ export interface VerifyOptions extends StoreOptions {
    * of all arrays.
    */
   readonly deep?: boolean
-  /** Called with the number of blocks done. */
+  /** Function that is called with the number of blocks done. */
   readonly onProgress?: (progress: Progress) => void
 }
 

@@ -8,7 +8,7 @@ import { runTree } from './runs.ts'
 
 /** Options of `bullmq`. */
 export interface BullmqOptions extends QueueOptions {
-  /** Called each second with the state of the job, in addition to `onProgress`. */
+  /** Function that is called each second with the state of the job, in addition to `onProgress`. */
   readonly onStatus?: (status: JobStatus) => void
 }
 

@@ -54,7 +54,7 @@ export interface WorkerSettings extends QueueOptions {
   readonly checkSeconds?: number
   /** Number of workers that a task may end, by a crash or by silence, before its run fails. Default: 5. */
   readonly maxLost?: number
-  /** Called with warnings, such as that the server does not answer at the moment. */
+  /** Function that is called with warnings, such as that the server does not answer at the moment. */
   readonly onWarning?: (text: string) => void
 }
 

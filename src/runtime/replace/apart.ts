@@ -15,8 +15,8 @@ import type { Survey, Target } from './target.ts'
 const AT_ONCE = 16
 
 /**
- * Compares two places by identity, not by name. Files and folders on this machine are compared by device and
- * inode, through links and mounts. Other places are compared if one store contains both.
+ * Compares two locations by identity, not by name. Files and folders on this machine are compared by device
+ * and inode, through links and mounts. Other locations are compared if one store contains both.
  * @throws InvalidArgumentError if one is the other or lies in it
  */
 export async function checkApart(source: StoredAt, target: StoredAt): Promise<void> {
@@ -29,7 +29,7 @@ export async function checkApart(source: StoredAt, target: StoredAt): Promise<vo
 }
 
 /**
- * Compares the places that are read with the place that is replaced. See {@link checkApart}.
+ * Compares the locations that are read with the one that is replaced. See {@link checkApart}.
  * @throws InvalidArgumentError
  */
 export async function checkSources(sources: readonly Location[], target: StoredAt): Promise<void> {
@@ -43,7 +43,7 @@ export async function checkSources(sources: readonly Location[], target: StoredA
   }
 }
 
-/** Whether a place is given with its store, which the caller closes. */
+/** Whether a location includes its store, which the caller closes. */
 export const isStored = (place: Location): boolean => typeof place === 'object' && place !== null && 'store' in place
 
 /**
@@ -80,7 +80,7 @@ async function identities(path: string): Promise<{ readonly self: string | undef
   }
 }
 
-/** Returns the folder that a path lies in. */
+/** Returns the folder that contains a path. */
 function folderOf(path: string): string {
   const end = Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\'))
   return withoutEndings(path.slice(0, Math.max(0, end)), '/') || '/'
@@ -99,10 +99,10 @@ async function existing(path: string): Promise<string> {
 
 /**
  * Searches the source for the claim that was just written at the target, and the target for the metadata of
- * the source. This finds identical places that names do not reveal: buckets with several names, servers that
- * show files of this machine, and folders mounted twice.
+ * the source. This finds identical locations that names do not reveal: buckets with several names, servers
+ * that show files of this machine, and folders mounted twice.
  * @param token token of the claim at the target
- * @throws InvalidArgumentError if one place is the other or lies in it
+ * @throws InvalidArgumentError if one location is the other or lies in it
  */
 export async function checkApartByMarker(
   source: StoredAt,
@@ -150,7 +150,7 @@ async function placesLike(
   return found
 }
 
-/** Whether an object written at one place is visible at another. */
+/** Whether an object written at one location is visible at another. */
 async function showsMarker(source: StoredAt, folder: string, store: Store, prefix: string): Promise<boolean> {
   const name = `zarr.json.0-${randomName()}.tmp`
   await store.put!(prefix + name, new Uint8Array(1))

@@ -66,7 +66,7 @@ const endsIn = (end: Tail | undefined, magic: string): boolean =>
   end !== undefined && new TextDecoder('latin1').decode(end.bytes).endsWith(magic)
 
 /**
- * Checks that a file with the name of a sidecar is one.
+ * Checks that a file with the name of a sidecar is a sidecar.
  * @throws AlreadyExistsError for a file of its own
  */
 async function checkSidecar(store: Store, paths: Paths, number: number): Promise<void> {

@@ -11,9 +11,9 @@ import { publishBytes } from './file.ts'
 const LEASE_MS = 30_000
 /** Interval of renewals in ms. */
 const RENEWAL_MS = LEASE_MS / 3
-/** Time in ms after which an owner that did not renew its claim is taken for dead: a day. */
+/** Time in ms after which an owner that did not renew its claim counts as dead: a day. */
 const FORGOTTEN_MS = 86_400_000
-/** Wait in ms before the next look at the claim of another machine. */
+/** Wait in ms before the claim of another machine is read again. */
 const LOOK_MS = 1000
 const MOST_BYTES = 64 * 1024
 
@@ -106,7 +106,7 @@ export class Owner {
   /**
    * Checks that the claim is still held.
    * @param isNow whether to renew the claim in any case, before a critical step
-   * @throws ConflictError if another process has taken the place over
+   * @throws ConflictError if another process has taken over the location
    */
   async check(isNow = false): Promise<void> {
     if (isNow || Date.now() - this.#renewed > RENEWAL_MS) await this.#renew()
@@ -118,7 +118,7 @@ export class Owner {
     return this.#uncertain.has(draft)
   }
 
-  /** Begins a draft of its own instead of one that it would resume. */
+  /** Starts its own draft instead of resuming another one. */
   async beginAnew(): Promise<void> {
     if (this.draft === this.token) return
     this.draft = this.token
@@ -126,9 +126,9 @@ export class Owner {
   }
 
   /**
-   * Checks the claim, and does one step of work. A process that stood still since the check may have lost its
+   * Checks the claim, and runs one step of work. A process that was paused since the check may have lost its
    * claim before the step. The step is then undone.
-   * @throws ConflictError if another process has taken the place over
+   * @throws ConflictError if another process has taken over the location
    */
   async step(work: () => Promise<void>, undo: () => Promise<void>): Promise<void> {
     await this.check()
@@ -151,7 +151,7 @@ export class Owner {
     await this.#renewing.catch(() => undefined)
     try {
       if (this.#lost !== undefined) return
-      // The next owner has to know of drafts whose owners may still run.
+      // The next owner must know the drafts whose owners may still run.
       if (isKept || this.#uncertain.size > 0) {
         const claim = { ...this.#claim(), released: true }
         await publish(this.#store, this.#key, claim, { ifAbsent: false, ifMatch: this.#etag })

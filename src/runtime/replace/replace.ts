@@ -27,7 +27,7 @@ export interface ReplaceOptions {
    * Whether the id also identifies the content, so that a completed write of another process is not repeated.
    */
   readonly isVersioned?: boolean
-  /** Places that are read meanwhile. */
+  /** Locations that are read meanwhile. */
   readonly sources?: readonly StoredAt[] | undefined
   readonly signal?: Signal | undefined
 }
@@ -61,7 +61,7 @@ export async function replace(
     if (before.state === 'replacing') {
       const completed = await completeSwitch(target, owner)
       isKept = false
-      // Its owner has claimed the place already, and may still copy objects of the draft.
+      // Its owner has claimed the location already, and may still copy objects of the draft.
       if (completed !== undefined) await clearDrafts(target, owner, (each) => each === completed.draft)
       if (isVersioned && completed !== undefined && completed.id === id) {
         await clearDrafts(target, owner, isOver)
@@ -85,7 +85,7 @@ export async function replace(
     await owner.check(true)
     isClaiming = true
     await claim(target, now, command, draft)
-    // From here on, nothing is discarded.
+    // Nothing is discarded from here on.
     isKept = true
     await checkOwn(target, owner)
     if ((await completeSwitch(target, owner)) === undefined) throw halfReplaced(store.describe(place))
@@ -104,7 +104,8 @@ export async function replace(
 }
 
 /**
- * Checks, after the claim, that the owner had not lost the place before. Otherwise the claim is taken back.
+ * Checks, after the claim, that the owner had not lost the location before. Otherwise the claim is taken
+ * back.
  * @throws ConflictError
  */
 async function checkOwn(target: Target, owner: Owner): Promise<void> {
@@ -116,7 +117,7 @@ async function checkOwn(target: Target, owner: Owner): Promise<void> {
   }
 }
 
-/** Throws a ConflictError if another process has taken the place over. */
+/** Throws a ConflictError if another process has taken over the location. */
 export type OwnerCheck = () => Promise<void>
 
 /**
@@ -177,7 +178,7 @@ async function checkSame(target: Target, { state, roots }: Survey, signal: Signa
   throw new HyperslabError('ConflictError', text, { file: target.store.describe(target.place) })
 }
 
-/** Claims the place. From here on, readers refuse it. */
+/** Claims the location. From then on, readers refuse it. */
 async function claim(target: Target, { roots }: Survey, command: string, draft: string): Promise<void> {
   const { store, prefix, claimed } = target
   const ifMatch = roots.get(claimed)

@@ -88,7 +88,7 @@ export async function completeSwitch(
 
 /**
  * Takes back the claim of an owner that had lost the place before it claimed it. Does nothing if the claimed
- * object is another one by now, or if its old content is unknown.
+ * object was replaced meanwhile, or if its old content is unknown.
  * @returns whether the claim was taken back
  */
 export async function takeBackOwn(target: Target, draft: string): Promise<boolean> {
@@ -153,7 +153,7 @@ async function moveEntries({ target, owner, journal, draft, drafts }: Move): Pro
   }
   for (const entry of inOrder(folderEntries(drafts, claimed), isMetadata, false)) {
     await owner.check()
-    // Folders without files, and temporary files, are no part of any store, and stand in the way.
+    // Empty folders and temporary files belong to no store, and would block the rename.
     for (const { key } of (await store.leftovers?.(`${prefix}${entry}/`, { deep: true })) ?? []) await store.delete!(key)
     await store.removeFolder?.(`${prefix}${entry}/`)
     await store.rename!(from + entry, prefix + entry)
@@ -188,7 +188,7 @@ async function moveObjects({ target, owner, journal, draft, drafts }: Move): Pro
   const canRemove = (await store.conditionalWrites!(prefix)).remove
   const remove = async (name: string): Promise<void> => {
     if (!canRemove) return store.delete!(prefix + name)
-    // A process that stood still must not remove the object that its successor put there.
+    // A process that was paused must not remove the object that its successor has written.
     const now = await store.stat(prefix + name)
     await owner.check()
     if (now !== undefined) await store.delete!(prefix + name, { ifMatch: now.etag })
@@ -326,7 +326,7 @@ export async function removeStaged(target: Target, draft: string): Promise<void>
   await removeAll(target, keys.filter(isStaged), async () => undefined)
 }
 
-/** Removes what an owner wrote, whether or not it still holds the place. */
+/** Removes the objects that an owner wrote, whether or not it still holds the location. */
 export async function discardDraft(target: Target, draft: string): Promise<void> {
   const { store, workspace } = target
   const mine = (key: string): boolean => OF_DRAFT.exec(key.slice(workspace.length))?.[2] === draft

@@ -8,7 +8,7 @@ import { alone, type OwnerCheck, type ReplaceOptions, removeClaim, replace } fro
 
 /**
  * Replaces a Zarr hierarchy.
- * @param sources places that are read meanwhile
+ * @param sources locations that are read meanwhile
  * @param write writes the new hierarchy at the given root
  * @throws errors of `replace`
  */
@@ -35,6 +35,6 @@ export async function replaceZarr(
 /** See {@link removeClaim}. */
 export const removeClaimAt = (place: StoredAt): Promise<void> => removeClaim(hierarchyTarget(place))
 
-/** Writes a Zarr hierarchy to an empty place while no other process writes there. See {@link alone}. */
+/** Writes a Zarr hierarchy to an empty location while no other process writes there. See {@link alone}. */
 export const aloneAt = <T>(place: StoredAt, signal: Signal | undefined, work: (check: OwnerCheck) => Promise<T>): Promise<T> =>
   alone(hierarchyTarget(place), signal, work)
