@@ -60,10 +60,10 @@ export type { NewZarrArray, NewZarrGroup, ZarrCodec } from '../adapters/zarr/wri
  * Copies a Zarr group or array with all its content into a container of a single file. Names of arrays are
  * their paths. Attributes of inner groups become attributes of the container, named by their paths
  * (`sub/title`). The fill value is the missing value; an array without missing elements has no fill value.
- * Numbers in attributes that are written as floats become `float64`; whole numbers become `int32`, `int64` or
- * `uint64`. Objects and lists of mixed types are kept as JSON texts. Attributes that describe the layout of the store (`_ARRAY_DIMENSIONS`, those of NCZarr) are
- * omitted. The container is written under another name in its folder, and appears when it is complete. After
- * an error there is no new container.
+ * Numbers in attributes that are written as floats become `float64`; whole numbers become `int32`, `int64`
+ * or `uint64`. Objects and lists of mixed types are kept as JSON texts. Attributes that describe the layout
+ * of the store (`_ARRAY_DIMENSIONS`, those of NCZarr) are omitted. The container is written under another
+ * name in its folder, and appears when it is complete. After an error there is no new container.
  * @throws AlreadyExistsError unless `overwrite` is set; errors of `openZarr`, also for an array that cannot
  *   be read, unless `variables` names others; UnknownArrayError for unknown variables; InvalidArgumentError
  *   for other invalid options; ReadOnlyError
