@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { importContainer } from '../runtime/import-container.ts'
+import { importContainer } from '../copy/import-container.ts'
 import { type ArrayFile, open, type Progress } from '../runtime/index.ts'
 import { interruptible, oneLine, UsageError } from './failure.ts'
 import { formatAt } from './found.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { copyPlace } from '../runtime/copy-place.ts'
+import { copyPlace } from '../copy/copy-place.ts'
 import { interruptible, RESUMABLE } from './failure.ts'
 import { type NotFoundOption, notFoundAt } from './options.ts'
 import { count, printLines, showBytes } from './output.ts'

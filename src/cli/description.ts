@@ -1,8 +1,8 @@
 import type { LevelAxis } from '../adapters/zarr/levels.ts'
 import type { Missing } from '../array/missing.ts'
 import type { NamedValues } from '../array/source.ts'
+import { attributeOfJson } from '../copy/json-attributes.ts'
 import type { AttributeValue, LayerInfo, Statistics } from '../runtime/index.ts'
-import { attributeOfJson } from '../runtime/json-attributes.ts'
 
 /** An attribute with its type. Values that only JSON has stay JSON. */
 export type DescribedAttribute = AttributeValue | { readonly type: 'json'; readonly value: unknown }

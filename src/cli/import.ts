@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
-import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES, type Imported, type ImportOptions } from '../runtime/import-arrays.ts'
-import { importContainer } from '../runtime/import-container.ts'
+import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES, type Imported, type ImportOptions } from '../copy/import-arrays.ts'
+import { importContainer } from '../copy/import-container.ts'
 import { importNetcdf } from '../runtime/netcdf.ts'
 import { importZarr } from '../runtime/zarr.ts'
 import { interruptible, oneLine, UsageError } from './failure.ts'

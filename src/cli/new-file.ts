@@ -1,5 +1,5 @@
-import { checkApart } from '../runtime/replace/apart.ts'
-import { writeFile } from '../runtime/replace/file.ts'
+import { checkApart } from '../copy/replace/apart.ts'
+import { writeFile } from '../copy/replace/file.ts'
 import { resolveLocation } from '../tree/location.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { type Command, InvalidArgumentError } from 'commander'
-import { absolutePath } from '../runtime/absolute-path.ts'
 import { createPool } from '../runtime/index.ts'
+import { absolutePath } from '../tree/absolute-path.ts'
 import { interruptible, oneLine } from './failure.ts'
 import { integerBetween } from './options.ts'
 import { count, printError, printLines } from './output.ts'

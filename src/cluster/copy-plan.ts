@@ -1,3 +1,8 @@
+import { ContainerTarget } from '../copy/container-target.ts'
+import type { ScratchFolder } from '../copy/scratch-folder.ts'
+import type { ZarrExport } from '../copy/stored-arrays.ts'
+import type { CopyTarget, CopyTask } from '../copy/target.ts'
+import { ZarrTarget } from '../copy/zarr-target.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { type Checks, checkValue } from '../core/options.ts'
 import { sameShape } from '../core/shape.ts'
@@ -8,9 +13,7 @@ import {
   type RechunkTraffic,
   rechunkDocument,
 } from '../grid/rechunk-plan.ts'
-import { ContainerParts } from '../runtime/container-parts.ts'
-import type { ZarrExport } from '../runtime/export-zarr.ts'
-import { ZarrParts } from '../runtime/zarr-parts.ts'
+import type { Location } from '../tree/location.ts'
 import { openCopySource } from './copy-source.ts'
 import { type CopyOperation, isContainerCopy } from './job-operation.ts'
 import type { OpenRecipeOptions } from './open-recipe.ts'
@@ -59,7 +62,7 @@ export async function planCopies(
 ): Promise<Facts> {
   const { source, leftOut, close } = await openCopySource(operation, pins, options)
   try {
-    await using parts = await openTarget(operation, source)
+    await using parts = await openTarget(operation, operation.target, source)
     const plans = divided(parts, taskBytes)
     const arrays: (readonly [string, PlannedCopy])[] = []
     for (const { name, array } of parts.arrays) {
@@ -74,16 +77,22 @@ export async function planCopies(
   }
 }
 
-/** Opens the target of a copy, in the format of its name. */
-const openTarget = (operation: CopyOperation, source: ZarrExport): Promise<ZarrParts | ContainerParts> =>
-  (isContainerCopy(operation) ? ContainerParts : ZarrParts).open(operation.target, source, operation.options ?? {})
+/** Opens the target of a copy, in the format that its name implies. */
+export const openTarget = (
+  operation: CopyOperation,
+  location: Location,
+  source: ZarrExport,
+  id?: string,
+  scratch?: ScratchFolder,
+): Promise<CopyTarget> =>
+  (isContainerCopy(operation) ? ContainerTarget : ZarrTarget).open(location, source, operation.options ?? {}, id, scratch)
 
 /**
  * Plans all arrays. Enlarges the regions until the target allows their number.
  * @throws TooLargeError if even one region for each array would be too many
  */
-function divided(parts: ZarrParts | ContainerParts, taskBytes: number): ReadonlyMap<string, RechunkPlan> {
-  const most = parts instanceof ContainerParts ? parts.mostRegions : undefined
+function divided(parts: CopyTarget, taskBytes: number): ReadonlyMap<string, RechunkPlan> {
+  const most = parts.mostRegions
   for (let maxBytes = taskBytes; ; maxBytes *= 2) {
     const plans = new Map(parts.arrays.map(({ name }) => [name, parts.plan(name, maxBytes)]))
     const count = [...plans.values()].reduce((sum, { write }) => sum + write.count, 0)
@@ -117,20 +126,12 @@ export function checkCopyPlan({ arrays }: CopyPlan): void {
   }
 }
 
-/** A region of an array, in the first of two passes or in the pass that writes the target. */
-export interface CopyTask {
-  readonly name: string
-  readonly regions: RechunkPlan
-  readonly pass: 'first' | 'write'
-  readonly number: number
-}
-
 /**
  * Tasks of a copy in their order: first all tasks that read the source, then the second passes of these, then
  * the levels of a pyramid, each from the level before.
  */
 export class CopyTasks {
-  readonly #phases: readonly (readonly (Omit<CopyTask, 'number'> & { readonly count: number })[])[]
+  readonly #phases: readonly (readonly (Omit<CopyTask, 'number' | 'index'> & { readonly count: number })[])[]
 
   constructor({ arrays }: CopyPlan) {
     const copies = Object.entries(arrays).map(([name, { regions, depth }]) => ({ name, regions: parseRechunk(regions), depth }))
@@ -159,10 +160,14 @@ export class CopyTasks {
     return this.#phases.map((phase) => phase.reduce((sum, { count }) => sum + count, 0)).filter((count) => count > 0)
   }
 
+  get count(): number {
+    return this.counts.reduce((sum, count) => sum + count, 0)
+  }
+
   task(index: number): CopyTask {
     let number = index
     for (const { count, ...task } of this.#phases.flat()) {
-      if (number < count) return { ...task, number }
+      if (number < count) return { ...task, number, index }
       number -= count
     }
     throw new HyperslabError('InvalidArgumentError', `there is no task ${index}`, { actual: index })

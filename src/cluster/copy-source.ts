@@ -1,5 +1,4 @@
-import type { ExportedArray, ZarrExport } from '../runtime/export-zarr.ts'
-import { arrayAsStored, arrayForContainer, groupAttributes } from '../runtime/stored-arrays.ts'
+import { arrayAsStored, arrayForContainer, type ExportedArray, groupAttributes, type ZarrExport } from '../copy/stored-arrays.ts'
 import { type CopiedArrays, type CopiedDataset, type CopyOperation, isContainerCopy } from './job-operation.ts'
 import { type OpenRecipeOptions, RecipeOpener } from './open-recipe.ts'
 import type { Pins } from './pins.ts'
@@ -38,7 +37,7 @@ export async function openCopySource(
 type Opened = Omit<OpenedCopySource, 'close'>
 
 async function openWhole({ variables, ...recipe }: CopiedDataset, opener: RecipeOpener): Promise<Opened> {
-  const { datasetExport, warningsOf } = await import('../runtime/dataset-export.ts')
+  const { datasetExport, warningsOf } = await import('../dataset/out/export.ts')
   const ds = await opener.openDataset(recipe)
   return { source: datasetExport(ds, variables), leftOut: warningsOf(ds.parts) }
 }

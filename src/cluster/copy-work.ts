@@ -1,65 +1,111 @@
-import { ZarrParts } from '../runtime/zarr-parts.ts'
-import { type CopyPlan, type CopyResult, CopyTasks, resultOfCopy } from './copy-plan.ts'
+import { PackedParts } from '../copy/packed-parts.ts'
+import type { CopyTarget } from '../copy/target.ts'
+import { HyperslabError } from '../core/errors.ts'
+import { type CopyPlan, type CopyResult, CopyTasks, openTarget, resultOfCopy } from './copy-plan.ts'
+import { openCopySource } from './copy-source.ts'
 import type { Collector, JobWork, NodeOptions } from './job-work.ts'
 import type { OpenRecipeOptions } from './open-recipe.ts'
-import type { Pins } from './pins.ts'
-import { type OpenedCopy, openPlannedCopy } from './planned-copy.ts'
+import { scratchOf } from './partial-results.ts'
+import { Pins } from './pins.ts'
+import { ANY_PLACE, type Places } from './places.ts'
+import { checkSource } from './plan-parts.ts'
 
-/** Copies regions of whole objects. Writes the metadata when all of them are copied. */
+/** Copies regions, and publishes the copy when all are written. */
 export class CopyWork implements JobWork {
   readonly #plan: CopyPlan
   readonly #tasks: CopyTasks
-  readonly #parts: ZarrParts
+  readonly #target: CopyTarget
   readonly #pins: Pins
   readonly #close: () => Promise<void>
   #claimed: Promise<boolean> | undefined
 
-  private constructor(plan: CopyPlan, { parts, pins, close }: OpenedCopy<ZarrParts>) {
+  private constructor(plan: CopyPlan, target: CopyTarget, pins: Pins, close: () => Promise<void>) {
     this.#plan = plan
     this.#tasks = new CopyTasks(plan)
-    this.#parts = parts
+    this.#target = target
     this.#pins = pins
     this.#close = close
   }
 
-  /** @throws ConflictError if the source is not the planned one; errors of opening it */
+  /**
+   * Opens the source and the target.
+   * @throws ConflictError if source or target are not as planned; errors of opening them
+   */
   static async open(plan: CopyPlan, options: OpenRecipeOptions): Promise<CopyWork> {
-    return new CopyWork(plan, await openPlannedCopy(plan, options, ZarrParts.open))
+    const { operation, id } = plan
+    const { places = ANY_PLACE } = options
+    const pins = new Pins(plan.pins, places)
+    const { source, close } = await openCopySource(operation, pins, options)
+    let target: CopyTarget | undefined
+    const closeBoth = async (): Promise<void> => {
+      await target?.[Symbol.asyncDispose]()
+      await close()
+    }
+    try {
+      pins.seen()
+      target = await openTarget(operation, await places.resolve(operation.target), source, id, scratchOf(plan, places))
+      await checkTarget(plan, target)
+      return new CopyWork(plan, target, pins, closeBoth)
+    } catch (error) {
+      await closeBoth()
+      throw error
+    }
   }
 
-  async task(index: number, { signal }: NodeOptions): Promise<undefined> {
-    if (await this.#claim()) return
-    const { name, regions, pass, number } = this.#tasks.task(index)
-    if (pass === 'write') return this.#parts.copyWrite(name, regions, number, signal) as Promise<undefined>
-    await this.#parts.copyFirst(name, regions, number, signal)
-    // If the copy was published while this worker was paused, nothing else removes its intermediate objects.
-    if (await this.#parts.claim(this.#plan.id)) await this.#parts.removeScratch()
+  async task(index: number, options: NodeOptions): Promise<readonly unknown[]> {
+    this.#claimed ??= this.#target.claim().catch((error: unknown) => {
+      // The next task asks again.
+      this.#claimed = undefined
+      throw error
+    })
+    return (await this.#claimed) ? [] : this.#target.write(this.#tasks.task(index), options)
   }
 
   collect(): Collector {
-    return { add: () => undefined, finish: () => undefined }
+    const receipts: unknown[] = []
+    return { add: (part) => void receipts.push(...(part as unknown[])), finish: () => receipts }
   }
 
-  async settle(): Promise<undefined> {}
+  settle(merged: unknown, options: NodeOptions): Promise<readonly unknown[]> {
+    return this.#target.combine(merged as unknown[], options)
+  }
 
-  async finish(): Promise<CopyResult> {
-    if (!(await this.#claim())) {
+  async finish(all: unknown, options: NodeOptions): Promise<CopyResult> {
+    if (!(await this.#target.claim())) {
       await this.#pins.check()
-      await this.#parts.publish(this.#plan.id)
+      await this.#target.publish(all as unknown[], this.#tasks.count, options)
     }
+    await this.#target.clean(options)
     return resultOfCopy(this.#plan)
   }
 
   close(): Promise<void> {
     return this.#close()
   }
+}
 
-  /** Whether the copy is published already. Asks again after a failed request. */
-  #claim(): Promise<boolean> {
-    this.#claimed ??= this.#parts.claim(this.#plan.id).catch((error: unknown) => {
-      this.#claimed = undefined
-      throw error
-    })
-    return this.#claimed
+/** @throws ConflictError if the arrays or metadata are not as planned */
+async function checkTarget({ arrays, metadata, operation }: CopyPlan, target: CopyTarget): Promise<void> {
+  for (const { name, array } of target.arrays) if (Object.hasOwn(arrays, name)) await checkSource(array, arrays[name]!)
+  const found = await target.metadataHash()
+  const names = target.arrays.map(({ name }) => name)
+  if (found === metadata && names.every((name) => Object.hasOwn(arrays, name)) && names.length === Object.keys(arrays).length)
+    return
+  throw new HyperslabError('ConflictError', 'the target would get other metadata than were planned; plan the job again', {
+    file: operation.target,
+    actual: found,
+    expected: metadata,
+  })
+}
+
+/** Removes packed blocks that tasks have handed over. The source may be gone, and is not opened. */
+export async function abandonCopy(plan: CopyPlan, places: Places): Promise<void> {
+  const { store, path } = await places.resolve(plan.operation.target)
+  const folder = scratchOf(plan, places)!
+  try {
+    await new PackedParts({ store, key: path, mark: plan.id }, folder).abandon()
+  } finally {
+    await folder.close()
+    await store.close?.()
   }
 }

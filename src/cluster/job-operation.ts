@@ -1,6 +1,7 @@
 import { FOLD_KINDS } from '../array/reductions/fold-kinds.ts'
 import { checkCall } from '../array/reductions/options.ts'
 import { DIVIDED_METHODS, type DividedMethod } from '../array/reductions/reductions.ts'
+import { defaultScratchOf } from '../copy/packed-parts.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
 import {
@@ -91,9 +92,6 @@ export type JobOperation = ReduceOperation | CopyOperation
 
 /** Whether a copy writes a container, by the name of its target. */
 export const isContainerCopy = ({ target }: CopyOperation): boolean => /\.af$/.test(target)
-
-/** Returns the default scratch folder for the parts of a container. */
-export const defaultScratchOf = (target: string): string => `${target}.parts`
 
 /** Returns the default scratch folder of a job; undefined if it needs none. */
 export const defaultScratch = (operation: JobOperation): string | undefined =>

@@ -4,7 +4,7 @@ import { HyperslabError } from '../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { WorkerPool } from '../pool/task.ts'
-import { absolutePath } from '../runtime/absolute-path.ts'
+import { absolutePath } from '../tree/absolute-path.ts'
 import { COPY_PLAN_CHECKS, type CopyPlan, CopyTasks, checkCopyPlan, planCopies } from './copy-plan.ts'
 import {
   type CopyOperation,

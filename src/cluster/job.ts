@@ -4,8 +4,7 @@ import { numbersFrom } from '../core/numbers.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { WorkerPool } from '../pool/task.ts'
-import { abandonUpload, ContainerWork } from './container-work.ts'
-import { CopyWork } from './copy-work.ts'
+import { abandonCopy, CopyWork } from './copy-work.ts'
 import { isContainerCopy } from './job-operation.ts'
 import { isCopyPlan, type JobPlan, readPlan, treeOfJob } from './job-plan.ts'
 import type { JobWork, NodeOptions } from './job-work.ts'
@@ -46,14 +45,12 @@ export async function openJob(plan: JobPlan, options: OpenJobOptions = {}): Prom
 export const openJobIn = async (plan: JobPlan, places: Places, options: OpenJobOptions): Promise<Job> =>
   new Job(plan, await openWork(plan, { ...options, places }), places)
 
-function openWork(plan: JobPlan, options: OpenRecipeOptions): Promise<JobWork> {
-  if (!isCopyPlan(plan)) return ReduceWork.open(plan, options)
-  return isContainerCopy(plan.operation) ? ContainerWork.open(plan, options) : CopyWork.open(plan, options)
-}
+const openWork = (plan: JobPlan, options: OpenRecipeOptions): Promise<JobWork> =>
+  isCopyPlan(plan) ? CopyWork.open(plan, options) : ReduceWork.open(plan, options)
 
 /** Discards the output of the tasks of a failed or cancelled job, if another attempt cannot use it. */
 export async function abandonJob(plan: JobPlan, places: Places = ANY_PLACE): Promise<void> {
-  if (isCopyPlan(plan) && isContainerCopy(plan.operation)) await abandonUpload(plan, places)
+  if (isCopyPlan(plan) && isContainerCopy(plan.operation)) await abandonCopy(plan, places)
 }
 
 /**

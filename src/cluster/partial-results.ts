@@ -1,9 +1,11 @@
+import { ScratchFolder } from '../copy/scratch-folder.ts'
 import { decodeBase64, encodeBase64 } from '../core/base64.ts'
 import { HyperslabError } from '../core/errors.ts'
+import { defaultScratch, type JobOperation } from './job-operation.ts'
 import type { JobPlan } from './job-plan.ts'
 import type { NodeOptions } from './job-work.ts'
-import type { Places } from './places.ts'
-import { type ScratchFolder, scratchOf } from './scratch-folder.ts'
+import { ANY_PLACE, type Places } from './places.ts'
+import type { AnyPlan } from './plan-parts.ts'
 import { decodeState, encodeState, type StateValue } from './state-codec.ts'
 
 /**
@@ -70,4 +72,13 @@ export class PartialResults implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#scratch?.close()
   }
+}
+
+/** Returns the scratch folder of a plan; undefined for a plan without one. */
+export function scratchOf(
+  { id, scratch, operation }: Pick<AnyPlan, 'id' | 'scratch'> & { readonly operation: JobOperation },
+  places: Places = ANY_PLACE,
+): ScratchFolder | undefined {
+  if (scratch === undefined) return undefined
+  return new ScratchFolder(() => places.resolve(scratch), id, scratch === defaultScratch(operation))
 }

@@ -10,7 +10,7 @@ export async function createLocation(location: Location, options: CreateZarrOpti
     if (/\.(zip|ozx|json)$/i.test(path))
       invalidArgument(`archives and references are not written: '${path}' must be a folder`, path)
     return await createNode(store, path, options, async (root, write) => {
-      const { replaceZarr } = await import('./replace/zarr.ts')
+      const { replaceZarr } = await import('../copy/replace/zarr.ts')
       const { signal } = options
       await replaceZarr({ store, path: root }, [], { command: 'createZarr with overwrite', signal }, write)
     })

@@ -1,8 +1,4 @@
 import type { NetcdfAttributes } from '../adapters/netcdf/index.ts'
-import { type Checks, checkOptions } from '../core/options.ts'
-import type { Location, NotFoundOptions } from '../tree/location.ts'
-import { openNetcdf } from '../tree/open-netcdf.ts'
-import { decodeWarnings } from './decode-warnings.ts'
 import {
   IMPORT_CHECKS,
   type Imported,
@@ -10,7 +6,11 @@ import {
   type ImportSource,
   importArrays,
   type TypedAttributes,
-} from './import-arrays.ts'
+} from '../copy/import-arrays.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import type { Location, NotFoundOptions } from '../tree/location.ts'
+import { openNetcdf } from '../tree/open-netcdf.ts'
+import { decodeWarnings } from './decode-warnings.ts'
 import { variableOf } from './raw-variable.ts'
 
 /** Options of `importNetcdf`. */

@@ -6,6 +6,15 @@ import { treeOf } from '../adapters/zarr/tree.ts'
 import type { AttributeValue } from '../af/format/footer.ts'
 import type { DiskArray } from '../array/disk-array.ts'
 import { type Element, missingElements } from '../array/missing.ts'
+import {
+  IMPORT_CHECKS,
+  type Imported,
+  type ImportOptions,
+  type ImportSource,
+  importArrays,
+  type SourceArray,
+} from '../copy/import-arrays.ts'
+import { attributeOfJson } from '../copy/json-attributes.ts'
 import { isFloat as isFloatType, isNumeric } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { writeJson } from '../core/json.ts'
@@ -15,15 +24,6 @@ import { attributeNumbers, type TypedValues } from '../dataset/attributes.ts'
 import type { Location } from '../tree/location.ts'
 import { openZarr, type ZarrLocation, type ZarrOptions } from '../tree/open-zarr.ts'
 import { placeName } from '../tree/place-names.ts'
-import {
-  IMPORT_CHECKS,
-  type Imported,
-  type ImportOptions,
-  type ImportSource,
-  importArrays,
-  type SourceArray,
-} from './import-arrays.ts'
-import { attributeOfJson } from './json-attributes.ts'
 import { CharactersOf } from './zarr-characters.ts'
 
 /** Options of `importZarr`. `codecs` read the source, and may also encode the container. */

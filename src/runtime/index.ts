@@ -6,9 +6,9 @@
 import { ArrayFile } from '../af/file.ts'
 import type { ArrayTypes, CreateOptions, OpenOptions, Untyped } from '../af/layers/file-options.ts'
 import type { Verification, VerifyOptions } from '../af/verify/verify.ts'
+import type { Imported } from '../copy/import-arrays.ts'
+import type { ImmutableSource, WriteImmutableOptions } from '../copy/write-immutable.ts'
 import { checkNotFound, type Location, resolveLocation } from '../tree/location.ts'
-import type { Imported } from './import-arrays.ts'
-import type { ImmutableSource, WriteImmutableOptions } from './write-immutable.ts'
 
 /**
  * Opens a container.
@@ -90,7 +90,7 @@ export async function writeImmutable(
   location: Location,
   options?: WriteImmutableOptions,
 ): Promise<Imported> {
-  return (await import('./write-immutable.ts')).writeSource(source, location, options)
+  return (await import('../copy/write-immutable.ts')).writeSource(source, location, options)
 }
 
 export type { ArrayFile, LayerInfo } from '../af/file.ts'
@@ -166,6 +166,9 @@ export {
   where,
 } from '../array/where.ts'
 export type { Codec } from '../codec/codec.ts'
+export type { Imported } from '../copy/import-arrays.ts'
+export type { AttributeValues, ImmutableArray } from '../copy/named-arrays.ts'
+export type { ImmutableSource, WriteImmutableOptions, WritesItself } from '../copy/write-immutable.ts'
 export type { AsyncBuffer } from '../core/async-buffer.ts'
 export type { CacheStats } from '../core/byte-cache.ts'
 export type { DataOf, DType, NumericDType, ScalarOf, TypedArray } from '../core/dtype.ts'
@@ -231,6 +234,3 @@ export type {
 } from '../store/store.ts'
 export { type ZipOptions, ZipStore } from '../store/zip/zip.ts'
 export type { Location } from '../tree/location.ts'
-export type { Imported } from './import-arrays.ts'
-export type { AttributeValues, ImmutableArray } from './named-arrays.ts'
-export type { ImmutableSource, WriteImmutableOptions, WritesItself } from './write-immutable.ts'

@@ -36,7 +36,7 @@ export type {
   NetcdfVariable,
   OpenNetcdfOptions,
 } from '../adapters/netcdf/index.ts'
+export type { Imported, ImportOptions } from '../copy/import-arrays.ts'
 export type { AsyncBuffer } from '../core/async-buffer.ts'
 export { openNetcdf } from '../tree/open-netcdf.ts'
-export type { Imported, ImportOptions } from './import-arrays.ts'
 export type { ImportedNetcdf, ImportNetcdfOptions } from './import-netcdf.ts'

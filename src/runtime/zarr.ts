@@ -79,8 +79,8 @@ export async function importZarr(source: ZarrLocation, target: Location, options
 
 export type { ZarrChecked, ZarrFinding, ZarrVerification } from '../adapters/zarr/verify.ts'
 export { type ZarritaCodec, type ZarritaCodecEntry, type ZarritaRegistry, zarrCodecs } from '../adapters/zarr/zarrita.ts'
+export type { Imported, ImportOptions } from '../copy/import-arrays.ts'
 export { openZarr, type ZarrLocation, type ZarrOptions } from '../tree/open-zarr.ts'
 export { type AsZarrStoreOptions, asZarrStore, type ZarrStoreOfArrays } from './as-zarr-store.ts'
-export type { Imported, ImportOptions } from './import-arrays.ts'
 export type { ImportedZarr, ImportZarrOptions } from './import-zarr.ts'
 export type { VerifyZarrOptions } from './verify-zarr.ts'

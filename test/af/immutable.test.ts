@@ -8,10 +8,10 @@ import { encodeFooter6 } from '../../src/af/format/encode-v6.ts'
 import type { AttributeValue, Footer } from '../../src/af/format/footer.ts'
 import { readFooter6 } from '../../src/af/format/footer-v6.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'
+import { importContainer } from '../../src/copy/import-container.ts'
 import { joinBytes } from '../../src/core/bytes.ts'
 import { compareCodePoints } from '../../src/core/text.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
-import { importContainer } from '../../src/runtime/import-container.ts'
 import {
   type ArrayFile,
   create,

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { copyPlace } from '../../src/runtime/copy-place.ts'
+import { copyPlace } from '../../src/copy/copy-place.ts'
 import { open } from '../../src/runtime/index.ts'
 import { createZarr, openZarr } from '../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../src/store/memory.ts'

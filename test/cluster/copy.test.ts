@@ -14,6 +14,8 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { treeOfJob } from '../../src/cluster/job-plan.ts'
 import { hashOf } from '../../src/cluster/plan-parts.ts'
+import { exportZarr } from '../../src/copy/export-zarr.ts'
+import { arrayAsStored } from '../../src/copy/stored-arrays.ts'
 import {
   type CopyOperation,
   type CopyPlan,
@@ -25,9 +27,7 @@ import {
   planJob,
 } from '../../src/runtime/cluster.ts'
 import { openDataset, openDatasets } from '../../src/runtime/dataset.ts'
-import { exportZarr } from '../../src/runtime/export-zarr.ts'
 import { create, open } from '../../src/runtime/index.ts'
-import { arrayAsStored } from '../../src/runtime/stored-arrays.ts'
 import { openZarr } from '../../src/runtime/zarr.ts'
 import { folderInMemory } from '../support/folder.ts'
 import { inTurn, objectsOf, runNodes, writeMonths } from './support.ts'

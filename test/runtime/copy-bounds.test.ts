@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { copyPlace } from '../../src/runtime/copy-place.ts'
+import { copyPlace } from '../../src/copy/copy-place.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 
 test('a copy from a place that cannot list refuses an array that claims 2^40 chunks before it asks for one', async () => {

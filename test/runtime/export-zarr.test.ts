@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
+import { exportZarr } from '../../src/copy/export-zarr.ts'
+import type { ExportOptions } from '../../src/copy/zarr-target.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
-import { type ExportOptions, exportZarr } from '../../src/runtime/export-zarr.ts'
 import { openZarr } from '../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -61,7 +62,7 @@ describe('a write that can be gone on with', () => {
     const [source, store] = [rows(), new PutStore()]
     expect(await run(source, store, { ...COLUMN_WISE, resume: 'one' })).toBe(true)
     await expectComplete(store)
-    expect(store.puts.filter((key) => key.includes('.hyperslab-scratch/c.')).length).toBe(256)
+    expect(store.puts.filter((key) => key.includes('.hyperslab-scratch/0/c.')).length).toBe(256)
     expect(source.reads.reduce((sum, [y]) => sum + y!.stop - y!.start, 0)).toBe(ROWS)
     expect(source.reads.every(([, x]) => x!.start === 0 && x!.stop === COLUMNS)).toBe(true)
   })
@@ -163,7 +164,7 @@ describe('a write that can be gone on with', () => {
     const source = rows()
     await run(source, store, { ...COLUMN_WISE, resume: 'one' })
     await expectComplete(store)
-    expect([source.reads, store.puts.some((key) => key.includes('.hyperslab-scratch/c.'))]).toEqual([[], false])
+    expect([source.reads, store.puts.some((key) => key.includes('.hyperslab-scratch/0/c.'))]).toEqual([[], false])
     expect(store.puts.filter((key) => key.includes('/a/c/')).length).toBeLessThanOrEqual(COLUMNS / 16 - before + 16)
   })
 

@@ -1,8 +1,4 @@
 import { bytesOf } from '../../array/source.ts'
-import { HyperslabError } from '../../core/errors.ts'
-import { type Checks, checkOptions } from '../../core/options.ts'
-import { sizeOf } from '../../core/shape.ts'
-import type { ZarrExport } from '../../runtime/export-zarr.ts'
 import {
   IMPORT_CHECKS,
   type Imported,
@@ -10,7 +6,11 @@ import {
   type ImportSource,
   importArrays,
   importOf,
-} from '../../runtime/import-arrays.ts'
+} from '../../copy/import-arrays.ts'
+import type { ZarrExport } from '../../copy/stored-arrays.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
+import { sizeOf } from '../../core/shape.ts'
 import type { Location } from '../../tree/location.ts'
 import { labelOf } from '../../tree/place-names.ts'
 import { type Attrs, attributeText } from '../attributes.ts'
@@ -127,7 +127,7 @@ export async function writeDataset(parts: WrittenParts, location: Location, opti
     const { codecs, blockBytes, immutable, ...own } = rest
     for (const [name, value] of Object.entries({ codecs, blockBytes, immutable }))
       if (value !== undefined) throw refused(`${name} is for containers, and this is Zarr`, value)
-    const { exportZarr } = await import('../../runtime/export-zarr.ts')
+    const { exportZarr } = await import('../../copy/export-zarr.ts')
     const isWritten = await exportZarr({ attributes, arrays }, location, { ...own, shards, levels, maxBytes, resume, sources })
     return { arrays: arrays.map(({ name }) => name), warnings, ...(!isWritten && { unchanged: true }) }
   }

@@ -254,12 +254,15 @@ export const thisProcess = (fs: FileSystem): { readonly pid: number; readonly ma
   machine: machine(fs),
 })
 
+/** Returns an identifier of one boot of this machine. Throws if there is none. */
+export const bootId = (fs: FileSystem): string => fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+
 /** Returns an identifier of one boot of one machine and its name space of process ids; empty if unknown. */
 function machine(fs: FileSystem): string {
   if (known !== undefined) return known
   try {
     // Deno would ask the user for permission.
-    known = 'Deno' in globalThis ? '' : fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim() + fs.readlinkSync('/proc/self/ns/pid') // biome-ignore format: one line
+    known = 'Deno' in globalThis ? '' : bootId(fs) + fs.readlinkSync('/proc/self/ns/pid')
   } catch {
     known = ''
   }

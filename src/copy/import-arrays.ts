@@ -30,8 +30,8 @@ import { ChunkGrid } from '../grid/chunks.ts'
 import { draftName } from '../store/fs/names.ts'
 import type { Store } from '../store/store.ts'
 import { type Location, resolveLocation } from '../tree/location.ts'
-import type { ZarrExport } from './export-zarr.ts'
 import { attributeOfJson } from './json-attributes.ts'
+import type { ZarrExport } from './stored-arrays.ts'
 
 // Named here, because the compiler leaves the endings of files imported beside `await using` as they are.
 const fileReplacement = lazily(() => import('./replace/file.ts'))

@@ -3,9 +3,8 @@ import { joinBytes } from '../core/bytes.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { sha256 } from '../core/sha256.ts'
 import type { ObjectInfo, Stage, Store } from '../store/store.ts'
-import { defaultScratchOf } from './job-operation.ts'
-import type { NodeOptions } from './job-work.ts'
 import type { ScratchFolder } from './scratch-folder.ts'
+import type { SignalOptions } from './target.ts'
 
 /** Bytes of some parts of a container, one after another, stored together. */
 export interface PackedBytes {
@@ -19,6 +18,9 @@ export interface PackedBytes {
    */
   readonly at: { readonly upload: string; readonly tag: string } | { readonly key: string }
 }
+
+/** Returns the default scratch folder of a container that is written in parts. */
+export const defaultScratchOf = (target: string): string => `${target}.parts`
 
 /** Name of the object in the scratch folder that contains the id of the shared upload. */
 const UPLOAD = 'upload'
@@ -59,7 +61,7 @@ export class PackedParts {
    * Stores the bytes of some parts.
    * @param number from 1, unique to these bytes
    */
-  async add(parts: readonly ContainerPart[], bytes: Uint8Array, number: number, options: NodeOptions): Promise<PackedBytes> {
+  async add(parts: readonly ContainerPart[], bytes: Uint8Array, number: number, options: SignalOptions): Promise<PackedBytes> {
     const packed = { parts, bytes: bytes.length, number }
     const { store, key: target } = this.#target
     const uploads = store.sharedUploads
@@ -76,7 +78,7 @@ export class PackedParts {
   /**
    * Uploads waiting bytes together, as far as they are long enough for a part. The rest stays where it is.
    */
-  async combine(packed: readonly PackedBytes[], options: NodeOptions): Promise<PackedBytes[]> {
+  async combine(packed: readonly PackedBytes[], options: SignalOptions): Promise<PackedBytes[]> {
     const least = this.#target.store.sharedUploads?.minPartBytes
     if (least === undefined) return [...packed]
     const done = packed.filter(isUploaded)
@@ -101,7 +103,7 @@ export class PackedParts {
    */
   async assembled(
     packed: readonly PackedBytes[],
-    options: NodeOptions,
+    options: SignalOptions,
   ): Promise<{ readonly parts: ContainerPart[]; readonly stage: Pick<Stage, 'publish' | 'discard'> }> {
     const sorted = [...packed].sort((a, b) => Number(isUploaded(b)) - Number(isUploaded(a)) || a.number - b.number)
     const parts = sorted.flatMap((each) => each.parts)
@@ -112,7 +114,7 @@ export class PackedParts {
   }
 
   /** Removes the waiting bytes after the publication. Before it, a repeated merge could need them. */
-  async clean(options: NodeOptions): Promise<void> {
+  async clean(options: SignalOptions): Promise<void> {
     await this.#sweep(options)
     await this.#scratch.clean(options, (name) => !name.startsWith(UPLOAD) && !name.startsWith(PART))
   }
@@ -132,14 +134,14 @@ export class PackedParts {
   }
 
   /** Removes objects of workers that died while they tested the server. */
-  async #sweep(options: NodeOptions): Promise<void> {
+  async #sweep(options: SignalOptions): Promise<void> {
     const { store } = this.#target
     if (store.sharedUploads === undefined) return
     for (const { key, id } of await store.sharedUploads.open(this.#probe, options)) await store.sharedUploads.abort(key, id)
     for (const key of (await store.list?.(this.#probe, options)) ?? []) await store.delete?.(key, options)
   }
 
-  async #uploaded(packed: readonly PackedBytes[], options: NodeOptions): Promise<Pick<Stage, 'publish' | 'discard'>> {
+  async #uploaded(packed: readonly PackedBytes[], options: SignalOptions): Promise<Pick<Stage, 'publish' | 'discard'>> {
     const { store, key: target, mark } = this.#target
     const uploads = store.sharedUploads!
     const id = await this.#upload(options)
@@ -172,7 +174,7 @@ export class PackedParts {
     }
   }
 
-  async #staged(packed: readonly PackedBytes[], options: NodeOptions): Promise<Stage> {
+  async #staged(packed: readonly PackedBytes[], options: SignalOptions): Promise<Stage> {
     const { store, key: target } = this.#target
     // Left over from workers that died here. There is no object yet, so no other writer can be replacing it.
     const left = ((await store.leftovers?.(target)) ?? []).filter(({ key }) => key.startsWith(`${target}.`))
@@ -191,7 +193,7 @@ export class PackedParts {
    * Reads the bytes that wait in the scratch folder.
    * @throws NotFoundError; FormatError if their number differs
    */
-  async #read(packed: readonly PackedBytes[], options: NodeOptions): Promise<Uint8Array[]> {
+  async #read(packed: readonly PackedBytes[], options: SignalOptions): Promise<Uint8Array[]> {
     const all: Uint8Array[] = []
     for (const { at, bytes } of packed) {
       if (!('key' in at)) continue
@@ -208,7 +210,7 @@ export class PackedParts {
   }
 
   /** Returns the id of the shared upload. The first worker starts it. */
-  async #upload(options: NodeOptions): Promise<string> {
+  async #upload(options: SignalOptions): Promise<string> {
     const known = await this.#known(options)
     if (known !== undefined) return known
     const { store, key: target, mark } = this.#target
@@ -218,7 +220,7 @@ export class PackedParts {
     return (await this.#known(options)) ?? this.#upload(options)
   }
 
-  async #known(options: NodeOptions): Promise<string | undefined> {
+  async #known(options: SignalOptions): Promise<string | undefined> {
     const bytes = await this.#scratch.find(await this.#scratch.key(UPLOAD), options)
     return bytes && new TextDecoder().decode(bytes)
   }

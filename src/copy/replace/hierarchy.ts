@@ -54,8 +54,8 @@ export function hierarchyTarget({ store, path }: StoredAt): Target {
 
 async function claimAt(store: Store, prefix: string, signal: Signal | undefined): Promise<JsonObject | undefined> {
   const found = await readWhole(store, `${prefix}zarr.json`, { maxBytes: METADATA_BYTES, signal })
-  const document = found && documentIn(found.bytes, 'zarr.json')
-  return isReplacing(document) ? document : undefined
+  const metadata = found && documentIn(found.bytes, 'zarr.json')
+  return isReplacing(metadata) ? metadata : undefined
 }
 
 /**
@@ -139,10 +139,10 @@ function documentIn(bytes: Uint8Array, name: string): JsonObject | undefined {
 }
 
 /** @returns the chunk names of an array; true for metadata of a group, false for other objects */
-function chunkNamesIn(name: string, document: JsonObject | undefined): ChunkNames | boolean {
-  if (document === undefined) return false
+function chunkNamesIn(name: string, metadata: JsonObject | undefined): ChunkNames | boolean {
+  if (metadata === undefined) return false
   const path = name.slice(0, Math.max(0, name.lastIndexOf('/')))
-  const get = (key: string): unknown => member(document, key)
+  const get = (key: string): unknown => member(metadata, key)
   const isV3 = baseOf(name) === 'zarr.json'
   if (get('zarr_format') !== (isV3 ? 3 : 2)) return false
   if (baseOf(name) === '.zgroup' || (isV3 && get('node_type') === 'group')) return true

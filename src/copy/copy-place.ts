@@ -1,6 +1,7 @@
 import { checkNotReplacing } from '../adapters/zarr/replacing.ts'
 import { treeOf } from '../adapters/zarr/tree.ts'
 import { isOwnName } from '../adapters/zarr/write/node-names.ts'
+import { ArrayFile } from '../af/file.ts'
 import { Paths } from '../af/layers/paths.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { joinForeignKey } from '../core/foreign-key.ts'
@@ -19,7 +20,6 @@ import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } f
 import { openZarr } from '../tree/open-zarr.ts'
 import type { TargetOptions } from '../tree/target.ts'
 import { isOfMacos } from '../tree/zip-root.ts'
-import { open } from './index.ts'
 import { checkApart } from './replace/apart.ts'
 import { containerTarget } from './replace/container.ts'
 import { writeFile } from './replace/file.ts'
@@ -366,7 +366,8 @@ async function isObject({ store, path }: StoredAt, name: string, signal: Signal 
 
 /** Returns the files of a container that count. The base comes last. */
 async function containerParts(source: Location, from: StoredAt, given: StoredAt, options: NotFoundOptions): Promise<Parts> {
-  await using file = await open(source, options)
+  const place = await resolveLocation(source, options)
+  await using file = await ArrayFile.open(place.store, place.path)
   const to = named(given, from)
   const [own, theirs] = [new Paths(from.path), new Paths(to.path)]
   const stem = (path: string): string => path.slice(0, -'.af'.length)
@@ -520,8 +521,8 @@ async function namedKeys(
   const absences = new Absences(store)
   const { onUnproved } = absences
   for (const name of METADATA) {
-    const document = await readWhole(store, path + name, { signal, onUnproved })
-    if (document !== undefined) absences.known(path + name, document)
+    const content = await readWhole(store, path + name, { signal, onUnproved })
+    if (content !== undefined) absences.known(path + name, content)
   }
   const pace = new Pace(signal)
   await forEachLimited(candidates(), 4 * OBJECTS_AT_ONCE, async (key) => {

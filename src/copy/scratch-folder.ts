@@ -1,35 +1,21 @@
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { readWhole, type Store } from '../store/store.ts'
-import { defaultScratch, type JobOperation } from './job-operation.ts'
-import type { NodeOptions } from './job-work.ts'
-import { ANY_PLACE, type Places } from './places.ts'
-import type { AnyPlan } from './plan-parts.ts'
-
-/** Returns the scratch folder of a plan; undefined if it has none. */
-export function scratchOf(
-  { id, scratch, operation }: Pick<AnyPlan, 'id' | 'scratch'> & { readonly operation: JobOperation },
-  places: Places = ANY_PLACE,
-): ScratchFolder | undefined {
-  return scratch === undefined ? undefined : new ScratchFolder(scratch, id, scratch === defaultScratch(operation), places)
-}
+import type { SignalOptions } from './target.ts'
 
 /** Folder of a job at a location that its workers share. All workers see its objects. */
 export class ScratchFolder {
-  readonly #location: string
+  readonly #resolve: () => Promise<{ readonly store: Store; readonly path: string }>
   readonly #id: string
   readonly #isOwn: boolean
-  readonly #places: Places
   #place: Promise<{ readonly store: Store; readonly folder: string }> | undefined
 
   /**
-   * @param location the scratch folder of a plan
-   * @param id id of the plan
+   * @param resolve resolves the location of the scratch folder, on first use
+   * @param id id of the job
    * @param isOwn whether this job alone created the scratch folder, so that the folder is removed with it
-   * @param places resolves the location
    */
-  constructor(location: string, id: string, isOwn: boolean, places: Places) {
-    this.#places = places
-    this.#location = location
+  constructor(resolve: () => Promise<{ readonly store: Store; readonly path: string }>, id: string, isOwn: boolean) {
+    this.#resolve = resolve
     this.#id = id
     this.#isOwn = isOwn
   }
@@ -40,7 +26,7 @@ export class ScratchFolder {
   }
 
   /** Returns the size of an object; undefined if it does not exist. */
-  async size(key: string, { signal }: NodeOptions): Promise<number | undefined> {
+  async size(key: string, { signal }: SignalOptions): Promise<number | undefined> {
     const { store } = await this.#opened()
     return (await store.stat(key, { signal }))?.size
   }
@@ -50,7 +36,7 @@ export class ScratchFolder {
    * @returns false if it exists
    * @throws ReadOnlyError
    */
-  async put(key: string, bytes: Uint8Array, { signal }: NodeOptions): Promise<boolean> {
+  async put(key: string, bytes: Uint8Array, { signal }: SignalOptions): Promise<boolean> {
     signal?.throwIfAborted()
     const { store } = await this.#opened()
     if (store.stage === undefined)
@@ -68,13 +54,13 @@ export class ScratchFolder {
     }
   }
 
-  async find(key: string, { signal }: NodeOptions = {}): Promise<Uint8Array | undefined> {
+  async find(key: string, { signal }: SignalOptions = {}): Promise<Uint8Array | undefined> {
     const { store } = await this.#opened()
     return (await readWhole(store, key, { signal }))?.bytes
   }
 
   /** @throws NotFoundError */
-  async read(key: string, options: NodeOptions): Promise<Uint8Array> {
+  async read(key: string, options: SignalOptions): Promise<Uint8Array> {
     const bytes = await this.find(key, options)
     if (bytes !== undefined) return bytes
     const { store } = await this.#opened()
@@ -85,7 +71,7 @@ export class ScratchFolder {
    * Removes the objects in the folder.
    * @param isKept whether to keep the object of a name
    */
-  async clean({ signal }: NodeOptions = {}, isKept: (name: string) => boolean = () => false): Promise<void> {
+  async clean({ signal }: SignalOptions = {}, isKept: (name: string) => boolean = () => false): Promise<void> {
     const { store, folder } = await this.#opened()
     let isEmpty = true
     for (const key of (await store.list?.(folder, { signal })) ?? []) {
@@ -102,7 +88,7 @@ export class ScratchFolder {
   }
 
   #opened(): Promise<{ readonly store: Store; readonly folder: string }> {
-    this.#place ??= this.#places.resolve(this.#location).then(({ store, path }) => {
+    this.#place ??= this.#resolve().then(({ store, path }) => {
       return { store, folder: `${path.replace(/\/$/, '')}/${this.#id}/` }
     })
     return this.#place

@@ -1,7 +1,10 @@
+import { isOwnName } from '../adapters/zarr/write/node-names.ts'
 import type { CopyState } from '../array/lazy/rechunk-to.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { refuseUnproved } from '../store/absences.ts'
+import { fileSystem } from '../store/fs/file-system.ts'
+import { bootId } from '../store/fs/lock.ts'
 import { readWhole, type Store } from '../store/store.ts'
 
 /** Record of a write in its target, in progress or finished. */
@@ -22,7 +25,7 @@ export interface WriteRecord {
 }
 
 /** Version of records. Records of other versions belong to another write. */
-export const FORMAT = 1
+const FORMAT = 1
 /** Name of the object in the folder of the target. */
 const NAME = '.hyperslab-plan.json'
 const MOST_BYTES = 16 * 2 ** 20
@@ -85,48 +88,38 @@ export class RecordKeeper {
   }
 }
 
+/** Returns the record of a write that begins. */
+export const newRecord = (
+  id: string,
+  ranks: Readonly<Record<string, number>>,
+  { maxBytes = 0, boot = '' }: Partial<Pick<WriteRecord, 'maxBytes' | 'boot'>> = {},
+): WriteRecord => ({ format: FORMAT, id, complete: false, maxBytes, boot, ranks, arrays: {} })
+
 /**
- * Claims an empty location for a write, or finds that it is claimed for this write already.
- * @returns whether the write is complete
- * @throws AlreadyExistsError for any other content; ReadOnlyError
+ * Takes an empty place for a write.
+ * @param isShared whether other processes may do the same now; the first one takes the place
+ * @returns the record that the place has now: the given one, or that of an earlier write
+ * @throws AlreadyExistsError for a folder that contains anything else; ReadOnlyError; UnsupportedError for a
+ *   store without conditional writes, if the place is shared
  */
-export async function claimRecord(store: Store, root: string, id: string): Promise<boolean> {
-  const found = (await readRecord(store, root)) ?? (await makeRecord(store, root, recordOf(id, false)))
-  if (found.id === id) return found.complete
-  throw new HyperslabError(
-    'AlreadyExistsError',
-    'there is another write, of another version of the source or with other options; choose another place, or empty it',
-  )
-}
-
-/** Records that a write is complete. */
-export async function completeRecord(store: Store, root: string, id: string): Promise<void> {
-  await store.put!(keyOf(root), bytesOf(recordOf(id, true)))
-}
-
-const recordOf = (id: string, complete: boolean): WriteRecord => ({
-  format: FORMAT,
-  id,
-  complete,
-  maxBytes: 0,
-  boot: '',
-  arrays: {},
-})
-
-const bytesOf = (record: WriteRecord): Uint8Array => new TextEncoder().encode(`${JSON.stringify(record)}\n`)
-
-async function makeRecord(store: Store, root: string, record: WriteRecord): Promise<WriteRecord> {
+export async function claimRecord(store: Store, root: string, record: WriteRecord, isShared: boolean): Promise<WriteRecord> {
+  const found = await readRecord(store, root)
+  if (found !== undefined) return found
   if (store.stage === undefined || store.list === undefined)
     throw new HyperslabError('ReadOnlyError', 'this place can only be read from')
-  const key = keyOf(root)
-  // Skips the record, and temporary objects of it.
-  const other = (await store.list(root === '' ? '' : `${root}/`)).find((each) => !each.startsWith(key))
+  const prefix = root === '' ? '' : `${root}/`
+  const other = (await store.list(prefix)).find((key) => !isOwnName(key.slice(prefix.length)))
   if (other !== undefined) {
-    const text = `the folder holds something already, such as '${other.split('/').at(-1) || other}'; choose another one, or empty it`
     const now = await readRecord(store, root)
     if (now !== undefined) return now
+    const text = `the folder holds something else already, such as '${other.split('/').at(-1) || other}'; choose another one, or empty it`
     throw new HyperslabError('AlreadyExistsError', text, { actual: other })
   }
+  if (!isShared) {
+    await new RecordKeeper(store, root, record).update({})
+    return record
+  }
+  const key = keyOf(root)
   await store.makeFolder?.(key)
   const stage = await store.stage(key)
   try {
@@ -134,7 +127,6 @@ async function makeRecord(store: Store, root: string, record: WriteRecord): Prom
     return record
   } catch (error) {
     const now = isHyperslabError(error, 'ConflictError') ? await readRecord(store, root) : undefined
-    // The record of the faster process counts.
     if (now !== undefined) return now
     throw error
   } finally {
@@ -142,17 +134,16 @@ async function makeRecord(store: Store, root: string, record: WriteRecord): Prom
   }
 }
 
-declare const process: { getBuiltinModule?(name: string): unknown } | undefined
+const bytesOf = (record: WriteRecord): Uint8Array => new TextEncoder().encode(`${JSON.stringify(record)}\n`)
 
 /**
- * Returns an id of the current boot of this machine, for local files: data that were not synced to the disk
- * are lost with it. Empty for other stores. Random if the id is unknown, so that such files are never reused.
+ * Returns an identifier of this boot of the machine, for files of it: files that were not flushed are lost
+ * when it fails. Empty for other stores. Random if it is unknown, so that such files are not used again.
  */
 export function bootOf(store: Store): string {
   if (store.localPath === undefined) return ''
   try {
-    const fs = process!.getBuiltinModule!('node:fs') as { readFileSync(path: string, encoding: string): string }
-    return fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    return bootId(fileSystem())
   } catch {
     return crypto.randomUUID()
   }

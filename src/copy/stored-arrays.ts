@@ -1,11 +1,50 @@
 import { type NamedAttributes, namedAttributes } from '../adapters/zarr/named-attributes.ts'
 import { storedAttributes } from '../adapters/zarr/write/array-store.ts'
+import type { PyramidStep } from '../adapters/zarr/write/pyramid.ts'
 import { Attributes } from '../af/layers/attributes.ts'
 import type { DiskArray } from '../array/disk-array.ts'
+import type { Element } from '../array/missing.ts'
+import type { DType, ScalarOf } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { TypedValue } from '../core/typed-value.ts'
-import type { ExportedArray } from './export-zarr.ts'
+
+/** An array to be written. */
+export interface ExportedArray {
+  /** Path in the target; '' makes the target itself an array. */
+  readonly name: string
+  /** Stored array. */
+  readonly array: DiskArray
+  /** One name for each axis. */
+  readonly dimensionNames: readonly string[]
+  /**
+   * Whether the array has no dimension names. The names above are then for options only, and are not written.
+   */
+  readonly isUnnamed?: boolean
+  /** Lengths of its chunks, unless the options have others. */
+  readonly chunkShape?: readonly number[] | undefined
+  /** Value of missing elements. */
+  readonly fill?: Element | undefined
+  /** Missing value that no attribute names: see `implied` of missing elements. */
+  readonly implied?: Element | undefined
+  /** Value of unwritten elements. Default: the value of missing elements. */
+  readonly fillValue?: ScalarOf<DType> | undefined
+  /** Bytes of its elements held in memory at a time, unless the options set them or a shard is larger. */
+  readonly maxBytes?: number
+  /** Memory of a read, in multiples of its result. Default: 1. */
+  readonly heldTimes?: number
+  readonly attributes: ReadonlyMap<string, unknown>
+  /** For a level of a pyramid: its computation from a finer level. */
+  readonly step?: PyramidStep | undefined
+}
+
+/** Content to be written. */
+export interface ZarrExport {
+  readonly attributes: ReadonlyMap<string, unknown>
+  readonly arrays: readonly ExportedArray[]
+  /** Attributes of groups below, by path. Groups that contain arrays exist without attributes, too. */
+  readonly groups?: ReadonlyMap<string, ReadonlyMap<string, unknown>>
+}
 
 /** Returns an array for Zarr, with all data that are stored beside its elements. */
 export const arrayAsStored = (name: string, array: DiskArray): ExportedArray => ({

@@ -1,8 +1,8 @@
-import type { Dataset } from '../dataset/dataset.ts'
-import { encodedParts } from '../dataset/out/write.ts'
-import type { ZarrExport } from './export-zarr.ts'
+import type { ZarrExport } from '../../copy/stored-arrays.ts'
+import type { Dataset } from '../dataset.ts'
+import { encodedParts } from './write.ts'
 
-export { warningsOf } from '../dataset/out/write.ts'
+export { warningsOf } from './write.ts'
 
 /**
  * Returns a dataset in its encoded form, with its coordinates.

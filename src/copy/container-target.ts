@@ -1,0 +1,228 @@
+import { ArrayFile } from '../af/file.ts'
+import type { CreateOptions } from '../af/layers/file-options.ts'
+import { Paths } from '../af/layers/paths.ts'
+import { withDefaults } from '../af/settings.ts'
+import type { ContainerFiles } from '../af/write/container-files.ts'
+import { checkFree, checkName, orAlreadyThere } from '../af/write/create.ts'
+import { checkAlone } from '../af/write/immutable.ts'
+import { isPublishedAs, partOf, publishParts } from '../af/write/parts.ts'
+import { checkCopy } from '../array/iteration.ts'
+import { copyRegion } from '../array/lazy/rechunk-to.ts'
+import { bytesOf } from '../array/source.ts'
+import { HyperslabError, within } from '../core/errors.ts'
+import { sha256 } from '../core/sha256.ts'
+import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic, trafficOf } from '../grid/rechunk-plan.ts'
+import { MemoryStore } from '../store/memory.ts'
+import { readWhole } from '../store/store.ts'
+import { type Location, resolveLocation } from '../tree/location.ts'
+import {
+  type ArrayCopy,
+  checkChunks,
+  DEFAULT_BLOCK_BYTES,
+  defineCopies,
+  FILE_ARRAY,
+  type ImportOptions,
+  importOf,
+} from './import-arrays.ts'
+import { type PackedBytes, PackedParts } from './packed-parts.ts'
+import type { ScratchFolder } from './scratch-folder.ts'
+import type { ZarrExport } from './stored-arrays.ts'
+import type { CopyTarget, CopyTask, SignalOptions } from './target.ts'
+
+/** Chunks, blocks, codec and footer version of a container that is written in parts. */
+export interface ContainerTargetOptions extends Pick<ImportOptions, 'codec' | 'level' | 'chunks' | 'blockBytes' | 'immutable'> {}
+
+/** Number of digits in the identity of a container. */
+const ID_LENGTH = 32
+const DRAFT = 'draft.af'
+
+/** An array to be written, with its name. */
+interface WrittenArray extends ArrayCopy {
+  readonly name: string
+  /** Array that is read: another name for `from`, as in parts of Zarr. */
+  readonly array: ArrayCopy['from']
+  readonly heldTimes: number
+}
+
+/** Everything that opening a target finds. */
+interface ContainerWrite {
+  readonly arrays: readonly WrittenArray[]
+  /** Attributes and definitions, without elements. */
+  readonly draft: ArrayFile
+  readonly files: ContainerFiles
+  readonly settings: CreateOptions
+  readonly immutable: boolean
+  readonly id: string
+  /** Undefined for a target that is only planned. */
+  readonly scratch: ScratchFolder | undefined
+}
+
+/**
+ * A container whose blocks are packed region by region, by processes that do not know of each other. One of
+ * them publishes it when all blocks are there. Until then, there is no file.
+ */
+export class ContainerTarget implements CopyTarget<PackedBytes> {
+  readonly arrays: readonly WrittenArray[]
+  readonly #write: ContainerWrite
+  readonly #handedOver: PackedParts | undefined
+
+  private constructor(write: ContainerWrite) {
+    this.#write = write
+    this.arrays = write.arrays
+    const { files, id, scratch } = write
+    const target = { store: files.store, key: files.paths.base, mark: id }
+    this.#handedOver = scratch && new PackedParts(target, scratch)
+  }
+
+  /**
+   * @param given the source: the same in all processes
+   * @param id id of the write, which all its processes share
+   * @param scratch the folder where packed blocks wait; undefined for a target that is only planned
+   * @throws InvalidArgumentError for options and names that do not fit
+   */
+  static async open(
+    location: Location,
+    given: ZarrExport,
+    options: ContainerTargetOptions,
+    id = '',
+    scratch?: ScratchFolder,
+  ): Promise<ContainerTarget> {
+    const { store, path } = await resolveLocation(location)
+    return within({ file: store.describe(path) }, async () => {
+      const paths = new Paths(path)
+      checkName(paths)
+      const source = importOf(given)
+      checkChunks('copy', source, options)
+      const { codec, level, blockBytes = DEFAULT_BLOCK_BYTES, chunks, immutable = false } = options
+      const settings: CreateOptions = { blockBytes, ...(codec !== undefined && { codec }), ...(level !== undefined && { level }) }
+      const draft = await ArrayFile.create(new MemoryStore(), DRAFT, settings)
+      const { copies } = defineCopies(draft, source, chunks === undefined ? {} : { chunks })
+      const arrays = copies.map((copy, i) => {
+        const { name, heldTimes = 1 } = given.arrays[i]!
+        return { ...copy, name, array: copy.from, heldTimes }
+      })
+      const files = { store, paths, options: await withDefaults(settings) }
+      return new ContainerTarget({ arrays, draft, files, settings, immutable, id, scratch })
+    })
+  }
+
+  get mostRegions(): number | undefined {
+    const { sharedUploads } = this.#write.files.store
+    // The last part of an upload is the footer.
+    return sharedUploads && sharedUploads.maxParts - 1
+  }
+
+  metadataHash(): Promise<string> {
+    const plain = (_: string, value: unknown): unknown =>
+      ArrayBuffer.isView(value)
+        ? [value.constructor.name, ...Array.from(value as Float64Array, String)]
+        : typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))
+          ? `${typeof value} ${value}`
+          : value
+    const own = this.arrays.map(({ name, defined, to }) => [name, defined, [...to.attrs]])
+    return sha256(JSON.stringify([this.#write.settings, [...this.#write.draft.attrs], own], plain))
+  }
+
+  plan(name: string, maxBytes: number): RechunkPlan {
+    return planRechunk({ ...this.#copied(name), maxBytes: maxBytes / this.#array(name).heldTimes, mostPasses: 1 })
+  }
+
+  depth(): number {
+    return 0
+  }
+
+  traffic(name: string, plan: RechunkPlan): RechunkTraffic {
+    return trafficOf(plan, this.#copied(name))
+  }
+
+  /**
+   * @throws AlreadyExistsError for another container, or sidecars of one; for a file of footer version 6 also
+   *   for statistics of one; UnsupportedError for a server on which publishing could overwrite the container
+   *   of another writer
+   */
+  claim(): Promise<boolean> {
+    return this.#within(async () => {
+      const { files, id, immutable } = this.#write
+      if (await isPublishedAs(files, identityOf(id))) return true
+      if (immutable) await checkAlone(files)
+      await checkFree(files.store, files.paths)
+      await this.#handedOver!.check()
+      return false
+    })
+  }
+
+  /** Packs a region of an array, and hands its bytes over. */
+  async write({ name, regions, number, index }: CopyTask, options: SignalOptions): Promise<PackedBytes[]> {
+    const { from, defined } = this.#array(name)
+    const { settings, immutable } = this.#write
+    const store = new MemoryStore()
+    await using file = await ArrayFile.create(store, DRAFT, settings)
+    const to = file.define(name, defined)
+    checkCopy(from.source, to.source)
+    await within(from.source.label ?? {}, () => copyRegion(from.source, to.source, regions.write, number, options.signal))
+    await file.flush()
+    const part = await partOf(to.state, immutable ? file.stored.blocks : undefined)
+    const { bytes } = (await readWhole(store, DRAFT))!
+    // Parts of uploads are numbered from 1.
+    return [await this.#handedOver!.add([part], bytes.subarray(0, part.bytes), index + 1, options)]
+  }
+
+  combine(receipts: readonly PackedBytes[], options: SignalOptions): Promise<PackedBytes[]> {
+    return this.#handedOver!.combine(receipts, options)
+  }
+
+  /**
+   * @throws AlreadyExistsError if another writer has published a container there; FormatError if parts are
+   *   missing; errors of {@link claim}
+   */
+  async publish(receipts: readonly PackedBytes[], tasks: number, options: SignalOptions): Promise<void> {
+    const { files, draft, id, immutable } = this.#write
+    const { store, paths } = files
+    const found = receipts.reduce((sum, { parts }) => sum + parts.length, 0)
+    if (found !== tasks) {
+      const text = `the container is to be put together of ${tasks} parts, and there are ${found}`
+      throw new HyperslabError('FormatError', text, { file: store.describe(paths.base), actual: found, expected: tasks })
+    }
+    const { parts, stage } = await this.#handedOver!.assembled(await this.combine(receipts, options), options)
+    try {
+      await this.#within(async () => {
+        if (immutable) await checkAlone(files)
+        // Left over from an earlier container of this name.
+        else await store.delete!(paths.stats)
+        const names = draft.arrays()
+        if (draft.attrs.size > 0 && !names.includes(FILE_ARRAY)) names.unshift(FILE_ARRAY)
+        const states = names.map((name) => draft.array(name).state)
+        await orAlreadyThere(() => publishParts(files, { states, parts, stage, id: identityOf(id), immutable }))
+      })
+    } finally {
+      await stage.discard()
+    }
+  }
+
+  async clean(options: SignalOptions): Promise<void> {
+    await this.#handedOver!.clean(options)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { draft, files, scratch } = this.#write
+    await scratch?.close()
+    await draft.close()
+    await files.store.close?.()
+  }
+
+  #copied(name: string): Pick<RechunkRequest, 'from' | 'to' | 'elementBytes'> {
+    const { from, to } = this.#array(name)
+    return { from: from.chunks, to: to.chunks, elementBytes: bytesOf(from.dtype) }
+  }
+
+  #array(name: string): WrittenArray {
+    return this.arrays.find((each) => each.name === name)!
+  }
+
+  #within<T>(work: () => Promise<T>): Promise<T> {
+    const { store, paths } = this.#write.files
+    return within({ file: store.describe(paths.base) }, work)
+  }
+}
+
+const identityOf = (id: string): string => id.slice(0, ID_LENGTH)

@@ -1,0 +1,427 @@
+import { type HiddenArray, hiddenArray, newNodes } from '../adapters/zarr/create.ts'
+import type { JsonObject } from '../adapters/zarr/document.ts'
+import { groupsAbove } from '../adapters/zarr/hierarchy.ts'
+import { type NamedAttributes, namedAttributes } from '../adapters/zarr/named-attributes.ts'
+import { rootOf } from '../adapters/zarr/open.ts'
+import { attributesDocument, groupDocument } from '../adapters/zarr/write/document.ts'
+import { type NewZarrArray, newArray } from '../adapters/zarr/write/new-array.ts'
+import { checkNodeNames } from '../adapters/zarr/write/node-names.ts'
+import { DiskArray } from '../array/disk-array.ts'
+import { checkCopy } from '../array/iteration.ts'
+import { deriveSource } from '../array/lazy/derive.ts'
+import { copyRegion } from '../array/lazy/rechunk-to.ts'
+import { missingElement, missingElements } from '../array/missing.ts'
+import { type BlockSource, bytesOf } from '../array/source.ts'
+import type { Progress } from '../array/transfers.ts'
+import { largestDivisor } from '../core/divisors.ts'
+import { type DType, isFixed, readElement, type ScalarOf } from '../core/dtype.ts'
+import { HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.ts'
+import { writeJson } from '../core/json.ts'
+import { member } from '../core/member.ts'
+import { sha256 } from '../core/sha256.ts'
+import type { Signal } from '../core/signal.ts'
+import { TypedValue } from '../core/typed-value.ts'
+import { ChunkGrid } from '../grid/chunks.ts'
+import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic, trafficOf } from '../grid/rechunk-plan.ts'
+import type { Store } from '../store/store.ts'
+import { targetKeys } from '../store/target-keys.ts'
+import type { Location } from '../tree/location.ts'
+import { resolveTarget, type TargetOptions } from '../tree/target.ts'
+import { SCRATCH, Scratch } from './scratch.ts'
+import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
+import type { CopyTarget, CopyTask, SignalOptions } from './target.ts'
+import { claimRecord, newRecord, RecordKeeper } from './write-record.ts'
+
+/** Options for writing Zarr. */
+export interface ExportOptions extends TargetOptions {
+  readonly codec?: string | undefined
+  readonly level?: number | undefined
+  /** Chunk lengths along dimensions, by name. */
+  readonly chunks?: Readonly<Record<string, number>> | undefined
+  /** Shard lengths along dimensions, by name. Default: one chunk. */
+  readonly shards?: Readonly<Record<string, number>> | undefined
+  /**
+   * Number of levels of a pyramid. Each consists of means of the level before, and is computed after that was
+   * written. One array becomes an image of OME-NGFF, several become groups under the convention
+   * `multiscales`.
+   */
+  readonly levels?: number | undefined
+  /** Whether to replace an existing Zarr store, after the new one was written beside it. */
+  readonly overwrite?: boolean | undefined
+  /**
+   * Locations that are read meanwhile. With `overwrite`, the target must not be one of them, lie in it or
+   * contain it.
+   */
+  readonly sources?: readonly Location[] | undefined
+  /** Name in errors of the command that completes an interrupted write. */
+  readonly command?: string | undefined
+  /** Bytes of elements held in memory at a time, unless a shard is larger. */
+  readonly maxBytes?: number | undefined
+  /**
+   * Name of the version of the source. If given, the written objects are kept after an error, and the next
+   * call with the same name and options resumes the write.
+   */
+  readonly resume?: string | undefined
+  readonly signal?: Signal | undefined
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+}
+
+/** Default size of chunks in bytes. */
+const CHUNK_BYTES = 4 * 1024 * 1024
+
+/** An array with the options of its copy, and the number of chunks of the copy. */
+export type PlannedArray = ExportedArray & { readonly options: NewZarrArray; readonly count: number }
+
+/**
+ * A Zarr store that is written region by region, by one process or by many that do not know of each other.
+ * Each region consists of whole objects, so that it may be written twice, or concurrently. Metadata are
+ * written last, those of the place itself at the very end. Until then, no group opens.
+ */
+export class ZarrTarget implements CopyTarget<never> {
+  readonly arrays: readonly PlannedArray[]
+  readonly store: Store
+  readonly root: string
+  readonly #source: ZarrExport
+  readonly #id: string
+  readonly #outputs = new Map<string, Promise<HiddenArray>>()
+
+  private constructor(source: ZarrExport, arrays: readonly PlannedArray[], store: Store, root: string, id: string) {
+    this.#source = source
+    this.arrays = arrays
+    this.store = store
+    this.root = root
+    this.#id = id
+  }
+
+  /**
+   * @param given the source: the same in all processes
+   * @param id id of the write, which all its processes share
+   * @throws InvalidArgumentError for invalid options, and for paths that lead out of the target or lie in an
+   *   array; FormatError for names that the target cannot hold together
+   */
+  static async open(location: Location, given: ZarrExport, options: ExportOptions, id = ''): Promise<ZarrTarget> {
+    const { store, path } = await resolveTarget(location, options)
+    const root = rootOf(path)
+    try {
+      return await within({ file: store.describe(root) }, async () => {
+        const source = await inLevels(given, options.levels)
+        return new ZarrTarget(source, await planArrays(source, { store, root }, options), store, root, id)
+      })
+    } catch (error) {
+      await store.close?.()
+      throw error
+    }
+  }
+
+  /** Returns the same target at another place of its store, such as a draft, written through a guard. */
+  at(root: string, guard: (store: Store) => Store): ZarrTarget {
+    return new ZarrTarget(this.#source, this.arrays, guard(this.store), root, this.#id)
+  }
+
+  /** Number of axes of each array, by path. */
+  get ranks(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.arrays.map(({ name, options }) => [name, options.shape.length]))
+  }
+
+  /** Returns a hash of the definitions and attributes. */
+  metadataHash(): Promise<string> {
+    const arrays = this.arrays.map(({ name, options }) => [name, writeJson(newArray(options, []).content)])
+    return sha256(JSON.stringify([arrays, groupDocuments(this.#source)]))
+  }
+
+  plan(name: string, maxBytes: number): RechunkPlan {
+    const { array, heldTimes = 1, step } = this.#array(name)
+    const mostPasses = isFixed(array.dtype) && step === undefined ? 2 : 1
+    return planRechunk({ ...this.#copied(name), maxBytes: maxBytes / heldTimes, mostPasses })
+  }
+
+  depth(name: string): number {
+    const { step } = this.#array(name)
+    return step === undefined ? 0 : 1 + this.depth(step.finer)
+  }
+
+  traffic(name: string, plan: RechunkPlan): RechunkTraffic {
+    return trafficOf(plan, this.#copied(name))
+  }
+
+  /** Returns the array that an array is copied from: for a coarser level, the finer one as it was written. */
+  async input(name: string): Promise<DiskArray> {
+    const { array, step } = this.#array(name)
+    if (step === undefined) return array
+    // The array that chunks are written through may have noted as absent what other processes wrote since.
+    return step.halve(await hiddenArray(this.store, this.root, step.finer, this.#array(step.finer).options, {}))
+  }
+
+  /**
+   * Returns the array that chunks are written to.
+   * @param writeBytes bytes of objects that are written at the same time
+   */
+  output(name: string, writeBytes?: number): Promise<HiddenArray> {
+    let output = this.#outputs.get(name)
+    if (output === undefined) {
+      output = hiddenArray(this.store, this.root, name, this.#array(name).options, { writeBytes })
+      this.#outputs.set(name, output)
+    }
+    return output
+  }
+
+  /**
+   * Returns the place of the intermediate array of an array.
+   * @param isDurable whether it has to outlive a machine that fails
+   */
+  scratch(name: string, isDurable: boolean): Scratch {
+    const number = this.arrays.findIndex((each) => each.name === name)
+    return new Scratch(this.store, this.#key(`${SCRATCH}${number}/`), { isDurable })
+  }
+
+  /** Removes the intermediate arrays. */
+  async removeScratch(): Promise<void> {
+    await new Scratch(this.store, this.#key(SCRATCH)).remove()
+  }
+
+  async claim(): Promise<boolean> {
+    return this.#within(async () => {
+      const found = await claimRecord(this.store, this.root, newRecord(this.#id, this.ranks), true)
+      if (found.id === this.#id) return found.complete
+      throw new HyperslabError(
+        'AlreadyExistsError',
+        'there is another write, of another version of the source or with other options; choose another place, or empty it',
+      )
+    })
+  }
+
+  async write({ name, regions: { first, write }, pass, number }: CopyTask, { signal }: SignalOptions): Promise<never[]> {
+    const array = await this.input(name)
+    const { dtype, shape, source } = array
+    const scratch = this.scratch(name, true)
+    const between = async (): Promise<BlockSource> =>
+      (await scratch.array({ dtype, shape, chunks: first!.chunks.chunkShape })).source
+    await within(source.label ?? {}, async () => {
+      if (pass === 'first') return copyRegion(source, await between(), first!.read, number, signal)
+      const output = (await this.output(name)).source
+      checkCopy(source, output)
+      if (first !== undefined) scratch.seal()
+      return copyRegion(first === undefined ? source : await between(), output, write, number, signal)
+    })
+    // A process that stood still may write after others have completed the copy.
+    if (pass === 'first' && (await this.claim())) await this.removeScratch()
+    return []
+  }
+
+  /** Bytes that are written need not be combined. */
+  async combine(): Promise<never[]> {
+    return []
+  }
+
+  async publish(): Promise<void> {
+    await this.#within(async () => {
+      await this.writeMetadata().catch((error: unknown) => {
+        // Another process writes the same metadata at the same time. A retry completes the rest.
+        if (!isHyperslabError(error, 'AlreadyExistsError')) throw error
+        throw new HyperslabError('StoreError', error.text, { ...error.details, cause: error })
+      })
+      await this.removeScratch()
+      // A process that still writes repeats what has been done.
+      for (const { key } of (await this.store.leftovers?.(this.#key(''), { deep: true })) ?? []) await this.store.delete!(key)
+      await new RecordKeeper(this.store, this.root, newRecord(this.#id, this.ranks)).update({ complete: true })
+    })
+  }
+
+  async clean(): Promise<void> {}
+
+  /** Whether the place has metadata of a node. */
+  async isThere(): Promise<boolean> {
+    return (await newNodes(this.store, this.root).node('')) !== undefined
+  }
+
+  /** Writes the metadata of all nodes, those of the place itself last. Existing ones are the same. */
+  async writeMetadata(): Promise<void> {
+    const { attributes, groups: given = new Map<string, Attributes>() } = this.#source
+    const nodes = newNodes(this.store, this.root)
+    const arrays = this.arrays.map(({ name, options }) => [name, newArray(options, []).content] as const)
+    const groups = new Map(Array.from(given, ([path, each]) => [path, groupDocument(jsonOf(each))]))
+    for (const [name] of arrays) for (const path of groupsAbove(name)) if (!groups.has(path)) groups.set(path, groupDocument({}))
+    groups.delete('')
+    const own = arrays.find(([name]) => name === '')
+    const members = [...[...groups].sort(([a], [b]) => a.length - b.length), ...arrays].filter(([name]) => name !== '')
+    const isThere = async (path: string): Promise<boolean> =>
+      (await this.store.stat(this.#key(path === '' ? 'zarr.json' : `${path}/zarr.json`))) !== undefined
+    for (const [path, content] of members) if (!(await isThere(path))) await nodes.create(path, content)
+    if (await isThere('')) return
+    await nodes.createRoot(own?.[1] ?? groupDocument(jsonOf(attributes), Object.fromEntries(members)))
+  }
+
+  /** Removes what was written. Objects that other programs have put into the folder meanwhile stay. */
+  async abandon(): Promise<void> {
+    const { hierarchyTarget } = await import('./replace/hierarchy.ts')
+    const arrays = Object.entries(this.ranks).map(([path, rank]) => ({ path, rank, separator: '/', isPrefixed: true }))
+    const place = { store: this.store, path: this.root }
+    await newNodes(this.store, this.root).remove('', hierarchyTarget(place).membership({ arrays }))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.store.close?.()
+  }
+
+  /** Returns the chunks of the source, and the objects of the target. */
+  #copied(name: string): Pick<RechunkRequest, 'from' | 'to' | 'elementBytes'> {
+    const { array, options } = this.#array(name)
+    const { dtype, shape, chunks } = array
+    return { from: chunks, to: ChunkGrid.regular(shape, options.shards ?? options.chunks!), elementBytes: bytesOf(dtype) }
+  }
+
+  #array(name: string): PlannedArray {
+    return this.arrays.find((each) => each.name === name)!
+  }
+
+  #key(name: string): string {
+    return this.root === '' ? name : `${this.root}/${name}`
+  }
+
+  #within<T>(work: () => Promise<T>): Promise<T> {
+    return within({ file: this.store.describe(this.root) }, work)
+  }
+}
+
+/**
+ * Plans the arrays of a target. Nothing is written before all names are known to stay in it.
+ * @throws InvalidArgumentError for invalid options, and for paths that lead out of the target or lie in an
+ *   array; FormatError for names that the target cannot hold together
+ */
+async function planArrays(
+  source: ZarrExport,
+  { store, root }: { readonly store: Store; readonly root: string },
+  options: ExportOptions,
+): Promise<PlannedArray[]> {
+  checkDimensions(source, options)
+  const names = source.arrays.map(({ name }) => name)
+  const groups = [...(source.groups?.keys() ?? [])].filter((path) => path !== '')
+  checkNodeNames(names, groups)
+  const nodes = new Set(['', ...names, ...groups, ...names.flatMap(groupsAbove)])
+  await targetKeys(
+    store,
+    root,
+    Array.from(nodes, (path) => (path === '' ? 'zarr.json' : `${path}/zarr.json`)),
+  )
+  return source.arrays.map((each): PlannedArray => ({ ...each, ...plannedArray(each, options) }))
+}
+
+/** Returns the attributes of all groups as text, by path. */
+export const groupDocuments = ({ attributes, groups = new Map() }: ZarrExport): (readonly [path: string, text: string])[] =>
+  [['', attributes] as const, ...groups].map(([path, each]) => [path, writeJson(jsonOf(each))])
+
+type Attributes = ReadonlyMap<string, unknown>
+
+const jsonOf = (attributes: Attributes): JsonObject => attributesDocument(plain(attributes))
+
+/** What is written as it is, or as a pyramid of so many levels, the finest first. */
+async function inLevels(source: ZarrExport, levels: number | undefined): Promise<ZarrExport> {
+  if (levels === undefined) return source
+  const { pyramidOf } = await import('../adapters/zarr/write/pyramid.ts')
+  const finest = Object.fromEntries(source.arrays.map((each) => [each.name, storedArray(each)]))
+  const { arrays, groups, steps } = await pyramidOf(finest, levels, jsonOf(source.attributes))
+  const [only, ...others] = source.arrays
+  const exportedAs = (path: string): ExportedArray =>
+    others.length === 0 ? only! : source.arrays.find(({ name }) => name === path.slice(path.indexOf('/') + 1))!
+  const { '': attributes, ...below } = groups
+  return {
+    attributes: namedAttributes(attributes!),
+    groups: new Map(Object.entries(below).map(([path, each]) => [path, namedAttributes(each)])),
+    arrays: Object.entries(arrays).map(([path, array]) => {
+      const [own, step] = [exportedAs(path), steps[path]]
+      // Missing elements of coarser levels are computed, so an attribute names the missing value in all
+      // levels.
+      return { ...own, implied: undefined, name: path, ...(step && { array, step }) }
+    }),
+  }
+}
+
+/** Returns an array with the names, attributes and fill value of its stored form. */
+function storedArray({ array: { dtype, source }, dimensionNames, fill, attributes }: ExportedArray): DiskArray {
+  const fillValue = fill === undefined ? source.fillValue : readElement(dtype, [fill] as never, 0)
+  const layer = { dimensionNames, readBlock: source.readBlock.bind(source), bulk: source.bulk ?? {} }
+  return new DiskArray(deriveSource(source, layer, { dtype, fillValue, missing: source.missing, attrs: plain(attributes) }))
+}
+
+/** Returns attributes as plain values, and keeps the types that they were given with. */
+function plain(attributes: Attributes & Partial<Pick<NamedAttributes, 'typed'>>): NamedAttributes {
+  const values = Array.from(attributes, ([name, value]): [string, unknown] => [
+    name,
+    value instanceof TypedValue ? value.value : value,
+  ])
+  const typed = (name: string): ReturnType<NamedAttributes['typed']> => {
+    const value = attributes.get(name)
+    return value instanceof TypedValue ? value : attributes.typed?.(name)
+  }
+  return Object.assign(new Map(values), { typed })
+}
+
+/** @throws InvalidArgumentError for lengths along unknown dimensions */
+function checkDimensions({ arrays }: ZarrExport, options: ExportOptions): void {
+  const known = new Set(arrays.flatMap(({ dimensionNames }) => dimensionNames))
+  for (const option of ['chunks', 'shards'] as const)
+    for (const [name, length] of Object.entries(options[option] ?? {})) {
+      const details = { actual: known.has(name) ? length : name, expected: [...known] }
+      if (!known.has(name)) {
+        const text = `${option}: there is no dimension '${name}'; there are ${[...known].join(', ') || 'none'}`
+        throw new HyperslabError('InvalidArgumentError', text, details)
+      }
+      if (!Number.isSafeInteger(length) || length < 1)
+        throw new HyperslabError(
+          'InvalidArgumentError',
+          `${option}: lengths are integers from 1, got ${length} for '${name}'`,
+          details,
+        )
+    }
+}
+
+/** Returns the options of an array's copy, and the number of its chunks. */
+function plannedArray(
+  exported: ExportedArray,
+  { codec = 'zstd', level, chunks = {}, shards = {} }: ExportOptions,
+): Pick<PlannedArray, 'options' | 'count'> {
+  const { array, dimensionNames, isUnnamed = false, chunkShape, fill, fillValue: given, attributes, name } = exported
+  const { dtype, shape } = array
+  const usual = chunkShape ?? ChunkGrid.estimate(shape, bytesOf(dtype), CHUNK_BYTES).chunkShape
+  const isSharded = dimensionNames.some((dim) => member(shards, dim) !== undefined)
+  const lengths = shape.map((length, axis): readonly [chunk: number, shard: number] => {
+    const most = Math.max(1, length)
+    const [given, shard] = [member(chunks, dimensionNames[axis]!), member(shards, dimensionNames[axis]!)]
+    const own = Math.min(given ?? Math.max(1, usual[axis]!), most)
+    if (shard === undefined) return [own, own]
+    // A shard that covers the array need not be longer than its chunks.
+    if (shard >= most) return [own, Math.ceil(most / own) * own]
+    const chunk = given ?? largestDivisor(shard, own)
+    return [chunk, shard]
+  })
+  const chunkLengths = lengths.map(([chunk]) => chunk)
+  const missing = fill ?? missingElement(missingElements(array.source))
+  const own = plain(attributes)
+  // Readers find missing elements by the attribute. Missing times are always NaT.
+  const key = dtype === 'string' ? 'missing_value' : '_FillValue'
+  const implied = exported.implied ?? array.source.missing?.implied
+  const isTold = missing === undefined || implied !== undefined || own.has(key) || dtype === 'timestamp_ns'
+  const missingValue = missing === undefined ? undefined : readElement(dtype, [missing] as never, 0)
+  const fillValue = (implied as ScalarOf<DType> | undefined) ?? given ?? missingValue
+  const options: NewZarrArray = {
+    dtype,
+    shape,
+    chunks: chunkLengths,
+    ...(isSharded && { shards: lengths.map(([, shard]) => shard) }),
+    codec: level === undefined ? codec : { name: codec, configuration: { level } },
+    ...(fillValue !== undefined && { fillValue }),
+    ...(!isUnnamed && { dimensionNames }),
+    attributes: isTold ? own : own.set(key, missingValue),
+  }
+  // Arrays that cannot be written are rejected before anything is written.
+  withArray(name, () => newArray(options, []))
+  return { options, count: ChunkGrid.regular(shape, chunkLengths).count }
+}
+
+function withArray<T>(array: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    return rethrowWithin(error, { array })
+  }
+}
