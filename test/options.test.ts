@@ -304,7 +304,7 @@ describe.each([
   ['methods of labelled arrays', DATA_ARRAY_METHODS],
   ['methods of groups', GROUP_METHODS],
 ])('%s', (_, calls) => {
-  test.each(Object.entries(calls))('%s refuses options of other names, and what is no object', async (name, call) => {
+  test.each(Object.entries(calls))('%s refuses unknown options, and options that are not an object', async (name, call) => {
     const refusal = (options: unknown) => refusalOf(call, options)
     expect(await refusal({ speling: 1 })).toMatchObject({
       tag: 'InvalidArgumentError',

@@ -7,8 +7,8 @@ const root = new URL('..', import.meta.url).pathname
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const page = read('docs/promises.md')
 
-/** Title and file of each promise: `- **title** (`file`): limits`. */
-const promises = [...page.matchAll(/^- \*\*(.+)\*\* \(`(test\/.+\.test\.ts)`\): \S/gm)].map(([, title, file]) => ({
+/** Title and file of each promise: `- **title** (`file`). Limits`. */
+const promises = [...page.matchAll(/^- \*\*(.+)\*\* \(`(test\/.+\.test\.ts)`\)[.:]\s+\S/gm)].map(([, title, file]) => ({
   title: title!,
   file: file!,
 }))

@@ -56,7 +56,7 @@ describe.each(ANSWERS)('a sidecar that is answered with %s', (_, refused) => {
   test.each<[string, (url: string) => Promise<unknown>]>([
     ['opened', open],
     ['verified', verify],
-  ])('is an error when the base cannot be read again while it is %s', async (_, work) => {
+  ])('a refused sidecar is an error if the base cannot be read again while it is %s', async (_, work) => {
     const url = put('a.af', 'a.1.af')
     let baseReads = 0
     rude.manners = ({ url: path }) => {

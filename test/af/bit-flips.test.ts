@@ -42,34 +42,37 @@ const named = (error: unknown): string =>
 /** One bit of eleven unless asked for all: the remainders by 8 go through all positions in a byte. */
 const STEP = byBudget({ quick: 11, full: 3, soak: 1 })
 
-test.each(['none', 'lz4', 'zstd'])('%s: every single bit flipped is found, by each kind of read, or harmless', async (codec) => {
-  const whole = await written(codec)
-  const { blocks } = decodeFooter(splitFile(whole, FOOTER_MAGIC).payload)
-  expect(blocks.filter(({ codec }) => !codec?.startsWith('hyperslab.')).length).toBe(2)
-  const store = new MemoryStore()
-  const outcomes = async (bytes: Uint8Array): Promise<string[]> => {
-    await store.put(path, bytes)
-    await using file = await open({ store, path }, { cacheBytes: 0 })
-    return await Promise.all(Object.values(READS).map((read) => read(file).then(String, named)))
-  }
-  const right = await outcomes(whole)
-  expect(right[0]).toBe(String(values))
-  const dataEnd = Math.max(...blocks.slice(0, 2).map(({ fileOffset, compressedBytes }) => fileOffset + compressedBytes))
-  const found = { opening: 0, reading: 0 }
-  for (let bit = 0; bit < 8 * whole.length; bit += STEP) {
-    whole[bit >> 3]! ^= 1 << (bit & 7)
-    const met = await outcomes(whole).catch((error: unknown) => {
-      found.opening++
-      return Object.keys(READS).map(() => named(error))
-    })
-    whole[bit >> 3]! ^= 1 << (bit & 7)
-    if (met.some((outcome, i) => outcome !== right[i] && outcome !== FOUND)) expect(met, `bit ${bit}`).toEqual(right)
-    // What all elements are read for finds all damage to them; what is read of the rest depends.
-    if (bit < 8 * dataEnd) {
-      if (met[0] !== FOUND) expect.fail(`bit ${bit} was not found`)
-      found.reading++
+test.each(['none', 'lz4', 'zstd'])(
+  '%s: every single flipped bit is found by each kind of read, or is harmless',
+  async (codec) => {
+    const whole = await written(codec)
+    const { blocks } = decodeFooter(splitFile(whole, FOOTER_MAGIC).payload)
+    expect(blocks.filter(({ codec }) => !codec?.startsWith('hyperslab.')).length).toBe(2)
+    const store = new MemoryStore()
+    const outcomes = async (bytes: Uint8Array): Promise<string[]> => {
+      await store.put(path, bytes)
+      await using file = await open({ store, path }, { cacheBytes: 0 })
+      return await Promise.all(Object.values(READS).map((read) => read(file).then(String, named)))
     }
-  }
-  expect(found.reading).toBe(Math.ceil((8 * dataEnd) / STEP))
-  expect(found.opening).toBeGreaterThan(1000 / STEP)
-})
+    const right = await outcomes(whole)
+    expect(right[0]).toBe(String(values))
+    const dataEnd = Math.max(...blocks.slice(0, 2).map(({ fileOffset, compressedBytes }) => fileOffset + compressedBytes))
+    const found = { opening: 0, reading: 0 }
+    for (let bit = 0; bit < 8 * whole.length; bit += STEP) {
+      whole[bit >> 3]! ^= 1 << (bit & 7)
+      const met = await outcomes(whole).catch((error: unknown) => {
+        found.opening++
+        return Object.keys(READS).map(() => named(error))
+      })
+      whole[bit >> 3]! ^= 1 << (bit & 7)
+      if (met.some((outcome, i) => outcome !== right[i] && outcome !== FOUND)) expect(met, `bit ${bit}`).toEqual(right)
+      // What all elements are read for finds all damage to them; what is read of the rest depends.
+      if (bit < 8 * dataEnd) {
+        if (met[0] !== FOUND) expect.fail(`bit ${bit} was not found`)
+        found.reading++
+      }
+    }
+    expect(found.reading).toBe(Math.ceil((8 * dataEnd) / STEP))
+    expect(found.opening).toBeGreaterThan(1000 / STEP)
+  },
+)

@@ -46,7 +46,7 @@ test('writers, compactors and readers of a bucket that removes nothing on condit
   })
 })
 
-test('writers, compactors and readers of files, in any order of operations: nothing is lost', async () => {
+test('writers, compactors and readers of files lose nothing, in any order of operations', async () => {
   const folder = await folderInMemory('race')
   try {
     await race(ROUNDS, (seed) => {
@@ -58,7 +58,7 @@ test('writers, compactors and readers of files, in any order of operations: noth
   }
 })
 
-test('requests that fail, whose answers are lost, or that are carried out late: nothing is lost', async () => {
+test('requests that fail, lose their answers or are carried out late lose nothing', async () => {
   await race(5 * ROUNDS, (seed) => {
     const [scheduler, inner] = [new Scheduler(seed), new MemoryStore()]
     let opened = 0

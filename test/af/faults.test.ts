@@ -75,7 +75,7 @@ async function atEveryOperation(
 }
 
 describe('a fault at any operation', () => {
-  test('of flush leaves the old state or the new one, and a second flush brings everything', async () => {
+  test('a fault in a flush leaves the old state or the new one, and a second flush writes everything', async () => {
     const operations = await atEveryOperation(
       (file) => file.flush(),
       async ({ memory, file, pending }, at) => {
@@ -90,7 +90,7 @@ describe('a fault at any operation', () => {
     expect(operations).toBeGreaterThan(4)
   })
 
-  test('of compact loses nothing, and a second compact leaves one file', async () => {
+  test('a fault in a compaction loses nothing, and a second compaction leaves one file', async () => {
     const operations = await atEveryOperation(
       (file) => file.compact(),
       async ({ memory, file, pending }, at) => {

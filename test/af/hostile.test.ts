@@ -16,7 +16,7 @@ describe('an array of 2^52 elements in as many chunks, of which three are stored
   const x = file.array('x', 'float64')
   const keep = { skipMissing: false }
 
-  test('is reduced without going through what nobody wrote', async () => {
+  test('an array is reduced without visiting unwritten elements', async () => {
     expect(await x.sum(keep)).toBe(2 * (ELEMENTS - 3) + 21)
     expect(await x.sum({ skipMissing: true })).toBe(21)
     expect(await x.mean(keep)).toBeCloseTo(2)
@@ -62,7 +62,7 @@ describe('an array of 2^52 elements in as many chunks, of which three are stored
     expect((await x.plan([pairs.slice(0, 4), pairs])).requests).toBe(1)
   })
 
-  test('is folded without going through what nobody wrote', async () => {
+  test('an array is folded without visiting unwritten elements', async () => {
     expect(await x.unique(keep)).toMatchObject({
       values: { data: Float64Array.of(2, 7) },
       counts: { data: Float64Array.of(ELEMENTS - 3, 3) },
@@ -88,7 +88,7 @@ describe('an array of 2^52 elements in as many chunks, of which three are stored
     expect(await x.weightedMean(ends)).toBe(7)
   })
 
-  test('gives up what goes through each element at once', async () => {
+  test('operations that visit every element are refused at once', async () => {
     const tooLarge = { tag: 'TooLargeError', details: { array: 'x', actual: ELEMENTS, expected: 2 ** 40 } }
     await expect(x.reduce((a) => a, 0, keep)).rejects.toMatchObject(tooLarge)
     await expect(x.equals(x)).rejects.toMatchObject(tooLarge)
@@ -175,7 +175,7 @@ describe('a file of 1 kB that claims 2^52 elements: each answers, refuses with a
   )
 })
 
-describe('an operation that takes for ever gives way to others and ends when its signal is aborted', async () => {
+describe('an endless operation yields to other work, and ends when its signal is aborted', async () => {
   const file = await claim({ ...HUGE, stored: [[0, 0]] }, { limits: { elements: Number.MAX_SAFE_INTEGER } })
   const x = file.array('x', 'float64')
   const mapped = x.map((value) => value + 1)

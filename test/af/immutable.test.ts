@@ -458,7 +458,7 @@ describe('a file of version 6 that replaces the base of a container', () => {
     expect((await readWhole(store, 'x.af'))!.bytes).toEqual(immutable)
   }
 
-  test('ends a flush under way in a ConflictError, and the flush takes its layer back', async () => {
+  test('a running flush throws a ConflictError and takes back its layer', async () => {
     const { store, file, immutable, isReplaced } = await replacedBefore('publish', 'x.2.af')
     await file.array('x').set([0], 9)
     await expect(file.flush()).rejects.toMatchObject({ tag: 'ConflictError' })

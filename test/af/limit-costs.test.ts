@@ -73,15 +73,18 @@ describe('a footer of version 6', () => {
     ['dimension names', undefined],
     ['truths', 0],
     ['binaries', 0],
-  ] as const)('full of %s keeps at most 13 times its bytes, and takes 16 times while it is opened', async (kind, arrays) => {
-    const found = await opened(kind, 8 * MIB, 6)
-    expect(found.outcome).toBe(arrays === undefined ? 'FormatError' : 'opened')
-    expect(found.arrays).toBe(arrays ?? 0)
-    expectWithin(found, 8 * MIB)
-  })
+  ] as const)(
+    'a footer of version 6 full of %s keeps at most 13 times its bytes, and takes 16 times while it is opened',
+    async (kind, arrays) => {
+      const found = await opened(kind, 8 * MIB, 6)
+      expect(found.outcome).toBe(arrays === undefined ? 'FormatError' : 'opened')
+      expect(found.arrays).toBe(arrays ?? 0)
+      expectWithin(found, 8 * MIB)
+    },
+  )
 
   test.each(['blocks', 'strings', 'values', 'arrays'])(
-    'that claims more %s than it has bytes for is refused before anything is allocated for them',
+    'a footer that claims more %s than it has bytes for is refused before anything is allocated',
     async (table) => {
       const found = await opened(`boundless ${table}`, MIB, 6)
       expect(found.outcome).toBe('FormatError')
@@ -89,7 +92,7 @@ describe('a footer of version 6', () => {
     },
   )
 
-  test('and the hostile files take less than 64 MiB above an idle process', async () => {
+  test('a hostile file takes less than 64 MiB above an idle process', async () => {
     const args = ['--expose-gc', folderReader, `${FIXTURES}hostile`, `${FIXTURES}basic.af`]
     const { stdout } = await promisify(execFile)(process.execPath, args)
     const { outcomes, peak } = JSON.parse(stdout) as { outcomes: Record<string, number>; peak: number }

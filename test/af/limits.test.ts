@@ -19,7 +19,7 @@ describe('limits', async () => {
   const list = (depth: number): AfDType => (depth === 0 ? { kind: 'int8' } : { kind: 'list', child: list(depth - 1) })
   const nested = encodeFooterFile(footerOf([metaOf('deep', list(100), [1])]))
 
-  test('of footers: nothing but the ends of the files is read', async () => {
+  test('a footer beyond its limit is rejected after a read of the ends of the files alone', async () => {
     const store = new FaultStore(where.store)
     await expect(open({ store, path: 'a.af' }, { limits: { footerBytes: 95 } })).rejects.toMatchObject({
       tag: 'FormatError',
@@ -30,7 +30,7 @@ describe('limits', async () => {
     await (await opened({ footerBytes: 2000 })).close()
   })
 
-  test('of the footers of all layers together: no more are read', async () => {
+  test('footers of all layers together beyond the limit stop further reads', async () => {
     const path = 'many.af'
     const writer = await create({ store: where.store, path })
     for (let i = 0; i < 12; i++) {
@@ -53,7 +53,7 @@ describe('limits', async () => {
     }
   })
 
-  test('of the footers that a refresh adds: with those that are open already', async () => {
+  test('footers that are open already count when a refresh adds others', async () => {
     const path = 'growing.af'
     await using writer = await create({ store: where.store, path })
     const flush = async (name: string): Promise<void> => {
@@ -72,7 +72,7 @@ describe('limits', async () => {
     expect(reader.arrays()).toEqual(['x0', 'x1', 'x2', 'x3'])
   })
 
-  test('of the footers that are flushed: what readers would refuse is not written, and compacting writes it', async () => {
+  test('a flush whose footers readers would reject is rejected, and compaction writes it', async () => {
     const place = { store: where.store, path: 'full.af' }
     const limits = { footerBytes: 3000 }
     const values = async (): Promise<unknown> => {
@@ -130,7 +130,7 @@ describe('limits', async () => {
     expect(await small.stats('y')).toMatchObject({ rowCount: 2 })
   })
 
-  test('of blocks: nothing is fetched', async () => {
+  test('blocks beyond the limit are rejected before they are fetched', async () => {
     await using reader = await opened({ blockBytes: 399 })
     await expect(reader.array('x').get()).rejects.toMatchObject({
       tag: 'CodecError',

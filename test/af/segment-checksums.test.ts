@@ -192,7 +192,7 @@ describe('reading', () => {
     }
   })
 
-  test('bytes that are shifted, as by a server that miscounts', async () => {
+  test('a read refuses bytes that a server returns from a shifted position', async () => {
     const store = await written({ blockBytes: 64 * LEAST }, LEAST)
     await using file = await open({ store, path }, { cacheBytes: 0 })
     const whole = await bytesOf(store)

@@ -56,7 +56,7 @@ async function attempts(options: CreateOptions, reason: string): Promise<MemoryS
 
 afterEach(() => vi.restoreAllMocks())
 
-describe('a codec that fails once: the flush refuses, and the next one writes what it should', () => {
+describe('a flush throws if its codec fails once, and the next one writes the right bytes', () => {
   test.each<[string, (right: Uint8Array) => Uint8Array, string]>([
     ['traps', trap, "codec 'stub' does not encode 160 bytes: unreachable"],
     ['changes a byte', flipped, "what codec 'stub' made of 160 bytes decodes to others from byte 156 on"],

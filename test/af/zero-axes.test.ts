@@ -232,7 +232,7 @@ class Run {
 }
 
 describe('arrays with axes of length 0', () => {
-  test('are kept by everything that writes: definitions, elements, growth, layers, compactions, and copies through version 6', async () => {
+  test('axes of length 0 are kept by definitions, elements, growth, layers, compactions, and copies through version 6', async () => {
     let empty = 0
     let grown = 0
     await fc.assert(

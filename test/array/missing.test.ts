@@ -37,7 +37,7 @@ const of = <D extends 'int16' | 'float32' | 'float64'>(
 const all = async (array: { get(): Promise<unknown> }) => [...((await array.get()) as { data: Iterable<number> }).data]
 const REFUSED = { tag: 'InvalidArgumentError' }
 
-describe('reductions pass over what is missing', () => {
+describe('reductions skip missing elements', () => {
   test('of several values, NaN or not, as plain loops do', async () => {
     const value = fc.constantFrom(-9, -1, 0, 1, 2, 7, Number.NaN)
     const cases = fc.record({
@@ -163,7 +163,7 @@ describe('what is copied', () => {
     return { array: array as unknown as DiskArray, data }
   }
 
-  test('what is missing stays so when it is copied, or the copy is refused', async () => {
+  test('missing elements stay missing in a copy, or the copy is refused', async () => {
     const outcomes = { raw: 0, copied: 0, refused: 0 }
     const cases = fc.record({
       given: fc.array(value, { minLength: 1, maxLength: 7 }),

@@ -11,7 +11,7 @@ const PROGRAM = fileURLToPath(new URL('append-process.mjs', import.meta.url))
 /** Number of processes that are killed. */
 const KILLS = byBudget({ quick: 2, full: 6, soak: 200 })
 
-test('of processes that append to one array and are killed, no acknowledged row is lost or stored twice', {
+test('killed processes that append to one array neither lose an acknowledged row nor store it twice', {
   timeout: timeLimit(600_000),
 }, async () => {
   const folder = await folderInMemory('appending')

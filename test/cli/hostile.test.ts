@@ -35,7 +35,7 @@ async function hostileContainer(): Promise<string> {
   return folder
 }
 
-test('nothing that any command prints of a file steers the terminal', async () => {
+test('no text of a file controls the terminal when a command prints it', async () => {
   const folder = await hostileContainer()
   const runs: string[][] = [
     ['info', FILE, '--attributes'],

@@ -42,7 +42,7 @@ async function served(graceMs: number) {
   return { ask, origin: `http://${HOST}:${port}`, failures, server, counts: () => ({ made, most }) }
 }
 
-test('readers that take nothing hold a bounded number of answers, and are cut off', { timeout: 120_000 }, async () => {
+test('readers that receive nothing hold a bounded number of answers, and are disconnected', { timeout: 120_000 }, async () => {
   const { ask, counts, origin } = await served(200)
   const sockets = Array.from({ length: 64 }, () => ask('/chunk').pause())
   const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)))
@@ -70,7 +70,7 @@ function pipeline(server: Server, paths: readonly string[]): Socket {
   return socket
 }
 
-test('a connection that sends more requests than may wait is closed', { timeout: 60_000 }, async () => {
+test('a connection with more waiting requests than the limit is closed', { timeout: 60_000 }, async () => {
   const { server, counts, origin } = await served(10_000)
   const requests = Array.from({ length: 40 }, () => '/chunk')
   const socket = pipeline(server, requests).resume()
@@ -138,7 +138,7 @@ test('an answer of 500 names no path, and the one who runs the server is told', 
   expect(failures).toEqual(['/fails: /home/user/secret.zarr/c/0 is damaged'])
 })
 
-test('what is served to others follows neither links nor references out of its place, unless that is asked for', async () => {
+test('a served place follows neither links nor references out of it, unless an option allows them', async () => {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'hyperslab-served-')))
   onTestFinished(() => rm(folder, { recursive: true }))
   await mkdir(join(folder, 'inside'))

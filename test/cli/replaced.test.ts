@@ -36,7 +36,7 @@ async function valueIn(path: string): Promise<number | undefined> {
   return value
 }
 
-test('a command that replaces and is killed leaves the old, the new or a place that is refused and completed', {
+test('a killed command that replaces a store leaves the old one, the new one, or a place that can be completed', {
   timeout: timeLimit(600_000),
 }, async () => {
   const folder = await folderInMemory('replaced')

@@ -62,7 +62,7 @@ describe('what a worker may touch', () => {
     for (const location of hostile) await expect(places.resolve(location), location).rejects.toMatchObject(refusal)
   })
 
-  test('is checked at each key that is used, too, whoever names it', async () => {
+  test('a worker checks each used key, also keys from metadata and references', async () => {
     const { store } = await new AllowedPlaces([data]).resolve(join(data, 'x.af'))
     expect(await store.stat(join(data, 'x.1.af'))).toBeDefined()
     const work = [
@@ -127,7 +127,7 @@ describe('what a worker may touch', () => {
       await expect(places.resolve(location), location).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
   })
 
-  test('is asked again at each redirect', async () => {
+  test('a worker checks each redirect again', async () => {
     const asked: string[] = []
     const server = createServer((request, response) => {
       asked.push(request.url!)

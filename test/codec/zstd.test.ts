@@ -134,7 +134,7 @@ describe.each([...(native === undefined ? [] : ['native']), 'module', 'fzstd'])(
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 22)
   })
 
-  test('frames of unknown sizes decode to no more than they may', async () => {
+  test('frames of unknown sizes decode to no more bytes than the limit', async () => {
     choose()
     const bytes = contents()[5]![1].subarray(0, 20_000)
     const telling = await zstd().encode(bytes)

@@ -57,7 +57,7 @@ test('no more members are read than are asked for, and no values that are too la
   expect(() => members.get('a')).toThrow("it, 'a' is not JSON")
 })
 
-test('other work has its turn while names are read', async () => {
+test('other work runs while names are read', async () => {
   const text = `{${Array.from({ length: 1e5 }, (_, i) => `"k${i}":[${i}]`).join()}}`
   let turns = 0
   const timer = setInterval(() => turns++, 0)

@@ -78,7 +78,7 @@ test('bytes that are no UTF-8, what nests too deep, and endless numbers', () => 
   expect(parseJson(`[${'9'.repeat(41)}]`, 'it')).toEqual([1e41])
 })
 
-test('values are counted before any is made', () => {
+test('values are counted before any of them is allocated', () => {
   const bounded = (text: string): string => {
     try {
       parseJson(text, 'it', { maxBytes: 2 ** 16 })

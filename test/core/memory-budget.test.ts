@@ -92,7 +92,7 @@ describe('reads of containers that share a budget', async () => {
     return { budget, arrays: [a!.array('x', 'int8'), b!.array('x', 'int8')] as const }
   }
 
-  test('two hundred at once hold no more than that', async () => {
+  test('two hundred reads at once hold no more than the budget', async () => {
     const { budget, arrays } = await opened()
     const reads = Array.from({ length: 200 }, (_, i) => arrays[i % 2]!.get([slice(0, size - (i % 7))]))
     const results = await Promise.all(reads)
@@ -138,7 +138,7 @@ describe('reads of containers that share a budget', async () => {
     zip: async ({ x, y }) => (await zip(x, y).next()).value,
     values: async ({ x }) => (await x.values().next()).value,
   }
-  test.each(Object.keys(kinds))('forty at once hold no more than that, and as much as fits: %s', async (kind) => {
+  test.each(Object.keys(kinds))('forty reads at once hold no more than the budget, and as much as fits: %s', async (kind) => {
     const { budget, arrays } = await opened()
     const [x, y] = arrays
     await Promise.all(Array.from({ length: 40 }, () => kinds[kind]!({ x, y })))
@@ -215,7 +215,7 @@ describe('reads of containers that share a budget', async () => {
     expect(budget.stats().held).toBe(0)
   })
 
-  test('tables of segments are held while they are read', async () => {
+  test('tables of segments count while they are read', async () => {
     const place = { store: new MemoryStore(), path: 'segments.af' }
     const written = await create(place, { codec: 'none' })
     await written.define('x', { dtype: 'int8', shape: [2 ** 22], chunkShape: [2 ** 12] }).set(null, 3)

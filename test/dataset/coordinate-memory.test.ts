@@ -53,7 +53,7 @@ test('what is kept later counts, too', async () => {
   expect(station.reads).toHaveLength(0)
 })
 
-test('texts count as they are decoded, and what follows too much is not read', async () => {
+test('texts count by their decoded size, and nothing is read beyond the limit', async () => {
   const data = Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(1000, 'x'))
   const source = new CountingSource({ dtype: 'string', shape: [100], data }, ChunkGrid.regular([100], [10]))
   const raw = { name: 'station', array: new DiskArray(source) as DiskArray, dims: ['station'], attrs: new Map() }

@@ -66,7 +66,7 @@ const TESTS: Record<string, () => Promise<void>> = {
     expect(await (await of('days since 1-1-1970')).get('t').dates()).toEqual([new Date('1970-01-02')])
     expect((await of('days since 2-1-1970')).problems.get('t')?.message).toMatch(/1970-01-02 .* or 1970-02-01/)
   },
-  'elements of NetCDF files that nobody wrote are missing': async () => {
+  'unwritten elements of NetCDF files are missing': async () => {
     const variables = [{ name: 't', type: 'short' as const, dimensions: ['x'], values: [1, -32767, 3] }]
     const ds = await openDataset(new Blob([writeNetcdf({ dimensions: [['x', 3]], variables }) as never]))
     expect(await ds.get('t').values()).toEqual(Float32Array.of(1, Number.NaN, 3))

@@ -16,7 +16,7 @@ describe.skipIf(!havePeer)('with the Rust crate array-format 0.12', () => {
   }, 1_800_000)
   afterAll(() => peer?.stop())
 
-  test('whatever either side did, both list and read the same', { timeout: 1_800_000 }, async () => {
+  test('both sides list and read the same after any operations of either', { timeout: 1_800_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom('ours' as const, 'crate' as const), histories, async (by, sessions) => {
         const shared = await Shared.create(peer, by)

@@ -284,7 +284,7 @@ describe('refused:', () => {
     expect(again.arrays()).toEqual([])
   })
 
-  promise('codecs nobody has passed', async () => {
+  promise('codecs that were not passed', async () => {
     await using file = await open(fixture('hostile/o_unknown_codec.af'))
     await refuses(file.array('temperature').get(), 'CodecError', { array: 'temperature', actual: 'brotli' })
   })

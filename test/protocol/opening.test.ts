@@ -228,22 +228,25 @@ describe('opening a container that another program replaces meanwhile', () => {
   })
 
   describe.each(replacements)('%s', (_, first, second, states) => {
-    test.each(Array.from({ length: 7 }, (_, nth) => nth))('before request %i, it gives one of both', async (nth) => {
-      for (const weak of [false, true]) {
-        rude.reset()
-        serve(first())
-        rude.manners = (_: Seen, at: number) => {
-          if (at === nth) for (const [name, bytes] of second()) if (name === 'x.af') rude.put(name, bytes)
-          return { weakEtag: weak }
+    test.each(Array.from({ length: 7 }, (_, nth) => nth))(
+      'before request %i, the reader gets the old container or the new one',
+      async (nth) => {
+        for (const weak of [false, true]) {
+          rude.reset()
+          serve(first())
+          rude.manners = (_: Seen, at: number) => {
+            if (at === nth) for (const [name, bytes] of second()) if (name === 'x.af') rude.put(name, bytes)
+            return { weakEtag: weak }
+          }
+          await using file = await opened()
+          // Layers name the base below them, so they do not count on the other one.
+          expect([...states, 0]).toContain(stateOf(file))
+          const values = await valuesOf(file).catch((error: unknown) => error)
+          if (values instanceof Error) expect(values).toMatchObject({ tag: 'ConflictError' })
+          else expect(values).toEqual(Array(2).fill(stateOf(file) === 'other' ? 77 : stateOf(file)))
         }
-        await using file = await opened()
-        // Layers name the base below them, so they do not count on the other one.
-        expect([...states, 0]).toContain(stateOf(file))
-        const values = await valuesOf(file).catch((error: unknown) => error)
-        if (values instanceof Error) expect(values).toMatchObject({ tag: 'ConflictError' })
-        else expect(values).toEqual(Array(2).fill(stateOf(file) === 'other' ? 77 : stateOf(file)))
-      }
-    })
+      },
+    )
   })
 })
 

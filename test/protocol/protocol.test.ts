@@ -255,7 +255,7 @@ const LARGE_SCENARIOS: Scenario[] = [
 ]
 
 describe('the protocol', () => {
-  test.each(LARGE ? [...SCENARIOS, ...LARGE_SCENARIOS] : SCENARIOS)('holds: $name', (each) => {
+  test.each(LARGE ? [...SCENARIOS, ...LARGE_SCENARIOS] : SCENARIOS)('the protocol holds: $name', (each) => {
     const { states, broken, steps } = check(each)
     if (LARGE) console.log(`${each.name}: ${states} states`)
     expect({ broken, steps }).toEqual({ broken: undefined, steps: undefined })

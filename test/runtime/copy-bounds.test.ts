@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { copyPlace } from '../../src/copy/copy-place.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 
-test('a copy from a place that cannot list refuses an array that claims 2^40 chunks before it asks for one', async () => {
+test('a copy from a place without listings refuses an array of 2^40 chunks before it requests one', async () => {
   const metadata = {
     zarr_format: 3,
     node_type: 'array',

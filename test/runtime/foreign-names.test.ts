@@ -140,7 +140,7 @@ describe('one function joins a root and a foreign key', () => {
 })
 
 describe('a copy of objects as they are', () => {
-  test.each(HOSTILE)('refuses an object %j before the first byte', async (name) => {
+  test.each(HOSTILE)('a copy refuses an object %j before the first byte', async (name) => {
     const store = await bucketOf('a/c/0', name)
     for (const overwrite of [false, true])
       await expect(copyPlace({ store, path: 'source.zarr' }, join(folder, 'out.zarr'), { overwrite })).rejects.toMatchObject(
@@ -150,7 +150,7 @@ describe('a copy of objects as they are', () => {
   })
 
   test.each(['../../victim', '/victim', 'a/../../../victim', 'a/./b', 'x\0y', ''])(
-    'refuses an archive with the entry %j',
+    'a copy refuses an archive with the entry %j',
     async (name) => {
       const archive = plainZip([
         ['zarr.json', GROUP],
@@ -164,7 +164,7 @@ describe('a copy of objects as they are', () => {
     },
   )
 
-  test('refuses names of more than 4096 bytes in an archive and in a copy', async () => {
+  test('a copy refuses names of more than 4096 bytes, also in an archive', async () => {
     const long = `${'a/'.repeat(2047)}\u00e9b`
     const archive = plainZip([
       ['zarr.json', GROUP],
@@ -216,7 +216,7 @@ describe('a copy of objects as they are', () => {
     ['caf\u00e9', 'cafe\u0301', { case: false, unicode: true }],
     ['CAF\u00c9', 'cafe\u0301', { case: true, unicode: true }],
     ['a', 'ZARR.JSON', { case: true, unicode: false }],
-  ] as const)('refuses %j and %j where they are one name, and there alone', async (a, b, folds) => {
+  ] as const)('a copy refuses %j and %j only if they are one name', async (a, b, folds) => {
     const store = await bucketOf(a, b)
     const target = new PlaceWithRules(false, folds)
     await expect(copyPlace({ store, path: 'source.zarr' }, { store: target, path: 'out.zarr' })).rejects.toMatchObject(refused())
@@ -357,7 +357,7 @@ describe('links in the target', () => {
     },
   )
 
-  test('a store that is confined to a folder follows none out of it, to read, to write or to remove', async () => {
+  test('a store that is confined to a folder follows no link out of it, to read, to write or to remove', async () => {
     const target = await farm()
     const store = confined(new FileStore(), target)
     for (const name of ['a/x', 'a/deep/x', 'b', 'd', 'd/x'])

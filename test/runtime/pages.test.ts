@@ -42,7 +42,7 @@ describe('a server that answers every name with a page', () => {
     rude.manners = { page: text(PAGE) }
   })
 
-  test.each([PAGE, '', 'x'.repeat(100_000)])('what is not there is known, by two more requests (%#)', async (page) => {
+  test.each([PAGE, '', 'x'.repeat(100_000)])('missing files are detected by two more requests (%#)', async (page) => {
     rude.manners = { page: text(page) }
     await using file = await open(`${rude.origin}/a.af`)
     expect(file.layers().length).toBe(3)
@@ -105,7 +105,7 @@ describe('the number of layers has a limit', () => {
     },
   })
 
-  test('for those that are asked for one by one', async () => {
+  test('the limit also holds for layers that are requested one by one', async () => {
     const store = endless()
     const expected = { tag: 'TooLargeError', details: { limit: 'limits.layers', expected: 20, file: 'a.af' } }
     await expect(open({ store, path: 'a.af' }, { limits: { layers: 20 } })).rejects.toMatchObject(expected)

@@ -88,7 +88,7 @@ test('a server that answers 403 for sidecars that are not there, with the option
   expect((await file.array('a', 'float64').get([null])).data).toEqual(values)
 })
 
-test('a file that is replaced while it is open is noticed, and a file that is not there', async () => {
+test('a file that is replaced while it is open is noticed, and so is a missing file', async () => {
   await using file = await open(`${rude.origin}/x.af`)
   rude.put('x.af', files.get('x.af')!)
   await expect(file.array('a').get([null])).rejects.toMatchObject({ tag: 'ConflictError' })

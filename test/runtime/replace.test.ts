@@ -63,7 +63,7 @@ const places: [string, () => Promise<{ store: Store; root: string }>][] = [
 ]
 
 test.each(places)(
-  'a replacement that is killed at any operation leaves the old, the new or a place that is refused: %s',
+  'a replacement that is killed at any operation leaves the old store, the new one, or a refused place: %s',
   async (_, make) => {
     const seen = new Set<unknown>()
     for (let point = 0; ; point++) {
@@ -100,7 +100,7 @@ test.each(places)(
   300_000,
 )
 
-test('of two processes that replace one place, one at most succeeds, and there is no mixture', async () => {
+test('at most one of two processes that replace one place succeeds, and their stores do not mix', async () => {
   for (let round = 0; round < 20; round++) {
     const store = new MemoryStore()
     await zarrOf(store, 'x.zarr', 1)
@@ -116,7 +116,7 @@ test('of two processes that replace one place, one at most succeeds, and there i
   }
 })
 
-test('a place that is the source, lies in it or has it in it is refused, by whatever name', async () => {
+test('a target that is the source, lies in it or contains it is refused, by any name', async () => {
   const folder = await temporaryFolder()
   const store = new FileStore()
   await zarrOf(store, `${folder}/x.zarr`, 1)
@@ -195,7 +195,7 @@ test('a bucket under another name is known by a marker', async () => {
     }
 })
 
-test('folders that hold anything else are left alone', async () => {
+test('folders with any other content are left unchanged', async () => {
   const folder = await temporaryFolder()
   const store = new FileStore()
   await zarrOf(store, `${folder}/x.zarr`, 1)
@@ -452,7 +452,7 @@ async function loseClaim(store: Store, workspace: string): Promise<boolean> {
 }
 
 test.each(places)(
-  'an owner that stands still until another has taken the place over changes nothing after that: %s',
+  'an owner that is paused until another has taken over the place changes nothing afterwards: %s',
   async (name, make) => {
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())

@@ -173,7 +173,7 @@ test('an error of the folder alone does not pass for one of the publication; sys
   await other.discard()
 })
 
-test('a flush after a failed fsync of its data writes them again, and checks what it reads back', async () => {
+test('a flush after a failed fsync of its data writes them again, and checks them by reading', async () => {
   let fails = false
   const damage = { on: false }
   const store = new FileStore(
@@ -247,7 +247,7 @@ describe('locks', () => {
     expect(await content()).toBe('new')
   })
 
-  test('who was stopped for longer than the lease does nothing any more, and can publish again', async () => {
+  test('a process that was paused for longer than the lease changes nothing, and can publish again', async () => {
     const real = Date.now()
     vi.useFakeTimers({ toFake: ['Date'] })
     vi.setSystemTime(real)
@@ -335,7 +335,7 @@ describe.skipIf(!mounted && process.env['CI'] !== 'true')('on a full disk', () =
   beforeEach(() => void execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]))
   afterEach(() => void execFileSync('umount', ['-l', folder]))
 
-  test('a flush that does not fit loses nothing, and goes through once there is room', async () => {
+  test('a flush that does not fit on the disk loses nothing, and succeeds once there is room', async () => {
     const store = new FileStore()
     const file = await ArrayFile.create(store, key, { codec: 'none', blockBytes: 65536 })
     const x = file.define('x', { dtype: 'uint8', shape: [400_000], chunkShape: [10_000] })

@@ -132,14 +132,14 @@ describe('a server that takes too long is left, on the wire too', () => {
 })
 
 describe('patience', () => {
-  test('bounds all that is waited: a server that never answers is not asked as often as it may', async () => {
+  test('patience bounds the whole wait: a server that never answers is not retried as often as allowed', async () => {
     rude.manners = { mute: true }
     const store = new HttpStore({ ...QUICK, retries: 50, retryDelay: 1, patience: 150 })
     await expect(soon(store.stat(url))).rejects.toMatchObject(passed('answerTimeout'))
     expect(rude.seen.length).toBe(3)
   })
 
-  test('bounds what Retry-After asks for', async () => {
+  test('patience bounds the wait that Retry-After requests', async () => {
     const asks = (retryAfter: string, options: HttpStoreOptions) => {
       rude.seen.length = 0
       rude.manners = (_, nth): Manners => (nth === 0 ? { status: 503, retryAfter } : {})

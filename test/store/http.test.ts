@@ -167,7 +167,7 @@ describe('an object that changes', () => {
     await expect(store.getRange(url, 0, 1, { ifMatch: etag })).rejects.toMatchObject({ tag: 'ConflictError' })
   })
 
-  test('is noticed by its size where the server tells no version, which the version says', async () => {
+  test('a changed object is noticed by its size if the server sends no version', async () => {
     rude.manners = { noEtag: true, noModified: true }
     const store = slow()
     const { etag } = (await store.stat(url))!

@@ -31,7 +31,7 @@ describe('listing page by page', () => {
     expect(pages()).toBe(most)
   })
 
-  test('refuses a key that is longer than any store has, and names the bucket', async () => {
+  test('a listing refuses a key that is longer than in any real store, and names the bucket', async () => {
     const page = (key: string) => async (): Promise<ListPage> => ({ keys: ['a', key], truncated: true, next: '1' })
     for (const key of ['k'.repeat(4097), '\u00e9'.repeat(2049), 'k'.repeat(2 ** 23)])
       await expect(listPages('s3://bucket/', page(key))).rejects.toMatchObject({

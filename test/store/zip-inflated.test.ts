@@ -132,7 +132,7 @@ describe.each(PLATFORMS)('compressed files, inflated by %s', (_, use) => {
   })
 })
 
-test('sizes that deflate never makes are refused before anything is read or allocated', async () => {
+test('sizes that deflate cannot reach are refused before anything is read or allocated', async () => {
   const archive = zipSync({ a: content(1000) }, { level: 9 })
   for (const [field, value] of [
     [SIZE, 0xfffffff0],
@@ -148,7 +148,7 @@ test('sizes that deflate never makes are refused before anything is read or allo
   await expect(zip.getRange('a', 0, 1)).rejects.toMatchObject({ tag: 'FormatError' })
 })
 
-test('a compressed file larger than may be kept is refused, and the error says what to do', async () => {
+test('a compressed file beyond the limit is refused, and the error says what to do', async () => {
   const { store, zip } = await storeOf(zipSync({ large: content(5000), small: content(999) }), { maxInflatedBytes: 1000 })
   await zip.list('')
   store.reads = []

@@ -89,7 +89,7 @@ describe('headers', () => {
     expect(error.details.cause).toBeInstanceOf(TypeError)
   })
 
-  test('random damage is an error of ours, or a file', async () => {
+  test('random damage yields an error of this package, or a readable file', async () => {
     const bytes = writeNetcdf(SAMPLE)
     for (let at = 0; at < bytes.length - 32; at++) {
       for (const value of [0, 1, 7, 0x7f, 0xff]) {

@@ -91,7 +91,7 @@ describe('a chunk that is answered 403, where that may mean missing', () => {
     expect(requests('zarr.json')).toBe(1)
   })
 
-  test('is an error that names the status and the object, when the session has ended', async () => {
+  test('a chunk answered with 403 is an error that names the status and the object, if the session has ended', async () => {
     const array = await opened(putArray(), options)
     rude.manners = { status: 403 }
     await expect(array.get([null])).rejects.toMatchObject({

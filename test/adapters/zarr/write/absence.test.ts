@@ -105,7 +105,7 @@ describe.each(KINDS)('%s that is answered 403', (_, metadata) => {
   test.each([
     ['other values', 9],
     ['the fill value', 0],
-  ])('and exists keeps its bytes when some of it is set to %s', async (_, value) => {
+  ])('an existing object answered with 403 keeps its bytes if a part of it is set to %s', async (_, value) => {
     const { bucket, before } = await stored()
     bucket.denied = (key) => key === CHUNK
     await expect((await bucket.open()).set([1], value)).rejects.toMatchObject(unreadable)

@@ -26,7 +26,7 @@ const FAULTS = {
 } as const
 
 describe.each(Object.keys(LAYOUTS))('of processes that append, with %s', (name) => {
-  test.each(Object.keys(FAULTS))('one that is %s, at each operation, costs no other a row', async (kind) => {
+  test.each(Object.keys(FAULTS))('a process that is %s at any operation loses no row of the others', async (kind) => {
     const fault = FAULTS[kind as keyof typeof FAULTS]
     for (const counts of [
       [2, 2, 2],
@@ -42,7 +42,7 @@ describe.each(Object.keys(LAYOUTS))('of processes that append, with %s', (name) 
   })
 })
 
-test('many that append to one array at the same time lose nothing', async () => {
+test('processes that append to one array at the same time lose nothing', async () => {
   const store = await prepared({ version: 3, chunks: [4, 2] })
   const acknowledged: number[] = []
   const one = async (who: number): Promise<void> => {
