@@ -3,9 +3,9 @@
  *
  * Contract: each function adds `bytes` bytes of elements at `at`, a multiple of 64, and with `rest` also the
  * group at LAST. It counts skipped elements in `passed`. Integers are added to the cell. Integers up to 32
- * bits add their exact sum, with the bits of `flipBits` flipped in each; the caller corrects for the sign bit.
- * Integers of 64 bits add the sums of their low and high halves, both unsigned. Floats replace the cell by the
- * sum in f64 of at most a block, which reduce.ts adds pairwise.
+ * bits add their exact sum, with the bits of `flipBits` flipped in each; the caller corrects for the sign
+ * bit. Integers of 64 bits add the sums of their low and high halves, both unsigned. Floats replace the cell
+ * by the sum in f64 of at most a block, which reduce.ts adds pairwise.
  *
  * Why it is fast: lanes are widened as late as possible, in two to four independent accumulators. Skipped
  * integers are masked to zero and counted in lanes, without a branch, so that their distribution does not

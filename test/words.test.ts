@@ -7,16 +7,25 @@ const MAX_COMMENT_COLUMNS = 110
 /** Drawings of bytes, which lines would break. */
 const DRAWING = /^\s*(\*|\/\/) {4,}/
 
-const root = new URL('../src/', import.meta.url).pathname
-const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
-  (file) => file.endsWith('.ts') && !file.endsWith('.generated.ts') && !file.endsWith('.d.ts'),
-)
-const linesOf = (file: string): string[] => readFileSync(join(root, file), 'utf8').split('\n')
+const root = new URL('..', import.meta.url).pathname
+/** Folders and files that tools install or generate. */
+const GENERATED = /^(node_modules|dist|build)$|\.generated\./
+
+/** Returns the files below a folder whose names match. */
+const filesBelow = (folder: string, name: RegExp): string[] =>
+  readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`
+    if (GENERATED.test(entry.name)) return []
+    return entry.isDirectory() ? filesBelow(path, name) : name.test(entry.name) ? [path] : []
+  })
+
+const linesIn = (file: string): string[] => readFileSync(join(root, file), 'utf8').split('\n')
+const sources = ['src', 'assembly', 'apps', 'bench', 'scripts', 'site'].flatMap((folder) => filesBelow(folder, /\.(m?ts|m?js)$/))
 
 test('no two files of src export the same name', () => {
   const owners = new Map<string, string[]>()
-  for (const file of files) {
-    const code = linesOf(file).join('\n')
+  for (const file of sources.filter((file) => /^src\/.*(?<!\.d)\.ts$/.test(file))) {
+    const code = linesIn(file).join('\n')
     const exported = code.matchAll(/^export (?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type|enum) (\w+)/gm)
     for (const name of new Set([...exported].map(([, name]) => name!))) owners.set(name, [...(owners.get(name) ?? []), file])
   }
@@ -25,12 +34,108 @@ test('no two files of src export the same name', () => {
 })
 
 test(`no line of a comment is wider than ${MAX_COMMENT_COLUMNS} columns`, () => {
-  const wide = files.flatMap((file) =>
-    linesOf(file).flatMap((line, i) => {
-      const isComment = /^\s*(\*|\/\*|\/\/)/.test(line) && !DRAWING.test(line) && !line.includes('biome-ignore')
+  const wide = sources.flatMap((file) =>
+    linesIn(file).flatMap((line, i) => {
+      const isComment = /^\s*(\*|\/\*|\/\/)/.test(line) && !DRAWING.test(line) && !/biome-ignore|https?:/.test(line)
       return isComment && line.length > MAX_COMMENT_COLUMNS ? [`${file}:${i + 1}`] : []
     }),
   )
-  expect(files.length).toBeGreaterThan(100)
+  expect(sources.length).toBeGreaterThan(500)
   expect(wide).toEqual([])
+})
+
+/** Openings that refer to a noun which was left out. */
+const HEADLESS =
+  /^((What|Of|Those|Who|Whoever|Whose|Which|None of|Nobody|That of|In the place of|(In|Under|By|For|To|From|At|With) (what|which|whom|those|whose))\b|The same,)/
+/** Persons in place of callers, readers, writers and workers. */
+const PERSONS = /\b(nobody|no one|somebody|someone|anybody|anyone|whoever|who (reads|writes|asks|calls|waits|ends))\b/i
+/** Directives of tools. */
+const DIRECTIVE = /^\/\/ (biome|@ts|eslint|c8|v8|istanbul)/
+
+interface Comment {
+  readonly at: string
+  readonly text: string
+}
+
+/** Returns the comments of a file: runs of lines with `//`, and blocks up to their examples. */
+function commentsIn(file: string, lines: readonly string[]): Comment[] {
+  const comments: Comment[] = []
+  let [at, text, isBlock, isExample] = [0, '', false, false]
+  const end = (): void => {
+    if (text.trim() !== '') comments.push({ at: `${file}:${at}`, text: text.replaceAll(/\s+/g, ' ').trim() })
+    ;[text, isBlock, isExample] = ['', false, false]
+  }
+  for (const [i, given] of lines.entries()) {
+    const line = given.trim()
+    if (isBlock || line.startsWith('/**')) {
+      if (!isBlock) end()
+      if (!isBlock) [at, isBlock] = [i + 1, true]
+      isExample ||= line.startsWith('* @example')
+      if (!isExample) text += ` ${line.replace(/^\/\*\*|\*\/$/g, '').replace(/^\*\s?/, '')}`
+      if (line.endsWith('*/')) end()
+    } else if (line.startsWith('// ') && !DIRECTIVE.test(line)) {
+      if (text === '') at = i + 1
+      text += ` ${line.slice(3)}`
+    } else end()
+  }
+  end()
+  return comments
+}
+
+/** Returns the beginnings of a comment: its own, and those of the texts of its tags. */
+const openings = ({ text }: Comment): string[] => [
+  text,
+  ...[...text.matchAll(/@(?:param|returns?|throws|remarks) (?:\w+ (?:- )?)?([A-Z][^@]*)/g)].map(([, text]) => text!),
+]
+
+const comments = sources.flatMap((file) => commentsIn(file, linesIn(file)))
+
+test('no comment opens with a pronoun in place of a noun or a verb', () => {
+  const found = comments.filter((comment) => openings(comment).some((text) => HEADLESS.test(text)))
+  expect(comments.length).toBeGreaterThan(5000)
+  expect(found.map(({ at, text }) => `${at} ${text.slice(0, 60)}`)).toEqual([])
+  const bad = ['/** What it reads. */', '// Of those the first.', '/**', ' * Reads.', ' * @returns Which it is.', ' */']
+  expect(commentsIn('a.ts', bad).map((comment) => openings(comment).some((text) => HEADLESS.test(text)))).toEqual([
+    true,
+    true,
+    true,
+  ])
+})
+
+test('comments name callers, readers and writers, not nobody and whoever', () => {
+  const found = comments.filter(({ text }) => PERSONS.test(text))
+  expect(found.map(({ at, text }) => `${at} ${text.slice(0, 60)}`)).toEqual([])
+  expect(commentsIn('a.ts', ['// Bytes that nobody', '// wrote.']).some(({ text }) => PERSONS.test(text))).toBe(true)
+})
+
+/** Mean words of a page's sentences, and the words that nine in ten of its sentences do not exceed. */
+const MAX_MEAN = 18
+const MAX_P90 = 30
+
+/** Returns the sentences of a page without its code, tables, drawings and headings. Code within a line is one word. */
+const sentencesIn = (page: string): string[] =>
+  page
+    .replace(/^---\n[\s\S]*?\n---\n/, '')
+    .replaceAll(/<(svg|form|script|style)[\s\S]*?<\/\1>|```[\s\S]*?```|^(\||#+ |import ).*$/gm, '\n')
+    .replaceAll(/<[^>\n]+>/g, ' ')
+    .replaceAll(/`[^`]*`/g, 'code')
+    .replaceAll(/^\s*([-*]|\d+\.)\s+/gm, '\n\n')
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .split(/\n\s*\n/)
+    .flatMap((paragraph) => paragraph.replaceAll(/\s+/g, ' ').split(/(?<=[.!?]) (?=[A-Z"'(*_c])/))
+    .map((sentence) => sentence.trim())
+    .filter((sentence) => sentence.split(' ').length > 2)
+
+const pages = [
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'],
+  ...['docs', 'site/pages'].flatMap((folder) => filesBelow(folder, /\.mdx?$/)),
+]
+
+test.each(pages)('%s has short sentences that name callers, readers and writers', (page) => {
+  const sentences = sentencesIn(linesIn(page).join('\n'))
+  const words = sentences.map((sentence) => sentence.split(' ').length).sort((a, b) => a - b)
+  expect(sentences.filter((sentence) => PERSONS.test(sentence))).toEqual([])
+  if (words.length < 5) return
+  expect(words.reduce((sum, each) => sum + each) / words.length).toBeLessThanOrEqual(MAX_MEAN)
+  expect(words[Math.floor(words.length * 0.9)]).toBeLessThanOrEqual(MAX_P90)
 })

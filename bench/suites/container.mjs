@@ -17,7 +17,7 @@ const SMALL_CHUNKS = sized(200_000, 2000)
 const SMALL = 64
 const ELEMENT = SMALL * sized(123_456, 1234) + 7
 
-/** Arrays of a file of footer version 6 without elements, attributes of each, and small arrays with elements. */
+/** Arrays of a file of footer version 6 without elements, attributes of each, small arrays with elements. */
 const NAMED = sized(100_000, 100)
 const ATTRIBUTES = 20
 const SMALL_ARRAYS = sized(25_000, 100)

@@ -163,7 +163,7 @@ export class ContainerTarget implements CopyTarget<PackedBytes> {
     await file.flush()
     const part = await partOf(to.state, immutable ? file.stored.blocks : undefined)
     const { bytes } = (await readWhole(store, DRAFT))!
-    // Parts of uploads are numbered from 1.
+    // Upload parts are numbered from 1.
     return [await this.#handedOver!.add([part], bytes.subarray(0, part.bytes), index + 1, options)]
   }
 

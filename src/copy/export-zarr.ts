@@ -26,7 +26,7 @@ interface OwnWrite {
 
 /**
  * Writes a group of version 3 with some arrays, or an array. Metadata are written last, and those of the
- * place itself at the very end, so that no incomplete group opens. After an error, the written objects are
+ * location itself at the very end, so that no incomplete group opens. After an error, the written objects are
  * removed, unless the write can be resumed. With `overwrite`, all is written beside the old store, and
  * replaces it when it is complete.
  * @returns false if all of it existed already
@@ -63,7 +63,7 @@ async function exportTo(target: ZarrTarget, given: ZarrExport, options: ExportOp
   return true
 }
 
-/** Whether a place contains anything that this write cannot resume. */
+/** Whether a location contains anything except a write that can be resumed. */
 async function isTaken({ store, root }: ZarrTarget, id: string): Promise<boolean> {
   const found = await readRecord(store, root)
   const prefix = root === '' ? '' : `${root}/`
@@ -76,7 +76,7 @@ async function isTaken({ store, root }: ZarrTarget, id: string): Promise<boolean
 }
 
 /**
- * Checks a place before anything is written there.
+ * Checks a location before anything is written there.
  * @returns false if all of it exists already
  * @throws AlreadyExistsError
  */
@@ -199,7 +199,7 @@ async function writeArrays(
     before += count
     onProgress?.({ done: before, total })
   }
-  // A process may have been killed before it could.
+  // An earlier process may have been killed before it removed them.
   if (resume !== undefined) await target.removeScratch()
 }
 

@@ -314,7 +314,7 @@ type Attributes = ReadonlyMap<string, unknown>
 
 const jsonOf = (attributes: Attributes): JsonObject => attributesDocument(plain(attributes))
 
-/** What is written as it is, or as a pyramid of so many levels, the finest first. */
+/** Returns the content as a pyramid, the finest level first, or unchanged without `levels`. */
 async function inLevels(source: ZarrExport, levels: number | undefined): Promise<ZarrExport> {
   if (levels === undefined) return source
   const { pyramidOf } = await import('../adapters/zarr/write/pyramid.ts')

@@ -52,7 +52,7 @@ interface Sized {
  * Finds the location of every variable.
  *
  *     header | fixed variables, each contiguous | record 0 | record 1 | …
- *     record: one slab of each record variable, padded to 4 bytes; not padded if there is only one record variable
+ *     record: one slab of each record variable, padded to 4 bytes unless it is the only one
  *
  * @throws FormatError if a variable overlaps the header or ends beyond the file
  */
