@@ -8,8 +8,8 @@ import { listSidecars } from '../af/layers/listed.ts'
 import { Paths } from '../af/layers/paths.ts'
 import { withDefaults } from '../af/settings.ts'
 import type { ContainerFiles } from '../af/write/container-files.ts'
-import { checkFree, checkName, checkWrites, publishCopy, type Replaced } from '../af/write/create.ts'
-import type { StoredArrays, StoredCopyOptions } from '../af/write/immutable.ts'
+import type { StoredArrays, StoredCopy } from '../af/write/copy-stored.ts'
+import { checkFree, checkName, checkWrites, type Replaced } from '../af/write/create.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { elementwise } from '../array/lazy/elementwise.ts'
 import { missingAs } from '../array/lazy/missing-as.ts'
@@ -37,6 +37,7 @@ import type { ZarrExport } from './stored-arrays.ts'
 const fileReplacement = lazily(() => import('./replace/file.ts'))
 const sourceChecks = lazily(() => import('./replace/apart.ts'))
 const immutableWrites = lazily(() => import('../af/write/immutable.ts'))
+const storedCopies = lazily(() => import('../af/write/copy-stored.ts'))
 
 export const IMPORT_CHUNK_BYTES = 128 * 1024
 export const DEFAULT_BLOCK_BYTES = 256 * 1024
@@ -170,11 +171,25 @@ export async function importArrays(
     }
     checkChunks(call, source, options)
     const files = { store, paths: final, options: await withDefaults(settings) }
-    if (immutable) return await copyIntoOne(source, files, draft, replaced, options)
-    const copied = await copyIntoDraft(source, { ...files, paths: draft }, options)
-    signal?.throwIfAborted()
-    const warnings = await within({ file: store.describe(path) }, () => publishCopy(draft, files, replaced))
-    return { ...copied, warnings: [...copied.warnings, ...warnings] }
+    const { copyStored } = await storedCopies()
+    const publish = (
+      to: ContainerFiles,
+      stored: StoredArrays,
+      onProgress?: (progress: Progress) => void,
+    ): Promise<StoredCopy> => {
+      signal?.throwIfAborted()
+      return within({ file: store.describe(path) }, () => copyStored(to, stored, replaced, { immutable, onProgress }))
+    }
+    // Blocks of the draft have their final encoding.
+    const asDrafted = { ...files, options: { ...files.options, recode: false } }
+    const { stored } = source
+    if (stored === undefined)
+      return await copy(source, { store, paths: draft }, options, (file) => publish(asDrafted, file.stored))
+    const { bytes, warnings } = await publish(files, stored, (progress) => {
+      signal?.throwIfAborted()
+      options.onProgress?.(progress)
+    })
+    return { arrays: namesIn(stored), bytes, warnings: [...source.warnings, ...warnings] }
   }
   const names = (text: string): string => text.replaceAll(store.describe(draft.base), store.describe(path))
   try {
@@ -207,49 +222,6 @@ const settingsOf = ({ codec, level, codecs, blockBytes = DEFAULT_BLOCK_BYTES }: 
   ...(codecs !== undefined && { codecs }),
 })
 
-/** Reports the progress of copying stored arrays. Throws if the copy is aborted. */
-const copying = ({ signal, onProgress }: ImportOptions): { readonly onProgress: (progress: Progress) => void } => ({
-  onProgress: (progress) => {
-    signal?.throwIfAborted()
-    onProgress?.(progress)
-  },
-})
-
-/** @returns the content of the draft, and its size */
-async function copyIntoDraft(source: ImportSource, files: ContainerFiles, options: ImportOptions): Promise<Imported> {
-  const { stored } = source
-  if (stored !== undefined) {
-    const { info } = await (await immutableWrites()).copyLayered(files, stored, copying(options))
-    return { arrays: namesIn(stored), bytes: info.size, warnings: source.warnings }
-  }
-  return copy(source, files, options, async (file) => {
-    await file.compact()
-    return file.layers().reduce((sum, { bytes }) => sum + bytes, 0)
-  })
-}
-
-/** Writes a file of footer version 6. Uses a draft, unless arrays are copied as they are stored. */
-async function copyIntoOne(
-  source: ImportSource,
-  files: ContainerFiles,
-  draft: Paths,
-  replaced: Replaced | undefined,
-  options: ImportOptions,
-): Promise<Imported> {
-  const { store, paths } = files
-  const { copyImmutable } = await immutableWrites()
-  const publish = async (to: ContainerFiles, stored: StoredArrays, how: StoredCopyOptions): Promise<number> => {
-    options.signal?.throwIfAborted()
-    return within({ file: store.describe(paths.base) }, async () => (await copyImmutable(to, stored, replaced, how)).info.size)
-  }
-  const { stored } = source
-  // Blocks of the draft have their final encoding.
-  const asDrafted = { ...files, options: { ...files.options, recode: false } }
-  if (stored === undefined)
-    return copy(source, { ...files, paths: draft }, options, (file) => publish(asDrafted, file.stored, {}))
-  return { arrays: namesIn(stored), bytes: await publish(files, stored, copying(options)), warnings: source.warnings }
-}
-
 /** Name of the scalar array that carries the attributes of a container. Every copy keeps it. */
 export const FILE_ARRAY = '__file__'
 
@@ -260,14 +232,14 @@ const namesIn = ({ states }: StoredArrays): string[] => {
 
 /**
  * Copies into a container, and closes it at the end.
- * @param finish receives the container with all arrays flushed; returns the size of the published file
+ * @param publish receives the container with all arrays flushed
  * @returns the content of the container, and its size
  */
 async function copy(
   source: ImportSource,
   { store, paths }: Pick<ContainerFiles, 'store' | 'paths'>,
   options: ImportOptions,
-  finish: (file: ArrayFile) => Promise<number>,
+  publish: (file: ArrayFile) => Promise<StoredCopy>,
 ): Promise<Imported> {
   const { signal, onProgress } = options
   await using file = await ArrayFile.create(store, paths.base, settingsOf(options))
@@ -280,9 +252,9 @@ async function copy(
     before += to.chunks.count
   }
   await file.flush()
-  const bytes = await finish(file)
+  const { bytes, warnings: failed } = await publish(file)
   const arrays = source.arrays.map(({ name }) => name)
-  return { arrays, bytes, warnings: [...source.warnings, ...warnings, ...file.warnings()] }
+  return { arrays, bytes, warnings: [...source.warnings, ...warnings, ...file.warnings(), ...failed] }
 }
 
 /** An array, and the array defined for its copy. */

@@ -1,6 +1,6 @@
-import { HyperslabError, isHyperslabError, messageOf, within } from '../../core/errors.ts'
+import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
-import { readTail, type Stage, type Store } from '../../store/store.ts'
+import { type PublishCondition, readTail, type Store } from '../../store/store.ts'
 import { refuseClaim, TRAILER_BYTES } from '../format/footer-trailer.ts'
 import type { MergedLayer } from '../format/identity.ts'
 import { type CreateOptions, FILE_CHECKS } from '../layers/file-options.ts'
@@ -156,34 +156,36 @@ function alreadyThere(what: string, sidecars: readonly number[], cause?: unknown
 }
 
 /**
- * Publishes the bytes of a stage, a whole base, as a container. Readers see the old container or this one. If
- * other programs had written layers of the old one, readers may see an empty container for a moment.
- * @throws AlreadyExistsError if a container exists that must not be replaced; ConflictError if its version is
- *   not that of `replaced`
+ * Publishes a container of a single file. Readers see the old container or this one. If other programs had
+ * written layers of the old one, readers may see an empty container for a moment.
+ * @param replaced the container that may be replaced; undefined if none may exist
+ * @param publish publishes the file on a condition
+ * @throws AlreadyExistsError if a container or a sidecar exists that must not be replaced; ConflictError if
+ *   its version is not that of `replaced`
  */
-async function publishStaged(files: ContainerFiles, stage: Stage, replaced: Replaced | undefined): Promise<void> {
+export async function publishNew(
+  files: ContainerFiles,
+  replaced: Replaced | undefined,
+  publish: (condition: PublishCondition) => Promise<Layer>,
+): Promise<Layer> {
   const { store, paths } = files
-  const none = new Uint8Array(0)
   if (replaced === undefined) {
     await checkFree(store, paths)
-    await orAlreadyThere(() => stage.publish(paths.base, none, { ifAbsent: true }))
-    return
+    return orAlreadyThere(() => publish({ ifAbsent: true }))
   }
   const { replace } = await conditionsOf(files)
   await checkNotClaimed(store, paths)
   const found = await store.stat(paths.base)
   if (found?.etag !== replaced.etag) throw replacedMeanwhile(store.describe(paths.base))
   const { dead, merged } = await leftovers(files)
-  // The staged bytes cannot list layers that name no base.
+  // The new file cannot list layers that name no base.
   if (merged.length > 0) await replaceContainer(files)
   const there = merged.length > 0 ? await store.stat(paths.base) : found
   await store.delete!(paths.stats)
-  await stage.publish(
-    paths.base,
-    none,
-    there !== undefined && replace ? { ifAbsent: false, ifMatch: there.etag } : { ifAbsent: there === undefined },
-  )
+  const isSame = there !== undefined && replace
+  const layer = await publish(isSame ? { ifAbsent: false, ifMatch: there.etag } : { ifAbsent: there === undefined })
   if (merged.length === 0) await removeDead(files, dead)
+  return layer
 }
 
 /** @throws ConflictError for a container that is being replaced by another one */
@@ -198,48 +200,7 @@ export interface Replaced {
   readonly etag: string | undefined
 }
 
-export const replacedMeanwhile = (file: string): HyperslabError => {
+const replacedMeanwhile = (file: string): HyperslabError => {
   const text = 'another process has replaced or changed this container meanwhile; run the command once more to replace that'
   return new HyperslabError('ConflictError', text, { file })
-}
-
-const PIECE_BYTES = 8 * 1024 * 1024
-
-/**
- * Publishes the bytes of a container of a single file under another name, with its statistics. Readers of
- * that name see the whole container or none.
- * @returns warnings about failures after the publication
- * @param replaced the container that may be replaced; undefined if none may exist
- * @throws AlreadyExistsError if a container or a sidecar exists that must not be replaced; ConflictError if
- *   its version is not that of `replaced`
- */
-export async function publishCopy(from: Paths, to: ContainerFiles, replaced: Replaced | undefined): Promise<string[]> {
-  const { store, paths } = to
-  const gone = (): never => {
-    throw new HyperslabError('ConflictError', 'what was written has been removed before it was published')
-  }
-  const { size, etag } = (await store.stat(from.base)) ?? gone()
-  const stage = await store.stage!(paths.base)
-  try {
-    for (let at = 0; at < size; at += PIECE_BYTES) {
-      const length = Math.min(PIECE_BYTES, size - at)
-      await stage.append((await store.getRange(from.base, at, length, { ifMatch: etag })) ?? gone())
-    }
-    await publishStaged(to, stage, replaced)
-  } finally {
-    await stage.discard()
-  }
-  try {
-    await copyStatistics(store, from.stats, paths.stats)
-    return []
-  } catch (error) {
-    // The container is complete without them.
-    return [`statistics could not be stored, and are computed when someone asks: ${messageOf(error)}`]
-  }
-}
-
-async function copyStatistics(store: Store, from: string, to: string): Promise<void> {
-  const info = await store.stat(from)
-  const bytes = info && (await store.getRange(from, 0, info.size, { ifMatch: info.etag }))
-  if (bytes !== undefined) await store.put?.(to, bytes)
 }
