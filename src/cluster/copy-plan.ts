@@ -1,5 +1,5 @@
 import { ContainerTarget } from '../copy/container-target.ts'
-import type { ScratchFolder } from '../copy/scratch-folder.ts'
+import type { Scratch } from '../copy/scratch.ts'
 import type { ZarrExport } from '../copy/stored-arrays.ts'
 import type { CopyTarget, CopyTask } from '../copy/target.ts'
 import { ZarrTarget } from '../copy/zarr-target.ts'
@@ -83,7 +83,7 @@ export const openTarget = (
   location: Location,
   source: ZarrExport,
   id?: string,
-  scratch?: ScratchFolder,
+  scratch?: Scratch,
 ): Promise<CopyTarget> =>
   (isContainerCopy(operation) ? ContainerTarget : ZarrTarget).open(location, source, operation.options ?? {}, id, scratch)
 

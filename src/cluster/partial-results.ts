@@ -1,6 +1,7 @@
-import { ScratchFolder } from '../copy/scratch-folder.ts'
+import { Scratch } from '../copy/scratch.ts'
 import { decodeBase64, encodeBase64 } from '../core/base64.ts'
 import { HyperslabError } from '../core/errors.ts'
+import type { StoredAt } from '../tree/formats.ts'
 import { defaultScratch, type JobOperation } from './job-operation.ts'
 import type { JobPlan } from './job-plan.ts'
 import type { NodeOptions } from './job-work.ts'
@@ -19,7 +20,7 @@ const INLINE_BYTES = 4096
 
 /** Partial results of a job. Requires only its plan and its scratch folder. */
 export class PartialResults implements AsyncDisposable {
-  readonly #scratch: ScratchFolder | undefined
+  readonly #scratch: Scratch | undefined
 
   constructor(plan: JobPlan, places?: Places) {
     this.#scratch = scratchOf(plan, places)
@@ -78,7 +79,11 @@ export class PartialResults implements AsyncDisposable {
 export function scratchOf(
   { id, scratch, operation }: Pick<AnyPlan, 'id' | 'scratch'> & { readonly operation: JobOperation },
   places: Places = ANY_PLACE,
-): ScratchFolder | undefined {
+): Scratch | undefined {
   if (scratch === undefined) return undefined
-  return new ScratchFolder(() => places.resolve(scratch), id, scratch === defaultScratch(operation))
+  const folder = async (): Promise<StoredAt> => {
+    const { store, path } = await places.resolve(scratch)
+    return { store, path: `${path.replace(/\/$/, '')}/${id}/` }
+  }
+  return new Scratch(folder, { isOnly: scratch === defaultScratch(operation) })
 }

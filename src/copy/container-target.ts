@@ -25,7 +25,7 @@ import {
   importOf,
 } from './import-arrays.ts'
 import { type PackedBytes, PackedParts } from './packed-parts.ts'
-import type { ScratchFolder } from './scratch-folder.ts'
+import type { Scratch } from './scratch.ts'
 import type { ZarrExport } from './stored-arrays.ts'
 import type { CopyTarget, CopyTask, SignalOptions } from './target.ts'
 
@@ -54,7 +54,7 @@ interface ContainerWrite {
   readonly immutable: boolean
   readonly id: string
   /** Undefined for a target that is only planned. */
-  readonly scratch: ScratchFolder | undefined
+  readonly scratch: Scratch | undefined
 }
 
 /**
@@ -85,7 +85,7 @@ export class ContainerTarget implements CopyTarget<PackedBytes> {
     given: ZarrExport,
     options: ContainerTargetOptions,
     id = '',
-    scratch?: ScratchFolder,
+    scratch?: Scratch,
   ): Promise<ContainerTarget> {
     const { store, path } = await resolveLocation(location)
     return within({ file: store.describe(path) }, async () => {

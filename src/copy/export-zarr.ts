@@ -171,7 +171,7 @@ async function writeArrays(
       const { first } = plan
       const scratch = target.scratch(name, false)
       const done = first !== undefined && known !== undefined && !(await scratch.has(first, known.first)) ? undefined : known
-      if (first !== undefined && done === undefined) await scratch.remove()
+      if (first !== undefined && done === undefined) await scratch.clean()
       const makeScratch = async (wanted: ScratchArray) => {
         const made = await scratch.array(wanted, writeBytes)
         if (done?.first === first!.read.count) scratch.seal()
@@ -194,7 +194,7 @@ async function writeArrays(
         }),
       )
       if (resume !== undefined) await record.setArray(name, 'complete', first !== undefined)
-      if (first !== undefined) await scratch.remove()
+      if (first !== undefined) await scratch.clean()
     }
     before += count
     onProgress?.({ done: before, total })

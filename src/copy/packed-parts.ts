@@ -3,7 +3,7 @@ import { joinBytes } from '../core/bytes.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { sha256 } from '../core/sha256.ts'
 import type { ObjectInfo, Stage, Store } from '../store/store.ts'
-import type { ScratchFolder } from './scratch-folder.ts'
+import type { Scratch } from './scratch.ts'
 import type { SignalOptions } from './target.ts'
 
 /** Bytes of some parts of a container, one after another, stored together. */
@@ -42,9 +42,9 @@ export interface PackedTarget {
  */
 export class PackedParts {
   readonly #target: PackedTarget
-  readonly #scratch: ScratchFolder
+  readonly #scratch: Scratch
 
-  constructor(target: PackedTarget, scratch: ScratchFolder) {
+  constructor(target: PackedTarget, scratch: Scratch) {
     this.#target = target
     this.#scratch = scratch
   }

@@ -1,6 +1,6 @@
 import { type HiddenArray, hiddenArray } from '../adapters/zarr/create.ts'
 import type { ScratchArray } from '../array/lazy/rechunk-to.ts'
-import { HyperslabError } from '../core/errors.ts'
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import type { FirstPass } from '../grid/rechunk-plan.ts'
 import {
@@ -14,6 +14,8 @@ import {
   type Tail,
   type WholeOptions,
 } from '../store/store.ts'
+import type { StoredAt } from '../tree/formats.ts'
+import type { SignalOptions } from './target.ts'
 
 /** Name of the folder of intermediate arrays in the target. */
 export const SCRATCH = '.hyperslab-scratch/'
@@ -21,67 +23,141 @@ export const SCRATCH = '.hyperslab-scratch/'
 /** Number of objects that are removed at once. */
 const AT_ONCE = 16
 
+/** Options of a scratch folder. */
+export interface ScratchOptions {
+  /** Whether intermediate arrays must survive a failure of the machine. */
+  readonly isDurable?: boolean
+  /** Whether the folder above was made for this one alone, so that it is removed with it. */
+  readonly isOnly?: boolean
+}
+
 /**
- * An intermediate array of a copy, beside the target. Its chunks are uncompressed objects, which are not
- * synced to the disk unless they must be durable.
+ * A folder of objects that are of no use after the work: results and packed blocks that workers share, and
+ * the chunks of an intermediate array, which are uncompressed.
  */
 export class Scratch {
-  readonly #store: Store
-  readonly #folder: string
-  readonly #objects: ScratchStore
+  readonly #resolve: () => Promise<StoredAt>
+  readonly #options: ScratchOptions
+  readonly #chunks: { isSealed: boolean } = { isSealed: false }
+  #place: Promise<StoredAt> | undefined
 
-  /**
-   * @param folder prefix of its keys, with a trailing slash
-   * @param options `isDurable`: whether it must survive a failure of the machine
-   */
-  constructor(store: Store, folder: string, { isDurable = false }: { readonly isDurable?: boolean } = {}) {
-    this.#store = store
-    this.#folder = folder
-    this.#objects = new ScratchStore(store, isDurable)
+  /** @param resolve resolves the folder on first use; its path ends with a slash */
+  constructor(resolve: () => Promise<StoredAt>, options: ScratchOptions = {}) {
+    this.#resolve = resolve
+    this.#options = options
   }
 
-  /** @param writeBytes bytes of chunks that are written at the same time */
-  array(array: ScratchArray, writeBytes?: number): Promise<HiddenArray> {
+  /**
+   * Returns the intermediate array.
+   * @param writeBytes bytes of chunks that are written at the same time
+   */
+  async array(array: ScratchArray, writeBytes?: number): Promise<HiddenArray> {
+    const { store, path } = await this.#opened()
     const options = { ...array, codec: 'none', writeEmptyChunks: true }
-    return hiddenArray(this.#objects, this.#folder.slice(0, -1), '', options, { separator: '.', writeBytes })
+    const chunks = new ChunkStore(store, this.#options.isDurable ?? false, this.#chunks)
+    return hiddenArray(chunks, path.slice(0, -1), '', options, { separator: '.', writeBytes })
   }
 
   /** Whether the output of the first `count` regions of a pass exists. */
   async has({ read, chunks }: FirstPass, count: number): Promise<boolean> {
-    const keys = new Set(await this.#store.list!(this.#folder))
+    const { store, path } = await this.#opened()
+    const keys = new Set(await store.list!(path))
     let isThere = true
     chunks.each((index) => {
       const region = read.number(read.find(index.map((k, axis) => chunks.axes[axis]!.start(k))))
-      isThere &&= region >= count || keys.has(`${this.#folder}c.${index.join('.')}`) || index.length === 0
+      isThere &&= region >= count || keys.has(`${path}c.${index.join('.')}`) || index.length === 0
     })
     return isThere
   }
 
   /** Treats a missing chunk as an error from now on, because all chunks have been written. */
   seal(): void {
-    this.#objects.isSealed = true
+    this.#chunks.isSealed = true
   }
 
-  /** Removes all objects, including those of killed processes. */
-  async remove(): Promise<void> {
-    const store = this.#store
-    this.#objects.isSealed = false
-    const keys = new Set(await store.list!(this.#folder, { deep: true }))
-    for (const { key } of (await store.leftovers?.(this.#folder, { deep: true })) ?? []) keys.add(key)
-    await forEachLimited(keys, AT_ONCE, (key) => store.delete!(key))
-    await store.removeFolder?.(this.#folder)
+  /** Returns the key of an object from its name. */
+  async key(name: string): Promise<string> {
+    return `${(await this.#opened()).path}${name}`
+  }
+
+  /** Returns the size of an object; undefined if it does not exist. */
+  async size(key: string, { signal }: SignalOptions): Promise<number | undefined> {
+    const { store } = await this.#opened()
+    return (await store.stat(key, { signal }))?.size
+  }
+
+  /**
+   * Stores an object, unless it exists.
+   * @returns false if it exists
+   * @throws ReadOnlyError
+   */
+  async put(key: string, bytes: Uint8Array, { signal }: SignalOptions): Promise<boolean> {
+    signal?.throwIfAborted()
+    const { store } = await this.#opened()
+    if (store.stage === undefined)
+      throw new HyperslabError('ReadOnlyError', 'nothing can be written to the scratch folder', { file: store.describe(key) })
+    await store.makeFolder?.(key)
+    const stage = await store.stage(key)
+    try {
+      await stage.publish(key, bytes, { ifAbsent: true, durable: false })
+      return true
+    } catch (error) {
+      if (isHyperslabError(error, 'ConflictError')) return false
+      throw error
+    } finally {
+      await stage.discard()
+    }
+  }
+
+  async find(key: string, { signal }: SignalOptions = {}): Promise<Uint8Array | undefined> {
+    const { store } = await this.#opened()
+    return (await readWhole(store, key, { signal }))?.bytes
+  }
+
+  /** @throws NotFoundError */
+  async read(key: string, options: SignalOptions): Promise<Uint8Array> {
+    const bytes = await this.find(key, options)
+    if (bytes !== undefined) return bytes
+    const { store } = await this.#opened()
+    throw new HyperslabError('NotFoundError', 'a partial result is gone', { file: store.describe(key) })
+  }
+
+  /**
+   * Removes the objects in the folder, including those of killed processes.
+   * @param isKept whether to keep the object of a name
+   */
+  async clean({ signal }: SignalOptions = {}, isKept: (name: string) => boolean = () => false): Promise<void> {
+    const { store, path } = await this.#opened()
+    this.#chunks.isSealed = false
+    const keys = new Set(await store.list?.(path, { deep: true, signal }))
+    for (const { key } of (await store.leftovers?.(path, { deep: true })) ?? []) keys.add(key)
+    const removed = [...keys].filter((key) => !isKept(key.slice(path.length)))
+    await forEachLimited(removed, AT_ONCE, async (key) => store.delete?.(key, { signal }))
+    if (removed.length < keys.size) return
+    await store.removeFolder?.(path)
+    if (this.#options.isOnly) await store.removeFolder?.(path.slice(0, path.lastIndexOf('/', path.length - 2) + 1))
+  }
+
+  async close(): Promise<void> {
+    await (await this.#place)?.store.close?.()
+  }
+
+  #opened(): Promise<StoredAt> {
+    this.#place ??= this.#resolve()
+    return this.#place
   }
 }
 
 /** A store of objects that need not survive a power failure, unless it is durable. */
-class ScratchStore implements Store {
+class ChunkStore implements Store {
   readonly #store: Store
   readonly #isDurable: boolean
-  isSealed = false
+  readonly #chunks: { readonly isSealed: boolean }
 
-  constructor(store: Store, isDurable: boolean) {
+  constructor(store: Store, isDurable: boolean, chunks: { readonly isSealed: boolean }) {
     this.#store = store
     this.#isDurable = isDurable
+    this.#chunks = chunks
   }
 
   describe(key: string): string {
@@ -98,7 +174,7 @@ class ScratchStore implements Store {
 
   async get(key: string, options?: WholeOptions): Promise<Tail | undefined> {
     const found = await readWhole(this.#store, key, options)
-    if (found !== undefined || !this.isSealed) return found
+    if (found !== undefined || !this.#chunks.isSealed) return found
     const text = 'a part of the intermediate array is gone: does another process write to the same target?'
     throw new HyperslabError('ConflictError', text, { file: this.describe(key) })
   }

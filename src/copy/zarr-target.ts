@@ -171,12 +171,12 @@ export class ZarrTarget implements CopyTarget<never> {
    */
   scratch(name: string, isDurable: boolean): Scratch {
     const number = this.arrays.findIndex((each) => each.name === name)
-    return new Scratch(this.store, this.#key(`${SCRATCH}${number}/`), { isDurable })
+    return this.#scratchAt(`${SCRATCH}${number}/`, isDurable)
   }
 
   /** Removes the intermediate arrays. */
   async removeScratch(): Promise<void> {
-    await new Scratch(this.store, this.#key(SCRATCH)).remove()
+    await this.#scratchAt(SCRATCH).clean()
   }
 
   async claim(): Promise<boolean> {
@@ -272,6 +272,10 @@ export class ZarrTarget implements CopyTarget<never> {
 
   #array(name: string): PlannedArray {
     return this.arrays.find((each) => each.name === name)!
+  }
+
+  #scratchAt(folder: string, isDurable = false): Scratch {
+    return new Scratch(async () => ({ store: this.store, path: this.#key(folder) }), { isDurable })
   }
 
   #key(name: string): string {
