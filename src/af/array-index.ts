@@ -131,7 +131,7 @@ class StateSnapshot implements ChunkSnapshot, ChunkStatistics {
   }
 
   async load(signal: Signal | undefined): Promise<void> {
-    if (this.#state.described !== this.#state.stored) await (await statistics()).loadStats(this.#state, signal)
+    if (!this.#state.statsLoaded) await (await statistics()).loadStats(this.#state, signal)
   }
 
   get whole(): ChunkStats | undefined {

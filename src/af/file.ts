@@ -246,13 +246,14 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   }
 
   /**
-   * @internal Returns the committed arrays and the reader of their blocks.
+   * @internal Returns the committed arrays, as no later change of this object alters them, and the reader of
+   * their blocks.
    * @throws InvalidArgumentError while changes are pending
    */
   get stored(): { readonly states: readonly ArrayState[]; readonly blocks: BlockReader } {
     const { states, blocks, changed } = this.#copy
     this.#copy.checkOpen()
-    if (!changed) return { states: [...states.values()], blocks }
+    if (!changed) return { states: [...states.values()].map((state) => state.asCommitted()), blocks }
     const text = 'changes are pending, which a copy would not have: flush them first'
     throw new HyperslabError('InvalidArgumentError', text, { file: this.location })
   }
@@ -293,7 +294,8 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     const alone =
       'was opened as one file: if there are sidecars of it (x.1.af, …), what they hold is missing; pass all files together'
     return [
-      ...(store.seesOneFile ? [`${this.location}: ${alone}`] : []),
+      // A file of footer version 6 has no sidecars.
+      ...(store.seesOneFile && !stack.base.immutable ? [`${this.location}: ${alone}`] : []),
       ...stack.beside.map(({ file }) => `${file}: ${besideText(stack.base)}`),
       ...(stack.lacksFiles ? [`${this.location}: a sidecar is lost: see verify`] : []),
       ...ambiguous.map(([name]) => `${this.location}: array '${name}': ${AMBIGUOUS_ATTRIBUTES}`),

@@ -45,15 +45,11 @@ export class ArrayState {
   readonly deleted: boolean = false
   /** Known statistics of chunks, by number. */
   readonly chunkStats: ReadonlyMap<number, ChunkStats> = new Map()
-  /** Statistics of the whole array, once they are loaded. Their sum is undefined. */
-  readonly whole: ChunkStats | undefined
-  /** The value of `stored` whose statistics were loaded. */
-  readonly described: readonly LayerChunks[] | undefined
+  /** Statistics that were loaded from layers, with the value of `stored` that they describe. */
+  readonly loaded: { readonly stored: readonly LayerChunks[]; readonly whole: ChunkStats | undefined } | undefined
   /** Undefined until first use, because programs read the attributes of few arrays. */
   #attributes: Map<string, AttributeValue> | undefined = new Map()
   #ambiguous = false
-  /** Versions of the layers in `stored`. */
-  #layers = ''
 
   constructor(definition: Definition) {
     this.definition = definition
@@ -105,9 +101,8 @@ export class ArrayState {
 
   /** Loads the current contents of the layers. Changes since the last flush stay. */
   load(live: LiveArray): void {
-    const layers = live.entries.map(({ layer }) => layer.info.etag).join()
-    if (layers === this.#layers) return
-    this.#layers = layers
+    const { length } = this.entries
+    if (length === live.entries.length && live.entries.every(({ layer }, i) => isSameFile(layer, this.entries[i]!.layer))) return
     const facts = factsOf(this)
     facts.entries = live.entries
     facts.layer = live.entries[0]!.layer.number
@@ -119,6 +114,11 @@ export class ArrayState {
     facts.committed = live.definition
     facts.stored = live.entries.map((entry) => indexOf(entry, this.grid))
     if (!this.attributesChanged) this.#attributes = undefined
+  }
+
+  /** Returns a state with the committed contents, which changes of this one do not reach. */
+  asCommitted(): ArrayState {
+    return ArrayState.of({ definition: this.committed ?? this.definition, entries: this.entries })
   }
 
   /** Records that the array was defined, or that its description changed. */
@@ -157,8 +157,17 @@ export class ArrayState {
    * they are known.
    */
   statsTaken(stored: readonly LayerChunks[], whole?: ChunkStats): void {
-    factsOf(this).described = stored
-    factsOf(this).whole = whole
+    factsOf(this).loaded = { stored, whole }
+  }
+
+  /** Whether the statistics in the layers were loaded. */
+  get statsLoaded(): boolean {
+    return this.loaded?.stored === this.stored
+  }
+
+  /** Statistics of the whole array, if the layers have them and they were loaded. Their sum is undefined. */
+  get whole(): ChunkStats | undefined {
+    return this.statsLoaded ? this.loaded!.whole : undefined
   }
 
   /** Discards the statistics of some chunks. */
@@ -195,7 +204,7 @@ export class ArrayState {
 
   /** Discards statistics, because other writers may have changed any chunk except the pending ones. */
   forgetStats(): void {
-    factsOf(this).described = undefined
+    factsOf(this).loaded = undefined
     factsOf(this).chunkStats = new Map([...this.chunkStats].filter(([number]) => this.written.has(number)))
   }
 
@@ -227,6 +236,12 @@ export class ArrayState {
     return numbers
   }
 }
+
+/**
+ * Whether two layers are one version of one file. Servers without versions give different files the same one,
+ * so identities count, too.
+ */
+const isSameFile = (a: Layer, b: Layer): boolean => a === b || (a.cacheKey === b.cacheKey && a.identity.id === b.identity.id)
 
 /**
  * Returns the newest version of a chunk: its bytes while it is not packed, otherwise its location;

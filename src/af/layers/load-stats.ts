@@ -16,7 +16,7 @@ import { areExact } from './statistics.ts'
  * the thread if there are many.
  */
 export async function loadStats(state: ArrayState, signal?: Signal): Promise<void> {
-  if (state.described === state.stored) return
+  if (state.statsLoaded) return
   const { entries, stored, chunkStats, definition } = state
   const pace = new Pace(signal)
   const lacks = (number: number): boolean => !chunkStats.has(number) && !state.written.has(number)

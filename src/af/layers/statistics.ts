@@ -91,8 +91,9 @@ export const haveNaN = ({ min, max }: ArrayStats): boolean =>
  * ignored, and the elements are read.
  */
 export function areExact({ min, max, nullCount, rowCount }: ArrayStats, kind: string): boolean {
-  if (!isFixed(kind as DType)) return true
+  if (kind === 'list' || kind === 'fixed_size_list') return true
   if (nullCount >= rowCount) return min === null && max === null
+  if (!isFixed(kind as DType)) return min?.kind === 'bytes' && max?.kind === 'bytes' && compareBytes(min.value, max.value) <= 0
   return isElement(min, kind as FixedDType) && isElement(max, kind as FixedDType) && min.value <= max.value
 }
 

@@ -129,8 +129,8 @@ export class WorkingCopy implements Container, WriteSession {
       // Stored statistics describe the newest layer.
       ({ StatsKeeper }) => {
         const { store, paths, blocks, options } = this
-        const isNewest = options.layer === undefined && !this.#stack.base.immutable
-        const stateOf = () => (isNewest ? this.#stack.described : undefined)
+        const isNewest = () => options.layer === undefined && !this.#stack.base.immutable
+        const stateOf = () => (isNewest() ? this.#stack.described : undefined)
         return new StatsKeeper(store, paths.stats, blocks, stateOf, options.limits.footerBytes)
       },
     )
