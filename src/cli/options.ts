@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { WorkerPool } from '../pool/task.ts'
-import { isRemote } from '../tree/location.ts'
+import { isRemote } from '../tree/not-found.ts'
 import { UsageError } from './failure.ts'
 
 /** Returns a parser of integers within bounds. */

@@ -4,7 +4,7 @@ import { type Lengths, WINDOW_CHECKS } from '../array/reductions/windows.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { ConcatDatasetsOptions } from '../runtime/dataset.ts'
-import { checkNotFound } from '../tree/location.ts'
+import { checkStatuses } from '../tree/not-found.ts'
 
 /** Selected positions of an axis: one, some, or all. */
 export type AxisRecipe =
@@ -123,7 +123,7 @@ export function checkRecipe(call: string, recipe: ArrayRecipe): void {
     checkOptions(where, recipe, STORED)
     checkValue(where, 'location', recipe.location, 'string')
     checkNoSecret(call, recipe.location)
-    checkNotFound(where, recipe.location, recipe)
+    if (recipe.notFound !== undefined) checkStatuses(where, recipe.location, recipe.notFound)
   }
   for (const view of recipe.views ?? []) checkView(`${call}: a view`, view)
 }
@@ -134,7 +134,7 @@ export function checkDatasetRecipe(call: string, { dataset, group: _, ...recipe 
   if (dataset.length === 0) invalidArgument(`${call}: source: dataset is empty`, dataset)
   for (const location of [dataset].flat()) {
     checkNoSecret(call, location)
-    checkNotFound(`${call}: source`, location, recipe)
+    if (recipe.notFound !== undefined) checkStatuses(`${call}: source`, location, recipe.notFound)
   }
   const rule =
     typeof dataset === 'string' ? ['dim', ...Object.keys(JOIN_RULES)].find((name) => Object.hasOwn(recipe, name)) : undefined

@@ -95,7 +95,7 @@ interface Parts {
  *   changes meanwhile; errors of the stores
  */
 export async function copyPlace(source: Location, target: Location, options: CopyPlaceOptions = {}): Promise<CopiedPlace> {
-  checkNotFound('copyPlace', source, options)
+  await checkNotFound('copyPlace', source, options)
   const opened: Store[] = []
   try {
     const from = await resolveLocation(source, options)

@@ -20,7 +20,7 @@ export async function importContainer(
   { notFound, ...options }: ImportOptions & NotFoundOptions = {},
 ): Promise<Imported> {
   checkOptions('importContainer', options, IMPORT_CHECKS)
-  checkNotFound('importContainer', source, { notFound })
+  await checkNotFound('importContainer', source, { notFound })
   const { codecs, signal } = options
   const opening = { ...(codecs !== undefined && { codecs }), ...(signal !== undefined && { signal }) }
   const isRechunked = OWN_CHUNKS.some((name) => options[name] !== undefined)

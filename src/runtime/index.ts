@@ -23,7 +23,7 @@ export async function open<const A extends ArrayTypes = Untyped>(
   location: Location,
   options?: OpenOptions<A>,
 ): Promise<ArrayFile<A>> {
-  checkNotFound('open', location, Object(options))
+  await checkNotFound('open', location, Object(options))
   const { store, path } = await resolveLocation(location, Object(options))
   return ArrayFile.open(store, path, options)
 }
@@ -57,7 +57,7 @@ export async function verify(
   location: Location,
   options: Pick<OpenOptions, 'codecs' | 'limits' | 'layer' | 'notFound'> & VerifyOptions = {},
 ): Promise<Verification> {
-  checkNotFound('verify', location, Object(options))
+  await checkNotFound('verify', location, Object(options))
   const [{ store, path }, { verifyPath }] = await Promise.all([
     resolveLocation(location, Object(options)),
     import('../af/verify/verify.ts'),

@@ -25,7 +25,7 @@ export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
  */
 export async function openDataset(location: Location, options: OpenDatasetOptions = {}): Promise<Dataset> {
   checkOptions('openDataset', options, OPEN_DATASET_CHECKS)
-  checkNotFound('openDataset', location, options)
+  await checkNotFound('openDataset', location, options)
   const [{ openDatasetFile }, { Dataset }] = await Promise.all([import('./dataset-file.ts'), import('../dataset/dataset.ts')])
   const file = await openDatasetFile(location, options)
   try {

@@ -5,7 +5,8 @@ import { concatDatasets } from '../dataset/concat-datasets.ts'
 import { CONCAT_DATASETS_CHECKS, type ConcatDatasetsOptions } from '../dataset/concat-options.ts'
 import type { Dataset } from '../dataset/dataset.ts'
 import type { Store } from '../store/store.ts'
-import { isRemote, type Location, resolveLocation } from '../tree/location.ts'
+import { type Location, resolveLocation } from '../tree/location.ts'
+import { isRemote } from '../tree/not-found.ts'
 import { OPEN_DATASET_CHECKS, type OpenDatasetOptions, openDataset } from './open-dataset.ts'
 
 /** Options of `openDatasets`: those of `openDataset` for each file, and those of joining. */

@@ -1,8 +1,7 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
-import { SingleFlight } from '../core/single-flight.ts'
 import type { Store, Tail, UnprovedAbsence } from './store.ts'
-import type { Witness } from './witness.ts'
+import type { AbsenceState } from './witness.ts'
 
 /** Number of bytes of the known object that are read again. */
 const WITNESS_BYTES = 4096
@@ -17,58 +16,47 @@ export type Settle = (signal?: Signal) => Promise<void>
  * absences are all proved need none.
  */
 export class Absences {
-  readonly #store: Pick<Store, 'describe' | 'getRange'>
-  readonly #forget: () => void
-  readonly #checks = new SingleFlight<'', void>()
-  #witness: Witness | undefined
-  /** Number of absences that were unproved when they were met, and number of confirmed ones among them. */
-  #unproved = 0
-  #confirmed = 0
-  #last: UnprovedAbsence | undefined
-  /** Number of failed checks. A run discards its results if it changes meanwhile. */
-  #failures = 0
-  #failure: unknown
+  readonly #state: AbsenceState
 
   /** @param forget drops all remembered absences; called after a failed check */
-  constructor(store: Pick<Store, 'describe' | 'getRange'>, forget: () => void = () => undefined) {
-    this.#store = store
-    this.#forget = forget
+  constructor(store: AbsenceState['store'], forget: () => void = () => undefined) {
+    this.#state = { store, forget, unproved: 0, confirmed: 0, failures: 0 }
   }
 
   /** Records an absence. Passed to reads. */
   readonly onUnproved = (absence: UnprovedAbsence): void => {
-    this.#unproved++
-    this.#last = absence
+    this.#state.unproved++
+    this.#state.last = absence
   }
 
   /** Answer of the last unproved absence that is not confirmed yet. */
   get doubt(): UnprovedAbsence | undefined {
-    return this.#confirmed < this.#unproved ? this.#last : undefined
+    const { confirmed, unproved, last } = this.#state
+    return confirmed < unproved ? last : undefined
   }
 
   /** Records an object as the known one, unless there is one already. */
   known(key: string, { bytes, size, etag }: Tail): void {
-    if (this.#witness !== undefined || bytes.length === 0) return
+    if (this.#state.witness !== undefined || bytes.length === 0) return
     const end = bytes.slice(-WITNESS_BYTES)
-    this.#witness = { key, offset: size - end.length, bytes: end, etag }
+    this.#state.witness = { key, offset: size - end.length, bytes: end, etag }
   }
 
   /** Records a write of this process. A write to the known object replaces the expected bytes. */
   written(key: string, bytes: Uint8Array | undefined): void {
-    if (this.#witness?.key !== key) return
-    this.#witness = undefined
+    if (this.#state.witness?.key !== key) return
+    this.#state.witness = undefined
     if (bytes !== undefined) this.known(key, { bytes, size: bytes.length, etag: '' })
   }
 
   /** Begins a run. The result confirms its absences. */
   begin(): Settle {
-    const failures = this.#failures
+    const state = this.#state
+    const { failures } = state
     return async (signal) => {
-      const target = this.#unproved
-      while (failures === this.#failures && this.#confirmed < target)
-        // A check that began earlier does not cover later absences, so another one follows.
-        await this.#checks.share('', (shared) => this.#check(shared), signal)
-      if (failures !== this.#failures) throw this.#failure
+      const { unproved } = state
+      if (failures === state.failures && state.confirmed >= unproved) return
+      await (await import('./witness.ts')).confirmAbsences(state, { failures, unproved }, signal)
     }
   }
 
@@ -82,25 +70,8 @@ export class Absences {
 
   /** Reads the known object again, even if all absences are confirmed. */
   recheck(signal?: Signal): Promise<void> {
-    this.#unproved++
+    this.#state.unproved++
     return this.begin()(signal)
-  }
-
-  async #check(signal: Signal): Promise<void> {
-    const upTo = this.#unproved
-    try {
-      const { readWitness } = await import('./witness.ts')
-      await readWitness(this.#store, this.#witness, this.#last, signal)
-    } catch (error) {
-      signal.throwIfAborted()
-      this.#failures++
-      this.#failure = error
-      this.#forget()
-      throw error
-    } finally {
-      // Also after a failure: its absences are forgotten, and the runs that met them fail.
-      if (!signal.aborted) this.#confirmed = upTo
-    }
   }
 }
 

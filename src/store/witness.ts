@@ -1,9 +1,10 @@
 import { HyperslabError, isHyperslabError, messageOf } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
+import { SingleFlight } from '../core/single-flight.ts'
 import type { Store, UnprovedAbsence } from './store.ts'
 
 /** A known object of a place, with the end of its bytes. */
-export interface Witness {
+interface Witness {
   readonly key: string
   readonly offset: number
   readonly bytes: Uint8Array
@@ -11,12 +12,63 @@ export interface Witness {
   readonly etag: string | undefined
 }
 
+/** Unproved absences in a place, and the known object that confirms them. */
+export interface AbsenceState {
+  readonly store: Pick<Store, 'describe' | 'getRange'>
+  /** Drops all remembered absences. Called after a failed check. */
+  readonly forget: () => void
+  witness?: Witness | undefined
+  /** Number of absences that were unproved when they were met. */
+  unproved: number
+  /** Number of confirmed ones among them. */
+  confirmed: number
+  last?: UnprovedAbsence
+  /** Number of failed checks. A run discards its results if it changes meanwhile. */
+  failures: number
+  failure?: unknown
+  /** The check under way, shared by all runs that wait for it. */
+  checks?: SingleFlight<'', void>
+}
+
+/**
+ * Confirms the absences that a run has met.
+ * @param run number of failed checks when the run began, and of unproved absences when it ended
+ * @throws errors of {@link readWitness}, also those of checks for other runs meanwhile
+ */
+export async function confirmAbsences(
+  state: AbsenceState,
+  { failures, unproved }: Pick<AbsenceState, 'failures' | 'unproved'>,
+  signal: Signal | undefined,
+): Promise<void> {
+  state.checks ??= new SingleFlight()
+  while (failures === state.failures && state.confirmed < unproved)
+    // A check that began earlier does not cover later absences, so another one follows.
+    await state.checks.share('', (shared) => check(state, shared), signal)
+  if (failures !== state.failures) throw state.failure
+}
+
+async function check(state: AbsenceState, signal: Signal): Promise<void> {
+  const upTo = state.unproved
+  try {
+    await readWitness(state.store, state.witness, state.last, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    state.failures++
+    state.failure = error
+    state.forget()
+    throw error
+  } finally {
+    // Also after a failure: its absences are forgotten, and the runs that met them fail.
+    if (!signal.aborted) state.confirmed = upTo
+  }
+}
+
 /**
  * Reads a known object again, which confirms the absences of other objects.
  * @param doubt answer of the last unproved absence
  * @throws StoreError if the object is absent now, cannot be read, or has other bytes
  */
-export async function readWitness(
+async function readWitness(
   store: Pick<Store, 'describe' | 'getRange'>,
   witness: Witness | undefined,
   doubt: UnprovedAbsence | undefined,

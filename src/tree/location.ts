@@ -1,7 +1,5 @@
 import type { AsyncBuffer } from '../core/async-buffer.ts'
-import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { checkValue } from '../core/options.ts'
-import { pathsOfFileUrl } from '../core/url-names.ts'
 import type { BlobLike, FileHandleLike } from '../store/handles.ts'
 import { HttpStore } from '../store/http/http.ts'
 import type { R2BucketLike } from '../store/r2.ts'
@@ -52,25 +50,15 @@ export interface LocationOptions extends NotFoundOptions {
   readonly allowUrl?: ((url: string) => boolean) | undefined
 }
 
-/** Whether a location is a URL of a server that answers with HTTP statuses. */
-export function isRemote(location: unknown): boolean {
-  const text = typeof location === 'string' ? location : (Object(location) as { href?: unknown }).href
-  return typeof text === 'string' && /^(https?|s3):\/\//i.test(text)
-}
-
 /**
- * @throws InvalidArgumentError for `notFound` at a location that is not a URL, because other stores have
- *   their own option
+ * Checks the statuses that a caller passed.
+ * @throws InvalidArgumentError for `notFound` at a place that is not a URL
  */
-export function checkNotFound(call: string, location: unknown, { notFound }: NotFoundOptions): void {
-  if (notFound === undefined) return
-  checkValue(call, 'notFound', notFound, 'list of integers')
-  if (isRemote(location)) return
-  const text = `${call}: notFound is for URLs of http, https and s3, and this place is none; a store takes it where it is made`
-  invalidArgument(text, location)
+export async function checkNotFound(call: string, location: unknown, { notFound }: NotFoundOptions): Promise<void> {
+  if (notFound !== undefined) (await import('./not-found.ts')).checkStatuses(call, location, notFound)
 }
 
-interface Resolved {
+export interface Resolved {
   readonly store: Store
   readonly path: string
 }
@@ -88,23 +76,12 @@ export async function resolveLocation(location: Location, options: LocationOptio
       checkValue('the location', 'path', location.path, 'string')
       return ofRoot(location)
     }
-    if ('bucket' in location) {
-      checkValue('the location', 'bucket', location.bucket, 'object')
-      checkValue('the location', 'key', location.key, 'string')
-      const { R2Store } = await import('../store/r2.ts')
-      return { store: new R2Store(location.bucket), path: location.key }
-    }
     if ('href' in location) {
       checkValue('the location', 'href', location.href, 'string')
       return resolveText(location.href, options)
     }
-    const { storeOfFiles } = await import('../store/picked-files.ts')
-    const store = storeOfFiles(location)
-    if (store !== undefined) return { store, path: store.key }
   }
-  const text =
-    'a location is a path, a URL, a Blob or File, a file handle, a list of files, an AsyncBuffer, { bucket, key } or { store, path }'
-  throw new HyperslabError('InvalidArgumentError', text, { actual: location })
+  return (await import('./other-location.ts')).resolveOther(location)
 }
 
 /** Loads stores lazily that web pages do not need. */
@@ -114,32 +91,24 @@ async function resolveText(text: string, { notFound, allowUrl }: LocationOptions
   switch (scheme) {
     case undefined:
       return ofRoot({ store: await fileStore(), path: text })
-    case 'file':
-      return ofRoot({ store: await fileStore(), path: pathsOfFileUrl(text).at(-1)! })
     case 'http':
     case 'https': {
       // Names of sidecars are derived from the path, so the store adds the query.
       const [, path = '', query = ''] = /^([^?#]*)\??([^#]*)/.exec(text) ?? []
       return { store: new HttpStore({ query, allowUrl, ...(notFound && { notFound }) }), path }
     }
-    case 's3': {
-      const { openBucket } = await import('./bucket.ts')
-      return openBucket(text, { ...(notFound && { notFound }), ...(allowUrl && { allowUrl }) })
-    }
     default:
-      throw new HyperslabError('UnsupportedError', `${scheme}: locations cannot be opened; pass { store, path }`, {
-        file: text,
-      })
+      return (await import('./other-location.ts')).resolveOtherUrl(scheme, text, { notFound, allowUrl })
   }
 }
 
 /** Keeps the slash of the root of a disk. Slashes at the end of other folders are removed. */
-const ofRoot = ({ store, path }: Resolved): Resolved => ({
+export const ofRoot = ({ store, path }: Resolved): Resolved => ({
   store,
   path: store.localPath !== undefined && /^\/+$/.test(path) ? '/.' : path,
 })
 
-async function fileStore(): Promise<Store> {
+export async function fileStore(): Promise<Store> {
   const { FileStore } = await import('../store/fs/file.ts')
   return new FileStore()
 }

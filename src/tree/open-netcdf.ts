@@ -20,7 +20,7 @@ import { checkNotFound, type Location, resolveLocation } from './location.ts'
  */
 export async function openNetcdf(location: Location, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
   checkOptions('openNetcdf', options, NETCDF_CHECKS)
-  checkNotFound('openNetcdf', location, options)
+  await checkNotFound('openNetcdf', location, options)
   if (typeof location === 'object' && location !== null && isAsyncBuffer(location)) return openBuffer(location, options)
   return openStored(await resolveLocation(location, options), options)
 }

@@ -36,7 +36,7 @@ export async function openZarr(location: ZarrLocation, options: ZarrOptions & { 
 export async function openZarr(location: ZarrLocation, options?: ZarrOptions): Promise<ZarrGroup | ZarrArray>
 export async function openZarr(location: ZarrLocation, options: ZarrOptions = {}): Promise<ZarrGroup | ZarrArray> {
   checkOptions('openZarr', options, CHECKS)
-  checkNotFound('openZarr', location, options)
+  await checkNotFound('openZarr', location, options)
   if (isReadable(location)) return openNode(storeOfReadable(location), '', options)
   const { store, path } = await resolveLocation(location, options)
   try {

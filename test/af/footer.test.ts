@@ -7,13 +7,14 @@ import {
   FOOTER_MAGIC,
   type Footer,
   floatFill,
-  readTrailer,
   TRAILER_BYTES,
 } from '../../src/af/format/footer.ts'
 import { readChunks } from '../../src/af/format/footer-chunks.ts'
 import { STATS_MAGIC } from '../../src/af/format/footer-trailer.ts'
 import { fillValueLayout } from '../../src/af/format/footer-values.ts'
+import { refuseVersion } from '../../src/af/format/other-versions.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'
+import { readTrailer } from '../../src/af/format/trailer-faults.ts'
 import { option } from '../../src/af/rkyv/layout.ts'
 import { Reader } from '../../src/af/rkyv/reader.ts'
 import { archive } from '../../src/af/rkyv/writer.ts'
@@ -141,7 +142,7 @@ describe('versions', () => {
   }
 
   test.each([0, 1, 3, 6, 2 ** 31])('%i is not supported', (version) => {
-    expect(caught('UnsupportedError', () => decodeFooter(patched(0, version))).message).toBe(
+    expect(caught('UnsupportedError', () => refuseVersion(patched(0, version))).message).toBe(
       `footer version ${new DataView(empty.buffer).getUint32(24, true)} or ${version}, expected 4, 5 or 6: a later program wrote the file, or it is damaged; update hyperslab`,
     )
     caught('InvalidArgumentError', () => encodeFooter({ ...EMPTY, version: version as 5 }))
@@ -151,7 +152,7 @@ describe('versions', () => {
     const narrow = new Uint8Array(48)
     narrow.set(u32(4))
     for (const payload of [narrow, join(new Uint8Array(100), narrow)]) {
-      const error = caught('UnsupportedError', () => decodeFooter(payload))
+      const error = caught('UnsupportedError', () => refuseVersion(payload))
       expect(error.message).toContain('32-bit pointers')
     }
   })

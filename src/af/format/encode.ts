@@ -141,7 +141,7 @@ export function encodeFooterFile(footer: Footer, encode: (footer: Footer) => Uin
   return withTrailer(encode(footer), FOOTER_MAGIC)
 }
 
-/** Mirrors {@link readTrailer}: returns a payload with its trailer, which together end a file. */
+/** Mirrors `readTrailer`: returns a payload with its trailer, which together end a file. */
 export function withTrailer(payload: Uint8Array, magic: Magic): Uint8Array {
   const file = new Uint8Array(payload.byteLength + TRAILER_BYTES)
   file.set(payload)

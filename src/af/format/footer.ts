@@ -18,7 +18,7 @@ import { type AfDType, dtypeLayout, type FillValue, fillValueLayout } from './fo
 
 export type { AttributePairs, AttributeValue } from './footer-attributes.ts'
 export type { ChunkTable } from './footer-chunks.ts'
-export { FOOTER_MAGIC, readTrailer, TRAILER_BYTES } from './footer-trailer.ts'
+export { FOOTER_MAGIC, TRAILER_BYTES } from './footer-trailer.ts'
 export type { AfDType } from './footer-values.ts'
 export { type FillValue, floatFill } from './footer-values.ts'
 
@@ -126,19 +126,18 @@ export const footerLayout = struct({
 
 /**
  * Decodes the footer in a payload, which precedes the trailer. Does not check its numbers: see `checkFooter`.
- * @throws FormatError if the bytes are not a footer; UnsupportedError for a footer of another version
+ * @param payload of version 4 or 5, which the caller has checked
+ * @throws FormatError if the bytes are not a footer
  */
 export function decodeFooter(payload: Uint8Array, typeDepth?: number): Footer {
-  checkVersion(payload)
   const footer = unarchive('footer', footerLayout, payload, typeDepth) as Footer
   checkAttributeTypes(footer, 'FormatError')
   return footer
 }
 
-/** Size of the root object in bytes, by version. The version is its first field. */
-const ROOT_BYTES = footerLayout.size
-const ROOT_BYTES_6 = 72
-const NARROW_ROOT_BYTES = 48
+/** Size of the root object in bytes, by version. Its first field is the version. */
+export const ROOT_BYTES = footerLayout.size
+export const ROOT_BYTES_6 = 72
 
 /**
  * Whether the footer has version 6, which `footer-v6.ts` reads. Checked before any other version, because
@@ -147,24 +146,10 @@ const NARROW_ROOT_BYTES = 48
  */
 export const isVersion6 = (payload: Uint8Array): boolean => u32BeforeEnd(payload, ROOT_BYTES_6) === 6
 
-/** Checks the version before anything else is read, because the layout depends on it. */
-function checkVersion(payload: Uint8Array): void {
-  const version = u32BeforeEnd(payload, ROOT_BYTES)
-  if (version === 4 || version === 5) return
-  if (u32BeforeEnd(payload, NARROW_ROOT_BYTES) === 4) {
-    const text =
-      'footer version 4 with 32-bit pointers, as written before array-format 0.8; rewrite the file with array-format 0.8 or later'
-    throw new HyperslabError('UnsupportedError', text, { actual: version, expected: [4, 5, 6] })
-  }
-  const short = u32BeforeEnd(payload, ROOT_BYTES_6)
-  // The general check of the size rejects payloads that no version can have.
-  if (short === undefined || payload.byteLength % 8 !== 0) return
-  const before = version === undefined ? '' : ` or ${version}`
-  const text = `footer version ${short}${before}, expected 4, 5 or 6: a later program wrote the file, or it is damaged; update hyperslab`
-  throw new HyperslabError('UnsupportedError', text, { actual: [short, version], expected: [4, 5, 6] })
-}
+/** Whether {@link decodeFooter} reads the footer. Checked first: the layout depends on the version. */
+export const hasKnownVersion = (payload: Uint8Array): boolean => [4, 5].includes(u32BeforeEnd(payload, ROOT_BYTES)!)
 
-function u32BeforeEnd({ buffer, byteOffset, byteLength }: Uint8Array, distance: number): number | undefined {
+export function u32BeforeEnd({ buffer, byteOffset, byteLength }: Uint8Array, distance: number): number | undefined {
   if (byteLength < distance) return undefined
   return new DataView(buffer, byteOffset, byteLength).getUint32(byteLength - distance, true)
 }

@@ -1,4 +1,4 @@
-import { checkFooter, decodeFooter, type Footer, type FooterReport, isVersion6 } from './footer.ts'
+import { checkFooter, decodeFooter, type Footer, type FooterReport, hasKnownVersion, isVersion6 } from './footer.ts'
 
 /**
  * Reads and checks the footer in a payload, of any version.
@@ -13,6 +13,7 @@ export async function readFooter(
   report?: FooterReport,
 ): Promise<Footer> {
   if (isVersion6(payload)) return (await import('./footer-v6.ts')).readFooter6(payload, dataBytes, typeDepth, report)
+  if (!hasKnownVersion(payload)) (await import('./other-versions.ts')).refuseVersion(payload)
   const footer = decodeFooter(payload, typeDepth)
   checkFooter(footer, dataBytes, report)
   return footer

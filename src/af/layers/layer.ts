@@ -19,7 +19,8 @@ import {
   SEGMENT_CHECKSUMS_CODEC,
   SEGMENTS_CODEC,
 } from '../format/extras.ts'
-import { type ArrayMeta, FOOTER_MAGIC, type Footer, readTrailer, TRAILER_BYTES } from '../format/footer.ts'
+import { type ArrayMeta, FOOTER_MAGIC, type Footer, TRAILER_BYTES } from '../format/footer.ts'
+import { payloadBytes } from '../format/footer-trailer.ts'
 import { foreignId, type Identity, identityIn } from '../format/identity.ts'
 import type { Limits } from '../format/limits.ts'
 import { readFooter } from '../format/read-footer.ts'
@@ -262,7 +263,10 @@ export async function readEnd(
   if (tail === undefined) return undefined
   const { bytes, size, etag } = tail
   const end = bytes.length - TRAILER_BYTES
-  const footerBytes = readTrailer(bytes.subarray(Math.max(0, end)), FOOTER_MAGIC, size)
+  const trailer = bytes.subarray(Math.max(0, end))
+  const footerBytes =
+    payloadBytes(trailer, FOOTER_MAGIC, size) ??
+    (await import('../format/trailer-faults.ts')).readTrailer(trailer, FOOTER_MAGIC, size)
   // A login page never becomes the known object, because it has no trailer.
   absences?.known(key, tail)
   const { room = { bytes: limits.footerBytes } } = options

@@ -1,4 +1,5 @@
-import { refuseClaim, TRAILER_BYTES } from '../../af/format/footer-trailer.ts'
+import { TRAILER_BYTES } from '../../af/format/footer-trailer.ts'
+import { refuseClaim } from '../../af/format/trailer-faults.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import { type ObjectInfo, type PublishCondition, readTail, type Stage, type Store } from '../../store/store.ts'

@@ -1,4 +1,3 @@
-import { HyperslabError } from '../../core/errors.ts'
 import type { UnprovedAbsence } from '../store.ts'
 
 /** Target of a request, and how its answers are interpreted. */
@@ -8,8 +7,8 @@ export interface RequestContext {
   readonly file: string
   /** Statuses that mean "not found". */
   readonly missing: readonly number[]
-  /** Other causes of a 403, and what to do about them. */
-  readonly forbidden: string
+  /** Other causes of a 403, and what to do about them. Default: those of any server. */
+  readonly forbidden?: string
   /** Whether the browser hides headers of the answer. */
   readonly crossOrigin: boolean
 }
@@ -29,8 +28,3 @@ export class Absence {
  * nothing.
  */
 export const PROOFS: readonly number[] = [404, 410]
-
-export function statusError(status: number, { file, forbidden }: RequestContext): HyperslabError {
-  const hint = status === 403 ? `: access is refused; ${forbidden}` : ''
-  return new HyperslabError('StoreError', `the server answered ${status}${hint}`, { file, actual: status })
-}

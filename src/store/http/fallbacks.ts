@@ -3,8 +3,9 @@ import type { Signal } from '../../core/signal.ts'
 import { changed, endsBefore, type ObjectInfo } from '../store.ts'
 import { type HttpRange, readRefusal, refuseEncoded } from './answers.ts'
 import type { HttpAnswer, HttpClient } from './client.ts'
-import { Absence, type RequestContext, statusError } from './context.ts'
+import { Absence, type RequestContext } from './context.ts'
 import { contentLength, contentRange, type Headers, headerInfo } from './headers.ts'
+import { statusError } from './status-error.ts'
 
 /** Requests size and version through the first byte, for servers that do not answer HEAD. */
 export async function statByByte(

@@ -20,9 +20,6 @@ export interface HttpStoreOptions extends RequestOptions, HttpClientOptions {
 
 const CHECKS: Checks<HttpStoreOptions> = { ...REQUEST_CHECKS, ...CLIENT_CHECKS, query: 'string', notFound: 'list of integers' }
 
-const FORBIDDEN =
-  'if the server says so of what does not exist, pass notFound: [403, 404, 410] to open, openDataset, openZarr or new HttpStore, or --not-found 403,404,410 to the command'
-
 /**
  * Read-only store of objects behind `http:` and `https:` URLs. Keys are absolute URLs.
  *
@@ -64,7 +61,7 @@ export class HttpStore extends HttpReader {
     }
     url.hash = ''
     if (this.#query !== '') url.search = url.search === '' ? this.#query : `${url.search}&${this.#query}`
-    return { url: url.href, file, missing: this.#missing, forbidden: FORBIDDEN, crossOrigin: isCrossOrigin(url.href) }
+    return { url: url.href, file, missing: this.#missing, crossOrigin: isCrossOrigin(url.href) }
   }
 }
 

@@ -70,8 +70,7 @@ export abstract class HttpReader implements Store {
     const place = this.place(key)
     const seen: Seen = {}
     const found = await this.requester.run(0, () => this.#stat(place, signal, seen), signal)
-    if (seen.html && (await this.#isPage(place, signal))) return this.#missingByPage(place, options)
-    return orAbsent(found, options)
+    return orAbsent((await this.#ifPage(place, seen, signal)) ?? found, options)
   }
 
   async getRange(key: string, offset: number, length: number, options?: RangeOptions): Promise<Uint8Array | undefined> {
@@ -86,26 +85,19 @@ export abstract class HttpReader implements Store {
     if (requests > 1 && ifMatch === undefined)
       return readVersion(this, key, options, ({ etag }) => this.getRanges(key, ranges, { ...options, ifMatch: etag }))
     const place = this.place(key)
-    const read = (takesHtml: boolean): Promise<Uint8Array[]> => {
+    const read = (takesHtml: boolean): Promise<Uint8Array[] | Absence | typeof HTML> => {
       const fetch = (range: ByteRange, shared: Signal) => this.#range(place, { ...range, ifMatch, fresh, takesHtml }, shared)
       const flight = `${place.url}\0${ifMatch ?? ''}${takesHtml ? '\0html' : ''}${fresh ? `\0${++this.#fresh}` : ''}`
-      return this.requester.get(flight, ranges, fetch, signal)
+      return this.requester.get(flight, ranges, fetch, signal).catch((error: unknown) => {
+        if (error instanceof Absence || error === HTML) return error
+        throw error
+      })
     }
-    try {
-      return await read(false)
-    } catch (error) {
-      if (error instanceof Absence) return orAbsent<never>(error, options)
-      if (error !== HTML) throw error
-    }
-    // The request bypasses the limit on concurrent requests, because under it the request would wait for
-    // itself.
-    if (await this.#isPage(place, signal)) return this.#missingByPage(place, options)
-    try {
-      return await read(true)
-    } catch (error) {
-      if (error instanceof Absence) return orAbsent<never>(error, options)
-      throw error
-    }
+    let found = await read(false)
+    // The request for the page bypasses the limit on concurrent requests, because under it the request would
+    // wait for itself.
+    if (found === HTML) found = (await this.#ifPage(place, { html: true }, signal)) ?? (await read(true))
+    return orAbsent(found as Exclude<typeof found, symbol>, options)
   }
 
   /**
@@ -119,10 +111,12 @@ export abstract class HttpReader implements Store {
     if (length > 0 && !place.crossOrigin && !this.#quirksOf(place).noSuffix) {
       const seen: Seen = {}
       const tail = await this.requester.run(length, () => this.#suffix(place, length, signal, seen), signal)
-      if (seen.html && (await this.#isPage(place, signal))) return this.#missingByPage(place, options)
-      if (tail instanceof Absence) return orAbsent<never>(tail, options)
-      if (tail !== 'unknown' && 'bytes' in tail) return tail
-      if (tail !== 'unknown') first = tail
+      const absence = tail instanceof Absence ? tail : await this.#ifPage(place, seen, signal)
+      if (absence !== undefined) return orAbsent<never>(absence, options)
+      if (typeof tail === 'object') {
+        if ('bytes' in tail) return tail as Tail
+        first = tail as ObjectInfo
+      }
     }
     const read = async (info: ObjectInfo): Promise<Tail | undefined> => {
       const wanted = Math.min(length, info.size)
@@ -141,18 +135,17 @@ export abstract class HttpReader implements Store {
 
   async answersAlike(key: string, other: string, options: ReadOptions = {}): Promise<boolean> {
     const place = this.place(key)
-    const { areAnsweredAlike } = await import('./whole.ts')
+    const { areAnsweredAlike, missingByPage } = await import('./whole.ts')
     const areAlike = await areAnsweredAlike(this.#wholeReads(place), place, this.place(other), options.signal)
-    if (areAlike) await this.#missingByPage(place, options)
+    if (areAlike) orAbsent<never>(missingByPage(place), options)
     return areAlike
   }
 
-  async #isPage(place: RequestContext, signal: Signal | undefined): Promise<boolean> {
-    return (await import('./whole.ts')).isPage(this.#wholeReads(place), place, undefined, signal)
-  }
-
-  async #missingByPage(place: RequestContext, options: ReadOptions): Promise<undefined> {
-    return orAbsent<never>((await import('./whole.ts')).missingByPage(place), options)
+  /** Returns the absence if the answer was the page of HTML that the server sends for missing objects. */
+  async #ifPage(place: RequestContext, { html }: Seen, signal: Signal | undefined): Promise<Absence | undefined> {
+    if (!html) return undefined
+    const { isPage, missingByPage } = await import('./whole.ts')
+    return (await isPage(this.#wholeReads(place), place, undefined, signal)) ? missingByPage(place) : undefined
   }
 
   #wholeReads(place: RequestContext): WholeReads {

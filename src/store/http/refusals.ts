@@ -1,8 +1,9 @@
 import { joinBytes } from '../../core/bytes.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { HttpAnswer } from './client.ts'
-import { Absence, PROOFS, type RequestContext, statusError } from './context.ts'
+import { Absence, PROOFS, type RequestContext } from './context.ts'
 import { codeInHeaders, contentLength } from './headers.ts'
+import { statusError } from './status-error.ts'
 
 /** Maximum number of bytes read from the body of an error. */
 const MAX_BODY_BYTES = 64 * 2 ** 10

@@ -1,9 +1,10 @@
 import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
 import { checkMatch } from '../conditions.ts'
 import { CLIENT_CHECKS, type HttpClientOptions } from '../http/client.ts'
-import { type RequestContext, statusError } from '../http/context.ts'
+import type { RequestContext } from '../http/context.ts'
 import { isCrossOrigin } from '../http/fetch.ts'
 import { HttpReader } from '../http/reader.ts'
+import { statusError } from '../http/status-error.ts'
 import { listPages } from '../listing.ts'
 import { REQUEST_CHECKS, type RequestOptions } from '../requester.ts'
 import type {
