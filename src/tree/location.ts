@@ -58,7 +58,7 @@ export async function checkNotFound(call: string, location: unknown, { notFound 
   if (notFound !== undefined) (await import('./not-found.ts')).checkStatuses(call, location, notFound)
 }
 
-export interface Resolved {
+interface Resolved {
   readonly store: Store
   readonly path: string
 }
@@ -91,6 +91,8 @@ async function resolveText(text: string, { notFound, allowUrl }: LocationOptions
   switch (scheme) {
     case undefined:
       return ofRoot({ store: await fileStore(), path: text })
+    case 'file':
+      return ofRoot({ store: await fileStore(), path: (await import('../core/url-names.ts')).pathsOfFileUrl(text).at(-1)! })
     case 'http':
     case 'https': {
       // Names of sidecars are derived from the path, so the store adds the query.
@@ -98,17 +100,20 @@ async function resolveText(text: string, { notFound, allowUrl }: LocationOptions
       return { store: new HttpStore({ query, allowUrl, ...(notFound && { notFound }) }), path }
     }
     default:
-      return (await import('./other-location.ts')).resolveOtherUrl(scheme, text, { notFound, allowUrl })
+      return (await import('./other-location.ts')).resolveOtherUrl(scheme, text, {
+        ...(notFound && { notFound }),
+        ...(allowUrl && { allowUrl }),
+      })
   }
 }
 
 /** Keeps the slash of the root of a disk. Slashes at the end of other folders are removed. */
-export const ofRoot = ({ store, path }: Resolved): Resolved => ({
+const ofRoot = ({ store, path }: Resolved): Resolved => ({
   store,
   path: store.localPath !== undefined && /^\/+$/.test(path) ? '/.' : path,
 })
 
-export async function fileStore(): Promise<Store> {
+async function fileStore(): Promise<Store> {
   const { FileStore } = await import('../store/fs/file.ts')
   return new FileStore()
 }

@@ -1,19 +1,27 @@
 import { HyperslabError } from '../core/errors.ts'
 import { checkValue } from '../core/options.ts'
-import { pathsOfFileUrl } from '../core/url-names.ts'
-import { fileStore, type Location, type LocationOptions, ofRoot, type Resolved } from './location.ts'
+import type { R2BucketLike } from '../store/r2.ts'
+import type { S3StoreOptions } from '../store/s3/s3.ts'
+import type { Store } from '../store/store.ts'
+
+/** An object in a store. */
+interface Found {
+  readonly store: Store
+  readonly path: string
+}
 
 /**
  * Resolves a location that is neither a text nor a store: an object of a bucket, or files that a user picked.
  * @throws InvalidArgumentError for anything that is no location
  */
-export async function resolveOther(location: Location): Promise<Resolved> {
+export async function resolveOther(location: unknown): Promise<Found> {
   if (typeof location === 'object' && location !== null) {
     if ('bucket' in location) {
-      checkValue('the location', 'bucket', location.bucket, 'object')
-      checkValue('the location', 'key', location.key, 'string')
+      const { bucket, key } = location as { bucket: R2BucketLike; key: string }
+      checkValue('the location', 'bucket', bucket, 'object')
+      checkValue('the location', 'key', key, 'string')
       const { R2Store } = await import('../store/r2.ts')
-      return { store: new R2Store(location.bucket), path: location.key }
+      return { store: new R2Store(bucket), path: key }
     }
     const { storeOfFiles } = await import('../store/picked-files.ts')
     const store = storeOfFiles(location)
@@ -25,15 +33,17 @@ export async function resolveOther(location: Location): Promise<Resolved> {
 }
 
 /**
- * Resolves a URL that is neither of http nor of https.
- * @throws UnsupportedError for schemes other than `file` and `s3`, and for files where there is no file
- *   system
+ * Resolves a URL that is neither of http nor of a file.
+ * @throws UnsupportedError for schemes other than `s3`
  */
-export async function resolveOtherUrl(scheme: string, url: string, { notFound, allowUrl }: LocationOptions): Promise<Resolved> {
-  if (scheme === 'file') return ofRoot({ store: await fileStore(), path: pathsOfFileUrl(url).at(-1)! })
+export async function resolveOtherUrl(
+  scheme: string,
+  url: string,
+  options: Pick<S3StoreOptions, 'notFound' | 'allowUrl'>,
+): Promise<Found> {
   if (scheme === 's3') {
     const { openBucket } = await import('./bucket.ts')
-    return openBucket(url, { ...(notFound && { notFound }), ...(allowUrl && { allowUrl }) })
+    return openBucket(url, options)
   }
   const text = `${scheme}: locations cannot be opened; pass { store, path }`
   throw new HyperslabError('UnsupportedError', text, { file: url })
