@@ -192,6 +192,7 @@ export class ContainerTarget implements CopyTarget<PackedBytes> {
         const names = draft.arrays()
         if (draft.attrs.size > 0 && !names.includes(FILE_ARRAY)) names.unshift(FILE_ARRAY)
         const states = names.map((name) => draft.array(name).state)
+        options.signal?.throwIfAborted()
         await orAlreadyThere(() => publishParts(files, { states, parts, stage, id: identityOf(id), immutable }))
       })
     } finally {

@@ -178,17 +178,14 @@ export async function importArrays(
       onProgress?: (progress: Progress) => void,
     ): Promise<StoredCopy> => {
       signal?.throwIfAborted()
-      return within({ file: store.describe(path) }, () => copyStored(to, stored, replaced, { immutable, onProgress }))
+      return within({ file: store.describe(path) }, () => copyStored(to, stored, replaced, { immutable, onProgress, signal }))
     }
     // Blocks of the draft have their final encoding.
     const asDrafted = { ...files, options: { ...files.options, recode: false } }
     const { stored } = source
     if (stored === undefined)
       return await copy(source, { store, paths: draft }, options, (file) => publish(asDrafted, file.stored))
-    const { bytes, warnings } = await publish(files, stored, (progress) => {
-      signal?.throwIfAborted()
-      options.onProgress?.(progress)
-    })
+    const { bytes, warnings } = await publish(files, stored, options.onProgress)
     return { arrays: namesIn(stored), bytes, warnings: [...source.warnings, ...warnings] }
   }
   const names = (text: string): string => text.replaceAll(store.describe(draft.base), store.describe(path))

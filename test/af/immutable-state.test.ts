@@ -7,10 +7,13 @@ import { encodeFooter6 } from '../../src/af/format/encode-v6.ts'
 import type { Footer } from '../../src/af/format/footer.ts'
 import { readFooter6 } from '../../src/af/format/footer-v6.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'
+import type { ImportOptions } from '../../src/copy/import-arrays.ts'
+import { importContainer } from '../../src/copy/import-container.ts'
 import { joinBytes } from '../../src/core/bytes.ts'
 import { create, MemoryStore, open, type Store, writeImmutable } from '../../src/runtime/index.ts'
 import { BlobStore } from '../../src/store/blob.ts'
 import { readWhole } from '../../src/store/store.ts'
+import { FaultStore } from '../../src/testing/index.ts'
 
 /** Files by crate 0.15 of array-format. */
 const FOLDER = fileURLToPath(new URL('../fixtures/af6/', import.meta.url))
@@ -186,4 +189,43 @@ test('a file of version 6 that was opened as one file lacks no sidecars', async 
   const store = new BlobStore(new Blob([readFileSync(`${FOLDER}basic.af`)]), 'basic.af')
   await using file = await ArrayFile.open(store, 'basic.af')
   expect(file.warnings()).toEqual([])
+})
+
+describe('a copy that is aborted', () => {
+  const aborted = async (write: (store: Store, options: ImportOptions) => Promise<unknown>): Promise<MemoryStore> => {
+    const store = new MemoryStore()
+    const file = await create({ store, path: 'a.af' })
+    await file.define('x', { dtype: 'int32', shape: [8], chunkShape: [2] }).fill(1)
+    await file.flush()
+    const controller = new AbortController()
+    const onProgress = ({ done, total }: { done: number; total: number }) => void (done === total && controller.abort())
+    await expect(write(store, { signal: controller.signal, onProgress })).rejects.toThrow('aborted')
+    return store
+  }
+
+  test.each([true, false])('in its last report of progress publishes nothing (footer version 6: %s)', async (immutable) => {
+    const [a, z] = [(store: Store) => ({ store, path: 'a.af' }), (store: Store) => ({ store, path: 'z.af' })]
+    for (const write of [
+      (store: Store, options: ImportOptions) => importContainer(a(store), z(store), { ...options, immutable }),
+      (store: Store, options: ImportOptions) => importContainer(a(store), z(store), { ...options, immutable, chunkBytes: 16 }),
+    ]) {
+      const store = await aborted(write)
+      expect([...(await store.list(''))].filter((key) => key.startsWith('z'))).toEqual([])
+    }
+  })
+})
+
+test('a container takes no statistics over that a removed one left behind', async () => {
+  const store = new MemoryStore()
+  const old = await create({ store, path: 'z.af' })
+  await old.define('x', { dtype: 'float64', shape: [4] }).fill(100)
+  await old.flush()
+  await store.delete('z.af')
+  expect(await store.stat('z.stats')).toBeDefined()
+  await sealAt(store, 'a.af', [5, 6, 7, 8])
+  // Statistics cannot be stored, so that those of the removed container would stay.
+  const full = new FaultStore(store, { faults: ({ kind, key }) => (kind === 'put' && key === 'z.stats' ? 'error' : undefined) })
+  const { warnings } = await importContainer({ store: full, path: 'a.af' }, { store: full, path: 'z.af' })
+  expect(warnings).toEqual([expect.stringContaining('statistics could not be stored')])
+  expect(await store.stat('z.stats')).toBeUndefined()
 })

@@ -1,5 +1,6 @@
 import type { Progress } from '../../array/transfers.ts'
 import { Pace } from '../../core/pace.ts'
+import type { Signal } from '../../core/signal.ts'
 import { type BlockRef, type ChunkAddress, chunkView } from '../../engine/block.ts'
 import type { BlockReader } from '../../engine/block-reader.ts'
 import { unlessDamaged } from '../../engine/segment-reads.ts'
@@ -15,6 +16,7 @@ export interface CompactOptions {
   /** Whether to encode every block anew, even those that could be copied. */
   readonly recode: boolean
   readonly onProgress?: ((progress: Progress) => void) | undefined
+  readonly signal?: Signal | undefined
 }
 
 /** A chunk to be moved from its current location. */
@@ -33,18 +35,19 @@ export async function compactInto(
   packer: BlockPacker,
   states: readonly ArrayState[],
   blocks: BlockReader,
-  { recode, onProgress }: CompactOptions,
+  { recode, onProgress, signal }: CompactOptions,
 ): Promise<LayerArray[]> {
   const work = states.map((state) => ({ state, numbers: Float64Array.from(state.numbers()).sort() }))
   const total = work.reduce((sum, { numbers }) => sum + numbers.length, 0)
   let done = 0
-  const pace = new Pace()
+  const pace = new Pace(signal)
   const arrays: LayerArray[] = []
   for (const { state, numbers } of work) {
     // Damaged statistics are computed anew from the chunks.
-    await unlessDamaged(() => loadStats(state))
+    await unlessDamaged(() => loadStats(state, signal))
     const chunks = new Map<number, PendingChunk>()
     for (const run of runsOf(state, numbers)) {
+      signal?.throwIfAborted()
       if (pace.due()) await pace.turn()
       for (const { number, chunk } of run) chunks.set(number, chunk)
       const { block } = run[0]!.address

@@ -1,5 +1,6 @@
 import type { Progress } from '../../array/transfers.ts'
 import { messageOf } from '../../core/errors.ts'
+import type { Signal } from '../../core/signal.ts'
 import type { BlockReader } from '../../engine/block-reader.ts'
 import type { ArrayStats } from '../format/array-stats.ts'
 import { randomId } from '../format/encode.ts'
@@ -26,6 +27,8 @@ export interface StoredCopyOptions {
   /** Whether to write a file of footer version 6. */
   readonly immutable: boolean
   readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** Cancels the copy until it is published. */
+  readonly signal?: Signal | undefined
 }
 
 /** A copy: the size of the file, and failures after its publication. */
@@ -45,24 +48,26 @@ export async function copyStored(
   files: ContainerFiles,
   { states, blocks }: StoredArrays,
   replaced: Replaced | undefined,
-  { immutable, onProgress }: StoredCopyOptions,
+  { immutable, onProgress, signal }: StoredCopyOptions,
 ): Promise<StoredCopy> {
   const { store, paths, options } = files
   const packer = newPacker(files)
   try {
-    const arrays = await compactInto(packer, states, blocks, { recode: options.recode, onProgress })
+    const arrays = await compactInto(packer, states, blocks, { recode: options.recode, onProgress, signal })
     const id = randomId()
     if (immutable) {
       const stats: (ArrayStats | null)[] = []
       for (const { state, chunks } of arrays) stats.push(await footerStats(state, [...chunks.keys()], blocks))
       await checkAlone(files)
-      const publish = publishNew(files, replaced, (condition) =>
+      signal?.throwIfAborted()
+      const sealed = await publishNew(files, replaced, (condition) =>
         publishImmutable(files, { arrays, stats, id }, packer, condition),
       )
-      return { bytes: (await publish).info.size, warnings: [] }
+      return { bytes: sealed.info.size, warnings: [] }
     }
     const identity = { id, kind: 'base' } as const
     const contents = { number: 0, base: paths.base, arrays, deleted: [], dictionary: new Dictionary(), identity }
+    signal?.throwIfAborted()
     const layer = await publishNew(files, replaced, (condition) =>
       publishLayer(store, paths.base, contents, packer, { ...options, condition }),
     )

@@ -172,6 +172,8 @@ export async function publishNew(
   const { store, paths } = files
   if (replaced === undefined) {
     await checkFree(store, paths)
+    // Left over from an earlier container of this name.
+    await store.delete!(paths.stats)
     return orAlreadyThere(() => publish({ ifAbsent: true }))
   }
   const { replace } = await conditionsOf(files)
