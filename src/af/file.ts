@@ -50,6 +50,9 @@ export interface LayerInfo {
 /** Name of the scalar array that carries the attributes of the container itself. It has no data. */
 const FILE_ARRAY = '__file__'
 
+/** Whether the container has that array. */
+const isScalarFile = ({ states }: WorkingCopy): boolean => states.get(FILE_ARRAY)?.definition.shape.length === 0
+
 /**
  * A container: many arrays in one `.af` file with its sidecars. `flush` commits all collected changes at
  * once, and only then do other readers see them. `close` discards changes that are not flushed.
@@ -125,8 +128,8 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
    * which carries {@link attrs}; `array('__file__')` opens it.
    */
   arrays(): string[] {
-    const { states } = this.#copy
-    return [...states.keys()].filter((name) => name !== FILE_ARRAY || states.get(name)!.definition.shape.length > 0)
+    const names = [...this.#copy.states.keys()]
+    return isScalarFile(this.#copy) ? names.filter((name) => name !== FILE_ARRAY) : names
   }
 
   /**
@@ -210,6 +213,8 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
    */
   attributeIndex(key: string): Map<string, PlainAttribute> {
     checkValue('attributeIndex', 'key', key, 'string')
+    const { base } = this.#copy.stack
+    if (base.immutable) return this.#storedIndex(base, key)
     const index = new Map<string, PlainAttribute>()
     const known = new Map<Layer, ReadonlySet<number>>()
     const keysOf = (layer: Layer): ReadonlySet<number> => {
@@ -221,6 +226,15 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
       const attribute = this.#state(name).attribute(key, keysOf)
       if (attribute !== undefined) index.set(name, attribute.value)
     }
+    return index
+  }
+
+  /** Does the same for a file of footer version 6 by its footer alone. */
+  #storedIndex({ footer: { stored, attributeKeys, attributeValues } }: Layer, key: string): Map<string, PlainAttribute> {
+    this.#copy.checkOpen()
+    const isKey = Uint8Array.from(attributeKeys, (each) => Number(each === key))
+    const index = stored!.attributeIndex(isKey, attributeValues)
+    if (isScalarFile(this.#copy)) index.delete(FILE_ARRAY)
     return index
   }
 
@@ -286,7 +300,8 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
 
   /** Returns the ambiguities in the files and the failures after commits, one line each. */
   warnings(): string[] {
-    const ambiguous = [...this.#copy.states].filter(([, state]) => state.ambiguous)
+    // Nothing lies below a file of footer version 6.
+    const ambiguous = this.#copy.stack.base.immutable ? [] : [...this.#copy.states].filter(([, state]) => state.ambiguous)
     const unknown = this.#copy.layers.flatMap(({ file, footer }) =>
       footer.blocks.filter(isUnknownExtra).map(({ id, codec }) => ({ file, id, codec })),
     )

@@ -4,7 +4,8 @@ import { showShape, sizeOf } from '../../core/shape.ts'
 import { chunkSize } from '../../grid/chunks.ts'
 import { type Archived, option, struct, unarchive, union } from '../rkyv/layout.ts'
 import { uint32 } from '../rkyv/leaves.ts'
-import { numbers, vec } from '../rkyv/pointers.ts'
+import { numbers, vec, vecCount, vecTarget } from '../rkyv/pointers.ts'
+import type { Reader } from '../rkyv/reader.ts'
 import { string } from '../rkyv/string.ts'
 import { type ArrayStats, statsLayout } from './array-stats.ts'
 import { gridFor, isNested } from './definition.ts'
@@ -19,6 +20,7 @@ import {
   type FooterReport,
   raise,
 } from './footer.ts'
+import { FooterArrays } from './footer-arrays.ts'
 import { type PairColumns, pairs, VARIANTS } from './footer-attributes.ts'
 import { readChunks } from './footer-chunks.ts'
 import { type FillValue, fillValueLayout, type StatValue } from './footer-values.ts'
@@ -63,13 +65,33 @@ const arrayLayout: Archived<ArrayMeta> = {
   form: ['array', beforeChunks, afterChunks],
 }
 
+const POOLS = { version: uint32, blocks: vec(blockLayout), strings: vec(string), values: vec(pooledValueLayout) }
+const poolsLayout = struct(POOLS)
+
 /** 72 bytes: +0 version | +8 blocks | +24 strings | +40 values | +56 arrays */
-export const rootLayout6 = struct({
-  version: uint32,
-  blocks: vec(blockLayout),
-  strings: vec(string),
-  values: vec(pooledValueLayout),
-  arrays: vec(arrayLayout),
+export const rootLayout6 = struct({ ...POOLS, arrays: vec(arrayLayout) })
+
+/**
+ * Reads a root whose arrays are read one by one.
+ * @param quick checks arrays in one pass over the bytes. Otherwise each is read and checked
+ */
+const storedRoot = (quick: boolean) => ({
+  ...rootLayout6,
+  read(from: Reader, at: number) {
+    const pools = poolsLayout.read(from, at)
+    const { blocks, strings, values } = pools
+    const field = at + poolsLayout.size
+    const [target, count] = [vecTarget(from, field), vecCount(from, field)]
+    const seen = new SeenKeys(strings)
+    const stored = from.subtree(
+      field,
+      target,
+      count * arrayLayout.size,
+      arrayLayout.align,
+      () => new FooterArrays(from, target, count, arrayLayout, { blocks, strings, values: values.length, seen, quick }),
+    )
+    return { ...pools, stored, seen }
+  },
 })
 
 /**
@@ -80,21 +102,21 @@ export const rootLayout6 = struct({
  * @throws FormatError if the bytes are not a footer; names the array or block and the numbers
  */
 export function readFooter6(payload: Uint8Array, dataBytes: number, typeDepth?: number, report: FooterReport = raise): Footer {
-  const { blocks, strings, values, arrays } = unarchive('footer', rootLayout6, payload, typeDepth)
+  const { blocks, strings, values, stored, seen } = unarchive('footer', storedRoot(report === raise), payload, typeDepth)
   const attributeValues = values.map((value, index) => withStrings(value, strings, index))
-  const footer: Footer = {
-    version: 6,
-    blocks,
-    arrays,
-    attributeKeys: strings,
-    attributeValues,
-    overlayIndex: 0,
-    baseFileHint: '',
-  }
+  const rest = { version: 6, blocks, attributeKeys: strings, attributeValues, overlayIndex: 0, baseFileHint: '' } as const
+  const doubtful: Footer = { ...rest, arrays: [...stored.doubtful] }
   checkBlocks(blocks, report)
-  checkFooter(footer, dataBytes, report)
-  checkArrays(footer, report)
-  return footer
+  checkFooter(doubtful, dataBytes, report)
+  checkNames(stored.names, report)
+  checkArrays(doubtful, seen, report)
+  return {
+    ...rest,
+    stored,
+    get arrays() {
+      return stored.all()
+    },
+  }
 }
 
 /** @throws FormatError for an index outside the pool, also in a value that no array uses */
@@ -135,15 +157,18 @@ function checkBlocks(blocks: readonly BlockMeta[], report: FooterReport): void {
 
 type Wrong = (text: string, actual: unknown, expected?: unknown) => void
 
-function checkArrays({ arrays, attributeKeys, attributeValues }: Footer, report: FooterReport): void {
-  const names = new Set<string>()
-  const seen = new SeenKeys(attributeKeys)
+function checkNames(names: readonly string[], report: FooterReport): void {
+  const known = new Set(names)
+  if (known.size === names.length) return
+  for (const name of names)
+    if (!known.delete(name)) report(new HyperslabError('FormatError', 'two arrays have this name', { array: name, actual: name }))
+}
+
+function checkArrays({ arrays, attributeKeys, attributeValues }: Footer, seen: SeenKeys, report: FooterReport): void {
   for (const array of arrays) {
     const { name } = array
     const wrong: Wrong = (text, actual, expected) =>
       report(new HyperslabError('FormatError', text, { array: name, actual, expected }))
-    if (names.has(name)) wrong('two arrays have this name', name)
-    names.add(name)
     if (checkShapes(array, wrong)) {
       checkChunks(array, wrong)
       checkStats(array, wrong)

@@ -33,6 +33,19 @@ export interface Footer {
   overlayIndex: number
   /** Path of the base, in a sidecar; otherwise empty. */
   baseFileHint: string
+  /** The arrays, read one by one. Only in footers of version 6 that were read. */
+  stored?: ArrayList
+}
+
+/** Arrays in the order of the footer. Each is read when it is asked for. */
+export interface ArrayList {
+  readonly names: readonly string[]
+  at(index: number): ArrayMeta
+  /**
+   * Returns the values of an attribute by array name, in order.
+   * @param isKey for each key of the footer, 1 if it is the wanted one
+   */
+  attributeIndex(isKey: Uint8Array, values: readonly AttributeValue[]): Map<string, AttributeValue['value']>
 }
 
 /**

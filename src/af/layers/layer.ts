@@ -1,5 +1,6 @@
 import { joinBytes } from '../../core/bytes.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
+import { LazyMap } from '../../core/lazy-map.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { BlockOrigin, BlockRef } from '../../engine/block.ts'
@@ -19,7 +20,7 @@ import {
   SEGMENT_CHECKSUMS_CODEC,
   SEGMENTS_CODEC,
 } from '../format/extras.ts'
-import { type ArrayMeta, FOOTER_MAGIC, type Footer, TRAILER_BYTES } from '../format/footer.ts'
+import { type ArrayList, type ArrayMeta, FOOTER_MAGIC, type Footer, TRAILER_BYTES } from '../format/footer.ts'
 import { payloadBytes } from '../format/footer-trailer.ts'
 import { foreignId, type Identity, identityIn } from '../format/identity.ts'
 import type { Limits } from '../format/limits.ts'
@@ -107,13 +108,7 @@ export class Layer implements BlockOrigin {
     this.file = store.describe(key)
     this.info = info
     this.footer = footer
-    const arrays = new Map<string, ArrayMeta>()
-    for (const meta of footer.arrays) {
-      // An array that was deleted and defined anew takes the position of its new definition.
-      arrays.delete(meta.name)
-      arrays.set(meta.name, meta)
-    }
-    this.arrays = arrays
+    this.arrays = footer.stored === undefined ? byName(footer.arrays) : storedByName(footer.stored)
     const blocks = new Map<number, BlockRef>()
     footer.blocks.forEach((block, i) => {
       const { id, fileOffset, compressedBytes, uncompressedBytes, codec } = block
@@ -226,6 +221,21 @@ export class Layer implements BlockOrigin {
     }
     return { compressed, uncompressed }
   }
+}
+
+function byName(metas: readonly ArrayMeta[]): Map<string, ArrayMeta> {
+  const arrays = new Map<string, ArrayMeta>()
+  for (const meta of metas) {
+    // An array that was deleted and defined anew takes the position of its new definition.
+    arrays.delete(meta.name)
+    arrays.set(meta.name, meta)
+  }
+  return arrays
+}
+
+function storedByName(stored: ArrayList): LazyMap<ArrayMeta> {
+  const indices = new Map(stored.names.map((name, index) => [name, index]))
+  return new LazyMap(indices, (name) => stored.at(indices.get(name)!))
 }
 
 /** The end of a file, read with at most two range requests. */

@@ -1,4 +1,5 @@
 import { HyperslabError } from '../../core/errors.ts'
+import { LazyMap } from '../../core/lazy-map.ts'
 import { sameShape } from '../../core/shape.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import { Absences } from '../../store/absences.ts'
@@ -131,7 +132,7 @@ export class Stack {
   }
 
   /** Returns the arrays that exist, in the order of their definition. */
-  arrays(): Map<string, LiveArray> {
+  arrays(): ReadonlyMap<string, LiveArray> {
     return arraysIn(this.layers)
   }
 }
@@ -147,7 +148,9 @@ export const besideText = (base: Pick<Layer, 'immutable'>): string =>
  * of a name decides whether the array exists. Its chunks come from the layers down to the newest one that
  * deleted it or in which it was another array. Entries below belong to that other array.
  */
-export function arraysIn(layers: readonly Layer[]): Map<string, LiveArray> {
+export function arraysIn(layers: readonly Layer[]): ReadonlyMap<string, LiveArray> {
+  const [base] = layers
+  if (base?.immutable) return new LazyMap(base.arrays, (name) => alone(base, base.arrays.get(name)!))
   const entries = new Map<string, LayerEntry[]>()
   for (const layer of layers) {
     const begins = new Set(layer.identity.redefined?.map((index) => layer.footer.arrays[index]))
@@ -162,6 +165,9 @@ export function arraysIn(layers: readonly Layer[]): Map<string, LiveArray> {
   }
   return new Map([...entries].map(([name, list]) => [name, { definition: list[0]!.meta, entries: list }]))
 }
+
+/** Returns an array that no other layer mentions. */
+const alone = (layer: Layer, meta: ArrayMeta): LiveArray => ({ definition: meta, entries: [{ layer, meta }] })
 
 /**
  * Whether an entry continues the array of the entry below. Only layers with the mark change shapes. A base

@@ -42,6 +42,23 @@ export class Reader {
     return this.#hi - this.#lo
   }
 
+  /** The first of these bytes. */
+  get lo(): number {
+    return this.#lo
+  }
+
+  /** Passes over objects that were checked elsewhere. The next one begins at `lo` or later. */
+  moveTo(lo: number): void {
+    this.#lo = lo
+  }
+
+  /** Reads objects in the bytes [lo, hi), after the rest of the payload was read. */
+  within<T>(lo: number, hi: number, read: (from: Reader) => T): T {
+    this.#lo = lo
+    this.#hi = hi
+    return read(this)
+  }
+
   /** Returns the bytes [from, to), shared with the payload. */
   bytes(from: number, to: number): Uint8Array {
     return this.#bytes.subarray(from, to)

@@ -1,4 +1,5 @@
 import { HyperslabError, messageOf } from '../../core/errors.ts'
+import { LazyMap } from '../../core/lazy-map.ts'
 import { Lock } from '../../core/limiter.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import { BlockReader } from '../../engine/block-reader.ts'
@@ -24,7 +25,7 @@ export class WorkingCopy implements Container, WriteSession {
   readonly options: WorkingCopyOptions
   readonly blocks: BlockReader
   /** The arrays that exist, in the order of their definition. */
-  readonly states: Map<string, ArrayState>
+  readonly states: LazyMap<ArrayState>
   /** Arrays of committed layers that were deleted since the last flush. */
   readonly deleted = new Map<string, Definition>()
   readonly #lock = new Lock()
@@ -42,7 +43,8 @@ export class WorkingCopy implements Container, WriteSession {
     this.paths = paths
     this.options = options
     this.#stack = stack
-    this.states = new Map([...stack.arrays()].map(([name, live]) => [name, ArrayState.of(live)]))
+    const live = stack.arrays()
+    this.states = new LazyMap(live, (name) => ArrayState.of(live.get(name)!))
     this.blocks = new BlockReader(
       options.cache ?? options.cacheBytes,
       options.limits.blockBytes,
@@ -74,7 +76,9 @@ export class WorkingCopy implements Container, WriteSession {
   }
 
   get changed(): boolean {
-    return this.deleted.size > 0 || [...this.states.values()].some(({ changed }) => changed)
+    if (this.deleted.size > 0) return true
+    for (const { changed } of this.states.made()) if (changed) return true
+    return false
   }
 
   checkOpen(): void {
