@@ -27,7 +27,7 @@ export function addAttr(program: Command): void {
   const command = program
     .command('attr')
     .description('list attributes, print one, or change them')
-    .argument('<file>', `${PLACE}; changed are containers and Zarr stores`)
+    .argument('<file>', `${PLACE}; only containers and Zarr stores can be changed`)
     .argument('[array]', 'name of an array; . for the file itself, or the group', '.')
     .argument('[attributes...]', 'a name prints its value, name=value changes it')
     .option('--delete <names>', 'attributes to remove, e.g. history,comment', parseNames)

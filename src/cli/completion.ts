@@ -7,7 +7,7 @@ type Shell = (typeof SHELLS)[number]
 export function addCompletion(program: Command): void {
   program
     .command('completion')
-    .description('print a script that has a shell complete commands, options and their choices')
+    .description('print a shell completion script for commands, options and their choices')
     .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
     .addHelpText(
       'after',

@@ -16,8 +16,8 @@ export function addCp(program: Command): void {
     .description('copy a container with its sidecars, a Zarr store or a file between any two places, as it is')
     .argument('<from>', 'a path, or a URL of http, https or s3; a zip archive is unpacked where the target ends in .zarr')
     .argument('<to>', 'a path, or a URL of s3')
-    .option('--overwrite', 'replace what is there, once all is copied beside it; refused for folders that hold anything else')
-    .option('--follow-links', 'write through symbolic links of the target, out of it, too')
+    .option('--overwrite', 'replace an existing copy, after all was copied beside it; folders with other content are refused')
+    .option('--follow-links', 'follow symbolic links in the target, even out of it')
     .addHelpText(
       'after',
       `

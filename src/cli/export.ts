@@ -25,10 +25,10 @@ export function addExport(program: Command): void {
     .command('export')
     .description('write the variables of a place with their labels as Zarr, as a container or as a table')
     .argument('<input>', PLACE)
-    .argument('<output>', 'what to write: out.zarr, out.af or out.csv')
-    .option('--codec <codec>', 'how chunks are compressed: zstd, gzip, zlib, lz4, blosc, none; of containers lz4, zstd, none')
-    .option('--levels <number>', 'of Zarr: a pyramid of so many levels, each half as fine', integerBetween(1, 32))
-    .option('--group <path>', 'of a Zarr store: the group to write')
+    .argument('<output>', 'the output: out.zarr, out.af or out.csv')
+    .option('--codec <codec>', 'codec of chunks: zstd, gzip, zlib, lz4, blosc, none; for containers lz4, zstd, none')
+    .option('--levels <number>', 'for Zarr: number of levels of a pyramid, each at half the resolution', integerBetween(1, 32))
+    .option('--group <path>', 'group of a Zarr store to write')
   addQueuedOptions(addWritingOptions(command))
     .addHelpText(
       'after',

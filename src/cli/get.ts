@@ -33,7 +33,7 @@ export function addGet(program: Command): void {
   addLabelOptions(command)
     .addOption(formatOption())
     .addOption(jsonOption())
-    .option('--full', 'print everything as text, also of more than 1000 elements')
+    .option('--full', 'print all elements as text, even more than 1000')
     .addOption(rawOption())
   addPlaceOptions(command)
     .addHelpText(

@@ -19,7 +19,7 @@ export function addHead(program: Command): void {
     .description('print the first elements of arrays')
     .argument('<file>', PLACE)
     .argument('[arrays...]', 'names of arrays (default: all)')
-    .option('-n, --number <elements>', 'how many of each, in C order', integerBetween(1, 1000), 5)
+    .option('-n, --number <elements>', 'number of elements of each array, in C order', integerBetween(1, 1000), 5)
     .addOption(jsonOption())
     .addOption(rawOption())
   addPlaceOptions(command)

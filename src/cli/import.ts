@@ -40,7 +40,7 @@ export function addImport(program: Command): void {
       '<places...>',
       'NetCDF files (.nc), a Zarr group or array, or a container: paths, or URLs of http, https or s3; then the output',
     )
-    .option('-o, --output <place>', 'what to make, a container (.af) or Zarr (.zarr), in place of the last argument')
+    .option('-o, --output <place>', 'the output, a container (.af) or Zarr (.zarr), instead of the last argument')
     .addOption(
       new Option(
         '--codec <codec>',

@@ -41,7 +41,7 @@ interface Options extends PlaceOptions, RawOption {
 export function addInfo(program: Command): void {
   const command = program
     .command('info')
-    .description('show what a container, a NetCDF file or a Zarr store holds')
+    .description('show the contents of a container, a NetCDF file or a Zarr store')
     .argument('<file>', PLACE)
     .option('--json', 'as JSON, for programs')
     .option('--attributes', 'list the attributes of each array and group')

@@ -20,7 +20,7 @@ export function addJobs(program: Command): void {
     .command('jobs')
     .description('list the jobs of a queue, show or cancel one, or resume one that failed')
     .argument('[action]', `${ACTIONS.join(', ')}; metrics are for Prometheus`, 'list')
-    .argument('[id]', 'id of the job, or as many of its first digits as tell it from others')
+    .argument('[id]', 'id of the job, or a unique prefix of it')
     .addOption(queueOption())
     .addOption(prefixOption())
     .addOption(new Option('--json', 'as JSON, for programs'))

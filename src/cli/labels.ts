@@ -30,7 +30,7 @@ export const addLabelOptions = (command: Command): Command =>
         'what to take where there is no such label: the nearest, the next lower (pad) or the next higher (backfill)',
       ).choices(['nearest', 'pad', 'backfill']),
     )
-    .option('--tolerance <distance>', 'with --method: how far away that label may be, e.g. 0.5, of times 6h or 1D')
+    .option('--tolerance <distance>', 'with --method: largest distance of that label, e.g. 0.5, or 6h or 1D for times')
 
 /** Parses `dimension=labels`, and adds it to the previous ones. */
 function parseLabels(text: string, previous: LabelTexts = new Map()): LabelTexts {
@@ -42,9 +42,8 @@ function parseLabels(text: string, previous: LabelTexts = new Map()): LabelTexts
 
 /** @throws UsageError for options that require others */
 export function checkLabelOptions({ sel, method, tolerance }: LabelOptions): void {
-  if (method !== undefined && sel === undefined) throw new UsageError('--method is for labels, which --sel takes')
-  if (tolerance !== undefined && method === undefined)
-    throw new UsageError('--tolerance is for --method, which takes labels nearby')
+  if (method !== undefined && sel === undefined) throw new UsageError('--method requires --sel')
+  if (tolerance !== undefined && method === undefined) throw new UsageError('--tolerance requires --method')
 }
 
 /**

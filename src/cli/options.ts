@@ -30,7 +30,7 @@ export interface CodecOptions {
 
 export const addCodecOptions = (command: Command): Command =>
   command
-    .addOption(new Option('--codec <codec>', 'how blocks are compressed').choices(['lz4', 'zstd', 'none']).default('lz4'))
+    .addOption(new Option('--codec <codec>', 'codec of blocks').choices(['lz4', 'zstd', 'none']).default('lz4'))
     .option(
       '--level <number>',
       'compression level of zstd, 1 to 22 (default: 3); before Node 22.15 always about 1',
@@ -66,7 +66,7 @@ export const addWritingOptions = (command: Command): Command =>
       'memory that the command may use, e.g. 512MiB; at least 256MiB (default: 1GiB)',
       bytesBetween(1, 2 ** 50),
     )
-    .option('--overwrite', 'replace the output if it exists, once all is written beside it')
+    .option('--overwrite', 'replace an existing output, after the new one was written beside it')
     .addOption(immutableOption())
 
 export const immutableOption = () =>
@@ -121,7 +121,7 @@ export const notFoundAt = (location: string, { notFound }: NotFoundOption): NotF
 /** @throws UsageError if the option is given and no location is a URL */
 export function checkNotFoundOption(locations: readonly string[], { notFound }: NotFoundOption): void {
   if (notFound === undefined || locations.some(isRemote)) return
-  throw new UsageError('--not-found is for URLs of http, https and s3, and no location is one')
+  throw new UsageError('--not-found is for URLs of http, https and s3, but no location is a URL')
 }
 
 /** Options of commands that read a place. */
@@ -144,15 +144,13 @@ export const addPlaceOptions = (command: Command): Command =>
   command
     .addOption(layerOption())
     .addOption(namesOption())
-    .option('--group <path>', 'of a Zarr store: the group to look at; names of arrays are paths from there')
+    .option('--group <path>', 'group of a Zarr store; names of arrays are relative to it')
 
 export const layerOption = () =>
-  new Option('--layer <number>', 'of a container: as it was when this layer was written (0: the base)').argParser(
-    integerBetween(0, 999_999_999),
-  )
+  new Option('--layer <number>', 'state of a container after this layer (0: the base)').argParser(integerBetween(0, 999_999_999))
 
 export const namesOption = () =>
-  new Option('--names <paths>', 'of a Zarr store whose arrays cannot be listed: their paths, e.g. tas,sub/lat').argParser(
+  new Option('--names <paths>', 'paths of the arrays in a Zarr store that cannot be listed, e.g. tas,sub/lat').argParser(
     parseNames,
   )
 

@@ -46,7 +46,7 @@ export function addPlot(program: Command): void {
       new Option('--color <when>', 'colours, or shades of ASCII characters').choices(['auto', 'always', 'never']).default('auto'),
     )
     .option('--width <columns>', 'width in characters (default: that of the terminal)', integerBetween(10, 1000))
-    .option('--output <file.png>', 'write a picture, with what is missing left transparent, and print only what it shows')
+    .option('--output <file.png>', 'write a picture, with missing elements transparent, and print only its description')
     .addOption(rawOption())
   addPlaceOptions(command)
     .addHelpText(
@@ -68,7 +68,7 @@ Example: the series at a place
       if (output !== undefined && !/[^/\\]\.png$/i.test(output))
         throw new UsageError(`the name of a picture must end in .png, '${output}' does not`)
       if (output !== undefined && options.width !== undefined)
-        throw new UsageError('--width is in characters, of which --output has none')
+        throw new UsageError('--width counts characters, so it does not apply to --output')
       const mode = colourMode(options.color, { isTTY: process.stdout.isTTY ?? false, env: process.env })
       const width = options.width ?? lineWidth()
       const selected = await selectArray(place, placed, text, options)

@@ -20,17 +20,19 @@ export const addQueuedOptions = (command: Command): Command =>
   command
     .addOption(queueOption())
     .addOption(prefixOption())
-    .option('--task-bytes <bytes>', 'with --queue: about how many bytes a task reads (default: 256MiB)', bytesBetween(1, 2 ** 40))
+    .option(
+      '--task-bytes <bytes>',
+      'with --queue: approximate bytes that a task reads (default: 256MiB)',
+      bytesBetween(1, 2 ** 40),
+    )
     .option(
       '--scratch <folder>',
       'with --queue: where workers put partial results that are too large for the queue, e.g. s3://bucket/scratch (default: OUTPUT.parts for a container)',
     )
-    .option('--dry-run', 'print the tasks that a queue would have, and do nothing')
-    .option('--request-price <price>', 'with --dry-run: what 1000 requests cost, in any currency', numberFrom(0))
-    .option('--gb-price <price>', 'with --dry-run: what a gigabyte read or written costs', numberFrom(0))
-    .addOption(
-      new Option('--progress <kind>', 'with --queue: what to show meanwhile, on stderr').choices(PROGRESS).default('bar'),
-    )
+    .option('--dry-run', 'only print the tasks that the queue would get')
+    .option('--request-price <price>', 'with --dry-run: price of 1000 requests, in any currency', numberFrom(0))
+    .option('--gb-price <price>', 'with --dry-run: price of a gigabyte read or written', numberFrom(0))
+    .addOption(new Option('--progress <kind>', 'with --queue: progress to show on stderr').choices(PROGRESS).default('bar'))
 
 /**
  * Whether a command uses a queue, or describes such a job.

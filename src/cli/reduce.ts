@@ -44,13 +44,13 @@ interface Options extends PlaceOptions, LabelOptions, RawOption, QueuedOptions, 
 export function addReduce(program: Command): void {
   const command = program
     .command('reduce')
-    .description('reduce an array to its mean, extremes, quantiles and the like: all of it, or along dimensions')
+    .description('compute the mean, extremes, quantiles and other reductions of an array, or along its dimensions')
     .argument('<file>', PLACE)
     .argument('<array>', 'name of an array; in a Zarr store its path')
     .addOption(new Option('--op <op>', 'what to compute').choices(OPS).makeOptionMandatory())
     .option('--q <shares>', 'with --op quantile: shares from 0 to 1, e.g. 0.5 or 0.1,0.9', parseNumbers)
     .option('--bins <number>', 'with --op histogram: how many (default: 10)', integerBetween(1, 1_000_000))
-    .option('--range <ends>', 'with --op histogram: the ends of the bins, e.g. 250,310 (default: the extremes)', parseRange)
+    .option('--range <ends>', 'with --op histogram: the bounds of the bins, e.g. 250,310 (default: the extremes)', parseRange)
     .option('--axis <axes>', 'dimensions to reduce, by name or number, e.g. lat,lon or 0,-1 (default: all)')
     .option(
       '--keep-missing',
@@ -59,7 +59,7 @@ export function addReduce(program: Command): void {
   addLabelOptions(command)
     .addOption(formatOption())
     .addOption(jsonOption())
-    .option('--full', 'print everything as text, also of more than 1000 elements')
+    .option('--full', 'print all elements as text, even more than 1000')
     .addOption(rawOption())
   addPlaceOptions(addQueuedOptions(command))
     .addHelpText(

@@ -32,11 +32,11 @@ export function addReferences(program: Command): void {
   program
     .command('references')
     .description('write kerchunk references, with which Python reads NetCDF and containers in place, as Zarr')
-    .argument('<output>', 'the JSON to write, as kerchunk has it')
+    .argument('<output>', 'the JSON to write, in the format of kerchunk')
     .argument('<file...>', 'classic NetCDF, or containers (.af)')
     .option('--dim <name>', 'join several files along this dimension, in the order given')
-    .option('--base <url>', 'where the files will lie, in place of where they are')
-    .option('--overwrite', 'replace the output if it is there')
+    .option('--base <url>', 'future location of the files, instead of the current one')
+    .option('--overwrite', 'replace an existing output')
     .addOption(layerOption())
     .addHelpText(
       'after',

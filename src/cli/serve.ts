@@ -30,11 +30,13 @@ export function addServe(program: Command): void {
         .default(8000),
     )
     .option('--host <name>', 'the address to listen at; 0.0.0.0 lets other machines read', '127.0.0.1')
-    .option('--cors [origin]', 'let web pages of this origin read; of any where none is given')
+    .option('--cors [origin]', 'allow web pages of this origin to read; without a value, of any origin')
     .addOption(
-      new Option('--levels <number>', 'as a pyramid of so many levels, each half as fine').argParser(integerBetween(1, 32)),
+      new Option('--levels <number>', 'number of levels of a pyramid, each at half the resolution').argParser(
+        integerBetween(1, 32),
+      ),
     )
-  command.option('--follow-links', 'serve what links and references lead to outside of the places, too')
+  command.option('--follow-links', 'also serve targets of links and references outside of the places')
   addPlaceOptions(command)
     .addHelpText(
       'after',

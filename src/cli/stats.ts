@@ -30,7 +30,7 @@ export function addStats(program: Command): void {
     .command('stats')
     .description('print extremes, mean and standard deviation of arrays, and how many elements are missing')
     .argument('<file>', PLACE)
-    .argument('[arrays...]', 'names of arrays (default: all that hold numbers)')
+    .argument('[arrays...]', 'names of arrays (default: all arrays of numbers)')
     .option(
       '--quick',
       'leave out the standard deviation, so that statistics that a container stores can be used instead of reading',
@@ -49,8 +49,9 @@ Example: by many machines, on each of which hyperslab work runs
     .action(async (path: string, names: string[], { json = false, quick = false, ...options }: Options) => {
       await using place = await openPlace(path, options)
       const byQueue = isQueued(options)
-      if (quick && byQueue) throw new UsageError('--quick is for statistics that are stored, and workers of a queue read all')
-      if (quick && options.sel !== undefined) throw new UsageError('--quick is for whole arrays, of which statistics are stored')
+      if (quick && byQueue) throw new UsageError('--quick reads only stored statistics, so it cannot be combined with --queue')
+      if (quick && options.sel !== undefined)
+        throw new UsageError('--quick reads only stored statistics of whole arrays, so it cannot be combined with --sel')
       const stored = quick ? (await place.describe(options)).arrays : []
       const rows: string[][] = []
       const objects: string[] = []

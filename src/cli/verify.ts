@@ -26,7 +26,7 @@ export function addVerify(program: Command): void {
     .command('verify')
     .description('check a container or a Zarr store for damage')
     .argument('<file>', 'a container (.af), or a Zarr store: its folder, URL, zip archive or kerchunk references')
-    .option('--deep', 'of a container: compare all stored statistics with the elements, too')
+    .option('--deep', 'for a container: also compare all stored statistics with the elements')
     .option('--json', 'as JSON, for programs')
   command
     .addOption(layerOption())

@@ -29,7 +29,7 @@ export function addView(program: Command): void {
       new Option('-p, --port <number>', 'where to listen; 0 for any that is free').argParser(integerBetween(0, 65535)).default(0),
     )
     .option('--no-open', 'print the address, and open no browser')
-    .option('--follow-links', 'show what symbolic links lead to outside of the place, too')
+    .option('--follow-links', 'also show targets of symbolic links outside of the place')
     .addHelpText(
       'after',
       `

@@ -20,11 +20,11 @@ interface Options extends QueueUrlOptions {
 export function addWork(program: Command): void {
   program
     .command('work')
-    .description('work on the jobs of a queue, on as many machines as there are')
+    .description('run tasks of the jobs in a queue; start it on any number of machines')
     .addOption(queueOption())
     .addOption(prefixOption())
     .option('--concurrency <number>', 'tasks at once (default: one for each core)', integerBetween(1, 1024))
-    .option('--until-idle', 'end when there is nothing left to do')
+    .option('--until-idle', 'end when no task is left')
     .option(
       '--allow <places...>',
       'refuse jobs that touch anything else than these: folders or files, e.g. s3://bucket/',
@@ -36,14 +36,14 @@ export function addWork(program: Command): void {
       integerBetween(1, 86_400),
       30,
     )
-    .option('--check <seconds>', 'how often to look for tasks of workers that are silent', integerBetween(1, 86_400), 10)
+    .option('--check <seconds>', 'interval of checks for tasks of silent workers', integerBetween(1, 86_400), 10)
     .option(
       '--grace <seconds>',
       'how long tasks may take to finish when it is ended; others are given back',
       integerBetween(0, 86_400),
       10,
     )
-    .option('--max-lost <number>', 'how many workers may be lost over one task before its job fails', integerBetween(1, 1000), 5)
+    .option('--max-lost <number>', 'number of workers that one task may end before its job fails', integerBetween(1, 1000), 5)
     .addHelpText(
       'after',
       `

@@ -55,7 +55,7 @@ class ZarrPlace implements Place {
     if (root.kind === 'array') {
       const own = ownName(this.location)
       if (name === own || name === '.') return { name: own, array: root }
-      const text = `there is no such array, but one in all: '${own}'`
+      const text = `there is no such array; the only one is '${own}'`
       throw new HyperslabError('UnknownArrayError', text, { file: this.location, array: name, actual: name, expected: [own] })
     }
     const path = this.#within + trimmed(name)
@@ -172,7 +172,7 @@ const isUntold = (error: unknown): boolean => isHyperslabError(error, 'Unsupport
 const untold = (file: string): HyperslabError =>
   new HyperslabError(
     'UnsupportedError',
-    'the place cannot tell what is in a group that has no consolidated metadata; --names gives the paths of its arrays',
+    'the place cannot be listed, and the group has no consolidated metadata; --names gives the paths of its arrays',
     { file },
   )
 

@@ -231,11 +231,11 @@ const MOST_LEVELS = 64
  * @throws InvalidArgumentError for values that JSON cannot express: functions, signals, NaN and infinities
  */
 export function checkPlain(call: string, value: unknown, where: string, levels = MOST_LEVELS): void {
-  if (typeof value === 'function') invalidArgument(`${call}: ${where} is a function, and a plan holds no code`, value)
+  if (typeof value === 'function') invalidArgument(`${call}: ${where} is a function, but a plan contains no code`, value)
   if (value === null || value === undefined || typeof value === 'string' || typeof value === 'boolean') return
   if (typeof value === 'number' && Number.isFinite(value)) return
   const isPlain = Array.isArray(value) || (typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype)
-  if (!isPlain) invalidArgument(`${call}: ${where} is nothing that JSON can hold`, value)
+  if (!isPlain) invalidArgument(`${call}: ${where} cannot be expressed in JSON`, value)
   if (levels === 0) invalidArgument(`${call}: ${where} is nested more than ${MOST_LEVELS} levels deep`, value)
   for (const [name, each] of Object.entries(value as object)) checkPlain(call, each, `${where}.${name}`, levels - 1)
 }

@@ -104,9 +104,10 @@ export const isCopyPlan = (plan: JobPlan): plan is CopyPlan => isCopy(plan.opera
  */
 export async function readPlan(json: unknown): Promise<JobPlan> {
   const plan = json as JobPlan
-  if (Object(json) !== json || plan.format !== JOB_FORMAT) throw new HyperslabError('FormatError', 'this is no plan of a job', {})
+  if (Object(json) !== json || plan.format !== JOB_FORMAT)
+    throw new HyperslabError('FormatError', 'this is not a plan of a job', {})
   if (plan.version !== JOB_VERSION) {
-    const text = `this plan is of version ${plan.version}, and only ${JOB_VERSION} is known here`
+    const text = `this plan is of version ${plan.version}, but only version ${JOB_VERSION} is supported here`
     throw new HyperslabError('UnsupportedError', text, { actual: plan.version, expected: JOB_VERSION })
   }
   checkPlain('readPlan', plan, 'the plan')

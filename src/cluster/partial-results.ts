@@ -58,7 +58,7 @@ export class PartialResults implements AsyncDisposable {
     const value = await this.load(last, options)
     if (typeof value === 'object' && value !== null && Object.hasOwn(value, 'result'))
       return (value as { result: unknown }).result
-    throw new HyperslabError('FormatError', 'this is a partial result of a job, and not that of its last node')
+    throw new HyperslabError('FormatError', 'this is the partial result of a node that is not the last one')
   }
 
   /**

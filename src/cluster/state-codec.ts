@@ -78,7 +78,7 @@ export function encodeState(value: StateValue): Uint8Array {
  * @throws FormatError for other bytes
  */
 export function decodeState(bytes: Uint8Array): StateValue {
-  const broken = (what: string): HyperslabError => new HyperslabError('FormatError', `this is no partial result: ${what}`, {})
+  const broken = (what: string): HyperslabError => new HyperslabError('FormatError', `this is not a partial result: ${what}`, {})
   if (bytes.length < 8 || new TextDecoder().decode(bytes.subarray(0, 4)) !== MAGIC) throw broken('it begins otherwise')
   const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(4, true)
   const start = 8 + length + (-(8 + length) & (ALIGNMENT - 1))

@@ -119,7 +119,7 @@ export class Scratch {
     const bytes = await this.find(key, options)
     if (bytes !== undefined) return bytes
     const { store } = await this.#opened()
-    throw new HyperslabError('NotFoundError', 'a partial result is gone', { file: store.describe(key) })
+    throw new HyperslabError('NotFoundError', 'a partial result no longer exists', { file: store.describe(key) })
   }
 
   /**

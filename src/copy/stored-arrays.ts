@@ -94,6 +94,7 @@ export function groupAttributes(given: string | Readonly<Record<string, unknown>
   if (typeof given !== 'string') return namedAttributes(given)
   const what = `the attributes of group '${path}'`
   const parsed = parseJson(given, what)
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) invalidArgument(`${what} are no JSON object`, given)
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    invalidArgument(`${what} are not a JSON object`, given)
   return namedAttributes(parsed as Readonly<Record<string, unknown>>)
 }

@@ -51,7 +51,8 @@ export async function writeSource(
   const writing = { ...rest, immutable: true } as const
   if (source instanceof ArrayFile) {
     checkNoChunks(CALL, options)
-    if (attributes !== undefined) invalidArgument(`${CALL}: attributes: those of a container are copied with it`, attributes)
+    if (attributes !== undefined)
+      invalidArgument(`${CALL}: attributes: a container is copied with its own attributes`, attributes)
     // The caller keeps the container and closes it.
     const open = async () => ({ ...storedSource(source, undefined), async [Symbol.asyncDispose]() {} })
     return importArrays(CALL, open, location, writing)

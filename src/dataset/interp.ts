@@ -67,7 +67,7 @@ function placesAlong(labels: InterpLabels, coords: Coords, dims: readonly string
     const coord = coords.get(dim)
     if (coord?.index === undefined || !dims.includes(dim)) {
       const known = labelledDims(coords)
-      const text = `${JSON.stringify(dim)} is no dimension with labels: labels are along ${known.join(', ') || 'no dimension'}`
+      const text = `${JSON.stringify(dim)} is not a dimension with labels: labels are along ${known.join(', ') || 'no dimension'}`
       throw new HyperslabError('InvalidArgumentError', text, { actual: dim, expected: known })
     }
     const { index } = coord

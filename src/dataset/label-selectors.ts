@@ -68,7 +68,7 @@ function span(index: LabelIndex, label: LabelLike): Span {
     return { start, last: stop - 1n, isRange: typeof label === 'string' && stop - start > resolutionOf(index) }
   }
   const own = index.length === 0 ? label : index.at(0)
-  if (typeof label === 'number' && Number.isNaN(label)) invalidArgument(`NaN is no label along ${index.dim}`, label)
+  if (typeof label === 'number' && Number.isNaN(label)) invalidArgument(`NaN is not a label along ${index.dim}`, label)
   if (typeof label === 'bigint' && typeof own === 'number') return exactly(Number(label))
   if (typeof label === typeof own && (typeof label === 'number' || typeof label === 'string')) return exactly(label)
   const expected = typeof own === 'number' ? 'numbers' : 'text'

@@ -142,7 +142,7 @@ function placeCoords(coords: Coords, dims: readonly string[], names: readonly st
   const [lat, lon] = [of('latitude'), of('longitude')]
   if (names.length === 2 && lat && lon && lat.dims.length > 0 && String(lat.dims) === String(lon.dims)) return [lat, lon]
   const shown = found.map(({ name, dims }) => `${name} (${dims.join(', ')})`).join(' and ')
-  const text = `${shown} are no labels of dimensions: points are found by these, or by one latitude and one longitude along the same dimensions`
+  const text = `${shown} are not labels of dimensions: points are found by these, or by one latitude and one longitude along the same dimensions`
   throw new HyperslabError('InvalidArgumentError', text, { actual: names })
 }
 

@@ -77,7 +77,7 @@ async function wholeOf(root: ZarrGroup | ZarrArray): Promise<Chosen> {
   const tree = await treeOf(root)
   for (const [array, { tag, message, details }] of tree.unreadable) {
     const more = tree.unreadable.size > 1 ? `; ${tree.unreadable.size - 1} more cannot be read` : ''
-    const text = `'${array}' cannot be copied: ${message}${more}; name those that shall be as variables`
+    const text = `'${array}' cannot be copied: ${message}${more}; name the arrays to copy as variables`
     throw new HyperslabError(tag, text, { actual: details.actual, expected: details.expected })
   }
   return tree
@@ -88,7 +88,7 @@ async function chosenOf(root: ZarrGroup | ZarrArray, variables: readonly string[
   if (root.kind === 'array') {
     const other = variables.find((name) => name !== own)
     if (other === undefined) return { groups: [], arrays: [root] }
-    const text = `there is no such array, but one in all: '${own}'`
+    const text = `there is no such array; the only one is '${own}'`
     throw new HyperslabError('UnknownArrayError', text, { array: other, actual: other, expected: [own] })
   }
   const paths = [...new Set(variables.map((name) => withoutSlashes(name)))]

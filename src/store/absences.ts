@@ -88,6 +88,6 @@ export async function statToWrite(store: Pick<Store, 'stat'>, key: string, signa
  * @throws StoreError
  */
 export function refuseUnproved({ file, answer }: UnprovedAbsence): never {
-  const text = `the server answered ${answer}, which does not tell whether there is an object already; nothing is written there. Give the credentials permission to read and to list`
+  const text = `the server answered ${answer}, which does not show whether an object exists already; nothing is written there. Give the credentials permission to read and to list`
   throw new HyperslabError('StoreError', text, { file, actual: answer })
 }

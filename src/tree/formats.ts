@@ -78,7 +78,7 @@ export async function recognise(
   const isPicked = store.seesOneFile ?? false
   const name = isPicked ? store.describe(path) : path
   if (TABLE.test(name)) {
-    const text = 'this is a table in text, which is not read here; read it into arrays, and give these to new Dataset'
+    const text = 'this is a text table, which cannot be read here; read it into arrays, and pass them to new Dataset'
     throw new HyperslabError('UnsupportedError', text, { file: store.describe(path) })
   }
   const named = NAMES.find(([pattern]) => pattern.test(name))?.[1]

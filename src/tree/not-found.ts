@@ -14,6 +14,6 @@ export function isRemote(location: unknown): boolean {
 export function checkStatuses(call: string, location: unknown, notFound: unknown): void {
   checkValue(call, 'notFound', notFound, 'list of integers')
   if (isRemote(location)) return
-  const text = `${call}: notFound is for URLs of http, https and s3, and this place is none; a store takes it where it is made`
+  const text = `${call}: notFound is for URLs of http, https and s3; for another place, pass it to its store`
   invalidArgument(text, location)
 }

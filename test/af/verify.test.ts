@@ -238,7 +238,7 @@ describe('checksums whose block has lost its name', () => {
     bytes[fileOffset]! ^= 1
     await store.put('a.1.af', bytes)
     await refooter(store, 'a.1.af', renamed('hyperslab.crc32c.2'))
-    const text = "'hyperslab.crc32c.2' is unknown here, so what it tells of the data is not used"
+    const text = "'hyperslab.crc32c.2' is unknown here, so its information about the data is ignored"
     await using file = await open({ store, path })
     expect(file.warnings()).toEqual([`memory:a.1.af: block ${id}: ${text}`])
     const { ok, findings, checked } = await verify({ store, path }, { deep: true })
@@ -286,8 +286,8 @@ describe('the files of a container', () => {
     await store.put('a.4.af', await bytesOf(store, 'a.2.af'))
     await store.delete('a.2.af')
     expect(await findings(store)).toEqual([
-      'warning: a.af: there is a.4.af but no a.2.af: whoever cannot list files does not find it',
-      'warning: a.007.af: not read here, but the crate array-format takes it for sidecar 7',
+      'warning: a.af: there is a.4.af but no a.2.af: readers that cannot list files do not find it',
+      'warning: a.007.af: not read here, but the crate array-format treats it as sidecar 7',
       'warning: a.4.af: the file is number 4 by its name, but 2 by its footer',
     ])
   })

@@ -406,7 +406,7 @@ describe('over HTTP', () => {
     const place = `${await serveStores('hrrr.zarr')}/hrrr.zarr`
     const refused = await hyperslab(STORES, ['info', place], WIDE)
     expect([refused.stdout, refused.exitCode]).toEqual(['', 1])
-    expect(refused.stderr).toMatch(/^hyperslab: \S+: the place cannot tell what is in a group .*--names gives the paths/)
+    expect(refused.stderr).toMatch(/^hyperslab: \S+: the place cannot be listed, .*--names gives the paths/)
     const name = 'surface/GUST/surface/GUST'
     expect(await numbers(place, name)).toEqual(elements(54, 0.5, 270))
     expect(await output('info', place, '--names', `${name},surface/GUST/time`)).toMatch(
@@ -503,7 +503,7 @@ describe('refusals', () => {
     [
       ['get', 'era5.zarr/time', 'nope'],
       1,
-      /^hyperslab: era5\.zarr\/time: array 'nope': there is no such array, but one in all: 'time'\n$/,
+      /^hyperslab: era5\.zarr\/time: array 'nope': there is no such array; the only one is 'time'\n$/,
     ],
     [['get', 'era5.zarr', 'time', '4'], 1, /^hyperslab: era5\.zarr: array 'time': index 4 is out of bounds/],
     [['info', 'none.zarr'], 1, /^hyperslab: none\.zarr: there is neither a container \(\.af\) nor a Zarr array or group\n$/],

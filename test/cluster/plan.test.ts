@@ -288,7 +288,7 @@ describe('a job', () => {
     await expect(job.merge(1, 0, [])).rejects.toMatchObject({ ...refused, details: { actual: 0, expected: 20 } })
     await expect(job.merge(2, 0, [])).rejects.toMatchObject(refused)
     await expect(job.result({ state: btoa('something else') })).rejects.toMatchObject({ tag: 'FormatError' })
-    await expect(job.result(await job.runTask(0))).rejects.toThrow('not that of its last node')
+    await expect(job.result(await job.runTask(0))).rejects.toThrow('is not the last one')
     await job.close()
   })
 

@@ -140,7 +140,7 @@ describe('interpolating', () => {
       { coords: { x: [1, 3, 2] } },
     )
     await expect(ds.get('t').interp({ x: 2 })).rejects.toThrow(/neither ascend nor descend/)
-    await expect(ds.get('t').interp({ y: 2 })).rejects.toThrow(/"y" is no dimension with labels: labels are along x/)
+    await expect(ds.get('t').interp({ y: 2 })).rejects.toThrow(/"y" is not a dimension with labels: labels are along x/)
     await expect(ds.get('t').interp({ x: '2' })).rejects.toThrow(/finite numbers/)
     await expect(ds.get('t').interp({ x: Number.NaN })).rejects.toThrow(/finite numbers/)
     await expect(ds.get('t').interp(2 as never)).rejects.toThrow(/takes labels by dimension/)

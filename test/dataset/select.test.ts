@@ -105,7 +105,7 @@ describe('what is not there', () => {
     expect(() => t.sel({ lat: 5 }, { method: 'pad' })).toThrow(/at or before 5/)
     expect(() => t.sel({ lon: 5 })).toThrow(/there is no dimension "lon"; labels are along lat/)
     expect(() => t.sel({ lat: '20' })).toThrow(/labels along lat are numbers/)
-    expect(() => t.sel({ lat: Number.NaN })).toThrow(/NaN is no label/)
+    expect(() => t.sel({ lat: Number.NaN })).toThrow(/NaN is not a label/)
     expect(() => along('lat', [10, 20, 10]).get('t').sel({ lat: 10 })).toThrow(/the label 10 along lat occurs 2 times/)
     expect(() =>
       along('lat', [10, 30, 20])
@@ -149,7 +149,7 @@ describe('times', () => {
     for (const label of ['1998-02-01', new Date('1998-02-01'), instant, { epochNanoseconds: instant }])
       expect(await t.sel({ time: label }).get()).toBe(2)
     expect(() => t.sel({ time: '1998-02-02' })).toThrow(/its neighbours are 1998-02-01T00:00 and 1999-01-01T00:00/)
-    expect(() => t.sel({ time: 35 as never })).toThrow(/is no time/)
+    expect(() => t.sel({ time: 35 as never })).toThrow(/is not a time/)
     expect(() => t.sel({ time: new CFTime({ year: 1998 }, '360_day') })).toThrow(/360_day/)
     expect(await t.sel({ time: '1998-02-03' }, { method: 'nearest', tolerance: '2D' }).get()).toBe(2)
     expect(() => t.sel({ time: '1998-02-05' }, { method: 'nearest', tolerance: '2D' })).toThrow(

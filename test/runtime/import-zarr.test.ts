@@ -193,7 +193,7 @@ describe('options', () => {
     await store.put('y/zarr.json', json({ zarr_format: 3, node_type: 'array', shape: [-1] }))
     await expect(imported({ store, path: '' })).rejects.toMatchObject({
       tag: 'FormatError',
-      message: expect.stringMatching(/^'y' cannot be copied: .*name those that shall be as variables/),
+      message: expect.stringMatching(/^'y' cannot be copied: .*name the arrays to copy as variables/),
     })
     const { file } = await imported({ store, path: '' }, { variables: ['x'] })
     expect((await file.array('x').toTensor()).data).toEqual(plain.data)

@@ -31,7 +31,7 @@ test.each([
 test.each(['a.csv', 'https://example.org/b.TSV'])('%s is refused by its name, without being asked for', async (place) => {
   await expect(openDataset(place)).rejects.toMatchObject({
     tag: 'UnsupportedError',
-    message: expect.stringMatching(/table in text.*new Dataset/),
+    message: expect.stringMatching(/text table.*new Dataset/),
   })
 })
 

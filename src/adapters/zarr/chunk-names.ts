@@ -29,6 +29,6 @@ export function checkLinks(store: Store, metadata: ZarrArrayMetadata, prefix: st
   if (store.localPath === undefined) return
   const link = names.find((name) => isAboveChunks(metadata, name))
   if (link === undefined) return
-  const text = `'${link}' is a link, behind which chunks may lie that would be read as elements of the array; replace the link with the folder`
+  const text = `'${link}' is a link, and chunks behind it could be read as elements of the array; replace the link with the folder`
   throw new HyperslabError('UnsupportedError', text, { file: store.describe(prefix + link) })
 }

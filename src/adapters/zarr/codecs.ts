@@ -51,7 +51,7 @@ export function bytesStep(codec: CodecMetadata): Step {
   chain.isBytes = true
   const step = OF_BYTES.has(codec.name) ? stepOf(chain, codec) : undefined
   if (step !== undefined) return step
-  throw new HyperslabError('CodecError', `codec '${codec.name}' makes no bytes of bytes`, { actual: codec.name })
+  throw new HyperslabError('CodecError', `codec '${codec.name}' does not convert bytes to bytes`, { actual: codec.name })
 }
 
 const BYTES: StoredType = { dtype: 'binary', kind: 'binary', bytes: undefined }
@@ -182,7 +182,7 @@ function bytesInOrder(chain: Chain, { endian }: Configuration): Step | undefined
     throw new HyperslabError('CodecError', text, { actual: endian })
   }
   const { wordBytes, elementBytes } = chain
-  if (elementBytes === undefined) throw new HyperslabError('CodecError', 'bytes: elements of their own lengths are no numbers')
+  if (elementBytes === undefined) throw new HyperslabError('CodecError', 'bytes: elements of variable length are not numbers')
   chain.isBytes = true
   if (wordBytes === 1) return undefined
   if (endian === undefined) throw new HyperslabError('CodecError', `bytes: numbers of ${wordBytes} bytes have no byte order`)
@@ -218,7 +218,7 @@ function fixedScaleOffset(chain: Chain, configuration: Configuration): Step {
   const [scale, offset] = ['scale', 'offset'].map((key) => {
     const value = configuration[key]
     if (typeof value === 'number' || typeof value === 'bigint') return Number(value)
-    throw new HyperslabError('CodecError', `${name}: ${key} is no number: ${showJson(value)}`, { actual: value })
+    throw new HyperslabError('CodecError', `${name}: ${key} is not a number: ${showJson(value)}`, { actual: value })
   }) as [number, number]
   chain.become(stored)
   return fixedScaleOffsetStep(stored, decoded, scale, offset)
@@ -257,7 +257,7 @@ function bitField(chain: Chain, configuration: Configuration): Step {
   const fail = (text: string, actual: unknown): never => {
     throw new HyperslabError('CodecError', `packbits: ${text}`, { actual })
   }
-  if (chain.isBytes) return fail('it comes behind the one that makes bytes of elements', configuration)
+  if (chain.isBytes) return fail('it follows the codec that converts elements to bytes', configuration)
   const { kind, bytes } = chain.numbers ?? fail('it is read here of numbers and bools alone', undefined)
   const most = kind === 'b' ? 1 : 8 * bytes
   const bit = (key: 'first_bit' | 'last_bit', usual: number): number => {
@@ -290,7 +290,7 @@ function numbersOf(name: string, { numbers }: Chain): NumberType {
 
 function integer(name: string, key: string, value: unknown): number {
   if (Number.isInteger(value) && (value as number) >= 0) return value as number
-  throw new HyperslabError('CodecError', `${name}: ${key} is no size: ${showJson(value)}`, { actual: value })
+  throw new HyperslabError('CodecError', `${name}: ${key} is not a size: ${showJson(value)}`, { actual: value })
 }
 
 const VECTOR = Uint8Array.from({ length: 16 }, (_, i) => i)

@@ -127,8 +127,7 @@ export function parseNamed(value: unknown, what: string): { readonly name: strin
   const object = asObject(value, what)
   const name = asText(member(object, 'name'), `the name of ${what}`)
   for (const key of Object.keys(object))
-    if (!/^(name|configuration|must_understand)$/.test(key))
-      unsupported(`${what} '${name}' has a member that nobody here knows: '${key}'`, key)
+    if (!/^(name|configuration|must_understand)$/.test(key)) unsupported(`${what} '${name}' has an unknown member: '${key}'`, key)
   return { name, configuration: asObject(member(object, 'configuration') ?? {}, `the configuration of ${what} '${name}'`) }
 }
 
@@ -160,4 +159,4 @@ function fixed(kind: StoredType['kind'], dtype: DType, count: unknown, width: nu
 
 const unknown = (name: string, given: unknown): never => unsupported(`the data type '${name}' cannot be read`, given)
 
-const noType = (given: unknown): never => badMetadata(`${showJson(given)} is no data type of Zarr version 2`, given)
+const noType = (given: unknown): never => badMetadata(`${showJson(given)} is not a data type of Zarr version 2`, given)

@@ -21,7 +21,7 @@ const WORDS: Readonly<Record<string, number>> = {
  */
 export function parseFillValue(value: unknown, type: StoredType): Scalar | undefined {
   if (value === null || value === undefined) return undefined
-  const refuse = (): never => badMetadata(`the fill value ${showJson(value)} is none of ${typeName(type)}`, value)
+  const refuse = (): never => badMetadata(`the fill value ${showJson(value)} is not a value of ${typeName(type)}`, value)
   switch (type.kind) {
     case 'bool':
       return value === true || value === 1 ? true : value === false || value === 0 ? false : refuse()

@@ -16,7 +16,7 @@ export function shuffleStep(size: number): Step | undefined {
     encodedBytes: (bytes) => bytes,
     decodeIn(arena, pointer, length) {
       if (length % size !== 0)
-        throw new HyperslabError('CodecError', `shuffle: ${length} bytes are no multiple of ${size}`, { actual: length })
+        throw new HyperslabError('CodecError', `shuffle: ${length} bytes are not a multiple of ${size}`, { actual: length })
       const target = arena.alloc(length)
       filters(arena).unshuffle(size, pointer, target, length)
       return { pointer: target, length }
@@ -77,7 +77,7 @@ export function packbitsStep(): Step {
       const padding = stored[0] ?? 8
       const count = 8 * (stored.length - 1) - padding
       if (padding > 7 || count < 0)
-        throw new HyperslabError('CodecError', `packbits: ${stored.length} bytes with ${padding} bits too many are none`)
+        throw new HyperslabError('CodecError', `packbits: ${stored.length} bytes cannot have ${padding} padding bits`)
       if (count !== (decodedBytes ?? count)) throw wrongLength('packbits', count, decodedBytes!)
       return Uint8Array.from({ length: count }, (_, i) => (stored[1 + (i >> 3)]! >> (7 - (i & 7))) & 1)
     },

@@ -178,7 +178,7 @@ export class Hierarchy {
       const below = keys.filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length).split('/', 1)[0]!)
       return { names: nodesAmong(below), isSure: false }
     }
-    const text = 'the place cannot tell what is in a group that has no consolidated metadata; pass the names of its arrays'
+    const text = 'the place cannot be listed, and the group has no consolidated metadata; pass the names of its arrays'
     throw new HyperslabError('UnsupportedError', text, { expected: 'names' })
   }
 
@@ -396,5 +396,5 @@ export function checkPath(path: string, refuse: (text: string, actual: unknown) 
   if (path === '') return
   if (path.length > MAX_PATH_LENGTH) refuse(`a path of ${path.length} characters is longer than ${MAX_PATH_LENGTH}`, path.length)
   const wrong = wrongKey(path)
-  if (wrong !== undefined) refuse(`${showJson(path)} is no path of names: ${wrong}`, path)
+  if (wrong !== undefined) refuse(`${showJson(path)} is not a path of names: ${wrong}`, path)
 }

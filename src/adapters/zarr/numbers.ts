@@ -55,7 +55,7 @@ export function numberTypeOf(name: unknown, filter: string): NumberType {
   const [, word, bits] = /^(bool|u?int|float)(\d*)$/.exec(String(name)) ?? []
   const code = word === 'bool' && bits === '' ? 'b1' : `${LETTERS[word!]}${Number(bits) / 8}`
   if (word !== undefined && code in ARRAYS) return { kind: code[0], bytes: Number(code[1]), isBigEndian: false } as NumberType
-  throw new HyperslabError('CodecError', `${filter}: ${showJson(name)} is no type of numbers that is read here`, {
+  throw new HyperslabError('CodecError', `${filter}: ${showJson(name)} is not a type of numbers that can be read here`, {
     actual: name,
   })
 }

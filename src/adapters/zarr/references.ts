@@ -206,7 +206,7 @@ export class ReferenceStore implements Store {
           ? await to.whole({ store, path })
           : await to.part(length, (from, count, options) => store.getRange(path, offset + from, count, options))
       if (result !== undefined) return result
-      throw new HyperslabError('NotFoundError', `the reference points to ${store.describe(path)}, where there is nothing`)
+      throw new HyperslabError('NotFoundError', `the reference points to ${store.describe(path)}, which does not exist`)
     })
   }
 
@@ -273,11 +273,12 @@ export class ReferenceStore implements Store {
     if (mapped !== undefined) return mapped
     const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(given)?.[1]?.toLowerCase()
     if (scheme === undefined && (base === undefined || !isHttp(base))) {
-      if (/^[/\\]/.test(given) && !isLocal) unsupported(`references that are no file of this machine name one: ${given}`, given)
+      if (/^[/\\]/.test(given) && !isLocal)
+        unsupported(`references from elsewhere must not name a file of this machine: ${given}`, given)
       return { store: home.store, path: /^[/\\]/.test(given) ? given : joinPath(home.path, given) }
     }
     if (scheme === 'file') {
-      if (!isLocal) unsupported(`references that are no file of this machine name one: ${given}`, given)
+      if (!isLocal) unsupported(`references from elsewhere must not name a file of this machine: ${given}`, given)
       const [written, decoded = written] = pathsOfFileUrl(given)
       // fsspec uses the path as it is written, if such a file exists.
       const isWritten = written === decoded || (await home.store.stat(written!)) !== undefined
@@ -334,7 +335,7 @@ function parseUrl(given: string, base: string | undefined): URL {
   try {
     return new URL(given, base)
   } catch {
-    return badMetadata(`${showJson(given)} is no URL`, given)
+    return badMetadata(`${showJson(given)} is not a URL`, given)
   }
 }
 

@@ -111,7 +111,7 @@ function putCharacter(code: number, out: Uint8Array, at: number): number {
     return at
   }
   if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
-    const text = `a text has 0x${code.toString(16)} as a character, which is none of Unicode's`
+    const text = `a text has 0x${code.toString(16)} as a character, which Unicode does not have`
     throw new HyperslabError('CodecError', text, { actual: code })
   }
   const more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3

@@ -52,7 +52,7 @@ export function toNanoseconds(time: bigint, unit: string, { multiply, divide, mo
   const scaled = months === undefined ? time * multiply : monthStart(time * months)
   const nanoseconds = scaled / divide
   if (nanoseconds * divide === scaled && nanoseconds > NOT_A_TIME && nanoseconds < 2n ** 63n) return nanoseconds
-  return unsupported(`the datetime ${time} in units of ${unit} is no whole number of nanoseconds within 64 bits`, time)
+  return unsupported(`the datetime ${time} in units of ${unit} is not a whole number of nanoseconds within 64 bits`, time)
 }
 
 /** Returns the nanoseconds since 1970 of the first day of a month, counted from January 1970. */

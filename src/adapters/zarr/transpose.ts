@@ -15,7 +15,7 @@ export function orderOf(order: unknown, rank: number): number[] {
   if (order === 'F') return axes.reverse()
   const isOrder = Array.isArray(order) && order.length === rank && axes.every((axis) => order.includes(axis))
   if (isOrder) return order as number[]
-  throw new HyperslabError('CodecError', `transpose: ${showJson(order)} is no order of ${rank} axes`, { actual: order })
+  throw new HyperslabError('CodecError', `transpose: ${showJson(order)} is not an order of ${rank} axes`, { actual: order })
 }
 
 /**

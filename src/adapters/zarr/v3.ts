@@ -81,7 +81,7 @@ export function parseArrayV3(metadata: unknown): ZarrArrayMetadata {
 export function checkMembers(members: JsonObject, known: readonly string[]): void {
   for (const [name, value] of Object.entries(members)) {
     if (known.includes(name) || (isObject(value) && member(value, 'must_understand') === false)) continue
-    unsupported(`the metadata have a member that nobody here knows: '${name}'`, name)
+    unsupported(`the metadata have an unknown member: '${name}'`, name)
   }
 }
 
@@ -93,7 +93,7 @@ export function parseCodecs(value: unknown): CodecMetadata[] {
     if (name === 'packbits') return { name, configuration: { padding_encoding: 'none', ...configuration } }
     return { name: name.replace(/^numcodecs\./, ''), configuration }
   })
-  return codecs.length > 0 ? codecs : badMetadata('codecs is empty, but something has to turn elements into bytes')
+  return codecs.length > 0 ? codecs : badMetadata('codecs is empty, but a codec must convert elements to bytes')
 }
 
 function parseKeys(value: unknown): (coords: readonly number[]) => string {

@@ -28,7 +28,7 @@ export const isUnknownExtra = (block: { readonly codec: string | null }): boolea
   isExtra(block) && !KNOWN.includes(block.codec) && !isIdentity(block.codec)
 
 /** End of the warning about an unknown extra; its name precedes it. */
-export const UNKNOWN_EXTRA = 'is unknown here, so what it tells of the data is not used'
+export const UNKNOWN_EXTRA = 'is unknown here, so its information about the data is ignored'
 
 /** CRC-32C of the parts of a file. */
 export interface Checksums {

@@ -140,8 +140,8 @@ export class Stack {
 /** Returns the warning for a file that is named like a sidecar of a container but is not one. */
 export const besideText = (base: Pick<Layer, 'immutable'>): string =>
   base.immutable
-    ? 'has the name of a sidecar, but the container, of footer version 6, has none: nothing of it is read'
-    : 'has the name of a sidecar, but is a file of footer version 6: nothing of it is read'
+    ? 'has the name of a sidecar, but the container, of footer version 6, has none: it is not read'
+    : 'has the name of a sidecar, but is a file of footer version 6: it is not read'
 
 /**
  * Returns the arrays of some layers, given oldest first, in the order of their definition. The newest entry

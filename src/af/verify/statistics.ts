@@ -102,7 +102,7 @@ export async function verifyStatsFile(
     const stats = await readStats(store, key, limits.footerBytes, signal)
     if (stats === undefined) return
     if (stats.state !== undefined && stats.state !== state) {
-      report.warn({ file }, 'the statistics are those of an earlier state of the container: they count as none')
+      report.warn({ file }, 'the statistics describe an earlier state of the container: they are ignored')
       return
     }
     for (const entry of stats.arrays) {

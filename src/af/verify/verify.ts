@@ -186,7 +186,10 @@ function reportDead({ dead, beside, closed, base }: Stack, report: Report): void
       )
   }
   if (closed)
-    report.warn({ file: base.file }, 'somebody is compacting the container, or died doing so; the next to write will finish it')
+    report.warn(
+      { file: base.file },
+      'another writer is compacting the container, or died meanwhile; the next writer completes it',
+    )
 }
 
 /** Opens a layer as `Layer.open` does, but reports tolerable problems as findings. */
@@ -233,14 +236,14 @@ async function listedIn(store: Store, paths: Paths, report: Report, { signal }: 
   const file = store.describe(paths.base)
   const missing = sidecars.findIndex((number, i) => number !== i + 1)
   if (missing >= 0) {
-    const text = `there is ${paths.sidecar(sidecars[missing]!)} but no ${paths.sidecar(missing + 1)}: whoever cannot list files does not find it`
+    const text = `there is ${paths.sidecar(sidecars[missing]!)} but no ${paths.sidecar(missing + 1)}: readers that cannot list files do not find it`
     report.warn({ file }, text)
   }
   const stem = paths.sidecar(1).slice(0, -'1.af'.length)
   for (const key of await store.list!(stem, { signal })) {
     const number = /^\+?0*([1-9]\d*)\.af$/.exec(key.slice(stem.length))?.[1]
     if (number !== undefined && key !== paths.sidecar(Number(number)))
-      report.warn({ file: store.describe(key) }, `not read here, but the crate array-format takes it for sidecar ${number}`)
+      report.warn({ file: store.describe(key) }, `not read here, but the crate array-format treats it as sidecar ${number}`)
   }
   return sidecars
 }

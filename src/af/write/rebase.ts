@@ -143,8 +143,8 @@ async function merge(
 function rethrowGone({ definition, grid }: ArrayState, number: number, cause: unknown): never {
   if (!isHyperslabError(cause, 'ConflictError')) throw cause
   const chunk = `[${grid.index(number).join(', ')}]`
-  const text = `a part of chunk ${chunk} was changed here, and another writer has compacted away what the rest of it was: \
-which elements to bring onto the newest state cannot be told; the changes are kept: read them here, open the file again, and write them there`
+  const text = `a part of chunk ${chunk} was changed here, and another writer has compacted away its earlier state: \
+the changed elements cannot be identified; the changes are kept: read them here, open the file again, and write them there`
   throw new HyperslabError('ConflictError', text, { array: definition.name, actual: chunk, cause })
 }
 

@@ -59,7 +59,7 @@ function writeTo(target: BlockSource, dtype: FixedDType, shape: readonly number[
     return (box, values, options) => target.writeBlock(box, values, options)
   }
   const [actual, expected] = [`${target.dtype} ${showShape(target.shape)}`, `${dtype} ${showShape(shape)}`]
-  throw new HyperslabError('InvalidArgumentError', `the sums are ${expected}, what they are to go into is ${actual}`, {
+  throw new HyperslabError('InvalidArgumentError', `the sums are ${expected}, but the target is ${actual}`, {
     ...target.label,
     actual,
     expected,

@@ -193,7 +193,9 @@ function checkStore({ store, place }: Target): void {
   if (store.put === undefined || store.stage === undefined || store.delete === undefined)
     throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file })
   if (store.list === undefined)
-    throw new HyperslabError('UnsupportedError', 'what cannot be listed is not replaced: write to another place', { file })
+    throw new HyperslabError('UnsupportedError', 'a place that cannot be listed cannot be replaced: write to another place', {
+      file,
+    })
 }
 
 async function discard(target: Target, draft: string, error: unknown): Promise<void> {

@@ -108,7 +108,7 @@ async function takeBack(target: Target, owner: Owner, { draft, replaced }: Place
   const { store } = target
   const aside = await store.list!(oldOf(target, draft), { deep: true })
   if (replaced === undefined || aside.length > 0) {
-    const text = 'another store was taking this place, and what it was to be is gone; remove what is left'
+    const text = 'another store was taking this place, and its new content no longer exists; remove the rest'
     throw new HyperslabError('ConflictError', text, { file: store.describe(target.place) })
   }
   await owner.check()

@@ -193,7 +193,7 @@ function packingOf(variable: Variable, encoding: Attrs): Packing {
 
 function timesOf(name: string, { units, calendar }: Attrs): TimeUnits {
   const parsed = parseTimeUnits(units, parseCalendar(calendar, { array: name }), { array: name })
-  if (parsed === undefined) return fail(name, `${quoted(units)} are no units of time, such as 'days since 1990-01-01'`, units)
+  if (parsed === undefined) return fail(name, `${quoted(units)} are not units of time, such as 'days since 1990-01-01'`, units)
   if (isOfDates(parsed.calendar)) return parsed
   return fail(name, `these times are of the calendar of Dates, and cannot be stored as those of ${parsed.calendar}`, calendar)
 }
@@ -229,7 +229,7 @@ function packed(array: DiskArray, packing: Packing): DiskArray {
 function missingOf({ name, dtype, fill }: Packing, value: unknown): Element {
   if (fill !== undefined) return fill
   if (isFloat(dtype)) return Number.NaN
-  return fail(name, `a value is missing, and nothing says which ${dtype} stands for it: give a _FillValue in the encoding`, value)
+  return fail(name, `a value is missing, and no ${dtype} represents missing values: give a _FillValue in the encoding`, value)
 }
 
 /** Converts a time to a number of its units. Whole numbers are exact. */

@@ -149,7 +149,7 @@ export function daysFromDate(calendar: Calendar, year: number, month: number, da
  * @throws InvalidArgumentError for numbers that are not integers, and for years beyond 292 000
  */
 export function dateFromDays(calendar: Calendar, days: number): CalendarDate {
-  if (!Number.isInteger(days) || Math.abs(days) > MAX_DAYS) invalidArgument(`${days} days from 1970 are no date`, days)
+  if (!Number.isInteger(days) || Math.abs(days) > MAX_DAYS) invalidArgument(`${days} days from 1970 are not a date`, days)
   const isGregorian = days >= GREGORIAN_START
   const rule = ruleOf(calendar, isGregorian)
   const fromYearZero = days + daysBeforeYear(rule, 1970) - (rule === calendar || isGregorian ? 0 : JULIAN_DELAY)

@@ -79,7 +79,7 @@ export function splitInstant(instant: bigint): { days: number; nanoseconds: numb
  * @throws InvalidArgumentError for {@link NAT}, and for years beyond 292 000
  */
 export function fieldsOf(instant: bigint, calendar: Calendar): TimeFields {
-  if (instant === NAT) invalidArgument('NaT, where there is no time, has no fields', instant)
+  if (instant === NAT) invalidArgument('NaT is not a time, so it has no fields', instant)
   const { days, nanoseconds } = splitInstant(instant)
   const { year, month, day, dayOfYear } = dateFromDays(calendar, days)
   const seconds = Math.floor(nanoseconds / 1e9)

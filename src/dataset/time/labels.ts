@@ -37,17 +37,17 @@ export function parseTimeLabel(label: TimeLabel, calendar: Calendar): TimeSpan {
   }
   if (Object.prototype.toString.call(label) === '[object Date]') {
     const milliseconds = (label as Date).getTime()
-    if (Number.isNaN(milliseconds)) return invalidArgument('an invalid Date is no time', label)
+    if (Number.isNaN(milliseconds)) return invalidArgument('an invalid Date is not a time', label)
     return exactly(fromGregorian(BigInt(milliseconds) * 1_000_000n, calendar), 1_000_000n)
   }
   const nanoseconds = (label as Partial<InstantLike> | null | undefined)?.epochNanoseconds
   if (typeof nanoseconds === 'bigint') return exactly(fromGregorian(nanoseconds, calendar), 1n)
   const instead = "give '1998-01-16', a Date, a CFTime, or a bigint of nanoseconds since 1970"
-  return invalidArgument(`${typeof label === 'object' ? 'this object' : String(label)} is no time: ${instead}`, label)
+  return invalidArgument(`${typeof label === 'object' ? 'this object' : String(label)} is not a time: ${instead}`, label)
 }
 
 function exactly(start: bigint, precision: bigint): TimeSpan {
-  if (start === NAT) invalidArgument('NaT is no time', start)
+  if (start === NAT) invalidArgument('NaT is not a time', start)
   return { start, stop: start + precision, exact: true }
 }
 
@@ -63,7 +63,7 @@ function fromGregorian(instant: bigint, calendar: Calendar): bigint {
 function parseText(text: string, calendar: Calendar): TimeSpan {
   const match = ISO.exec(text.trim())
   if (match === null)
-    return invalidArgument(`${quoted(text)} is no time: give '1998', '1998-01', '1998-01-16' or '1998-01-16T12:30:00'`, text)
+    return invalidArgument(`${quoted(text)} is not a time: give '1998', '1998-01', '1998-01-16' or '1998-01-16T12:30:00'`, text)
   const given = match.slice(1, 7).filter((part) => part !== undefined)
   const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = given.map(Number)
   const decimals = match[7] ?? ''

@@ -79,7 +79,7 @@ export function parseTimeUnits(units: unknown, calendar: Calendar, label?: Error
   }
   const name = match[1]!.toLowerCase()
   const unit = [...UNITS, ...(UNITS_OF[calendar] ?? [])].find(([names]) => names.test(name))?.[1]
-  if (unit === undefined) return refuse(`'${match[1]}' has no fixed length there, or is no unit of time`)
+  if (unit === undefined) return refuse(`'${match[1]}' has no fixed length there, or is not a unit of time`)
   const date = withHyphens(match[2]!)
   const last = YEAR_LAST.exec(date)
   if (last !== null && Number(last[1]) !== Number(last[2])) {
@@ -88,7 +88,7 @@ export function parseTimeUnits(units: unknown, calendar: Calendar, label?: Error
     return refuse(`'${match[2]}' may mean ${readings}; a date with the year first is read`)
   }
   const parts = REFERENCE.exec(last === null ? date : `${last[3]}-${last[2]}-${last[1]}${last[4]}`)
-  if (parts === null) return refuse(`'${match[2]}' is no date, or date and time`)
+  if (parts === null) return refuse(`'${match[2]}' is not a date, or date and time`)
   const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = parts
     .slice(1, 7)
     .map((part) => (part === undefined ? undefined : Number(part)))
@@ -213,7 +213,7 @@ export function encodeTimes(
     const units = (instant - reference) / unit
     const rest = (instant - reference) % unit
     if (instant === NAT && missing === undefined && as === 'int64')
-      invalidArgument(`no time at position ${i}: 'missing' has to say which integer is stored for it`, instant)
+      invalidArgument(`no time at position ${i}: 'missing' must be the integer to store for it`, instant)
     if (instant === NAT) encoded[i] = as === 'int64' ? BigInt(missing!) : Number(missing ?? Number.NaN)
     else if (as === 'float64') encoded[i] = unitsSince(instant, { unit, reference })
     else if (rest === 0n && BigInt.asIntN(64, units) === units) encoded[i] = units

@@ -76,5 +76,5 @@ function target(location: string, base: string, file: string): URL {
     url.hash = ''
     return url
   }
-  throw new HyperslabError('StoreError', 'the server redirects to what is no http: or https: URL', { file })
+  throw new HyperslabError('StoreError', 'the server redirects to a URL that is neither http: nor https:', { file })
 }

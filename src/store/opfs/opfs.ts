@@ -176,7 +176,7 @@ const fileIn = async (directory: DirectoryHandleLike, name: string): Promise<Sna
 async function originPrivate(): Promise<DirectoryHandleLike> {
   const storage = typeof navigator === 'undefined' ? undefined : navigator.storage
   if (storage?.getDirectory !== undefined) return storage.getDirectory()
-  const text = 'there is no origin private file system here: it takes a browser, and a page from https: or localhost'
+  const text = 'this runtime has no origin private file system: it requires a browser, and a page from https: or localhost'
   throw new HyperslabError('UnsupportedError', text)
 }
 

@@ -12,7 +12,7 @@ declare const navigator: { readonly locks?: LockManager } | undefined
 /** @throws UnsupportedError on platforms without Web Locks */
 function locks(): LockManager {
   const found = typeof navigator === 'undefined' ? undefined : navigator.locks
-  if (found === undefined) throw new HyperslabError('UnsupportedError', 'there are no Web Locks here, which writing takes')
+  if (found === undefined) throw new HyperslabError('UnsupportedError', 'this runtime has no Web Locks, which writing requires')
   return found
 }
 

@@ -127,7 +127,7 @@ export class S3Stage implements Stage {
     const { store } = this.#options
     const bytes = await store.getRange(key, offset, length)
     if (bytes !== undefined) return bytes
-    throw new HyperslabError('NotFoundError', 'this temporary object was deleted by someone else', { file: store.describe(key) })
+    throw new HyperslabError('NotFoundError', 'another process has deleted this temporary object', { file: store.describe(key) })
   }
 
   async #spill(): Promise<void> {

@@ -176,11 +176,11 @@ test('configurations that are none', () => {
   const decode = (name: string, configuration: Record<string, unknown>): Promise<Uint8Array> =>
     decodeStored([codec('bytes', { endian: 'little' }), codec(name, configuration)], TYPES['<i4']!, [1], new Uint8Array(4))
   return Promise.all([
-    expect(decode('delta', {})).rejects.toThrow(/delta: undefined is no type of numbers/),
-    expect(decode('delta', { dtype: '<c8' })).rejects.toThrow(/delta: "<c8" is no type of numbers/),
-    expect(decode('delta', { dtype: 'M8[s]' })).rejects.toThrow(/is no type of numbers/),
-    expect(decode('fixedscaleoffset', { scale: 'x', offset: 0 })).rejects.toThrow(/scale is no number: "x"/),
-    expect(decode('shuffle', { elementsize: -1 })).rejects.toThrow(/elementsize is no size: -1/),
+    expect(decode('delta', {})).rejects.toThrow(/delta: undefined is not a type of numbers/),
+    expect(decode('delta', { dtype: '<c8' })).rejects.toThrow(/delta: "<c8" is not a type of numbers/),
+    expect(decode('delta', { dtype: 'M8[s]' })).rejects.toThrow(/is not a type of numbers/),
+    expect(decode('fixedscaleoffset', { scale: 'x', offset: 0 })).rejects.toThrow(/scale is not a number: "x"/),
+    expect(decode('shuffle', { elementsize: -1 })).rejects.toThrow(/elementsize is not a size: -1/),
     expect(decode('crc32', { location: 'middle' })).rejects.toThrow(/neither 'start' nor 'end'/),
     expect(decode('bz2', {})).rejects.toThrow(/codec 'bz2' is not read here; pass one of that name as the option codecs/),
     expect(decode('vlen-array', {})).rejects.toThrow(/codec 'vlen-array' is not read here/),

@@ -175,7 +175,7 @@ test('without a listing names are those of the user, and each must be there', as
   const bare = open(placeOf(TREE3, 'never'))
   await bare.node('')
   expect(await failure(bare.children(''))).toBe(
-    'UnsupportedError: a.zarr: the place cannot tell what is in a group that has no consolidated metadata; pass the names of its arrays',
+    'UnsupportedError: a.zarr: the place cannot be listed, and the group has no consolidated metadata; pass the names of its arrays',
   )
   const named = open(placeOf(TREE3, 'never'), { names: ['x', 'g/y', 'typo'] })
   await named.node('')
@@ -230,7 +230,7 @@ test('names cannot lead out of the hierarchy', async () => {
   const hierarchy = open(placeOf({ '.zmetadata': { metadata } }))
   await hierarchy.node('')
   expect(await shown(hierarchy)).toEqual([
-    `..: FormatError: a.zarr: array '..': ".." is no path of names: '..' leads to another folder`,
+    `..: FormatError: a.zarr: array '..': ".." is not a path of names: '..' leads to another folder`,
     'a: group',
     'x: array',
   ])
@@ -245,7 +245,7 @@ test('metadata of more bytes than allowed are not parsed', async () => {
   )
 })
 
-test('members of a group that nobody here knows are refused unless they need not be understood', async () => {
+test('unknown members of a group are refused unless they need not be understood', async () => {
   const group = (more: object): Promise<unknown> => open(placeOf({ 'zarr.json': { ...GROUP3, ...more } })).node('')
   expect(await failure(group({ crypto: { key: 1 } }))).toMatch(/^UnsupportedError: a.zarr: .* 'crypto'/)
   expect(await failure(group({ crypto: { key: 1, must_understand: false }, consolidated_metadata: null }))).toBe('no error')

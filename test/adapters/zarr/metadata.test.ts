@@ -280,7 +280,7 @@ test.each([
 
 test('datetimes that are no nanoseconds of 64 bits are refused as that', () => {
   const of = (unit: string, fill_value: number) => tagOf(() => v2({ dtype: `<M8[${unit}]`, fill_value }))
-  const text = /^UnsupportedError: .* is no whole number of nanoseconds within 64 bits/
+  const text = /^UnsupportedError: .* is not a whole number of nanoseconds within 64 bits/
   for (const [unit, value] of [
     ['D', 200_000],
     ['Y', 400],
@@ -373,7 +373,7 @@ test('codecs as objects and as names, with and without the prefix of numcodecs',
   expect(tagOf(() => v3({ codecs: [{ name: 'bytes', level: 1 }] }))).toMatch(/^UnsupportedError: .*'level'/)
 })
 
-test('members that nobody here knows are refused unless they need not be understood', () => {
+test('unknown members are refused unless they need not be understood', () => {
   expect(tagOf(() => v3({ crypto: { key: 1 } }))).toMatch(/^UnsupportedError: .*'crypto'/)
   expect(tagOf(() => v3({ crypto: false }))).toMatch(/^UnsupportedError: .*'crypto'/)
   expect(v3({ crypto: { must_understand: false } }).shape).toEqual([10, 7])

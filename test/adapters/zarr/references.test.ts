@@ -92,7 +92,7 @@ test('a reference to nothing is an error, not a missing chunk', async () => {
     () => store.getRange('part', 0, 1),
   ])
     expect(await failure(work)).toMatch(
-      /^NotFoundError: refs.json: \w+: the reference points to memory:gone.bin, where there is nothing/,
+      /^NotFoundError: refs.json: \w+: the reference points to memory:gone.bin, which does not exist/,
     )
 })
 
@@ -232,7 +232,7 @@ test('references on the web never name files of this machine', async () => {
   )
   for (const key of ['x', 'y'])
     expect(await failure(() => bare.get(key))).toMatch(
-      /^UnsupportedError: .*references that are no file of this machine name one/,
+      /^UnsupportedError: .*references from elsewhere must not name a file of this machine/,
     )
 })
 

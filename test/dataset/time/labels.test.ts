@@ -54,7 +54,7 @@ describe.each(CALENDARS)('%s', (calendar) => {
     for (const [i, expected] of (await peer!.spans(texts, calendar)).entries()) {
       const text = texts[i]!
       if (expected === null)
-        expect(() => parseTimeLabel(text, calendar), text).toThrow(refused('has no day|no day has|is no time'))
+        expect(() => parseTimeLabel(text, calendar), text).toThrow(refused('has no day|no day has|is not a time'))
       else
         expect(parseTimeLabel(text, calendar), text).toEqual({
           start: instant(expected[0]),
@@ -126,7 +126,7 @@ test('times of a calendar are theirs, and none of another', () => {
 
 test('what is no time is refused, with what is one', () => {
   for (const wrong of [1998, null, undefined, {}, true, Symbol('now')])
-    expect(() => parseTimeLabel(wrong as never, 'standard')).toThrow(refused('is no time: give', 'bigint'))
+    expect(() => parseTimeLabel(wrong as never, 'standard')).toThrow(refused('is not a time: give', 'bigint'))
   for (const text of [
     '',
     'now',

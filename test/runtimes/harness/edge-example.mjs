@@ -146,7 +146,7 @@ async function checkRefusals() {
     for (const time of ['2006', '2005-07:2005-03'])
       await refused(404, /along time/, `/mean?array=tas&lat=1:9&lon=1:9&time=${time}`)
     for (const time of ['-1', 'x', '2005-03:2005-04:2005-05'])
-      await refused(400, /is no time|a date or two/, `/mean?array=tas&lat=1:9&lon=1:9&time=${time}`)
+      await refused(400, /is not a time|a date or two/, `/mean?array=tas&lat=1:9&lon=1:9&time=${time}`)
     await refused(404, /no variable of this name.*tas/, '/point?array=pr&lat=1&lon=2')
     await refused(400, /lies on depth, lat, lon/, '/point?array=soil&lat=1&lon=2')
     await refused(400, /no time axis/, '/mean?array=land&lat=1:9&lon=1:9&time=2005')

@@ -77,7 +77,7 @@ export function chunkEncoder(
     if (makesBytes) elements = { ...elements, isBytes: true }
   }
   if (!elements.isBytes && !hasUsers)
-    throw new HyperslabError('CodecError', 'none of the codecs makes bytes of elements: that does bytes, or vlen-utf8')
+    throw new HyperslabError('CodecError', 'no codec converts elements to bytes: add bytes, or vlen-utf8 for texts')
   return async (chunk) => {
     let bytes = chunk
     for (const step of steps) bytes = await step(bytes)
@@ -194,7 +194,7 @@ function reordered(order: readonly number[], shape: readonly number[]): EncodeSt
 }
 
 function bytesInOrder({ bytes, wordBytes }: Elements, { endian }: Configuration): EncodeStep | undefined {
-  if (bytes === undefined) throw new HyperslabError('CodecError', 'bytes: elements of their own lengths are no numbers')
+  if (bytes === undefined) throw new HyperslabError('CodecError', 'bytes: elements of variable length are not numbers')
   if (wordBytes === 1) return undefined
   if (endian === undefined) throw new HyperslabError('CodecError', `bytes: numbers of ${wordBytes} bytes have no byte order`)
   return endian === 'big' ? (elements) => swapped(elements, wordBytes) : undefined
@@ -273,7 +273,7 @@ function shuffled(size: number): EncodeStep | undefined {
   if (size <= 1) return undefined
   return (bytes) => {
     if (bytes.length % size !== 0) {
-      const text = `shuffle: ${bytes.length} bytes are no multiple of ${size}`
+      const text = `shuffle: ${bytes.length} bytes are not a multiple of ${size}`
       throw new HyperslabError('CodecError', text, { actual: bytes.length })
     }
     return withArena((arena) => {

@@ -45,7 +45,7 @@ function timesOf(elements: Uint8Array, unit: string): Uint8Array {
     if (time === NOT_A_TIME) continue
     const scaled = time * divide
     if (scaled % multiply !== 0n)
-      throw new HyperslabError('InvalidArgumentError', `${time} ns are no whole number of ${unit}`, { actual: time })
+      throw new HyperslabError('InvalidArgumentError', `${time} ns are not a whole number of ${unit}`, { actual: time })
     times[i] = scaled / multiply
     if (times[i] !== scaled / multiply)
       throw new HyperslabError('InvalidArgumentError', `${time} ns do not fit 64 bits of ${unit}`, { actual: time })

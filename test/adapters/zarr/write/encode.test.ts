@@ -175,7 +175,7 @@ describe('what cannot be stored is refused', () => {
   })
 
   test.each<[StoredType, Uint8Array, RegExp]>([
-    [{ dtype: 'timestamp_ns', kind: 'datetime', bytes: 8, unit: 's' }, toBytes(BigInt64Array.of(1n)), /no whole number of s/],
+    [{ dtype: 'timestamp_ns', kind: 'datetime', bytes: 8, unit: 's' }, toBytes(BigInt64Array.of(1n)), /not a whole number of s/],
     [
       { dtype: 'timestamp_ns', kind: 'datetime', bytes: 8, unit: 'as' },
       toBytes(BigInt64Array.of(10n ** 18n)),
