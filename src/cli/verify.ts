@@ -94,7 +94,7 @@ function storeLines({ checked }: ZarrVerification): string[] {
   const { groups, arrays, chunks, missingChunks, chunksWithoutChecksum: unchecked, bytes } = checked
   return [
     `  looked at ${count(groups, 'group')}, ${count(arrays, 'array')}, ${count(chunks, 'chunk')} (${showBytes(bytes)})`,
-    ...(missingChunks > 0 ? [`  ${count(missingChunks, 'chunk')} that nobody wrote, full of the fill value`] : []),
+    ...(missingChunks > 0 ? [`  ${count(missingChunks, 'chunk')} not stored (all fill values)`] : []),
     ...(unchecked > 0 ? [`  ${count(unchecked, 'chunk')} ${UNCHECKED}`] : []),
   ]
 }

@@ -219,7 +219,7 @@ const CASES: readonly (readonly [string, Check])[] = [
   ['lists, where it gathers', bulkGather],
   ['requests of several boxes, where it counts them', bulkRequests],
   ['extremes of boxes, where it reduces', bulkReduce],
-  ['what nobody wrote is full of the fill value, where it knows', bulkWritten],
+  ['unwritten elements have the fill value, if it knows them', bulkWritten],
   ['each part once, with what is known of it, where it visits', bulkVisit],
 ]
 

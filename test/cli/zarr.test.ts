@@ -249,7 +249,7 @@ describe('verify', () => {
     expect((await output('verify', 'era5.zarr')).split('\n')).toEqual([
       'era5.zarr: nothing is wrong',
       expect.stringMatching(/^ {2}looked at 1 group, 6 arrays, 10 chunks \(.*\)$/),
-      '  2 chunks that nobody wrote, full of the fill value',
+      '  2 chunks not stored (all fill values)',
       '  10 chunks without a checksum: changed bytes show there only where they do not decode',
       '',
     ])

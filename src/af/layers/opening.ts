@@ -48,7 +48,7 @@ export async function openBase(store: Store, paths: Paths, options: Opening): Pr
   if (base !== undefined) {
     const { overlayIndex, baseFileHint } = base.footer
     if (overlayIndex === 0) return base
-    // As a container, it would show its changes, and fill values for everything else.
+    // Opened as a container, a sidecar would show its changes over fill values.
     const text = `this is sidecar ${overlayIndex} of '${baseFileHint}': open that`
     throw new HyperslabError('FormatError', text, { file: base.file })
   }

@@ -89,6 +89,6 @@ async function storeStatistics(
     await keeper.write(states, new Map(states.map((state) => [state.definition.name, state])))
     return []
   } catch (error) {
-    return [`statistics could not be stored, and are computed when someone asks: ${messageOf(error)}`]
+    return [`statistics could not be stored, and are computed on request: ${messageOf(error)}`]
   }
 }
