@@ -1,9 +1,10 @@
 import { realpath } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, relative, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, relative } from 'node:path'
 import type { ReferenceStore } from '../adapters/zarr/references.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { parseJson, writeJson } from '../core/json.ts'
 import { pathsOfFileUrl } from '../core/url-names.ts'
+import { joinUnresolved } from '../store/fs/paths.ts'
 import { readWhole, type Store } from '../store/store.ts'
 import type { PlaceFormat, StoredAt } from '../tree/formats.ts'
 import { storeOfReferences } from '../tree/reference-store.ts'
@@ -56,9 +57,8 @@ async function checkBeside(place: StoredAt, folder: string, url: string): Promis
   if (scheme !== undefined && scheme !== 'file')
     refuse(place, `references to other places are not served: ${url}; ${FOLLOWED}`, url)
   // A path of a URL may be meant as it is written, or decoded.
-  for (const path of scheme === 'file' ? pathsOfFileUrl(url) : [resolve(folder, url)]) {
-    // The read reports a missing file.
-    const inside = relative(folder, await realpath(path).catch(() => path))
+  for (const path of scheme === 'file' ? pathsOfFileUrl(url) : [joinUnresolved(folder, url)]) {
+    const inside = relative(folder, await place.store.realPath!(path))
     if (inside === '..' || /^\.\.[/\\]/.test(inside) || isAbsolute(inside))
       refuse(place, `references are served to files of their own folder, and this one is elsewhere: ${url}; ${FOLLOWED}`, url)
   }

@@ -132,7 +132,13 @@ test('references to files elsewhere are refused, by links, too', { timeout: 30_0
     const { exitCode, stderr } = await hyperslab(folder, ['view', 'inside/x.json', '--no-open'])
     return [exitCode, stderr]
   }
-  for (const target of ['../secret', join(folder, 'secret'), `file://${join(folder, 'secret')}`, 'link'])
+  // `..` behind a link is the folder above the link's target.
+  await mkdir(join(folder, 'far/away'), { recursive: true })
+  await writeFile(join(folder, 'far/x.txt'), 'secret')
+  await writeFile(join(folder, 'inside/x.txt'), 'decoys')
+  await symlink('../far/away', join(folder, 'inside/sub'))
+  const behind = ['sub/../x.txt', join(folder, 'inside/sub/../x.txt'), '/proc/self/cwd/inside/sub/../x.txt']
+  for (const target of ['../secret', join(folder, 'secret'), `file://${join(folder, 'secret')}`, 'link', ...behind])
     expect(await refusalOf(target)).toEqual([
       1,
       expect.stringMatching(/x\.json.*files of their own folder, and this one is elsewhere/s),

@@ -20,6 +20,9 @@ beforeAll(async () => {
   await symlink(join(outside, 'secret'), join(data, 'link.af'))
   await symlink('..', join(data, 'up'))
   await symlink('sub', join(data, 'within'))
+  await symlink('..', join(data, 'sub/top'))
+  await mkdir(join(outside, 'far/away'), { recursive: true })
+  await symlink(join(outside, 'far/away'), join(data, 'away'))
   await symlink(join(outside, 'real'), join(outside, 'alias'))
   await writeFile(join(data, 'refs.json'), `${' '.repeat(20)}{".zgroup":"{}"}`)
 })
@@ -36,6 +39,8 @@ describe('what a worker may touch', () => {
       `${data}/`,
       join(data, 'x.af'),
       `${data}/sub/../x.af`,
+      `${data}/sub/top/x.af`,
+      `${data}/within/../x.af`,
       `${data}/not/there.zarr`,
       `${data}/within/y.zarr`,
       `${url}/x.af`,
@@ -50,6 +55,11 @@ describe('what a worker may touch', () => {
       join(data, 'link.af'),
       `${data}/up/secret`,
       `${data}/up/new.zarr`,
+      // `..` behind a link is the folder above the link's target.
+      `${data}/sub/top/../secret`,
+      `${data}/sub/top/../new.zarr`,
+      `${data}/away/../x.af`,
+      `${data}/within/top/./../secret`,
       `${url}/../secret`,
       `${url}/%2e%2e/secret`,
       `${url}/..%2fsecret`,
@@ -70,6 +80,8 @@ describe('what a worker may touch', () => {
       () => store.stat(`${data}/../secret`),
       () => store.getRange(join(data, 'link.af'), 0, 2),
       () => store.put!(`${data}/up/new`, new Uint8Array(1)),
+      () => store.put!(`${data}/sub/top/../new`, new Uint8Array(1)),
+      () => store.delete!(`${data}/sub/top/../secret`),
       () => store.makeFolder!(`${data}/up/new/x`),
       () => store.stage!(join(outside, 'new')),
       () => store.delete!(join(outside, 'secret')),

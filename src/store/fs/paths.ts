@@ -10,10 +10,20 @@ const paths = (): typeof import('node:path') => process.getBuiltinModule('node:p
 /** Maximum number of links in one path, as operating systems limit it. */
 const MOST_LINKS = 40
 
+/**
+ * Joins a folder and a path as the operating system reads them. POSIX follows a link before `..`, which thus
+ * means the folder above the link's target. Windows takes `..` out of the text first.
+ */
+export function joinUnresolved(folder: string, path: string): string {
+  const { resolve, isAbsolute, sep } = paths()
+  if (sep === '\\') return resolve(folder, path)
+  return isAbsolute(path) ? path : `${folder}/${path}`
+}
+
 /** Returns the absolute path with all links followed, even if they lead to nothing. */
 export async function realPathOf(fs: FileSystem, path: string, left = MOST_LINKS): Promise<string> {
   const { resolve, dirname, basename } = paths()
-  const absolute = resolve(path)
+  const absolute = joinUnresolved(resolve(), path)
   try {
     return await fs.promises.realpath(absolute)
   } catch (error) {
@@ -24,7 +34,7 @@ export async function realPathOf(fs: FileSystem, path: string, left = MOST_LINKS
   const target = await fs.promises.readlink(entry).catch(() => undefined)
   if (target === undefined) return entry
   if (left === 0) throw new HyperslabError('StoreError', 'symbolic links on the path lead in a circle', { file: path })
-  return realPathOf(fs, resolve(folder, target), left - 1)
+  return realPathOf(fs, joinUnresolved(folder, target), left - 1)
 }
 
 /**
