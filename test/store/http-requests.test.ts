@@ -123,6 +123,7 @@ describe('what is asked for', () => {
       { method: 'GET', url, range: { offset: 10, length: 20 }, status: 206, bytes: 20, attempts: 3 },
       { method: 'GET', url, range: { offset: -7, length: 7 }, status: 206, bytes: 7, attempts: 1 },
       { method: 'HEAD', url: `${rude.origin}/none`, status: 404, bytes: 0, attempts: 1 },
+      { method: 'GET', url: `${rude.origin}/none`, range: { offset: 0, length: 1 }, status: 404, bytes: 0, attempts: 1 },
     ])
   })
 

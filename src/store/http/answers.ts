@@ -3,7 +3,7 @@ import { Transient } from '../retry.ts'
 import type { ByteRange, ObjectInfo, Tail } from '../store.ts'
 import { changed, endsBefore } from '../store.ts'
 import type { HttpAnswer } from './client.ts'
-import { Absence, PROOFS, type RequestContext } from './context.ts'
+import { Absence, isProved, type RequestContext } from './context.ts'
 import { codeInHeaders, contentLength, contentRange, encodingOf, type Headers, headerInfo, isVersion } from './headers.ts'
 
 /** A range of one version, if the version is known. */
@@ -24,7 +24,7 @@ const SMALL_BYTES = 2 ** 20
  */
 export async function readRefusal(answer: HttpAnswer, place: RequestContext): Promise<Absence> {
   const { status, headers } = answer
-  const isProof = PROOFS.includes(status) && place.missing.includes(status)
+  const isProof = isProved(answer) && place.missing.includes(status)
   // Object stores send the reason of a refusal as XML or in a header.
   const mayHaveCode = /xml/i.test(headers.get('content-type') ?? '') || codeInHeaders(headers) !== undefined
   if (!isProof || mayHaveCode) return (await import('./refusals.ts')).meaningOf(answer, place)
@@ -39,9 +39,11 @@ export const isHtml = (headers: Headers): boolean =>
 /** Reads the size from an answer to HEAD; `unknown` if another kind of request may reveal it. */
 export async function readSize(answer: HttpAnswer, place: RequestContext): Promise<ObjectInfo | Absence | 'unknown'> {
   const { status, headers } = answer
-  if (status !== 200 && ![403, 405, 501].includes(status)) return readRefusal(answer, place)
+  const saysMissing = place.missing.includes(status) && !place.knowsHead
+  if (status !== 200 && !saysMissing && ![403, 405, 501].includes(status)) return readRefusal(answer, place)
   answer.discard()
-  // The server may forbid HEAD alone, because URLs are signed for one method.
+  // The server may forbid HEAD alone, because URLs are signed for one method. It may have no route for HEAD,
+  // and answer that nothing is there. An answer to HEAD has no body that tells why.
   if (status !== 200) return 'unknown'
   const size = contentLength(headers)
   return size === undefined ? 'unknown' : headerInfo(headers, size)

@@ -29,6 +29,8 @@ export class HttpAnswer {
   readonly file: string
   readonly status: number
   readonly headers: Headers
+  /** Whether another URL than the requested one answered. */
+  readonly redirected: boolean
   /** Number of bytes received so far. */
   received = 0
   readonly #response: FetchResponse
@@ -41,10 +43,12 @@ export class HttpAnswer {
     { method, file }: Pick<HttpRequest, 'method' | 'file'>,
     watchdog: Watchdog,
     signal: Signal,
+    redirected: boolean,
   ) {
     this.method = method
     this.status = response.status
     this.headers = response.headers
+    this.redirected = response.redirected === true || redirected
     this.#response = response
     this.file = file
     this.#watchdog = watchdog
@@ -216,9 +220,9 @@ export class HttpClient {
     }
   }
 
-  async #fetchGuarded(fetch: Fetch, url: string, init: FetchInit, file: string): Promise<FetchResponse> {
+  async #fetchGuarded(fetch: Fetch, url: string, init: FetchInit, file: string, onRedirect: () => void): Promise<FetchResponse> {
     const { fetchGuarded } = await import('./redirects.ts')
-    return fetchGuarded(fetch, this.#sign, url, init, file, this.#options.allowUrl)
+    return fetchGuarded(fetch, this.#sign, url, init, file, onRedirect, this.#options.allowUrl)
   }
 
   async #fetch(request: HttpRequest, watchdog: Watchdog, signal: Signal): Promise<HttpAnswer> {
@@ -235,14 +239,18 @@ export class HttpClient {
       ...(browser && { cache: 'no-store' as const }),
     }
     let answer: HttpAnswer
+    let redirected = false
+    const onRedirect = (): void => {
+      redirected = true
+    }
     const started = Date.now()
     watchdog.awaitAll('answerTimeout', (body?.length ?? 0) + copiedBytes)
     try {
-      const response = this.#guarded ? this.#fetchGuarded(fetch, url, init, file) : fetch(url, init)
+      const response = this.#guarded ? this.#fetchGuarded(fetch, url, init, file, onRedirect) : fetch(url, init)
       // A `fetch` that ignores signals may still answer.
       const late = (each: FetchResponse): void => void (signal.aborted && each.body?.cancel().catch(() => undefined))
       response.then(late, () => undefined)
-      answer = new HttpAnswer(await raceAbort(response, signal), request, watchdog, signal)
+      answer = new HttpAnswer(await raceAbort(response, signal), request, watchdog, signal, redirected)
     } catch (cause) {
       if (watchdog.passed !== undefined) throw watchdog.passed
       if (isHyperslabError(cause)) throw cause.within({ file })

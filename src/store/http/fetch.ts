@@ -5,6 +5,8 @@ export interface FetchResponse {
   readonly status: number
   /** `opaqueredirect` for a redirect that the browser hides. */
   readonly type?: string
+  /** Whether another URL than the requested one answered. */
+  readonly redirected?: boolean
   readonly headers: { get(name: string): string | null }
   /** Absent on platforms that only return whole bodies. */
   readonly body?: ResponseBody | null

@@ -18,6 +18,7 @@ const HARMLESS = ['accept-encoding', 'range', 'if-match']
  * within its origin are followed with all of them. Redirects to another origin are followed only for reads,
  * by the platform's own `fetch` and with no headers except `Range`, `If-Match` and `Accept-Encoding`. The
  * reason: platforms themselves remove only `Authorization` there.
+ * @param onRedirect called before each redirect is followed
  * @param allowUrl called with each URL before it is requested
  * @throws StoreError if a redirect cannot be followed this way; InvalidArgumentError for a URL that is not
  *   allowed
@@ -28,6 +29,7 @@ export async function fetchGuarded(
   url: string,
   init: FetchInit,
   file: string,
+  onRedirect: () => void,
   allowUrl?: (url: string) => boolean,
 ): Promise<FetchResponse> {
   const { origin } = new URL(url)
@@ -57,6 +59,7 @@ export async function fetchGuarded(
     }
     const location = REDIRECTS.includes(status) ? response.headers.get('location') : null
     if (location === null) return response
+    onRedirect()
     response.body?.cancel().catch(() => undefined)
     const next = target(location, at, file)
     if (foreign !== undefined || next.origin !== origin) foreign = next.origin

@@ -1,7 +1,7 @@
 import { joinBytes } from '../../core/bytes.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { HttpAnswer } from './client.ts'
-import { Absence, PROOFS, type RequestContext } from './context.ts'
+import { Absence, isProved, type RequestContext } from './context.ts'
 import { codeInHeaders, contentLength } from './headers.ts'
 import { statusError } from './status-error.ts'
 
@@ -42,10 +42,12 @@ export async function meaningOf(answer: HttpAnswer, place: RequestContext): Prom
   const { status } = answer
   const code = await codeOf(answer)
   if (place.missing.includes(status)) {
-    const isProof = PROOFS.includes(status)
+    const isProof = isProved(answer)
     if (isProof && (code === undefined || ABSENT.has(code) || !OF_CLIENT.test(code))) return new Absence()
-    if (!isProof && (code === undefined || ABSENT.has(code) || SILENT.has(code)))
-      return new Absence({ file: place.file, answer: [status, code].filter((part) => part !== undefined).join(' ') })
+    if (!isProof && (code === undefined || ABSENT.has(code) || SILENT.has(code))) {
+      const parts = [status, code, answer.redirected ? 'after a redirect' : undefined]
+      return new Absence({ file: place.file, answer: parts.filter((part) => part !== undefined).join(' ') })
+    }
   }
   if (code === undefined || ABSENT.has(code) || SILENT.has(code)) throw statusError(status, place)
   const advice = OF_CLIENT.test(code)

@@ -141,7 +141,14 @@ export class S3Store extends HttpReader implements Store {
 
   protected override place(key: string): RequestContext {
     const url = this.#address.url(key)
-    return { url, file: this.describe(key), missing: this.#missing, forbidden: FORBIDDEN, crossOrigin: isCrossOrigin(url) }
+    return {
+      url,
+      file: this.describe(key),
+      missing: this.#missing,
+      forbidden: FORBIDDEN,
+      crossOrigin: isCrossOrigin(url),
+      knowsHead: true,
+    }
   }
 
   #list(prefix: string, { signal, shallow = false }: ListOptions): Promise<string[]> {

@@ -75,6 +75,41 @@ describe('a chunk that is answered 404', () => {
   })
 })
 
+describe('an object that is answered 404 by HEAD alone', () => {
+  test('is there if GET reads it, whatever HEAD says', async () => {
+    const url = putArray()
+    rude.manners = { head: 404 }
+    expect(await slow().stat(`${url}/c/0`)).toMatchObject({ size: 2 })
+    expect(await slow().stat(`${url}/c/1`)).toBeUndefined()
+    rude.manners = { head: 410, suffix: 'refused' }
+    expect(await slow().getTail!(`${url}/c/2`, 1)).toMatchObject({ size: 2, bytes: Uint8Array.of(6) })
+  })
+})
+
+describe('a chunk that is answered 404 after a redirect', () => {
+  const signedOut: Manners = { status: 302, redirect: '/login' }
+
+  test.each([
+    ['by the platform', {}],
+    ['by this package', { headers: { 'x-key': '1' } }],
+  ])('followed %s is an error that says so, if the metadata are, too', async (_, options) => {
+    const array = await opened(putArray(), options)
+    rude.manners = ({ url }) => (url === '/login' ? {} : signedOut)
+    await expect(array.get([null])).rejects.toMatchObject({
+      tag: 'StoreError',
+      message: expect.stringMatching(/answered 404 after a redirect, which does not prove/),
+    })
+  })
+
+  test('is fill if the metadata are still there', async () => {
+    const array = await opened(putArray())
+    rude.manners = ({ url }) => (/c\/[13]$/.test(url) ? signedOut : {})
+    rude.seen.length = 0
+    expect(await all(array)).toEqual(VALUES)
+    expect(requests('zarr.json')).toBe(1)
+  })
+})
+
 describe('a chunk that is answered 403, where that may mean missing', () => {
   const options = { notFound: [403, 404] }
 
