@@ -113,6 +113,8 @@ const KINDS: readonly (readonly [name: string, size: number, work: (size: number
   ['units of NULs', 2e5, (n) => datasetIn({ units: `${'\0'.repeat(n)}a` })],
   ['units of spaces', 2e5, (n) => datasetIn({ units: `days${' '.repeat(n)}since${' '.repeat(n)}x` })],
   ['units of digits', 2e5, (n) => datasetIn({ units: `days since ${'1'.repeat(n)}x` })],
+  ['values that are missing', 2e4, (n) => datasetIn({ missing_value: range(n, (i) => i % 100) })],
+  ['fill values', 1e4, (n) => datasetIn({ _FillValue: range(n, (i) => i) })],
   ['coordinates of one attribute', 5e4, (n) => datasetIn({ coordinates: range(n, (i) => `c${i}`).join(' ') })],
   [
     'flags of one attribute',

@@ -193,9 +193,10 @@ function fillsOf(
     if (key === '_FillValue' && numbers !== undefined && numbers.length > 1)
       warnings.push(`'${name}': ${key} has ${numbers.length} values, each of which is missing: ${numbers.join(', ')}`)
     if (numbers === undefined) continue
-    const known = numbers.filter((value) => elementIn(dtype as NumericDType, value, hasOtherSign) !== undefined)
+    const isKnown = (value: number | bigint): boolean => elementIn(dtype as NumericDType, value, hasOtherSign) !== undefined
+    const known = numbers.filter(isKnown)
     for (const value of numbers)
-      if (!known.includes(value)) warnings.push(`'${name}': ${key} is ${value}, which no ${dtype} value equals`)
+      if (!isKnown(value)) warnings.push(`'${name}': ${key} is ${value}, which no ${dtype} value equals`)
     if (given.get(key) === undefined) continue
     if (known.length === numbers.length) fills.set(key, given.get(key))
     else if (known.length > 0) fills.set(key, known.length === 1 ? known[0] : Float64Array.from(known, Number))
@@ -223,7 +224,8 @@ function withMissing(array: DiskArray, { fillValue, missingValues = [] }: Scaled
   const known = missingElements(array.source)
   const values = new Set([...(fillValue === undefined ? [] : [fillValue]), ...missingValues])
   const nan = values.delete(Number.NaN) || known.nan
-  const isTold = array.source.missing !== undefined && [...values].every((value) => known.values.includes(value))
+  const told = new Set<unknown>(known.values)
+  const isTold = array.source.missing !== undefined && [...values].every((value) => told.has(value))
   if (isTold || (values.size === 0 && !nan)) return array
   return missingTold(array, { values: [...values] as never[], nan: array.source.missing !== undefined && nan })
 }
