@@ -401,10 +401,11 @@ function plannedArray(
   const chunkLengths = lengths.map(([chunk]) => chunk)
   const missing = fill ?? missingElement(missingElements(array.source))
   const own = plain(attributes)
-  // Readers find missing elements by the attribute. Missing times are always NaT.
+  // Readers find missing elements by the attribute. Missing times are always NaT, and
+  // bytes are no values of JSON.
   const key = dtype === 'string' ? 'missing_value' : '_FillValue'
   const implied = exported.implied ?? array.source.missing?.implied
-  const isTold = missing === undefined || implied !== undefined || own.has(key) || dtype === 'timestamp_ns'
+  const isTold = missing === undefined || implied !== undefined || own.has(key) || dtype === 'timestamp_ns' || dtype === 'binary'
   const missingValue = missing === undefined ? undefined : readElement(dtype, [missing] as never, 0)
   const fillValue = (implied as ScalarOf<DType> | undefined) ?? given ?? missingValue
   const options: NewZarrArray = {

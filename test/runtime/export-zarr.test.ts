@@ -239,3 +239,17 @@ test('chunks and objects that do not fit into the memory are refused, with the n
   })
   expect(await store.list('')).toEqual([])
 })
+
+test('arrays of bytes get no attribute for what is missing, which JSON cannot hold', async () => {
+  const store = new MemoryStore()
+  const array = new DiskArray({
+    dtype: 'binary',
+    shape: [2],
+    fillValue: Uint8Array.of(),
+    readBlock: (_, { data }) => void data.fill(Uint8Array.of(1)),
+  })
+  const source = { attributes: new Map(), arrays: [{ name: 'a', array, dimensionNames: ['x'], attributes: new Map() }] }
+  await exportZarr(source as never, { store, path: 'b' }, {})
+  const { bytes } = (await store.get('b/a/zarr.json'))!
+  expect(JSON.parse(new TextDecoder().decode(bytes))).not.toHaveProperty('attributes._FillValue')
+})
