@@ -255,6 +255,15 @@ test('what is selected packs again to what was stored', async () => {
 const small = (attrs: Attributes, data: readonly number[] = [1, 2, 3], dtype: NumericDType = 'int16') =>
   Dataset.from({ variables: [rawVariable('t', ['x'], [data.length], dtype, data, attrs)] })
 
+test('a local name with # or ? has its format by its end', async () => {
+  const ds = new Dataset({ a: { dims: ['x'], data: [1, 2] } })
+  const store = new MemoryStore()
+  for (const path of ['a#b.zarr', 'a?b.zarr/']) {
+    await ds.write({ store, path })
+    expect(await store.stat(`${path.replace(/\/$/, '')}/zarr.json`)).toBeDefined()
+  }
+})
+
 describe('values that their encoding does not hold are refused, with array, value and range', () => {
   const ds = new Dataset({ t: { dims: ['x'], data: [271.5, 1e6, Number.NaN] } })
   test.each([

@@ -12,6 +12,7 @@ import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { sizeOf } from '../../core/shape.ts'
 import type { Location } from '../../tree/location.ts'
+import { isRemote } from '../../tree/location.ts'
 import { labelOf } from '../../tree/place-names.ts'
 import { type Attrs, attributeText } from '../attributes.ts'
 import { BOUNDS } from '../cf/bounds.ts'
@@ -141,8 +142,11 @@ const refused = (text: string, actual: unknown): HyperslabError =>
   new HyperslabError('InvalidArgumentError', `write: ${text}`, { actual })
 
 /** Returns the format that the name of a place implies. */
-const formatOf = (location: Location): 'af' | 'zarr' =>
-  /\.zarr\/?$/i.test(labelOf(location).replace(/[?#].*$/s, '')) ? 'zarr' : 'af'
+function formatOf(location: Location): 'af' | 'zarr' {
+  const label = labelOf(location)
+  // A URL ends its path with `?` or `#`. Both are ordinary characters of local names.
+  return /\.zarr\/?$/i.test(isRemote(label) ? label.replace(/[?#].*$/s, '') : label) ? 'zarr' : 'af'
+}
 
 /** Returns variables and coordinates in stored form, with all attributes. */
 export function encodedParts(parts: WrittenParts, encoding: NonNullable<WriteDatasetOptions['encoding']>): ZarrExport {
