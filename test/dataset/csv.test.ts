@@ -43,6 +43,11 @@ test('fields are quoted by need, times are ISO, what is missing is empty, and te
   expect(await textOf(ds.get('n').isel({ time: 0, station: 0 }).toCSV())).toBe(
     'time,station,height,n\n1998-01-16T12:00,"s\n1",1.5,0.1\n',
   )
+  const places = new Dataset(
+    {},
+    { coords: { lat: { dims: ['y', 'x'], data: { data: [1, 2, 3, 4], shape: [2, 2] } }, x: [5, 6] } },
+  )
+  expect(await textOf(places.toCSV())).toBe('y,x,lat\n0,5,1\n0,6,2\n1,5,3\n1,6,4\n')
   expect(await textOf(ds.isel({ time: [] }).get('n').toCSV())).toBe('time,station,height,n\n')
 })
 

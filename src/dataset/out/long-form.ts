@@ -52,10 +52,11 @@ interface Range {
 /**
  * Returns variables in long form, as in pandas. Columns are the labels of each dimension (or its positions),
  * then coordinates, then values. Values are repeated along dimensions that they lack. Coordinates along other
- * dimensions, such as bounds, are omitted.
+ * dimensions, such as bounds, are omitted. Without variables, all coordinates are values.
  * @throws UnsupportedError for binaries
  */
-export function longForm(variables: readonly Variable[], coords: Coords): LongForm {
+export function longForm(given: readonly Variable[], coords: Coords): LongForm {
+  const variables = given.length > 0 ? given : [...coords.values()]
   const dims = [...new Set(variables.flatMap((variable) => variable.dims))]
   const lengthOf = (dim: string): number => {
     const variable = variables.find((each) => each.dims.includes(dim))!
