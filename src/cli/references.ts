@@ -67,8 +67,9 @@ async function withPlaces<T>(
   try {
     for (const file of files) {
       const format = await formatAt(file)
-      if (format !== 'container' && format !== 'netcdf') throw new UsageError(`${file} is Zarr already`)
+      // Opening tells whether there is anything.
       places.push(await openPlace(file, options))
+      if (format !== 'container' && format !== 'netcdf') throw new UsageError(`${file} is Zarr already`)
     }
     return await work(places)
   } finally {

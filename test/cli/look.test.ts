@@ -153,7 +153,8 @@ test('diff names the value that is furthest away, with a tolerance in proportion
   const { stdout } = await hyperslab(folder, ['diff', 'a.af', 'b.af'])
   expect(stdout).toBe('x: 3 of 4 values differ, most by 10 at [2]: 300 / 290\n')
   expect((await hyperslab(folder, ['diff', 'a.af', 'b.af', '--relative', '0.01'])).stdout).toMatch(/^x: 1 of 4 values differs, /)
-  expect(await lines(folder, 'diff', 'a.af', 'b.af', '--relative', '0.04')).toBe('nothing differs\n')
+  for (const share of ['0.04', '4e-2', '.4E-1', '4.'])
+    expect(await lines(folder, 'diff', 'a.af', 'b.af', '--relative', share)).toBe('nothing differs\n')
 })
 
 test('attr lists, prints, sets and removes attributes of a container', async () => {

@@ -230,5 +230,7 @@ describe('references to containers', () => {
     await expect(stat(join(folder, 'refs.json'))).rejects.toThrow('ENOENT')
     const zarr = await hyperslab(folder, ['references', 'refs.json', join(import.meta.dirname, '../fixtures/zarr/era5.zarr')])
     expect([zarr.exitCode, zarr.stderr]).toEqual([2, expect.stringMatching(/is Zarr already/)])
+    const none = await hyperslab(folder, ['references', 'refs.json', 'none.nc'])
+    expect([none.exitCode, none.stderr]).toEqual([1, expect.stringMatching(/none\.nc: there is neither/)])
   })
 })
