@@ -116,7 +116,7 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   // What opening a dataset needs of labels. Imports of other formats need some of it, and must not bring along what datasets compute with:
   // that names a package by a variable, which runtimes at the edge refuse to load.
   if (
-    /^dataset\/(cf\/axis-kind|time\/(calendar|instant)|attributes|label-index|label-values|sorted-labels|variable|origin|with-index)$/.test(
+    /^(core\/typed-value|dataset\/(cf\/axis-kind|time\/(calendar|instant)|attributes|label-index|label-values|sorted-labels|variable|origin|with-index))$/.test(
       room,
     )
   )

@@ -1,12 +1,10 @@
+import type { Progress } from '../array/transfers.ts'
 import type { Checks } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { JobPlan } from './job-plan.ts'
 
 /** Progress of a job: finished tasks and merges of the `total`, bytes of `totalBytes`. */
-export interface JobProgress {
-  /** Number of finished tasks and merges, and of all of them. */
-  readonly done: number
-  readonly total: number
+export interface JobProgress extends Progress {
   /** Bytes of the elements of finished tasks, and of the whole array. */
   readonly bytes: number
   readonly totalBytes: number

@@ -18,7 +18,7 @@ import { type Location, resolveLocation } from '../tree/location.ts'
 import {
   type ArrayCopy,
   checkChunks,
-  DEFAULT_BLOCK_BYTES,
+  containerSettings,
   defineCopies,
   FILE_ARRAY,
   type ImportOptions,
@@ -93,8 +93,8 @@ export class ContainerTarget implements CopyTarget<PackedBytes> {
       checkName(paths)
       const source = importOf(given)
       checkChunks('copy', source, options)
-      const { codec, level, blockBytes = DEFAULT_BLOCK_BYTES, chunks, immutable = false } = options
-      const settings: CreateOptions = { blockBytes, ...(codec !== undefined && { codec }), ...(level !== undefined && { level }) }
+      const { chunks, immutable = false } = options
+      const settings = containerSettings(options)
       const draft = await ArrayFile.create(new MemoryStore(), DRAFT, settings)
       const { copies } = defineCopies(draft, source, chunks === undefined ? {} : { chunks })
       const arrays = copies.map((copy, i) => {

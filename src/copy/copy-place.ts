@@ -3,6 +3,7 @@ import { treeOf } from '../adapters/zarr/tree.ts'
 import { isOwnName } from '../adapters/zarr/write/node-names.ts'
 import { ArrayFile } from '../af/file.ts'
 import { Paths } from '../af/layers/paths.ts'
+import type { Progress } from '../array/transfers.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { joinForeignKey } from '../core/foreign-key.ts'
 import { METADATA_BYTES, parseJson } from '../core/json.ts'
@@ -38,9 +39,7 @@ const PIECE_BYTES = 8 * 1024 * 1024
 const MOST_ASKED = 1_000_000
 
 /** Progress of a copy: objects `done` of `total`, and the `bytes` of copied objects. */
-export interface CopyProgress {
-  readonly done: number
-  readonly total: number
+export interface CopyProgress extends Progress {
   readonly bytes: number
 }
 

@@ -31,7 +31,7 @@ import { draftName } from '../store/fs/names.ts'
 import type { Store } from '../store/store.ts'
 import { type Location, resolveLocation } from '../tree/location.ts'
 import { attributeOfJson } from './json-attributes.ts'
-import type { ZarrExport } from './stored-arrays.ts'
+import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
 
 // Named here, because the compiler leaves the endings of files imported beside `await using` as they are.
 const fileReplacement = lazily(() => import('./replace/file.ts'))
@@ -45,19 +45,9 @@ export const DEFAULT_BLOCK_BYTES = 256 * 1024
 /** Attributes by name, with their types if these matter. */
 export type TypedAttributes = Iterable<readonly [string, Parameters<Attributes['set']>[1]]>
 
-/** An array of another format to be copied. */
-export interface SourceArray {
-  /** Name of the copy. */
-  readonly name: string
-  readonly array: DiskArray
-  /** One name for each axis. */
-  readonly dimensionNames: readonly string[]
-  /** Shape of its chunks in the copy. Default: derived from the options. */
-  readonly chunkShape?: readonly number[] | undefined
-  /** Bytes of its elements, as stored, that are held in memory at a time. Default: that of `rechunkTo`. */
-  readonly maxBytes?: number
-  /** Value of missing elements if the array does not declare them. Elements are copied unchanged then. */
-  readonly fill?: Element | undefined
+/** An array of another format to be copied into a container. */
+export interface SourceArray
+  extends Pick<ExportedArray, 'name' | 'array' | 'dimensionNames' | 'chunkShape' | 'maxBytes' | 'fill'> {
   /** @param fill value of missing elements in the copy; undefined if none are missing */
   attributes(fill: Element | undefined): TypedAttributes
 }
@@ -149,7 +139,7 @@ export async function importArrays(
   const final = new Paths(path)
   const draft = new Paths(draftName(path.slice(0, -'.af'.length)))
   const { overwrite = false, immutable = false, signal } = options
-  const settings = settingsOf(options)
+  const settings = containerSettings(options)
   const work = async (): Promise<Imported> => {
     const replaced = await within({ file: store.describe(path) }, async (): Promise<Replaced | undefined> => {
       checkName(final)
@@ -212,7 +202,13 @@ async function settled<T>(work: () => Promise<T>): Promise<{ readonly value: T }
   }
 }
 
-const settingsOf = ({ codec, level, codecs, blockBytes = DEFAULT_BLOCK_BYTES }: ImportOptions): CreateOptions => ({
+/** Returns the options that a container is created with. */
+export const containerSettings = ({
+  codec,
+  level,
+  codecs,
+  blockBytes = DEFAULT_BLOCK_BYTES,
+}: Pick<ImportOptions, 'codec' | 'level' | 'codecs' | 'blockBytes'>): CreateOptions => ({
   blockBytes,
   ...(codec !== undefined && { codec }),
   ...(level !== undefined && { level }),
@@ -239,7 +235,7 @@ async function copy(
   publish: (file: ArrayFile) => Promise<StoredCopy>,
 ): Promise<Imported> {
   const { signal, onProgress } = options
-  await using file = await ArrayFile.create(store, paths.base, settingsOf(options))
+  await using file = await ArrayFile.create(store, paths.base, containerSettings(options))
   const { copies, warnings } = defineCopies(file, source, options)
   const total = copies.reduce((sum, { to }) => sum + to.chunks.count, 0)
   let before = 0

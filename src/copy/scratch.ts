@@ -27,7 +27,7 @@ const AT_ONCE = 16
 export interface ScratchOptions {
   /** Whether intermediate arrays must survive a failure of the machine. */
   readonly isDurable?: boolean
-  /** Whether the folder above was made for this one alone, so that it is removed with it. */
+  /** Whether to remove the folder above with it, if that is empty then. */
   readonly isOnly?: boolean
 }
 

@@ -27,7 +27,7 @@ import type { Store } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
 import type { Location } from '../tree/location.ts'
 import { resolveTarget, type TargetOptions } from '../tree/target.ts'
-import { SCRATCH, Scratch } from './scratch.ts'
+import { SCRATCH, Scratch, type ScratchOptions } from './scratch.ts'
 import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
 import type { CopyTarget, CopyTask, SignalOptions } from './target.ts'
 import { claimRecord, newRecord, RecordKeeper } from './write-record.ts'
@@ -171,12 +171,12 @@ export class ZarrTarget implements CopyTarget<never> {
    */
   scratch(name: string, isDurable: boolean): Scratch {
     const number = this.arrays.findIndex((each) => each.name === name)
-    return this.#scratchAt(`${SCRATCH}${number}/`, isDurable)
+    return this.#scratchAt(`${SCRATCH}${number}/`, { isDurable, isOnly: true })
   }
 
   /** Removes the intermediate arrays. */
   async removeScratch(): Promise<void> {
-    await this.#scratchAt(SCRATCH).clean()
+    await this.#scratchAt(SCRATCH, {}).clean()
   }
 
   async claim(): Promise<boolean> {
@@ -274,8 +274,8 @@ export class ZarrTarget implements CopyTarget<never> {
     return this.arrays.find((each) => each.name === name)!
   }
 
-  #scratchAt(folder: string, isDurable = false): Scratch {
-    return new Scratch(async () => ({ store: this.store, path: this.#key(folder) }), { isDurable })
+  #scratchAt(folder: string, options: ScratchOptions): Scratch {
+    return new Scratch(async () => ({ store: this.store, path: this.#key(folder) }), options)
   }
 
   #key(name: string): string {

@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
 import { exportZarr } from '../../src/copy/export-zarr.ts'
@@ -226,6 +229,16 @@ test('without a name what was written is removed after an error, the intermediat
   await expect(run(rows(), store, { ...COLUMN_WISE, signal: interrupted.signal, onProgress })).rejects.toThrow('enough')
   expect(store.puts.some((key) => key.includes('.hyperslab-scratch/'))).toBe(true)
   expect(await store.list('')).toEqual([])
+})
+
+test('on files no empty folder of the intermediate array stays', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperslab-'))
+  try {
+    await exportZarr(exported(rows()), join(folder, 'out.zarr'), COLUMN_WISE)
+    expect(readdirSync(join(folder, 'out.zarr')).sort()).toEqual(['a', 'zarr.json'])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
 
 test('chunks and objects that do not fit into the memory are refused, with the numbers', async () => {
