@@ -6,7 +6,8 @@ import { describe, expect, test } from 'vitest'
 import type { FileArray } from '../../src/af/file-array.ts'
 import { type DType, isFloat, toBytes } from '../../src/core/dtype.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
-import { type ArrayFile, create, MemoryStore, open, verify } from '../../src/runtime/index.ts'
+import type { Signal } from '../../src/core/signal.ts'
+import { type ArrayFile, create, MemoryStore, open, type Store, verify } from '../../src/runtime/index.ts'
 
 /** Files by crate 0.15 of array-format; test/fixtures/af6/README.md says what is in them. */
 const FOLDER = fileURLToPath(new URL('../fixtures/af6/', import.meta.url))
@@ -397,6 +398,98 @@ describe('files that have the names of sidecars', () => {
     const refused = await create({ store, path: 'x.af' }, { overwrite: true }).catch((error: unknown) => error)
     expect(isHyperslabError(refused, 'AlreadyExistsError')).toBe(true)
     expect((await store.get('x.1.af'))?.bytes).toEqual(basic)
+  })
+})
+
+describe('a file of version 6 that is named like a sidecar', () => {
+  const basic = new Uint8Array(readFileSync(`${FOLDER}basic.af`))
+
+  /** A container of a base and as many layers. */
+  async function layered(layers: number): Promise<MemoryStore> {
+    const store = new MemoryStore()
+    await using file = await create({ store, path: 'x.af' })
+    const array = file.define('a', { dtype: 'int32', shape: [2] })
+    for (let i = 0; i <= layers; i++) {
+      await array.fill(i)
+      await file.flush()
+    }
+    return store
+  }
+
+  const unlisted = (store: MemoryStore): Store => ({
+    describe: (key) => store.describe(key),
+    stat: (key) => store.stat(key),
+    getRange: (key, ...rest) => store.getRange(key, ...rest),
+  })
+
+  test.each(['listed', 'unlisted'])('in place of a layer below others is an error that names it (%s)', async (kind) => {
+    const store = await layered(3)
+    await store.put('x.1.af', basic)
+    const place = { store: kind === 'listed' ? store : unlisted(store), path: 'x.af' }
+    const error = await open(place).catch((error: unknown) => error)
+    expect(isHyperslabError(error, 'FormatError'), String(error)).toBe(true)
+    expect(String(error)).toContain('layer 1 is lost: memory:x.1.af, a file of footer version 6')
+    const { ok, findings } = await verify(place)
+    expect([ok, findings.filter(({ severity }) => severity === 'error').map(({ file }) => file)]).toEqual([
+      false,
+      ['memory:x.1.af'],
+    ])
+    await using below = await open(place, { layer: 0 })
+    expect([...(await below.array('a', 'int32').get()).data]).toEqual([0, 0])
+  })
+
+  test.each(['listed', 'unlisted'])('counts towards no limit of layers or of footers (%s)', async (kind) => {
+    const store = await layered(1)
+    const many = new Uint8Array(readFileSync(`${FOLDER}many.af`))
+    for (const number of [2, 3, 4, 5, 20240101, 20240102]) await store.put(`x.${number}.af`, number === 3 ? many : basic)
+    const place = { store: kind === 'listed' ? store : unlisted(store), path: 'x.af' }
+    const limits = { layers: 3, footerBytes: 4000 }
+    await using file = await open(place, { limits })
+    expect([...(await file.array('a', 'int32').get()).data]).toEqual([1, 1])
+    expect(file.layers().length).toBe(2)
+    expect(file.warnings().length).toBe(kind === 'listed' ? 6 : 3)
+    await file.refresh()
+    expect(file.layers().length).toBe(2)
+    const { findings } = await verify(place, { limits: { layers: 6 } })
+    expect(findings.filter(({ severity }) => severity === 'error')).toEqual([])
+    // A layer counts, whatever lies beside it.
+    await store.put('x.20240103.af', (await store.get('x.1.af'))!.bytes)
+    if (kind === 'listed') await expect(open(place, { limits })).rejects.toMatchObject({ tag: 'TooLargeError' })
+  })
+
+  test('takes no notice of other files with such names when it is refreshed', async () => {
+    const store = new MemoryStore()
+    await store.put('x.af', basic)
+    await store.put('x.1.af', new TextEncoder().encode('no container at all'))
+    for (const view of [store, unlisted(store)]) {
+      await using file = await open({ store: view, path: 'x.af' })
+      await file.refresh()
+      expect(file.arrays()).toEqual(['temperature'])
+      await store.put('x.af', new Uint8Array(readFileSync(`${FOLDER}many.af`)))
+      await file.refresh()
+      expect(file.arrays().length).toBeGreaterThan(1)
+      await store.put('x.af', basic)
+    }
+  })
+
+  test('does not wait for the first sidecar, nor leave the request for it under way', async () => {
+    const store = new MemoryStore()
+    await store.put('x.af', basic)
+    const signals: Signal[] = []
+    const slow: Store = {
+      ...unlisted(store),
+      stat: async (key, options) => {
+        if (key === 'x.af') return store.stat(key)
+        signals.push(options!.signal!)
+        return new Promise((_, reject) => options!.signal!.addEventListener('abort', () => reject(options!.signal!.reason)))
+      },
+    }
+    await using file = await open({ store: slow, path: 'x.af' })
+    expect(file.arrays()).toEqual(['temperature'])
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+    await store.delete('x.af')
+    await expect(open({ store: slow, path: 'x.af' })).rejects.toMatchObject({ tag: 'NotFoundError' })
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true])
   })
 })
 

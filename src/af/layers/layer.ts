@@ -20,7 +20,7 @@ import {
   SEGMENT_CHECKSUMS_CODEC,
   SEGMENTS_CODEC,
 } from '../format/extras.ts'
-import { type ArrayList, type ArrayMeta, FOOTER_MAGIC, type Footer, TRAILER_BYTES } from '../format/footer.ts'
+import { type ArrayList, type ArrayMeta, FOOTER_MAGIC, type Footer, isVersion6, TRAILER_BYTES } from '../format/footer.ts'
 import { payloadBytes } from '../format/footer-trailer.ts'
 import { foreignId, type Identity, identityIn } from '../format/identity.ts'
 import type { Limits } from '../format/limits.ts'
@@ -39,6 +39,8 @@ export interface LayerOptions extends ReadOptions {
   readonly cache?: { endsOf(store: Store): Store } | undefined
   /** Bytes that remain for the footers of layers that are opened together. */
   readonly room?: { bytes: number }
+  /** Called with a file of footer version 6 if its footer is larger than these bytes. */
+  readonly onSealed?: (info: ObjectInfo) => void
 }
 
 /** Facts about a file beyond its footer. */
@@ -281,8 +283,9 @@ export async function readEnd(
   absences?.known(key, tail)
   const { room = { bytes: limits.footerBytes } } = options
   if (footerBytes > room.bytes) {
+    if (isVersion6(bytes.subarray(0, end))) options.onSealed?.({ size, etag })
     const text = `a footer of ${footerBytes} bytes is more than limits.footerBytes leaves, ${room.bytes}`
-    throw new HyperslabError('FormatError', text, { actual: footerBytes, expected: room.bytes })
+    throw new HyperslabError('FormatError', text, { actual: footerBytes, expected: room.bytes, limit: 'limits.footerBytes' })
   }
   room.bytes -= footerBytes
   const dataBytes = size - TRAILER_BYTES - footerBytes

@@ -2,10 +2,11 @@ import { forEachLimited } from '../../core/limiter.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { Store, StoreOptions } from '../../store/store.ts'
 import { confirmBase } from './confirm-base.ts'
-import { Layer } from './layer.ts'
+import type { Layer } from './layer.ts'
 import { checkLayerCount } from './layer-count.ts'
-import { footerBytesOf, OPENINGS, type OpenedFiles, type Opening, openBase } from './opening.ts'
+import { footerBytesOf, type NamedFile, OPENINGS, type OpenedFiles, type Opening, openBase } from './opening.ts'
 import { type Paths, SIDECAR } from './paths.ts'
+import { besideAt, openSidecar } from './sidecar.ts'
 
 /** The layers of a state that was opened before. */
 interface Known {
@@ -28,21 +29,33 @@ export async function openListed(
   store: Store,
   paths: Paths,
   options: Opening,
-  known: Known | undefined,
+  before: Known | undefined,
 ): Promise<OpenedFiles | undefined> {
   const listing = listSidecars(store, paths, options.signal)
   // A failed listing is reported only if the list is needed.
   listing.catch(() => undefined)
-  const early = known === undefined ? await openBase(store, paths, options) : undefined
+  const isSealed = before?.layers[0]?.immutable === true
+  const sealed = isSealed ? await unchanged(store, before, options) : undefined
+  // A file of footer version 6 has no layers that could be kept.
+  const known = isSealed ? undefined : before
+  const early = sealed ?? (known === undefined ? await openBase(store, paths, options) : undefined)
   if (early?.immutable) {
-    const beside = await listing.catch(() => [])
+    const others = await listing.catch(() => [])
     options.signal?.throwIfAborted()
-    const unread = beside.map((number) => ({ number, file: store.describe(paths.sidecar(number)) }))
-    return { layers: [early], unread }
+    return { layers: [early], beside: others.map((number) => ({ number, file: store.describe(paths.sidecar(number)) })) }
   }
-  const numbers = (await listing).filter((number) => number <= options.last)
+  const listed = (await listing).filter((number) => number <= options.last)
+  const beside: NamedFile[] = []
   // The highest number counts, because each lower number is looked up.
-  checkLayerCount(numbers.at(-1) ?? 0, options.limits, store.describe(paths.base))
+  const [numbers, far] = [
+    listed.filter((each) => each <= options.limits.layers),
+    listed.filter((each) => each > options.limits.layers),
+  ]
+  await forEachLimited(far.reverse(), OPENINGS, async (number) => {
+    const found = await besideAt(store, paths, number, options)
+    if (found === undefined) checkLayerCount(number, options.limits, store.describe(paths.base))
+    else beside.push(found)
+  })
   const kept = known === undefined ? [] : known.layers.slice(1).filter(({ number }) => numbers.includes(number))
   if (known !== undefined && kept.length < known.layers.length - 1) return undefined
   const opened = new Map(kept.map((layer) => [layer.number, layer]))
@@ -52,14 +65,16 @@ export async function openListed(
     numbers.filter((number) => !opened.has(number)),
     OPENINGS,
     async (number) => {
-      const layer = await Layer.open(store, paths.sidecar(number), number, options.limits, options)
-      if (layer === undefined) gone = true
-      else opened.set(number, layer)
+      const found = await openSidecar(store, paths, number, options)
+      if (found === undefined) gone = true
+      else if ('layer' in found) opened.set(number, found.layer)
+      else beside.push(found.beside)
     },
   )
   if (gone) return undefined
   const base = early ? await confirmBase(store, paths, early, options) : await unchanged(store, known!, options)
-  return base && { layers: [base, ...numbers.map((number) => opened.get(number)!)] }
+  const layers = numbers.map((number) => opened.get(number)).filter((layer) => layer !== undefined)
+  return base && { layers: [base, ...layers], beside: beside.sort((a, b) => a.number - b.number) }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
-import type { Store, UnprovedAbsence } from '../../store/store.ts'
+import { newController, onAbort } from '../../core/signal.ts'
+import type { ObjectInfo, Store, UnprovedAbsence } from '../../store/store.ts'
 import type { Limits } from '../format/limits.ts'
 import { Layer, type LayerOptions } from './layer.ts'
 import type { Paths } from './paths.ts'
@@ -19,14 +20,16 @@ export interface Opening extends LayerOptions {
 export interface NamedFile {
   readonly number: number
   readonly file: string
+  /** Version of the file; undefined if it was not read. */
+  readonly info?: ObjectInfo
 }
 
 /** Opened files of a container. */
 export interface OpenedFiles {
   /** The base, then the sidecars by number. */
   readonly layers: readonly Layer[]
-  /** Files beside a base of footer version 6 that are named like sidecars. They are not read. */
-  readonly unread?: readonly NamedFile[]
+  /** Files that are named like sidecars but are not, because they or the base have footer version 6. */
+  readonly beside?: readonly NamedFile[]
 }
 
 /** Returns the total bytes of the footers of some files. */
@@ -60,6 +63,8 @@ export interface FirstSidecar {
   readonly layer: Promise<Layer | undefined>
   /** Absences that the server did not prove. */
   readonly unproved: readonly UnprovedAbsence[]
+  /** Gives up the request, because its result is not needed. */
+  cancel(): void
 }
 
 /** Requests the first sidecar. The result counts only if the base takes sidecars. */
@@ -67,8 +72,17 @@ export function firstSidecar(store: Store, paths: Paths, options: Opening): Firs
   if (options.last === 0) return undefined
   const unproved: UnprovedAbsence[] = []
   const room = { ...options.room }
-  const asking = { ...options, room, onUnproved: (absence: UnprovedAbsence) => void unproved.push(absence) }
+  const controller = newController()
+  const { signal } = options
+  const forget = signal && onAbort(signal, () => controller.abort(signal.reason))
+  if (signal?.aborted) controller.abort(signal.reason)
+  const asking = {
+    ...options,
+    signal: controller.signal,
+    room,
+    onUnproved: (absence: UnprovedAbsence) => void unproved.push(absence),
+  }
   const layer = Layer.open(store, paths.sidecar(1), 1, options.limits, asking)
-  layer.catch(() => undefined)
-  return { layer, unproved }
+  layer.catch(() => undefined).finally(forget)
+  return { layer, unproved, cancel: () => controller.abort() }
 }

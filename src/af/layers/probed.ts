@@ -2,8 +2,9 @@ import type { Store, StoreOptions } from '../../store/store.ts'
 import { confirmBase } from './confirm-base.ts'
 import { Layer } from './layer.ts'
 import { checkLayerCount } from './layer-count.ts'
-import { type FirstSidecar, type OpenedFiles, type Opening, openBase } from './opening.ts'
+import { type FirstSidecar, type NamedFile, type OpenedFiles, type Opening, openBase } from './opening.ts'
 import type { Paths } from './paths.ts'
+import { openSidecar } from './sidecar.ts'
 
 /**
  * Opens the layers of a container that cannot be listed.
@@ -16,30 +17,45 @@ export async function openLayers(
   options: Opening,
   early?: { readonly base: Layer; readonly first: FirstSidecar | undefined },
 ): Promise<OpenedFiles> {
-  const sidecars = await probeSidecars(store, paths, options, early?.first)
+  const { layers, beside } = await probeSidecars(store, paths, options, early?.first)
   const base = early ? await confirmBase(store, paths, early.base, options) : await openBase(store, paths, options)
-  return { layers: [base, ...sidecars] }
+  return { layers: [base, ...layers], beside }
 }
 
 /** Opens sidecars by number until one is missing. */
-async function probeSidecars(store: Store, paths: Paths, options: Opening, first: FirstSidecar | undefined): Promise<Layer[]> {
-  const sidecars: Layer[] = []
-  const open = (key: string, number: number) => Layer.open(store, key, number, options.limits, options)
-  const openFirst = async (key: string): Promise<Layer | undefined> => {
+async function probeSidecars(
+  store: Store,
+  paths: Paths,
+  options: Opening,
+  first: FirstSidecar | undefined,
+): Promise<{ layers: Layer[]; beside: NamedFile[] }> {
+  const layers: Layer[] = []
+  const beside: NamedFile[] = []
+  const open = (key: string, number: number, each: Opening) => Layer.open(store, key, number, options.limits, each)
+  const openFirst = async (key: string, each: Opening): Promise<Layer | undefined> => {
     const layer = await first!.layer
     for (const absence of first!.unproved) options.onUnproved?.(absence)
     // Its footer counts in addition to that of the base.
-    return layer && layer.footerBytes > options.room.bytes ? open(key, 1) : layer
+    if (layer === undefined || layer.footerBytes > options.room.bytes) return layer && open(key, 1, each)
+    options.room.bytes -= layer.footerBytes
+    return layer
   }
   for (let number = 1; number <= options.last; number++) {
     const isFirst = number === 1 && first !== undefined
-    const layer = await probe(store, paths, number, (key) => (isFirst ? openFirst(key) : open(key, number)), options)
-    if (layer === undefined) break
-    if (isFirst) options.room.bytes -= layer.footerBytes
-    checkLayerCount(number, options.limits, store.describe(paths.base))
-    sidecars.push(layer)
+    const found = await openSidecar(store, paths, number, options, (each) =>
+      probe(store, paths, number, (key) => (isFirst ? openFirst(key, each) : open(key, number, each)), options),
+    )
+    if (found === undefined) break
+    if ('layer' in found) {
+      checkLayerCount(number, options.limits, store.describe(paths.base))
+      layers.push(found.layer)
+    } else {
+      beside.push(found.beside)
+      // No layer has a higher number.
+      if (number > options.limits.layers) break
+    }
   }
-  return sidecars
+  return { layers, beside }
 }
 
 /**

@@ -43,11 +43,11 @@ export class Stack {
 
   /**
    * @param files the base, then the files named like its sidecars, by number
-   * @param unread more files that are named like sidecars but are not
+   * @param named more files that are named like sidecars but are not
    */
-  constructor(files: readonly Layer[], unread: readonly NamedFile[] = []) {
+  constructor(files: readonly Layer[], named: readonly NamedFile[] = []) {
     const [base, ...others] = files
-    const [live, dead, beside]: [Layer[], Layer[], NamedFile[]] = [[base!], [], [...unread]]
+    const [live, dead, beside]: [Layer[], Layer[], NamedFile[]] = [[base!], [], [...named]]
     for (const layer of others) {
       if (base!.immutable || layer.immutable) beside.push(layer)
       else (isLive(layer, base!) ? live : dead).push(layer)
@@ -211,7 +211,7 @@ async function openAll(store: Store, paths: Paths, options: Omit<Opening, 'room'
       store.list === undefined
         ? await openProbed(store, paths, each, before?.base.immutable === false)
         : await (await import('./listed.ts')).openListed(store, paths, each, before)
-    const stack = files && new Stack(files.layers, files.unread)
+    const stack = files && new Stack(files.layers, files.beside)
     if (stack !== undefined && (await isSettled(store, paths, stack, options))) return stack
   }
   throw new HyperslabError('ConflictError', 'other writers compacted it whenever it was opened', {
@@ -228,8 +228,12 @@ async function openProbed(store: Store, paths: Paths, options: Opening, hasLayer
   // Both at once: opening a container without sidecars then takes no more round trips than reading the base
   // after the probe. A file of footer version 6 takes one.
   const first = firstSidecar(store, paths, options)
-  const base = await openBase(store, paths, options)
-  return base.immutable ? { layers: [base] } : (await loading).openLayers(store, paths, options, { base, first })
+  try {
+    const base = await openBase(store, paths, options)
+    return base.immutable ? { layers: [base] } : await (await loading).openLayers(store, paths, options, { base, first })
+  } finally {
+    first?.cancel()
+  }
 }
 
 /** Whether the layers certainly formed the state at one moment. */
@@ -243,5 +247,5 @@ async function isSettled(store: Store, paths: Paths, stack: Stack, options: Stor
   }
   if (uncertain.length === 0) return true
   const { areUnchanged } = await import('./settled.ts')
-  return areUnchanged(store, paths, uncertain, [stack.base, ...sidecars.values()], options)
+  return areUnchanged(store, paths, uncertain, stack, options)
 }

@@ -1,12 +1,13 @@
 import type { Progress } from '../../array/transfers.ts'
 import { Codecs } from '../../codec/registry.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
+import { forEachLimited } from '../../core/limiter.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { checkCrc } from '../../engine/integrity.ts'
 import { crc32cOf } from '../../kernels/crc32c.ts'
 import { Absences } from '../../store/absences.ts'
 import { STORE_CHECKS, type Store, type StoreOptions } from '../../store/store.ts'
-import { withDefaultLimits } from '../format/limits.ts'
+import { type Limits, withDefaultLimits } from '../format/limits.ts'
 import { readFooter } from '../format/read-footer.ts'
 import { ArrayState } from '../layers/array-state.ts'
 import { AMBIGUOUS_ATTRIBUTES } from '../layers/attributes.ts'
@@ -14,8 +15,11 @@ import type { OpenOptions } from '../layers/file-options.ts'
 import { checksumsIn, Layer, type LayerOptions, readEnd } from '../layers/layer.ts'
 import { checkLayerCount } from '../layers/layer-count.ts'
 import { listSidecars } from '../layers/listed.ts'
+import { OPENINGS } from '../layers/opening.ts'
 import { Paths } from '../layers/paths.ts'
 import { probe } from '../layers/probed.ts'
+import { lostText } from '../layers/settled.ts'
+import { besideAt } from '../layers/sidecar.ts'
 import { arraysIn, besideText, Stack } from '../layers/stack.ts'
 import type { WorkingCopyOptions } from '../write/container-files.ts'
 import { hasGrid } from './block.ts'
@@ -129,7 +133,7 @@ async function openLayers(
   /** @returns whether the file exists */
   const openFile = async (number: number): Promise<boolean> => {
     const key = number === 0 ? paths.base : paths.sidecar(number)
-    if (number > 0) checkLayerCount(listed?.length ?? number, settings.limits, store.describe(paths.base))
+    if (number > 0 && listed === undefined) checkLayerCount(number, settings.limits, store.describe(paths.base))
     try {
       const open = (name: string) => openLayer(store, name, number, settings, report, options)
       const layer = number === 0 || listed !== undefined ? await open(key) : await probe(store, paths, number, open, options)
@@ -142,6 +146,7 @@ async function openLayers(
     top = Math.max(top, number)
     return true
   }
+  await checkListed(store, paths, listed ?? [], settings.limits, options)
   if (listed === undefined) for (let number = 1; number <= last && (await openFile(number)); number++);
   for (const number of listed?.filter((each) => each <= last) ?? []) {
     if (await openFile(number)) continue
@@ -155,6 +160,22 @@ async function openLayers(
   if (top !== last && last !== Number.POSITIVE_INFINITY)
     throw new HyperslabError('NotFoundError', `there is no layer ${last}`, { file: store.describe(paths.base), actual: last })
   return { files: files.sort((a, b) => a.number - b.number), whole }
+}
+
+/** @throws TooLargeError if there are too many sidecars. Files of footer version 6 are none. */
+async function checkListed(
+  store: Store,
+  paths: Paths,
+  numbers: readonly number[],
+  limits: Required<Limits>,
+  options: LayerOptions,
+): Promise<void> {
+  if (numbers.length <= limits.layers) return
+  let count = 0
+  await forEachLimited(numbers, OPENINGS, async (number) => {
+    if ((await besideAt(store, paths, number, options)) === undefined)
+      checkLayerCount(++count, limits, store.describe(paths.base))
+  })
 }
 
 /** Milliseconds that a writer is unlikely to spend on one file. */
@@ -176,8 +197,12 @@ async function reportLeftovers(store: Store, paths: Paths, report: Report): Prom
  * Reports files that other programs treat as layers although they do not count here, and files of an
  * interrupted compaction.
  */
-function reportDead({ dead, beside, closed, base }: Stack, report: Report): void {
-  for (const { file } of beside) report.warn({ file }, besideText(base))
+function reportDead({ dead, beside, closed, base, top }: Stack, report: Report): void {
+  for (const each of beside) {
+    const { file, number } = each
+    if (number < top) report.error({ file }, lostText(each, top))
+    else report.warn({ file }, besideText(base))
+  }
   for (const { file, identity } of dead) {
     if (identity.kind !== 'void')
       report.warn(
