@@ -62,6 +62,7 @@ const LAYERS: Record<string, string[]> = {
     'store/absences',
     'store/conditions',
     'store/ranges',
+    'store/unconfined',
     'pool/task',
     'engine',
   ],

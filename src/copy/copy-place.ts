@@ -28,6 +28,7 @@ import { hierarchyTarget } from './replace/hierarchy.ts'
 import { alone, type OwnerCheck, replace } from './replace/replace.ts'
 import { copyObjectWithin } from './replace/switch.ts'
 import type { Target } from './replace/target.ts'
+import { checkPlace } from './replace/zarr.ts'
 
 /**
  * Number of objects that are copied at once, each in pieces of the given size: at most 64 MiB are in memory.
@@ -80,6 +81,8 @@ interface Parts {
   readonly source: StoredAt
   /** Returns the unit that is replaced as a whole, at the root; undefined if it is a single object. */
   readonly targetOf?: ((place: StoredAt) => Target) | undefined
+  /** Version of the metadata of a Zarr hierarchy. */
+  readonly version?: 2 | 3
   /** Existing content of the target, while the new content is copied beside it. */
   readonly old?: StoredAt | undefined
 }
@@ -105,6 +108,7 @@ export async function copyPlace(source: Location, target: Location, options: Cop
       throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file: to.store.describe(to.path) })
     const given = await partsOf(source, from, to, options)
     await checkApart(from, { store: to.store, path: given.root })
+    if (given.version !== undefined) await checkPlace({ store: to.store, path: given.root }, given.version)
     // Names come from the source, so the target is confined to its root.
     const parts = { ...given, to: { ...given.to, store: confined(given.to.store, given.root, options) } }
     return await (options.overwrite === true ? replaceParts(parts, options) : addParts(parts, options))
@@ -441,6 +445,7 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boole
     others,
     source: from,
     targetOf: hierarchyTarget,
+    version: all.includes('zarr.json') ? 3 : 2,
     confirm: async (signal) => {
       await named?.confirm(signal)
       const now = await versionsOf(root.store, documents, signal)

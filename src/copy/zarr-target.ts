@@ -84,6 +84,7 @@ export class ZarrTarget implements CopyTarget<never> {
   readonly #source: ZarrExport
   readonly #id: string
   readonly #outputs = new Map<string, Promise<HiddenArray>>()
+  #hidden: Promise<void> | undefined
 
   private constructor(source: ZarrExport, arrays: readonly PlannedArray[], store: Store, root: string, id: string) {
     this.#source = source
@@ -104,6 +105,7 @@ export class ZarrTarget implements CopyTarget<never> {
     const root = rootOf(path)
     try {
       return await within({ file: store.describe(root) }, async () => {
+        await newNodes(store, root).checkPlace(3)
         const source = await inLevels(given, options.levels)
         return new ZarrTarget(source, await planArrays(source, { store, root }, options), store, root, id)
       })
@@ -181,6 +183,9 @@ export class ZarrTarget implements CopyTarget<never> {
 
   async claim(): Promise<boolean> {
     return this.#within(async () => {
+      // Groups above may still describe what was there before.
+      this.#hidden ??= newNodes(this.store, this.root).follow()
+      await this.#hidden
       const found = await claimRecord(this.store, this.root, newRecord(this.#id, this.ranks), true)
       if (found.id === this.#id) return found.complete
       throw new HyperslabError(
@@ -247,7 +252,7 @@ export class ZarrTarget implements CopyTarget<never> {
     const isThere = async (path: string): Promise<boolean> =>
       (await this.store.stat(this.#key(path === '' ? 'zarr.json' : `${path}/zarr.json`))) !== undefined
     for (const [path, content] of members) if (!(await isThere(path))) await nodes.create(path, content)
-    if (await isThere('')) return
+    if (await isThere('')) return nodes.follow()
     await nodes.createRoot(own?.[1] ?? groupDocument(jsonOf(attributes), Object.fromEntries(members)))
   }
 

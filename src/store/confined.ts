@@ -2,6 +2,7 @@ import { HyperslabError } from '../core/errors.ts'
 import { wrongKey } from '../core/foreign-key.ts'
 import { withoutEndings } from '../core/text.ts'
 import type { Stage, Store } from './store.ts'
+import { recordConfined } from './unconfined.ts'
 
 /** Methods whose first argument is a key. Links are followed. */
 const FOLLOWING = ['stat', 'getRange', 'getRanges', 'getTail', 'get', 'list', 'put', 'makeFolder', 'stage', 'leftovers']
@@ -57,7 +58,9 @@ export function confined(
     if (own === real || own.startsWith(/[/\\]$/.test(real) ? real : `${real}${store.windowsNames ? '\\' : '/'}`)) return
     refuse(key, 'a symbolic link leads out of the place that was given; name the place that it leads to, or pass --follow-links')
   }
-  return guardedStore(store, check)
+  const guarded = guardedStore(store, check)
+  recordConfined(guarded, store)
+  return guarded
 }
 
 /** Whether a method acts on a link itself instead of its target. */

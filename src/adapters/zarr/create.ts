@@ -29,7 +29,8 @@ const CHECKS: Checks<CreateZarrOptions> = { ...OPEN, attributes: 'object', overw
 export function newNodes(store: Store, root: string, signal?: Signal): NodeWriter {
   const absences = new Absences(store)
   const objects = new ObjectWriter(store, absences, () => undefined)
-  return new NodeWriter({ store, objects, reader: readerOf({ store, absences }, root, signal), root, file: store.describe(root) })
+  const reader = readerOf({ store, absences }, root, signal)
+  return new NodeWriter({ store, objects, reader, root, file: store.describe(root), isRootLast: true })
 }
 
 /**

@@ -1,7 +1,9 @@
+import { newNodes } from '../../adapters/zarr/create.ts'
 import { isObject, type JsonObject } from '../../adapters/zarr/document.ts'
 import { isReplacing, replacingDocument } from '../../adapters/zarr/replacing.ts'
 import { CLAIM_NAME } from '../../adapters/zarr/write/claim.ts'
 import { encodeDocument } from '../../adapters/zarr/write/document.ts'
+import type { NodeWriter } from '../../adapters/zarr/write/nodes.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { METADATA_BYTES, parseJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
@@ -22,11 +24,13 @@ const MOST_REPLACED = 2 ** 20
 export function hierarchyTarget({ store, path }: StoredAt): Target {
   const prefix = path === '' || path.endsWith('/') ? path : `${path}/`
   const workspace = `${prefix}.hyperslab-next/`
+  const place = prefix.replace(/(?<=.)\/$/, '')
+  let nodes: NodeWriter | undefined
   return {
     store,
     prefix,
     workspace,
-    place: prefix.replace(/(?<=.)\/$/, ''),
+    place,
     claimed: 'zarr.json',
     claim: async (command, draft) => {
       const old = await readWhole(store, `${prefix}zarr.json`, { maxBytes: METADATA_BYTES })
@@ -49,6 +53,10 @@ export function hierarchyTarget({ store, path }: StoredAt): Target {
       return (name) => belongs(known, name)
     },
     survey: (signal) => surveyHierarchy(store, prefix, signal),
+    follow: () => {
+      nodes ??= newNodes(store, place)
+      return nodes.follow()
+    },
   }
 }
 

@@ -59,7 +59,7 @@ export async function replace(
   try {
     let old = before
     if (before.state === 'replacing') {
-      const completed = await completeSwitch(target, owner)
+      const completed = await switchOver(target, owner)
       isKept = false
       // Its owner has claimed the location already, and may still copy objects of the draft.
       if (completed !== undefined) await clearDrafts(target, owner, (each) => each === completed.draft)
@@ -88,7 +88,7 @@ export async function replace(
     // Nothing is discarded from here on.
     isKept = true
     await checkOwn(target, owner)
-    if ((await completeSwitch(target, owner)) === undefined) throw halfReplaced(store.describe(place))
+    if ((await switchOver(target, owner)) === undefined) throw halfReplaced(store.describe(place))
     await clearDrafts(target, owner, isOver)
     isKept = false
   } catch (error) {
@@ -101,6 +101,17 @@ export async function replace(
     await owner.release(isKept).catch(() => undefined)
     if (!isKept) await store.removeFolder?.(workspace).catch(() => undefined)
   }
+}
+
+/**
+ * Completes the switch of a claimed place. Metadata above it describe nothing there meanwhile. Otherwise they
+ * would describe new chunks as old ones.
+ */
+async function switchOver(target: Target, owner: Owner): ReturnType<typeof completeSwitch> {
+  await target.follow?.()
+  const completed = await completeSwitch(target, owner)
+  await target.follow?.()
+  return completed
 }
 
 /**
@@ -122,16 +133,24 @@ export type OwnerCheck = () => Promise<void>
 
 /**
  * Runs work that writes to a place while no other process writes or replaces it, if the store can exclude
- * other processes.
+ * other processes. Metadata above the place follow, before the work and after it.
  * @throws ConflictError if another process holds the place
  */
 export async function alone<T>(target: Target, signal: Signal | undefined, work: (check: OwnerCheck) => Promise<T>): Promise<T> {
   const { store, workspace, place } = target
-  if (store.list === undefined || (await store.conditionalWrites?.(place))?.replace !== true) return work(async () => undefined)
+  const followed = async (check: OwnerCheck): Promise<T> => {
+    // The place may still be described as it was before its content was removed.
+    await target.follow?.()
+    const result = await work(check)
+    await target.follow?.()
+    return result
+  }
+  if (store.list === undefined || (await store.conditionalWrites?.(place))?.replace !== true)
+    return followed(async () => undefined)
   const owner = await Owner.take(store, ownerOf(target), undefined, signal)
   try {
     if ((await target.claimNow(signal)) !== undefined) throw halfReplaced(store.describe(place))
-    const result = await work(() => owner.check())
+    const result = await followed(() => owner.check())
     // Removes the rest of a replacement that was killed earlier.
     await clearDrafts(target, owner, (each) => !owner.isUncertain(each))
     return result

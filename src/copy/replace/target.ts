@@ -69,4 +69,9 @@ export interface Target {
    * @throws AlreadyExistsError for objects that do not belong to the target
    */
   survey(signal: Signal | undefined): Promise<Survey>
+  /**
+   * Makes the metadata outside the target that describe it agree with its content. While the place is
+   * claimed, they describe nothing there. Optional: only Zarr groups above a target describe it.
+   */
+  follow?(): Promise<void>
 }

@@ -1,3 +1,4 @@
+import { newNodes } from '../../adapters/zarr/create.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { Store } from '../../store/store.ts'
 import type { StoredAt } from '../../tree/formats.ts'
@@ -18,6 +19,7 @@ export async function replaceZarr(
   options: Omit<ReplaceOptions, 'sources'>,
   write: (root: string, check: OwnerCheck) => Promise<void>,
 ): Promise<void> {
+  await checkPlace(place)
   const opened: Store[] = []
   try {
     const places: StoredAt[] = []
@@ -31,6 +33,10 @@ export async function replaceZarr(
     for (const store of opened) await store.close?.()
   }
 }
+
+/** @throws errors of {@link NodeWriter.checkPlace} */
+export const checkPlace = ({ store, path }: StoredAt, version: 2 | 3 = 3): Promise<void> =>
+  newNodes(store, path.replace(/(?<=.)\/$/, '')).checkPlace(version)
 
 /** See {@link removeClaim}. */
 export const removeClaimAt = (place: StoredAt): Promise<void> => removeClaim(hierarchyTarget(place))

@@ -1,14 +1,15 @@
-import { HyperslabError, within } from '../../../core/errors.ts'
+import { HyperslabError, isHyperslabError, within } from '../../../core/errors.ts'
 import { joinForeignKey } from '../../../core/foreign-key.ts'
 import { METADATA_BYTES, parseJson } from '../../../core/json.ts'
 import { forEachLimited, Lock } from '../../../core/limiter.ts'
-import { member } from '../../../core/member.ts'
 import type { Signal } from '../../../core/signal.ts'
 import { statToWrite } from '../../../store/absences.ts'
 import type { Store } from '../../../store/store.ts'
-import { asObject, isObject, type JsonObject } from '../document.ts'
+import { asObject, type JsonObject } from '../document.ts'
 import { groupsAbove, Hierarchy, type MetadataReader } from '../hierarchy.ts'
+import { GroupsAbove } from './above.ts'
 import { CLAIM_NAME, Claim, isMarked, newMark } from './claim.ts'
+import { Consolidated, type DocumentsReader, NODE_DOCUMENTS_V2 } from './consolidated.ts'
 import { encodeDocument, groupDocument } from './document.ts'
 import { checkNodeName, DOCUMENTS, NODE_DOCUMENTS } from './node-names.ts'
 import type { ChangeOptions, ObjectWriter } from './object-writer.ts'
@@ -24,24 +25,21 @@ export interface NodePlace {
   readonly file: string
   /** Maximum size of one metadata object in bytes. */
   readonly metadataBytes?: number | undefined
+  /** Whether the root is created after the nodes below it. Groups above the root describe it from then on. */
+  readonly isRootLast?: boolean
 }
 
 /** Number of objects that are removed at the same time. */
 const AT_ONCE = 16
 
 /**
- * Reads the current metadata of a node. They are read after the consolidated metadata, which are replaced on
- * condition of their version. The last writer therefore stores the newest ones.
- */
-type Stored = () => Promise<JsonObject>
-
-/**
- * Writes the metadata of nodes. Keeps consolidated metadata in step, in groups above within the opened
- * location. Paths are relative to that location.
+ * Writes the metadata of nodes. Keeps the consolidated metadata of all groups above in step, also of those
+ * above the opened location. Paths are relative to that location.
  */
 export class NodeWriter {
   readonly #place: NodePlace
   readonly #locks = new Map<string, Lock>()
+  #above: Promise<GroupsAbove> | undefined
 
   constructor(place: NodePlace) {
     this.#place = place
@@ -61,14 +59,60 @@ export class NodeWriter {
 
   /**
    * Creates the group at the location itself.
-   * @throws AlreadyExistsError if a node exists there
+   * @throws AlreadyExistsError if a node exists there; InvalidArgumentError for a place in an array;
+   *   UnsupportedError for a place in a group whose consolidated metadata cannot describe it
    */
   async createRoot(content: JsonObject): Promise<void> {
     const { store, file } = this.#place
+    await this.checkPlace(3)
     const found = await Promise.all(NODE_DOCUMENTS.map((name) => statToWrite(store, this.#at(name))))
     if (found.some((info) => info !== undefined))
       throw new HyperslabError('AlreadyExistsError', 'there is a Zarr array or group already', { file })
+    // The place may still be described as it was before it was removed.
+    await this.follow()
     await this.#create('', content)
+    await this.follow()
+  }
+
+  /**
+   * Checks that the root can lie where it is.
+   * @param version of its metadata
+   * @throws errors of {@link GroupsAbove.check}
+   */
+  async checkPlace(version: 2 | 3): Promise<void> {
+    await (await this.#groupsAbove()).check(version, this.#place.file)
+  }
+
+  /**
+   * Makes the consolidated metadata of groups above the location describe all its nodes as they are now.
+   * While there is no readable root, they describe none.
+   */
+  async follow(): Promise<void> {
+    const above = await this.#groupsAbove()
+    if (await above.isConsolidated()) await above.replace('', () => this.#membersNow(), true)
+  }
+
+  async #membersNow(): Promise<ReadonlyMap<string, JsonObject>> {
+    try {
+      const root = await this.node('')
+      if (root === undefined) return new Map()
+      const version = root.kind === 'array' ? root.metadata.version : root.version
+      return await this.#documents('', version, { self: true, below: root.kind === 'group' })
+    } catch (error) {
+      // The root is being replaced, or it cannot be read.
+      if (isHyperslabError(error, 'ConflictError', 'FormatError', 'UnsupportedError')) return new Map()
+      throw error
+    }
+  }
+
+  #groupsAbove(): Promise<GroupsAbove> {
+    if (this.#above === undefined) {
+      this.#above = GroupsAbove.find(this.#place)
+      this.#above.catch(() => {
+        this.#above = undefined
+      })
+    }
+    return this.#above
   }
 
   /**
@@ -86,6 +130,7 @@ export class NodeWriter {
     const { store, file } = this.#place
     const label = { file, array: path }
     checkNodeName(path, label)
+    await this.checkPlace(3)
     for (const group of groupsAbove(path)) await this.#createAbove(group, label)
     const prefix = this.#at(`${path}/`)
     if (leftover === undefined) {
@@ -102,7 +147,7 @@ export class NodeWriter {
       if (keys.length > 0 && (await statToWrite(store, `${prefix}zarr.json`)) === undefined) await this.#remove(keys)
     }
     await within(label, () => this.#create(path, content))
-    await this.#keepInStep(path, async () => content)
+    await this.#keepInStep(path, 3, async () => new Map([['zarr.json', content]]))
   }
 
   /**
@@ -113,7 +158,7 @@ export class NodeWriter {
    */
   async remove(path: string, belongs: (name: string) => boolean = () => true): Promise<void> {
     const { store, objects } = this.#place
-    if (path !== '') await this.#keepInStep(path, undefined)
+    await this.#keepInStep(path, undefined, async () => new Map())
     const prefix = this.#at(path === '' ? '' : `${path}/`)
     await this.#remove(DOCUMENTS.map((name) => prefix + name))
     const keys = (await store.list!(prefix, { deep: true })).filter((key) => belongs(key.slice(prefix.length)))
@@ -159,9 +204,8 @@ export class NodeWriter {
       const isNew = holds !== undefined || (old !== undefined && isMarked(old))
       return encodeDocument(content, isNew ? newMark() : '')
     })
-    const stored = (): Promise<JsonObject> => this.read(path, name)
-    if (name === 'zarr.json') await this.#keepInStep(path, stored)
-    else await this.#keepInStep2(key, stored)
+    const members = async (): Promise<ReadonlyMap<string, JsonObject>> => new Map([[name, await this.read(path, name)]])
+    await this.#keepInStep(path, name === 'zarr.json' ? 3 : 2, members)
   }
 
   /** Holds the claim on the shape of an array while the work runs. */
@@ -180,33 +224,49 @@ export class NodeWriter {
 
   /** Writes consolidated metadata of all nodes below a group, as they are now. */
   async consolidate(path: string, version: 2 | 3): Promise<void> {
-    const names = version === 3 ? ['zarr.json'] : ['.zgroup', '.zarray', '.zattrs']
-    const members: [string, JsonObject][] = []
+    const members = await this.#documents(path, version, { self: version === 2, below: true })
+    if (version === 3) {
+      const nodes = Array.from(members, ([name, { consolidated_metadata: _, ...content }]) => [
+        name.slice(0, -'/zarr.json'.length),
+        content,
+      ])
+      const inline = groupDocument({}, Object.fromEntries(nodes))
+      await this.change(path, 'zarr.json', (stored) => ({ ...stored, consolidated_metadata: inline['consolidated_metadata'] }))
+    } else {
+      const content = { metadata: Object.fromEntries(members), zarr_consolidated_format: 1 }
+      await this.#place.objects.replace(this.#at(path === '' ? '.zmetadata' : `${path}/.zmetadata`), encodeDocument(content))
+    }
+  }
+
+  /**
+   * Reads the metadata documents of nodes, by their names relative to a node.
+   * @param included whether to include those of the node itself, and those of all nodes below it
+   */
+  async #documents(
+    path: string,
+    version: 2 | 3,
+    included: { readonly self: boolean; readonly below: boolean },
+  ): Promise<Map<string, JsonObject>> {
+    const names = version === 3 ? ['zarr.json'] : NODE_DOCUMENTS_V2
+    const members = new Map<string, JsonObject>()
     const hierarchy = this.#hierarchy()
+    const take = async (at: string): Promise<void> => {
+      for (const name of names) {
+        const key = at === '' ? name : `${at}/${name}`
+        const bytes = await this.#place.reader.get(key, this.#metadataBytes)
+        if (bytes === undefined) continue
+        members.set(key.slice(path === '' ? 0 : path.length + 1), asObject(this.#parse(bytes, key), key))
+      }
+    }
     const visit = async (at: string): Promise<void> => {
       for (const child of await hierarchy.children(at)) {
         await take(child.path)
         if (child.kind === 'group') await visit(child.path)
       }
     }
-    const take = async (at: string): Promise<void> => {
-      for (const name of names) {
-        const key = at === '' ? name : `${at}/${name}`
-        const bytes = await this.#place.reader.get(key, this.#metadataBytes)
-        if (bytes === undefined) continue
-        const own = key.slice(path === '' ? 0 : path.length + 1)
-        members.push([version === 3 ? own.slice(0, -'/zarr.json'.length) : own, asObject(this.#parse(bytes, key), key)])
-      }
-    }
-    if (version === 2) await take(path)
-    await visit(path)
-    if (version === 3) {
-      const inline = groupDocument({}, Object.fromEntries(members.map(([at, content]) => [at, memberOf(content)])))
-      await this.change(path, 'zarr.json', (stored) => ({ ...stored, consolidated_metadata: inline['consolidated_metadata'] }))
-    } else {
-      const content = { metadata: Object.fromEntries(members), zarr_consolidated_format: 1 }
-      await this.#place.objects.replace(this.#at(path === '' ? '.zmetadata' : `${path}/.zmetadata`), encodeDocument(content))
-    }
+    if (included.self) await take(path)
+    if (included.below) await visit(path)
+    return members
   }
 
   async #createAbove(path: string, label: { readonly file: string; readonly array: string }): Promise<void> {
@@ -233,40 +293,22 @@ export class NodeWriter {
     })
   }
 
-  /** Puts the metadata of a node, or their absence, into all consolidated metadata of groups above. */
-  async #keepInStep(path: string, stored: Stored | undefined): Promise<void> {
-    for (let above = path; above !== ''; ) {
-      above = above.slice(0, Math.max(0, above.lastIndexOf('/')))
-      const own = above === '' ? path : path.slice(above.length + 1)
-      const key = above === '' ? 'zarr.json' : `${above}/zarr.json`
-      await this.#place.objects.change(this.#at(key), {}, async (old) => {
-        const group = old && this.#parse(old, key)
-        const inline = isObject(group) ? member(group, 'consolidated_metadata') : undefined
-        if (!isObject(group) || !isObject(inline)) return old
-        const content = await stored?.()
-        const members = Object.entries(asObject(member(inline, 'metadata') ?? {}, 'metadata of consolidated_metadata'))
-        const others = members.filter(([at]) => at !== own && (content !== undefined || !at.startsWith(`${own}/`)))
-        const metadata = Object.fromEntries(content === undefined ? others : [...others, [own, memberOf(content)]])
-        return encodeDocument({ ...group, consolidated_metadata: { ...inline, metadata } })
-      })
-    }
-    if (stored === undefined) await this.#keepInStep2(path, undefined)
-  }
-
   /**
-   * Does the same in `.zmetadata`, which contains documents by key. Without `stored`, removes all nodes below
-   * a path.
+   * Replaces a node in the consolidated metadata of all groups above it.
+   * @param version of the changed metadata; undefined for a removed node, of which all members are removed
    */
-  async #keepInStep2(key: string, stored: Stored | undefined): Promise<void> {
-    await this.#place.objects.change(this.#at('.zmetadata'), {}, async (old) => {
-      if (old === undefined) return old
-      const together = asObject(this.#parse(old, '.zmetadata'), '.zmetadata')
-      const members = Object.entries(asObject(member(together, 'metadata'), 'metadata of .zmetadata'))
-      const content = await stored?.()
-      const others = members.filter(([at]) => at !== key && (content !== undefined || !at.startsWith(`${key}/`)))
-      const metadata = Object.fromEntries(content === undefined ? others : [...others, [key, content]])
-      return encodeDocument({ ...together, metadata })
-    })
+  async #keepInStep(path: string, version: 2 | 3 | undefined, members: DocumentsReader): Promise<void> {
+    const { objects, isRootLast } = this.#place
+    const isTree = version === undefined
+    const versions = isTree ? ([3, 2] as const) : [version]
+    // Consolidated metadata of version 2 describe their own group, too.
+    const groups = ['', ...groupsAbove(path), path].filter((group, i, all) => all.indexOf(group) === i)
+    for (const group of groups.reverse()) {
+      if (group === path && (version !== 2 || isTree)) continue
+      const consolidated = new Consolidated(objects, this.#at(group === '' ? '' : `${group}/`), this.#metadataBytes)
+      await consolidated.replace(versions, path.slice(group === '' ? 0 : group.length + 1), members, isTree)
+    }
+    if (!isRootLast || path === '') await (await this.#groupsAbove()).replace(path, members, isTree)
   }
 
   get #metadataBytes(): number {
@@ -295,11 +337,6 @@ export class NodeWriter {
       joinForeignKey(root, path, { windowsNames: store.windowsNames, urlNames: store.urlNames, file }) + key.slice(path.length)
     )
   }
-}
-
-/** Returns the metadata of a node for consolidated metadata. Omits consolidated metadata of inner groups. */
-function memberOf({ consolidated_metadata: _, ...content }: JsonObject): JsonObject {
-  return content
 }
 
 const alreadyThere = (label: { readonly file?: string; readonly array?: string }): HyperslabError =>
