@@ -97,6 +97,8 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   readonly path: string
   /** Whether chunks that contain only the fill value are stored. */
   writeEmptyChunks = false
+  /** Whether the metadata are not stored yet, so that no other process can have replaced them. */
+  isHidden = false
   readonly #plan: ChunkPlan
   #layout: Layout
   /** Number of writes. A part of cache keys, so that a write invalidates them. */
@@ -208,7 +210,8 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
 
   /**
    * Writes a box of the array as if it had other metadata, with another shape.
-   * @param holds set by the holder of a claim
+   * @param holds set by the holder of a claim, which has checked that the array was not replaced
+   * @throws ConflictError if another process has replaced the array
    */
   async writeTo(
     metadata: ZarrArrayMetadata,
@@ -220,9 +223,17 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   ): Promise<void> {
     const { opened, codecs, writeEmptyChunks } = this
     const { objects, stored, keyOf } = metadata === this.metadata ? this.#layout : this.#layoutOf(metadata)
-    const [writer, { writeObjects }] = await Promise.all([opened.objects(), import('./write/write-objects.ts')])
+    const [writer, { writeObjects }, { checkStored }] = await Promise.all([
+      opened.objects(),
+      import('./write/write-objects.ts'),
+      import('./write/unchanged.ts'),
+    ])
+    const checked = this.isHidden || holds !== undefined ? undefined : checkStored(this, signal)
+    // Awaited before the first object is stored, while chunks are read and encoded.
+    checked?.catch(() => undefined)
     try {
       const array = {
+        checked,
         objects: writer,
         holds,
         type: metadata.type,

@@ -88,5 +88,6 @@ export async function hiddenArray(
   const zarr = new ZarrStore(opened, root, readerOf(opened, root, undefined), { file: store.describe(root) })
   const hidden = await zarr.array(path, parseArrayV3(content))
   hidden.index.writeEmptyChunks = array.writeEmptyChunks ?? false
+  hidden.index.isHidden = true
   return Object.assign(hidden, { content })
 }

@@ -79,7 +79,8 @@ export async function openNode(store: Store, path: string, options: OpenZarrOpti
   checkOpening(options)
   signal?.throwIfAborted()
   const { metadataBytes, blockBytes = READ_LIMITS.blockBytes, elements = READ_LIMITS.elements } = limits
-  const opened = new OpenedStore(store, { codecs, memory, pool, budget, blockBytes, elements, isWritable: mode === 'r+' })
+  const isWritable = mode === 'r+'
+  const opened = new OpenedStore(store, { codecs, memory, pool, budget, blockBytes, elements, metadataBytes, isWritable })
   const root = rootOf(path)
   const file = store.describe(root)
   const reader = readerOf(opened, root, signal)

@@ -22,6 +22,8 @@ export interface OpenedOptions {
   readonly blockBytes: number
   /** Elements that one operation may visit. */
   readonly elements: number
+  /** Maximum size of one metadata object in bytes. */
+  readonly metadataBytes?: number | undefined
   /** Decoded bytes of objects that are written at the same time. */
   readonly writeBytes?: number | undefined
   /** Whether the store was opened for writing. */

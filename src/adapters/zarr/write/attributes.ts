@@ -5,12 +5,16 @@ import { replaceAttributes } from '../named-attributes.ts'
 import { attributesDocument, entriesOf, type NewAttributes } from './document.ts'
 import type { NodeWriter } from './nodes.ts'
 import type { Growing } from './resize.ts'
+import { checkLayout, checkStored } from './unchanged.ts'
 
 /** Changes attributes of an array, and the properties that follow from them. */
 export function updateOfArray({ index, nodes, path }: Growing, attributes: NewAttributes): Promise<void> {
   return nodes.alone(path, async () => {
     const { version, type } = index.metadata
-    await update(nodes, path, version, attributesDocument(given(attributes), type.dtype), removed(attributes))
+    const changed = attributesDocument(given(attributes), type.dtype)
+    // In version 2, attributes are an object of their own.
+    if (version === 2) await checkStored(index, undefined)
+    await update(nodes, path, version, changed, removed(attributes), (stored) => checkLayout(index, stored))
     const node = await nodes.node(path)
     if (node?.kind !== 'array') return
     const { attrs, missing, shape } = node.metadata
@@ -39,6 +43,7 @@ async function update(
   version: 2 | 3,
   changed: JsonObject,
   gone: readonly string[],
+  check: (stored: JsonObject) => void = () => undefined,
 ): Promise<JsonObject> {
   let attributes: JsonObject = {}
   const merged = (stored: unknown): JsonObject => {
@@ -48,7 +53,11 @@ async function update(
     return attributes
   }
   if (version === 2) await nodes.change(path, '.zattrs', merged)
-  else await nodes.change(path, 'zarr.json', (stored) => ({ ...stored, attributes: merged(stored['attributes']) }))
+  else
+    await nodes.change(path, 'zarr.json', (stored) => {
+      check(stored)
+      return { ...stored, attributes: merged(stored['attributes']) }
+    })
   return attributes
 }
 

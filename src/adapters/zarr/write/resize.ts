@@ -18,6 +18,7 @@ import type { ZarrArrayMetadata } from '../metadata.ts'
 import { parseArray } from '../parse-array.ts'
 import type { Claim } from './claim.ts'
 import type { NodeWriter } from './nodes.ts'
+import { checkLayout, readStored } from './unchanged.ts'
 
 /** An array whose metadata can be written. */
 export interface Growing<D extends DType = DType> {
@@ -104,10 +105,13 @@ function withShape(metadata: ZarrArrayMetadata, shape: readonly number[]): ZarrA
 
 const documentOf = ({ version }: ZarrArrayMetadata): string => (version === 3 ? 'zarr.json' : '.zarray')
 
-/** Returns the metadata with the stored shape, which another writer may have changed. */
-async function refreshed({ index, nodes, path }: Growing): Promise<ZarrArrayMetadata> {
+/**
+ * Returns the metadata with the stored shape, which another writer may have changed.
+ * @throws ConflictError if another process has replaced the array
+ */
+async function refreshed({ index }: Growing): Promise<ZarrArrayMetadata> {
   const { metadata } = index
-  const { shape } = await nodes.read(path, documentOf(metadata))
+  const { shape } = await readStored(index)
   if (!sameShape(asShape(shape, 'shape'), metadata.shape)) index.change(withShape(metadata, shape as number[]))
   return index.metadata
 }
@@ -118,8 +122,13 @@ async function refreshed({ index, nodes, path }: Growing): Promise<ZarrArrayMeta
  */
 async function current(array: Growing, claim: Claim): Promise<ZarrArrayMetadata> {
   const { index, nodes, path } = array
-  if (!claim.isTakenOver) return refreshed(array)
-  await nodes.change(path, documentOf(index.metadata), (stored) => stored, { holds: () => claim.holds() })
+  const known = await refreshed(array)
+  if (!claim.isTakenOver) return known
+  const unchanged = (stored: JsonObject): JsonObject => {
+    checkLayout(index, stored)
+    return stored
+  }
+  await nodes.change(path, documentOf(known), unchanged, { holds: () => claim.holds() })
   const metadata = await refreshed(array)
   await clearBeyond(array, metadata.shape, metadata, claim)
   return metadata
@@ -134,6 +143,7 @@ async function publish(
   signal?: Signal,
 ): Promise<void> {
   const change = (stored: JsonObject): JsonObject => {
+    checkLayout(index, stored)
     const { shape } = stored
     if (!Array.isArray(shape) || !sameShape(shape as number[], before.shape)) {
       const text = `another writer has resized the array to ${showJson(shape)}: open it again`

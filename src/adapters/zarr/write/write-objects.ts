@@ -30,6 +30,8 @@ export interface WrittenArray {
    * stored, too.
    */
   readonly holds: ChangeOptions['holds']
+  /** Rejects if another process has replaced the array. Awaited before an object is stored. */
+  readonly checked?: Promise<void> | undefined
   readonly type: StoredType
   readonly fillValue: ScalarOf<DType> | undefined
   /** Codecs of a chunk. */
@@ -130,11 +132,14 @@ async function writeObject(
   // longer and stored data there.
   if (mask === undefined && isCovered(projections)) {
     const bytes = await changed(array, kinds, 0, undefined, changes, holds === undefined)
+    await array.checked
     if (bytes === undefined) await array.objects.remove(key)
     else await array.objects.replace(key, bytes, { holds, signal })
     return
   }
-  await array.objects.change(key, { signal, holds }, (old, isRemovable) => {
+  await array.objects.change(key, { signal, holds }, async (old, isRemovable) => {
+    // A chunk of a replaced array may not decode.
+    await array.checked
     if (old?.length === 0) throw new HyperslabError('CodecError', 'the chunk is an object without bytes', { file: key })
     return changed(array, kinds, 0, old, changes, isRemovable)
   })
