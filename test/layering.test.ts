@@ -75,7 +75,7 @@ const LAYERS: Record<string, string[]> = {
   dataset: ['core', 'grid', 'array'],
   // Loaded when something is written.
   'dataset/out': ['core', 'grid', 'array', 'tree', 'copy', 'dataset'],
-  'cluster/bullmq': ['core', 'pool/task', 'store/store', 'store/confined', 'tree', 'cluster', 'runtime'],
+  'cluster/bullmq': ['core', 'pool/task', 'store/store', 'store/confined', 'tree', 'cluster'],
   // Opens what a job names as users do.
   cluster: ['core', 'grid', 'aggregate', 'array', 'pool/task', 'store/store', 'af', 'tree', 'copy', 'dataset/out', 'runtime'],
   runtime: BELOW_RUNTIME,

@@ -11,8 +11,8 @@ const START_BYTES = 512
  * Writes a file of text in pieces. The file appears when it is complete.
  * @param sources places that are read meanwhile; the target must not be one of them
  * @returns size in bytes
- * @throws AlreadyExistsError unless `overwrite` is set; UnsupportedError if it would replace a file that is no
- *   text; ReadOnlyError; errors of producing the pieces
+ * @throws AlreadyExistsError unless `overwrite` is set; UnsupportedError if it would replace a file that is
+ *   no text; ReadOnlyError; errors of producing the pieces
  */
 export async function writeNewFile(
   file: string,

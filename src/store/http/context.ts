@@ -33,8 +33,8 @@ export class Absence {
 const PROOFS: readonly number[] = [404, 410]
 
 /**
- * Whether the status of an answer proves that there is no object. After a redirect it does not: it may tell of
- * another page, such as one for signing in.
+ * Whether the status of an answer proves that there is no object. After a redirect it does not: it may tell
+ * of another page, such as one for signing in.
  */
 export const isProved = ({ status, redirected }: Pick<HttpAnswer, 'status' | 'redirected'>): boolean =>
   PROOFS.includes(status) && !redirected
