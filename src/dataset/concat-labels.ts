@@ -1,6 +1,6 @@
 import { invalidArgument } from '../core/errors.ts'
 import type { AxisView } from '../core/tensor.ts'
-import type { LabelIndex } from './label-index.ts'
+import { LabelIndex } from './label-index.ts'
 import type { Label } from './label-values.ts'
 import type { Calendar } from './time/calendar.ts'
 import { fieldsOf, isGregorian, NAT } from './time/instant.ts'
@@ -45,7 +45,9 @@ export function arrangeLabels(dim: string, indexes: readonly (LabelIndex | undef
   if (labelled.length === 0) return indexes.map((_, part) => ({ part }))
   const without = indexes.indexOf(undefined)
   if (without >= 0) invalidArgument(`${places[without]} has no labels along ${dim}, ${labelled[0]!.place} has some`, dim)
-  const filled = labelled.filter(({ index }) => index.length > 0)
+  const indexed = labelled.filter(({ index }) => index.length > 0)
+  const alike = LabelIndex.alike(indexed.map(({ index }) => index))
+  const filled = indexed.map((each, i) => ({ ...each, index: alike[i]! }))
   if (filled.length <= 1) return [{ part: (filled[0] ?? labelled[0]!).part }]
   checkKinds(dim, filled)
   if (typeof filled[0]!.index.at(0) === 'string') return arrangeTexts(dim, filled, overlap)

@@ -233,7 +233,7 @@ function joinLabels(pieces: readonly Own[]): Variable {
     return withInstants(template.with({ index: new LabelIndex(template.dims[0]!, template.index!.values, kind) }), instants)
   }
   const array = concat(coords.map(({ array }) => array), { axis: 0 }) // biome-ignore format: one line
-  const labels = indexes.flatMap(({ values }) => Array.from(values as ArrayLike<number>))
+  const labels = LabelIndex.alike(indexes).flatMap(({ values }) => Array.from(values as ArrayLike<number>))
   const values: Labels = typeof labels[0] === 'number' ? Float64Array.from(labels) : labels
   const kind: LabelKind = { ...indexes[0]!.kind, dtype: array.dtype }
   const isCyclic = kind.period !== undefined && reach(values as ArrayLike<number>) <= kind.period

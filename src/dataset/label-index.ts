@@ -2,7 +2,7 @@ import { type AxisPick, positionAt } from '../array/lazy/picks.ts'
 import type { DType } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import type { AxisView } from '../core/tensor.ts'
-import { absolute, distance, isMissingLabel, type Label, type Labels } from './label-values.ts'
+import { absolute, distance, isMissingLabel, isSameLabel, type Label, type Labels } from './label-values.ts'
 import { type Neighbours, SortedLabels } from './sorted-labels.ts'
 import type { Calendar } from './time/calendar.ts'
 import { showInstant } from './time/instant.ts'
@@ -91,10 +91,23 @@ export class LabelIndex {
     return parts.length === 1 ? parts[0]! : parts[0]!.#with(parts.flatMap(({ values }) => Array.from(values)))
   }
 
+  /**
+   * Returns indexes whose integers have one type. Integers of 64 bits are bigints in an index with one beyond
+   * 2^53, and numbers in other indexes.
+   */
+  static alike(indexes: readonly LabelIndex[]): readonly LabelIndex[] {
+    if (!indexes.some(({ kind, values }) => kind.calendar === undefined && typeof values[0] === 'bigint')) return indexes
+    return indexes.map((index) =>
+      typeof index.values[0] === 'number' && index.kind.dtype.includes('int')
+        ? new LabelIndex(index.dim, Array.from(index.values as ArrayLike<number>, BigInt), index.kind)
+        : index,
+    )
+  }
+
   /** Whether all labels are equal. */
   equals(other: LabelIndex): boolean {
     if (other.length !== this.length || other.kind.calendar !== this.kind.calendar) return false
-    for (let i = 0; i < this.length; i++) if (this.at(i) !== other.at(i)) return false
+    for (let i = 0; i < this.length; i++) if (!isSameLabel(this.at(i), other.at(i))) return false
     return true
   }
 
@@ -102,7 +115,7 @@ export class LabelIndex {
   matches(at: number | undefined, label: Label): at is number {
     if (at === undefined) return false
     const own = this.at(at)
-    if (own === label) return true
+    if (isSameLabel(own, label)) return true
     if (typeof own === 'number' && typeof label === 'number') return Math.abs(own - label) <= ROUNDINGS * this.#roundingOf(own)
     if (typeof own === 'bigint' && typeof label === 'bigint') return absolute(own - label) <= (this.kind.uncertainty ?? 0n)
     return false
@@ -133,7 +146,7 @@ export class LabelIndex {
     this.#checkOnce(found, label)
     const away = distance(this.at(found), this.#around(label))
     if (tolerance !== undefined && away > tolerance) {
-      const text = `the label along ${this.dim} nearest to ${this.show(label)} is ${this.show(this.at(found))}, further away than ${tolerance}${typeof tolerance === 'bigint' ? ' ns' : ''}`
+      const text = `the label along ${this.dim} nearest to ${this.show(label)} is ${this.show(this.at(found))}, further away than ${tolerance}${this.kind.calendar === undefined ? '' : ' ns'}`
       return this.#fail(text, label)
     }
     return found

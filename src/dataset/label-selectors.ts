@@ -41,7 +41,7 @@ export function takeLabels(index: LabelIndex, selector: LabelSelector, { method,
   if (selector instanceof Between) {
     if (method !== undefined)
       invalidArgument(`a range along ${index.dim} takes what lies in it: method '${method}' is for single labels`, method)
-    const [low, high] = [span(index, selector.low), span(index, selector.high)]
+    const [low, high] = [span(index, selector.low, true), span(index, selector.high, true)]
     return { parts: index.range(low.start, high.last) }
   }
   if (Array.isArray(selector)) {
@@ -60,8 +60,11 @@ interface Span {
   readonly isRange: boolean
 }
 
-/** Returns the range of index labels that a label covers. */
-function span(index: LabelIndex, label: LabelLike): Span {
+/**
+ * Returns the range of index labels that a label covers.
+ * @param isEnd whether it is an end of a range, which need not be of the type of the labels
+ */
+function span(index: LabelIndex, label: LabelLike, isEnd = false): Span {
   const { calendar } = index.kind
   if (calendar !== undefined) {
     const { start, stop } = parseTimeLabel(label as never, calendar)
@@ -70,10 +73,25 @@ function span(index: LabelIndex, label: LabelLike): Span {
   const own = index.length === 0 ? label : index.at(0)
   if (typeof label === 'number' && Number.isNaN(label)) invalidArgument(`NaN is not a label along ${index.dim}`, label)
   if (typeof label === 'bigint' && typeof own === 'number') return exactly(Number(label))
+  if (typeof own === 'bigint') return exactly(integerLabel(index, label, isEnd))
   if (typeof label === typeof own && (typeof label === 'number' || typeof label === 'string')) return exactly(label)
   const expected = typeof own === 'number' ? 'numbers' : 'text'
   const text = `labels along ${index.dim} are ${expected}, got ${label instanceof Date ? 'a Date' : quoted(label)}${hint(expected, label)}`
   throw new HyperslabError('InvalidArgumentError', text, { actual: label, expected })
+}
+
+/**
+ * Returns a label of an index of integers beyond 2^53. Numbers of that size are refused, because they may
+ * have been rounded.
+ */
+function integerLabel({ dim }: LabelIndex, label: LabelLike, isEnd: boolean): Label {
+  if (typeof label === 'bigint') return label
+  if (typeof label === 'number') {
+    if (Number.isSafeInteger(label)) return BigInt(label)
+    if (isEnd && !Number.isInteger(label)) return label
+  }
+  const text = `labels along ${dim} are integers beyond 2^53, got ${quoted(label)}: pass a bigint, such as ${2n ** 53n + 1n}n`
+  throw new HyperslabError('InvalidArgumentError', text, { actual: label, expected: 'bigint' })
 }
 
 const exactly = (label: Label): Span => ({ start: label, last: label, isRange: false })
@@ -104,6 +122,7 @@ const DURATION = /^(\d+(?:\.\d+)?)?\s*(D|h|min|s|ms|us|ns)$/
 function toleranceOf(index: LabelIndex, tolerance: number | bigint | string): number | bigint {
   if (index.kind.calendar === undefined) {
     if (typeof tolerance === 'number' && tolerance >= 0) return tolerance
+    if (typeof tolerance === 'bigint' && tolerance >= 0n && typeof index.values[0] === 'bigint') return tolerance
     return invalidArgument(`tolerance along ${index.dim} is a number from 0, in units of the labels`, tolerance)
   }
   if (typeof tolerance === 'bigint' && tolerance >= 0n) return tolerance

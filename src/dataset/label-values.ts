@@ -12,6 +12,12 @@ export const isMissingLabel = (label: Label): boolean => label === NAT || Number
 
 export const absolute = (value: bigint): bigint => (value < 0n ? -value : value)
 
+/** Whether two labels are equal. Numbers and bigints are compared exactly. */
+export function isSameLabel(a: Label, b: Label): boolean {
+  if (typeof a === typeof b || typeof a === 'string' || typeof b === 'string') return a === b
+  return a <= b && a >= b
+}
+
 /** Returns the distance of two labels. Different texts are infinitely far apart. */
 export function distance(a: Label, b: Label): number | bigint {
   if (typeof a === 'bigint' && typeof b === 'bigint') return absolute(a - b)

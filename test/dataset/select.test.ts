@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HyperslabError } from '../../src/core/errors.ts'
 import { between } from '../../src/dataset/between.ts'
+import { concatDatasets } from '../../src/dataset/concat-datasets.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
 import { CFTime } from '../../src/dataset/time/instant.ts'
 import { ChunkGrid, DiskArray } from '../../src/runtime/index.ts'
@@ -366,5 +367,55 @@ describe('labels that are no time', () => {
     expect(await ds.get('t').sel({ time: '1970-01-02' }).get()).toBe(1)
     expect(() => ds.get('t').sel({ time: between('1970-01-01', '1970-01-03') })).toThrow(/position 0 is missing \(NaT\)/)
     expect(() => ds.get('t').sel({ time: '1970-01-01' }, { method: 'pad' })).toThrow(/position 0 is missing/)
+  })
+})
+
+describe('labels beyond 2^53', () => {
+  const big = 2n ** 53n
+  const of = (labels: bigint[], dtype: 'int64' | 'uint64' = 'int64') => {
+    const data = dtype === 'int64' ? BigInt64Array.from(labels) : BigUint64Array.from(labels)
+    const values = Float64Array.from(labels, (_, i) => i)
+    return new Dataset({ t: { dims: ['id'], data: values } }, { coords: { id: { dims: ['id'], data } } })
+  }
+  const labels = [5n, 7n, big + 1n, big + 2n, big + 3n]
+
+  test.each([
+    ['ascending', labels],
+    ['descending', [...labels].reverse()],
+    ['unordered', [labels[2]!, labels[0]!, labels[4]!, labels[1]!, labels[3]!]],
+  ])('are found exactly in %s integers of 64 bits', async (_, list) => {
+    for (const ds of [of(list), of(list, 'uint64')]) {
+      for (const [at, label] of list.entries()) expect(await ds.get('t').sel({ id: label }).get()).toBe(at)
+      expect(await ds.get('t').sel({ id: 7 }).get()).toBe(list.indexOf(7n))
+      expect(
+        await ds
+          .get('t')
+          .sel({ id: big + 9n }, { method: 'nearest', tolerance: 6n })
+          .get(),
+      ).toBe(list.indexOf(big + 3n))
+      expect(await values(ds.sel({ id: [7, big + 2n] }))).toEqual([list.indexOf(7n), list.indexOf(big + 2n)])
+      expect(() => ds.sel({ id: big })).toThrow(/no label along id is 9007199254740992/)
+      expect(() => ds.sel({ id: 2 ** 53 })).toThrow(/pass a bigint/)
+      expect(() => ds.sel({ id: 5.5 })).toThrow(/pass a bigint/)
+      expect(() => ds.sel({ id: 'a' })).toThrow(/pass a bigint/)
+    }
+  })
+
+  test('are the ends of ranges, as well as numbers of any kind that is exact', async () => {
+    const ds = of(labels)
+    expect(await values(ds.sel({ id: between(6, big + 1n) }))).toEqual([1, 2])
+    expect(await values(ds.sel({ id: between(5.5, Infinity) }))).toEqual([1, 2, 3, 4])
+    expect(() => ds.sel({ id: between(0, 2 ** 53 + 2) })).toThrow(/pass a bigint/)
+  })
+
+  test('join with smaller labels, which are numbers, along one dimension', async () => {
+    const joined = await concatDatasets([of([5n, 7n]), of([big + 1n])], 'id', { gaps: 'keep' })
+    expect(
+      await joined
+        .get('t')
+        .sel({ id: big + 1n })
+        .get(),
+    ).toBe(0)
+    expect(await joined.get('t').sel({ id: 7n }).get()).toBe(1)
   })
 })
