@@ -19,7 +19,6 @@ import type { Progress } from '../array/transfers.ts'
 import { codecsByName } from '../codec/registry.ts'
 import { readElement } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError, messageOf, within } from '../core/errors.ts'
-import { writeJson } from '../core/json.ts'
 import { lazily } from '../core/lazily.ts'
 import { member } from '../core/member.ts'
 import { type Checks, checkValue } from '../core/options.ts'
@@ -30,7 +29,7 @@ import { ChunkGrid } from '../grid/chunks.ts'
 import { draftName } from '../store/fs/names.ts'
 import type { Store } from '../store/store.ts'
 import { type Location, resolveLocation } from '../tree/location.ts'
-import { attributeOfJson } from './json-attributes.ts'
+import { attributeOfJson, isJsonValue, isTextOfJson, textOfJson } from './json-attributes.ts'
 import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
 
 // Named here, because the compiler leaves the endings of files imported beside `await using` as they are.
@@ -264,16 +263,25 @@ export function defineCopies(
   source: Pick<ImportSource, 'attributes' | 'arrays'>,
   options: Pick<ImportOptions, 'chunks' | 'chunkBytes'>,
 ): { readonly copies: readonly ArrayCopy[]; readonly warnings: readonly string[] } {
-  for (const [name, value] of source.attributes) file.attrs.set(name, value)
   const warnings: string[] = []
+  setAttributes(file.attrs, source.attributes, '', warnings)
   const copies = source.arrays.map((each) => {
     const { from, fill = each.fill } = withOneMissing(each, warnings)
     const defined = definitionLike(each, fill, options)
     const to = file.define(each.name, defined)
-    for (const [key, value] of each.attributes(fill)) to.attrs.set(key, value)
+    setAttributes(to.attrs, each.attributes(fill), `array '${each.name}': `, warnings)
     return { from, to, defined, ...(each.maxBytes !== undefined && { maxBytes: each.maxBytes }) }
   })
   return { copies, warnings }
+}
+
+/** Sets attributes of the copy, with a warning for each that becomes text of JSON. */
+function setAttributes(attrs: Attributes, values: TypedAttributes, owner: string, warnings: string[]): void {
+  for (const [name, value] of values) {
+    attrs.set(name, value)
+    if (isTextOfJson(value))
+      warnings.push(`${owner}the attribute '${name}' becomes text of JSON, because containers have no type for its value`)
+  }
 }
 
 /** @throws InvalidArgumentError for unknown dimensions, and for invalid lengths */
@@ -300,13 +308,9 @@ export const importOf = ({ attributes, arrays }: ZarrExport): Pick<ImportSource,
 
 /** JSON values without an attribute type become text, as in copies of Zarr. */
 function typedAttributes(attributes: Iterable<readonly [string, unknown]>): TypedAttributes {
-  const isJson = (value: unknown): boolean =>
-    value === null ||
-    (Array.isArray(value) && !value.every((each) => each instanceof Uint8Array)) ||
-    (typeof value === 'object' && [Object.prototype, null].includes(Object.getPrototypeOf(value)))
   const kept = (name: string, value: unknown): unknown => {
     if (value instanceof TypedValue) return { ...value }
-    return isJson(value) ? (attributeOfJson(value, true) ?? writeJson(attributesDocument({ [name]: value })[name])) : value
+    return isJsonValue(value) ? (attributeOfJson(value, true) ?? textOfJson(attributesDocument({ [name]: value })[name])) : value
   }
   return Array.from(attributes, ([name, value]) => [name, kept(name, value) as string])
 }

@@ -1,8 +1,29 @@
 import type { AttributeValue } from '../af/format/footer.ts'
+import { writeJson } from '../core/json.ts'
 import { integerAttribute } from '../core/typed-value.ts'
 
 const isIn64Bits = (value: bigint): boolean => value >= -(2n ** 63n) && value < 2n ** 64n
 const isUnsigned = (value: bigint): boolean => value >= 2n ** 63n
+
+/** Attributes whose text is JSON, because containers have no type for their value. */
+const TEXTS = new WeakSet<object>()
+
+/** Returns a value without an attribute type as text of JSON. The copy of the attribute gets a warning. */
+export function textOfJson(value: unknown): AttributeValue {
+  const attribute = { type: 'string', value: writeJson(value) } as const
+  TEXTS.add(attribute)
+  return attribute
+}
+
+/** Whether an attribute was made by {@link textOfJson}. */
+export const isTextOfJson = (attribute: unknown): boolean => TEXTS.has(Object(attribute))
+
+/** Whether a value is JSON that may have no attribute type. */
+export const isJsonValue = (value: unknown): boolean =>
+  value === null ||
+  (typeof value === 'bigint' && !isIn64Bits(value)) ||
+  (Array.isArray(value) && !value.every((each) => each instanceof Uint8Array)) ||
+  (typeof value === 'object' && [Object.prototype, null].includes(Object.getPrototypeOf(value)))
 
 /**
  * Returns a value of JSON as an attribute with a type. Numbers that are written as floats are `float64`.

@@ -14,10 +14,9 @@ import {
   importArrays,
   type SourceArray,
 } from '../copy/import-arrays.ts'
-import { attributeOfJson } from '../copy/json-attributes.ts'
+import { attributeOfJson, textOfJson } from '../copy/json-attributes.ts'
 import { isFloat as isFloatType, isNumeric } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
-import { writeJson } from '../core/json.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { withoutSlashes } from '../core/text.ts'
 import { attributeNumbers, type TypedValues } from '../dataset/attributes.ts'
@@ -114,13 +113,10 @@ function sourceOf(stored: ZarrArray, array: DiskArray, name: string): SourceArra
 /** Attributes that describe only the layout of a store. */
 const LAYOUT = /^(_ARRAY_DIMENSIONS|_NCProperties|_(NCZARR|nczarr)_.*)$/
 
-/** JSON values without an attribute type become text. */
-const attributeOf = (value: unknown, isFloat: boolean): AttributeValue =>
-  attributeOfJson(value, isFloat) ?? { type: 'string', value: writeJson(value) }
-
 function* typed(attrs: TypedValues): Generator<[string, AttributeValue]> {
   for (const name of attrs.keys())
-    if (!LAYOUT.test(name)) yield [name, attributeOf(attrs.get(name), attrs.isFloat?.(name) === true)]
+    if (!LAYOUT.test(name))
+      yield [name, attributeOfJson(attrs.get(name), attrs.isFloat?.(name) === true) ?? textOfJson(attrs.get(name))]
 }
 
 const wholeNumbers = (list: readonly number[], given: unknown): AttributeValue =>

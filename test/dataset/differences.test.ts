@@ -235,6 +235,25 @@ const TESTS: Record<string, () => Promise<void>> = {
   'values that do not fit their encoding are refused': () => refused([1e6], { dtype: 'int16' }, /1000000 does not fit int16/),
   'values that would read as missing are refused': () =>
     refused([7], { dtype: 'int16', _FillValue: 7 }, /stands for missing values/),
+  'attributes that are no numbers of JSON are written as text': async () => {
+    const store = new MemoryStore()
+    const attrs = { fill: Number.NaN, range: Float64Array.of(0, Infinity) }
+    await new Dataset({ t: { dims: ['x'], data: [1], attrs } }).write({ store, path: 'a.zarr' })
+    const document = new TextDecoder().decode(
+      (await store.getRange('a.zarr/t/zarr.json', 0, (await store.stat('a.zarr/t/zarr.json'))!.size))!,
+    )
+    expect(JSON.parse(document)).toMatchObject({ attributes: { fill: 'NaN', range: [0, 'Infinity'] } })
+    expect((await openDataset({ store, path: 'a.zarr' })).get('t').attrs).toMatchObject({ fill: 'NaN', range: [0, 'Infinity'] })
+    const bare = document.replace('"NaN"', 'NaN').replace('"Infinity"', 'Infinity')
+    await store.put(
+      'b.zarr/zarr.json',
+      (await store.getRange('a.zarr/zarr.json', 0, (await store.stat('a.zarr/zarr.json'))!.size))!.slice(),
+    )
+    await store.put('b.zarr/t/zarr.json', new TextEncoder().encode(bare))
+    const array = await openZarr({ store, path: 'b.zarr/t' }, { kind: 'array' })
+    expect(array.attrs.get('fill')).toBeNaN()
+    expect(array.attrs.get('range')).toEqual([0, Infinity])
+  },
   'missing integers need a fill value': () => refused([Number.NaN], { dtype: 'int16' }, /a value is missing/),
 }
 

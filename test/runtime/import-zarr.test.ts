@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { Dataset } from '../../src/runtime/dataset.ts'
 import { type ArrayFile, MemoryStore, open } from '../../src/runtime/index.ts'
 import { type ImportZarrOptions, importZarr, openZarr } from '../../src/runtime/zarr.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -131,7 +132,10 @@ test('arrays of every type are what openZarr reads, attributes what JSON has', a
     await store.put(`${name}/c/0`, bytes)
   }
   const { file, done } = await imported({ store, path: '' })
-  expect(done.warnings).toEqual([])
+  const texts = Object.keys(types).flatMap((name) =>
+    ['none', 'mixed'].map((attribute) => `array '${name}': the attribute '${attribute}' becomes`),
+  )
+  expect(done.warnings.map((text) => text.replace(/ becomes .*$/, ' becomes')).sort()).toEqual(texts.sort())
   const source = await openZarr({ store, path: '' }, { kind: 'group' })
   for (const name of Object.keys(types)) {
     const [from, to] = [await source.array(name), file.array(name)]
@@ -213,4 +217,27 @@ describe('options', () => {
       'get x/c/1/1',
     ])
   })
+})
+
+test('attributes that containers have no type for become text of JSON, with a warning for each', async () => {
+  const store = new MemoryStore()
+  const place = { store, path: 'a.zarr' }
+  const attrs = { nested: { a: 1 }, mixed: [1, 'a'], nothing: null, plain: 1, large: 2n ** 70n, larges: [1n, -(2n ** 80n)] }
+  const array = { x: { dims: ['i'], data: Int8Array.of(1, 2), attrs } }
+  const texts = { nested: '{"a":1}', mixed: '[1,"a"]', nothing: 'null', large: String(2n ** 70n), larges: `[1,-${2n ** 80n}]` }
+  await new Dataset(array, { attrs }).write(place)
+  const { file, done } = await imported(place)
+  const written = { store: new MemoryStore(), path: 'w.af' }
+  const direct = await new Dataset(array, { attrs }).write(written)
+  for (const [copy, { warnings }] of [
+    [file, done],
+    [await open(written), direct],
+  ] as const) {
+    for (const { attrs } of [copy, copy.array('x')])
+      for (const [name, text] of Object.entries(texts)) expect(attrs.get(name), name).toBe(text)
+    const named = Object.keys(texts).flatMap((name) =>
+      ['', "array 'x': "].map((owner) => `${owner}the attribute '${name}' becomes`),
+    )
+    expect(warnings.map((text) => text.replace(/ becomes .*$/, ' becomes')).sort()).toEqual(named.sort())
+  }
 })
