@@ -1,11 +1,14 @@
-import { describe, expect, test } from 'vitest'
+import { rm } from 'node:fs/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ZarrArray } from '../../../../src/adapters/zarr/group.ts'
 import { copyPlace } from '../../../../src/copy/copy-place.ts'
 import { slice } from '../../../../src/grid/slice.ts'
 import { createZarr, openZarr } from '../../../../src/runtime/zarr.ts'
+import { FileStore } from '../../../../src/store/fs/file.ts'
 import { MemoryStore } from '../../../../src/store/memory.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { FaultStore } from '../../../../src/testing/index.ts'
+import { folderInMemory } from '../../../support/folder.ts'
 
 const at = (store: Store, path: string) => ({ store, path })
 
@@ -99,6 +102,20 @@ test('set reads the metadata of the array once, and stores nothing before', asyn
   const log = store.log.filter((line) => !/ stage |conditions/.test(` ${line}`))
   expect(log.filter((line) => line.endsWith('zarr.json'))).toEqual(['whole x.zarr/t/zarr.json'])
   expect(log[0]).toBe('whole x.zarr/t/zarr.json')
+})
+
+test('an array in files that was written before its replacement is refused afterwards', async () => {
+  const folder = await folderInMemory('replaced-array')
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const store = new FileStore()
+  await write(store, `${folder}/x.zarr`)
+  await write(store, `${folder}/y.zarr`, { dtype: 'float32' })
+  const array = await opened(store, `${folder}/x.zarr/t`)
+  for (const value of [1, 2]) await array.set([0], value)
+  await copyPlace(at(store, `${folder}/y.zarr`), at(store, `${folder}/x.zarr`), { overwrite: true })
+  for (const [, change] of changes) await expect(change(array)).rejects.toMatchObject({ tag: 'ConflictError' })
+  const now = await openZarr(at(store, `${folder}/x.zarr/t`), { kind: 'array' })
+  expect([...(await now.toTensor()).data]).toEqual([7, 7, 7, 7])
 })
 
 test('set of an array of version 2 is refused after it was replaced', async () => {
