@@ -168,6 +168,7 @@ const ARRAY: Record<string, Method> = {
 const REDUCTIONS = Object.fromEntries(
   ['sum', 'mean', 'min', 'max', 'prod', 'count', 'variance', 'std', 'median'].map((name) => [name, [{ dim: 'time' }]]),
 )
+const TRUTHS = Object.fromEntries(['any', 'all'].map((name) => [name, [{ axis: 'time' }]]))
 const ARITHMETIC = Object.fromEntries(['add', 'sub', 'mul', 'div'].map((name) => [name, [variable(), {}]]))
 
 const KINDS: Record<string, Kind> = {
@@ -244,6 +245,15 @@ const KINDS: Record<string, Kind> = {
       swapDims: [{ x: 'lon' }],
       setCoords: ['t'],
       drop: ['t'],
+      ...REDUCTIONS,
+      ...TRUTHS,
+      quantile: [0.5, { axis: 'x' }],
+      groupBy: ['time.month'],
+      resample: [{ time: 'MS' }],
+      rolling: [{ time: 2 }, {}],
+      coarsen: [{ time: 2 }, {}],
+      where: [(value: number) => value > 1, {}],
+      fillna: [0],
       write: [{ store: new MemoryStore(), path: 'y.af' }, { overwrite: true }],
       toCSV: [{}],
       toTable: [{}],
@@ -275,6 +285,21 @@ const KINDS: Record<string, Kind> = {
       toCSV: [{}],
       toTable: [{}],
       toPython: [],
+      ...TRUTHS,
+      ...Object.fromEntries(['argMin', 'argMax', 'idxMin', 'idxMax'].map((name) => [name, [{ axis: 'time' }]])),
+      cumsum: ['time', {}],
+      fillna: [0, {}],
+      isnull: [],
+      notnull: [],
+      clip: [0, 1],
+      round: [1],
+      astype: ['float32'],
+      transpose: [['x', 'time']],
+      squeeze: [[]],
+      expandDims: ['member', 0],
+      sortBy: ['x', {}],
+      diff: ['time', {}],
+      shift: [{ time: 1 }, {}],
       where: [(value: number) => value > 1, {}],
       rename: ['u'],
       assignAttrs: [{ a: 1 }],
@@ -285,6 +310,11 @@ const KINDS: Record<string, Kind> = {
     make: () => variable().groupBy('time.month'),
     methods: { ...REDUCTIONS, quantile: [0.5, {}] },
   },
+  'groups of a Dataset': {
+    make: () => labelled().groupBy('time.month'),
+    methods: { ...REDUCTIONS, quantile: [0.5, {}] },
+  },
+  'windows of a Dataset': { make: () => labelled().coarsen({ time: 2 }), methods: windows() },
   'windows of a DataArray': { make: () => variable().rolling({ time: 2 }), methods: windows() },
   'weights of a DataArray': { make: () => variable().weighted(labelled().get('x')), methods: { mean: [{}], sum: [{}] } },
 }

@@ -137,8 +137,14 @@ const DATASET_METHODS: Record<string, Call> = {
   toCSV: (o) => labelled().toCSV(o).next(),
   toTable: (o) => labelled().toTable(o).next(),
   interp: (o) => labelled().interp({ x: 12 }, o),
+  rolling: (o) => labelled().rolling({ x: 2 }, o),
+  coarsen: (o) => labelled().coarsen({ x: 2 }, o),
+  where: (o) => labelled().where(() => true, o),
+  quantile: (o) => labelled().quantile(0.5, o),
 }
 const REDUCTIONS = ['sum', 'mean', 'min', 'max', 'prod', 'count', 'variance', 'std', 'median'] as const
+const WHOLE_REDUCTIONS = [...REDUCTIONS, 'any', 'all'] as const
+Object.assign(DATASET_METHODS, Object.fromEntries(WHOLE_REDUCTIONS.map((name) => [name, (o: never) => labelled()[name](o)])))
 const DATA_ARRAY_METHODS: Record<string, Call> = {
   get: (o) => labelled().get('t').get(o),
   rolling: (o) => labelled().get('t').rolling({ x: 2 }, o),
@@ -159,7 +165,17 @@ const DATA_ARRAY_METHODS: Record<string, Call> = {
     labelled()
       .get('t')
       .selPoints([{ x: 10 }], o),
-  ...Object.fromEntries(REDUCTIONS.map((name) => [name, (o: never) => labelled().get('t')[name](o)])),
+  ...Object.fromEntries(
+    ([...WHOLE_REDUCTIONS, 'argMin', 'argMax', 'idxMin', 'idxMax'] as const).map((name) => [
+      name,
+      (o: never) => labelled().get('t')[name](o),
+    ]),
+  ),
+  cumsum: (o) => labelled().get('t').cumsum('x', o),
+  fillna: (o) => labelled().get('t').fillna(0, o),
+  sortBy: (o) => labelled().get('t').sortBy('x', o),
+  diff: (o) => labelled().get('t').diff('x', o),
+  shift: (o) => labelled().get('t').shift({ x: 1 }, o),
   ...Object.fromEntries(
     (['add', 'sub', 'mul', 'div'] as const).map((name) => [name, (o: never) => labelled().get('t')[name](2, o)]),
   ),
@@ -193,8 +209,12 @@ const WITHOUT = {
   fileArrayMethods: ['resize', 'storage', 'changeShape'],
   fileMethods: ['toString', 'arrays', 'array', 'delete', 'attributeIndex', 'layers', 'stats', 'warnings', 'flush', 'close'],
   whereMethods: ['count'],
-  datasetMethods: ['get', 'isel', 'assign', 'merge', 'rename', 'swapDims', 'setCoords', 'drop', 'close', 'toString'],
+  datasetMethods: [
+    ...['get', 'isel', 'assign', 'merge', 'rename', 'swapDims', 'setCoords', 'drop', 'close', 'toString'],
+    ...['groupBy', 'resample', 'fillna'],
+  ],
   dataArrayMethods: [
+    ...['isnull', 'notnull', 'clip', 'round', 'astype', 'transpose', 'squeeze', 'expandDims'],
     'assignAttrs',
     'isel',
     'values',
@@ -285,8 +305,13 @@ describe('every function that takes options is here', () => {
       WITHOUT.fileArrayMethods,
     ],
     ['methods of files', async () => methodsOf(await file()), FILE_METHODS, WITHOUT.fileMethods],
-    ['methods of datasets', () => methodsOf(labelled()), DATASET_METHODS, WITHOUT.datasetMethods],
-    ['methods of labelled arrays', () => methodsOf(labelled().get('t')), DATA_ARRAY_METHODS, WITHOUT.dataArrayMethods],
+    ['methods of datasets', () => methodsOf(labelled()), DATASET_METHODS, [...WITHOUT.datasetMethods, 'reduce']],
+    [
+      'methods of labelled arrays',
+      () => methodsOf(labelled().get('t')),
+      DATA_ARRAY_METHODS,
+      [...WITHOUT.dataArrayMethods, 'reduce'],
+    ],
     ['methods of groups', () => methodsOf(labelled().get('t').groupBy('x')), GROUP_METHODS, ['reduce']],
     ['methods of where', () => methodsOf(hyperslab.where(array(), {})), WHERE_METHODS, WITHOUT.whereMethods],
   ])('%s', async (_, namesOf, calls, without) => {

@@ -9,6 +9,7 @@ import { type Labelled, mergeCoords, takeCoords } from './coords.ts'
 import { groupLabels } from './group-labels.ts'
 import type { Taken } from './label-selectors.ts'
 import { asNumbers, reducedTo } from './reductions.ts'
+import { NAT } from './time/instant.ts'
 import { Variable } from './variable.ts'
 
 /** Options of arithmetic. */
@@ -20,18 +21,21 @@ export interface ArithmeticOptions {
   readonly join?: 'exact' | 'inner'
 }
 
-const ARITHMETIC_CHECKS: Checks<ArithmeticOptions> = { join: ['exact', 'inner'] }
+export const ARITHMETIC_CHECKS: Checks<ArithmeticOptions> = { join: ['exact', 'inner'] }
 
 /** Operation of two arrays, by the name of its method. */
-export type Arithmetic = 'add' | 'sub' | 'mul' | 'div' | 'where'
+export type Arithmetic = 'add' | 'sub' | 'mul' | 'div' | 'where' | 'fillna'
 
 const FUNCTIONS: Readonly<Record<Arithmetic, (a: number, b: number) => number>> = {
   add: (a, b) => a + b,
   sub: (a, b) => a - b,
   mul: (a, b) => a * b,
   div: (a, b) => a / b,
-  where: (a, condition) => (condition === 0 || Number.isNaN(condition) ? Number.NaN : a),
+  where: (a, condition) => (isFalse(condition) ? Number.NaN : a),
+  fillna: (a, b) => (Number.isNaN(a) ? b : a),
 }
+
+const isFalse = (condition: number): boolean => condition === 0 || Number.isNaN(condition)
 
 /**
  * Combines two arrays, or an array and a number, matching dimensions by name. An array is repeated along
@@ -60,12 +64,37 @@ export function combineArrays(
   const coordinates = mergeCoords(a.coordinates, b.coordinates, 'drop')
   const dims = [...new Set([...a.variable.dims, ...b.variable.dims])]
   checkLengths(a.variable, b.variable)
+  if (operation === 'fillna') checkNumbers(a.variable, b.variable)
+  if (operation === 'where' && a.variable.array.dtype === 'timestamp_ns')
+    return timesWhere(a.variable, b.variable, dims, coordinates)
   const values = operation === 'where' ? [a] : [a, b]
   const dtype = values.every(({ variable }) => variable.array.dtype === 'float32') ? 'float32' : 'float64'
   const sources = [a, b].map(({ variable }) => alongDims(variable.with({ array: floatsOf(variable) }), dims).source)
-  const array = new DiskArray(broadcastSource(fn, sources, { dtype })) as DiskArray
-  const own = operation === 'where' ? a.variable : asNumbers(a.variable)
+  // A missing value of the first array does not make the result missing.
+  const fills = operation === 'fillna' && { fillValue: Number.NaN, skipMissing: false }
+  const array = new DiskArray(broadcastSource(fn, sources, { dtype, ...fills })) as DiskArray
+  const own = operation === 'where' || operation === 'fillna' ? a.variable : asNumbers(a.variable)
   return { variable: reducedTo(own, array, dims), coordinates }
+}
+
+/** Keeps times where a condition is true; the others become NaT. */
+function timesWhere(
+  times: Variable,
+  condition: Variable,
+  dims: readonly string[],
+  coordinates: Labelled['coordinates'],
+): Labelled {
+  const sources = [times, condition.with({ array: floatsOf(condition) })].map((each) => alongDims(each, dims).source)
+  const fn = (time: bigint, value: number): bigint => (isFalse(value) ? NAT : time)
+  const array = new DiskArray(broadcastSource(fn, sources, { dtype: 'timestamp_ns', fillValue: NAT })) as DiskArray
+  return { variable: reducedTo(times, array, dims), coordinates }
+}
+
+/** @throws UnsupportedError for times as numbers, whose units may differ */
+function checkNumbers(...operands: readonly Variable[]): void {
+  const time = operands.find(({ times }) => times !== undefined)
+  if (time !== undefined)
+    throw new HyperslabError('UnsupportedError', 'there is no fillna of times with an array', { array: time.name })
 }
 
 const floatsOf = ({ name, array }: Variable): DiskArray => asFloats(array, name)

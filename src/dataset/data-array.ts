@@ -6,16 +6,18 @@ import type { Histogram, HistogramOptions } from '../array/reductions/histogram.
 import type { Lengths } from '../array/reductions/windows.ts'
 import type { DType, ScalarOf } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
-import { Printable } from '../core/inspect.ts'
 import { checkOptions, checkValue } from '../core/options.ts'
 import type { Tensor } from '../core/tensor.ts'
 import type { Selector } from '../grid/selection.ts'
-import { type Arithmetic, type ArithmeticOptions, combineArrays, whereTrue } from './arithmetic.ts'
+import { ARITHMETIC_CHECKS, type Arithmetic, type ArithmeticOptions, combineArrays, whereTrue } from './arithmetic.ts'
 import { asFloats } from './as-floats.ts'
 import { type Attrs, checkAttrs } from './attributes.ts'
 import { axisKindOf } from './cf/axis-kind.ts'
 import { type ClimatologyOptions, climatologyOf } from './climatology.ts'
 import { type Coords, checkLabelled, coordsAlong, type Labelled, takeCoords } from './coords.ts'
+import { cumulated, type DiffOptions, differences, expanded, type ShiftOptions, shifted, squeezed, transposed } from './dims.ts'
+import { castTo, clipped, filled, nullness, type Replacement, rounded } from './elements.ts'
+import { type ExtremeKind, extremesAlong, type OneDimOptions } from './extremes.ts'
 import { GroupBy, type GroupKey } from './group-by.ts'
 import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
@@ -23,10 +25,13 @@ import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
 import { type Origin, originOf } from './origin.ts'
 import type { ArrowRecordBatch } from './out/arrow.ts'
 import type { TableOptions } from './out/csv.ts'
+import type { Divided, Over } from './parted.ts'
 import type { LabelledPoints, SelPointsOptions } from './points.ts'
-import { quantileAlong, type ReduceDimsOptions, type ReduceKind, reduceAlong } from './reductions.ts'
+import { Reducible } from './reducible.ts'
+import { type KeepDimsOptions, quantileAlong, type ReduceDimsOptions, type ReduceKind, reduceAlong } from './reductions.ts'
 import { describeArray } from './repr.ts'
 import { resampledGroups } from './resample.ts'
+import type { SortOptions } from './sort-by.ts'
 import type { CFTime } from './time/instant.ts'
 import type { Variable } from './variable.ts'
 import { Weighted } from './weighted.ts'
@@ -36,7 +41,7 @@ import { type CoarsenOptions, coarsenedBlocks, type RollingOptions, rollingWindo
  * An array with named dimensions, coordinates and attributes, as in xarray. Operations are lazy: only `get`,
  * `values` and `dates` read or compute.
  */
-export class DataArray extends Printable {
+export class DataArray extends Reducible<DataArray> {
   /** @internal */
   readonly variable: Variable
   /** @internal */
@@ -169,65 +174,44 @@ export class DataArray extends Printable {
     return datesOf(values as ArrayLike<bigint>, calendar, counted)
   }
 
-  /**
-   * Returns the sum along some dimensions; 0 if there are no values.
-   * @throws UnsupportedError for times, which only have `min`, `max`, `mean` and `count`
-   */
-  sum(options?: ReduceDimsOptions): DataArray {
-    return this.#reduced('sum', options)
+  /** Returns the positions of the smallest values along a dimension; of equal ones, the first. */
+  argMin(options?: OneDimOptions): DataArray {
+    return this.#extremes('argMin', options)
+  }
+
+  /** Returns the positions of the greatest values along a dimension; of equal ones, the first. */
+  argMax(options?: OneDimOptions): DataArray {
+    return this.#extremes('argMax', options)
   }
 
   /**
-   * Returns the mean along some dimensions, as float64; NaN if there are no values. The mean of times is a
-   * time, rounded to the nanosecond.
+   * Returns the labels of the smallest values along a dimension; NaN or NaT where there are no values.
+   * @throws InvalidArgumentError for a dimension without labels; when read, EmptyReductionError where there
+   *   are no values, if labels are text or 64-bit integers
+   * @example
+   * const t = { dims: ['lat'], data: [281, 270, 290] }
+   * const ds = new Dataset({ t }, { coords: { lat: [50, 60, 70] } })
+   * console.log(await ds.get('t').idxMin().get()) // 60
    */
-  mean(options?: ReduceDimsOptions): DataArray {
-    return this.#reduced('mean', options)
+  idxMin(options?: OneDimOptions): DataArray {
+    return this.#extremes('idxMin', options)
   }
 
-  /** Returns the smallest value along some dimensions; NaN if there are no values. */
-  min(options?: ReduceDimsOptions): DataArray {
-    return this.#reduced('min', options)
-  }
-
-  /** Returns the greatest value along some dimensions; NaN if there are no values. */
-  max(options?: ReduceDimsOptions): DataArray {
-    return this.#reduced('max', options)
-  }
-
-  /** Returns the product along some dimensions; 1 if there are no values. */
-  prod(options?: ReduceDimsOptions): DataArray {
-    return this.#reduced('prod', options)
-  }
-
-  /** Counts the values along some dimensions that are not missing. */
-  count(options?: ReduceDimsOptions): DataArray {
-    return this.#reduced('count', options)
-  }
-
-  /** Returns the variance along some dimensions, divided by the number of values. */
-  variance(options?: ReduceDimsOptions): DataArray {
-    return this.#reduced('variance', options)
-  }
-
-  /** Returns the standard deviation along some dimensions, the root of {@link variance}. */
-  std(options?: ReduceDimsOptions): DataArray {
-    return this.#reduced('std', options)
-  }
-
-  /** Returns the median along some dimensions. */
-  median(options?: ReduceDimsOptions): DataArray {
-    return this.#reduced('median', options)
+  /** Returns the labels of the greatest values along a dimension; as {@link idxMin} otherwise. */
+  idxMax(options?: OneDimOptions): DataArray {
+    return this.#extremes('idxMax', options)
   }
 
   /**
-   * Returns the quantile along some dimensions, interpolated linearly between values. A list of shares adds a
-   * leading dimension `quantile`.
-   * @param q share from 0 to 1, or a list of shares
-   * @throws InvalidArgumentError for shares outside 0 to 1
+   * Returns the sums up to each position along some dimensions, by default along all, one after another.
+   * Missing values add nothing; with `skipMissing: false`, the sums after them are missing.
+   * @throws UnsupportedError for times, text and binaries
+   * @example
+   * const ds = new Dataset({ t: { dims: ['x'], data: [1, NaN, 3] } })
+   * console.log(await ds.get('t').cumsum('x').values()) // Float64Array(3) [ 1, 1, 4 ]
    */
-  quantile(q: number | readonly number[], options?: ReduceDimsOptions): DataArray {
-    return this.#then('quantile', q, options)(quantileAlong(this, q, options))
+  cumsum(axis?: string | readonly string[], options?: Pick<ReduceDimsOptions, 'skipMissing'>): DataArray {
+    return this.#then('cumsum', axis, options)(cumulated(this, axis, options))
   }
 
   /** Counts the values in bins; missing values are in no bin. */
@@ -256,7 +240,7 @@ export class DataArray extends Printable {
    * @throws InvalidArgumentError for an invalid key
    */
   groupBy(key: GroupKey): GroupBy<DataArray> {
-    return new GroupBy(this, key, this.#then('groupBy', key))
+    return new GroupBy(this.#divided, key, this.#over('groupBy', key), this.#then('labels'))
   }
 
   /**
@@ -264,7 +248,8 @@ export class DataArray extends Printable {
    * @throws InvalidArgumentError for an invalid frequency, and for dimensions without times
    */
   resample(by: Readonly<Record<string, string>>): GroupBy<DataArray> {
-    return new GroupBy(this, resampledGroups(this, by), this.#then('resample', by))
+    const groups = resampledGroups(this.#divided, by)
+    return new GroupBy(this.#divided, groups, this.#over('resample', by), this.#then('labels'))
   }
 
   /**
@@ -273,7 +258,7 @@ export class DataArray extends Printable {
    * @throws InvalidArgumentError for dimensions that do not exist, and for invalid lengths
    */
   rolling(lengths: Lengths, options: RollingOptions = {}): WindowedArray<DataArray> {
-    return rollingWindows(this, lengths, options, this.#then('rolling', lengths, options))
+    return rollingWindows(this.#divided, lengths, options, this.#over('rolling', lengths, options))
   }
 
   /**
@@ -281,7 +266,7 @@ export class DataArray extends Printable {
    * @throws InvalidArgumentError as {@link rolling}, and if an axis is not divisible
    */
   coarsen(lengths: Lengths, options: CoarsenOptions = {}): WindowedArray<DataArray> {
-    return coarsenedBlocks(this, lengths, options, this.#then('coarsen', lengths, options))
+    return coarsenedBlocks(this.#divided, lengths, options, this.#over('coarsen', lengths, options))
   }
 
   /**
@@ -338,10 +323,124 @@ export class DataArray extends Printable {
 
   /**
    * Keeps the values for which a function or a condition (neither 0 nor missing) is true. The others become
-   * missing, so integers become floats. A condition is matched as in arithmetic.
+   * missing, so integers become floats. A condition is matched as in arithmetic. Functions are for numbers.
    */
   where(condition: DataArray | ((value: number) => boolean), options?: ArithmeticOptions): DataArray {
     return this.#then('where', condition)(whereTrue(this, condition, options))
+  }
+
+  /**
+   * Replaces missing values by one value, or by the values of another array, matched as in arithmetic. A type
+   * that has the value stays the same; otherwise, it becomes float64.
+   * @throws InvalidArgumentError for a value of another kind
+   */
+  fillna(value: Replacement | DataArray, options: ArithmeticOptions = {}): DataArray {
+    const then = this.#then('fillna', value)
+    if (value instanceof DataArray) return then(combineArrays(this, value, 'fillna', options))
+    checkOptions('fillna', options, ARITHMETIC_CHECKS, { array: this.name })
+    return then(this.#as(filled(this.variable, value)))
+  }
+
+  /** Whether each value is missing. NaN and NaT are missing. */
+  isnull(): DataArray {
+    return this.#then('isnull')(this.#as(nullness(this.variable, true)))
+  }
+
+  /** Whether each value is not missing; the reverse of {@link isnull}. */
+  notnull(): DataArray {
+    return this.#then('notnull')(this.#as(nullness(this.variable, false)))
+  }
+
+  /**
+   * Limits the values to a range. Missing values stay missing. Integers stay integers if nothing is missing
+   * and the bounds are of their type.
+   * @throws InvalidArgumentError without bounds; UnsupportedError for values that are not numbers
+   * @example
+   * const ds = new Dataset({ t: { dims: ['x'], data: [-1, 0.5, 2] } })
+   * console.log(await ds.get('t').clip(0, 1).values()) // Float64Array(3) [ 0, 0.5, 1 ]
+   */
+  clip(min?: number, max?: number): DataArray {
+    return this.#then('clip', min, max)(this.#as(clipped(this.variable, min, max)))
+  }
+
+  /**
+   * Rounds the values to some decimals, halves to the even neighbour. Negative numbers round to tens,
+   * hundreds and so on.
+   * @throws UnsupportedError for values that are not numbers
+   */
+  round(decimals = 0): DataArray {
+    return this.#then('round', decimals)(this.#as(rounded(this.variable, decimals)))
+  }
+
+  /**
+   * Converts the values to another data type. Missing values become NaN in floats, and stay missing in
+   * integers. Conversion to integers truncates fractions.
+   * @throws UnsupportedError for times, text and binaries; when read, InvalidArgumentError for values that
+   *   are out of range, and for missing values without a counterpart in the type
+   */
+  astype(dtype: DType): DataArray {
+    return this.#then('astype', dtype)(this.#as(castTo(this.variable, dtype)))
+  }
+
+  /**
+   * Reorders the dimensions; by default, it reverses them.
+   * @throws InvalidArgumentError unless each dimension is named once
+   */
+  transpose(order?: readonly string[]): DataArray {
+    return this.#then('transpose', order)(transposed(this, order))
+  }
+
+  /**
+   * Drops dimensions of length 1: the named ones, or all. Their labels stay as single values.
+   * @throws InvalidArgumentError for dimensions of another length
+   */
+  squeeze(axis?: string | readonly string[]): DataArray {
+    return this.#taken(squeezed(this.variable, axis), 'isel')
+  }
+
+  /**
+   * Adds a dimension of length 1. A single value of its name, which a selection has left, becomes its label.
+   * @param axis position of the new dimension; negative ones count from the end
+   * @throws InvalidArgumentError if the name is used
+   */
+  expandDims(name: string, axis = 0): DataArray {
+    return this.#then('expandDims', name, axis)(expanded(this, name, axis))
+  }
+
+  /**
+   * Sorts the values along a dimension by a coordinate, or by an array along the dimension. Of several keys
+   * along a dimension, the first counts most. Equal keys keep their order, and missing ones come last;
+   * `ascending: false` reverses this. Only the keys are read.
+   * @throws InvalidArgumentError for keys that do not exist or do not lie along one dimension; TooLargeError
+   *   for keys beyond `limits.coordinateBytes`
+   */
+  async sortBy(keys: string | DataArray | readonly (string | DataArray)[], options: SortOptions = {}): Promise<DataArray> {
+    const taken = await (await import('./sort-by.ts')).sortedPositions(this, keys, options)
+    const sorted = { variable: this.variable.take(taken), coordinates: takeCoords(this.coordinates, taken) }
+    return this.#then('sortBy', keys, options)(sorted)
+  }
+
+  /**
+   * Returns the differences of neighbours along a dimension. The dimension becomes shorter by one.
+   * @throws UnsupportedError for values that are not numbers
+   * @example
+   * const t = { dims: ['x'], data: [1, 4, 9] }
+   * const ds = new Dataset({ t }, { coords: { x: [10, 20, 30] } })
+   * const steps = ds.get('t').diff('x')
+   * console.log(await steps.values()) // Float64Array(2) [ 3, 5 ]
+   * console.log(await steps.coords['x'].values()) // Float64Array(2) [ 20, 30 ]
+   */
+  diff(axis: string, options?: DiffOptions): DataArray {
+    return this.#then('diff', axis, options)(differences(this, axis, options))
+  }
+
+  /**
+   * Moves the values along dimensions, while labels stay: `shift({ time: 1 })` gives each time the value
+   * before it. Positions that become free are missing, so integers become floats, or have the `fillValue`.
+   * @throws UnsupportedError for text without a `fillValue`
+   */
+  shift(by: Readonly<Record<string, number>>, options?: ShiftOptions): DataArray {
+    return this.#then('shift', by, options)(shifted(this, by, options))
   }
 
   /** Returns the same values under another name. */
@@ -372,12 +471,34 @@ export class DataArray extends Printable {
     )({ variable: this.variable.take(taken), coordinates: takeCoords(this.coordinates, taken) })
   }
 
-  #reduced(kind: ReduceKind, options: ReduceDimsOptions | undefined): DataArray {
-    return this.#then('reduce')(reduceAlong(this, kind, options), kind, options)
+  /** @internal */
+  protected override reduce(kind: ReduceKind, options: KeepDimsOptions | undefined, q?: number | readonly number[]): DataArray {
+    if (kind === 'quantile') return this.#then('quantile', q, options)(quantileAlong(this, q!, options))
+    return this.#then('reduce', kind, options)(reduceAlong(this, kind, options))
+  }
+
+  #extremes(kind: ExtremeKind, options: OneDimOptions | undefined): DataArray {
+    return this.#then('reduce', kind, options)(extremesAlong(this, kind, options))
   }
 
   #combined(operation: Arithmetic, other: DataArray | number, options: ArithmeticOptions | undefined): DataArray {
     return this.#then(operation, other)(combineArrays(this, other, operation, options))
+  }
+
+  /** Returns the variable with the coordinates of this array. */
+  #as(variable: Variable): Labelled {
+    return { variable, coordinates: this.coordinates }
+  }
+
+  get #divided(): Divided {
+    const { name, dims, shape, coordinates } = this
+    return { label: { array: name }, lengths: new Map(dims.map((dim, axis) => [dim, shape[axis]!])), coordinates }
+  }
+
+  /** Returns a function that reduces the parts of this array and records the reduction. */
+  #over(name: string, ...args: readonly unknown[]): Over<DataArray> {
+    const then = this.#then(name, ...args)
+    return (reduce, _, ...more) => then(reduce(this), ...more)
   }
 
   /**

@@ -2,29 +2,39 @@
 
 import { DiskArray } from '../array/disk-array.ts'
 import { inMemory } from '../array/lazy/generate.ts'
+import type { FoldOptions } from '../array/reductions/fold-kinds.ts'
+import type { Lengths } from '../array/reductions/windows.ts'
 import { allocate, type DataOf, type DType, toElement } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
-import { Printable } from '../core/inspect.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
 import { isTensorLike, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
 import type { Selector } from '../grid/selection.ts'
+import { type ArithmeticOptions, whereTrue } from './arithmetic.ts'
 import { type Attrs, checkAttrs, plainAttrs } from './attributes.ts'
-import { type Coords, type DatasetParts, mergeCoords, takeCoords } from './coords.ts'
+import { type Coords, type DatasetParts, type Labelled, mergeCoords, takeCoords } from './coords.ts'
 import { DataArray } from './data-array.ts'
 import type { DatasetFile, DecodeOptions } from './dataset-file.ts'
+import type { Replacement } from './elements.ts'
+import { GroupBy, type GroupKey } from './group-by.ts'
 import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
+import { mapVariables, namedDims } from './map-variables.ts'
 import { type Origin, originOf } from './origin.ts'
 import type { ArrowRecordBatch } from './out/arrow.ts'
 import type { TableOptions } from './out/csv.ts'
 import type { Location, WriteDatasetOptions, Written } from './out/write.ts'
+import type { Divided, Over } from './parted.ts'
 import type { LabelledPoints, SelPointsOptions } from './points.ts'
+import { Reducible } from './reducible.ts'
+import { checkReduction, KEEP_CHECKS, type KeepDimsOptions, quantileAlong, type ReduceKind, reduceAlong } from './reductions.ts'
 import { describeDataset } from './repr.ts'
+import { resampledGroups } from './resample.ts'
 import { fits64 } from './time/instant.ts'
 import { parseTimeLabel, type TimeLabel } from './time/labels.ts'
 import { Variable } from './variable.ts'
+import { type CoarsenOptions, coarsenedBlocks, type RollingOptions, rollingWindows, type WindowedArray } from './windows.ts'
 import { withIndex } from './with-index.ts'
 
 /** Values of a variable for a dataset: an array, or data in memory. */
@@ -83,7 +93,7 @@ export class DatasetState implements DatasetParts {
  * )
  * console.log(await ds.get('t').sel({ time: '1998' }).mean().get()) // 275.3333333333333
  */
-export class Dataset extends Printable implements AsyncDisposable {
+export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
   /** @internal */
   readonly parts: DatasetState
   /**
@@ -290,6 +300,62 @@ export class Dataset extends Printable implements AsyncDisposable {
   }
 
   /**
+   * Groups the variables along a dimension for a reduction, as {@link DataArray.groupBy}. Variables without
+   * the dimension stay unchanged.
+   */
+  groupBy(key: GroupKey): GroupBy<Dataset, DataArray> {
+    return new GroupBy(this.#divided, key, this.#over('groupBy', key), this.#labelled())
+  }
+
+  /** Groups the variables by periods of a frequency for a reduction, as {@link DataArray.resample}. */
+  resample(by: Readonly<Record<string, string>>): GroupBy<Dataset, DataArray> {
+    const groups = resampledGroups(this.#divided, by)
+    return new GroupBy(this.#divided, groups, this.#over('resample', by), this.#labelled())
+  }
+
+  /** Forms windows of the variables for a reduction, as {@link DataArray.rolling}. */
+  rolling(lengths: Lengths, options: RollingOptions = {}): WindowedArray<Dataset> {
+    return rollingWindows(this.#divided, lengths, options, this.#over('rolling', lengths, options))
+  }
+
+  /** Forms blocks of the variables for a reduction, as {@link DataArray.coarsen}. */
+  coarsen(lengths: Lengths, options: CoarsenOptions = {}): WindowedArray<Dataset> {
+    return coarsenedBlocks(this.#divided, lengths, options, this.#over('coarsen', lengths, options))
+  }
+
+  /**
+   * Masks all variables, as {@link DataArray.where}. Variables without a dimension of the condition stay
+   * unchanged.
+   * @throws UnsupportedError for text along a dimension of the condition
+   */
+  where(condition: DataArray | ((value: number) => boolean), options?: ArithmeticOptions): Dataset {
+    const dims = condition instanceof DataArray ? condition.dims : []
+    const isFor = (variable: Variable): boolean => dims.length === 0 || variable.dims.some((dim) => dims.includes(dim))
+    return this.#with(
+      this.#mapped(isFor, (array) => whereTrue(array, condition, options)),
+      'where',
+      condition,
+    )
+  }
+
+  /**
+   * Replaces the missing values of all variables, as {@link DataArray.fillna}. Values by variable fill these
+   * variables alone. Text stays unchanged.
+   * @throws UnknownArrayError for a variable that does not exist; InvalidArgumentError for a value of another
+   *   kind, such as a number for times
+   */
+  fillna(values: Replacement | Readonly<Record<string, Replacement | DataArray>>): Dataset {
+    const isEach = typeof values === 'object' && !(values instanceof Date)
+    if (isEach) for (const name of Object.keys(values)) this.get(name)
+    const variables = [...this.parts.variables].map(([name, variable]): [string, Variable] => {
+      if (isEach ? !Object.hasOwn(values, name) : variable.array.dtype === 'string') return [name, variable]
+      const value = isEach ? (values as Record<string, Replacement | DataArray>)[name]! : values
+      return [name, this.#array(variable).fillna(value as Replacement).variable]
+    })
+    return this.#with({ variables: new Map(variables) }, 'fillna', values)
+  }
+
+  /**
    * Writes the dataset as a container or, if the name ends with `.zarr`, as a Zarr group of version 3. Either
    * appears when it is complete. Variables and coordinates keep their attributes. They are encoded as in
    * their source file (packed, or as numbers of units of time), unless `encoding` overrides it. Computed
@@ -353,6 +419,43 @@ export class Dataset extends Printable implements AsyncDisposable {
    */
   override toString(): string {
     return describeDataset({ ...this.parts, dims: this.dims })
+  }
+
+  /** @internal */
+  protected override reduce(
+    kind: ReduceKind,
+    options: (KeepDimsOptions & FoldOptions) | undefined,
+    q?: number | readonly number[],
+  ): Dataset {
+    checkReduction(kind, options, KEEP_CHECKS, {})
+    const named = namedDims(this.dims, options?.axis)
+    const isFor = ({ dims }: Variable): boolean => dims.some((dim) => named.includes(dim))
+    const apply = (array: Labelled): Labelled => {
+      const own = { ...options, axis: array.variable.dims.filter((dim) => named.includes(dim)) }
+      return kind === 'quantile' ? quantileAlong(array, q!, own) : reduceAlong(array, kind, own)
+    }
+    const args = kind === 'quantile' ? ['quantile', q, options] : ['reduce', kind, options]
+    return this.#with(this.#mapped(isFor, apply, kind), ...(args as [string]))
+  }
+
+  #mapped(isFor: (variable: Variable) => boolean, apply: (array: Labelled) => Labelled, kind?: string): Partial<DatasetParts> {
+    return mapVariables({ ...this.parts, dims: this.dims }, isFor, apply, kind)
+  }
+
+  get #divided(): Divided {
+    return { label: {}, lengths: new Map(Object.entries(this.dims)), coordinates: this.parts.coords }
+  }
+
+  /** Returns a function that reduces the parts of the variables along some dimensions, and records it. */
+  #over(name: string, ...args: readonly unknown[]): Over<Dataset> {
+    return (reduce, along, kind, ...more) => {
+      const isFor = ({ dims }: Variable): boolean => dims.some((dim) => along.includes(dim))
+      return this.#with(this.#mapped(isFor, reduce, kind), name, ...args, kind, ...more)
+    }
+  }
+
+  #labelled(): (coord: Labelled) => DataArray {
+    return ({ variable, coordinates }) => new DataArray(variable, coordinates)
   }
 
   #array(variable: Variable): DataArray {

@@ -1,6 +1,6 @@
+import type { FoldOptions } from '../array/reductions/fold-kinds.ts'
 import type { DType } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
-import { checkOptions } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Signal } from '../core/signal.ts'
 import { computedOnce } from './computed.ts'
@@ -8,8 +8,17 @@ import { type Coords, coordsAlong, type Labelled, labelledDims } from './coords.
 import { groupLabels } from './group-labels.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Label } from './label-values.ts'
-import { Parted, type Wrap } from './parted.ts'
-import { type GroupKind, REDUCE_CHECKS, type ReduceDimsOptions, reducedDims, reducedKind, reducedTo } from './reductions.ts'
+import { type Divided, type Over, Parted } from './parted.ts'
+import {
+  checkDim,
+  checkReduction,
+  type GroupKind,
+  keepingMissing,
+  REDUCE_CHECKS,
+  type ReduceDimsOptions,
+  reducedKind,
+  reducedTo,
+} from './reductions.ts'
 import { NO_COMPONENT } from './time/components.ts'
 import { NAT } from './time/instant.ts'
 import { arrayOfLabels, Variable } from './variable.ts'
@@ -31,25 +40,27 @@ export interface PositionGroups {
 }
 
 /**
- * An array in groups. Each reduction is lazy. A group without values is missing, except that `sum` and
- * `count` are 0 and `prod` is 1.
+ * An array or a dataset in groups. Each reduction is lazy. A group without values is missing, except that
+ * `sum` and `count` are 0 and `prod` is 1.
  */
-export class GroupBy<A> extends Parted<A> {
-  readonly #array: Labelled
-  readonly #wrap: Wrap<A>
+export class GroupBy<A, L = A> extends Parted<A> {
+  readonly #divided: Divided
+  readonly #over: Over<A>
   readonly #groups: PositionGroups
+  readonly #labelled: (coord: Labelled) => L
 
   /** @internal */
-  constructor(array: Labelled, key: GroupKey | PositionGroups, wrap: Wrap<A>) {
+  constructor(divided: Divided, key: GroupKey | PositionGroups, over: Over<A>, labelled: (coord: Labelled) => L) {
     super()
-    this.#array = array
-    this.#wrap = wrap
-    this.#groups = isGroups(key) ? key : groupsOf(array, key)
+    this.#divided = divided
+    this.#over = over
+    this.#labelled = labelled
+    this.#groups = isGroups(key) ? key : groupsOf(divided, key)
   }
 
   /** Labels of the groups, as a coordinate. */
-  get labels(): A {
-    return this.#wrap({ variable: this.#groups.coord, coordinates: new Map() }, 'labels')
+  get labels(): L {
+    return this.#labelled({ variable: this.#groups.coord, coordinates: new Map() })
   }
 
   /** Returns the median of each group, as float64. A chunk is read once for each group in it. */
@@ -69,41 +80,56 @@ export class GroupBy<A> extends Parted<A> {
   }
 
   /** @internal */
-  protected override reduce(kind: GroupKind, options: ReduceDimsOptions = {}, q = 0.5): A {
-    const { variable, coordinates } = this.#array
-    const { array, dims: all } = variable
-    checkOptions(kind, options, REDUCE_CHECKS, { array: variable.name })
-    const { dim, coord, of } = this.#groups
-    const reduced = reducedDims(variable, options.axis ?? dim)
-    if (!reduced.includes(dim)) invalidArgument(`groups are along ${dim}: axis has to name it, too`, options.axis)
-    const kept = all.filter((each) => each === dim || !reduced.includes(each))
-    const dims = kept.map((each) => (each === dim ? coord.name : each))
-    const shape = kept.map((each) => (each === dim ? coord.array.size : array.shape[all.indexOf(each)]!))
-    const { dtype, missing } = reducedKind(variable, kind)
-    const compute = async (signal: Signal) => {
-      const { reduceGroups } = await import('./group-reduce.ts')
-      const { skipMissing = true } = options
-      return reduceGroups(array, { dims: all, dim, of, count: coord.array.size, reduced }, kind, skipMissing, signal, q)
-    }
-    // Other coordinates along the dimension have a value for each position, so they are dropped.
-    const others = [...coordinates].filter(([, other]) => !other.dims.includes(dim))
-    const values = computedOnce<DType>(dtype, shape, compute as never, missing)
-    const reducedVariable = reducedTo(variable, values, dims, kind)
-    const known = new Map(others).set(coord.name, coord)
-    return this.#wrap({ variable: reducedVariable, coordinates: coordsAlong(known, dims) }, kind, options, q)
+  protected override reduce(kind: GroupKind, options: ReduceDimsOptions & FoldOptions = {}, q = 0.5): A {
+    const { label, lengths } = this.#divided
+    checkReduction(kind, options, REDUCE_CHECKS, label)
+    const { dim } = this.#groups
+    const { axis = dim } = options
+    const reduced = typeof axis === 'string' ? [axis] : axis
+    for (const each of reduced) checkDim(each, [...lengths.keys()], label)
+    if (new Set(reduced).size < reduced.length) invalidArgument(`axis names ${reduced.join(', ')}: one of them twice`, axis)
+    if (!reduced.includes(dim)) invalidArgument(`groups are along ${dim}: axis has to name it, too`, axis)
+    return this.#over((array) => reducedGroups(array, this.#groups, kind, reduced, options, q), [dim], kind, options, q)
   }
+}
+
+function reducedGroups(
+  { variable, coordinates }: Labelled,
+  { dim, coord, of }: PositionGroups,
+  kind: GroupKind,
+  named: readonly string[],
+  { skipMissing = true, ddof }: ReduceDimsOptions & FoldOptions,
+  q: number,
+): Labelled {
+  const { dims: all } = variable
+  const reduced = named.filter((each) => all.includes(each))
+  const array = kind === 'count' ? variable.array : keepingMissing(variable.array, skipMissing)
+  const kept = all.filter((each) => each === dim || !reduced.includes(each))
+  const dims = kept.map((each) => (each === dim ? coord.name : each))
+  const shape = kept.map((each) => (each === dim ? coord.array.size : array.shape[all.indexOf(each)]!))
+  const { dtype, missing } = reducedKind(variable.with({ array }), kind)
+  const compute = async (signal: Signal) => {
+    const { reduceGroups } = await import('./group-reduce.ts')
+    const grouped = { dims: all, dim, of, count: coord.array.size, reduced }
+    return reduceGroups(array, grouped, kind, { skipMissing, q, ...(ddof !== undefined && { ddof }) }, signal)
+  }
+  // Other coordinates along the dimension have a value for each position, so they are dropped.
+  const others = [...coordinates].filter(([, other]) => !other.dims.includes(dim))
+  const values = computedOnce<DType>(dtype, shape, compute as never, missing)
+  const known = new Map(others).set(coord.name, coord)
+  return { variable: reducedTo(variable, values, dims, kind), coordinates: coordsAlong(known, dims) }
 }
 
 const isGroups = (key: GroupKey | PositionGroups): key is PositionGroups =>
   typeof key === 'object' && key !== null && key['coord'] instanceof Variable
 
 /** @throws InvalidArgumentError for an invalid key */
-function groupsOf({ variable, coordinates }: Labelled, key: GroupKey): PositionGroups {
-  if (typeof key === 'object' && key !== null) return binsOf(variable.name, coordinates, key)
+function groupsOf({ label, coordinates }: Divided, key: GroupKey): PositionGroups {
+  if (typeof key === 'object' && key !== null) return binsOf(label, coordinates, key)
   if (typeof key !== 'string')
     return invalidArgument("groupBy takes a key like 'time.month', the name of a coordinate, or bins", key)
   const [name = '', component] = key.split('.')
-  const along = indexCoord(variable.name, coordinates, name)
+  const along = indexCoord(label, coordinates, name)
   const labels = groupLabels(along, component === undefined ? name : key)
   const sorted = [...new Set(Array.from(labels))].filter((label) => !isNoLabel(label)).sort((a, b) => (a < b ? -1 : 1))
   // xarray keeps the order of labels that all differ.
@@ -121,10 +147,10 @@ function groupsOf({ variable, coordinates }: Labelled, key: GroupKey): PositionG
 const isNoLabel = (label: Label | undefined): boolean =>
   label === undefined || label === NO_COMPONENT || label === NAT || Number.isNaN(label)
 
-function binsOf(array: string, coords: Coords, bins: Readonly<Record<string, readonly number[]>>): PositionGroups {
+function binsOf(label: Divided['label'], coords: Coords, bins: Readonly<Record<string, readonly number[]>>): PositionGroups {
   const [[name, edges] = ['', []], ...more] = Object.entries(bins)
   if (more.length > 0) invalidArgument('groupBy takes bins of one coordinate', bins)
-  const along = indexCoord(array, coords, name)
+  const along = indexCoord(label, coords, name)
   if (
     !(
       Array.isArray(edges) &&
@@ -140,12 +166,12 @@ function binsOf(array: string, coords: Coords, bins: Readonly<Record<string, rea
   return { dim: along.dims[0]!, of, coord: coordOfGroups(`${name}_bins`, labels, undefined) }
 }
 
-function indexCoord(array: string, coords: Coords, name: string): Variable {
+function indexCoord(label: Divided['label'], coords: Coords, name: string): Variable {
   const coord = coords.get(name)
   if (coord?.index !== undefined) return coord
   const known = labelledDims(coords)
   const text = `there are no labels ${quoted(name)} to group by: there are ${known.join(', ') || 'none'}`
-  throw new HyperslabError('InvalidArgumentError', text, { array, actual: name, expected: known })
+  throw new HyperslabError('InvalidArgumentError', text, { ...label, actual: name, expected: known })
 }
 
 function coordOfGroups(name: string, labels: readonly Label[], grouped: Variable['grouped']): Variable {

@@ -25,25 +25,26 @@ export interface GroupedAxes {
  * Reduces each group along the grouped dimension and maybe others. The groups replace the grouped dimension.
  * Each chunk is read once; for quantiles, and for variances along several dimensions, once for each group in
  * it.
- * @param q share for quantiles
+ * @param options.q share for quantiles
  */
 export async function reduceGroups(
   array: DiskArray,
   grouped: GroupedAxes,
   kind: GroupKind,
-  skipMissing: boolean,
+  options: { readonly skipMissing: boolean; readonly q?: number; readonly ddof?: number },
   signal: Signal,
-  q?: number,
 ): Promise<Tensor> {
+  const { skipMissing, q, ddof } = options
   if (kind === 'mean' && array.dtype === 'timestamp_ns')
-    return meanOfTimes(array, skipMissing, (part) => reduceGroups(part, grouped, 'sum', true, signal))
+    return meanOfTimes(array, skipMissing, (part) => reduceGroups(part, grouped, 'sum', { skipMissing: true }, signal))
   const { dims, dim, of, count, reduced } = grouped
   const axis = dims.indexOf(dim)
   const skip = { ...skipping(array, skipMissing), signal }
   const others = reduced.filter((each) => each !== dim).map((each) => dims.indexOf(each))
   const alone = async (fold: FoldKind): Promise<Tensor> => {
     const folded = fold === 'count' ? presence(array) : array
-    const groups = await folded.groupBy(axis, of, fold, { ...skipping(folded, skipMissing), signal })
+    const spread = (fold === 'variance' || fold === 'std') && ddof !== undefined ? { ddof } : {}
+    const groups = await folded.groupBy(axis, of, fold, { ...skipping(folded, skipMissing), ...spread, signal })
     return inGroupOrder(groups, foldedDType(array.dtype, fold), axis, count, fold)
   }
   const isRanked = kind === 'median' || kind === 'quantile'
@@ -63,7 +64,7 @@ export async function reduceGroups(
   }
   const reduce = (part: DiskArray, axis: number[]) => {
     const options = { ...skip, axis, keepDims: true }
-    return isRanked ? part.quantile(q!, options) : part[kind](options)
+    return isRanked ? part.quantile(q!, options) : part[kind]({ ...options, ...(ddof !== undefined && { ddof }) })
   }
   return groupByGroup(array, { axis, of, count, others }, reduce)
 }

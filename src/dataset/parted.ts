@@ -1,9 +1,28 @@
-import type { FoldKind } from '../array/reductions/fold-kinds.ts'
-import type { Labelled } from './coords.ts'
+import type { FoldKind, FoldOptions } from '../array/reductions/fold-kinds.ts'
+import type { Coords, Labelled } from './coords.ts'
 import type { ReduceDimsOptions } from './reductions.ts'
 
-/** Wraps reduced parts as an array, and records the reduction. */
+/** Wraps a result as an array, and records the reduction. */
 export type Wrap<A> = (result: Labelled, kind: string, ...options: readonly unknown[]) => A
+
+/**
+ * Reduces the parts of an array, or of the variables of a dataset along some dimensions, and records the
+ * reduction.
+ */
+export type Over<A> = (
+  reduce: (array: Labelled) => Labelled,
+  along: readonly string[],
+  kind: string,
+  ...options: readonly unknown[]
+) => A
+
+/** Names and lengths of the dimensions that are divided into parts, and the coordinates along them. */
+export interface Divided {
+  /** Array that errors are about; none for a dataset. */
+  readonly label: { readonly array?: string }
+  readonly lengths: ReadonlyMap<string, number>
+  readonly coordinates: Coords
+}
 
 /** An array in parts, such as groups or windows. Reductions return one value for each part, and are lazy. */
 export abstract class Parted<A> {
@@ -40,13 +59,13 @@ export abstract class Parted<A> {
     return this.reduce('count', options)
   }
 
-  /** Returns the variance of each part, divided by the number of values. */
-  variance(options?: ReduceDimsOptions): A {
+  /** Returns the variance of each part, divided by the number of values minus `ddof` (default 0). */
+  variance(options?: ReduceDimsOptions & FoldOptions): A {
     return this.reduce('variance', options)
   }
 
   /** Returns the standard deviation of each part, the root of {@link variance}. */
-  std(options?: ReduceDimsOptions): A {
+  std(options?: ReduceDimsOptions & FoldOptions): A {
     return this.reduce('std', options)
   }
 }

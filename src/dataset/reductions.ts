@@ -1,12 +1,13 @@
 import type { DiskArray } from '../array/disk-array.ts'
-import type { Missing } from '../array/missing.ts'
-import { foldedDType } from '../array/reductions/fold-kinds.ts'
+import { type Missing, missingElements } from '../array/missing.ts'
+import { type FoldOptions, foldedDType } from '../array/reductions/fold-kinds.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
-import { HyperslabError, invalidArgument, isHyperslabError } from '../core/errors.ts'
-import { type Checks, checkOptions } from '../core/options.ts'
+import { type ErrorDetails, HyperslabError, invalidArgument, isHyperslabError } from '../core/errors.ts'
+import { type Check, type Checks, checkOptions } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Tensor, tensorOf } from '../core/tensor.ts'
+import { asFloats } from './as-floats.ts'
 import { dropAttributes } from './attributes.ts'
 import { computedOnce } from './computed.ts'
 import { coordsAlong, type Labelled } from './coords.ts'
@@ -14,7 +15,7 @@ import { LabelIndex } from './label-index.ts'
 import { NAT } from './time/instant.ts'
 import { arrayOfLabels, Variable } from './variable.ts'
 
-/** Options of reductions of labelled arrays. */
+/** Options of reductions along dimensions. */
 export interface ReduceDimsOptions {
   /** Names of the dimensions to reduce. Default: all. */
   readonly axis?: string | readonly string[]
@@ -24,17 +25,40 @@ export interface ReduceDimsOptions {
   readonly skipMissing?: boolean
 }
 
+/** Options of reductions of arrays and datasets. */
+export interface KeepDimsOptions extends ReduceDimsOptions {
+  /**
+   * Whether reduced dimensions are kept with length 1. Their coordinates are dropped all the same. Default:
+   * false.
+   */
+  readonly keepDims?: boolean
+}
+
 /** Reductions to a single value. */
-export type ReduceKind = 'sum' | 'mean' | 'min' | 'max' | 'count' | 'prod' | 'variance' | 'std' | 'median'
+export type ReduceKind = GroupKind | 'any' | 'all'
 
 /** Reductions of groups. */
-export type GroupKind = ReduceKind | 'quantile'
+export type GroupKind = 'sum' | 'mean' | 'min' | 'max' | 'count' | 'prod' | 'variance' | 'std' | 'median' | 'quantile'
 
 export const REDUCE_CHECKS: Checks<ReduceDimsOptions> = { axis: 'string or list', skipMissing: 'boolean' }
+export const KEEP_CHECKS: Checks<KeepDimsOptions> = { ...REDUCE_CHECKS, keepDims: 'boolean' }
+
+/** Checks the options of a reduction. Variances and standard deviations also accept `ddof`. */
+export function checkReduction(
+  kind: string,
+  options: unknown,
+  checks: Readonly<Record<string, Check>>,
+  label: ErrorDetails,
+): void {
+  const isSpread = kind === 'variance' || kind === 'std'
+  checkOptions(kind, options, isSpread ? { ...checks, ddof: 'number' } : checks, label)
+}
 
 /** Function that reduces an array: its own method, or an equivalent one. */
 export type Reducing = (options: {
   readonly axis: number[]
+  readonly keepDims?: boolean
+  readonly ddof?: number
   readonly skipMissing: boolean
   readonly skipNaN?: boolean
   /** Whether zeros are counted. */
@@ -48,28 +72,46 @@ export type Reducing = (options: {
  */
 export function reduceAlong(
   { variable, coordinates }: Labelled,
-  kind: ReduceKind,
-  options: ReduceDimsOptions = {},
-  reduce: Reducing = (how) => variable.array[kind as 'sum'](how),
+  kind: Exclude<ReduceKind, 'quantile'>,
+  options: KeepDimsOptions & FoldOptions = {},
+  reduce?: Reducing,
 ): Labelled {
-  checkOptions(kind, options, REDUCE_CHECKS, { array: variable.name })
-  const { array } = variable
-  const { axis, kept, shape } = axesOf(variable, options.axis)
-  const { dtype, missing } = reducedKind(variable, kind)
+  checkReduction(kind, options, KEEP_CHECKS, { array: variable.name })
+  const { keepDims, ddof, skipMissing } = options
+  // The elements that a caller's function reduces are known to it alone.
+  const array = reduce === undefined && kind !== 'count' ? keepingMissing(variable.array, skipMissing) : variable.array
+  const { axis, kept, shape, others } = axesOf(variable, options.axis, keepDims)
+  const { dtype, missing } = reducedKind(variable.with({ array }), kind)
+  const spread = ddof === undefined ? {} : { ddof }
   // Without this, arrays count elements other than 0.
-  const skip = { ...skipping(array, options.skipMissing), ...(kind === 'count' && { zeros: true as const }) }
+  const skip = { ...skipping(array, skipMissing), ...(kind === 'count' && { zeros: true as const }) }
+  const how = { axis, ...(keepDims && { keepDims }), ...spread, ...skip }
   const compute =
     kind === 'mean' && dtype === 'timestamp_ns'
       ? async (signal: Signal): Promise<Tensor> => {
           const { meanOfTimes } = await import('./mean-of-times.ts')
-          return meanOfTimes(array, skip.skipMissing, (part) => part.sum({ axis, signal }) as Promise<Tensor>)
+          return meanOfTimes(
+            array,
+            skip.skipMissing,
+            (part) => part.sum({ axis, keepDims: keepDims ?? false, signal }) as Promise<Tensor>,
+          )
         }
-      : (signal: Signal): Promise<Tensor> => reduceOrNaN(() => reduce({ axis, ...skip, signal }), dtype, shape)
+      : (signal: Signal): Promise<Tensor> =>
+          reduceOrNaN(() => (reduce ?? ((all) => array[kind as 'sum'](all)))({ ...how, signal }), dtype, shape)
   return {
     variable: reducedTo(variable, computedOnce<DType>(dtype, shape, compute, missing), kept, kind),
-    coordinates: coordsAlong(coordinates, kept),
+    coordinates: coordsAlong(coordinates, others),
   }
 }
+
+/**
+ * Returns an array whose missing values propagate if they are not skipped: as floats, they are NaN.
+ * Otherwise, they would count as the numbers that they are stored as.
+ */
+export const keepingMissing = (array: DiskArray, skipMissing: boolean | undefined): DiskArray =>
+  skipMissing === false && array.dtype !== 'timestamp_ns' && missingElements(array.source).values.length > 0
+    ? asFloats(array)
+    : array
 
 /**
  * Returns the type of reduced values, and their missing values. Times have extremes and a mean, and
@@ -78,7 +120,7 @@ export function reduceAlong(
  */
 export function reducedKind(
   { name, array, times }: Variable,
-  kind: GroupKind,
+  kind: ReduceKind,
 ): { readonly dtype: DType; readonly missing: Missing | undefined } {
   const { dtype, missing } = array
   const isDecoded = dtype === 'timestamp_ns'
@@ -87,6 +129,7 @@ export function reducedKind(
   const isRanked = kind === 'median' || kind === 'quantile'
   if (kind !== 'count' && (isDecoded || (times !== undefined && kind !== 'mean' && !isRanked)))
     throw new HyperslabError('UnsupportedError', `there is no ${kind} of times`, { array: name, actual: kind })
+  if (kind === 'any' || kind === 'all') return { dtype: 'bool', missing: undefined }
   return { dtype: isRanked ? 'float64' : foldedDType(dtype, kind), missing: undefined }
 }
 
@@ -98,19 +141,25 @@ export function reducedKind(
 export function quantileAlong(
   { variable, coordinates }: Labelled,
   q: number | readonly number[],
-  options: ReduceDimsOptions = {},
-  reduce: Reducing = (how) => variable.array.quantile(q as number, how) as unknown as Promise<Tensor>,
+  options: KeepDimsOptions = {},
+  reduce?: Reducing,
 ): Labelled {
-  checkOptions('quantile', options, REDUCE_CHECKS, { array: variable.name })
+  checkReduction('quantile', options, KEEP_CHECKS, { array: variable.name })
   const shares = typeof q === 'number' ? [q] : q
-  if (!Array.isArray(shares) || shares.length === 0 || !shares.every((share) => share >= 0 && share <= 1))
+  if (
+    !Array.isArray(shares) ||
+    shares.length === 0 ||
+    !shares.every((share) => typeof share === 'number' && share >= 0 && share <= 1)
+  )
     invalidArgument('a quantile is a share from 0 to 1, or a list of some', q)
-  const { array } = variable
-  const { axis, kept, shape } = axesOf(variable, options.axis)
+  const { skipMissing, keepDims } = options
+  const array = reduce === undefined ? keepingMissing(variable.array, skipMissing) : variable.array
+  const { axis, kept, shape, others } = axesOf(variable, options.axis, keepDims)
   reducedKind(variable, 'quantile')
-  const skip = skipping(array, options.skipMissing)
-  const compute = (signal: Signal) => reduce({ axis, ...skip, signal }) as Promise<Tensor<'float64'>>
-  const labels = coordsAlong(coordinates, kept)
+  const how = { axis, ...(keepDims && { keepDims }), ...skipping(array, skipMissing) }
+  const own: Reducing = (all) => array.quantile(q as number, all as typeof how) as unknown as Promise<Tensor>
+  const compute = (signal: Signal) => (reduce ?? own)({ ...how, signal }) as Promise<Tensor<'float64'>>
+  const labels = coordsAlong(coordinates, others)
   if (typeof q === 'number')
     return { variable: reducedTo(variable, computedOnce('float64', shape, compute), kept), coordinates: labels }
   const values = computedOnce('float64', [shares.length, ...shape], compute)
@@ -125,16 +174,26 @@ function quantileLabels(shares: readonly number[]): Variable {
   return new Variable({ name: 'quantile', array: arrayOfLabels(index, 'float64'), dims: ['quantile'], attrs: {}, index })
 }
 
-/** Returns the reduced axes, and the kept dimensions with their lengths. */
+/**
+ * Returns the reduced axes, the dimensions of the result with their lengths, and the dimensions that are not
+ * reduced.
+ */
 export function axesOf(
   variable: Variable,
   given: ReduceDimsOptions['axis'],
-): { readonly axis: number[]; readonly kept: string[]; readonly shape: number[] } {
+  keepDims = false,
+): { readonly axis: number[]; readonly kept: readonly string[]; readonly shape: number[]; readonly others: string[] } {
   const { array, dims } = variable
   const reduced = reducedDims(variable, given)
-  const kept = dims.filter((dim) => !reduced.includes(dim))
+  const others = dims.filter((dim) => !reduced.includes(dim))
+  const kept = keepDims ? dims : others
   const axisOf = (dim: string): number => dims.indexOf(dim)
-  return { axis: reduced.map(axisOf), kept, shape: kept.map((dim) => array.shape[axisOf(dim)]!) }
+  return {
+    axis: reduced.map(axisOf),
+    kept,
+    shape: kept.map((dim) => (reduced.includes(dim) ? 1 : array.shape[axisOf(dim)]!)),
+    others,
+  }
 }
 
 /** Returns the options that skip missing values and, for floats, NaN. */
@@ -144,12 +203,7 @@ export const skipping = ({ dtype }: DiskArray, skipMissing = true): { skipMissin
 })
 
 /** Returns the variable with reduced values. A count of times is no longer a time, so it loses its units. */
-export function reducedTo(
-  variable: Variable,
-  array: DiskArray,
-  dims: readonly string[],
-  kind?: ReduceKind | 'quantile',
-): Variable {
+export function reducedTo(variable: Variable, array: DiskArray, dims: readonly string[], kind?: ReduceKind): Variable {
   const reduced = variable.with({ array, dims, index: undefined, stored: undefined, encoding: {} })
   return kind === 'count' ? asNumbers(reduced) : reduced
 }
@@ -161,7 +215,7 @@ export const asNumbers = (variable: Variable): Variable =>
     : variable.with({ times: undefined, attrs: dropAttributes(variable.attrs, ['units', 'calendar']) })
 
 /** Reduces; a reduction of no values yields NaN for floats. */
-async function reduceOrNaN(reduce: () => Promise<Tensor>, dtype: DType, shape: readonly number[]): Promise<Tensor> {
+export async function reduceOrNaN(reduce: () => Promise<Tensor>, dtype: DType, shape: readonly number[]): Promise<Tensor> {
   try {
     return await reduce()
   } catch (error) {
@@ -175,14 +229,14 @@ async function reduceOrNaN(reduce: () => Promise<Tensor>, dtype: DType, shape: r
 /** @throws InvalidArgumentError for unknown or repeated dimensions */
 export function reducedDims({ name, dims }: Variable, axis: string | readonly string[] | undefined): readonly string[] {
   const given = axis === undefined ? dims : typeof axis === 'string' ? [axis] : axis
-  for (const dim of given) checkDim(dim, dims, name)
+  for (const dim of given) checkDim(dim, dims, { array: name })
   if (new Set(given).size < given.length) invalidArgument(`axis names ${given.join(', ')}: one of them twice`, axis)
   return given
 }
 
 /** @throws InvalidArgumentError for unknown dimensions */
-export function checkDim(dim: unknown, dims: readonly string[], array: string): asserts dim is string {
+export function checkDim(dim: unknown, dims: readonly string[], label: ErrorDetails = {}): asserts dim is string {
   if (dims.includes(dim as string)) return
   const text = `there is no dimension ${quoted(dim)}: there are ${dims.join(', ') || 'none'}`
-  throw new HyperslabError('InvalidArgumentError', text, { array, actual: dim, expected: dims })
+  throw new HyperslabError('InvalidArgumentError', text, { ...label, actual: dim, expected: dims })
 }

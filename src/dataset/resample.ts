@@ -1,8 +1,8 @@
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { checkValue } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
-import type { Labelled } from './coords.ts'
 import type { PositionGroups } from './group-by.ts'
+import type { Divided } from './parted.ts'
 import { parseFrequency, resampleBins } from './time/frequency.ts'
 import { withInstants } from './with-instants.ts'
 
@@ -11,7 +11,7 @@ import { withInstants } from './with-instants.ts'
  * included.
  * @throws InvalidArgumentError for an unknown frequency, and for dimensions without times
  */
-export function resampledGroups({ variable, coordinates }: Labelled, by: Readonly<Record<string, string>>): PositionGroups {
+export function resampledGroups({ label, coordinates }: Divided, by: Readonly<Record<string, string>>): PositionGroups {
   checkValue('resample', 'by', by, 'object')
   const [[dim, frequency] = ['', ''], ...more] = Object.entries(by)
   if (more.length > 0 || dim === '') invalidArgument("resample takes one dimension, { time: 'MS' }", by)
@@ -21,7 +21,7 @@ export function resampledGroups({ variable, coordinates }: Labelled, by: Readonl
   const calendar = index?.kind.calendar
   if (coord === undefined || index === undefined || calendar === undefined) {
     const text = `there are no times along ${quoted(dim)} to resample`
-    throw new HyperslabError('InvalidArgumentError', text, { array: variable.name, actual: dim })
+    throw new HyperslabError('InvalidArgumentError', text, { ...label, actual: dim })
   }
   const { labels, bins } = resampleBins(index.values as ArrayLike<bigint>, parseFrequency(frequency), calendar)
   return { dim, of: bins, coord: withInstants(coord, labels) }

@@ -1,6 +1,6 @@
 import { DiskArray } from '../array/disk-array.ts'
 import { broadcastSource } from '../array/lazy/broadcast.ts'
-import type { FoldKind } from '../array/reductions/fold-kinds.ts'
+import type { FoldKind, FoldOptions } from '../array/reductions/fold-kinds.ts'
 import { coarsenBy, type Lengths, rollingBy } from '../array/reductions/windows.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { member } from '../core/member.ts'
@@ -14,8 +14,16 @@ import { computedOnce } from './computed.ts'
 import { type Coords, type Labelled, takeCoords } from './coords.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Taken } from './label-selectors.ts'
-import { Parted, type Wrap } from './parted.ts'
-import { checkDim, type ReduceDimsOptions, reducedKind, reducedTo, skipping } from './reductions.ts'
+import { type Divided, type Over, Parted } from './parted.ts'
+import {
+  checkDim,
+  checkReduction,
+  keepingMissing,
+  type ReduceDimsOptions,
+  reducedKind,
+  reducedTo,
+  skipping,
+} from './reductions.ts'
 import { packInstants } from './time/instant.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
 import { withInstants } from './with-instants.ts'
@@ -41,27 +49,33 @@ const ROLLING: Checks<RollingOptions> = { center: 'boolean', minPeriods: 'number
 const COARSEN: Checks<CoarsenOptions> = { boundary: ['exact', 'trim', 'pad'] }
 const SKIP: Checks<Pick<ReduceDimsOptions, 'skipMissing'>> = { skipMissing: 'boolean' }
 
-/** An array in windows or blocks of neighbouring positions. Reductions return one value for each. */
+/** Reductions of windows, and the checks of their options. */
+type ReduceWindows<A> = (kind: FoldKind, options: WindowOptions) => A
+type WindowOptions = Pick<ReduceDimsOptions, 'skipMissing'> & FoldOptions
+
+/**
+ * An array or a dataset in windows or blocks of neighbouring positions. Reductions return one value for each.
+ */
 export class WindowedArray<A> extends Parted<A> {
-  readonly #reduce: (kind: FoldKind, skipMissing: boolean) => A
-  readonly #name: string
+  readonly #reduce: ReduceWindows<A>
+  readonly #label: Divided['label']
   readonly #checks: Readonly<Record<string, Check>>
 
   /**
    * @internal
    * @param checks checks of the options of its reductions
    */
-  constructor(name: string, checks: Readonly<Record<string, Check>>, reduce: (kind: FoldKind, skipMissing: boolean) => A) {
+  constructor(label: Divided['label'], checks: Readonly<Record<string, Check>>, reduce: ReduceWindows<A>) {
     super()
-    this.#name = name
+    this.#label = label
     this.#checks = checks
     this.#reduce = reduce
   }
 
   /** @internal */
   protected override reduce(kind: FoldKind, options: ReduceDimsOptions = {}): A {
-    checkOptions(kind, options, this.#checks, { array: this.#name })
-    return this.#reduce(kind, options.skipMissing ?? true)
+    checkReduction(kind, options, this.#checks, this.#label)
+    return this.#reduce(kind, options)
   }
 }
 
@@ -70,64 +84,81 @@ export class WindowedArray<A> extends Parted<A> {
  * too few values are missing.
  * @throws InvalidArgumentError for invalid lengths
  */
-export function rollingWindows<A>(
+export function rollingWindows<A>(divided: Divided, lengths: Lengths, options: RollingOptions, over: Over<A>): WindowedArray<A> {
+  checkOptions('rolling', options, ROLLING, divided.label)
+  checkLengths(divided, lengths)
+  return new WindowedArray(divided.label, {}, (kind, own) =>
+    over((array) => rolled(array, lengths, options, kind, own), Object.keys(lengths), kind, ...spreadOf(own)),
+  )
+}
+
+function rolled(
   { variable, coordinates }: Labelled,
   lengths: Lengths,
-  options: RollingOptions,
-  wrap: Wrap<A>,
-): WindowedArray<A> {
-  checkOptions('rolling', options, ROLLING, { array: variable.name })
+  { center = false, minPeriods }: RollingOptions,
+  kind: FoldKind,
+  { ddof }: WindowOptions,
+): Labelled {
   const sizes = sizesAlong(variable, lengths)
-  const { center = false, minPeriods } = options
   const widths = sizes.map((size) => (center ? [size >> 1, size - 1 - (size >> 1)] : [size - 1, 0]) as [number, number])
+  reducedKind(variable, kind)
+  const padded = asFloats(variable.array, variable.name).pad(widths, { value: Number.NaN })
   // The number of present values decides which windows are missing.
-  return new WindowedArray(variable.name, {}, (kind) => {
-    const { array } = variable
-    reducedKind(variable, kind)
-    const padded = asFloats(array).pad(widths, { value: Number.NaN })
-    const all = minPeriods === undefined && kind !== 'count'
-    const fold = (of: DiskArray, by: FoldKind) => rollingBy(of, sizes, by, { skipMissing: !all, skipNaN: !all })
-    if (all) return wrap(result(variable, fold(padded, kind), coordinates, kind), kind)
-    const counts = fold(presence(padded), 'count')
-    const values = kind === 'count' ? counts : fold(padded, kind)
-    const least = minPeriods ?? sizeOf(sizes)
-    const enough = (value: number, count: number): number => (count >= least ? value : Number.NaN)
-    const known = new DiskArray(broadcastSource(enough, [values.source, counts.source])) as DiskArray
-    return wrap(result(variable, known, coordinates, kind), kind)
-  })
+  const all = minPeriods === undefined && kind !== 'count'
+  const fold = (of: DiskArray, by: FoldKind) => rollingBy(of, sizes, by, { skipMissing: !all, skipNaN: !all, ...(ddof !== undefined && { ddof }) }) // biome-ignore format: one line
+  if (all) return result(variable, fold(padded, kind), coordinates, kind)
+  const counts = fold(presence(padded), 'count')
+  const values = kind === 'count' ? counts : fold(padded, kind)
+  const least = minPeriods ?? sizeOf(sizes)
+  const enough = (value: number, count: number): number => (count >= least ? value : Number.NaN)
+  return result(variable, new DiskArray(broadcastSource(enough, [values.source, counts.source])) as DiskArray, coordinates, kind)
 }
 
 /**
  * Forms blocks of given lengths. Coordinates become the means of each block.
  * @throws InvalidArgumentError for invalid lengths, and for an axis that is not divisible
  */
-export function coarsenedBlocks<A>(
+export function coarsenedBlocks<A>(divided: Divided, lengths: Lengths, options: CoarsenOptions, over: Over<A>): WindowedArray<A> {
+  checkOptions('coarsen', options, COARSEN, divided.label)
+  checkLengths(divided, lengths)
+  const rest = restOf(divided, lengths, options.boundary ?? 'exact')
+  return new WindowedArray(divided.label, SKIP, (kind, own) =>
+    over((array) => coarsened(array, lengths, rest, kind, own), Object.keys(lengths), kind, {
+      skipMissing: own.skipMissing ?? true,
+      ...spreadOf(own)[0],
+    }),
+  )
+}
+
+/** Returns the recorded options of a reduction with `ddof`. */
+const spreadOf = ({ ddof }: WindowOptions): readonly object[] => (ddof === undefined ? [] : [{ ddof }])
+
+/** @param rest selection that drops positions after the last whole block */
+function coarsened(
   labelled: Labelled,
   lengths: Lengths,
-  options: CoarsenOptions,
-  wrap: Wrap<A>,
-): WindowedArray<A> {
-  const { name } = labelled.variable
-  checkOptions('coarsen', options, COARSEN, { array: name })
-  const { variable, coordinates } = fitted(labelled, sizesAlong(labelled.variable, lengths), options.boundary ?? 'exact')
+  rest: ReadonlyMap<string, Taken>,
+  kind: FoldKind,
+  { skipMissing = true, ddof }: WindowOptions,
+): Labelled {
+  const variable = labelled.variable.take(rest)
+  const coordinates = takeCoords(labelled.coordinates, rest)
   const sizes = sizesAlong(variable, lengths)
   const blocks = sizes.map((size, axis) => Math.ceil(variable.array.shape[axis]! / size))
-  return new WindowedArray(name, SKIP, (kind, skipMissing) => {
-    const { dtype, missing } = reducedKind(variable, kind)
-    const folded = kind === 'count' ? presence(variable.array) : variable.array
-    const coarsened = (of: DiskArray, by: FoldKind, skip: object): DiskArray => coarsenBy(of, sizes, by, skip)
-    const means = async (signal: Signal): Promise<Tensor> => {
-      const { meanOfTimes } = await import('./mean-of-times.ts')
-      return meanOfTimes(folded, skipMissing, (part) => coarsened(part, 'sum', {}).toTensor({ signal }))
-    }
-    const values =
-      kind === 'mean' && dtype === 'timestamp_ns'
-        ? computedOnce(dtype, blocks, means, missing)
-        : coarsened(folded, kind, skipping(folded, skipMissing))
-    const coords = [...coordinates].map(([dim, coord]) => [dim, coarsenedCoord(coord, lengths)] as const)
-    const kept = new Map(coords.filter(([, coord]) => coord !== undefined) as [string, Variable][])
-    return wrap(result(variable, values as DiskArray, kept, kind), kind, { skipMissing })
-  })
+  const own = kind === 'count' ? presence(variable.array) : keepingMissing(variable.array, skipMissing)
+  const { dtype, missing } = reducedKind(kind === 'count' ? variable : variable.with({ array: own }), kind)
+  const fold = (of: DiskArray, by: FoldKind, skip: object): DiskArray => coarsenBy(of, sizes, by, skip)
+  const means = async (signal: Signal): Promise<Tensor> => {
+    const { meanOfTimes } = await import('./mean-of-times.ts')
+    return meanOfTimes(own, skipMissing, (part) => fold(part, 'sum', {}).toTensor({ signal }))
+  }
+  const values =
+    kind === 'mean' && dtype === 'timestamp_ns'
+      ? computedOnce(dtype, blocks, means, missing)
+      : fold(own, kind, { ...skipping(own, skipMissing), ...(ddof !== undefined && { ddof }) })
+  const coords = [...coordinates].map(([dim, coord]) => [dim, coarsenedCoord(coord, lengths)] as const)
+  const kept = new Map(coords.filter(([, coord]) => coord !== undefined) as [string, Variable][])
+  return result(variable, values as DiskArray, kept, kind)
 }
 
 const result = (variable: Variable, array: DiskArray, coordinates: Coords, kind: FoldKind): Labelled => ({
@@ -135,30 +166,33 @@ const result = (variable: Variable, array: DiskArray, coordinates: Coords, kind:
   coordinates,
 })
 
-function sizesAlong({ name, dims }: Variable, lengths: Lengths): number[] {
+/** Checks lengths by dimension. */
+function checkLengths({ label, lengths: dims }: Divided, lengths: Lengths): void {
   if (Object(lengths) !== lengths) invalidArgument(`lengths by dimension are an object, got ${quoted(lengths)}`, lengths)
   for (const [dim, size] of Object.entries(lengths)) {
-    checkDim(dim, dims, name)
+    checkDim(dim, [...dims.keys()], label)
     if (!(Number.isSafeInteger(size) && size >= 1)) invalidArgument(`the length along ${dim} is an integer from 1`, size)
   }
-  return dims.map((dim) => member(lengths, dim) ?? 1)
 }
 
-/** Trims an array to whole blocks, or refuses a rest. */
-function fitted(labelled: Labelled, sizes: readonly number[], boundary: 'exact' | 'trim' | 'pad'): Labelled {
-  const { variable, coordinates } = labelled
-  if (boundary === 'pad') return labelled
+const sizesAlong = ({ dims }: Variable, lengths: Lengths): number[] => dims.map((dim) => member(lengths, dim) ?? 1)
+
+/**
+ * Returns the selection of whole blocks.
+ * @throws InvalidArgumentError for an axis that is not divisible, if it has to be
+ */
+function restOf({ label, lengths: dims }: Divided, lengths: Lengths, boundary: 'exact' | 'trim' | 'pad'): Map<string, Taken> {
   const taken = new Map<string, Taken>()
-  for (const [axis, size] of sizes.entries()) {
-    const [dim, length] = [variable.dims[axis]!, variable.array.shape[axis]!]
-    if (length % size === 0) continue
+  for (const [axis, [dim, length]] of [...dims].entries()) {
+    const size = member(lengths, dim) ?? 1
+    if (boundary === 'pad' || length % size === 0) continue
     if (boundary === 'exact') {
       const text = `${dim}, of length ${length}, does not divide by ${size}; { boundary: 'trim' } or 'pad' take it all the same`
-      throw new HyperslabError('InvalidArgumentError', text, { array: variable.name, axis, actual: length, expected: size })
+      throw new HyperslabError('InvalidArgumentError', text, { ...label, axis, actual: length, expected: size })
     }
     taken.set(dim, { parts: [{ positions: { start: 0, step: 1, length: length - (length % size) }, shift: 0 }] })
   }
-  return { variable: variable.take(taken), coordinates: takeCoords(coordinates, taken) }
+  return taken
 }
 
 /** Returns a coordinate of blocks: means of labels or other numbers. Undefined for values without a mean. */

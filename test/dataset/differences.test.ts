@@ -224,6 +224,63 @@ const TESTS: Record<string, () => Promise<void>> = {
     const ds = new Dataset({ t: { dims: ['time'], data: [1, 2] } }, { coords: { time } })
     expect(await ds.get('t').resample({ time: 'MS' }).count().values()).toEqual(Float64Array.of(1, 0, 1))
   },
+  'any and all skip missing values': async () => {
+    const t = along([10, 20], [Number.NaN, 0]).get('t')
+    expect([await t.any().get(), await t.all().get()]).toEqual([false, false])
+    expect([
+      await t.any({ skipMissing: false }).get(),
+      await t
+        .isel({ lat: [0] })
+        .all()
+        .get(),
+    ]).toEqual([true, true])
+  },
+  'a cell without values has no position': async () => {
+    const t = { dims: ['lat', 'x'], data: { data: [3, Number.NaN, 1, Number.NaN], shape: [2, 2] } }
+    const ds = new Dataset({ t }, { coords: { lat: [10, 20] } })
+    expect(await ds.get('t').argMin({ axis: 'lat' }).values()).toEqual(Float64Array.of(1, Number.NaN))
+    expect(await ds.get('t').idxMin({ axis: 'lat' }).values()).toEqual(Float64Array.of(20, Number.NaN))
+  },
+  'labels of extremes have the attributes of their coordinate': async () => {
+    const t = { dims: ['lat'], data: [280, 290], attrs: { units: 'K' } }
+    const lat = { dims: ['lat'], data: [10, 20], attrs: { units: 'degrees_north' } }
+    const found = new Dataset({ t }, { coords: { lat } }).get('t').idxMax()
+    expect([found.name, found.attrs, await found.get()]).toEqual(['lat', { units: 'degrees_north' }, 20])
+  },
+  'kept dimensions have no labels': async () => {
+    const mean = along([10]).get('t').mean({ keepDims: true })
+    expect([mean.dims, mean.shape, Object.keys(mean.coords)]).toEqual([['lat'], [1], []])
+  },
+  'missing values have no truth and no integer': async () => {
+    const t = along([10, 20], [1, Number.NaN]).get('t')
+    await expect(t.astype('bool').values()).rejects.toThrow(/a missing value is neither true nor false/)
+    await expect(t.astype('int16').values()).rejects.toThrow(/NaN/)
+    expect(await t.fillna(0).astype('int16').values()).toEqual(Int16Array.of(1, 0))
+  },
+  'variables without the dimension stay unchanged': async () => {
+    const time = ['2001-01-01', '2001-02-01'].map((day) => new Date(day))
+    const variables = { t: { dims: ['time'], data: [1, 3] }, z: { dims: ['x'], data: [5, 6] } }
+    const ds = new Dataset(variables, { coords: { time } })
+    const mask = ds
+      .get('t')
+      .where((value) => value > 2)
+      .notnull()
+    for (const each of [ds.std({ axis: 'time' }), ds.count({ axis: 'time' }), ds.groupBy('time.month').mean(), ds.where(mask)]) {
+      expect(each.get('z').dims).toEqual(['x'])
+      expect(await each.get('z').values()).toEqual(Float64Array.of(5, 6))
+    }
+  },
+  'datasets have no minimum and maximum of text': async () => {
+    const ds = new Dataset({ t: { dims: ['x'], data: [1, 3] }, name: { dims: ['x'], data: ['a', 'b'] } })
+    expect(Object.keys(ds.min().variables)).toEqual(['t'])
+    expect(await ds.count().get('name').get()).toBe(2)
+  },
+  'text is not masked': async () => {
+    const ds = new Dataset({ t: { dims: ['x'], data: [1, 3] }, name: { dims: ['x'], data: ['a', 'b'] } })
+    expect(() => ds.where(ds.get('t'))).toThrow(/name.*there is no arithmetic of string values/)
+    expect(() => ds.get('name').shift({ x: 1 })).toThrow(/there is no arithmetic of string values/)
+    expect(await ds.get('name').shift({ x: 1 }, { fillValue: '' }).values()).toEqual(['', 'a'])
+  },
   'joining along a new dimension takes labels': async () => {
     await expect(concatDatasets([along([1]), along([1])], 'tiem')).rejects.toThrow(/no dataset has a dimension "tiem"/)
     const ds = await concatDatasets([along([1]), along([1])], 'member', { labels: ['a', 'b'] })

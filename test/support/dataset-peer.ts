@@ -18,6 +18,15 @@ export interface PeerArray {
 /** One operation of a chain, and what it takes, as both understand it. */
 export type Step = readonly [string, Readonly<Record<string, unknown>>]
 
+/** An array in memory: values in C order, null for NaN; labels by dimension, along `time` as dates. */
+export interface MemoryArray {
+  readonly dims: readonly string[]
+  readonly shape: readonly number[]
+  readonly dtype: string
+  readonly values: readonly (number | boolean | null)[]
+  readonly coords: Readonly<Record<string, readonly (number | string)[]>>
+}
+
 /** xarray in a process of its own. */
 export interface DatasetPeer {
   /** Writes files into a folder; each of the names is there as `.nc`, `.v2.zarr` and `.v3.zarr`. */
@@ -33,6 +42,13 @@ export interface DatasetPeer {
     variable: string,
     steps: readonly Step[],
   ): Promise<PeerArray | { readonly refused: string }>
+  /** Result of a chain of operations on an array in memory, or the reason why there is none. */
+  runOn(array: MemoryArray, steps: readonly Step[]): Promise<PeerArray | { readonly refused: string }>
+  /** The same of a dataset in memory, by variable. */
+  runOnDataset(
+    variables: Readonly<Record<string, MemoryArray>>,
+    steps: readonly Step[],
+  ): Promise<Readonly<Record<string, PeerArray>> | { readonly refused: string }>
   /** The array at whose end a script leaves it, or why there is none. */
   script(code: string): Promise<PeerArray | { readonly refused: string }>
   /** A variable of a file, or all of it, as text in long form. */
@@ -71,6 +87,14 @@ export function startDatasets(): DatasetPeer | undefined {
     },
     async run(path, variable, steps) {
       const { result, error } = await python.ask({ path, variable, steps })
+      return error === undefined ? result : { refused: error }
+    },
+    async runOn(array, steps) {
+      const { result, error } = await python.ask({ array, steps })
+      return error === undefined ? result : { refused: error }
+    },
+    async runOnDataset(dataset, steps) {
+      const { result, error } = await python.ask({ dataset, steps })
       return error === undefined ? result : { refused: error }
     },
     async script(code) {

@@ -153,7 +153,82 @@ def step(array, name, options):
     if name == "interp":
         times = lambda labels: np.array(labels, dtype="datetime64[ns]") if "time" in array.dims else labels
         return array.interp({dim: times(labels) if dim == "time" else labels for dim, labels in options.items()})
+    if name in OPERATIONS:
+        return OPERATIONS[name](array, options)
     raise ValueError(name)
+
+
+def any_true(array, o):
+    """A missing value is not true, other than in numpy."""
+    return reduce(array.fillna(0) if array.dtype.kind == "f" else array, {**o, "kind": "any"})
+
+
+def arg_extreme(kind):
+    """Positions of extremes; NaN for cells without values, of which xarray refuses the whole array."""
+
+    def find(array, o):
+        none = array.isnull().all(o["axis"])
+        last = {"f": (np.inf, -np.inf), "M": (np.datetime64("2200-01-01"), np.datetime64("1900-01-01"))}.get(array.dtype.kind)
+        filled = array if last is None else array.fillna(last[kind == "argmax"])
+        return getattr(filled, kind)(o["axis"]).astype("f8").where(~none)
+
+    return find
+
+
+def condition(array, o):
+    return array > o["above"]
+
+
+def shifted(array, o):
+    """Booleans and NaN are objects in xarray, and floats here."""
+    moved = array.shift(o["by"], **({"fill_value": o["fillValue"]} if "fillValue" in o else {}))
+    return moved.astype("f8") if moved.dtype == object else moved
+
+
+def kept_dims(array, o):
+    """Reduces and keeps dimensions. xarray keeps labels only of those that had length 1 before."""
+    kept = getattr(array, NAMES.get(o["kind"], o["kind"]))(dim=o["axis"], keepdims=True)
+    return kept.drop_vars([name for name, coord in kept.coords.items() if set(coord.dims) & set(o["axis"])])
+
+
+OPERATIONS = {
+    "any": any_true,
+    "all": lambda array, o: reduce(array, {**o, "kind": "all"}),
+    "argMin": arg_extreme("argmin"),
+    "argMax": arg_extreme("argmax"),
+    "idxMin": lambda array, o: array.idxmin(o["axis"]),
+    "idxMax": lambda array, o: array.idxmax(o["axis"]),
+    "cumsum": lambda array, o: array.cumsum(o.get("axis"), skipna=o["skipMissing"]) if array.dtype.kind == "f" else array.cumsum(o.get("axis")),
+    "isnull": lambda array, o: array.isnull(),
+    "notnull": lambda array, o: array.notnull(),
+    "fillna": lambda array, o: array.fillna(o["value"]),
+    "fillnaWith": lambda array, o: array.fillna(array.mean(o["axis"])),
+    "where": lambda array, o: array.where(condition(array, o)),
+    "clip": lambda array, o: array.clip(o.get("min"), o.get("max")),
+    "round": lambda array, o: array.round(o["decimals"]),
+    "astype": lambda array, o: array.astype(o["dtype"]),
+    "transpose": lambda array, o: array.transpose(*o["order"]),
+    "squeeze": lambda array, o: array.squeeze(),
+    "expandDims": lambda array, o: array.expand_dims(o["name"], axis=o["axis"]),
+    "sortBy": lambda array, o: array.sortby(o["keys"], ascending=o["ascending"]),
+    "diff": lambda array, o: array.diff(o["axis"], n=o["n"], label=o["label"]),
+    "shift": shifted,
+    "keep": kept_dims,
+    "spread": lambda array, o: getattr(array, NAMES.get(o["kind"], o["kind"]))(dim=o["axis"], ddof=o["ddof"]),
+}
+
+
+def build(spec):
+    """An array in memory; null is NaN, and labels along `time` are days."""
+    values = np.array([np.nan if value is None else value for value in spec["values"]], dtype=spec["dtype"])
+    coords = {}
+    for dim, labels in spec["coords"].items():
+        coords[dim] = np.array(labels, dtype="datetime64[D]").astype("datetime64[ns]") if dim == "time" else np.array(labels, dtype="f8")
+    return xr.DataArray(values.reshape(spec["shape"]), dims=spec["dims"], coords=coords)
+
+
+def build_dataset(specs):
+    return xr.Dataset({name: build(spec) for name, spec in specs.items()})
 
 
 NAMES = {"variance": "var", "std": "std", "prod": "prod"}
@@ -173,7 +248,8 @@ def plain(values):
     if values.dtype.kind == "M":
         return [None if np.isnat(v) else str(np.datetime64(v, "ns")) for v in values.ravel()]
     if values.dtype.kind in "iufb":
-        return [None if isinstance(v, float) and (math.isnan(v)) else v for v in values.astype("f8").ravel().tolist()]
+        # JSON has no infinity.
+        return [None if math.isnan(v) else v if math.isfinite(v) else str(v) for v in values.astype("f8").ravel().tolist()]
     if values.dtype.kind == "S":
         return [v.decode() for v in values.ravel()]
     return [v.isoformat() if isinstance(v, cftime.datetime) else str(v) for v in values.ravel()]
@@ -225,6 +301,16 @@ for line in sys.stdin:
             answer = {"result": write(request["write"])}
         elif "writeParts" in request:
             answer = {"result": dataset_files.write_parts(request["writeParts"])}
+        elif "array" in request:
+            array = build(request["array"])
+            for name, options in request["steps"]:
+                array = step(array, name, options)
+            answer = {"result": described(array)}
+        elif "dataset" in request:
+            ds = build_dataset(request["dataset"])
+            for name, options in request["steps"]:
+                ds = ds.where(ds[options["variable"]] > options["above"]) if name == "whereVariable" else step(ds, name, options)
+            answer = {"result": {name: described(ds[name]) for name in ds.data_vars}}
         elif "script" in request:
             answer = {"result": script(request["script"])}
         elif "table" in request:

@@ -1,12 +1,16 @@
 import { positionAt } from '../../array/lazy/picks.ts'
+import type { FoldOptions } from '../../array/reductions/fold-kinds.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import { timestampOf } from '../../core/timestamp.ts'
 import { Between, type LabelLike } from '../between.ts'
 import type { Coords, Labelled } from '../coords.ts'
+import type { ShiftOptions } from '../dims.ts'
 import type { LabelIndex } from '../label-index.ts'
 import type { SelOptions, Taken } from '../label-selectors.ts'
 import type { Label } from '../label-values.ts'
 import type { Origin } from '../origin.ts'
-import type { ReduceDimsOptions } from '../reductions.ts'
+import type { KeepDimsOptions, ReduceDimsOptions } from '../reductions.ts'
+import type { SortOptions } from '../sort-by.ts'
 import { type Calendar, isOfDates } from '../time/calendar.ts'
 import { fieldsOf, showInstant } from '../time/instant.ts'
 import { parseTimeLabel } from '../time/labels.ts'
@@ -55,7 +59,7 @@ class Script {
         return call(
           'quantile',
           Array.isArray(args[0]) ? `[${args[0].map(number).join(', ')}]` : number(args[0] as number),
-          ...reduction(args[1]),
+          ...reduction('quantile', args[1]),
         )
       case 'where':
         if (typeof args[0] === 'function') return refuse('where with a function', args[0])
@@ -71,16 +75,52 @@ class Script {
       case 'rolling': {
         const { center, minPeriods } = args[1] as RollingOptions
         const given = [center ? 'center=True' : '', minPeriods === undefined ? '' : `min_periods=${minPeriods}`]
-        return this.#reduced(call('rolling', pairs(entries(args[0], String)), ...given), args[2], undefined)
+        return this.#reduced(call('rolling', pairs(entries(args[0], String)), ...given), args[2], args[3])
       }
       case 'coarsen': {
         const { boundary } = args[1] as CoarsenOptions
         if ((args[3] as ReduceDimsOptions).skipMissing === false) refuse('coarsen with { skipMissing: false }', args[3])
         const given = boundary === undefined ? '' : `boundary=${text(boundary)}`
-        return this.#reduced(call('coarsen', pairs(entries(args[0], String)), given), args[2], undefined)
+        return this.#reduced(call('coarsen', pairs(entries(args[0], String)), given), args[2], {
+          ...(args[3] as object),
+          skipMissing: true,
+        })
       }
       case 'weighted':
         return this.#reduced(call('weighted', this.expression(args[0] as Recorded)), args[1], args[2])
+      case 'cumsum':
+        return call('cumsum', ...reduction('cumsum', { ...Object(args[1]), axis: args[0] }))
+      case 'fillna':
+        return call('fillna', this.#fill(args[0]))
+      case 'isnull':
+      case 'notnull':
+        return call(name)
+      case 'clip':
+        return call('clip', ...keywords({ min: args[0], max: args[1] }))
+      case 'round':
+        return call('round', String(args[0]))
+      case 'astype':
+        return call('astype', text(args[0]))
+      case 'transpose':
+        return call('transpose', ...((args[0] ?? []) as string[]).map(text))
+      case 'expandDims':
+        return call('expand_dims', text(args[0]), ...keywords({ axis: args[1] }))
+      case 'sortBy': {
+        const keys = (Array.isArray(args[0]) ? args[0] : [args[0]]).map((key) =>
+          typeof key === 'string' ? text(key) : this.expression(key as Recorded),
+        )
+        return call('sortby', `[${keys.join(', ')}]`, (args[1] as SortOptions).ascending === false ? 'ascending=False' : '')
+      }
+      case 'diff':
+        return call('diff', text(args[0]), ...keywords(Object(args[1])))
+      case 'shift': {
+        const { fillValue } = Object(args[1]) as ShiftOptions
+        return call(
+          'shift',
+          dictionary(entries(args[0], String)),
+          fillValue === undefined ? '' : `fill_value=${this.#fill(fillValue)}`,
+        )
+      }
       case 'cos':
         this.imports.add('import numpy as np')
         return args[0] ? `np.cos(np.deg2rad(${this.expression(from)}))` : `np.cos(${this.expression(from)})`
@@ -105,6 +145,16 @@ class Script {
     }
   }
 
+  /** Returns the values that replace missing ones. */
+  #fill(value: unknown): string {
+    if (typeof value === 'number' || typeof value === 'bigint') return number(value)
+    if (typeof value === 'string') return text(value)
+    if (typeof value === 'boolean') return value ? 'True' : 'False'
+    if (value instanceof Date) return this.#instant(timestampOf(value))
+    const array = value as Recorded
+    return array.origin === undefined ? dictionary(entries(value, (each) => this.#fill(each))) : this.expression(array)
+  }
+
   #open([place, decode]: readonly unknown[]): string {
     const { format, path, group } = place as { format: string; path: string; group?: string }
     if (!Object.hasOwn(ENGINES, format)) refuse(`a file of the format '${format}', which xarray does not open`, path)
@@ -119,7 +169,7 @@ class Script {
   #reduced(groups: string, kind: unknown, options: unknown, q?: unknown): string {
     if (kind === 'count' && (options as ReduceDimsOptions | undefined)?.skipMissing === false)
       refuse('count with { skipMissing: false }', options)
-    const given = [kind === 'quantile' ? number(q as number) : '', ...reduction(options)]
+    const given = [kind === 'quantile' ? number(q as number) : '', ...reduction(kind, options)]
     return `${groups}.${methodOf(kind)}(${given.filter((each) => each !== '').join(', ')})`
   }
 
@@ -251,18 +301,37 @@ const pairs = (all: readonly (readonly [string, string])[]): string =>
 const RESERVED =
   /^(and|as|assert|async|await|break|class|continue|def|del|elif|else|except|False|finally|for|from|global|if|import|in|is|lambda|None|nonlocal|not|or|pass|raise|return|True|try|while|with|yield|method|tolerance|drop|indexers|missing_dims|dim|center|min_periods|boundary|side|indexer)$/
 
-const METHODS: Readonly<Record<string, string>> = { variance: 'var' }
-const REDUCTIONS = /^(sum|mean|min|max|prod|count|variance|std|median|quantile)$/
+/** Returns keyword arguments of numbers and texts; undefined ones are omitted. */
+const keywords = (values: object): string[] =>
+  Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${typeof value === 'number' ? number(value) : text(value)}`],
+  )
+
+const METHODS: Readonly<Record<string, string>> = {
+  variance: 'var',
+  argMin: 'argmin',
+  argMax: 'argmax',
+  idxMin: 'idxmin',
+  idxMax: 'idxmax',
+}
+const REDUCTIONS = /^(sum|mean|min|max|prod|count|any|all|variance|std|median|quantile|argM(in|ax)|idxM(in|ax))$/
 
 function methodOf(kind: unknown): string {
   const name = String(kind)
   return REDUCTIONS.test(name) ? (METHODS[name] ?? name) : refuse(name, kind)
 }
 
-function reduction(options: unknown): string[] {
-  const { axis, skipMissing } = (options ?? {}) as ReduceDimsOptions
+/** Reductions of xarray that do not keep dimensions. */
+const DROPS = /^(quantile|argM|idxM)/
+
+function reduction(kind: unknown, options: unknown): string[] {
+  const { axis, skipMissing, keepDims, ddof } = (options ?? {}) as KeepDimsOptions & FoldOptions
+  if (keepDims && DROPS.test(String(kind))) refuse(`${String(kind)} with { keepDims: true }`, options)
   const dims = typeof axis === 'string' ? text(axis) : axis && `[${axis.map(text).join(', ')}]`
-  return [dims === undefined ? '' : `dim=${dims}`, skipMissing === false ? 'skipna=False' : '']
+  // These never skip missing values in xarray.
+  const skips = kind === 'any' || kind === 'all' || skipMissing !== false
+  const given = [skips ? '' : 'skipna=False', keepDims ? 'keepdims=True' : '', ddof === undefined ? '' : `ddof=${ddof}`]
+  return [dims === undefined ? '' : `dim=${dims}`, ...given]
 }
 
 function bins(key: unknown): string[] {
