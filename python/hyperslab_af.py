@@ -378,6 +378,14 @@ _OPENINGS = 5
 def _open_files(path, last):
     """The base and its sidecars by number, as they were together at one moment; the base is opened last."""
     for _ in range(_OPENINGS):
+        # A file of version 6 has no layers, whatever lies beside it.
+        if _is_version_6(path):
+            base = _Layer(path, 0)
+            if base.version == 6 and last in (None, 0):
+                return [base]
+            base.handle.close()
+            if base.version == 6:
+                raise AfError(f"{path}: there is no layer {last}; there are [0]")
         numbers = _sidecars(path)
         files = []
         try:
@@ -391,12 +399,18 @@ def _open_files(path, last):
             if isinstance(error, FileNotFoundError) and os.path.exists(path):
                 continue
             raise
-        # A file of version 6 has no layers and is none, whatever its name.
+        # A file of version 6 is no layer, whatever its name.
         beside = [file for file in files[1:] if 6 in (files[0].version, file.version)]
         for file in beside:
             file.handle.close()
         files = [file for file in files if file not in beside]
         if _sidecars(path) == numbers:
+            top = max(file.number for file in _live(files))
+            lost = next((file for file in beside if file.number < top), None)
+            if lost is not None:
+                for file in files:
+                    file.handle.close()
+                raise AfError(f"{path}: layer {lost.number} is lost: {lost.path}, of version 6 of the format, took its place")
             if last is not None and _live(files)[-1].number != last:
                 for file in files:
                     file.handle.close()
@@ -405,6 +419,17 @@ def _open_files(path, last):
         for file in files:
             file.handle.close()
     raise AfError(f"{path}: other programs changed the container each time it was being opened")
+
+
+def _is_version_6(path):
+    """Whether a file ends like one of version 6. The version lies in front of the trailer of 12 bytes."""
+    with builtins.open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        if size < 84:
+            return False
+        file.seek(size - 84)
+        end = file.read()
+    return end[:4] == struct.pack("<I", 6) and end[-4:] == b"ARRF"
 
 
 def _sidecars(path):

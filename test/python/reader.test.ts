@@ -139,6 +139,30 @@ describe.skipIf(!have)('the reader for Python', () => {
     expect([coded > 0, read > 8]).toEqual([name === 'numpy alone', true])
   })
 
+  test('reads a file of footer version 6 beside files that are named like its sidecars, and refuses a lost layer', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'hyperslab-'))
+    const path = join(folder, 'x.af')
+    const sealed = await readFile(join(FIXTURES_6, 'basic.af'))
+    await writeFile(path, sealed)
+    await writeFile(join(folder, 'x.1.af'), 'no container at all')
+    for (const reader of readers.values()) {
+      await using file = await open(path)
+      expect(await reader.ask({ path })).toEqual(await contentOf(file))
+    }
+    await rm(path)
+    await rm(join(folder, 'x.1.af'))
+    await using layered = await create(path)
+    const x = layered.define('x', { dtype: 'int16', shape: [2] })
+    for (const value of [1, 2, 3]) {
+      await x.fill(value)
+      await layered.flush()
+    }
+    await writeFile(join(folder, 'x.1.af'), sealed)
+    const error = expect.stringContaining('layer 1 is lost')
+    for (const reader of readers.values()) expect(await reader.ask({ path })).toEqual({ error })
+    await rm(folder, { recursive: true })
+  })
+
   test('tells layers that count from those that do not', async () => {
     const layers: Record<string, (store: MemoryStore) => Promise<number[]>> = {
       resized: async (store) => {
