@@ -46,9 +46,14 @@ export function missingElements({ dtype, fillValue, missing }: MissingOf): Missi
   if (missing !== undefined && !Array.isArray(missing.values))
     invalidArgument('`missing` takes { values: [], nan: boolean }', missing)
   const given = missing?.values ?? (fillValue === undefined ? [] : [fillValue])
-  const elements = new Set(given.map((value) => toElement(dtype, value)))
+  // A Set would make 0 of -0.
+  const elements = new Map<Element, Element>()
+  for (const value of given) {
+    const element = toElement(dtype, value)
+    if (!elements.has(element)) elements.set(element, element)
+  }
   const nan = elements.delete(Number.NaN) || missing?.nan === true
-  return { values: [...elements], nan: nan && isFloat(dtype) }
+  return { values: [...elements.values()], nan: nan && isFloat(dtype) }
 }
 
 /** Returns the missing values of a source as users see them. */

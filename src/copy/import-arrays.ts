@@ -22,7 +22,7 @@ import { HyperslabError, isHyperslabError, messageOf, within } from '../core/err
 import { lazily } from '../core/lazily.ts'
 import { member } from '../core/member.ts'
 import { type Checks, checkValue } from '../core/options.ts'
-import { sizeOf } from '../core/shape.ts'
+import { showShape, sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import { TypedValue } from '../core/typed-value.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
@@ -264,24 +264,43 @@ export function defineCopies(
   options: Pick<ImportOptions, 'chunks' | 'chunkBytes'>,
 ): { readonly copies: readonly ArrayCopy[]; readonly warnings: readonly string[] } {
   const warnings: string[] = []
-  setAttributes(file.attrs, source.attributes, '', warnings)
+  setAttributes(file.attrs, source.attributes, { place: source.arrays[0]?.array.source.label?.file ?? '' }, warnings)
   const copies = source.arrays.map((each) => {
+    const { file: place = '' } = each.array.source.label ?? {}
+    checkNamed(each.name, () => `${place}: an array of shape ${showShape(each.array.shape)} has no name: '${each.name}'`)
     const { from, fill = each.fill } = withOneMissing(each, warnings)
     const defined = definitionLike(each, fill, options)
     const to = file.define(each.name, defined)
-    setAttributes(to.attrs, each.attributes(fill), `array '${each.name}': `, warnings)
+    setAttributes(to.attrs, each.attributes(fill), { place, array: each.name }, warnings)
     return { from, to, defined, ...(each.maxBytes !== undefined && { maxBytes: each.maxBytes }) }
   })
   return { copies, warnings }
 }
 
 /** Sets attributes of the copy, with a warning for each that becomes text of JSON. */
-function setAttributes(attrs: Attributes, values: TypedAttributes, owner: string, warnings: string[]): void {
+function setAttributes(
+  attrs: Attributes,
+  values: TypedAttributes,
+  { place, array }: { readonly place: string; readonly array?: string },
+  warnings: string[],
+): void {
+  const owner = array === undefined ? '' : `array '${array}': `
   for (const [name, value] of values) {
+    checkNamed(name, () => `${place}: ${owner}an attribute has no name: '${name}'`)
     attrs.set(name, value)
     if (isTextOfJson(value))
       warnings.push(`${owner}the attribute '${name}' becomes text of JSON, because containers have no type for its value`)
   }
+}
+
+/**
+ * Files of other programs may have empty names, which only copies of stored arrays keep.
+ * @throws UnsupportedError for an empty name
+ */
+function checkNamed(name: string, what: () => string): void {
+  if (name !== '') return
+  const text = `${what()}; a copy of elements needs names: copy the container as it is stored, without options of chunks, or leave this out`
+  throw new HyperslabError('UnsupportedError', text, { actual: name })
 }
 
 /** @throws InvalidArgumentError for unknown dimensions, and for invalid lengths */

@@ -229,3 +229,58 @@ test('a container takes no statistics over that a removed one left behind', asyn
   expect(warnings).toEqual([expect.stringContaining('statistics could not be stored')])
   expect(await store.stat('z.stats')).toBeUndefined()
 })
+
+describe('a copy by elements', () => {
+  const chunks = { chunkBytes: 16 }
+
+  /** A file of version 6 by a program that allows empty names. */
+  async function renamedAs(rename: (footer: Footer) => Footer): Promise<MemoryStore> {
+    const store = new MemoryStore()
+    const file = await create({ store, path: 'a.af' })
+    const x = file.define('x', { dtype: 'float64', shape: [4], fillValue: -0 })
+    x.attrs.set('key', 1)
+    await x.set([0], 5)
+    await x.set([1], 6)
+    await file.flush()
+    await writeImmutable(file, { store, path: 'sealed.af' })
+    // Without the tables of this package, whose checksum of the footer would not match.
+    const bytes = withFooter((await readWhole(store, 'sealed.af'))!.bytes, (footer) => rename(withoutMarks(footer)))
+    await store.put('b.af', bytes)
+    return store
+  }
+  const withoutMarks = (footer: Footer): Footer => ({ ...footer, blocks: footer.blocks.slice(0, 1) })
+  const copied = (store: MemoryStore, options: ImportOptions) =>
+    importContainer({ store, path: 'b.af' }, { store, path: 'z.af' }, options)
+
+  test('names the file and the array that has no name, and says what to do', async () => {
+    const store = await renamedAs((footer) => ({
+      ...footer,
+      arrays: footer.arrays.map((meta) => ({ ...meta, name: '', stats: null })),
+    }))
+    await expect(copied(store, chunks)).rejects.toMatchObject({
+      tag: 'UnsupportedError',
+      message: expect.stringMatching(/memory:b\.af: an array of shape .*''.*without options of chunks/),
+    })
+    expect((await copied(store, {})).arrays).toEqual([''])
+  })
+
+  test('names the file, the array and its attribute that has no name, and says what to do', async () => {
+    const store = await renamedAs((footer) => ({
+      ...footer,
+      attributeKeys: footer.attributeKeys.map((key) => (key === 'key' ? '' : key)),
+    }))
+    await expect(copied(store, chunks)).rejects.toMatchObject({
+      tag: 'UnsupportedError',
+      message: expect.stringMatching(/memory:b\.af: array 'x': an attribute has no name: ''.*without options of chunks/),
+    })
+    expect((await copied(store, {})).arrays).toEqual(['x'])
+  })
+
+  test.each([true, false])('keeps the sign of a fill value of zero (footer version 6: %s)', async (immutable) => {
+    const store = await renamedAs((footer) => footer)
+    await copied(store, { ...chunks, immutable })
+    await using file = await open({ store, path: 'z.af' })
+    expect(file.array('x').fillValue).toBe(-0)
+    expect([...(await file.array('x', 'float64').get(null)).data]).toEqual([5, 6, -0, -0])
+  })
+})
