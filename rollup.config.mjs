@@ -136,10 +136,13 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     return 'more'
   // What opening a dataset loads, and what reading its first values loads, in a file each: they are asked for one after the other. What they
   // share with entries stays apart, or these would bring them along.
+  // The table of formats, with what opens by it; containers and flat files as nodes are loaded by the first of them.
+  if (room === 'tree/open-tree') return 'formats'
+  if (/^(af\/nodes|array\/flat-group)$/.test(room)) return 'nodes'
   const shared = /^(?:tree\/(location|formats)|dataset\/(dataset-file)|engine\/(chunk-values|write-box))$/.exec(room)
   if (shared) return shared.slice(1).find(Boolean)
   if (
-    /^(runtime\/(raw-variable|group-variables|dataset-file|container-dataset)|dataset\/(cf\/(decode|bounds)|time\/(units|dates)|coordinate-memory|read-parts|with-times))$/.test(
+    /^(runtime\/(raw-variable|group-variables|dataset-file)|dataset\/(cf\/(decode|bounds)|time\/(units|dates)|coordinate-memory|read-parts|with-times))$/.test(
       room,
     )
   )

@@ -51,7 +51,7 @@ const LAYERS: Record<string, string[]> = {
     'af/format',
   ],
   af: ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task', 'engine'],
-  adapters: ['core', 'grid', 'array', 'engine', 'pool/task'],
+  adapters: ['core', 'grid', 'array', 'engine', 'pool/task', 'store/store'],
   'adapters/zarr': [
     'core',
     'kernels',

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { Hierarchy } from '../src/adapters/zarr/hierarchy.ts'
 import { ReferenceStore } from '../src/adapters/zarr/references.ts'
-import { treeOf } from '../src/adapters/zarr/tree.ts'
 import { ArrayStore } from '../src/adapters/zarr/write/array-store.ts'
+import { nodesBelow } from '../src/array/walk.ts'
 import { UsageError } from '../src/cli/failure.ts'
 import { parseAxes, parseSelection, protectNegatives } from '../src/cli/selection.ts'
 import { isHyperslabError } from '../src/core/errors.ts'
@@ -53,7 +53,7 @@ const consolidated = (metadata: object) => group({ consolidated_metadata: { kind
 
 async function treeIn(documents: Record<string, unknown>): Promise<void> {
   const store = await storeOf(documents)
-  await treeOf(await openZarr({ store, path: '' }))
+  await nodesBelow(await openZarr({ store, path: '' }))
 }
 const datasetIn = async (attributes: object, dimensions: readonly string[] = ['x']): Promise<void> => {
   const x = array({
@@ -70,7 +70,7 @@ async function zipIn(keys: readonly string[], root: readonly string[] = ['zarr.j
   const store = new MemoryStore()
   const node = encode(JSON.stringify(group()))
   await store.put('x.zip', plainZip([...root, ...keys].map((key) => [key, node] as const)))
-  await treeOf(await openZarr({ store, path: 'x.zip' }))
+  await nodesBelow(await openZarr({ store, path: 'x.zip' }))
 }
 
 /** A place that treats names as equal that differ by case. */

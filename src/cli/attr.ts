@@ -7,10 +7,9 @@ import { parseJson, writeJson } from '../core/json.ts'
 import { withoutNuls } from '../core/text.ts'
 import { open } from '../runtime/index.ts'
 import { openZarr } from '../runtime/zarr.ts'
+import { findTree } from '../tree/open-tree.ts'
 import { oneLine, UsageError } from './failure.ts'
-import { formatAt } from './found.ts'
-import { importFirst } from './netcdf-file.ts'
-import { openPlace } from './open-place.ts'
+import { importFirst, openPlace } from './open-place.ts'
 import { addPlaceOptions, type JsonOption, jsonOption, notFoundAt, PLACE, type PlaceOptions, parseNames } from './options.ts'
 import { print, printLines, table } from './output.ts'
 
@@ -109,10 +108,12 @@ const textOf = (value: unknown): string => {
 type Changes = readonly (readonly [name: string, text: string])[]
 
 async function change(path: string, array: string, changes: Changes, options: Options): Promise<void> {
-  const format = await formatAt(path)
-  if (format === 'netcdf') throw importFirst(path, 'which is only read')
+  const found = await findTree(path)
+  await found.close()
+  const { format } = found
+  if (format.name === 'netcdf') throw importFirst(path, 'which is only read')
   const removed = options.delete ?? []
-  if (format === 'container') {
+  if (format.isNamed) {
     for (const name of ['layer', 'names', 'group'] as const)
       if (options[name] !== undefined) throw new UsageError(`--${name} is for reading, and attributes of a container are changed`)
     await using file = await open(path, notFoundAt(path, options))

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { importContainer } from '../copy/import-container.ts'
 import { type ArrayFile, open, type Progress } from '../runtime/index.ts'
+import { findTree } from '../tree/open-tree.ts'
 import { interruptible, oneLine, UsageError } from './failure.ts'
-import { formatAt } from './found.ts'
-import { importFirst } from './netcdf-file.ts'
+import { importFirst } from './open-place.ts'
 import {
   addCodecOptions,
   type CodecOptions,
@@ -42,7 +42,9 @@ Examples
       if (immutable !== (output !== undefined))
         throw new UsageError('--immutable and --output go together: a file of footer version 6 is written beside the container')
       if (overwrite && !immutable) throw new UsageError('--overwrite is for --immutable')
-      if ((await formatAt(path)) === 'netcdf') throw importFirst(path, 'which has one layer')
+      const found = await findTree(path)
+      await found.close()
+      if (found.format.name === 'netcdf') throw importFirst(path, 'which has one layer')
       if (output !== undefined) return seal(path, output, { ...options, overwrite })
       await using file = await open(path, options)
       const before = sizesOf(file)

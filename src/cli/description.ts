@@ -16,20 +16,20 @@ export interface ArrayDescription {
   readonly name: string
   readonly dtype: string
   /** Stored type, if it differs: `float16`, `datetime64[s]`. */
-  readonly storedAs?: string
+  readonly storedAs?: string | undefined
   readonly shape: readonly number[]
   readonly dimensionNames: readonly string[]
   /** Chunk length along each axis, or the lengths of its chunks. */
   readonly chunkShape: readonly (number | readonly number[])[]
   /** Shard length along each axis, or the lengths of its shards. */
-  readonly shardShape?: readonly (number | readonly number[])[]
+  readonly shardShape?: readonly (number | readonly number[])[] | undefined
   /** Codecs of a chunk, in words. */
-  readonly codecs?: string
+  readonly codecs?: string | undefined
   readonly chunks: number
-  readonly storedChunks?: number
+  readonly storedChunks?: number | undefined
   /** Size of the decoded elements. */
-  readonly bytes?: number
-  readonly compressedBytes?: number
+  readonly bytes?: number | undefined
+  readonly compressedBytes?: number | undefined
   /** Statistics of the values, which have the type `valueType`. */
   readonly statistics?: DescribedStatistics | undefined
   /** Data type of the values, or `date`, whose values are text. */

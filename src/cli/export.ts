@@ -3,6 +3,7 @@ import { shareMemory } from '../copy/memory-bound.ts'
 import type { Dataset } from '../dataset/dataset.ts'
 import { onlyVariables } from '../dataset/out/export.ts'
 import { openDataset, type WriteDatasetOptions } from '../runtime/dataset.ts'
+import { isContainerName, targetFormat } from '../tree/formats.ts'
 import { sourceVersion } from '../tree/source-version.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from './failure.ts'
 import { writeNewFile } from './new-file.ts'
@@ -17,8 +18,9 @@ interface Options extends WritingOptions, QueuedOptions {
   readonly levels?: number
 }
 
-/** Formats of outputs, by the endings of their names. */
-const FORMATS = { zarr: /\.zarr\/?$/i, af: /\.af$/, csv: /\.csv$/i } as const
+/** Returns the format of an output by the ending of its name. */
+const outputFormat = (name: string): 'zarr' | 'af' | 'csv' | undefined =>
+  /\.csv$/i.test(name) ? 'csv' : isContainerName(name) ? 'af' : targetFormat(name) === 'zarr' ? 'zarr' : undefined
 
 export function addExport(program: Command): void {
   const command = program
@@ -42,7 +44,7 @@ Examples
   $ hyperslab export climate.af tas.csv --variables tas`,
     )
     .action(async (input: string, output: string, options: Options) => {
-      const format = (Object.keys(FORMATS) as (keyof typeof FORMATS)[]).find((name) => FORMATS[name].test(output))
+      const format = outputFormat(output)
       if (format === undefined) throw new UsageError(`the name of the output ends in .zarr, .af or .csv, '${output}' does not`)
       const {
         variables,

@@ -6,8 +6,8 @@ import { jsonElement, showElement } from './element.ts'
 import { UsageError } from './failure.ts'
 import { print, printBytes, printLines, table } from './output.ts'
 
-export const FORMATS = ['text', 'json', 'bytes'] as const
-export type Format = (typeof FORMATS)[number]
+export const OUTPUT_FORMATS = ['text', 'json', 'bytes'] as const
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number]
 
 /** A dense result with its element type. A single element has shape []. */
 export interface Result {
@@ -42,7 +42,7 @@ export const whole = (result: Result): Excerpt => ({ ...result, cut: result.tens
  * Checks that a format fits the type and the output.
  * @throws UnsupportedError for bytes of elements without a fixed width; UsageError for bytes on a terminal
  */
-export function checkFormat(format: Format, dtype: DType, label: object = {}): void {
+export function checkFormat(format: OutputFormat, dtype: DType, label: object = {}): void {
   if (format === 'bytes' && process.stdout.isTTY)
     throw new UsageError('bytes are for files and programs, and may upset a terminal: add > values.bin')
   if (format === 'bytes' && !isFixed(dtype)) {
@@ -53,14 +53,14 @@ export function checkFormat(format: Format, dtype: DType, label: object = {}): v
   }
 }
 
-export async function printResult(format: Format, result: Result | Excerpt): Promise<void> {
+export async function printResult(format: OutputFormat, result: Result | Excerpt): Promise<void> {
   if (format === 'json') return print(jsonPieces(result))
   if (format === 'bytes') return printBytes(toBytes(result.tensor.data as TypedArray))
   return print(textPieces('cut' in result ? result : whole(result)))
 }
 
 /** Prints columns with their names: side by side as text, or as one JSON list each. */
-export async function printTable(format: Format, columns: Readonly<Record<string, Result>>): Promise<void> {
+export async function printTable(format: OutputFormat, columns: Readonly<Record<string, Result>>): Promise<void> {
   if (format === 'bytes') throw new UsageError('a table has no bytes; use --format text or json')
   if (format === 'json') {
     const lists = Object.entries(columns).map(([name, { tensor, ...result }]) => {

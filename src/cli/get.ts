@@ -1,24 +1,24 @@
 import { Argument, type Command, Option } from 'commander'
 import { readExcerpt, readResult } from './excerpt.ts'
 import { UsageError } from './failure.ts'
-import { checkFormat, FORMATS, type Format, printResult } from './format.ts'
+import { checkFormat, OUTPUT_FORMATS, type OutputFormat, printResult } from './format.ts'
 import { type RawOption, rawOption, selectArray, shownAs } from './labelled.ts'
 import { addLabelOptions, type LabelOptions } from './labels.ts'
 import { openPlace } from './open-place.ts'
 import { addPlaceOptions, type JsonOption, jsonOption, PLACE, type PlaceOptions } from './options.ts'
 
 interface GetOptions extends PlaceOptions, LabelOptions, RawOption, JsonOption {
-  readonly format?: Format
+  readonly format?: OutputFormat
   readonly full?: boolean
 }
 
-export const formatOption = () => new Option('-f, --format <format>', 'how to print it (default: "text")').choices(FORMATS)
+export const formatOption = () => new Option('-f, --format <format>', 'how to print it (default: "text")').choices(OUTPUT_FORMATS)
 
 /**
  * Returns the requested format.
  * @throws UsageError for two formats
  */
-export function formatOf({ format, json }: JsonOption & { readonly format?: Format }): Format {
+export function formatOf({ format, json }: JsonOption & { readonly format?: OutputFormat }): OutputFormat {
   if (json && format !== undefined && format !== 'json') throw new UsageError(`--json is not --format ${format}`)
   return json ? 'json' : (format ?? 'text')
 }

@@ -3,8 +3,9 @@ import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES, type Imported, type ImportOpti
 import { importContainer } from '../copy/import-container.ts'
 import { importNetcdf } from '../runtime/netcdf.ts'
 import { importZarr } from '../runtime/zarr.ts'
+import { targetFormat } from '../tree/formats.ts'
+import { findTree } from '../tree/open-tree.ts'
 import { interruptible, oneLine, UsageError } from './failure.ts'
-import { formatAt } from './found.ts'
 import { importDataset, type JoinOptions } from './import-dataset.ts'
 import {
   addWritingOptions,
@@ -17,7 +18,7 @@ import {
 import { count, printError, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
 import { addQueuedOptions, isQueued, type QueuedOptions } from './queued-job.ts'
-import { storeAt, zarrErrors } from './zarr-store.ts'
+import { namingUntold } from './tree-place.ts'
 
 interface Options extends WritingOptions, QueuedOptions, JoinOptions {
   readonly output?: string
@@ -92,9 +93,9 @@ With --queue, a container is written as hyperslab export writes it.`,
       const inputs = given === undefined ? places.slice(0, -1) : places
       if (inputs.length === 0)
         throw new UsageError(`what comes of ${output}? Give the output as the last argument, or as --output`)
-      const isZarr = /\.zarr\/?$/i.test(output)
-      if (!isZarr && !/[^/\\]\.af$/.test(output))
-        throw new UsageError(`the name of the output ends in .af or .zarr, '${output}' does not`)
+      const target = targetFormat(output)
+      const isZarr = target === 'zarr'
+      if (target === undefined) throw new UsageError(`the name of the output ends in .af or .zarr, '${output}' does not`)
       checkOptionsOf(isZarr ? 'Zarr' : 'a container', inputs, options)
       if (isZarr || inputs.length > 1 || isQueued(options)) return importDataset(inputs, output, isZarr, options)
       return importOne('importing', inputs[0]!, output, options)
@@ -150,13 +151,18 @@ async function importPlace(
   output: string,
   { names, notFound, ...options }: ImportedAs,
 ): Promise<Imported & { readonly sourceBytes?: number }> {
-  const format = await formatAt(input, options.signal)
   const at = notFound === undefined ? {} : { notFound }
-  if (format === 'zarr' || format === 'zip' || format === 'references')
-    return zarrErrors(input, 'NetCDF file', async () =>
-      importZarr(await storeAt(input, format, { ...at, signal: options.signal }), output, { ...options, names }),
-    )
+  const found = await findTree(input, { ...at, signal: options.signal })
+  const { format, place } = found
+  if (format.zarrIn !== undefined)
+    try {
+      const inside = await format.zarrIn(place, { ...at, signal: options.signal })
+      return await namingUntold(input, () => importZarr(inside, output, { ...options, names }))
+    } catch (error) {
+      throw await found.reasonOf(error, 'neither a NetCDF file nor a Zarr array or group')
+    }
+  await found.close()
   if (names !== undefined) throw new UsageError(`--names is for Zarr stores, which ${input} is not`)
-  if (format === 'container') return importContainer(input, output, { ...options, ...at })
+  if (format.isNamed) return importContainer(input, output, { ...options, ...at })
   return importNetcdf(input, output, { ...options, ...at })
 }

@@ -1,5 +1,6 @@
 import type { DiskArray } from '../array/disk-array.ts'
 import type { NamedValues } from '../array/source.ts'
+import type { Tree } from '../tree/open-tree.ts'
 import type { Description } from './description.ts'
 
 /** An array with its name in the place. */
@@ -19,6 +20,7 @@ export interface PlaceContents {
 
 /** An open container, NetCDF file or Zarr store. */
 export interface Place extends AsyncDisposable {
+  readonly tree: Tree
   /** Name of the place in messages. */
   readonly location: string
   /** @throws UnknownArrayError with the known names */

@@ -1,6 +1,7 @@
 import { sizeOf } from '../core/shape.ts'
 import { parseRechunk } from '../grid/rechunk-plan.ts'
 import type { CopyPlan, CopySettings, CopySource } from '../runtime/cluster.ts'
+import { isContainerName } from '../tree/formats.ts'
 import { interruptible, oneLine, UsageError } from './failure.ts'
 import type { WritingOptions } from './options.ts'
 import { count, printError, printLines, showBytes } from './output.ts'
@@ -23,7 +24,7 @@ export async function copyByQueue(
   const { chunks, shards, codec, level, levels, memory, overwrite, immutable, taskBytes, scratch, dryRun = false } = options
   const { blockBytes, chunkBytes, names } = options
   refuseOwn({ memory, overwrite, names, 'chunk-bytes': chunkBytes })
-  const toContainer = isContainer(target)
+  const toContainer = isContainerName(target)
   const others = toContainer ? { shards, levels } : { scratch, immutable }
   for (const [option, value] of Object.entries(others))
     if (value !== undefined)
@@ -54,12 +55,10 @@ export async function copyByQueue(
   })
 }
 
-const isContainer = (target: string): boolean => /\.af$/.test(target)
-
 function dryRunLines({ id, arrays, operation }: CopyPlan, options: QueuedOptions): string[] {
   const copies = Object.entries(arrays)
   // The packed data are held as well, and copied once if they cannot be compressed.
-  const held = isContainer(operation.target) ? 3 : 1
+  const held = isContainerName(operation.target) ? 3 : 1
   let memory = 0
   const lines = copies.map(([name, { dtype, shape, bytes, regions }]) => {
     const { write, first } = parseRechunk(regions)

@@ -10,9 +10,8 @@ import { groupDocuments } from '../copy/zarr-target.ts'
 import { withoutSlashes } from '../core/text.ts'
 import type { TypedValues } from '../dataset/attributes.ts'
 import type { CopiedArrays, StoredArrayRecipe } from '../runtime/cluster.ts'
-import { sourceVersion } from '../tree/source-version.ts'
+import { targetFormat } from '../tree/formats.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from './failure.ts'
-import { formatAt } from './found.ts'
 import { rechunkInto } from './import.ts'
 import { openPlace } from './open-place.ts'
 import { addPlaceOptions, addWritingOptions, notFoundAt, PLACE, type PlaceOptions, type WritingOptions } from './options.ts'
@@ -49,9 +48,9 @@ Example: by many machines, on each of which hyperslab work runs
   $ hyperslab rechunk s3://bucket/x.zarr s3://bucket/series.zarr --chunks time=10000 --queue redis://host`,
     )
     .action(async (input: string, output: string, { chunks, shards, codec, level, overwrite, ...options }: Options) => {
-      const isContainer = /[^/\\]\.af$/.test(output)
-      if (!isContainer && !/\.zarr\/?$/i.test(output))
-        throw new UsageError(`the name of the output ends in .zarr or .af, '${output}' does not`)
+      const target = targetFormat(output)
+      const isContainer = target === 'container'
+      if (target === undefined) throw new UsageError(`the name of the output ends in .zarr or .af, '${output}' does not`)
       if (!isContainer && options.immutable) throw new UsageError('--immutable is for containers, and the output is Zarr')
       if (isContainer) {
         const { layer, group } = options
@@ -84,11 +83,7 @@ Example: by many machines, on each of which hyperslab work runs
       )
       const line = progressLine('copying', 'chunks')
       const isWritten = await interruptible(async (signal) => {
-        const resume = JSON.stringify([
-          await sourceVersion(input, nodes, { signal, ...notFoundAt(input, options) }),
-          options.layer,
-          options.group,
-        ])
+        const resume = JSON.stringify([await place.tree.version(nodes), options.layer, options.group])
         const command = 'hyperslab rechunk … --overwrite'
         const own = { sources: [input], command, maxBytes, resume, signal, onProgress: line.update }
         const writing = { chunks, shards, codec, level, overwrite, ...own }
@@ -104,11 +99,11 @@ Example: by many machines, on each of which hyperslab work runs
  */
 async function rechunkByQueue(input: string, output: string, options: Options): Promise<void> {
   refuseOwn({ names: options.names })
-  if ((await formatAt(input)) !== 'container') {
+  await using place = await openPlace(input, options)
+  if (place.tree.layers.length === 0) {
     const text = `${input} is no container: hyperslab import and hyperslab export copy it into one with --queue`
     throw new UsageError(`--queue rechunks containers into containers, and anything into Zarr; ${text}`)
   }
-  await using place = await openPlace(input, options)
   const found = await place.contents()
   for (const each of found.leftOut) printError(`warning: left out: ${oneLine(each)}`)
   const contents = await chosen(found, options.variables, (name) => place.array(name))

@@ -3,7 +3,7 @@ import { within } from '../core/errors.ts'
 import type { Variable } from '../dataset/variable.ts'
 import { readExcerpt, readResult } from './excerpt.ts'
 import { UsageError } from './failure.ts'
-import { checkFormat, type Format, printResult, printTable, type Result } from './format.ts'
+import { checkFormat, type OutputFormat, printResult, printTable, type Result } from './format.ts'
 import { formatOf, formatOption } from './get.ts'
 import { type RawOption, rawOption, selectArray, shownAs } from './labelled.ts'
 import { addLabelOptions, type LabelOptions } from './labels.ts'
@@ -37,7 +37,7 @@ interface Options extends PlaceOptions, LabelOptions, RawOption, QueuedOptions, 
   readonly op: Op
   readonly axis?: string
   readonly keepMissing?: boolean
-  readonly format?: Format
+  readonly format?: OutputFormat
   readonly full?: boolean
 }
 

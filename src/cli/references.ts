@@ -14,10 +14,10 @@ import { commonDivisor } from '../core/divisors.ts'
 import { HyperslabError, isHyperslabError, within } from '../core/errors.ts'
 import { writeJson } from '../core/json.ts'
 import { withoutEndings } from '../core/text.ts'
+import { findTree } from '../tree/open-tree.ts'
 import { UsageError } from './failure.ts'
-import { formatAt } from './found.ts'
 import { writeNewFile } from './new-file.ts'
-import { openPlace } from './open-place.ts'
+import { openFound } from './open-place.ts'
 import { layerOption, type PlaceOptions } from './options.ts'
 import { count, printError, printLines } from './output.ts'
 import type { Place } from './place.ts'
@@ -66,10 +66,10 @@ async function withPlaces<T>(
   const places: Place[] = []
   try {
     for (const file of files) {
-      const format = await formatAt(file)
+      const found = await findTree(file)
       // Opening tells whether there is anything.
-      places.push(await openPlace(file, options))
-      if (format !== 'container' && format !== 'netcdf') throw new UsageError(`${file} is Zarr already`)
+      places.push(await openFound(found, file, options))
+      if (found.format.zarrIn !== undefined) throw new UsageError(`${file} is Zarr already`)
     }
     return await work(places)
   } finally {

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { type Command, Option } from 'commander'
 import { plainAttrs } from '../dataset/attributes.ts'
 import { asZarrStore, type ZarrStoreOfArrays } from '../runtime/zarr.ts'
+import { withoutEnding } from '../tree/formats.ts'
 import { placeName } from '../tree/place-names.ts'
 import { interruptible, UsageError } from './failure.ts'
 import { listening } from './http-answers.ts'
@@ -53,7 +54,7 @@ Example: for a map in a browser
       try {
         const stores = new Map<string, ZarrStoreOfArrays>()
         for (const path of paths) {
-          const name = `${placeName(path).replace(/\.(af|nc|nc3|cdf)$/i, '')}.zarr`
+          const name = `${withoutEnding(placeName(path))}.zarr`
           if (stores.has(name)) throw new UsageError(`two of the files would be served as ${name}`)
           places.push(await openPlace(path, options, {}, options.followLinks !== true))
           stores.set(name, await storeOf(places.at(-1)!, options))

@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import type { ZarrFinding } from '../adapters/zarr/verify.ts'
-import { type Finding, type Verification, verify } from '../runtime/index.ts'
-import { verifyZarr, type ZarrVerification } from '../runtime/zarr.ts'
+import type { Finding, Verification } from '../runtime/index.ts'
+import type { ZarrVerification } from '../runtime/zarr.ts'
+import { findTree } from '../tree/open-tree.ts'
 import { EXIT, interruptible, oneLine } from './failure.ts'
-import { formatAt } from './found.ts'
-import { checkContainerOptions, checkStoreOptions } from './open-place.ts'
-import { layerOption, namesOption, type PlaceOptions } from './options.ts'
+import { checkPlaceOptions, importFirst, KINDS } from './open-place.ts'
+import { layerOption, namesOption, notFoundAt, type PlaceOptions } from './options.ts'
 import { count, jsonText, print, printLines, showBytes } from './output.ts'
 import { progressLine } from './progress.ts'
-import { CONTAINER, storeAt, zarrErrors } from './zarr-store.ts'
+import { namingUntold } from './tree-place.ts'
 
 interface Options extends Omit<PlaceOptions, 'group'> {
   readonly deep?: boolean
@@ -41,29 +41,23 @@ export function addVerify(program: Command): void {
 }
 
 async function verifyPlace(path: string, options: Options, signal: AbortSignal): Promise<Verified> {
-  const format = await formatAt(path, signal)
-  const isContainer = format === 'container'
-  if (isContainer) checkContainerOptions(path, options)
-  else checkStoreOptions(path, options)
+  const found = await findTree(path, { signal, ...notFoundAt(path, options) })
+  await checkPlaceOptions(found, path, options)
+  const { place, format } = found
   const { layer, names, deep = false, notFound } = options
-  const line = progressLine('verifying', isContainer ? 'blocks' : 'chunks')
-  const watched = { signal, onProgress: line.update }
+  const { verification } = format
+  if (verification === undefined) throw importFirst(path, 'which has no checksums that could be verified')
+  const line = progressLine('verifying', verification.unit)
   try {
-    if (isContainer) {
-      const result = await verify(path, {
-        deep,
-        ...watched,
-        ...(notFound && { notFound }),
-        ...(layer === undefined ? {} : { layer }),
-      })
-      return { result, lookedAt: containerLines(result, deep) }
-    }
-    const result = await zarrErrors(path, CONTAINER, async () =>
-      verifyZarr(await storeAt(path, format, { ...options, signal }), { names, ...watched }),
-    )
-    return { result, lookedAt: storeLines(result) }
+    const asked = { deep, layer, names, notFound, signal, onProgress: line.update }
+    const result = await namingUntold(path, () => verification.verify(place, asked))
+    const lookedAt = 'blocks' in result.checked ? containerLines(result.checked, deep) : storeLines(result.checked)
+    return { result, lookedAt }
+  } catch (error) {
+    throw await found.reasonOf(error, KINDS)
   } finally {
     line.end()
+    await found.close()
   }
 }
 
@@ -80,7 +74,7 @@ function findingLines(path: string, { findings, omitted }: Verified['result']): 
 
 const UNCHECKED = 'without a checksum: changed bytes show there only where they do not decode'
 
-function containerLines({ checked }: Verification, deep: boolean): string[] {
+function containerLines(checked: Verification['checked'], deep: boolean): string[] {
   const unchecked = checked.blocksWithoutChecksum
   const statistics = `statistics of ${count(checked.arrayStatistics, 'array')} and ${count(checked.chunkStatistics, 'chunk')}`
   return [
@@ -90,7 +84,7 @@ function containerLines({ checked }: Verification, deep: boolean): string[] {
   ]
 }
 
-function storeLines({ checked }: ZarrVerification): string[] {
+function storeLines(checked: ZarrVerification['checked']): string[] {
   const { groups, arrays, chunks, missingChunks, chunksWithoutChecksum: unchecked, bytes } = checked
   return [
     `  looked at ${count(groups, 'group')}, ${count(arrays, 'array')}, ${count(chunks, 'chunk')} (${showBytes(bytes)})`,

@@ -5,8 +5,9 @@ import { HyperslabError } from '../core/errors.ts'
 import { parseJson, writeJson } from '../core/json.ts'
 import { pathsOfFileUrl } from '../core/url-names.ts'
 import { joinUnresolved } from '../store/fs/paths.ts'
+import type { StoredAt } from '../store/store.ts'
 import { readWhole, type Store } from '../store/store.ts'
-import type { PlaceFormat, StoredAt } from '../tree/formats.ts'
+import { withoutEnding } from '../tree/formats.ts'
 import { storeOfReferences } from '../tree/reference-store.ts'
 
 /**
@@ -14,13 +15,13 @@ import { storeOfReferences } from '../tree/reference-store.ts'
  * consolidated metadata, because pages cannot list.
  * @throws UnsupportedError for references that are not a local file, or lead out of their folder
  */
-export async function referencesAsZarr(place: StoredAt): Promise<StoredAt & { readonly format: PlaceFormat }> {
+export async function referencesAsZarr(place: StoredAt): Promise<StoredAt> {
   const { store, path } = place
   if (store.localPath === undefined)
     refuse(place, 'references that are no file of this machine are not served: give their address to the page itself')
-  const references = await checkReferences(place)
-  const name = `${basename(path).replace(/\.json$/i, '')}.zarr`
-  return { store: await inFolder(references, name), path: name, format: 'zarr' }
+  const references = await storeOfReferences(store, path, { checkReferences: checkTargets })
+  const name = `${withoutEnding(basename(path))}.zarr`
+  return { store: await inFolder(references, name), path: name }
 }
 
 function refuse({ store, path }: StoredAt, text: string, actual?: string): never {
@@ -32,14 +33,12 @@ function refuse({ store, path }: StoredAt, text: string, actual?: string): never
  * its content, and references may come from a stranger. The server must not fetch objects elsewhere for them.
  * @throws UnsupportedError
  */
-export async function checkReferences(place: StoredAt): Promise<ReferenceStore> {
+export async function checkTargets(references: ReferenceStore, place: StoredAt): Promise<void> {
   const { store, path } = place
-  const references = await storeOfReferences(store, path, {})
   const folder = store.localPath === undefined ? undefined : await realpath(dirname(path))
   for (const url of references.targets())
     if (folder === undefined) checkBelow(place, url)
     else await checkBeside(place, folder, url)
-  return references
 }
 
 const FOLLOWED = '`hyperslab serve --follow-links` serves the arrays all the same'

@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { extname } from 'node:path'
+import { METADATA_PATH } from '../adapters/zarr/metadata-names.ts'
 import { Paths, SIDECAR } from '../af/layers/paths.ts'
 import { withoutEndings } from '../core/text.ts'
 import { encodeNames } from '../core/url-names.ts'
-import { METADATA_PATH, type PlaceFormat, type StoredAt } from '../tree/formats.ts'
+import type { StoredAt } from '../store/store.ts'
+import type { Format } from '../tree/formats.ts'
 import { type Answer, createReadServer, rangeAnswer, type ServerOptions, textAnswer } from './http-answers.ts'
 
 /** Files of the page and of the modules that it imports, as laid out by the build. */
@@ -50,7 +52,7 @@ const PART_BYTES = 4 * 2 ** 20
 /** Serves the page at /viewer/, and one place with its files below /data/. */
 export function createViewServer(
   { folder, names }: PageFiles,
-  { store, path, format }: StoredAt & { readonly format: PlaceFormat },
+  { store, path, format }: StoredAt & { readonly format: Format },
   options: Omit<ServerOptions, 'cors'>,
 ): Server {
   const known = new Set(names)
@@ -105,14 +107,14 @@ function keyOf(
   }: {
     readonly root: string
     readonly own: string
-    readonly format: PlaceFormat
+    readonly format: Format
     readonly urlNames: boolean | undefined
   },
 ): string | undefined {
   if (!asked.startsWith('/data/')) return undefined
   const name = asked.slice('/data/'.length)
   const beside = (other: string): string => root.slice(0, root.length - nameOf(root).length) + other
-  if (format === 'zarr') {
+  if (format.isFolder) {
     // Metadata objects identify their folder.
     const folder = METADATA_PATH.test(root) ? beside('').replace(/\/$/, '') : root
     const inside = name.startsWith(`${own}/`) ? name.slice(own.length + 1) : undefined
@@ -123,7 +125,7 @@ function keyOf(
     return folder === '' ? key : `${folder}/${key}`
   }
   if (name === own) return root
-  if (format !== 'container') return undefined
+  if (!format.isNamed) return undefined
   const paths = new Paths(root)
   const number = Number(SIDECAR.exec(name)?.[1] ?? 0)
   if (number > 0 && name === nameOf(paths.sidecar(number))) return paths.sidecar(number)

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import type { AddressInfo } from 'node:net'
 import { type Command, Option } from 'commander'
 import { openDataset } from '../runtime/open-dataset.ts'
-import { formatIn } from '../tree/formats.ts'
+import { FORMATS } from '../tree/formats.ts'
+import { findTree } from '../tree/open-tree.ts'
 import { resolveTarget } from '../tree/target.ts'
 import { interruptible } from './failure.ts'
 import { listening } from './http-answers.ts'
@@ -48,8 +49,9 @@ async function view(location: string, { port, open, followLinks, ...options }: V
   await (await openDataset(location, at)).close()
   const place = await resolveTarget(location, { followLinks, ...at })
   try {
-    const format = await formatIn(place)
-    const served = format === 'references' ? await referencesAsZarr(place) : { ...place, format }
+    const { format } = await findTree(place)
+    const folder = FORMATS.find(({ isFolder }) => isFolder)!
+    const served = format.isReference ? { ...(await referencesAsZarr(place)), format: folder } : { ...place, format }
     await interruptible(async (signal) => {
       const files = pageFiles(new URL('./', import.meta.url))
       const server = createViewServer(files, served, { host: HOST, onFailure: printError })

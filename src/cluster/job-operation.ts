@@ -4,6 +4,7 @@ import { DIVIDED_METHODS, type DividedMethod } from '../array/reductions/reducti
 import { defaultScratchOf } from '../copy/packed-parts.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
+import { isContainerName } from '../tree/formats.ts'
 import {
   type ArrayRecipe,
   checkDatasetRecipe,
@@ -91,7 +92,7 @@ export interface CopyOperation {
 export type JobOperation = ReduceOperation | CopyOperation
 
 /** Whether a copy writes a container, by the name of its target. */
-export const isContainerCopy = ({ target }: CopyOperation): boolean => /\.af$/.test(target)
+export const isContainerCopy = ({ target }: CopyOperation): boolean => isContainerName(target)
 
 /** Returns the default scratch folder of a job; undefined if it needs none. */
 export const defaultScratch = (operation: JobOperation): string | undefined =>

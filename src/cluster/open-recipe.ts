@@ -1,4 +1,3 @@
-import { ArrayFile } from '../af/file.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { concatSource } from '../array/lazy/concat.ts'
 import { coarsen } from '../array/reductions/windows.ts'
@@ -8,8 +7,8 @@ import type { Signal } from '../core/signal.ts'
 import type { Selection } from '../grid/selection.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import type { Dataset } from '../runtime/dataset.ts'
-import { formatIn, zarrIn } from '../tree/formats.ts'
 import type { NotFoundOptions } from '../tree/location.ts'
+import { findTree, type Tree } from '../tree/open-tree.ts'
 import type { Pins } from './pins.ts'
 import type { Places } from './places.ts'
 import type {
@@ -34,12 +33,6 @@ export interface OpenRecipeOptions {
 /** Number of arrays to be joined that are opened at once. */
 const OPENED_AT_A_TIME = 8
 
-/** Content of a location: arrays by name, or a single array. */
-interface OpenedFile {
-  array(name: string | undefined): DiskArray | Promise<DiskArray>
-  close(): Promise<void>
-}
-
 /**
  * Opens arrays by their recipes, through stores that record the versions of the objects that they read. Opens
  * each file once, even if several arrays lie in it. `close` closes all of them.
@@ -47,7 +40,7 @@ interface OpenedFile {
 export class RecipeOpener implements AsyncDisposable {
   readonly #pins: Pins
   readonly #options: OpenRecipeOptions
-  readonly #files = new Map<string, Promise<OpenedFile>>()
+  readonly #files = new Map<string, Promise<Tree>>()
   readonly #datasets = new Map<string, Promise<Dataset>>()
 
   constructor(pins: Pins, options: OpenRecipeOptions) {
@@ -100,34 +93,19 @@ export class RecipeOpener implements AsyncDisposable {
   }
 
   async #openStored({ location, array, notFound }: StoredArrayRecipe): Promise<DiskArray> {
-    const file = await once(this.#files, JSON.stringify([location, notFound]), () => this.#openFile(location, { notFound }))
-    return file.array(array)
+    const { root, location: label } = await once(this.#files, JSON.stringify([location, notFound]), () =>
+      this.#openTree(location, { notFound }),
+    )
+    if (root.kind === 'array') return root.array
+    if (array === undefined) invalidArgument(`planJob: source: ${label} has several arrays; name one as \`array\``, location)
+    return (await root.array(array)).array
   }
 
-  async #openFile(location: string, options: NotFoundOptions): Promise<OpenedFile> {
+  async #openTree(location: string, options: NotFoundOptions): Promise<Tree> {
     const { pool, signal } = this.#options
-    const place = await this.#pins.place(location, options)
-    const named = (array: string | undefined): string => {
-      const label = place.store.describe(place.path)
-      if (array === undefined) invalidArgument(`planJob: source: ${label} has several arrays; name one as \`array\``, location)
-      return array
-    }
-    const format = await formatIn(place, signal)
-    const lasting = pool === undefined ? {} : { pool }
-    const close = (file: { close(): Promise<void> }) => () => file.close()
-    if (format === 'container') {
-      const file = await ArrayFile.open(place.store, place.path, lasting)
-      return { array: (name) => file.array(named(name)) as unknown as DiskArray, close: close(file) }
-    }
-    if (format === 'netcdf') {
-      const { openNetcdf } = await import('../tree/open-netcdf.ts')
-      const file = await openNetcdf(place, lasting)
-      return { array: (name) => file.variable(named(name)) as unknown as DiskArray, close: close(file) }
-    }
-    const { openZarr } = await import('../tree/open-zarr.ts')
-    const node = await openZarr(await zarrIn(place, format, { signal }), lasting)
-    if (!('array' in node)) return { array: () => node as unknown as DiskArray, close: close(node) }
-    return { array: (name) => node.array(named(name)) as unknown as Promise<DiskArray>, close: close(node) }
+    const found = await findTree(await this.#pins.place(location, options), { signal })
+    // The signal ends the opening, and arrays are read later.
+    return found.open({ pool })
   }
 }
 

@@ -1,7 +1,7 @@
 import { Scratch } from '../copy/scratch.ts'
 import { decodeBase64, encodeBase64 } from '../core/base64.ts'
 import { HyperslabError } from '../core/errors.ts'
-import type { StoredAt } from '../tree/formats.ts'
+import type { StoredAt } from '../store/store.ts'
 import { defaultScratch, type JobOperation } from './job-operation.ts'
 import type { JobPlan } from './job-plan.ts'
 import type { NodeOptions } from './job-work.ts'

@@ -1,4 +1,4 @@
-import type { StoredAt } from '../tree/formats.ts'
+import type { StoredAt } from '../store/store.ts'
 import { type NotFoundOptions, resolveLocation } from '../tree/location.ts'
 
 /** Resolves the locations of jobs. A job opens every place that it reads or writes through the result. */

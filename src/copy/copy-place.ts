@@ -1,9 +1,11 @@
+import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
+import { METADATA } from '../adapters/zarr/metadata-names.ts'
 import { checkNotReplacing } from '../adapters/zarr/replacing.ts'
-import { treeOf } from '../adapters/zarr/tree.ts'
 import { isOwnName } from '../adapters/zarr/write/node-names.ts'
 import { ArrayFile } from '../af/file.ts'
 import { Paths } from '../af/layers/paths.ts'
 import type { Progress } from '../array/transfers.ts'
+import { nodesBelow } from '../array/walk.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { joinForeignKey } from '../core/foreign-key.ts'
 import { METADATA_BYTES, parseJson } from '../core/json.ts'
@@ -14,9 +16,10 @@ import { withoutEndings } from '../core/text.ts'
 import { decodeNames } from '../core/url-names.ts'
 import { Absences, type Settle, statToWrite } from '../store/absences.ts'
 import { confined } from '../store/confined.ts'
+import type { StoredAt } from '../store/store.ts'
 import { type ObjectInfo, readWhole, type Stage, type Store } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
-import { formatIn, METADATA, type StoredAt, zarrIn } from '../tree/formats.ts'
+import { isContainerName, recognise, targetFormat } from '../tree/formats.ts'
 import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from '../tree/location.ts'
 import { openZarr } from '../tree/open-zarr.ts'
 import type { TargetOptions } from '../tree/target.ts'
@@ -333,15 +336,16 @@ async function partsOf(
   to: StoredAt,
   { overwrite = false, signal, notFound }: CopyPlaceOptions,
 ): Promise<Parts> {
-  if (from.path.endsWith('.af') && (await isObject(from, '', signal))) return containerParts(source, from, to, { notFound })
+  if (isContainerName(from.path) && (await isObject(from, '', signal))) return containerParts(source, from, to, { notFound })
   const isFile = await isObject(from, '', signal)
   // Servers may have pages for folders.
   if (!(isFile && from.store.localPath !== undefined) && (await isHierarchy(from, signal)))
     return hierarchyParts(from, to, overwrite, signal)
   const file = from.store.describe(from.path)
   if (!isFile) throw new HyperslabError('NotFoundError', 'there is neither a file nor a Zarr array or group', { file })
-  if (/\.zarr\/?$/i.test(to.path) && (await formatIn(from, signal)) === 'zip')
-    return { ...(await hierarchyParts(await zarrIn(from, 'zip', { signal }), to, overwrite, signal)), source: from }
+  const { format } = await recognise(from, signal)
+  if (targetFormat(to.path) === 'zarr' && format.isArchive)
+    return { ...(await hierarchyParts(await format.zarrIn!(from, { signal }), to, overwrite, signal)), source: from }
   const target = named(to, from)
   return { from, to: target, root: target.path, names: [], last: [''], others: [], source: from }
 }
@@ -504,7 +508,7 @@ async function namedKeys(
   signal: Signal | undefined,
 ): Promise<{ readonly keys: string[]; readonly confirm: Settle }> {
   const root = await openZarr({ store: given, path: slashless(path) }, { signal })
-  const { groups, arrays, unreadable } = await treeOf(root)
+  const { groups, arrays, unreadable } = await nodesBelow<ZarrArray, ZarrGroup>(root)
   const [bad] = unreadable.values()
   if (bad !== undefined) throw bad
   const count = arrays.reduce((sum, { index }) => sum + index.objectCount, 0)

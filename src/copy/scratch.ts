@@ -3,6 +3,7 @@ import type { ScratchArray } from '../array/lazy/rechunk-to.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import type { FirstPass } from '../grid/rechunk-plan.ts'
+import type { StoredAt } from '../store/store.ts'
 import {
   type ObjectInfo,
   type PutOptions,
@@ -14,7 +15,6 @@ import {
   type Tail,
   type WholeOptions,
 } from '../store/store.ts'
-import type { StoredAt } from '../tree/formats.ts'
 import type { SignalOptions } from './target.ts'
 
 /** Name of the folder of intermediate arrays in the target. */

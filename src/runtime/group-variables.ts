@@ -1,15 +1,13 @@
-import { withDurationUnit } from '../adapters/zarr/duration-units.ts'
-import type { ZarrGroup } from '../adapters/zarr/group.ts'
+import type { ArrayNode, GroupNode } from '../array/nodes.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
 import type { DatasetFile } from '../dataset/dataset-file.ts'
 import { variableOf } from './raw-variable.ts'
-import { withCharacters } from './zarr-characters.ts'
 
-/** Returns the arrays of a group of a Zarr store. Omits those that cannot be opened, with the reasons. */
-export async function variablesOfGroup(group: ZarrGroup): Promise<DatasetFile> {
+/** Returns the arrays of a group as variables. Those that cannot be opened are omitted, with the reasons. */
+export async function variablesOfGroup(group: GroupNode): Promise<DatasetFile> {
   const unreadable = new Map(await group.unreadable())
-  const opened = (await group.arrays()).map(async (name) => {
+  const opened = (await group.arrays()).map(async (name): Promise<ArrayNode[]> => {
     try {
       return [await group.array(name)]
     } catch (error) {
@@ -18,10 +16,12 @@ export async function variablesOfGroup(group: ZarrGroup): Promise<DatasetFile> {
       return []
     }
   })
-  const arrays = (await Promise.all(opened)).flat()
-  const variables = arrays.map((array) => {
-    const variable = variableOf(array.name, withCharacters(array, arrays))
-    return { ...variable, attrs: withDurationUnit(variable.array.attrs, array.metadata.type) }
-  })
+  const nodes = (await Promise.all(opened)).flat()
+  // Loaded only for groups that have such arrays.
+  const characters = nodes.some((node) => node.isCharacter) ? await import('./characters.ts') : undefined
+  const variables = nodes.map((node) => ({
+    ...variableOf(node.name, (characters?.withCharacters(node, nodes) ?? node.array) as never),
+    attrs: node.attrs,
+  }))
   return { variables, attrs: plainAttrs(group.attrs), unreadable }
 }

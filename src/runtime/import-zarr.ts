@@ -2,10 +2,10 @@ import { withDurationUnit } from '../adapters/zarr/duration-units.ts'
 import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
 import { elementsNamed } from '../adapters/zarr/missing.ts'
 import { ZARR_CHECKS, ZARR_LIMIT_CHECKS } from '../adapters/zarr/open.ts'
-import { treeOf } from '../adapters/zarr/tree.ts'
 import type { AttributeValue } from '../af/format/footer.ts'
 import type { DiskArray } from '../array/disk-array.ts'
 import { type Element, missingElements } from '../array/missing.ts'
+import { nodesBelow } from '../array/walk.ts'
 import {
   IMPORT_CHECKS,
   type Imported,
@@ -23,7 +23,7 @@ import { attributeNumbers, type TypedValues } from '../dataset/attributes.ts'
 import type { Location } from '../tree/location.ts'
 import { openZarr, type ZarrLocation, type ZarrOptions } from '../tree/open-zarr.ts'
 import { placeName } from '../tree/place-names.ts'
-import { CharactersOf } from './zarr-characters.ts'
+import { CharactersOf } from './characters.ts'
 
 /** Options of `importZarr`. `codecs` read the source, and may also encode the container. */
 export interface ImportZarrOptions
@@ -73,7 +73,7 @@ type Chosen = { readonly groups: readonly ZarrGroup[]; readonly arrays: readonly
 
 /** @throws the reason why an array cannot be read */
 async function wholeOf(root: ZarrGroup | ZarrArray): Promise<Chosen> {
-  const tree = await treeOf(root)
+  const tree = await nodesBelow<ZarrArray, ZarrGroup>(root)
   for (const [array, { tag, message, details }] of tree.unreadable) {
     const more = tree.unreadable.size > 1 ? `; ${tree.unreadable.size - 1} more cannot be read` : ''
     const text = `'${array}' cannot be copied: ${message}${more}; name the arrays to copy as variables`

@@ -13,7 +13,8 @@ import { checkNotFound, type Location, resolveLocation } from '../tree/location.
 /**
  * Opens a container.
  * @throws NotFoundError; FormatError if it is not a container, or is damaged; UnsupportedError;
- *   UnknownArrayError or InvalidArgumentError if `arrays` names a missing array, or a wrong type or rank
+ *   UnknownArrayError or InvalidArgumentError if `arrays` names a missing array, or a wrong type or rank. For a
+ *   place of another format the error names `openDataset` and `openTree`, which open it
  * @example
  * await using file = await open('climate.af')
  * console.log(file.arrays()) // [ 'tas' ]
@@ -25,7 +26,11 @@ export async function open<const A extends ArrayTypes = Untyped>(
 ): Promise<ArrayFile<A>> {
   await checkNotFound('open', location, Object(options))
   const { store, path } = await resolveLocation(location, Object(options))
-  return ArrayFile.open(store, path, options)
+  try {
+    return await ArrayFile.open(store, path, options)
+  } catch (error) {
+    throw await (await import('../tree/other-format.ts')).reasonOfContainer({ store, path }, error)
+  }
 }
 
 /**
@@ -131,6 +136,7 @@ export type { RechunkOptions } from '../array/lazy/rechunk-to.ts'
 export type { ScaledOptions } from '../array/lazy/scaled.ts'
 export type { Missing } from '../array/missing.ts'
 export type { NewShape } from '../array/new-shape.ts'
+export type { ArrayNode, GroupNode, NodeLevel, NodePyramid, NodeStatistics, StorageInfo } from '../array/nodes.ts'
 export type { CumulativeOptions } from '../array/reductions/cumulative-sum.ts'
 export type { FoldKind, WindowOptions } from '../array/reductions/fold-kinds.ts'
 export type { Grouped } from '../array/reductions/group-by.ts'
@@ -234,3 +240,4 @@ export type {
 } from '../store/store.ts'
 export { type ZipOptions, ZipStore } from '../store/zip/zip.ts'
 export type { Location } from '../tree/location.ts'
+export { type OpenTreeOptions, openTree, type Tree } from '../tree/open-tree.ts'

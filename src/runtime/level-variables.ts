@@ -1,4 +1,4 @@
-import { ZarrGroup, type ZarrPyramid } from '../adapters/zarr/group.ts'
+import type { GroupNode, NodePyramid } from '../array/nodes.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
 import type { RawVariable } from '../dataset/cf/decode.ts'
@@ -14,7 +14,9 @@ const UNNAMED = 'image'
  * computed from the scale and translation of each axis, in their units.
  * @throws InvalidArgumentError if the group has no pyramid, several, or no such level
  */
-export async function variablesOfLevel(group: ZarrGroup, level: number, file: string): Promise<DatasetFile> {
+export async function variablesOfLevel(group: GroupNode, level: number, file: string): Promise<DatasetFile> {
+  if (!group.hasGroups)
+    throw new HyperslabError('InvalidArgumentError', 'only Zarr stores have levels to open', { file, actual: level })
   const pyramids = await group.levels()
   const refuse = (text: string): never => {
     throw new HyperslabError('InvalidArgumentError', text, { file, actual: level })
@@ -24,10 +26,11 @@ export async function variablesOfLevel(group: ZarrGroup, level: number, file: st
   if (pyramids.length > 1) refuse(`the group has ${pyramids.length} pyramids, so its levels are several: open arrays of one`)
   const found = pyramid.levels[level] ?? refuse(`there is no level ${level}: there are ${pyramid.levels.length}, from 0`)
   const { node } = found
-  if (node instanceof ZarrGroup) return variablesOfGroup(node)
-  const dims = node.shape.map((_, axis) => pyramid.axes?.[axis]?.name ?? (node.dimensionNames?.[axis] || `dim_${axis}`))
-  const coordinates = pyramid.axes === undefined ? [] : coordinatesOf(pyramid.axes, found, node.shape)
-  const image = { name: pyramid.name ?? UNNAMED, array: node as RawVariable['array'], dims }
+  if (node.kind === 'group') return variablesOfGroup(node)
+  const { array } = node
+  const dims = array.shape.map((_, axis) => pyramid.axes?.[axis]?.name ?? (array.dimensionNames?.[axis] || `dim_${axis}`))
+  const coordinates = pyramid.axes === undefined ? [] : coordinatesOf(pyramid.axes, found, array.shape)
+  const image = { name: pyramid.name ?? UNNAMED, array: array as RawVariable['array'], dims }
   return { variables: [image, ...coordinates], attrs: plainAttrs(group.attrs) }
 }
 
@@ -36,17 +39,17 @@ export async function variablesOfLevel(group: ZarrGroup, level: number, file: st
  * different lengths, so they do not form a dataset.
  * @throws InvalidArgumentError for levels that are arrays of one group
  */
-export async function checkNoLevels(group: ZarrGroup, file: string): Promise<void> {
+export async function checkNoLevels(group: GroupNode, file: string): Promise<void> {
   const levels = (await group.levels()).flatMap((pyramid) => pyramid.levels)
-  if (levels.length < 2 || levels.every(({ node }) => node instanceof ZarrGroup)) return
+  if (levels.length < 2 || levels.every(({ node }) => node.kind === 'group')) return
   const text = `the group is a pyramid of ${levels.length} levels: open one of them, { level: 0 }`
   throw new HyperslabError('InvalidArgumentError', text, { file, actual: undefined, expected: levels.length })
 }
 
 /** Returns the coordinates of elements along each axis of space or time, in its units. */
 function coordinatesOf(
-  axes: NonNullable<ZarrPyramid['axes']>,
-  { scale, translation }: ZarrPyramid['levels'][number],
+  axes: NonNullable<NodePyramid['axes']>,
+  { scale, translation }: NodePyramid['levels'][number],
   shape: readonly number[],
 ): RawVariable[] {
   return axes.flatMap(({ name, type, unit }, axis) => {

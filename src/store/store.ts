@@ -317,6 +317,12 @@ export interface Store {
   close?(): Promise<void>
 }
 
+/** An object of a store, or a folder. */
+export interface StoredAt {
+  readonly store: Store
+  readonly path: string
+}
+
 /** An unpublished object. Its bytes can be read back. Discarding it leaves nothing behind. */
 export interface Stage {
   /** Number of appended bytes. */

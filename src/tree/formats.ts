@@ -1,47 +1,185 @@
+import { METADATA, METADATA_PATH } from '../adapters/zarr/metadata-names.ts'
+import type { VerifyNodeOptions, ZarrVerification } from '../adapters/zarr/verify.ts'
+import type { LayerInfo } from '../af/file.ts'
+import type { Verification } from '../af/verify/verify.ts'
+import type { OpenedNodes } from '../array/nodes.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { counted } from '../core/inspect.ts'
+import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
-import type { Store, Tail } from '../store/store.ts'
+import type { WorkerPool } from '../pool/task.ts'
+import type { Store, StoredAt, Tail } from '../store/store.ts'
 import type { ReferenceOptions } from './reference-store.ts'
 
-/**
- * Format at a location: a container; a Zarr store, directly, in an archive or by references; a classic NetCDF
- * file.
- */
-export type PlaceFormat = 'container' | 'zarr' | 'zip' | 'references' | 'netcdf'
-
-/** An object of a store, or a folder. */
-export interface StoredAt {
-  readonly store: Store
-  readonly path: string
+/** Options of opening a tree that belong to the place. Formats pass them on. */
+export interface OpenFormatOptions extends Omit<ReferenceOptions, 'limits'> {
+  readonly pool?: WorkerPool | undefined
+  readonly budget?: MemoryBudget | undefined
+  /** Paths of arrays and groups, for Zarr stores that cannot be listed and have no consolidated metadata. */
+  readonly names?: readonly string[] | undefined
+  /** Layer of a container whose state is opened. Default: the newest. */
+  readonly layer?: number | undefined
 }
 
-/** Names of metadata objects of a Zarr store. A path to one of them means its folder. */
-export const METADATA = ['zarr.json', '.zgroup', '.zarray', '.zmetadata', '.zattrs']
-export const METADATA_PATH = /(^|\/)(zarr\.json|\.z(array|group|metadata|attrs))$/
+/** Options that only some formats take. */
+export type FormatOption = 'layer' | 'deep' | 'names' | 'group'
 
-/** Formats by name, for stores in which reading the file costs a request. */
-const NAMES: readonly (readonly [RegExp, PlaceFormat])[] = [
-  [/\.af$/, 'container'],
-  [/\.zarr$/i, 'zarr'],
-  [/\.(zip|ozx)$/i, 'zip'],
-  [/\.json$/i, 'references'],
+/** A format: how it is recognised, and how it is opened. */
+export interface Format {
+  /** Name of the format, as `Tree.format` has it. */
+  readonly name: string
+  /** The format with its article, in messages. */
+  readonly noun: string
+  /** Plural of the format, in messages about options. */
+  readonly plural: string
+  /** Ends of names that are believed where reading the first bytes costs a request. */
+  readonly endings?: RegExp
+  /** Other ends of names, which tell nothing. */
+  readonly usualEndings?: RegExp
+  /** First bytes of its files, as characters. */
+  readonly starts?: readonly string[] | RegExp
+  /** Whether only names tell the format, because its files may begin with any bytes, or be damaged. */
+  readonly isNamed?: boolean
+  /** Whether it is stored as a folder. All places that nothing else is known of are opened as this format. */
+  readonly isFolder?: boolean
+  /** Whether it is one file with the objects of a folder, which can be unpacked. */
+  readonly isArchive?: boolean
+  /** Whether its file only names places, where the data are. */
+  readonly isReference?: boolean
+  /** Options that it takes. */
+  readonly options: readonly FormatOption[]
+  /** Returns the place of the Zarr store that it is or holds. Only formats of Zarr have it. */
+  zarrIn?(place: StoredAt, options: ReferenceOptions): Promise<StoredAt>
+  /**
+   * Opens it. Code that only this format needs is imported here.
+   * @param start first bytes of the file, if they are known
+   */
+  open(place: StoredAt, options: OpenFormatOptions, start?: Tail): Promise<OpenedNodes<LayerInfo>>
+  /** How it is checked for damage. Optional: formats without checksums omit it. */
+  readonly verification?: FormatVerification
+}
+
+/** How a format is checked for damage. */
+export interface FormatVerification {
+  /** What progress counts. */
+  readonly unit: 'blocks' | 'chunks'
+  /** Checks a place, which need not open. */
+  verify(place: StoredAt, options: VerifyFormatOptions): Promise<Verification | ZarrVerification>
+}
+
+/** Options of checking a place for damage. */
+export interface VerifyFormatOptions extends ReferenceOptions, VerifyNodeOptions, Pick<OpenFormatOptions, 'layer' | 'names'> {
+  /** Whether to compare the statistics of a container with its elements. */
+  readonly deep?: boolean
+}
+
+/**
+ * Zarr in one of its holders.
+ * @param holder words for how the store is held, and what returns its place
+ */
+const zarrFormat = (
+  format: Omit<Format, 'open' | 'plural' | 'noun' | 'options'> & Required<Pick<Format, 'zarrIn'>>,
+  holder = '',
+): Format => ({
+  noun: 'a Zarr store',
+  plural: 'Zarr stores',
+  options: ['names', 'group'],
+  open: async (place, options) => {
+    const [{ openZarrNodes }, inside] = await Promise.all([import('../adapters/zarr/nodes.ts'), format.zarrIn(place, options)])
+    const { pool, budget, names, signal } = options
+    const opened = await openZarrNodes(inside, { pool, budget, names, signal }, holder)
+    if (inside.store === place.store) return opened
+    // The version of an archive, and of references, is that of their file.
+    const warnings = (await inside.store.warnings?.(inside.path, { signal })) ?? []
+    return { ...opened, warnings, versionKeys: () => [place.path] }
+  },
+  verification: {
+    unit: 'chunks',
+    verify: async (place, { names, signal, onProgress, ...options }) => {
+      const [{ verifyNode }, { openNode }] = await Promise.all([
+        import('../adapters/zarr/verify.ts'),
+        import('../adapters/zarr/open.ts'),
+      ])
+      const { store, path } = await format.zarrIn(place, { ...options, signal })
+      const label = store.describe(path)
+      return verifyNode(label, (apart) => openNode(store, path, { names, ...apart, signal }), { signal, onProgress })
+    },
+  },
+  ...format,
+})
+
+/** All formats. A new format is a row here, and a room in `adapters/` that opens it. */
+export const FORMATS: Format[] = [
+  {
+    name: 'container',
+    noun: 'a container',
+    plural: 'containers',
+    endings: /\.af$/,
+    isNamed: true,
+    options: ['layer', 'deep'],
+    open: async (place, { pool, budget, layer, signal }) => {
+      const { openContainerNodes } = await import('../af/nodes.ts')
+      const own = { ...(pool && { pool }), ...(budget && { budget }), ...(layer !== undefined && { layer }) }
+      return openContainerNodes(place, { ...own, signal })
+    },
+    verification: {
+      unit: 'blocks',
+      verify: async ({ store, path }, { deep = false, layer, signal, onProgress }) => {
+        const { verifyPath } = await import('../af/verify/verify.ts')
+        const own = { ...(layer !== undefined && { layer }), ...(onProgress && { onProgress }) }
+        return verifyPath(store, path, { deep, signal, ...own })
+      },
+    },
+  },
+  {
+    name: 'netcdf',
+    noun: 'a NetCDF file',
+    plural: 'NetCDF files',
+    usualEndings: /\.(nc|nc3|cdf)$/i,
+    starts: ['CDF\x01', 'CDF\x02'],
+    options: [],
+    open: async (place, { pool, budget, signal }, start) =>
+      (await import('../adapters/netcdf/nodes.ts')).openNetcdfNodes(place, { pool, budget, signal, start }),
+  },
+  zarrFormat({
+    name: 'zarr',
+    endings: /\.zarr$/i,
+    isFolder: true,
+    zarrIn: async ({ store, path }) => ({ store, path: path.replace(METADATA_PATH, '') }),
+  }),
+  zarrFormat(
+    {
+      name: 'zip',
+      endings: /\.(zip|ozx)$/i,
+      isArchive: true,
+      starts: ['PK\x03\x04', 'PK\x05\x06'],
+      zarrIn: async (place, { signal }) => (await import('./zip-root.ts')).zarrInArchive(place, signal),
+    },
+    ' in a zip archive',
+  ),
+  zarrFormat(
+    {
+      name: 'references',
+      endings: /\.json$/i,
+      isReference: true,
+      starts: /^\s*\{\s*("|$)/,
+      zarrIn: async ({ store, path }, options) => {
+        const { storeOfReferences } = await import('./reference-store.ts')
+        return { store: await storeOfReferences(store, path, options), path: '' }
+      },
+    },
+    ' by references',
+  ),
 ]
 
-/** Names of text tables, which have no recognisable first bytes. */
+/** Text begins like anything: its names tell it. */
 const TABLE = /\.(csv|tsv|txt)$/i
 
-/** Number of bytes that identify a format. */
+/** Bytes that tell what a file is. */
 const HEAD_BYTES = 8
-/** Number of bytes that contain most headers. */
+/** Bytes of most headers. */
 const START_BYTES = 64 * 1024
-const STARTS: readonly (readonly [readonly string[], PlaceFormat])[] = [
-  [['PK\x03\x04', 'PK\x05\x06'], 'zip'],
-  [['CDF\x01', 'CDF\x02'], 'netcdf'],
-]
-const REFERENCES = /^\s*\{\s*("|$)/
-
-/** First bytes of known formats that cannot be read, with the name of the format and advice. */
+/** How files of formats begin that are known and not read, what they are called, and what to do. */
 const REFUSED: readonly (readonly [readonly string[], string, string])[] = [
   [['CDF\x05'], 'NetCDF of 64-bit data (CDF-5)', 'convert it: nccopy -k classic'],
   [['\x89HDF'], 'HDF5, as NetCDF-4 is', 'convert it: nccopy -k classic, or to Zarr with xarray'],
@@ -52,28 +190,26 @@ const REFUSED: readonly (readonly [readonly string[], string, string])[] = [
   [['PAR1'], 'Parquet', 'it holds tables; read it with a reader of these'],
 ]
 
-/**
- * Finds the format at a location: of a file by its first bytes, of a folder by its content. The name alone
- * decides only for containers, which must have such a name and may be damaged, and for stores in which
- * reading the file costs a request. Unknown first bytes count as a container if a user has picked the file.
- * Otherwise they count as a Zarr store, because servers show folders as pages.
- * @throws UnsupportedError for known formats that cannot be read here, with advice
- */
-export async function formatIn(place: StoredAt, signal?: Signal): Promise<PlaceFormat> {
-  return (await recognise(place, signal)).format
+/** Format of a place, and the first bytes of its file if they were read whole. */
+export interface Recognised {
+  readonly format: Format
+  readonly start?: Tail | undefined
 }
 
 /**
- * Finds the format, as {@link formatIn}, and returns the first bytes of a local file. They contain most
- * headers, so the reader need not request them again.
+ * Recognises the format of a place: a file by its first bytes, a folder by its content. Names alone tell
+ * formats with `isNamed` and, where reading costs a request, all that have endings. A place without a known
+ * signature is a container if a user has picked the file. Otherwise it is a Zarr store, because servers show
+ * folders as pages.
+ *
+ * Of a local file it reads as many bytes as most headers have, so that opening need not read them again.
+ * @throws UnsupportedError for formats that are known and not read, with advice
  */
-export async function recognise(
-  { store, path }: StoredAt,
-  signal?: Signal,
-): Promise<{ readonly format: PlaceFormat; readonly start?: Tail | undefined }> {
-  // The root of a store is a folder. Some stores throw for reading its bytes.
+export async function recognise({ store, path }: StoredAt, signal?: Signal): Promise<Recognised> {
+  const folder = FORMATS.find(({ isFolder }) => isFolder)!
+  // The root of a store is a folder, of which some stores refuse to read bytes.
   const isRoot = path === '' && store.seesOneFile !== true
-  if (isRoot || path.endsWith('/') || METADATA_PATH.test(path)) return { format: 'zarr' }
+  if (isRoot || path.endsWith('/') || METADATA_PATH.test(path)) return { format: folder }
   // The key of a picked file is not its name.
   const isPicked = store.seesOneFile ?? false
   const name = isPicked ? store.describe(path) : path
@@ -81,21 +217,40 @@ export async function recognise(
     const text = 'this is a text table, which cannot be read here; read it into arrays, and pass them to new Dataset'
     throw new HyperslabError('UnsupportedError', text, { file: store.describe(path) })
   }
-  const named = NAMES.find(([pattern]) => pattern.test(name))?.[1]
+  const named = formatOfName(name)
   if (named !== undefined && store.localPath === undefined && !isPicked) return { format: named }
-  const isHere = store.localPath !== undefined && named !== 'container'
+  const isHere = store.localPath !== undefined && !named?.isNamed
   const start = isHere ? await startOf(store, path, signal) : undefined
   const head = isHere ? start && headIn(start.bytes) : await headOf(store, path, signal)
   if (head !== undefined) {
-    const known = named === 'container' ? named : formatOf(head, store.describe(path))
-    return { format: known ?? (isPicked ? 'container' : 'zarr'), start }
+    const known = named?.isNamed ? named : formatOf(head, store.describe(path))
+    return { format: known ?? (isPicked ? FORMATS.find(({ isNamed }) => isNamed)! : folder), start }
   }
-  if (named !== 'container') return { format: 'zarr' }
+  if (!named?.isNamed) return { format: folder }
   const inside = await Promise.all(METADATA.map((each) => headOf(store, `${path}/${each}`, signal)))
-  return { format: inside.some((each) => each !== undefined) ? 'zarr' : named }
+  return { format: inside.some((each) => each !== undefined) ? folder : named }
 }
 
-/** Returns the first bytes as characters; undefined if it is not an object of at least this size. */
+/** Returns the format whose names end like this one. */
+export const formatOfName = (name: string): Format | undefined => FORMATS.find(({ endings }) => endings?.test(name))
+
+/** Whether a name is that of a container. */
+export const isContainerName = (name: string): boolean => formatOfName(name)?.isNamed === true
+
+/** Returns the format that is written under a name; undefined for other names. */
+export function targetFormat(name: string): 'container' | 'zarr' | undefined {
+  if (formatOfName(name.replace(/\/$/, ''))?.isFolder) return 'zarr'
+  return isContainerName(name) && /[^/\\]$/.test(withoutEnding(name)) ? 'container' : undefined
+}
+
+/** Removes the end of a name that tells its format. */
+export function withoutEnding(name: string, formats: readonly Format[] = FORMATS): string {
+  const all = formats.flatMap(({ endings, usualEndings }) => [endings, usualEndings])
+  const ending = all.find((each) => each?.test(name))
+  return ending === undefined ? name : name.replace(ending, '')
+}
+
+/** The first bytes, as characters; undefined where that is no object of so many. */
 async function headOf(store: Store, path: string, signal: Signal | undefined): Promise<string | undefined> {
   const bytes = await ofFile(store.getRange(path, 0, HEAD_BYTES, { signal }))
   return bytes && headIn(bytes)
@@ -104,7 +259,7 @@ async function headOf(store: Store, path: string, signal: Signal | undefined): P
 const headIn = (bytes: Uint8Array): string | undefined =>
   bytes.length < HEAD_BYTES ? undefined : String.fromCharCode(...bytes.subarray(0, HEAD_BYTES))
 
-/** Returns the first bytes of a file, at one version of it; undefined if it does not exist. */
+/** How a file begins, at one version of it; undefined where there is none. */
 const startOf = (store: Store, path: string, signal: Signal | undefined): Promise<Tail | undefined> =>
   ofFile(
     (async () => {
@@ -115,47 +270,35 @@ const startOf = (store: Store, path: string, signal: Signal | undefined): Promis
     })(),
   )
 
-/** Returns the result of a read; undefined if there is no file. */
+/** What reading it gives, undefined where that is no file. */
 async function ofFile<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading
   } catch (error) {
-    // Folders, pages that servers refuse to show, files of one byte: opening them reports the problem.
+    // Folders, what servers refuse to show of them, files of a byte: whoever opens it says what is wrong.
     if (isHyperslabError(error, 'FormatError', 'StoreError', 'UnsupportedError', 'NotFoundError')) return undefined
     throw error
   }
 }
 
-function formatOf(head: string, file: string): PlaceFormat | undefined {
-  const begins = ([starts]: readonly [readonly string[], ...unknown[]]): boolean => starts.some((start) => head.startsWith(start))
-  const [, name, advice] = REFUSED.find(begins) ?? []
+function formatOf(head: string, file: string): Format | undefined {
+  const begins = (starts: readonly string[] | RegExp = []): boolean =>
+    starts instanceof RegExp ? starts.test(head) : starts.some((start) => head.startsWith(start))
+  const [, name, advice] = REFUSED.find(([starts]) => begins(starts)) ?? []
   if (name !== undefined)
     throw new HyperslabError('UnsupportedError', `this is ${name}, which is not read here; ${advice}`, { file })
-  return STARTS.find(begins)?.[1] ?? (REFERENCES.test(head) ? 'references' : undefined)
+  return FORMATS.find(({ starts }) => begins(starts))
 }
 
 /**
- * Returns the error for a location without a readable format. Its tag shows whether there is a file at all.
- * @param kinds expected formats, as `neither … nor …`
+ * What is said of a place where no format was found that could be opened: whether there is a file at all.
+ * @param kinds what it is not, as `neither … nor …`
  */
 export async function unknownPlace({ store, path }: StoredAt, kinds: string, cause: unknown): Promise<HyperslabError> {
-  // A failed look-up counts as missing.
+  // What cannot be looked at was looked for in vain.
   const info = await store.stat(path).catch(() => undefined)
   const file = store.describe(path)
   return info === undefined
     ? new HyperslabError('NotFoundError', `there is ${kinds}`, { file, cause })
     : new HyperslabError('FormatError', `this file of ${counted(info.size, 'byte')} is ${kinds}`, { file, cause })
-}
-
-/**
- * Returns a Zarr store as `openZarr` accepts it, whatever contains it.
- * @param format result of {@link formatIn}
- */
-export async function zarrIn({ store, path }: StoredAt, format: PlaceFormat, options: ReferenceOptions = {}): Promise<StoredAt> {
-  if (format === 'zip') return (await import('./zip-root.ts')).zarrInArchive({ store, path }, options.signal)
-  if (format === 'references') {
-    const { storeOfReferences } = await import('./reference-store.ts')
-    return { store: await storeOfReferences(store, path, options), path: '' }
-  }
-  return { store, path: path.replace(METADATA_PATH, '') }
 }

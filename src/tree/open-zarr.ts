@@ -2,7 +2,8 @@ import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
 import { type OpenZarrOptions, openNode, ZARR_CHECKS } from '../adapters/zarr/open.ts'
 import { isReadable, type ReadableStore, storeOfReadable } from '../adapters/zarr/readable.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
-import { formatIn, type StoredAt, zarrIn } from './formats.ts'
+import type { StoredAt } from '../store/store.ts'
+import { recognise } from './formats.ts'
 import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from './location.ts'
 
 /** A location as for `open`, or a store with the interface of zarrita, which is opened at its root. */
@@ -50,6 +51,6 @@ export async function openZarr(location: ZarrLocation, options: ZarrOptions = {}
 
 /** Finds the Zarr store at a location, as `openDataset` and the command do. */
 async function zarrPlace(place: StoredAt, options: ZarrOptions): Promise<StoredAt> {
-  const format = await formatIn(place, options.signal)
-  return format === 'container' || format === 'netcdf' ? place : zarrIn(place, format, options)
+  const { format } = await recognise(place, options.signal)
+  return format.zarrIn?.(place, options) ?? place
 }

@@ -1,5 +1,6 @@
 import { withoutEndings } from '../core/text.ts'
 import type { Store } from '../store/store.ts'
+import { FORMATS, withoutEnding } from './formats.ts'
 import type { ZarrLocation } from './open-zarr.ts'
 
 /** Returns the name of a location for messages, before it is open. */
@@ -15,5 +16,6 @@ export function labelOf(location: ZarrLocation): string {
 export function placeName(location: ZarrLocation): string {
   const label = typeof location === 'object' && 'path' in location && location.path ? location.path : labelOf(location)
   const path = withoutEndings(label.replace(/[?#].*$/s, ''), ': ', '/')
-  return path.slice(path.lastIndexOf('/') + 1).replace(/\.(zarr|zip|ozx|json)$/i, '') || 'array'
+  const zarr = FORMATS.filter(({ zarrIn }) => zarrIn !== undefined)
+  return withoutEnding(path.slice(path.lastIndexOf('/') + 1), zarr) || 'array'
 }

@@ -2,7 +2,7 @@ import type { ReferencePlace, ReferenceStore } from '../adapters/zarr/references
 import { HyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import { HttpStore } from '../store/http/http.ts'
-import { readWhole, type Store } from '../store/store.ts'
+import { readWhole, type Store, type StoredAt } from '../store/store.ts'
 import { type Location, type LocationOptions, resolveLocation } from './location.ts'
 
 /** Options for opening references. */
@@ -11,6 +11,8 @@ export interface ReferenceOptions extends LocationOptions {
   readonly resolve?: ((url: string) => Location | undefined) | undefined
   readonly limits?: { readonly metadataBytes?: number } | undefined
   readonly signal?: Signal | undefined
+  /** Checks the references before they are used. Throws for those that must not be followed. */
+  readonly checkReferences?: ((references: ReferenceStore, place: StoredAt) => Promise<void>) | undefined
 }
 
 /** Maximum size of references in bytes. A million references take some 100 MB. They are kept unparsed. */
@@ -20,7 +22,7 @@ const REFERENCES_BYTES = 256 * 2 ** 20
 export async function storeOfReferences(
   store: Store,
   path: string,
-  { resolve, limits, signal, notFound }: ReferenceOptions,
+  { resolve, limits, signal, notFound, checkReferences }: ReferenceOptions,
 ): Promise<ReferenceStore> {
   const file = store.describe(path)
   if (store.followsReferences === false) {
@@ -42,5 +44,7 @@ export async function storeOfReferences(
       return location === undefined ? undefined : resolveLocation(location, { notFound })
     },
   }
-  return ReferenceStore.open(found.bytes, place, signal)
+  const references = await ReferenceStore.open(found.bytes, place, signal)
+  await checkReferences?.(references, { store, path })
+  return references
 }

@@ -1,6 +1,5 @@
 import { inflateSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { ContainerPlace } from '../../src/cli/container.ts'
 import { type ColourMode, colourMode, drawBar, drawHeatmap } from '../../src/cli/heatmap.ts'
 import { selectArray } from '../../src/cli/labelled.ts'
 import {
@@ -16,7 +15,9 @@ import {
 import { plotLines } from '../../src/cli/plot.ts'
 import { encodePicture } from '../../src/cli/png.ts'
 import { progressLine } from '../../src/cli/progress.ts'
+import { TreePlace } from '../../src/cli/tree-place.ts'
 import { create, MemoryStore } from '../../src/runtime/index.ts'
+import { openTree } from '../../src/tree/open-tree.ts'
 
 const pictureOf = (rows: number[][]): Picture => ({
   rows: rows.length,
@@ -154,13 +155,15 @@ describe('a plot', () => {
     selection: string,
     { values = [0, 1, 2, 3, 4, 5, 6, 7, 8], units = 'degrees_north', dim = 'lat', width = 12 } = {},
   ) {
-    await using file = await create({ store: new MemoryStore(), path: 'p.af' })
+    const at = { store: new MemoryStore(), path: 'p.af' }
+    await using file = await create(at)
     const lat = file.define(dim, { dtype: 'float64', shape: [3], dimensionNames: [dim] })
     lat.attrs.set('units', units)
     await lat.set(null, latitudes)
     const data = file.define('data', { dtype: 'float32', shape: [3, 3], dimensionNames: [dim, 'x'], fillValue: -1 })
     await data.set(null, values)
-    const place = new ContainerPlace(file)
+    await file.flush()
+    await using place = new TreePlace(await openTree(at))
     const placed = await place.array('data')
     return await plotLines(place, placed, await selectArray(place, placed, selection, {}), { mode: 'ascii', width })
   }

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openContainer } from '../../src/cli/container.ts'
 import { failureOf } from '../../src/cli/failure.ts'
 import { selectArray } from '../../src/cli/labelled.ts'
 import { addLabelOptions } from '../../src/cli/labels.ts'
+import { openPlace } from '../../src/cli/open-place.ts'
 import { create } from '../../src/runtime/index.ts'
 import { hyperslab, temporaryFolder } from './support.ts'
 
@@ -244,7 +244,7 @@ describe('--sel', () => {
 
   /** What `get` would print of an array, with a selection perhaps and options, as numbers. */
   async function selected([name = '', ...args]: readonly string[]): Promise<number[]> {
-    await using place = await openContainer(join(folder, 'labels.af'), undefined)
+    await using place = await openPlace(join(folder, 'labels.af'), {})
     const command = addLabelOptions(
       new Command('get')
         .exitOverride()

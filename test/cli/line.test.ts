@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ContainerPlace } from '../../src/cli/container.ts'
 import type { ColourMode } from '../../src/cli/heatmap.ts'
 import { selectArray } from '../../src/cli/labelled.ts'
 import { ColumnExtremes, drawLine, lineOf } from '../../src/cli/line.ts'
 import { plotLines } from '../../src/cli/plot.ts'
+import { TreePlace } from '../../src/cli/tree-place.ts'
 import { create, MemoryStore } from '../../src/runtime/index.ts'
+import { openTree } from '../../src/tree/open-tree.ts'
 
 const extremesOf = (values: readonly number[], columns: number): ColumnExtremes => {
   const extremes = new ColumnExtremes(values.length, columns)
@@ -62,13 +63,15 @@ test('a line is drawn by stars, or by dots of Braille', () => {
 
 describe('plot', () => {
   async function plot(selection: string, { width = 12, mode = 'ascii' as ColourMode, values = [0, 1, 2, 3, 4, 5, 6, 7] } = {}) {
-    await using file = await create({ store: new MemoryStore(), path: 'p.af' })
+    const at = { store: new MemoryStore(), path: 'p.af' }
+    await using file = await create(at)
     const time = file.define('time', { dtype: 'int32', shape: [2], dimensionNames: ['time'] })
     time.attrs.set('units', 'days since 2000-01-01')
     await time.set(null, [0, 31])
     const data = file.define('data', { dtype: 'float32', shape: [2, 2, 2], dimensionNames: ['time', 'y', 'x'], fillValue: -1 })
     await data.set(null, values)
-    const place = new ContainerPlace(file)
+    await file.flush()
+    await using place = new TreePlace(await openTree(at))
     const placed = await place.array('data')
     return await plotLines(place, placed, await selectArray(place, placed, selection, {}), { mode, width })
   }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openContainer } from '../../src/cli/container.ts'
+import { openPlace } from '../../src/cli/open-place.ts'
 import {
   type ArrayFile,
   create,
@@ -146,7 +146,7 @@ describe('opening a file of footer version 6 over HTTP', () => {
     const errors: string[] = []
     const spy = vi.spyOn(process.stderr, 'write').mockImplementation((text) => errors.push(String(text)) > 0)
     try {
-      const place = await openContainer(path, undefined)
+      const place = await openPlace(path, {})
       expect(errors).toEqual([])
       await place.describe({})
     } finally {

@@ -1,9 +1,10 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { treeOf } from '../../src/adapters/zarr/tree.ts'
+import type { ZarrArray } from '../../src/adapters/zarr/group.ts'
 import { attributesDocument } from '../../src/adapters/zarr/write/document.ts'
 import { type IndexedArray, referenceArray, referenceDocument } from '../../src/adapters/zarr/write/reference-list.ts'
+import { nodesBelow } from '../../src/array/walk.ts'
 import { exportZarr } from '../../src/copy/export-zarr.ts'
 import { arrayAsStored } from '../../src/copy/stored-arrays.ts'
 import { writeJson } from '../../src/core/json.ts'
@@ -178,7 +179,7 @@ describe.skipIf(python === undefined)('what is written reads in xarray as its so
     await write(from, `d${version}.zarr`)
     await expectAlike(at(`d${version}.zarr`), expected)
     const group = (await openZarr(at(from))) as ZarrGroup
-    const { arrays } = await treeOf(group)
+    const { arrays } = await nodesBelow<ZarrArray, ZarrGroup>(group)
     const copied = arrays.map((array) => arrayAsStored(array.path, array))
     await exportZarr({ attributes: group.attrs as never, arrays: copied }, at(`r${version}.zarr`), {})
     await group.close()

@@ -8,7 +8,7 @@ import { create, MemoryStore } from '../../src/runtime/index.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
 import { FileStore } from '../../src/store/fs/file.ts'
 import type { Store } from '../../src/store/store.ts'
-import { formatIn } from '../../src/tree/formats.ts'
+import { recognise } from '../../src/tree/formats.ts'
 import { haveZip, zipped } from '../support/archives.ts'
 import { RudeServer } from '../support/rude-server.ts'
 
@@ -60,7 +60,7 @@ describe('a place that is asked over a network', () => {
     ['.zarray', 'zarr'],
   ])('%s is %s by its name', async (path, format) => {
     const { store, asked } = remote({})
-    expect([await formatIn({ store, path }), asked]).toEqual([format, []])
+    expect([(await recognise({ store, path })).format.name, asked]).toEqual([format, []])
   })
 
   test.each([
@@ -75,13 +75,13 @@ describe('a place that is asked over a network', () => {
     ['CDF\x04', 'zarr'],
   ])('that begins with %j is %s, which one request tells', async (start, format) => {
     const { store, asked } = remote({ x: start })
-    expect([await formatIn({ store, path: 'x' }), asked]).toEqual([format, ['x 0 8']])
+    expect([(await recognise({ store, path: 'x' })).format.name, asked]).toEqual([format, ['x 0 8']])
   })
 })
 
 test('nothing is a folder; files are told by how they begin, containers by their names, too', async () => {
   const folder = await temporaryFolder()
-  const formatOf = (name: string) => formatIn({ store: new FileStore(), path: join(folder, name) })
+  const formatOf = async (name: string) => (await recognise({ store: new FileStore(), path: join(folder, name) })).format.name
   await writeFile(join(folder, 'x.af'), 'CDF\x01 is how this block begins')
   await writeFile(join(folder, 'tiny.af'), '')
   await writeFile(join(folder, 'x.json'), 'PK\x03\x04, whatever its name')

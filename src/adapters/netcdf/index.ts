@@ -9,3 +9,4 @@ export {
   type OpenNetcdfOptions,
   openBuffer,
 } from './file.ts'
+export { openStored } from './stored.ts'

@@ -13,7 +13,7 @@ import { quoted } from '../../core/quoted.ts'
 import { ChunkedSource } from '../../engine/chunked-source.ts'
 import { ZarrIndex } from './array-index.ts'
 import {
-  type GroupNode,
+  type DescribedGroup,
   Hierarchy,
   type HierarchyOptions,
   type MetadataReader,
@@ -294,7 +294,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   readonly #store: ZarrStore
 
   /** @internal */
-  constructor(store: ZarrStore, { path, version, attrs }: GroupNode) {
+  constructor(store: ZarrStore, { path, version, attrs }: DescribedGroup) {
     super()
     this.#store = store
     this.path = path

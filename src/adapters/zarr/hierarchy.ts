@@ -36,14 +36,14 @@ export interface HierarchyOptions {
 }
 
 /** A group of arrays and groups. */
-export interface GroupNode {
+export interface DescribedGroup {
   readonly kind: 'group'
   readonly path: string
   readonly version: 2 | 3
   readonly attrs: JsonObject
 }
 
-export interface ArrayNode {
+export interface DescribedArray {
   readonly kind: 'array'
   readonly path: string
   readonly metadata: ZarrArrayMetadata
@@ -56,7 +56,7 @@ export interface UnreadableNode {
   readonly error: HyperslabError
 }
 
-export type ZarrNode = GroupNode | ArrayNode
+export type ZarrNode = DescribedGroup | DescribedArray
 
 /** The existing metadata objects of one node, as JSON. */
 interface NodeDocuments {
@@ -288,7 +288,7 @@ export class Hierarchy {
     return { kind: 'group', path, version: 2, attrs: asObject(attributes ?? {}, 'the attributes') }
   }
 
-  #array(path: string, stored: Parameters<typeof parseArray>[0]): ArrayNode {
+  #array(path: string, stored: Parameters<typeof parseArray>[0]): DescribedArray {
     return { kind: 'array', path, metadata: parseArray(stored, this.#label(path)) }
   }
 

@@ -1,9 +1,9 @@
+import { isUnreadable, type NodesBelow, nodesBelow } from '../../array/walk.ts'
 import { isHyperslabError } from '../../core/errors.ts'
 import { writeJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { member } from '../../core/member.ts'
 import type { ZarrArray, ZarrGroup } from './group.ts'
-import { isUnreadable, treeOf, type ZarrTree } from './tree.ts'
 
 type Node = ZarrArray | ZarrGroup
 
@@ -23,7 +23,10 @@ const NODES_AT_ONCE = 32
  * @param root the same location, opened without them
  * @throws errors of the store
  */
-export async function compareConsolidated(consolidated: ZarrTree, root: Node): Promise<ConsolidatedFinding[]> {
+export async function compareConsolidated(
+  consolidated: NodesBelow<ZarrGroup, ZarrArray>,
+  root: Node,
+): Promise<ConsolidatedFinding[]> {
   const findings: ConsolidatedFinding[] = []
   const add = (severity: ConsolidatedFinding['severity'], array: string, text: string): void => {
     findings.push({ severity, array, text })
@@ -56,9 +59,9 @@ const nodeAt = async (root: Node, path: string, kind: Node['kind']): Promise<Nod
   path === '' || root.kind === 'array' ? root : kind === 'array' ? root.array(path) : root.group(path)
 
 /** Returns all nodes at the location, if it can be listed. */
-async function listed(root: Node): Promise<ZarrTree> {
+async function listed(root: Node): Promise<NodesBelow<ZarrGroup, ZarrArray>> {
   try {
-    return await treeOf(root)
+    return await nodesBelow<ZarrArray, ZarrGroup>(root)
   } catch (error) {
     if (!isHyperslabError(error, 'UnsupportedError') || error.details.expected !== 'names') throw error
     return { groups: [], arrays: [], unreadable: new Map() }

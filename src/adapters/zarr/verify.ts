@@ -1,4 +1,5 @@
 import type { Progress } from '../../array/transfers.ts'
+import { isUnreadable, nodesBelow } from '../../array/walk.ts'
 import { decodeWith, inKernel } from '../../codec/codec.ts'
 import { elementBytes, isFixed } from '../../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
@@ -17,7 +18,6 @@ import type { ZarrArray, ZarrGroup } from './group.ts'
 import type { OpenZarrOptions } from './open.ts'
 import { planChunks } from './shards.ts'
 import { storedGrid } from './stored-grid.ts'
-import { isUnreadable, treeOf } from './tree.ts'
 import { compareConsolidated } from './verify-consolidated.ts'
 
 /** Options of `verifyZarr`. */
@@ -126,7 +126,7 @@ class ZarrReport {
  * the chunks of arrays with up to 2^20 objects.
  * @param file name of the location in the report
  * @param open opens the location. Called once more to compare consolidated metadata
- * @throws the errors of `treeOf`; errors of the store
+ * @throws the errors of `nodesBelow`; errors of the store
  */
 export async function verifyNode(
   file: string,
@@ -142,7 +142,7 @@ export async function verifyNode(
     return report.result()
   }
   try {
-    const tree = await treeOf(root)
+    const tree = await nodesBelow<ZarrArray, ZarrGroup>(root)
     const { groups, arrays, unreadable } = tree
     for (const [array, error] of unreadable) report.take({ file, array }, error)
     report.checked.groups = groups.length

@@ -2,8 +2,8 @@ import { TRAILER_BYTES } from '../../af/format/footer-trailer.ts'
 import { refuseClaim } from '../../af/format/trailer-faults.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
+import type { StoredAt } from '../../store/store.ts'
 import { type ObjectInfo, type PublishCondition, readTail, type Stage, type Store } from '../../store/store.ts'
-import type { StoredAt } from '../../tree/formats.ts'
 
 /** Options for writing one object. */
 export interface WriteFileOptions {

@@ -1,6 +1,6 @@
 import { HyperslabError, isHyperslabError, messageOf } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
-import type { StoredAt } from '../../tree/formats.ts'
+import type { StoredAt } from '../../store/store.ts'
 import { checkApart, checkApartByMarker } from './apart.ts'
 import { checkReplacing, publishBytes } from './file.ts'
 import { Owner } from './owner.ts'

@@ -1,7 +1,6 @@
 import { newNodes } from '../../adapters/zarr/create.ts'
 import type { Signal } from '../../core/signal.ts'
-import type { Store } from '../../store/store.ts'
-import type { StoredAt } from '../../tree/formats.ts'
+import type { Store, StoredAt } from '../../store/store.ts'
 import { type Location, resolveLocation } from '../../tree/location.ts'
 import { isStored } from './apart.ts'
 import { hierarchyTarget } from './hierarchy.ts'

@@ -11,6 +11,7 @@ import type { ZarrExport } from '../../copy/stored-arrays.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { sizeOf } from '../../core/shape.ts'
+import { targetFormat } from '../../tree/formats.ts'
 import type { Location } from '../../tree/location.ts'
 import { isRemote } from '../../tree/not-found.ts'
 import { labelOf } from '../../tree/place-names.ts'
@@ -145,7 +146,7 @@ const refused = (text: string, actual: unknown): HyperslabError =>
 function formatOf(location: Location): 'af' | 'zarr' {
   const label = labelOf(location)
   // A URL ends its path with `?` or `#`. Both are ordinary characters of local names.
-  return /\.zarr\/?$/i.test(isRemote(label) ? label.replace(/[?#].*$/s, '') : label) ? 'zarr' : 'af'
+  return targetFormat(isRemote(label) ? label.replace(/[?#].*$/s, '') : label) === 'zarr' ? 'zarr' : 'af'
 }
 
 /** Returns variables and coordinates in stored form, with all attributes. */

@@ -1,4 +1,4 @@
-import type { CodecMetadata, StoredType } from '../adapters/zarr/metadata.ts'
+import type { CodecMetadata, StoredType } from './metadata.ts'
 
 const SHUFFLES = ['noshuffle', 'shuffle', 'bitshuffle']
 

@@ -1,0 +1,200 @@
+import type { LayerInfo } from '../af/file.ts'
+import type { ArrayNode, GroupNode, OpenedNodes } from '../array/nodes.ts'
+import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import { forEachLimited } from '../core/limiter.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import type { StoredAt, Tail } from '../store/store.ts'
+import { FORMATS, type Format, type FormatOption, type OpenFormatOptions, recognise, unknownPlace } from './formats.ts'
+import { checkNotFound, type Location, type LocationOptions, resolveLocation } from './location.ts'
+
+/** Objects whose versions are requested at the same time. */
+const AT_ONCE = 16
+
+/** Options of `openTree`; an aborted `signal` ends the opening. */
+export interface OpenTreeOptions
+  extends Pick<OpenFormatOptions, 'pool' | 'budget' | 'names' | 'layer' | 'resolve' | 'signal' | 'notFound'> {}
+
+const CHECKS: Checks<OpenTreeOptions> = {
+  pool: 'WorkerPool',
+  budget: 'MemoryBudget',
+  names: 'list of strings',
+  layer: 'integer from 0',
+  resolve: 'function',
+  signal: 'AbortSignal',
+  notFound: 'list of integers',
+}
+
+/** An open file or store of any format. */
+export interface Tree extends AsyncDisposable {
+  /** Name of the format: `container`, `netcdf`, `zarr`, `zip` or `references`. */
+  readonly format: string
+  /** Name of the place in messages. */
+  readonly location: string
+  /** The group, or the array, that the place holds. */
+  readonly root: GroupNode | ArrayNode
+  /** Warnings about reading it, one a line. */
+  readonly warnings: readonly string[]
+  /** Files of a container, of its state; empty for other formats. */
+  readonly layers: readonly LayerInfo[]
+  /**
+   * Returns the version of what is stored now, as text that changes when it does: sizes and ETags of the
+   * files. Of a Zarr store they are those of its metadata, because chunks may be millions.
+   * @param paths arrays and groups of a Zarr store, with the groups above them. Default: the root
+   */
+  version(paths?: Iterable<string>): Promise<string>
+  /** Looks for files beside it that opening does not look for, and returns warnings about them. */
+  checkBeside(): Promise<string[]>
+  /** Releases all handles. Later reads throw ClosedError. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens a file or store of any known format as a tree of groups and arrays: a container (`.af`), classic
+ * NetCDF, a Zarr store in a folder, in an archive (`.zip`, `.ozx`) or behind references of kerchunk
+ * (`.json`). Arrays are lazy, and their elements are as they are stored; `openDataset` decodes them.
+ * @throws NotFoundError; FormatError for a file of no known format; UnsupportedError for formats that are
+ *   known and not read, with advice; InvalidArgumentError for options of other formats; errors of opening
+ *   the format
+ * @example
+ * await using tree = await openTree('climate.af')
+ * console.log(tree.format, await tree.root.arrays()) // container [ 'tas' ]
+ * const { array } = await tree.root.array('tas')
+ * console.log(await array.get([0, 0, 0])) // 280
+ */
+export async function openTree(location: Location, options: OpenTreeOptions = {}): Promise<Tree> {
+  checkOptions('openTree', options, CHECKS)
+  checkNotFound('openTree', location, options)
+  const found = await findTree(location, options)
+  const option = found.foreignOption(options)
+  if (option === undefined) return found.open(options)
+  await found.close()
+  const text = `openTree: ${option.name} is for ${option.plural}, and this is ${found.format.noun}`
+  throw new HyperslabError('InvalidArgumentError', text, { file: found.label, actual: option.name })
+}
+
+/**
+ * Resolves a location and recognises the format of the place, without opening it.
+ * @throws errors of {@link resolveLocation} and {@link recognise}
+ */
+export async function findTree(
+  location: Location,
+  { signal, ...options }: LocationOptions & Pick<OpenTreeOptions, 'signal'> = {},
+): Promise<FoundTree> {
+  const place = await resolveLocation(location, options)
+  try {
+    const { format, start } = await recognise(place, signal)
+    return new FoundTree(place, format, start)
+  } catch (error) {
+    await place.store.close?.()
+    throw error
+  }
+}
+
+/** A place with its format. */
+export class FoundTree {
+  readonly place: StoredAt
+  readonly format: Format
+  readonly #start: Tail | undefined
+
+  constructor(place: StoredAt, format: Format, start?: Tail) {
+    this.place = place
+    this.format = format
+    this.#start = start
+  }
+
+  /** Name of the place in messages. */
+  get label(): string {
+    return this.place.store.describe(this.place.path)
+  }
+
+  /** Returns an option that the format does not take, with the plural of the format that does. */
+  foreignOption<O extends FormatOption>(
+    options: Readonly<Partial<Record<O, unknown>>>,
+  ): { readonly name: O; readonly plural: string } | undefined {
+    for (const [name, value] of Object.entries(options)) {
+      if (value === undefined || this.format.options.includes(name as FormatOption)) continue
+      const owner = FORMATS.find((format) => format.options.includes(name as FormatOption))
+      if (owner !== undefined) return { name: name as O, plural: owner.plural }
+    }
+    return undefined
+  }
+
+  /**
+   * Opens it. After an error its store is closed.
+   * @param kinds what the place is not, in the error for a place of no known format
+   */
+  async open(options: OpenFormatOptions = {}, kinds?: string): Promise<Tree> {
+    const { place, format } = this
+    try {
+      const opened = await format.open(place, options, this.#start)
+      const warnings = (await place.store.warnings?.(place.path, { signal: options.signal })) ?? []
+      return new OpenedTree(this, opened, warnings)
+    } catch (error) {
+      const reason = await this.reasonOf(error, kinds)
+      await this.close()
+      throw reason
+    }
+  }
+
+  /**
+   * Returns the error for a place where nothing was found: whether there is a file at all. Returns other
+   * errors unchanged.
+   * @param kinds what it is not, as `neither … nor …`
+   */
+  async reasonOf(error: unknown, kinds = KINDS): Promise<unknown> {
+    return this.format.isFolder && isHyperslabError(error, 'NotFoundError') ? unknownPlace(this.place, kinds, error) : error
+  }
+
+  /** Releases the handles of a place that was not opened. */
+  async close(): Promise<void> {
+    await this.place.store.close?.()
+  }
+}
+
+const KINDS = 'neither a container (.af), nor classic NetCDF, nor a Zarr array or group'
+
+class OpenedTree implements Tree {
+  readonly format: string
+  readonly location: string
+  readonly warnings: readonly string[]
+  readonly #place: StoredAt
+  readonly #opened: OpenedNodes<LayerInfo>
+
+  constructor({ format, place, label }: FoundTree, opened: OpenedNodes<LayerInfo>, warnings: readonly string[]) {
+    this.format = format.name
+    this.location = label
+    this.warnings = [...warnings, ...opened.warnings]
+    this.#place = place
+    this.#opened = opened
+  }
+
+  get root(): GroupNode | ArrayNode {
+    return this.#opened.root
+  }
+
+  get layers(): readonly LayerInfo[] {
+    return this.#opened.layers?.() ?? []
+  }
+
+  async version(paths: Iterable<string> = []): Promise<string> {
+    const { store, path } = this.#place
+    const found = new Map<string, string>()
+    await forEachLimited(this.#opened.versionKeys?.(paths) ?? [path], AT_ONCE, async (key) => {
+      const info = await store.stat(key)
+      if (info !== undefined) found.set(key.slice(path.length), `${info.size} ${info.etag}`)
+    })
+    return JSON.stringify([this.format, [...found].sort(([a], [b]) => (a < b ? -1 : 1))])
+  }
+
+  async checkBeside(): Promise<string[]> {
+    return (await this.#opened.checkBeside?.()) ?? []
+  }
+
+  close(): Promise<void> {
+    return this.#opened.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
