@@ -377,18 +377,18 @@ async function containerParts(source: Location, from: StoredAt, given: StoredAt,
   await using file = await ArrayFile.open(place.store, place.path)
   const to = named(given, from)
   const [own, theirs] = [new Paths(from.path), new Paths(to.path)]
-  const stem = (path: string): string => path.slice(0, -'.af'.length)
   const sidecars = file.layers().flatMap(({ number }) => (number === 0 ? [] : [number]))
-  const names = sidecars.map((number) => own.sidecar(number).slice(stem(from.path).length))
+  const names = sidecars.map((number) => own.sidecar(number).slice(own.stem.length))
   const wanted = new Set(sidecars.map((number) => theirs.sidecar(number)))
-  const known = (await to.store.list?.(`${stem(to.path)}.`)) ?? []
-  const others = known.filter((key) => isSidecarOf(key, stem(to.path)) && !wanted.has(key))
-  const isAlone = names.length === 0 && known.filter((key) => isSidecarOf(key, stem(to.path))).length === 0
+  const known = (await to.store.list?.(`${theirs.stem}.`)) ?? []
+  // Includes statistics, because those of another container would be wrong.
+  const others = known.filter((key) => theirs.isBeside(key) && !wanted.has(key))
+  const isAlone = names.length === 0 && known.filter((key) => theirs.isBeside(key)).length === 0
   // A single file replaces another one in one step.
   if (isAlone) return { from, to, root: to.path, names, last: [''], others, source: from }
   return {
-    from: { ...from, path: `${stem(from.path)}.` },
-    to: { ...to, path: `${stem(to.path)}.` },
+    from: { ...from, path: `${own.stem}.` },
+    to: { ...to, path: `${theirs.stem}.` },
     root: to.path,
     names: names.map((name) => name.slice(1)),
     last: ['af'],
@@ -397,9 +397,6 @@ async function containerParts(source: Location, from: StoredAt, given: StoredAt,
     targetOf: containerTarget,
   }
 }
-
-/** Includes statistics, because those of another container would be wrong. */
-const isSidecarOf = (key: string, stem: string): boolean => /^\.([1-9]\d*\.af|stats)$/.test(key.slice(stem.length))
 
 /**
  * Returns the objects of a Zarr hierarchy. The metadata of its root come last, those of other nodes before

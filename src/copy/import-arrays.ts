@@ -136,7 +136,7 @@ export async function importArrays(
   codecsByName(options.codecs ?? [])
   const { store, path } = await resolveLocation(target)
   const final = new Paths(path)
-  const draft = new Paths(draftName(path.slice(0, -'.af'.length)))
+  const draft = new Paths(draftName(final.stem))
   const { overwrite = false, immutable = false, signal } = options
   const settings = containerSettings(options)
   const work = async (): Promise<Imported> => {

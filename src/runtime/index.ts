@@ -13,8 +13,8 @@ import { checkNotFound, type Location, resolveLocation } from '../tree/location.
 /**
  * Opens a container.
  * @throws NotFoundError; FormatError if it is not a container, or is damaged; UnsupportedError;
- *   UnknownArrayError or InvalidArgumentError if `arrays` names a missing array, or a wrong type or rank. For a
- *   place of another format the error names `openDataset` and `openTree`, which open it
+ *   UnknownArrayError or InvalidArgumentError if `arrays` names a missing array, or a wrong type or rank. Of
+ *   another format the error names `openDataset` and `openTree`, which open it
  * @example
  * await using file = await open('climate.af')
  * console.log(file.arrays()) // [ 'tas' ]

@@ -61,7 +61,7 @@ export interface Format {
 
 /** How a format is checked for damage. */
 export interface FormatVerification {
-  /** What progress counts. */
+  /** Unit of the progress. */
   readonly unit: 'blocks' | 'chunks'
   /** Checks a place, which need not open. */
   verify(place: StoredAt, options: VerifyFormatOptions): Promise<Verification | ZarrVerification>
@@ -270,12 +270,12 @@ const startOf = (store: Store, path: string, signal: Signal | undefined): Promis
     })(),
   )
 
-/** What reading it gives, undefined where that is no file. */
+/** Returns the result of a read; undefined if there is no file. */
 async function ofFile<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading
   } catch (error) {
-    // Folders, what servers refuse to show of them, files of a byte: whoever opens it says what is wrong.
+    // Folders, pages that servers refuse to show, files of one byte: opening them reports the problem.
     if (isHyperslabError(error, 'FormatError', 'StoreError', 'UnsupportedError', 'NotFoundError')) return undefined
     throw error
   }
@@ -291,11 +291,11 @@ function formatOf(head: string, file: string): Format | undefined {
 }
 
 /**
- * What is said of a place where no format was found that could be opened: whether there is a file at all.
- * @param kinds what it is not, as `neither … nor …`
+ * Returns the error for a location without a readable format. Its tag shows whether there is a file at all.
+ * @param kinds expected formats, as `neither … nor …`
  */
 export async function unknownPlace({ store, path }: StoredAt, kinds: string, cause: unknown): Promise<HyperslabError> {
-  // What cannot be looked at was looked for in vain.
+  // A failed look-up counts as missing.
   const info = await store.stat(path).catch(() => undefined)
   const file = store.describe(path)
   return info === undefined

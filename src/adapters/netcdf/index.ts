@@ -5,7 +5,6 @@ export {
   type NetcdfDimension,
   type NetcdfFile,
   NetcdfVariable,
-  type OpenBuffer,
   type OpenNetcdfOptions,
   openBuffer,
 } from './file.ts'

@@ -11,7 +11,8 @@ export const SIDECAR = /\.([1-9]\d*)\.af$/
 export class Paths {
   readonly base: string
   readonly stats: string
-  readonly #stem: string
+  /** The base without the end of its name. */
+  readonly stem: string
 
   /** @throws InvalidArgumentError unless the name ends in `.af` */
   constructor(base: string) {
@@ -20,12 +21,17 @@ export class Paths {
       throw new HyperslabError('InvalidArgumentError', "the name of a container must end in '.af'", { file: base, actual: base })
     }
     this.base = base
-    this.#stem = base.slice(0, -EXTENSION.length)
-    this.stats = `${this.#stem}.stats`
+    this.stem = base.slice(0, -EXTENSION.length)
+    this.stats = `${this.stem}.stats`
   }
 
   sidecar(number: number): string {
-    return `${this.#stem}.${number}${EXTENSION}`
+    return `${this.stem}.${number}${EXTENSION}`
+  }
+
+  /** Whether a key is that of a sidecar of the container, or of its statistics. */
+  isBeside(key: string): boolean {
+    return key === this.stats || (SIDECAR.test(key) && key.replace(SIDECAR, '') === this.stem)
   }
 
   /** Whether the name is that of a sidecar of another container. */

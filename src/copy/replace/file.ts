@@ -4,6 +4,7 @@ import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { StoredAt } from '../../store/store.ts'
 import { type ObjectInfo, type PublishCondition, readTail, type Stage, type Store } from '../../store/store.ts'
+import { isContainerName } from '../../tree/formats.ts'
 
 /** Options for writing one object. */
 export interface WriteFileOptions {
@@ -29,7 +30,7 @@ export async function writeFile(
     throw new HyperslabError('AlreadyExistsError', 'the file exists; --overwrite replaces it', { file })
   if (there !== undefined) {
     await checkReplacing({ store, path })
-    const end = path.endsWith('.af') ? await readTail(store, path, TRAILER_BYTES, { signal }) : undefined
+    const end = isContainerName(path) ? await readTail(store, path, TRAILER_BYTES, { signal }) : undefined
     if (end !== undefined) refuseClaim(end.bytes)
   }
   await store.makeFolder?.(path)
