@@ -247,6 +247,7 @@ test('the public names', async () => {
       "mosaic",
       "newAxis",
       "open",
+      "openTree",
       "parseS3Url",
       "plan",
       "points",

@@ -1,7 +1,7 @@
 import { checkApart } from '../copy/replace/apart.ts'
 import { writeFile } from '../copy/replace/file.ts'
 import { HyperslabError } from '../core/errors.ts'
-import type { StoredAt } from '../tree/formats.ts'
+import type { StoredAt } from '../store/store.ts'
 import { resolveLocation } from '../tree/location.ts'
 
 /** Number of bytes that tell text from other files. */

@@ -56,7 +56,7 @@ export class TreePlace implements Place {
     if (root.kind === 'array') {
       const own = this.#nameOf(root)
       if (name === own || name === '.') return { name: own, array: root.array }
-      const text = `there is no such array, but one in all: '${own}'`
+      const text = `there is no such array; the only one is '${own}'`
       throw new HyperslabError('UnknownArrayError', text, { file: this.location, array: name, actual: name, expected: [own] })
     }
     const path = root.hasGroups ? this.#within + withoutSlashes(name) : name
@@ -170,8 +170,7 @@ export async function namingUntold<T>(file: string, work: () => Promise<T>): Pro
     return await work()
   } catch (error) {
     if (!isUntold(error)) throw error
-    const text =
-      'the place cannot tell what is in a group that has no consolidated metadata; --names gives the paths of its arrays'
+    const text = 'the place cannot be listed, and the group has no consolidated metadata; --names gives the paths of its arrays'
     throw new HyperslabError('UnsupportedError', text, { file })
   }
 }
