@@ -157,12 +157,33 @@ describe('opening a file of footer version 6 over HTTP', () => {
     expect(findings.map(({ file }) => file)).toEqual([`${rude.origin}/x.1.af`])
   })
 
-  test('takes as many again, when it is refreshed', async () => {
+  test('takes one request of the base, when it is refreshed, and none of a sidecar', async () => {
     rude.put('x.af', sealed.small)
     const { file } = await counted()
     rude.seen.length = 0
     await file.refresh()
-    expect(rude.log).toEqual([`GET ${TAIL}`, `GET ${TAIL}`])
+    expect(rude.seen.map(({ method, url, range }) => `${method} ${url} ${range}`)).toEqual([`GET /x.af ${TAIL}`])
+    expect([stateOf(file), await valuesOf(file)]).toEqual([66, [66, 66]])
+  })
+
+  test('takes in a container with layers that took its place, when it is refreshed', async () => {
+    rude.put('x.af', sealed.small)
+    const { file } = await counted()
+    serve(layered[2]!)
+    await file.refresh()
+    expect([stateOf(file), await valuesOf(file), file.layers().length]).toEqual([2, [2, 2], 3])
+  })
+})
+
+describe('refreshing a file of footer version 6 in a folder', () => {
+  test('reads no file that is named like a sidecar, however damaged it is', async () => {
+    const store = new MemoryStore()
+    await store.put('x.af', sealed.small)
+    const file = await open({ store, path: 'x.af' })
+    await store.put('x.1.af', new Uint8Array(100))
+    await file.refresh()
+    expect([stateOf(file), await valuesOf(file)]).toEqual([66, [66, 66]])
+    expect(file.warnings()).toEqual([expect.stringContaining('x.1.af: has the name of a sidecar')])
   })
 })
 

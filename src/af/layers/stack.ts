@@ -207,10 +207,11 @@ async function openAll(store: Store, paths: Paths, options: Omit<Opening, 'room'
   for (let left = REOPENINGS; left > 0; left--) {
     const each = { ...options, room: { bytes: options.limits.footerBytes } }
     const before = left === REOPENINGS ? known : undefined
+    const layered = before?.base.immutable ? undefined : before
     const files =
       store.list === undefined
-        ? await openProbed(store, paths, each, before?.base.immutable === false)
-        : await (await import('./listed.ts')).openListed(store, paths, each, before)
+        ? await openProbed(store, paths, each, before?.base)
+        : await (await import('./listed.ts')).openListed(store, paths, each, layered)
     const stack = files && new Stack(files.layers, files.beside)
     if (stack !== undefined && (await isSettled(store, paths, stack, options))) return stack
   }
@@ -219,15 +220,15 @@ async function openAll(store: Store, paths: Paths, options: Omit<Opening, 'room'
   })
 }
 
-/** @param hasLayers whether the base is known to take layers; it is then read once, after them */
-async function openProbed(store: Store, paths: Paths, options: Opening, hasLayers: boolean): Promise<OpenedFiles> {
+/** @param known the base of a state that was opened before. If it takes layers, it is read once, after them */
+async function openProbed(store: Store, paths: Paths, options: Opening, known: Layer | undefined): Promise<OpenedFiles> {
   // Loaded while the base is read. A file of footer version 6 does not need it.
   const loading = import('./probed.ts')
   loading.catch(() => undefined)
-  if (hasLayers) return (await loading).openLayers(store, paths, options)
+  if (known?.immutable === false) return (await loading).openLayers(store, paths, options)
   // Both at once: opening a container without sidecars then takes no more round trips than reading the base
-  // after the probe. A file of footer version 6 takes one.
-  const first = firstSidecar(store, paths, options)
+  // after the probe. A file of footer version 6 takes one. A refresh expects such a file again, without sidecars.
+  const first = known === undefined ? firstSidecar(store, paths, options) : undefined
   try {
     const base = await openBase(store, paths, options)
     return base.immutable ? { layers: [base] } : await (await loading).openLayers(store, paths, options, { base, first })
