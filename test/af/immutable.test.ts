@@ -20,6 +20,7 @@ import {
   MemoryStore,
   open,
   type Store,
+  verify,
   writeImmutable,
 } from '../../src/runtime/index.ts'
 import { importNetcdf } from '../../src/runtime/netcdf.ts'
@@ -442,16 +443,22 @@ describe('a file of version 6 that replaces the base of a container', () => {
     await before.define('x', { dtype: 'int16', shape: [2] }).set(null, [1, 2])
     await before.flush()
     let replaced = false
+    /** After so many operations that follow the replacement, the writer is killed: right after the last. */
+    const control = { killAfter: Number.POSITIVE_INFINITY, killed: false }
     const faulty = new FaultStore(store, {
       faults: async (operation) => {
-        if (replaced || operation.kind !== kind || operation.key !== key) return undefined
-        replaced = true
-        await store.put('x.af', immutable)
-        return undefined
+        if (!replaced) {
+          if (operation.kind !== kind || operation.key !== key) return undefined
+          replaced = true
+          await store.put('x.af', immutable)
+        }
+        if (control.killAfter-- > 0) return undefined
+        control.killed = true
+        return { kind: 'crash', done: ['put', 'publish', 'delete'].includes(operation.kind) }
       },
     })
     const file = await open({ store: faulty, path: 'x.af' })
-    return { store, file, immutable, isReplaced: () => replaced }
+    return { store, file, immutable, isReplaced: () => replaced, control }
   }
 
   const isAlone = async (store: MemoryStore, immutable: Uint8Array): Promise<void> => {
@@ -482,5 +489,31 @@ describe('a file of version 6 that replaces the base of a container', () => {
       await isAlone(store, immutable)
       expect((await store.list('x.')).filter((name) => name.endsWith('.af')).sort()).toEqual(['x.1.af', 'x.af'])
     }
+  })
+
+  test('is what opens, wherever the writer of a layer is killed meanwhile; warnings and verify name what it leaves', async () => {
+    let [killed, left] = [true, 0]
+    for (let operations = 0; killed; operations++) {
+      const { store, file, immutable, control } = await replacedBefore('publish', 'x.2.af')
+      await file.array('x').set([0], 9)
+      control.killAfter = operations
+      const error: unknown = await file.flush().catch((reason: unknown) => reason)
+      expect(error).toBeInstanceOf(Error)
+      killed = control.killed
+      await isAlone(store, immutable)
+      const beside = (await store.list('x.')).filter((name) => name !== 'x.af' && name.endsWith('.af')).sort()
+      left += Number(beside.includes('x.2.af'))
+      const after = await open({ store, path: 'x.af' })
+      expect([after.arrays(), (await after.array('y', 'int16', 1).get()).data[0]]).toEqual([['y'], 7])
+      const named = beside.map((name) => expect.stringContaining(`${name}: has the name of a sidecar`) as unknown)
+      expect(after.warnings()).toEqual(named)
+      const { findings } = await verify({ store, path: 'x.af' })
+      expect(findings.map(({ file }) => file.replace('memory:', '')).sort()).toEqual(beside)
+      await expect(after.compact()).rejects.toMatchObject({ tag: 'ReadOnlyError' })
+      const over = writeImmutable({ z: filled('int16', [1], 8) }, { store, path: 'x.af' }, { overwrite: true })
+      await expect(over).rejects.toThrow(beside[0]!)
+      expect((await store.list('x.')).filter((name) => name !== 'x.af' && name.endsWith('.af')).sort()).toEqual(beside)
+    }
+    expect(left).toBeGreaterThan(0)
   })
 })
