@@ -1,4 +1,5 @@
 import { groupsAbove } from '../adapters/zarr/hierarchy.ts'
+import { METADATA_PATH } from '../adapters/zarr/metadata-names.ts'
 import type { ArrayNode, GroupNode } from '../array/nodes.ts'
 import type { NamedValues } from '../array/source.ts'
 import { isUnreadable, type NodesBelow, nodesBelow } from '../array/walk.ts'
@@ -48,7 +49,7 @@ export class TreePlace implements Place {
 
   /** Returns the name of an array. An array that is opened by itself has that of the place. */
   #nameOf({ path }: ArrayNode): string {
-    return this.#shown(path) || placeName(this.location)
+    return this.#shown(path) || placeName(this.location.replace(METADATA_PATH, ''))
   }
 
   async array(name: string): Promise<PlacedArray> {
