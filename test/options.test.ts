@@ -54,6 +54,7 @@ const FUNCTIONS: Record<string, Call> = {
   ZipStore: (o) => new hyperslab.ZipStore(Object.assign(o, { store, path: 'x.zip' })),
   openNetcdf: (o) => netcdf.openNetcdf(new ArrayBuffer(8), o),
   importNetcdf: (o) => netcdf.importNetcdf(new ArrayBuffer(8), place, o),
+  openTree: (o) => hyperslab.openTree(place, o),
   openZarr: (o) => zarr.openZarr(place, o),
   asZarrStore: (o) => zarr.asZarrStore({ x: array() }, o),
   createZarr: (o) => zarr.createZarr(place, o),

@@ -63,7 +63,7 @@ export interface Tree extends AsyncDisposable {
  */
 export async function openTree(location: Location, options: OpenTreeOptions = {}): Promise<Tree> {
   checkOptions('openTree', options, CHECKS)
-  checkNotFound('openTree', location, options)
+  await checkNotFound('openTree', location, options)
   const found = await findTree(location, options)
   const option = found.foreignOption(options)
   if (option === undefined) return found.open(options)
