@@ -155,8 +155,8 @@ describe('arrays as a Zarr store', () => {
     const x = new DiskArray(ramp([2], [2]))
     for (const [arrays, text] of [
       [{ '': x }, 'not empty'],
-      [{ 'a//b': x }, 'no path of names'],
-      [{ '../b': x }, 'no path of names'],
+      [{ 'a//b': x }, 'is not a path of names'],
+      [{ '../b': x }, 'is not a path of names'],
       [{ 'a/zarr.json': x }, 'keeps for itself'],
       [{ __x: x }, 'keeps for itself'],
       [{ a: x, 'a/b': x }, "'a' is an array"],
