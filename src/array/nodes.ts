@@ -2,7 +2,7 @@ import type { HyperslabError } from '../core/errors.ts'
 import type { DiskArray } from './disk-array.ts'
 import type { NamedValues } from './source.ts'
 
-/** How an array is stored. Members that a format does not know are undefined. */
+/** Describes the storage of an array. Members that a format does not know are undefined. */
 export interface StorageInfo {
   /** Stored type, if it differs from the data type of reads: `float16`, `datetime64[s]`. */
   readonly storedAs?: string | undefined
@@ -16,10 +16,14 @@ export interface StorageInfo {
   readonly storedChunks?: number | undefined
   /** Size of the decoded elements. */
   readonly bytes?: number | undefined
+  /** Size of the stored chunks. */
   readonly compressedBytes?: number | undefined
 }
 
-/** Statistics of an array, as its format stores them. */
+/**
+ * Statistics of an array, as its format stores them: `min` and `max` of the elements, `nullCount` missing
+ * ones, `nanCount` NaNs, `rowCount` elements in all.
+ */
 export interface NodeStatistics {
   readonly min?: unknown
   readonly max?: unknown
@@ -30,6 +34,7 @@ export interface NodeStatistics {
 
 /** An array of a tree. */
 export interface ArrayNode {
+  /** Tells arrays from groups. */
   readonly kind: 'array'
   /** Path within the tree; '' for an array that is the tree. */
   readonly path: string
@@ -51,24 +56,30 @@ export interface ArrayNode {
 
 /** One level of a pyramid of a tree: the same values at another resolution. */
 export interface NodeLevel {
+  /** The array, or the group of arrays of this resolution. */
   readonly node: ArrayNode | GroupNode
   /**
    * The element at index `i` along an axis lies at `scale * i + translation`, in the units of the axes.
    * Undefined if the file does not say it.
    */
   readonly scale: readonly number[] | undefined
+  /** Offset of each axis; see `scale`. */
   readonly translation: readonly number[] | undefined
 }
 
 /** The same values at several resolutions, the finest first. */
 export interface NodePyramid {
+  /** Name of the pyramid, if the file gives one. */
   readonly name?: string | undefined
+  /** Axes of all levels, if the file describes them. */
   readonly axes?: readonly { readonly name: string; readonly type?: string; readonly unit?: string }[] | undefined
+  /** Resolutions, the finest first. */
   readonly levels: readonly NodeLevel[]
 }
 
 /** A group of arrays and groups of a tree. */
 export interface GroupNode {
+  /** Tells groups from arrays. */
   readonly kind: 'group'
   /** Path within the tree; '' for the root. */
   readonly path: string
@@ -76,6 +87,7 @@ export interface GroupNode {
   readonly name: string
   /** Format in words: `classic NetCDF`, `Zarr 2, consolidated`. */
   readonly title: string
+  /** Attributes of the group. */
   readonly attrs: NamedValues
   /** Whether the format has groups. Without them, names of arrays may contain slashes. */
   readonly hasGroups: boolean

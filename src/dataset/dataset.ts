@@ -345,7 +345,7 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
    *   kind, such as a number for times
    */
   fillna(values: Replacement | Readonly<Record<string, Replacement | DataArray>>): Dataset {
-    const isEach = typeof values === 'object' && !(values instanceof Date)
+    const isEach = values !== null && typeof values === 'object' && !(values instanceof Date)
     if (isEach) for (const name of Object.keys(values)) this.get(name)
     const variables = [...this.parts.variables].map(([name, variable]): [string, Variable] => {
       if (isEach ? !Object.hasOwn(values, name) : variable.array.dtype === 'string') return [name, variable]

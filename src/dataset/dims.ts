@@ -231,7 +231,7 @@ export function cumulated(
   options: Pick<ReduceDimsOptions, 'skipMissing'> = {},
 ): Labelled {
   checkOptions('cumsum', options, CUMSUM, { array: variable.name })
-  checkValue('cumsum', 'axis', axis ?? [], REDUCE_CHECKS.axis, { array: variable.name })
+  if (axis !== undefined) checkValue('cumsum', 'axis', axis, REDUCE_CHECKS.axis, { array: variable.name })
   reducedKind(variable, 'sum')
   checkFoldable('cumsum', variable.array.dtype)
   let array = keepingMissing(variable.array, options.skipMissing)

@@ -57,9 +57,11 @@ export interface Tree extends AsyncDisposable {
  *   the format
  * @example
  * await using tree = await openTree('climate.af')
- * console.log(tree.format, await tree.root.arrays()) // container [ 'tas' ]
- * const { array } = await tree.root.array('tas')
- * console.log(await array.get([0, 0, 0])) // 280
+ * if (tree.root.kind === 'group') {
+ *   console.log(tree.format, await tree.root.arrays()) // container [ 'tas' ]
+ *   const { array } = await tree.root.array('tas')
+ *   console.log(await array.get([0, 0, 0])) // 280
+ * }
  */
 export async function openTree(location: Location, options: OpenTreeOptions = {}): Promise<Tree> {
   checkOptions('openTree', options, CHECKS)

@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodeFooter, encodeFooterFile, withTrailer } from '../../src/af/format/encode.ts'
-import { checkFooter, decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.ts'
+import { checkFooter, decodeFooter, FOOTER_MAGIC, hasKnownVersion } from '../../src/af/format/footer.ts'
 import { STATS_MAGIC } from '../../src/af/format/footer-trailer.ts'
+import { refuseVersion } from '../../src/af/format/other-versions.ts'
 import { decodeStats, encodeStats } from '../../src/af/format/stats-file.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import { random } from '../af/rkyv/support.ts'
@@ -66,6 +67,7 @@ const footerVerdict = (payload: Uint8Array, dataBytes: number): Verdict =>
   verdict(
     payload,
     (bytes) => {
+      if (!hasKnownVersion(bytes)) refuseVersion(bytes)
       const footer = decodeFooter(bytes)
       checkFooter(footer, dataBytes)
       return footer

@@ -220,14 +220,17 @@ async function openAll(store: Store, paths: Paths, options: Omit<Opening, 'room'
   })
 }
 
-/** @param known the base of a state that was opened before. If it takes layers, it is read once, after them */
+/**
+ * @param known the base of a state that was opened before. If it takes layers, it is read once, after them
+ */
 async function openProbed(store: Store, paths: Paths, options: Opening, known: Layer | undefined): Promise<OpenedFiles> {
   // Loaded while the base is read. A file of footer version 6 does not need it.
   const loading = import('./probed.ts')
   loading.catch(() => undefined)
   if (known?.immutable === false) return (await loading).openLayers(store, paths, options)
   // Both at once: opening a container without sidecars then takes no more round trips than reading the base
-  // after the probe. A file of footer version 6 takes one. A refresh expects such a file again, without sidecars.
+  // after the probe. A file of footer version 6 takes one. A refresh expects such a file again, without
+  // sidecars.
   const first = known === undefined ? firstSidecar(store, paths, options) : undefined
   try {
     const base = await openBase(store, paths, options)
