@@ -10,7 +10,7 @@ const filesOf = (folder: string): string[] =>
     .map((file) => join(folder, file))
 
 /** What gives no promise, by its last name. */
-const SYNCHRONOUS = ['deadFile', 'decodedVariable', 'from', 'map', 'perform', 'result', 'stringify', 'withLayer']
+const SYNCHRONOUS = ['asSidecar', 'deadFile', 'decodedVariable', 'from', 'map', 'perform', 'result', 'stringify', 'withLayer']
 
 const isUsing = (statement: ts.Statement): boolean =>
   ts.isVariableStatement(statement) &&

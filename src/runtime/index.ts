@@ -8,6 +8,7 @@ import type { ArrayTypes, CreateOptions, OpenOptions, Untyped } from '../af/laye
 import type { Verification, VerifyOptions } from '../af/verify/verify.ts'
 import type { Imported } from '../copy/import-arrays.ts'
 import type { ImmutableSource, WriteImmutableOptions } from '../copy/write-immutable.ts'
+import { isHyperslabError } from '../core/errors.ts'
 import { checkNotFound, type Location, resolveLocation } from '../tree/location.ts'
 
 /**
@@ -29,7 +30,11 @@ export async function open<const A extends ArrayTypes = Untyped>(
   try {
     return await ArrayFile.open(store, path, options)
   } catch (error) {
-    throw await (await import('../tree/other-format.ts')).reasonOfContainer({ store, path }, error)
+    // Errors of the store say nothing about the format, and no module loads while too many files are open.
+    if (!isHyperslabError(error, 'FormatError', 'NotFoundError', 'InvalidArgumentError')) throw error
+    const reason = await (await import('../tree/other-format.ts')).reasonOfContainer({ store, path }, error)
+    if (Object(location).store !== store) await store.close?.()
+    throw reason
   }
 }
 

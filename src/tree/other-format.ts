@@ -1,5 +1,5 @@
 import { METADATA } from '../adapters/zarr/metadata-names.ts'
-import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import { HyperslabError } from '../core/errors.ts'
 import type { StoredAt } from '../store/store.ts'
 import { recognise } from './formats.ts'
 
@@ -7,8 +7,7 @@ import { recognise } from './formats.ts'
  * Returns the error of opening a container. If the place is of another format, it names the calls that open
  * it.
  */
-export async function reasonOfContainer({ store, path }: StoredAt, error: unknown): Promise<unknown> {
-  if (!isHyperslabError(error, 'FormatError', 'NotFoundError', 'InvalidArgumentError')) return error
+export async function reasonOfContainer({ store, path }: StoredAt, error: HyperslabError): Promise<HyperslabError> {
   try {
     const { format } = await recognise({ store, path })
     if (format.isNamed || (format.isFolder && !(await holdsZarr({ store, path })))) return error
@@ -17,8 +16,6 @@ export async function reasonOfContainer({ store, path }: StoredAt, error: unknow
   } catch {
     // The place cannot be read, or its format is not known: the first error says more.
     return error
-  } finally {
-    await store.close?.()
   }
 }
 
