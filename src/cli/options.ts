@@ -16,7 +16,7 @@ export function integerBetween(low: number, high: number): (text: string) => num
 /** Returns a parser of numbers at or above a bound. */
 export function numberFrom(low: number): (text: string) => number {
   return (text) => {
-    const value = /^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN
+    const value = /^(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN
     if (value >= low) return value
     throw new InvalidArgumentError(`It must be a number from ${low}.`)
   }
