@@ -138,7 +138,7 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   // share with entries stays apart, or these would bring them along.
   // The table of formats, with what opens by it; containers and flat files as nodes are loaded by the first of them.
   if (room === 'tree/open-tree') return 'formats'
-  if (/^(af\/nodes|array\/flat-group)$/.test(room)) return 'nodes'
+  if (/^(af\/nodes|array\/flat-group)$/.test(room)) return 'flat-nodes'
   const shared = /^(?:tree\/(location|formats)|dataset\/(dataset-file)|engine\/(chunk-values|write-box))$/.exec(room)
   if (shared) return shared.slice(1).find(Boolean)
   if (
@@ -246,7 +246,7 @@ const code = {
     generatedCode: 'es2015',
     // Not in the package, which would be three times as large: so nothing refers to them.
     sourcemap: 'hidden',
-    chunkFileNames: 'chunks/[name].js',
+    chunkFileNames: ({ name, facadeModuleId }) => `chunks/${nodesOf(name, facadeModuleId)}.js`,
     manualChunks: layerOf,
     banner: ({ name }) => (name === 'cli' ? '#!/usr/bin/env node' : ''),
   },
@@ -265,5 +265,8 @@ const types = {
     banner: '/// <reference lib="esnext.disposable" />',
   },
 }
+
+/** Each format has a module of nodes, whose chunk is named after the format. */
+const nodesOf = (name, module) => (name === 'nodes' && module ? `${module.split('/').at(-2)}-nodes` : name)
 
 export default [code, types]
