@@ -86,17 +86,18 @@ const samplesOf = (encode) =>
 const decoders = {}
 
 const footers = fixtures('af', '.af').flatMap((bytes) => {
-  try {
-    const length = all.readTrailer(bytes.subarray(-all.TRAILER_BYTES), all.FOOTER_MAGIC, bytes.length)
-    const end = bytes.length - all.TRAILER_BYTES
-    return length < 20_000 ? [{ payload: bytes.slice(end - length, end), dataBytes: end - length }] : []
-  } catch {
-    return []
-  }
+  // The trailer: the length of the payload as u64, and four characters.
+  const end = bytes.length - 12
+  if (end < 0 || String.fromCharCode(...bytes.subarray(-4)) !== 'ARRF') return []
+  const length = Number(new DataView(bytes.buffer, bytes.byteOffset + end).getBigUint64(0, true))
+  return length < 20_000 && length <= end ? [{ payload: bytes.slice(end - length, end), dataBytes: end - length }] : []
 })
 decoders.footer = (next) => {
   const { payload, dataBytes } = pick(footers, next)
   const bytes = mutated(payload, next)
+  // The version is checked before a footer is decoded.
+  const version = bytes.length < 96 ? 0 : bytes[bytes.length - 96]
+  if (version !== 4 && version !== 5) return 'refused'
   return ours(() => all.checkFooter(all.decodeFooter(bytes, 64), dataBytes)) ? 'accepted' : 'refused'
 }
 
