@@ -9,7 +9,7 @@ const filesOf = (folder: string): string[] =>
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.generated.ts'))
     .map((file) => join(folder, file))
 
-/** What gives no promise, by its last name. */
+/** Last names of functions that return no promise. */
 const SYNCHRONOUS = ['asSidecar', 'deadFile', 'decodedVariable', 'from', 'map', 'perform', 'result', 'stringify', 'withLayer']
 
 const isUsing = (statement: ts.Statement): boolean =>

@@ -55,11 +55,11 @@ export interface Format {
    * @param start first bytes of the file, if they are known
    */
   open(place: StoredAt, options: OpenFormatOptions, start?: Tail): Promise<OpenedNodes<LayerInfo>>
-  /** How it is checked for damage. Optional: formats without checksums omit it. */
+  /** Check for damage. Optional: formats without checksums omit it. */
   readonly verification?: FormatVerification
 }
 
-/** How a format is checked for damage. */
+/** Check of places of one format for damage. */
 export interface FormatVerification {
   /** Unit of the progress. */
   readonly unit: 'blocks' | 'chunks'
@@ -179,7 +179,7 @@ const TABLE = /\.(csv|tsv|txt)$/i
 const HEAD_BYTES = 8
 /** Bytes of most headers. */
 const START_BYTES = 64 * 1024
-/** How files of formats begin that are known and not read, what they are called, and what to do. */
+/** Formats that are known and not read: first bytes of their files, name, and advice. */
 const REFUSED: readonly (readonly [readonly string[], string, string])[] = [
   [['CDF\x05'], 'NetCDF of 64-bit data (CDF-5)', 'convert it: nccopy -k classic'],
   [['\x89HDF'], 'HDF5, as NetCDF-4 is', 'convert it: nccopy -k classic, or to Zarr with xarray'],
@@ -259,7 +259,7 @@ async function headOf(store: Store, path: string, signal: Signal | undefined): P
 const headIn = (bytes: Uint8Array): string | undefined =>
   bytes.length < HEAD_BYTES ? undefined : String.fromCharCode(...bytes.subarray(0, HEAD_BYTES))
 
-/** How a file begins, at one version of it; undefined where there is none. */
+/** Returns the first bytes of a file, of one version of it; undefined if there is no file. */
 const startOf = (store: Store, path: string, signal: Signal | undefined): Promise<Tail | undefined> =>
   ofFile(
     (async () => {

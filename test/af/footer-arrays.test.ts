@@ -20,7 +20,7 @@ const DATA_BYTES = 60_000
 const COUNT = byBudget({ quick: 10_000, full: 50_000, soak: 1_000_000 })
 const SEED = seedOf('footer arrays', 20261126)
 
-/** What reading gives: the arrays, or why there are none. A given report has each array read and checked. */
+/** Returns the arrays that are read, or the error. A report makes the reader check each array by itself. */
 function outcome(payload: Uint8Array, dataBytes: number, pass: boolean) {
   try {
     const footer = pass

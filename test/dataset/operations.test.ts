@@ -95,7 +95,7 @@ type Options = {
   readonly [K in 'above' | 'ascending' | 'axis' | 'by' | 'ddof' | 'decimals' | 'dtype' | 'keys' | 'kind' | 'label' | 'max']: never
 } & { readonly [K in 'fillValue' | 'min' | 'n' | 'name' | 'order' | 'skipMissing' | 'value']: never }
 
-/** What each operation is here. */
+/** Calls of this package by the names of the operations. */
 const OPERATIONS: Readonly<Record<string, (array: DataArray, options: Options) => DataArray | Promise<DataArray>>> = {
   any: (a, o) => a.any(o),
   all: (a, o) => a.all(o),

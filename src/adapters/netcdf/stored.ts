@@ -5,7 +5,7 @@ import { type NetcdfFile, type OpenBuffer, type OpenNetcdfOptions, openBuffer } 
 
 /** Options of `openStored`. */
 export interface OpenStoredOptions extends OpenNetcdfOptions {
-  /** How the file begins, where that is known. */
+  /** First bytes of the file, if they are known. */
   readonly start?: Tail | undefined
 }
 

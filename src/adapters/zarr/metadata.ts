@@ -7,7 +7,7 @@ export interface CodecMetadata {
   readonly configuration: Readonly<Record<string, unknown>>
 }
 
-/** How one element is stored, and the type that it is read as. */
+/** Stored form of one element, and the type that it is read as. */
 export interface StoredType {
   /** Type that elements are read as. */
   readonly dtype: DType

@@ -21,7 +21,7 @@ export interface ShardLevel {
   readonly indexAtStart: boolean
 }
 
-/** How the chunks of an array are stored in its objects. */
+/** Arrangement of the chunks of an array in its objects. */
 export interface ChunkPlan {
   /** Lengths of the objects of the store, which are shards or chunks. */
   readonly objects: ChunkLengths

@@ -20,7 +20,7 @@ export const TIME_UNITS = [...Object.keys({ ...MONTHS, ...NANOSECONDS, ...PARTS 
 /** Value that numpy uses for "not a time", in every unit. */
 export const NOT_A_TIME = -(2n ** 63n)
 
-/** How times of a unit become nanoseconds. A month has no fixed length, so units of months have `months`. */
+/** Converts times of a unit to nanoseconds. A month has no fixed length, so units of months have `months`. */
 export interface TimeScale {
   /** Factor and divisor that convert a time to nanoseconds. */
   readonly multiply: bigint

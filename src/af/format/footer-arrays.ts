@@ -70,7 +70,7 @@ interface Pools {
   readonly quick: boolean
   readonly blocks: readonly BlockMeta[]
   readonly strings: readonly string[]
-  /** How many values of attributes there are. */
+  /** Number of values of attributes. */
   readonly values: number
   /** Tells which keys an array has twice. */
   readonly seen: { next(): void; add(key: number): boolean }
@@ -159,7 +159,7 @@ export class FooterArrays implements ArrayList {
 class Pass {
   /** The first byte that the next object may have. */
   lo = 0
-  /** Where the bytes of the name of the last array are. */
+  /** Offset of the name of the last array in the payload, in bytes. */
   nameAt = 0
   nameBytes = 0
   readonly #from: Reader
@@ -168,7 +168,7 @@ class Pass {
   readonly #pools: Pools
   /** Whether the ids of blocks are their positions. */
   readonly #inOrder: boolean
-  /** Where the bytes of the last text are. */
+  /** Offset of the last text in the payload, in bytes. */
   #textAt = 0
   #textBytes = 0
 

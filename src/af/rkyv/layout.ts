@@ -2,7 +2,7 @@ import { HyperslabError } from '../../core/errors.ts'
 import { Reader } from './reader.ts'
 
 /**
- * How values of one type are archived: rkyv 0.8, little-endian, aligned, 64-bit pointers. A layout reads
+ * Archived form of values of one type: rkyv 0.8, little-endian, aligned, 64-bit pointers. A layout reads
  * values itself. `writer.ts` writes them by its form; programs that only read do not load it.
  */
 export interface Archived<T> {

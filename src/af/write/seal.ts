@@ -30,7 +30,7 @@ export interface Extras {
   readonly crcs: readonly number[]
 }
 
-/** How a version of the footer is written. */
+/** Writer of one version of the footer. */
 export interface SealedVersion {
   /** Writes the payload. */
   readonly encode: (footer: Footer) => Uint8Array

@@ -4,7 +4,7 @@ import type { Engine, StoredFailure } from './engine.ts'
 import { errorOfFailure } from './failure.ts'
 import { contentOf, type NodeRunner, runId } from './nodes.ts'
 
-/** How a worker handles plans. */
+/** Handlers of a worker for plans. */
 export interface Plans {
   /** Creates the runner for the nodes of a plan, or rejects the plan. */
   open(content: unknown): Promise<NodeRunner>

@@ -3,7 +3,7 @@ import type { Signal } from '../../core/signal.ts'
 import type { TaskTree } from '../task-tree.ts'
 import type { JobsOptions, NodeData, NodeJob, RunData } from './engine.ts'
 
-/** How the nodes of a tree are run. */
+/** Runs the nodes of a tree of tasks. */
 export interface NodeRunner extends TaskTree {
   /**
    * @param children values of the nodes below, in the order of their indices; empty for a task

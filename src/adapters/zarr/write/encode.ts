@@ -91,7 +91,7 @@ function wordBytesOf({ kind, bytes = 1 }: StoredType): number {
   return kind === 'fixed-bytes' || kind === 'raw' ? 1 : bytes
 }
 
-/** How a codec encodes. */
+/** Encoder of a codec. */
 interface Written {
   /** Checks of its options. */
   readonly check: Readonly<Record<string, Check>>

@@ -14,7 +14,7 @@ import { encodeDocument, groupDocument } from './document.ts'
 import { checkNodeName, DOCUMENTS, NODE_DOCUMENTS } from './node-names.ts'
 import type { ChangeOptions, ObjectWriter } from './object-writer.ts'
 
-/** Where nodes are written. */
+/** A place of a store where nodes are written, with its writer and reader. */
 export interface NodePlace {
   readonly store: Store
   readonly objects: ObjectWriter

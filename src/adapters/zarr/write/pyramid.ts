@@ -17,11 +17,11 @@ import { geographicPlane } from './geographic.ts'
 export interface PyramidArrays {
   readonly arrays: Readonly<Record<string, DiskArray>>
   readonly groups: Readonly<Record<string, JsonObject>>
-  /** How the arrays of a level are computed from the level before, by path. */
+  /** Computations of the arrays of a level from the level before, by path. */
   readonly steps: Readonly<Record<string, PyramidStep>>
 }
 
-/** How an array is computed from one of twice the resolution. */
+/** Computation of an array from one of twice the resolution. */
 export interface PyramidStep {
   /** Path of the finer array. */
   readonly finer: string
