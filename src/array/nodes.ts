@@ -54,27 +54,38 @@ export interface ArrayNode {
   readonly statistics?: (() => Promise<NodeStatistics>) | undefined
 }
 
-/** One level of a pyramid of a tree: the same values at another resolution. */
-export interface NodeLevel {
-  /** The array, or the group of arrays of this resolution. */
-  readonly node: ArrayNode | GroupNode
+/** An axis of a pyramid, as OME-NGFF describes it. */
+export interface LevelAxis {
+  /** Name of the axis. */
+  readonly name: string
+  /** Kind of the axis, such as `space`, `time` or `channel`. */
+  readonly type?: string
+  /** Unit of its coordinates. */
+  readonly unit?: string
+}
+
+/** One level of a pyramid: the same values at another resolution. */
+export interface NodeLevel<N = ArrayNode | GroupNode> {
+  /** The array, or the group of arrays, of this resolution. */
+  readonly node: N
   /**
-   * The element at index `i` along an axis lies at `scale * i + translation`, in the units of the axes.
-   * Undefined if the file does not say it.
+   * Distance between elements along each axis: index `i` lies at `scale * i + translation`, in the units of
+   * the axes. If the metadata only compare levels, the unit is one element of the level that the others are
+   * derived from. Undefined if the metadata do not say.
    */
   readonly scale: readonly number[] | undefined
-  /** Offset of each axis; see `scale`. */
+  /** Position of the first element along each axis; see `scale`. */
   readonly translation: readonly number[] | undefined
 }
 
 /** The same values at several resolutions, the finest first. */
-export interface NodePyramid {
-  /** Name of the pyramid, if the file gives one. */
+export interface NodePyramid<L = NodeLevel> {
+  /** Name in the metadata. */
   readonly name?: string | undefined
-  /** Axes of all levels, if the file describes them. */
-  readonly axes?: readonly { readonly name: string; readonly type?: string; readonly unit?: string }[] | undefined
-  /** Resolutions, the finest first. */
-  readonly levels: readonly NodeLevel[]
+  /** Axes, if the metadata describe them. */
+  readonly axes?: readonly LevelAxis[] | undefined
+  /** Levels in the order of the metadata. */
+  readonly levels: readonly L[]
 }
 
 /** A group of arrays and groups of a tree. */

@@ -1,5 +1,5 @@
-import type { LevelAxis } from '../adapters/zarr/levels.ts'
 import type { Missing } from '../array/missing.ts'
+import type { LevelAxis } from '../array/nodes.ts'
 import type { NamedValues } from '../array/source.ts'
 import { attributeOfJson } from '../copy/json-attributes.ts'
 import type { AttributeValue, LayerInfo, Statistics } from '../runtime/index.ts'

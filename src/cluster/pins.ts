@@ -1,6 +1,6 @@
 import { HyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
-import type { ObjectInfo, Store } from '../store/store.ts'
+import type { ObjectInfo, Store, StoredAt } from '../store/store.ts'
 import type { NotFoundOptions } from '../tree/location.ts'
 import { ANY_PLACE, type Places } from './places.ts'
 
@@ -20,7 +20,7 @@ export class Pins {
   readonly #seen = new Map<string, string>()
   /** Recorded objects, to be checked again. */
   readonly #objects: { readonly store: Store; readonly key: string }[] = []
-  readonly #places = new Map<string, Promise<{ readonly store: Store; readonly path: string }>>()
+  readonly #places = new Map<string, Promise<StoredAt>>()
   /** One store for all local files, which limits the number of open ones. */
   #files: Store | undefined
   #isOpening = true
@@ -35,7 +35,7 @@ export class Pins {
   }
 
   /** Returns a location with a store that records the versions of objects, until the source is open. */
-  place(location: string, options: NotFoundOptions = {}): Promise<{ readonly store: Store; readonly path: string }> {
+  place(location: string, options: NotFoundOptions = {}): Promise<StoredAt> {
     const name = JSON.stringify([location, options.notFound])
     const known = this.#places.get(name)
     if (known !== undefined) return known

@@ -1,4 +1,4 @@
-import type { GroupNode, NodePyramid } from '../array/nodes.ts'
+import type { GroupNode, LevelAxis, NodeLevel } from '../array/nodes.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { plainAttrs } from '../dataset/attributes.ts'
 import type { RawVariable } from '../dataset/cf/decode.ts'
@@ -47,11 +47,7 @@ export async function checkNoLevels(group: GroupNode, file: string): Promise<voi
 }
 
 /** Returns the coordinates of elements along each axis of space or time, in its units. */
-function coordinatesOf(
-  axes: NonNullable<NodePyramid['axes']>,
-  { scale, translation }: NodePyramid['levels'][number],
-  shape: readonly number[],
-): RawVariable[] {
+function coordinatesOf(axes: readonly LevelAxis[], { scale, translation }: NodeLevel, shape: readonly number[]): RawVariable[] {
   return axes.flatMap(({ name, type, unit }, axis) => {
     if (scale === undefined || translation === undefined || type === 'channel') return []
     const data = Float64Array.from({ length: shape[axis]! }, (_, i) => scale[axis]! * i + translation[axis]!)

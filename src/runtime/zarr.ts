@@ -47,14 +47,12 @@ export async function createZarr(location: Location, options: CreateZarrOptions 
 
 export type { CreateZarrOptions } from '../adapters/zarr/create.ts'
 export type { ZarrArray, ZarrAttributes, ZarrGroup, ZarrLevel, ZarrPyramid } from '../adapters/zarr/group.ts'
-export type { LevelAxis } from '../adapters/zarr/levels.ts'
 export type { OpenZarrOptions, ZarrLimits } from '../adapters/zarr/open.ts'
 export type { ReadableStore } from '../adapters/zarr/readable.ts'
-
 export type { NamedArrays } from '../adapters/zarr/write/array-store.ts'
-
 export type { NewAttributes } from '../adapters/zarr/write/document.ts'
 export type { NewZarrArray, NewZarrGroup, ZarrCodec } from '../adapters/zarr/write/new-array.ts'
+export type { LevelAxis } from '../array/nodes.ts'
 
 /**
  * Copies a Zarr group or array with all its content into a container of a single file. Names of arrays are

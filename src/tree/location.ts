@@ -3,7 +3,7 @@ import { checkValue } from '../core/options.ts'
 import type { BlobLike, FileHandleLike } from '../store/handles.ts'
 import { HttpStore } from '../store/http/http.ts'
 import type { R2BucketLike } from '../store/r2.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, StoredAt } from '../store/store.ts'
 
 /**
  * Location of a container:
@@ -58,16 +58,11 @@ export async function checkNotFound(call: string, location: unknown, { notFound 
   if (notFound !== undefined) (await import('./not-found.ts')).checkStatuses(call, location, notFound)
 }
 
-interface Resolved {
-  readonly store: Store
-  readonly path: string
-}
-
 /**
  * @throws UnsupportedError for other URLs, and for paths without a file system; InvalidArgumentError for
  *   other values
  */
-export async function resolveLocation(location: Location, options: LocationOptions = {}): Promise<Resolved> {
+export async function resolveLocation(location: Location, options: LocationOptions = {}): Promise<StoredAt> {
   if (typeof location === 'string') return resolveText(location, options)
   if (typeof location === 'object' && location !== null) {
     if ('store' in location) {
@@ -85,7 +80,7 @@ export async function resolveLocation(location: Location, options: LocationOptio
 }
 
 /** Loads stores lazily that web pages do not need. */
-async function resolveText(text: string, { notFound, allowUrl }: LocationOptions): Promise<Resolved> {
+async function resolveText(text: string, { notFound, allowUrl }: LocationOptions): Promise<StoredAt> {
   // One letter is a drive, not a scheme.
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase()
   switch (scheme) {
@@ -108,7 +103,7 @@ async function resolveText(text: string, { notFound, allowUrl }: LocationOptions
 }
 
 /** Keeps the slash of the root of a disk. Slashes at the end of other folders are removed. */
-const ofRoot = ({ store, path }: Resolved): Resolved => ({
+const ofRoot = ({ store, path }: StoredAt): StoredAt => ({
   store,
   path: store.localPath !== undefined && /^\/+$/.test(path) ? '/.' : path,
 })

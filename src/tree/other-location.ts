@@ -2,19 +2,13 @@ import { HyperslabError } from '../core/errors.ts'
 import { checkValue } from '../core/options.ts'
 import type { R2BucketLike } from '../store/r2.ts'
 import type { S3StoreOptions } from '../store/s3/s3.ts'
-import type { Store } from '../store/store.ts'
-
-/** An object in a store. */
-interface Found {
-  readonly store: Store
-  readonly path: string
-}
+import type { StoredAt } from '../store/store.ts'
 
 /**
  * Resolves a location that is neither a text nor a store: an object of a bucket, or files that a user picked.
  * @throws InvalidArgumentError for anything that is no location
  */
-export async function resolveOther(location: unknown): Promise<Found> {
+export async function resolveOther(location: unknown): Promise<StoredAt> {
   if (typeof location === 'object' && location !== null) {
     if ('bucket' in location) {
       const { bucket, key } = location as { bucket: R2BucketLike; key: string }
@@ -40,7 +34,7 @@ export async function resolveOtherUrl(
   scheme: string,
   url: string,
   options: Pick<S3StoreOptions, 'notFound' | 'allowUrl'>,
-): Promise<Found> {
+): Promise<StoredAt> {
   if (scheme === 's3') {
     const { openBucket } = await import('./bucket.ts')
     return openBucket(url, options)

@@ -1,5 +1,5 @@
 import { confined } from '../store/confined.ts'
-import type { Store } from '../store/store.ts'
+import type { StoredAt } from '../store/store.ts'
 import { type Location, type NotFoundOptions, resolveLocation } from './location.ts'
 
 /** Options for writing under names that come from a file. */
@@ -18,7 +18,7 @@ export interface TargetOptions {
 export async function resolveTarget(
   location: Location,
   { followLinks = false, notFound }: TargetOptions & NotFoundOptions = {},
-): Promise<{ readonly store: Store; readonly path: string }> {
+): Promise<StoredAt> {
   const { store, path } = await resolveLocation(location, { notFound })
   return { store: confined(store, path, { followLinks }), path }
 }

@@ -1,6 +1,6 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
-import type { Store } from '../store/store.ts'
+import type { StoredAt } from '../store/store.ts'
 
 /** Names of metadata of a Zarr array or group, directly in a folder. */
 const METADATA = /^(zarr\.json|\.z(group|array|metadata|attrs))$/
@@ -16,10 +16,7 @@ export const isOfMacos = (key: string): boolean => /^(\._.*|\.DS_Store)$/s.test(
  * contain the folder itself, and macOS adds a second folder beside it.
  * @throws InvalidArgumentError if several folders contain one
  */
-export async function zarrInArchive(
-  { store, path }: { readonly store: Store; readonly path: string },
-  signal: Signal | undefined,
-): Promise<{ readonly store: Store; readonly path: string }> {
+export async function zarrInArchive({ store, path }: StoredAt, signal: Signal | undefined): Promise<StoredAt> {
   const { ZipStore } = await import('../store/zip/zip.ts')
   const archive = new ZipStore({ store, path })
   const keys = (await archive.list('', { deep: true, signal })).filter((key) => !isOfMacos(key))

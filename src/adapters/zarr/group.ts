@@ -3,6 +3,7 @@
 import type { Axis } from '../../array/axes.ts'
 import { DiskArray } from '../../array/disk-array.ts'
 import type { NewShape } from '../../array/new-shape.ts'
+import type { NodeLevel, NodePyramid } from '../../array/nodes.ts'
 import { type BlockOptions, checkKindOf, type NamedValues } from '../../array/source.ts'
 import type { Values } from '../../array/values.ts'
 import type { DType } from '../../core/dtype.ts'
@@ -20,7 +21,6 @@ import {
   type UnreadableNode,
   type ZarrNode,
 } from './hierarchy.ts'
-import type { LevelAxis } from './levels.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
 import { namedAttributes } from './named-attributes.ts'
 import type { OpenedStore } from './opened.ts'
@@ -144,29 +144,11 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
   }
 }
 
-/** One level of a pyramid: the same values at another resolution. */
-export interface ZarrLevel {
-  /** The array, or the group of arrays, of this resolution. */
-  readonly node: ZarrArray | ZarrGroup
-  /**
-   * Distance between elements along each axis: index `i` lies at `scale * i + translation`, in the units of
-   * the axes. If the metadata only compare levels, the unit is one element of the level that the others are
-   * derived from. Undefined if the metadata do not say.
-   */
-  readonly scale: readonly number[] | undefined
-  /** Position of the first element along each axis; see `scale`. */
-  readonly translation: readonly number[] | undefined
-}
+/** One level of a pyramid of a Zarr group. */
+export type ZarrLevel = NodeLevel<ZarrArray | ZarrGroup>
 
-/** The same values at several resolutions, the finest first. */
-export interface ZarrPyramid {
-  /** Name in the metadata. */
-  readonly name?: string | undefined
-  /** Axes, if the metadata describe them. */
-  readonly axes?: readonly LevelAxis[] | undefined
-  /** Levels in the order of the metadata. */
-  readonly levels: readonly ZarrLevel[]
-}
+/** A pyramid of a Zarr group: the same values at several resolutions. */
+export type ZarrPyramid = NodePyramid<ZarrLevel>
 
 /** Nodes of an open store. */
 export class ZarrStore {

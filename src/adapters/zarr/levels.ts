@@ -1,36 +1,16 @@
+import type { LevelAxis, NodeLevel, NodePyramid } from '../../array/nodes.ts'
 import { member } from '../../core/member.ts'
 import { asList, asObject, asText, badMetadata, isObject, type JsonObject, showJson, unsupported } from './document.ts'
 import { checkPath } from './hierarchy.ts'
 
-/** An axis of a pyramid, as OME-NGFF describes it. */
-export interface LevelAxis {
-  /** Name of the axis. */
-  readonly name: string
-  /** Kind of the axis, such as `space`, `time` or `channel`. */
-  readonly type?: string
-  /** Unit of its coordinates. */
-  readonly unit?: string
-}
-
 /** One level of a pyramid: an array, or a group of arrays. */
-export interface PyramidLevel {
+export interface PyramidLevel extends Omit<NodeLevel, 'node'> {
   /** Path relative to the group of the pyramid. */
   readonly path: string
-  /**
-   * Distance between elements along each axis: index `i` lies at `scale * i + translation`, in the units of
-   * the axes. If the metadata only compare levels, the unit is one element of the level that the others are
-   * derived from. Undefined if the metadata do not say.
-   */
-  readonly scale: readonly number[] | undefined
-  readonly translation: readonly number[] | undefined
 }
 
-/** The same values at several resolutions. Metadata list the finest level first. */
-export interface Pyramid {
-  readonly name?: string
-  readonly axes?: readonly LevelAxis[]
-  readonly levels: readonly PyramidLevel[]
-}
+/** A pyramid whose levels are known by their paths. */
+export type Pyramid = NodePyramid<PyramidLevel>
 
 interface Transform {
   readonly scale: readonly number[]
