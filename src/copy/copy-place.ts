@@ -343,9 +343,11 @@ async function partsOf(
     return hierarchyParts(from, to, overwrite, signal)
   const file = from.store.describe(from.path)
   if (!isFile) throw new HyperslabError('NotFoundError', 'there is neither a file nor a Zarr array or group', { file })
-  const { format } = await recognise(from, signal)
-  if (targetFormat(to.path) === 'zarr' && format.isArchive)
-    return { ...(await hierarchyParts(await format.zarrIn!(from, { signal }), to, overwrite, signal)), source: from }
+  if (targetFormat(to.path) === 'zarr') {
+    const { format } = await recognise(from, signal)
+    if (format.isArchive)
+      return { ...(await hierarchyParts(await format.zarrIn!(from, { signal }), to, overwrite, signal)), source: from }
+  }
   const target = named(to, from)
   return { from, to: target, root: target.path, names: [], last: [''], others: [], source: from }
 }
@@ -380,10 +382,10 @@ async function containerParts(source: Location, from: StoredAt, given: StoredAt,
   const sidecars = file.layers().flatMap(({ number }) => (number === 0 ? [] : [number]))
   const names = sidecars.map((number) => own.sidecar(number).slice(own.stem.length))
   const wanted = new Set(sidecars.map((number) => theirs.sidecar(number)))
-  const known = (await to.store.list?.(`${theirs.stem}.`)) ?? []
   // Includes statistics, because those of another container would be wrong.
-  const others = known.filter((key) => theirs.isBeside(key) && !wanted.has(key))
-  const isAlone = names.length === 0 && known.filter((key) => theirs.isBeside(key)).length === 0
+  const beside = ((await to.store.list?.(`${theirs.stem}.`)) ?? []).filter((key) => theirs.isBeside(key))
+  const others = beside.filter((key) => !wanted.has(key))
+  const isAlone = names.length === 0 && beside.length === 0
   // A single file replaces another one in one step.
   if (isAlone) return { from, to, root: to.path, names, last: [''], others, source: from }
   return {

@@ -21,6 +21,19 @@ async function expectSame(folder: string, name: string): Promise<void> {
   expect(await array.get()).toMatchObject({ data: range })
 }
 
+test('files that are not read here are copied as they are', async () => {
+  const folder = await temporaryFolder()
+  for (const [name, content] of Object.entries({
+    'a.csv': 'x,y\n1,2\n',
+    'a.h5': '\x89HDF\r\n\x1a\n',
+    'a.tif': 'II*\0 and more',
+  })) {
+    await writeFile(join(folder, name), content, 'latin1')
+    await copyPlace(join(folder, name), join(folder, `copy-${name}`))
+    expect(await readFile(join(folder, `copy-${name}`), 'latin1')).toBe(content)
+  }
+})
+
 test('a container with its sidecars, a Zarr store and a file are copied, once', { timeout: 60_000 }, async () => {
   const folder = await smallContainer()
   await smallStore(folder)
