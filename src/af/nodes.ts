@@ -13,12 +13,17 @@ import { besideText } from './layers/stack.ts'
 export async function openContainerNodes({ store, path }: StoredAt, options: OpenOptions): Promise<OpenedNodes<LayerInfo>> {
   const file = await ArrayFile.open(store, path, options)
   const paths = new Paths(path)
-  const nested = nestedArrays(file)
+  let nested: Map<string, HyperslabError> | undefined
+  // Asked for when arrays are listed, because it makes the state of each.
+  const unreadable = (): Map<string, HyperslabError> => {
+    nested ??= nestedArrays(file)
+    return nested
+  }
   const root = flatGroup({
     label: file.location,
     title: 'container',
     attrs: file.attrs,
-    names: () => file.arrays().filter((name) => !nested.has(name)),
+    names: () => file.arrays().filter((name) => !unreadable().has(name)),
     array: (name) => {
       const array = file.array(name)
       return {
@@ -31,7 +36,7 @@ export async function openContainerNodes({ store, path }: StoredAt, options: Ope
         statistics: () => file.stats(name),
       }
     },
-    unreadable: () => nested,
+    unreadable,
   })
   return {
     root,
@@ -63,7 +68,7 @@ function nestedArrays(file: ArrayFile): Map<string, HyperslabError> {
  * opening the file has found it.
  */
 async function warningsBeside({ store, path }: StoredAt, file: ArrayFile): Promise<string[]> {
-  if (file.layers()[0]!.version !== 6 || store.list !== undefined || store.seesOneFile) return []
+  if (store.list !== undefined || store.seesOneFile || file.layers()[0]!.version !== 6) return []
   const sidecar = new Paths(path).sidecar(1)
   try {
     if ((await store.stat(sidecar)) === undefined) return []

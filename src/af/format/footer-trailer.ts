@@ -9,9 +9,9 @@ export type Magic = typeof FOOTER_MAGIC | typeof STATS_MAGIC
 /** Bytes of the trailer that ends both kinds of file. */
 export const TRAILER_BYTES = 12
 
-/** Whether a file ends in `magic`. */
+/** Whether the end of a file is `magic`, of four characters. */
 export const endsInMagic = (end: Uint8Array, magic: string): boolean =>
-  end.subarray(-4).every((byte, i) => byte === magic.charCodeAt(i))
+  end.byteLength >= 4 && end.subarray(-4).every((byte, i) => byte === magic.charCodeAt(i))
 
 /**
  * Returns the number of payload bytes in front of the trailer; undefined if there is no valid trailer, which

@@ -6,11 +6,11 @@ const NARROW_ROOT_BYTES = 48
 
 /**
  * Refuses footers of versions that nothing here reads.
+ * @param payload of another version than 4 and 5
  * @throws UnsupportedError, unless the payload is none of any version
  */
 export function refuseVersion(payload: Uint8Array): void {
   const version = u32BeforeEnd(payload, ROOT_BYTES)
-  if (version === 4 || version === 5) return
   if (u32BeforeEnd(payload, NARROW_ROOT_BYTES) === 4) {
     const text =
       'footer version 4 with 32-bit pointers, as written before array-format 0.8; rewrite the file with array-format 0.8 or later'

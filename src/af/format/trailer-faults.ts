@@ -3,7 +3,7 @@ import { announcedBytes, endsInMagic, type Magic, payloadBytes, REPLACING_MAGIC,
 
 /** @throws ConflictError for the end of a file that claims the place of a container */
 export function refuseClaim(end: Uint8Array): void {
-  if (end.byteLength < REPLACING_MAGIC.length || !endsInMagic(end, REPLACING_MAGIC)) return
+  if (!endsInMagic(end, REPLACING_MAGIC)) return
   const text =
     'another container is taking this place, or its writer was killed meanwhile; run the same command once more to complete it'
   throw new HyperslabError('ConflictError', text)

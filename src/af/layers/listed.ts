@@ -24,21 +24,18 @@ export async function listSidecars(store: Store, paths: Paths, signal?: Signal):
  * Opens the layers that a store lists; returns `undefined` if one of them has disappeared, because the base
  * was replaced then. Reads the base while the store lists, because a file of footer version 6 needs nothing
  * else.
+ * @param known a state that was opened before, whose base takes layers
  */
 export async function openListed(
   store: Store,
   paths: Paths,
   options: Opening,
-  before: Known | undefined,
+  known: Known | undefined,
 ): Promise<OpenedFiles | undefined> {
   const listing = listSidecars(store, paths, options.signal)
   // A failed listing is reported only if the list is needed.
   listing.catch(() => undefined)
-  const isSealed = before?.layers[0]?.immutable === true
-  const sealed = isSealed ? await unchanged(store, before, options) : undefined
-  // A file of footer version 6 has no layers that could be kept.
-  const known = isSealed ? undefined : before
-  const early = sealed ?? (known === undefined ? await openBase(store, paths, options) : undefined)
+  const early = known === undefined ? await openBase(store, paths, options) : undefined
   if (early?.immutable) {
     const others = await listing.catch(() => [])
     options.signal?.throwIfAborted()

@@ -1,4 +1,4 @@
-import { REPLACING_MAGIC, STATS_MAGIC, TRAILER_BYTES } from '../../af/format/footer-trailer.ts'
+import { endsInMagic, REPLACING_MAGIC, STATS_MAGIC, TRAILER_BYTES } from '../../af/format/footer-trailer.ts'
 import { DEFAULT_LIMITS } from '../../af/format/limits.ts'
 import { Layer } from '../../af/layers/layer.ts'
 import { listSidecars } from '../../af/layers/listed.ts'
@@ -62,8 +62,7 @@ export function containerTarget({ store, path }: StoredAt): Target {
   }
 }
 
-const endsIn = (end: Tail | undefined, magic: string): boolean =>
-  end !== undefined && new TextDecoder('latin1').decode(end.bytes).endsWith(magic)
+const endsIn = (end: Tail | undefined, magic: string): boolean => end !== undefined && endsInMagic(end.bytes, magic)
 
 /**
  * Checks that a file with the name of a sidecar is a sidecar.
