@@ -10,10 +10,11 @@ import { checkCopy } from '../array/iteration.ts'
 import { copyRegion } from '../array/lazy/rechunk-to.ts'
 import { bytesOf } from '../array/source.ts'
 import { HyperslabError, within } from '../core/errors.ts'
+import { lazily } from '../core/lazily.ts'
 import { sha256 } from '../core/sha256.ts'
 import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic, trafficOf } from '../grid/rechunk-plan.ts'
 import { MemoryStore } from '../store/memory.ts'
-import { readWhole } from '../store/store.ts'
+import { readWhole, type StoreOptions } from '../store/store.ts'
 import { type Location, resolveLocation } from '../tree/location.ts'
 import {
   type ArrayCopy,
@@ -27,7 +28,7 @@ import {
 import { type PackedBytes, PackedParts } from './packed-parts.ts'
 import type { Scratch } from './scratch.ts'
 import type { ZarrExport } from './stored-arrays.ts'
-import type { CopyTarget, CopyTask, SignalOptions } from './target.ts'
+import type { CopyTarget, CopyTask } from './target.ts'
 
 /** Chunks, blocks, codec and footer version of a container that is written in parts. */
 export interface ContainerTargetOptions extends Pick<ImportOptions, 'codec' | 'level' | 'chunks' | 'blockBytes' | 'immutable'> {}
@@ -65,6 +66,11 @@ export class ContainerTarget implements CopyTarget<PackedBytes> {
   readonly arrays: readonly WrittenArray[]
   readonly #write: ContainerWrite
   readonly #handedOver: PackedParts | undefined
+  /** Checks the server once, which takes a test upload. */
+  readonly #checked = lazily(async () => {
+    await this.#handedOver!.check()
+    return true
+  })
 
   private constructor(write: ContainerWrite) {
     this.#write = write
@@ -146,13 +152,13 @@ export class ContainerTarget implements CopyTarget<PackedBytes> {
       if (await isPublishedAs(files, identityOf(id))) return true
       if (immutable) await checkAlone(files)
       await checkFree(files.store, files.paths)
-      await this.#handedOver!.check()
+      await this.#checked()
       return false
     })
   }
 
   /** Packs a region of an array, and hands its bytes over. */
-  async write({ name, regions, number, index }: CopyTask, options: SignalOptions): Promise<PackedBytes[]> {
+  async write({ name, regions, number, index }: CopyTask, options: StoreOptions): Promise<PackedBytes[]> {
     const { from, defined } = this.#array(name)
     const { settings, immutable } = this.#write
     const store = new MemoryStore()
@@ -167,7 +173,7 @@ export class ContainerTarget implements CopyTarget<PackedBytes> {
     return [await this.#handedOver!.add([part], bytes.subarray(0, part.bytes), index + 1, options)]
   }
 
-  combine(receipts: readonly PackedBytes[], options: SignalOptions): Promise<PackedBytes[]> {
+  combine(receipts: readonly PackedBytes[], options: StoreOptions): Promise<PackedBytes[]> {
     return this.#handedOver!.combine(receipts, options)
   }
 
@@ -175,7 +181,7 @@ export class ContainerTarget implements CopyTarget<PackedBytes> {
    * @throws AlreadyExistsError if another writer has published a container there; FormatError if parts are
    *   missing; errors of {@link claim}
    */
-  async publish(receipts: readonly PackedBytes[], tasks: number, options: SignalOptions): Promise<void> {
+  async publish(receipts: readonly PackedBytes[], tasks: number, options: StoreOptions): Promise<void> {
     const { files, draft, id, immutable } = this.#write
     const { store, paths } = files
     const found = receipts.reduce((sum, { parts }) => sum + parts.length, 0)
@@ -200,7 +206,7 @@ export class ContainerTarget implements CopyTarget<PackedBytes> {
     }
   }
 
-  async clean(options: SignalOptions): Promise<void> {
+  async clean(options: StoreOptions): Promise<void> {
     await this.#handedOver!.clean(options)
   }
 

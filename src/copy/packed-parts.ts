@@ -2,9 +2,8 @@ import type { ContainerPart } from '../af/write/parts.ts'
 import { joinBytes } from '../core/bytes.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { sha256 } from '../core/sha256.ts'
-import type { ObjectInfo, Stage, Store } from '../store/store.ts'
+import type { ObjectInfo, Stage, Store, StoreOptions } from '../store/store.ts'
 import type { Scratch } from './scratch.ts'
-import type { SignalOptions } from './target.ts'
 
 /** Bytes of some parts of a container, one after another, stored together. */
 export interface PackedBytes {
@@ -61,7 +60,7 @@ export class PackedParts {
    * Stores the bytes of some parts.
    * @param number from 1, unique to these bytes
    */
-  async add(parts: readonly ContainerPart[], bytes: Uint8Array, number: number, options: SignalOptions): Promise<PackedBytes> {
+  async add(parts: readonly ContainerPart[], bytes: Uint8Array, number: number, options: StoreOptions): Promise<PackedBytes> {
     const packed = { parts, bytes: bytes.length, number }
     const { store, key: target } = this.#target
     const uploads = store.sharedUploads
@@ -78,7 +77,7 @@ export class PackedParts {
   /**
    * Uploads waiting bytes together, as far as they are long enough for a part. The rest stays where it is.
    */
-  async combine(packed: readonly PackedBytes[], options: SignalOptions): Promise<PackedBytes[]> {
+  async combine(packed: readonly PackedBytes[], options: StoreOptions): Promise<PackedBytes[]> {
     const least = this.#target.store.sharedUploads?.minPartBytes
     if (least === undefined) return [...packed]
     const done = packed.filter(isUploaded)
@@ -103,7 +102,7 @@ export class PackedParts {
    */
   async assembled(
     packed: readonly PackedBytes[],
-    options: SignalOptions,
+    options: StoreOptions,
   ): Promise<{ readonly parts: ContainerPart[]; readonly stage: Pick<Stage, 'publish' | 'discard'> }> {
     const sorted = [...packed].sort((a, b) => Number(isUploaded(b)) - Number(isUploaded(a)) || a.number - b.number)
     const parts = sorted.flatMap((each) => each.parts)
@@ -114,7 +113,7 @@ export class PackedParts {
   }
 
   /** Removes the waiting bytes after the publication. Before it, a repeated merge could need them. */
-  async clean(options: SignalOptions): Promise<void> {
+  async clean(options: StoreOptions): Promise<void> {
     await this.#sweep(options)
     await this.#scratch.clean(options, (name) => !name.startsWith(UPLOAD) && !name.startsWith(PART))
   }
@@ -134,14 +133,14 @@ export class PackedParts {
   }
 
   /** Removes objects of workers that died while they tested the server. */
-  async #sweep(options: SignalOptions): Promise<void> {
+  async #sweep(options: StoreOptions): Promise<void> {
     const { store } = this.#target
     if (store.sharedUploads === undefined) return
     for (const { key, id } of await store.sharedUploads.open(this.#probe, options)) await store.sharedUploads.abort(key, id)
     for (const key of (await store.list?.(this.#probe, options)) ?? []) await store.delete?.(key, options)
   }
 
-  async #uploaded(packed: readonly PackedBytes[], options: SignalOptions): Promise<Pick<Stage, 'publish' | 'discard'>> {
+  async #uploaded(packed: readonly PackedBytes[], options: StoreOptions): Promise<Pick<Stage, 'publish' | 'discard'>> {
     const { store, key: target, mark } = this.#target
     const uploads = store.sharedUploads!
     const id = await this.#upload(options)
@@ -174,7 +173,7 @@ export class PackedParts {
     }
   }
 
-  async #staged(packed: readonly PackedBytes[], options: SignalOptions): Promise<Stage> {
+  async #staged(packed: readonly PackedBytes[], options: StoreOptions): Promise<Stage> {
     const { store, key: target } = this.#target
     // Left over from workers that died here. There is no object yet, so no other writer can be replacing it.
     const left = ((await store.leftovers?.(target)) ?? []).filter(({ key }) => key.startsWith(`${target}.`))
@@ -193,7 +192,7 @@ export class PackedParts {
    * Reads the bytes that wait in the scratch folder.
    * @throws NotFoundError; FormatError if their number differs
    */
-  async #read(packed: readonly PackedBytes[], options: SignalOptions): Promise<Uint8Array[]> {
+  async #read(packed: readonly PackedBytes[], options: StoreOptions): Promise<Uint8Array[]> {
     const all: Uint8Array[] = []
     for (const { at, bytes } of packed) {
       if (!('key' in at)) continue
@@ -210,7 +209,7 @@ export class PackedParts {
   }
 
   /** Returns the id of the shared upload. The first worker starts it. */
-  async #upload(options: SignalOptions): Promise<string> {
+  async #upload(options: StoreOptions): Promise<string> {
     const known = await this.#known(options)
     if (known !== undefined) return known
     const { store, key: target, mark } = this.#target
@@ -220,7 +219,7 @@ export class PackedParts {
     return (await this.#known(options)) ?? this.#upload(options)
   }
 
-  async #known(options: SignalOptions): Promise<string | undefined> {
+  async #known(options: StoreOptions): Promise<string | undefined> {
     const bytes = await this.#scratch.find(await this.#scratch.key(UPLOAD), options)
     return bytes && new TextDecoder().decode(bytes)
   }

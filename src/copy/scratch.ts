@@ -3,7 +3,6 @@ import type { ScratchArray } from '../array/lazy/rechunk-to.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import type { FirstPass } from '../grid/rechunk-plan.ts'
-import type { StoredAt } from '../store/store.ts'
 import {
   type ObjectInfo,
   type PutOptions,
@@ -11,11 +10,11 @@ import {
   readWhole,
   type Stage,
   type Store,
+  type StoredAt,
   type StoreOptions,
   type Tail,
   type WholeOptions,
 } from '../store/store.ts'
-import type { SignalOptions } from './target.ts'
 
 /** Name of the folder of intermediate arrays in the target. */
 export const SCRATCH = '.hyperslab-scratch/'
@@ -81,7 +80,7 @@ export class Scratch {
   }
 
   /** Returns the size of an object; undefined if it does not exist. */
-  async size(key: string, { signal }: SignalOptions): Promise<number | undefined> {
+  async size(key: string, { signal }: StoreOptions): Promise<number | undefined> {
     const { store } = await this.#opened()
     return (await store.stat(key, { signal }))?.size
   }
@@ -91,7 +90,7 @@ export class Scratch {
    * @returns false if it exists
    * @throws ReadOnlyError
    */
-  async put(key: string, bytes: Uint8Array, { signal }: SignalOptions): Promise<boolean> {
+  async put(key: string, bytes: Uint8Array, { signal }: StoreOptions): Promise<boolean> {
     signal?.throwIfAborted()
     const { store } = await this.#opened()
     if (store.stage === undefined)
@@ -109,13 +108,13 @@ export class Scratch {
     }
   }
 
-  async find(key: string, { signal }: SignalOptions = {}): Promise<Uint8Array | undefined> {
+  async find(key: string, { signal }: StoreOptions = {}): Promise<Uint8Array | undefined> {
     const { store } = await this.#opened()
     return (await readWhole(store, key, { signal }))?.bytes
   }
 
   /** @throws NotFoundError */
-  async read(key: string, options: SignalOptions): Promise<Uint8Array> {
+  async read(key: string, options: StoreOptions): Promise<Uint8Array> {
     const bytes = await this.find(key, options)
     if (bytes !== undefined) return bytes
     const { store } = await this.#opened()
@@ -126,7 +125,7 @@ export class Scratch {
    * Removes the objects in the folder, including those of killed processes.
    * @param isKept whether to keep the object of a name
    */
-  async clean({ signal }: SignalOptions = {}, isKept: (name: string) => boolean = () => false): Promise<void> {
+  async clean({ signal }: StoreOptions = {}, isKept: (name: string) => boolean = () => false): Promise<void> {
     const { store, path } = await this.#opened()
     this.#chunks.isSealed = false
     const keys = new Set(await store.list?.(path, { deep: true, signal }))

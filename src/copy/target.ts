@@ -1,11 +1,6 @@
 import type { DiskArray } from '../array/disk-array.ts'
-import type { Signal } from '../core/signal.ts'
 import type { RechunkPlan, RechunkTraffic } from '../grid/rechunk-plan.ts'
-
-/** Options of a part of the work. */
-export interface SignalOptions {
-  readonly signal?: Signal | undefined
-}
+import type { StoreOptions } from '../store/store.ts'
 
 /** A region of an array, in the first of two passes or in the pass that writes the target. */
 export interface CopyTask {
@@ -47,14 +42,14 @@ export interface CopyTarget<Receipt = unknown> extends AsyncDisposable {
    * Copies a region.
    * @returns receipts, which {@link publish} needs
    */
-  write(task: CopyTask, options: SignalOptions): Promise<readonly Receipt[]>
+  write(task: CopyTask, options: StoreOptions): Promise<readonly Receipt[]>
   /** Combines receipts of several tasks. */
-  combine(receipts: readonly Receipt[], options: SignalOptions): Promise<readonly Receipt[]>
+  combine(receipts: readonly Receipt[], options: StoreOptions): Promise<readonly Receipt[]>
   /**
    * Publishes the copy after all regions were written.
    * @param tasks number of tasks that have written it
    */
-  publish(receipts: readonly Receipt[], tasks: number, options: SignalOptions): Promise<void>
+  publish(receipts: readonly Receipt[], tasks: number, options: StoreOptions): Promise<void>
   /** Removes what tasks have left, after the publication. */
-  clean(options: SignalOptions): Promise<void>
+  clean(options: StoreOptions): Promise<void>
 }

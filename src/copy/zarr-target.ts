@@ -23,13 +23,13 @@ import type { Signal } from '../core/signal.ts'
 import { TypedValue } from '../core/typed-value.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic, trafficOf } from '../grid/rechunk-plan.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, StoreOptions } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
 import type { Location } from '../tree/location.ts'
 import { resolveTarget, type TargetOptions } from '../tree/target.ts'
 import { SCRATCH, Scratch, type ScratchOptions } from './scratch.ts'
 import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
-import type { CopyTarget, CopyTask, SignalOptions } from './target.ts'
+import type { CopyTarget, CopyTask } from './target.ts'
 import { claimRecord, newRecord, RecordKeeper } from './write-record.ts'
 
 /** Options for writing Zarr. */
@@ -69,8 +69,12 @@ export interface ExportOptions extends TargetOptions {
 /** Default size of chunks in bytes. */
 const CHUNK_BYTES = 4 * 1024 * 1024
 
-/** An array with the options of its copy, and the number of chunks of the copy. */
-export type PlannedArray = ExportedArray & { readonly options: NewZarrArray; readonly count: number }
+/** An array with the options and the metadata of its copy, and the number of chunks of the copy. */
+export type PlannedArray = ExportedArray & {
+  readonly options: NewZarrArray
+  readonly content: JsonObject
+  readonly count: number
+}
 
 /**
  * A Zarr store that is written region by region, by one process or by many that do not know of each other.
@@ -127,7 +131,7 @@ export class ZarrTarget implements CopyTarget<never> {
 
   /** Returns a hash of the definitions and attributes. */
   metadataHash(): Promise<string> {
-    const arrays = this.arrays.map(({ name, options }) => [name, writeJson(newArray(options, []).content)])
+    const arrays = this.arrays.map(({ name, content }) => [name, writeJson(content)])
     return sha256(JSON.stringify([arrays, groupDocuments(this.#source)]))
   }
 
@@ -195,7 +199,7 @@ export class ZarrTarget implements CopyTarget<never> {
     })
   }
 
-  async write({ name, regions: { first, write }, pass, number }: CopyTask, { signal }: SignalOptions): Promise<never[]> {
+  async write({ name, regions: { first, write }, pass, number }: CopyTask, { signal }: StoreOptions): Promise<never[]> {
     const array = await this.input(name)
     const { dtype, shape, source } = array
     const scratch = this.scratch(name, true)
@@ -243,7 +247,7 @@ export class ZarrTarget implements CopyTarget<never> {
   async writeMetadata(): Promise<void> {
     const { attributes, groups: given = new Map<string, Attributes>() } = this.#source
     const nodes = newNodes(this.store, this.root)
-    const arrays = this.arrays.map(({ name, options }) => [name, newArray(options, []).content] as const)
+    const arrays = this.arrays.map(({ name, content }) => [name, content] as const)
     const groups = new Map(Array.from(given, ([path, each]) => [path, groupDocument(jsonOf(each))]))
     for (const [name] of arrays) for (const path of groupsAbove(name)) if (!groups.has(path)) groups.set(path, groupDocument({}))
     groups.delete('')
@@ -388,7 +392,7 @@ function checkDimensions({ arrays }: ZarrExport, options: ExportOptions): void {
 function plannedArray(
   exported: ExportedArray,
   { codec = 'zstd', level, chunks = {}, shards = {} }: ExportOptions,
-): Pick<PlannedArray, 'options' | 'count'> {
+): Pick<PlannedArray, 'options' | 'content' | 'count'> {
   const { array, dimensionNames, isUnnamed = false, chunkShape, fill, fillValue: given, attributes, name } = exported
   const { dtype, shape } = array
   const usual = chunkShape ?? ChunkGrid.estimate(shape, bytesOf(dtype), CHUNK_BYTES).chunkShape
@@ -424,8 +428,8 @@ function plannedArray(
     attributes: isTold ? own : own.set(key, missingValue),
   }
   // Arrays that cannot be written are rejected before anything is written.
-  withArray(name, () => newArray(options, []))
-  return { options, count: ChunkGrid.regular(shape, chunkLengths).count }
+  const { content } = withArray(name, () => newArray(options, []))
+  return { options, content, count: ChunkGrid.regular(shape, chunkLengths).count }
 }
 
 function withArray<T>(array: string, work: () => T): T {

@@ -104,15 +104,19 @@ export async function replace(
 }
 
 /**
- * Completes the switch of a claimed place. Metadata above it describe nothing there meanwhile. Otherwise they
- * would describe new chunks as old ones.
+ * Runs work that changes a place. Metadata above it follow before, so that they never describe new chunks as
+ * old ones, and after it.
  */
-async function switchOver(target: Target, owner: Owner): ReturnType<typeof completeSwitch> {
+async function followed<T>(target: Target, work: () => Promise<T>): Promise<T> {
   await target.follow?.()
-  const completed = await completeSwitch(target, owner)
+  const result = await work()
   await target.follow?.()
-  return completed
+  return result
 }
+
+/** Completes the switch of a claimed place. Metadata above it describe nothing there meanwhile. */
+const switchOver = (target: Target, owner: Owner): ReturnType<typeof completeSwitch> =>
+  followed(target, () => completeSwitch(target, owner))
 
 /**
  * Checks, after the claim, that the owner had not lost the location before. Otherwise the claim is taken
@@ -138,19 +142,12 @@ export type OwnerCheck = () => Promise<void>
  */
 export async function alone<T>(target: Target, signal: Signal | undefined, work: (check: OwnerCheck) => Promise<T>): Promise<T> {
   const { store, workspace, place } = target
-  const followed = async (check: OwnerCheck): Promise<T> => {
-    // The place may still be described as it was before its content was removed.
-    await target.follow?.()
-    const result = await work(check)
-    await target.follow?.()
-    return result
-  }
   if (store.list === undefined || (await store.conditionalWrites?.(place))?.replace !== true)
-    return followed(async () => undefined)
+    return followed(target, () => work(async () => undefined))
   const owner = await Owner.take(store, ownerOf(target), undefined, signal)
   try {
     if ((await target.claimNow(signal)) !== undefined) throw halfReplaced(store.describe(place))
-    const result = await followed(() => owner.check())
+    const result = await followed(target, () => work(() => owner.check()))
     // Removes the rest of a replacement that was killed earlier.
     await clearDrafts(target, owner, (each) => !owner.isUncertain(each))
     return result
