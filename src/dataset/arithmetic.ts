@@ -7,6 +7,7 @@ import { wholeAxis } from '../core/tensor.ts'
 import { asFloats } from './as-floats.ts'
 import { type Labelled, mergeCoords, takeCoords } from './coords.ts'
 import { groupLabels } from './group-labels.ts'
+import { LabelIndex } from './label-index.ts'
 import type { Taken } from './label-selectors.ts'
 import { asNumbers, reducedTo } from './reductions.ts'
 import { NAT } from './time/instant.ts'
@@ -131,13 +132,14 @@ function inner(a: Labelled, b: Labelled): [Labelled, Labelled] {
   for (const [dim, { index }] of a.coordinates) {
     const other = b.coordinates.get(dim)?.index
     if (index === undefined || other === undefined || index.equals(other)) continue
-    const positions = new Map(Array.from({ length: other.length }, (_, at) => [other.at(at), at]))
-    if (positions.size < other.length) invalidArgument(`some labels along ${dim} are there twice: they cannot be joined`, dim)
-    const shared = Array.from({ length: index.length }, (_, at) => at).filter((at) => positions.has(index.at(at)))
+    const [own, others] = LabelIndex.alike([index, other]) as [LabelIndex, LabelIndex]
+    const positions = new Map(Array.from({ length: others.length }, (_, at) => [others.at(at), at]))
+    if (positions.size < others.length) invalidArgument(`some labels along ${dim} are there twice: they cannot be joined`, dim)
+    const shared = Array.from({ length: own.length }, (_, at) => at).filter((at) => positions.has(own.at(at)))
     const taken = (list: readonly number[]) =>
       new Map<string, Taken>([[dim, { parts: [{ positions: Float64Array.from(list), shift: 0 }] }]])
     first = takeOperand(first, taken(shared))
-    second = takeOperand(second, taken(shared.map((at) => positions.get(index.at(at))!)))
+    second = takeOperand(second, taken(shared.map((at) => positions.get(own.at(at))!)))
   }
   return [first, second]
 }

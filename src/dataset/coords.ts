@@ -2,6 +2,7 @@ import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Attrs } from './attributes.ts'
 import type { Taken } from './label-selectors.ts'
+import { isSameLabel } from './label-values.ts'
 import type { Origin } from './origin.ts'
 import { Variable } from './variable.ts'
 
@@ -73,7 +74,7 @@ function checkSameLabels(dim: string, a: Variable, b: Variable, mayJoin: boolean
   if (one === other || one.equals(other)) return
   const same = one.length === other.length
   let at = 0
-  while (same && one.at(at) === other.at(at)) at++
+  while (same && isSameLabel(one.at(at), other.at(at))) at++
   const text = same
     ? `labels along ${dim} differ, first at position ${at}: ${one.show(one.at(at))} and ${other.show(other.at(at))}`
     : `there are ${one.length} labels along ${dim}, and ${other.length}`

@@ -408,6 +408,17 @@ describe('labels beyond 2^53', () => {
     expect(() => ds.sel({ id: between(0, 2 ** 53 + 2) })).toThrow(/pass a bigint/)
   })
 
+  test('are shared with an array whose labels are all numbers, and told apart from them', async () => {
+    const [one, other] = [of([5n, 7n, big + 1n]).get('t'), of([7n, 9n]).get('t')]
+    for (const sum of [one.add(other, { join: 'inner' }), other.add(one, { join: 'inner' })])
+      expect(await sum.values()).toEqual(Float64Array.of(1))
+    expect(() =>
+      of([5n, big + 1n])
+        .get('t')
+        .add(of([5n, 7n]).get('t')),
+    ).toThrow(/first at position 1: 9007199254740993 and 7/)
+  })
+
   test('join with smaller labels, which are numbers, along one dimension', async () => {
     const joined = await concatDatasets([of([5n, 7n]), of([big + 1n])], 'id', { gaps: 'keep' })
     expect(
