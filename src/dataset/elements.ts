@@ -6,6 +6,7 @@ import { computed } from '../array/lazy/map.ts'
 import { isAnyMissing, missingElements, NOTHING } from '../array/missing.ts'
 import { checkDType, type DType, isFloat, isNumeric, toElement } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument, isHyperslabError } from '../core/errors.ts'
+import { lazily } from '../core/lazily.ts'
 import { checkValue } from '../core/options.ts'
 import { timestampOf } from '../core/timestamp.ts'
 import { asFloats } from './as-floats.ts'
@@ -21,7 +22,7 @@ type Conversions = typeof import('./element-conversions.ts')
  * Returns a variable whose elements are converted one by one. The conversion is loaded with the first read.
  */
 function converted(variable: Variable, array: DiskArray, kind: Kind<DType>, by: (all: Conversions) => Converting): Variable {
-  const load = async (): Promise<Converting> => by(await import('./element-conversions.ts'))
+  const load = lazily(async (): Promise<Converting> => by(await import('./element-conversions.ts')))
   return reducedTo(variable, new DiskArray(elementwise(array.source, kind, { load, back: false })), variable.dims)
 }
 

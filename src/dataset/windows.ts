@@ -49,7 +49,7 @@ const ROLLING: Checks<RollingOptions> = { center: 'boolean', minPeriods: 'number
 const COARSEN: Checks<CoarsenOptions> = { boundary: ['exact', 'trim', 'pad'] }
 const SKIP: Checks<Pick<ReduceDimsOptions, 'skipMissing'>> = { skipMissing: 'boolean' }
 
-/** Reductions of windows, and the checks of their options. */
+/** Reduces windows. */
 type ReduceWindows<A> = (kind: FoldKind, options: WindowOptions) => A
 type WindowOptions = Pick<ReduceDimsOptions, 'skipMissing'> & FoldOptions
 
@@ -122,8 +122,14 @@ export function coarsenedBlocks<A>(divided: Divided, lengths: Lengths, options: 
   checkOptions('coarsen', options, COARSEN, divided.label)
   checkLengths(divided, lengths)
   const rest = restOf(divided, lengths, options.boundary ?? 'exact')
+  let coordinates: Coords | undefined
+  // The same for all variables of a dataset.
+  const coarse = (): Coords => {
+    coordinates ??= coarsenedCoords(takeCoords(divided.coordinates, rest), lengths)
+    return coordinates
+  }
   return new WindowedArray(divided.label, SKIP, (kind, own) =>
-    over((array) => coarsened(array, lengths, rest, kind, own), Object.keys(lengths), kind, {
+    over(({ variable }) => coarsened(variable.take(rest), coarse(), lengths, kind, own), Object.keys(lengths), kind, {
       skipMissing: own.skipMissing ?? true,
       ...spreadOf(own)[0],
     }),
@@ -133,16 +139,14 @@ export function coarsenedBlocks<A>(divided: Divided, lengths: Lengths, options: 
 /** Returns the recorded options of a reduction with `ddof`. */
 const spreadOf = ({ ddof }: WindowOptions): readonly object[] => (ddof === undefined ? [] : [{ ddof }])
 
-/** @param rest selection that drops positions after the last whole block */
+/** @param variable without positions after the last whole block */
 function coarsened(
-  labelled: Labelled,
+  variable: Variable,
+  coordinates: Coords,
   lengths: Lengths,
-  rest: ReadonlyMap<string, Taken>,
   kind: FoldKind,
   { skipMissing = true, ddof }: WindowOptions,
 ): Labelled {
-  const variable = labelled.variable.take(rest)
-  const coordinates = takeCoords(labelled.coordinates, rest)
   const sizes = sizesAlong(variable, lengths)
   const blocks = sizes.map((size, axis) => Math.ceil(variable.array.shape[axis]! / size))
   const own = kind === 'count' ? presence(variable.array) : keepingMissing(variable.array, skipMissing)
@@ -156,9 +160,7 @@ function coarsened(
     kind === 'mean' && dtype === 'timestamp_ns'
       ? computedOnce(dtype, blocks, means, missing)
       : fold(own, kind, { ...skipping(own, skipMissing), ...(ddof !== undefined && { ddof }) })
-  const coords = [...coordinates].map(([dim, coord]) => [dim, coarsenedCoord(coord, lengths)] as const)
-  const kept = new Map(coords.filter(([, coord]) => coord !== undefined) as [string, Variable][])
-  return result(variable, values as DiskArray, kept, kind)
+  return result(variable, values as DiskArray, coordinates, kind)
 }
 
 const result = (variable: Variable, array: DiskArray, coordinates: Coords, kind: FoldKind): Labelled => ({
@@ -195,6 +197,11 @@ function restOf({ label, lengths: dims }: Divided, lengths: Lengths, boundary: '
   return taken
 }
 
+function coarsenedCoords(coordinates: Coords, lengths: Lengths): Coords {
+  const coords = [...coordinates].map(([dim, coord]) => [dim, coarsenedCoord(coord, lengths)] as const)
+  return new Map(coords.filter(([, coord]) => coord !== undefined) as [string, Variable][])
+}
+
 /** Returns a coordinate of blocks: means of labels or other numbers. Undefined for values without a mean. */
 function coarsenedCoord(coord: Variable, lengths: Lengths): Variable | undefined {
   if (!coord.dims.some((dim) => Object.hasOwn(lengths, dim))) return coord
@@ -214,7 +221,8 @@ function coarsenedCoord(coord: Variable, lengths: Lengths): Variable | undefined
 }
 
 function meanOf({ values }: LabelIndex, start: number, stop: number): number | bigint {
-  const block = Array.from(values as ArrayLike<number | bigint>).slice(start, stop)
+  const length = Math.min(stop, values.length) - start
+  const block = Array.from({ length }, (_, i) => values[start + i] as number | bigint)
   if (typeof block[0] === 'bigint') {
     const first = block[0]
     return first + (block as bigint[]).reduce((sum, each) => sum + (each - first), 0n) / BigInt(block.length)
