@@ -15,24 +15,19 @@ import {
   type RangeOptions,
   readWhole,
   type Store,
+  type StoredAt,
   type StoreOptions,
   type Tail,
   type WholeOptions,
 } from '../../store/store.ts'
 import { asLength, asObject, asText, badMetadata, type JsonObject, showJson, unsupported } from './document.ts'
 
-/** An object of a store. */
-export interface StoredObject {
-  readonly store: Store
-  readonly path: string
-}
-
 /** Location of references, and how their targets are opened. */
 export interface ReferencePlace {
   /** Name of the references in errors. */
   readonly file: string
   /** Object that contains the references. */
-  readonly home: StoredObject
+  readonly home: StoredAt
   /** URL that they were opened by; undefined if they were opened in another way. */
   readonly url?: string | undefined
   /** Whether they are a local file. Only then may they refer to local files. */
@@ -43,7 +38,7 @@ export interface ReferencePlace {
    */
   openHttp(query: string): Promise<Store>
   /** Opens the location to which the user maps a URL; undefined if there is no mapping. */
-  resolve?(url: string): Promise<StoredObject | undefined>
+  resolve?(url: string): Promise<StoredAt | undefined>
 }
 
 /** Bytes of another file; the whole file if `length` is undefined. */
@@ -77,7 +72,7 @@ export class ReferenceStore implements Store {
   /** Decoded inline objects. They take at most as many bytes as the JSON. */
   readonly #inline: ByteCache<string, Uint8Array>
   #keys: KeyIndex | undefined
-  readonly #targets = new Map<string, Promise<StoredObject>>()
+  readonly #targets = new Map<string, Promise<StoredAt>>()
   readonly #http = new Map<string, Promise<Store>>()
 
   private constructor(references: JsonMembers, templates: JsonObject, place: ReferencePlace, jsonBytes: number) {
@@ -255,7 +250,7 @@ export class ReferenceStore implements Store {
       : filled
   }
 
-  #locate(url: string): Promise<StoredObject> {
+  #locate(url: string): Promise<StoredAt> {
     const known = this.#targets.get(url) ?? this.#locateAnew(url)
     this.#targets.set(url, known)
     // A failure is not cached, so that the next call tries again.
@@ -267,7 +262,7 @@ export class ReferenceStore implements Store {
    * Finds the location of a URL. References from the web never lead to local files. The user's credentials
    * are sent only to the place where the references were read from.
    */
-  async #locateAnew(given: string): Promise<StoredObject> {
+  async #locateAnew(given: string): Promise<StoredAt> {
     const { home, url: base, isLocal, resolve } = this.#place
     const mapped = await resolve?.(given)
     if (mapped !== undefined) return mapped
@@ -309,7 +304,7 @@ interface Opened<T> {
     length: number,
     read: (offset: number, length: number, options: StoreOptions) => Promise<Uint8Array | undefined>,
   ): Promise<T | undefined>
-  whole(object: StoredObject): Promise<T | undefined>
+  whole(object: StoredAt): Promise<T | undefined>
 }
 
 const [QUOTE, OPEN_OBJECT] = [34, 123]

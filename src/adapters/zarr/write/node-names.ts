@@ -1,10 +1,9 @@
 import { HyperslabError } from '../../../core/errors.ts'
 import { checkPath, groupsAbove } from '../hierarchy.ts'
+import { METADATA } from '../metadata-names.ts'
 
-/** Names of the metadata objects of a node, in both versions. */
-export const DOCUMENTS = ['zarr.json', '.zarray', '.zgroup', '.zattrs', '.zmetadata']
 /** Names of the metadata objects whose presence makes a path an array or a group. Version 3 comes first. */
-export const NODE_DOCUMENTS = DOCUMENTS.slice(0, 3)
+export const NODE_DOCUMENTS = METADATA.slice(0, 3)
 /** Prefix of the names of this package's own objects in a store. */
 const OWN = '.hyperslab-'
 
@@ -20,7 +19,7 @@ export function checkNodeName(path: string, label: { readonly file?: string; rea
     throw new HyperslabError('InvalidArgumentError', text, { ...label, actual: path })
   }
   checkPath(path, refuse)
-  if (path === '' || path.split('/').some((name) => DOCUMENTS.includes(name) || name.startsWith(OWN)))
+  if (path === '' || path.split('/').some((name) => METADATA.includes(name) || name.startsWith(OWN)))
     refuse(`nothing can have the name '${path}'`)
 }
 

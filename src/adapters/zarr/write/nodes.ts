@@ -7,11 +7,12 @@ import { statToWrite } from '../../../store/absences.ts'
 import type { Store } from '../../../store/store.ts'
 import { asObject, type JsonObject } from '../document.ts'
 import { groupsAbove, Hierarchy, type MetadataReader } from '../hierarchy.ts'
+import { METADATA } from '../metadata-names.ts'
 import { GroupsAbove } from './above.ts'
 import { CLAIM_NAME, Claim, isMarked, newMark } from './claim.ts'
 import { Consolidated, type DocumentsReader, NODE_DOCUMENTS_V2 } from './consolidated.ts'
 import { encodeDocument, groupDocument } from './document.ts'
-import { checkNodeName, DOCUMENTS, NODE_DOCUMENTS } from './node-names.ts'
+import { checkNodeName, NODE_DOCUMENTS } from './node-names.ts'
 import type { ChangeOptions, ObjectWriter } from './object-writer.ts'
 
 /** A place of a store where nodes are written, with its writer and reader. */
@@ -160,9 +161,9 @@ export class NodeWriter {
     const { store, objects } = this.#place
     await this.#keepInStep(path, undefined, async () => new Map())
     const prefix = this.#at(path === '' ? '' : `${path}/`)
-    await this.#remove(DOCUMENTS.map((name) => prefix + name))
+    await this.#remove(METADATA.map((name) => prefix + name))
     const keys = (await store.list!(prefix, { deep: true })).filter((key) => belongs(key.slice(prefix.length)))
-    const isDocument = (key: string): boolean => DOCUMENTS.includes(key.slice(key.lastIndexOf('/') + 1))
+    const isDocument = (key: string): boolean => METADATA.includes(key.slice(key.lastIndexOf('/') + 1))
     await this.#remove(keys.filter(isDocument))
     await this.#remove(keys.filter((key) => !isDocument(key)))
     await store.removeFolder?.(prefix)
