@@ -20,7 +20,7 @@ import { GroupBy, type GroupKey } from './group-by.ts'
 import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
-import { mapVariables, namedDims } from './map-variables.ts'
+import { mapVariables } from './map-variables.ts'
 import { type Origin, originOf } from './origin.ts'
 import type { ArrowRecordBatch } from './out/arrow.ts'
 import type { TableOptions } from './out/csv.ts'
@@ -28,7 +28,15 @@ import type { Location, WriteDatasetOptions, Written } from './out/write.ts'
 import type { Divided, Over } from './parted.ts'
 import type { LabelledPoints, SelPointsOptions } from './points.ts'
 import { Reducible } from './reducible.ts'
-import { checkReduction, KEEP_CHECKS, type KeepDimsOptions, quantileAlong, type ReduceKind, reduceAlong } from './reductions.ts'
+import {
+  checkReduction,
+  KEEP_CHECKS,
+  type KeepDimsOptions,
+  namedDims,
+  quantileAlong,
+  type ReduceKind,
+  reduceAlong,
+} from './reductions.ts'
 import { describeDataset } from './repr.ts'
 import { resampledGroups } from './resample.ts'
 import { fits64 } from './time/instant.ts'
@@ -428,7 +436,7 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
     q?: number | readonly number[],
   ): Dataset {
     checkReduction(kind, options, KEEP_CHECKS, {})
-    const named = namedDims(this.dims, options?.axis)
+    const named = namedDims(Object.keys(this.dims), options?.axis)
     const isFor = ({ dims }: Variable): boolean => dims.some((dim) => named.includes(dim))
     const apply = (array: Labelled): Labelled => {
       const own = { ...options, axis: array.variable.dims.filter((dim) => named.includes(dim)) }

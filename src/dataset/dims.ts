@@ -22,9 +22,9 @@ import {
   asNumbers,
   checkDim,
   keepingMissing,
+  namedDims,
   REDUCE_CHECKS,
   type ReduceDimsOptions,
-  reducedDims,
   reducedKind,
   reducedTo,
   skipping,
@@ -235,7 +235,8 @@ export function cumulated(
   reducedKind(variable, 'sum')
   checkFoldable('cumsum', variable.array.dtype)
   let array = keepingMissing(variable.array, options.skipMissing)
-  for (const dim of reducedDims(variable, axis)) array = cumulative(array, variable.dims.indexOf(dim), options.skipMissing)
+  for (const dim of namedDims(variable.dims, axis, { array: variable.name }))
+    array = cumulative(array, variable.dims.indexOf(dim), options.skipMissing)
   return { variable: reducedTo(variable, array, variable.dims), coordinates }
 }
 

@@ -10,10 +10,10 @@ import { LabelIndex } from './label-index.ts'
 import type { Label } from './label-values.ts'
 import { type Divided, type Over, Parted } from './parted.ts'
 import {
-  checkDim,
   checkReduction,
   type GroupKind,
   keepingMissing,
+  namedDims,
   REDUCE_CHECKS,
   type ReduceDimsOptions,
   reducedKind,
@@ -85,9 +85,7 @@ export class GroupBy<A, L = A> extends Parted<A> {
     checkReduction(kind, options, REDUCE_CHECKS, label)
     const { dim } = this.#groups
     const { axis = dim } = options
-    const reduced = typeof axis === 'string' ? [axis] : axis
-    for (const each of reduced) checkDim(each, [...lengths.keys()], label)
-    if (new Set(reduced).size < reduced.length) invalidArgument(`axis names ${reduced.join(', ')}: one of them twice`, axis)
+    const reduced = namedDims([...lengths.keys()], axis, label)
     if (!reduced.includes(dim)) invalidArgument(`groups are along ${dim}: axis has to name it, too`, axis)
     return this.#over((array) => reducedGroups(array, this.#groups, kind, reduced, options, q), [dim], kind, options, q)
   }

@@ -1,7 +1,5 @@
 import { DiskArray } from '../array/disk-array.ts'
-import { HyperslabError } from '../core/errors.ts'
 import type { Coords, DatasetParts, Labelled } from './coords.ts'
-import { checkDim } from './reductions.ts'
 import { Variable } from './variable.ts'
 
 /** Variables and coordinates of a dataset, with the length of each dimension. */
@@ -33,20 +31,4 @@ export function mapVariables(
   const every = new DiskArray({ dtype: 'float64', shape: Object.values(dims), readBlock: () => undefined }) as DiskArray
   const whole = new Variable({ name: '', array: every, dims: Object.keys(dims), attrs: {} })
   return { variables: new Map(mapped), coords: apply({ variable: whole, coordinates: coords }).coordinates }
-}
-
-/**
- * Returns the dimensions that an option names; by default all.
- * @throws InvalidArgumentError for dimensions that do not exist or are named twice
- */
-export function namedDims(
-  dims: Readonly<Record<string, number>>,
-  axis: string | readonly string[] | undefined,
-): readonly string[] {
-  const known = Object.keys(dims)
-  const named = axis === undefined ? known : typeof axis === 'string' ? [axis] : axis
-  for (const dim of named) checkDim(dim, known)
-  if (new Set(named).size === named.length) return named
-  const text = `axis names ${named.join(', ')}: one of them twice`
-  throw new HyperslabError('InvalidArgumentError', text, { actual: axis })
 }

@@ -184,7 +184,7 @@ export function axesOf(
   keepDims = false,
 ): { readonly axis: number[]; readonly kept: readonly string[]; readonly shape: number[]; readonly others: string[] } {
   const { array, dims } = variable
-  const reduced = reducedDims(variable, given)
+  const reduced = namedDims(variable.dims, given, { array: variable.name })
   const others = dims.filter((dim) => !reduced.includes(dim))
   const kept = keepDims ? dims : others
   const axisOf = (dim: string): number => dims.indexOf(dim)
@@ -226,10 +226,17 @@ export async function reduceOrNaN(reduce: () => Promise<Tensor>, dtype: DType, s
   }
 }
 
-/** @throws InvalidArgumentError for unknown or repeated dimensions */
-export function reducedDims({ name, dims }: Variable, axis: string | readonly string[] | undefined): readonly string[] {
+/**
+ * Returns the dimensions that an option names; by default all.
+ * @throws InvalidArgumentError for unknown or repeated dimensions
+ */
+export function namedDims(
+  dims: readonly string[],
+  axis: string | readonly string[] | undefined,
+  label?: ErrorDetails,
+): readonly string[] {
   const given = axis === undefined ? dims : typeof axis === 'string' ? [axis] : axis
-  for (const dim of given) checkDim(dim, dims, { array: name })
+  for (const dim of given) checkDim(dim, dims, label)
   if (new Set(given).size < given.length) invalidArgument(`axis names ${given.join(', ')}: one of them twice`, axis)
   return given
 }
