@@ -3,6 +3,7 @@ import type { ScratchArray } from '../array/lazy/rechunk-to.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import type { FirstPass } from '../grid/rechunk-plan.ts'
+import { publishBytes } from '../store/publish-bytes.ts'
 import {
   type ObjectInfo,
   type PutOptions,
@@ -96,15 +97,12 @@ export class Scratch {
     if (store.stage === undefined)
       throw new HyperslabError('ReadOnlyError', 'nothing can be written to the scratch folder', { file: store.describe(key) })
     await store.makeFolder?.(key)
-    const stage = await store.stage(key)
     try {
-      await stage.publish(key, bytes, { ifAbsent: true, durable: false })
+      await publishBytes(store, key, bytes, { ifAbsent: true, durable: false })
       return true
     } catch (error) {
       if (isHyperslabError(error, 'ConflictError')) return false
       throw error
-    } finally {
-      await stage.discard()
     }
   }
 

@@ -5,6 +5,7 @@ import { parseJson } from '../core/json.ts'
 import { refuseUnproved } from '../store/absences.ts'
 import { fileSystem } from '../store/fs/file-system.ts'
 import { bootId } from '../store/fs/lock.ts'
+import { publishBytes } from '../store/publish-bytes.ts'
 import { readWhole, type Store } from '../store/store.ts'
 
 /** Record of a write in its target, in progress or finished. */
@@ -121,16 +122,13 @@ export async function claimRecord(store: Store, root: string, record: WriteRecor
   }
   const key = keyOf(root)
   await store.makeFolder?.(key)
-  const stage = await store.stage(key)
   try {
-    await stage.publish(key, bytesOf(record), { ifAbsent: true })
+    await publishBytes(store, key, bytesOf(record), { ifAbsent: true })
     return record
   } catch (error) {
     const now = isHyperslabError(error, 'ConflictError') ? await readRecord(store, root) : undefined
     if (now !== undefined) return now
     throw error
-  } finally {
-    await stage.discard()
   }
 }
 

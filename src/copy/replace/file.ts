@@ -3,7 +3,7 @@ import { refuseClaim } from '../../af/format/trailer-faults.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { StoredAt } from '../../store/store.ts'
-import { type ObjectInfo, type PublishCondition, readTail, type Stage, type Store } from '../../store/store.ts'
+import { readTail, type Stage } from '../../store/store.ts'
 import { isContainerName } from '../../tree/formats.ts'
 
 /** Options for writing one object. */
@@ -41,24 +41,6 @@ export async function writeFile(
     const condition = there === undefined ? { ifAbsent: true } : { ifAbsent: false, ifMatch: there.etag }
     await stage.publish(path, new Uint8Array(0), condition)
     return stage.size
-  } finally {
-    await stage.discard()
-  }
-}
-
-/**
- * Publishes the bytes of one object, on a condition.
- * @throws ConflictError if the condition does not hold
- */
-export async function publishBytes(
-  store: Store,
-  key: string,
-  bytes: Uint8Array,
-  condition: PublishCondition,
-): Promise<ObjectInfo> {
-  const stage = await store.stage!(key)
-  try {
-    return await stage.publish(key, bytes, condition)
   } finally {
     await stage.discard()
   }

@@ -1,8 +1,9 @@
 import { HyperslabError, isHyperslabError, messageOf } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
+import { publishBytes } from '../../store/publish-bytes.ts'
 import type { StoredAt } from '../../store/store.ts'
 import { checkApart, checkApartByMarker } from './apart.ts'
-import { checkReplacing, publishBytes } from './file.ts'
+import { checkReplacing } from './file.ts'
 import { Owner } from './owner.ts'
 import {
   clearDrafts,

@@ -1,8 +1,8 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
+import { publishBytes } from '../../store/publish-bytes.ts'
 import { readWhole, type Store } from '../../store/store.ts'
-import { publishBytes } from './file.ts'
 import type { Owner } from './owner.ts'
 import { type Members, type PlaceClaim, STAGED, type Target } from './target.ts'
 
