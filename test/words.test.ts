@@ -94,7 +94,15 @@ test('no comment opens with a pronoun in place of a noun or a verb', () => {
   const found = comments.filter((comment) => openings(comment).some((text) => HEADLESS.test(text)))
   expect(comments.length).toBeGreaterThan(5000)
   expect(found.map(({ at, text }) => `${at} ${text.slice(0, 60)}`)).toEqual([])
-  const bad = ['/** What it reads. */', '/** How it is read. */', '// Of those the first.', '/**', ' * Reads.', ' * @returns Which it is.', ' */']
+  const bad = [
+    '/** What it reads. */',
+    '/** How it is read. */',
+    '// Of those the first.',
+    '/**',
+    ' * Reads.',
+    ' * @returns Which it is.',
+    ' */',
+  ]
   expect(commentsIn('a.ts', bad).map((comment) => openings(comment).some((text) => HEADLESS.test(text)))).toEqual([
     true,
     true,
