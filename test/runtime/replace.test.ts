@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { replacingDocument } from '../../src/adapters/zarr/replacing.ts'
@@ -549,23 +549,34 @@ test('objects that killed writers left do not keep a store from being replaced',
     [
       new FileStore(),
       `${folder}/`,
-      ['zarr.json.lock', 'a/c/1.lock', 'a/zarr.json.lock', 'a/.hyperslab-append.lock', '.hyperslab-next/owner.json.lock'],
+      [
+        'zarr.json.lock',
+        'a/c/1.lock',
+        'a/zarr.json.lock',
+        'a/.hyperslab-append.lock',
+        '.hyperslab-next/owner.json.lock',
+        '.hyperslab-next/journal-0123456789abcdef01234567.json.lock',
+        '.hyperslab-next/old-0123456789abcdef01234567/a/c/1.lock',
+        '.hyperslab-next/new-0123456789abcdef01234567/zarr.json.lock',
+      ],
     ],
     [new MemoryStore(), '', ['zarr.json.0123456789abcdef01234567.tmp', 'a/c/0.0123456789abcdef01234567.tmp']],
   ]
   for (const [store, root, names] of stores) {
     await zarrOf(store, `${root}in.zarr`, 2, 3)
     await zarrOf(store, `${root}out.zarr`, 1, 6)
-    await store.makeFolder?.(`${root}out.zarr/.hyperslab-next/x`)
-    for (const name of names)
+    for (const name of names) {
+      await store.makeFolder?.(`${root}out.zarr/${name}`)
       await store.put!(`${root}out.zarr/${name}`, new TextEncoder().encode('{"token":"a","pid":1,"machine":"gone","time":0}'))
+    }
     if (root !== '') for (const name of names) await utimes(`${root}out.zarr/${name}`, 0, 0)
     for (let times = 0; times < 2; times++) {
       await copyPlace({ store, path: `${root}in.zarr` }, { store, path: `${root}out.zarr` }, { overwrite: true })
       expect(await numberIn(store, `${root}out.zarr`)).toBe(2)
     }
-    const left = await store.list!(`${root}out.zarr/.hyperslab-next/old`, { deep: true })
-    expect(left).toEqual([])
+    const workspace = `${root}out.zarr/.hyperslab-next/`
+    expect(await store.list!(workspace, { deep: true })).toEqual([])
+    if (root !== '') await expect(readdir(workspace)).rejects.toMatchObject({ code: 'ENOENT' })
   }
 })
 

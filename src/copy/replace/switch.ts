@@ -31,8 +31,8 @@ const oldOf = ({ workspace }: Target, draft: string): string => `${workspace}old
 /** Returns the prefix of keys of the new objects beside a target. */
 export const draftOf = ({ workspace }: Target, draft: string): string => `${workspace}new-${draft}/`
 
-/** Name of an object in a workspace, and the draft it belongs to. */
-const OF_DRAFT = /^(new|old|journal)-([0-9a-f]{24})(\.json$|\/)/
+/** Name of an object in a workspace, and the draft it belongs to. A killed writer leaves the lock of its journal. */
+const OF_DRAFT = /^(new|old|journal)-([0-9a-f]{24})(\.json(\.lock)?$|\/)/
 
 export async function writeJournal(target: Target, draft: string, known: Omit<Journal, 'hasClaimed'>): Promise<void> {
   const { store, claimed } = target
@@ -301,7 +301,7 @@ async function clearDraft(target: Target, draft: string, keys: readonly string[]
   const [journal, next, old] = [journalOf(target, draft), draftOf(target, draft), oldOf(target, draft)]
   const aside = keys.filter((key) => key.startsWith(old))
   // Without its journal, a draft that did not claim the place cannot be mistaken for a complete one.
-  const journals = keys.filter((key) => key === journal)
+  const journals = keys.filter((key) => key.startsWith(journal))
   if (aside.length === 0) await remove(journals)
   const known = aside.length === 0 ? undefined : await readJournal(target, draft)
   const belongs = known && target.membership(known.members)

@@ -13,9 +13,9 @@ export const draftName = (stem: string): string => `${stem}.hyperslab-import-${r
 
 /**
  * Names that only this package creates, so that no file of a user matches. They belong to stages and locks
- * that were moved aside, to locks of container files and Zarr metadata, and to imports.
+ * that were moved aside, to locks of container files, Zarr metadata and replacements, and to imports.
  */
 const TEMPORARY =
-  /\.\d+-[0-9a-f]{24}\.tmp$|\.(af|stats)\.lock$|^(zarr\.json|owner\.json|\.z(array|group|attrs|metadata)|\.hyperslab-append)\.lock$|\.hyperslab-import-[0-9a-f]{24}\.((\d+\.)?af|stats)$/
+  /\.\d+-[0-9a-f]{24}\.tmp$|\.(af|stats)\.lock$|^(zarr\.json|owner\.json|journal-[0-9a-f]{24}\.json|\.z(array|group|attrs|metadata)|\.hyperslab-append)\.lock$|\.hyperslab-import-[0-9a-f]{24}\.((\d+\.)?af|stats)$/
 
 export const isTemporary = (name: string): boolean => TEMPORARY.test(name)
