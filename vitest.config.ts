@@ -46,6 +46,7 @@ export default defineConfig({
     // Property tests run hundreds of cases, on machines of any speed.
     testTimeout: process.env['HYPERSLAB_BUDGET'] === 'soak' ? 86_400_000 : 120_000,
     expect: { requireAssertions: true },
+    setupFiles: 'test/support/seeds.ts',
     // The default leaves a core to vitest itself, which of two is half of them.
     maxWorkers: availableParallelism(),
     sequence: { sequencer: LongestFirst },

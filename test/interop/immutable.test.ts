@@ -26,7 +26,7 @@ const RUNS = byBudget({ quick: 60, full: 300, soak: 3000 })
 /** How many damaged footers are compared at least; batches go on until the time is over. */
 const COUNT = byBudget({ quick: 2000, full: 10_000, soak: 1_000_000 })
 const MUTATION_MS = 20_000
-const SEED = seedOf('immutable', Date.now() % 2 ** 31)
+const SEED = seedOf('immutable', 20_261_126)
 const BATCH = 2000
 /** In front of every payload, so that blocks of the originals lie in the file. */
 const DATA_BYTES = 60_000
