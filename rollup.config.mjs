@@ -154,7 +154,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   )
     return 'values'
   // What names, metadata and checksums of other formats take: of a few kB, which no larger file may bring along.
-  if (!reading.has(id) && /^core\/(json|member|text|foreign-key|url-names|quoted|default-fill)$/.test(room)) return 'names'
+  if (!reading.has(id) && /^(core\/(json|member|text|foreign-key|url-names|quoted|default-fill)|store\/whole)$/.test(room))
+    return 'names'
   if (room === 'codec/checksums') return 'checksums'
   if (!atOnce.has(id))
     return /^(aggregate|array\/reductions|kernels(?!\/filters))\//.test(room)

@@ -59,6 +59,8 @@ const LAYERS: Record<string, string[]> = {
     'array',
     'codec',
     'store/store',
+    'store/whole',
+    'store/unproved',
     'store/absences',
     'store/conditions',
     'store/ranges',
@@ -80,7 +82,7 @@ const LAYERS: Record<string, string[]> = {
   cluster: ['core', 'grid', 'aggregate', 'array', 'pool/task', 'store/store', 'af', 'tree', 'copy', 'dataset/out', 'runtime'],
   runtime: BELOW_RUNTIME,
   cli: [...BELOW_RUNTIME, 'runtime'],
-  testing: ['core', 'grid', 'aggregate', 'array', 'store/store', 'af'],
+  testing: ['core', 'grid', 'aggregate', 'array', 'store/store', 'store/whole', 'af'],
 }
 
 /** The packages a folder may import. */

@@ -1,6 +1,6 @@
+import { isDense } from '../core/dense.ts'
 import { allocate, elementBytes, type FixedDType, isBigInt, type TypedArray } from '../core/dtype.ts'
 import { coordsAt, sizeOf, stridesOf } from '../core/shape.ts'
-import { isDense } from '../core/tensor.ts'
 import type { Box } from '../grid/range.ts'
 import type { Arena } from '../kernels/arena.ts'
 import { type BoxTable, boxesOf } from '../kernels/boxes.ts'

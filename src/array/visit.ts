@@ -1,6 +1,7 @@
+import { batched } from '../core/batched.ts'
 import type { DType } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
-import { ahead, batched } from '../core/in-order.ts'
+import { ahead } from '../core/in-order.ts'
 import { sizeOf } from '../core/shape.ts'
 import { tensorOf } from '../core/tensor.ts'
 import { READ_BYTES } from '../grid/chunks.ts'

@@ -14,7 +14,8 @@ import { lazily } from '../core/lazily.ts'
 import { sha256 } from '../core/sha256.ts'
 import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic, trafficOf } from '../grid/rechunk-plan.ts'
 import { MemoryStore } from '../store/memory.ts'
-import { readWhole, type StoreOptions } from '../store/store.ts'
+import type { StoreOptions } from '../store/store.ts'
+import { readWhole } from '../store/whole.ts'
 import { type Location, resolveLocation } from '../tree/location.ts'
 import {
   type ArrayCopy,

@@ -4,18 +4,18 @@ import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import type { FirstPass } from '../grid/rechunk-plan.ts'
 import { publishBytes } from '../store/publish-bytes.ts'
-import {
-  type ObjectInfo,
-  type PutOptions,
-  type RangeOptions,
-  readWhole,
-  type Stage,
-  type Store,
-  type StoredAt,
-  type StoreOptions,
-  type Tail,
-  type WholeOptions,
+import type {
+  ObjectInfo,
+  PutOptions,
+  RangeOptions,
+  Stage,
+  Store,
+  StoredAt,
+  StoreOptions,
+  Tail,
+  WholeOptions,
 } from '../store/store.ts'
+import { readWhole } from '../store/whole.ts'
 
 /** Name of the folder of intermediate arrays in the target. */
 export const SCRATCH = '.hyperslab-scratch/'

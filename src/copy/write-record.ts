@@ -2,11 +2,12 @@ import { isOwnName } from '../adapters/zarr/write/node-names.ts'
 import type { CopyState } from '../array/lazy/rechunk-to.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
-import { refuseUnproved } from '../store/absences.ts'
 import { fileSystem } from '../store/fs/file-system.ts'
 import { bootId } from '../store/fs/lock.ts'
 import { publishBytes } from '../store/publish-bytes.ts'
-import { readWhole, type Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
+import { refuseUnproved } from '../store/unproved.ts'
+import { readWhole } from '../store/whole.ts'
 
 /** Record of a write in its target, in progress or finished. */
 export interface WriteRecord {

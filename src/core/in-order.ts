@@ -56,23 +56,6 @@ export async function inOrder<T, R>(
   for await (const result of ahead(items, limits, work)) take(result)
 }
 
-/** Yields items in order, in batches of at most `maxBytes`; a larger item comes alone. */
-export function* batched<T>(items: Iterable<T>, maxBytes: number, bytesOf: (item: T) => number): Generator<T[], void> {
-  let batch: T[] = []
-  let bytes = 0
-  for (const item of items) {
-    const more = bytesOf(item)
-    if (batch.length > 0 && bytes + more > maxBytes) {
-      yield batch
-      batch = []
-      bytes = 0
-    }
-    batch.push(item)
-    bytes += more
-  }
-  if (batch.length > 0) yield batch
-}
-
 /**
  * Yields the items of several sources, one source after another. The first item of the next sources is
  * requested ahead. When the generator ends, for whatever reason, all started sources end, too.

@@ -49,12 +49,6 @@ export function viewTensor<D extends DType>(tensor: Tensor<D>, axes: readonly Ax
   return { data: tensor.data, shape: axes.map(({ length }) => length), stride, offset }
 }
 
-/** Returns the position in `data` of the element at `index`; axes missing in `index` count as 0. */
-export const placeAt = (
-  { stride, offset }: { readonly stride: readonly number[]; readonly offset: number },
-  index: readonly number[],
-): number => index.reduce((place, i, axis) => place + i * stride[axis]!, offset)
-
 /** Returns the lowest and the highest position in `data` of a non-empty tensor. */
 export function extentOf({ shape, stride, offset }: Pick<Tensor, 'shape' | 'stride' | 'offset'>): [number, number] {
   let [low, high] = [offset, offset]
@@ -66,28 +60,11 @@ export function extentOf({ shape, stride, offset }: Pick<Tensor, 'shape' | 'stri
   return [low, high]
 }
 
-/** Whether the elements are contiguous in C order. */
-export function isDense({ shape, stride }: Pick<Tensor, 'shape' | 'stride'>): boolean {
-  let step = 1
-  for (let axis = shape.length - 1; axis >= 0; axis--) {
-    if (shape[axis] !== 1 && stride[axis] !== step) return false
-    step *= shape[axis]!
-  }
-  return true
-}
-
 /** Returns the elements of a dense tensor, without a copy. */
 export function denseData<D extends DType>({ data, shape, offset }: Tensor<D>): DataOf<D> {
   const size = sizeOf(shape)
   if (offset === 0 && data.length === size) return data
   return (Array.isArray(data) ? data.slice(offset, offset + size) : data.subarray(offset, offset + size)) as DataOf<D>
-}
-
-/** Returns a dense copy. */
-export function cloneTensor<D extends DType>(dtype: D, tensor: Tensor<D>): Tensor<D> {
-  const copy = tensorOf(dtype, tensor.shape)
-  copyTensor(tensor, copy)
-  return copy
 }
 
 /** Sets every element of `target` to `value`, in its stored form (see `toElement`). */
@@ -115,13 +92,6 @@ export function copyTensor<D extends DType>(source: Tensor<D>, target: Tensor<D>
   eachRun(outer, [source.offset, target.offset], ([a, b]) => {
     if (bulk) (output as unknown as Bulk).set((input as unknown as Bulk).subarray(a!, a! + run.length), b!)
     else for (let i = 0, p = a!, q = b!; i < run.length; i++, p += from, q += to) output[q] = input[p]
-  })
-}
-
-/** Visits the indices at which a mask is 1, in C order. */
-export function eachMasked(mask: Tensor<'bool'>, visit: (index: readonly number[]) => void): void {
-  eachIndex(mask.shape, (index) => {
-    if (mask.data[placeAt(mask, index)] === 1) visit(index)
   })
 }
 

@@ -3,7 +3,6 @@ import { checkCondition, checkMatch } from './conditions.ts'
 import {
   type ConditionalWrites,
   changed,
-  checkWhole,
   type DeleteOptions,
   endsBefore,
   type ObjectInfo,
@@ -14,6 +13,7 @@ import {
   type Tail,
   type WholeOptions,
 } from './store.ts'
+import { checkWhole } from './whole.ts'
 
 interface Entry {
   readonly bytes: Uint8Array

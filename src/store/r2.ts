@@ -22,7 +22,8 @@ import type {
   Tail,
   WholeOptions,
 } from './store.ts'
-import { changed, checkWhole, endsBefore, readVersion } from './store.ts'
+import { changed, endsBefore, readVersion } from './store.ts'
+import { checkWhole } from './whole.ts'
 
 /** The used part of an R2 bucket, as bound to a Cloudflare Worker. */
 export interface R2BucketLike {

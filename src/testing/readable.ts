@@ -1,4 +1,5 @@
-import { type ByteRange, readWhole, type Store } from '../store/store.ts'
+import type { ByteRange, Store } from '../store/store.ts'
+import { readWhole } from '../store/whole.ts'
 import { type Conformance, checkError, equal, refused } from './check.ts'
 
 /** An object with the `store` that reads it. */

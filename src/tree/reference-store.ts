@@ -2,7 +2,8 @@ import type { ReferencePlace, ReferenceStore } from '../adapters/zarr/references
 import { HyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import { HttpStore } from '../store/http/http.ts'
-import { readWhole, type Store, type StoredAt } from '../store/store.ts'
+import type { Store, StoredAt } from '../store/store.ts'
+import { readWhole } from '../store/whole.ts'
 import { type Location, type LocationOptions, resolveLocation } from './location.ts'
 
 /** Options for opening references. */

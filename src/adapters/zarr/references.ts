@@ -11,15 +11,14 @@ import {
   endsBefore,
   type ListOptions,
   type ObjectInfo,
-  objectTooLarge,
   type RangeOptions,
-  readWhole,
   type Store,
   type StoredAt,
   type StoreOptions,
   type Tail,
   type WholeOptions,
 } from '../../store/store.ts'
+import { objectTooLarge, readWhole } from '../../store/whole.ts'
 import { asLength, asObject, asText, badMetadata, type JsonObject, showJson, unsupported } from './document.ts'
 
 /** Location of references, and how their targets are opened. */

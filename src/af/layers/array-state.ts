@@ -1,13 +1,13 @@
 import { sameShape } from '../../core/shape.ts'
-import type { ChunkAddress, ChunkBytes } from '../../engine/block.ts'
+import type { ChunkAddress } from '../../engine/block.ts'
 import type { ChunkStats } from '../../engine/chunk-stats.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
-import type { Arena } from '../../kernels/arena.ts'
 import { type Definition, gridFor } from '../format/definition.ts'
 import type { AttributeValue } from '../format/footer.ts'
 import { type AttributeMap, resolveAttributes } from './attributes.ts'
 import type { Layer } from './layer.ts'
 import { findIn, type LayerChunks } from './layer-chunks.ts'
+import type { PendingChunk } from './pending-chunk.ts'
 import { indexOf, type LayerEntry, type LiveArray } from './stack.ts'
 
 /** A definition and the grid of its chunks. */
@@ -256,25 +256,4 @@ export function newestIn(
 ): Uint8Array | ChunkAddress | undefined {
   const pending = written.get(number)
   return pending?.bytes ?? pending?.address ?? findIn(stored, number)
-}
-
-/** A chunk to be written into a layer: first as bytes, then packed into a block in the stage. */
-export class PendingChunk {
-  /**
-   * Called when the chunk is packed. Its contents are in kernel memory at this moment, so they are cheapest
-   * to read.
-   */
-  readonly onPack: ((arena: Arena, bytes: ChunkBytes) => void) | undefined
-  /** Contents of the chunk until it is packed. */
-  bytes: Uint8Array | undefined
-  /** Location of the chunk after it was packed. */
-  address: ChunkAddress | undefined
-  /** Number of the chunk in the grid of its array, for `onPack`. Changes if the array is resized. */
-  number = -1
-  /** Whether only a part was written. The other elements are those of the committed chunk at that time. */
-  partial = false
-
-  constructor(onPack?: (arena: Arena, bytes: ChunkBytes) => void) {
-    this.onPack = onPack
-  }
 }

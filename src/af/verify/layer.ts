@@ -1,5 +1,6 @@
+import { batched } from '../../core/batched.ts'
 import { elementBytes, isFixed } from '../../core/dtype.ts'
-import { batched, inOrder } from '../../core/in-order.ts'
+import { inOrder } from '../../core/in-order.ts'
 import { showShape, sizeOf } from '../../core/shape.ts'
 import type { Signal } from '../../core/signal.ts'
 import { storedRange } from '../../engine/batches.ts'

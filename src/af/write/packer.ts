@@ -21,7 +21,7 @@ import { crc32cOf } from '../../kernels/crc32c.ts'
 import type { Stage } from '../../store/store.ts'
 import { MAX_U32 } from '../format/definition.ts'
 import type { BlockMeta } from '../format/footer.ts'
-import { PendingChunk } from '../layers/array-state.ts'
+import { PendingChunk } from '../layers/pending-chunk.ts'
 
 export interface PackerOptions {
   /** Named in error messages. */

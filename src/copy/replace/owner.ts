@@ -5,7 +5,8 @@ import { randomName } from '../../store/conditions.ts'
 import { type FileSystem, fileSystem } from '../../store/fs/file-system.ts'
 import { isDead, thisProcess } from '../../store/fs/lock.ts'
 import { publishBytes } from '../../store/publish-bytes.ts'
-import { type PublishCondition, readWhole, type Store } from '../../store/store.ts'
+import type { PublishCondition, Store } from '../../store/store.ts'
+import { readWhole } from '../../store/whole.ts'
 
 /** Time in ms after which an owner that did not renew its claim has lost it. */
 const LEASE_MS = 30_000

@@ -2,7 +2,8 @@ import { HyperslabError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { publishBytes } from '../../store/publish-bytes.ts'
-import { readWhole, type Store } from '../../store/store.ts'
+import type { Store } from '../../store/store.ts'
+import { readWhole } from '../../store/whole.ts'
 import type { Owner } from './owner.ts'
 import { type Members, type PlaceClaim, STAGED, type Target } from './target.ts'
 
@@ -31,7 +32,7 @@ const oldOf = ({ workspace }: Target, draft: string): string => `${workspace}old
 /** Returns the prefix of keys of the new objects beside a target. */
 export const draftOf = ({ workspace }: Target, draft: string): string => `${workspace}new-${draft}/`
 
-/** Name of an object in a workspace, and the draft it belongs to. A killed writer leaves the lock of its journal. */
+/** Name of an object in a workspace, and its draft. A killed writer leaves the lock of its journal. */
 const OF_DRAFT = /^(new|old|journal)-([0-9a-f]{24})(\.json(\.lock)?$|\/)/
 
 export async function writeJournal(target: Target, draft: string, known: Omit<Journal, 'hasClaimed'>): Promise<void> {

@@ -15,7 +15,8 @@ import type {
   Tail,
   WholeOptions,
 } from '../store.ts'
-import { changed, checkWhole } from '../store.ts'
+import { changed } from '../store.ts'
+import { checkWhole } from '../whole.ts'
 import { errorCode, fileError, onFile, orMissing } from './errors.ts'
 import {
   checkedInfo,

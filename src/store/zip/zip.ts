@@ -7,7 +7,6 @@ import { SingleFlight } from '../../core/single-flight.ts'
 import {
   type ByteRange,
   changed,
-  checkWhole,
   endsBefore,
   type ListOptions,
   type ObjectInfo,
@@ -18,6 +17,7 @@ import {
   type Tail,
   type WholeOptions,
 } from '../store.ts'
+import { checkWhole } from '../whole.ts'
 import { contentOffset, findDirectory, LOCAL_HEADER_BYTES, readDirectory, ZIP_TAIL_BYTES, type ZipEntry } from './directory.ts'
 import type { InflatedEntries } from './inflated.ts'
 

@@ -3,16 +3,16 @@ import { Lock } from '../../../core/limiter.ts'
 import { pause } from '../../../core/pace.ts'
 import type { Signal } from '../../../core/signal.ts'
 import type { Absences } from '../../../store/absences.ts'
-import {
-  type ConditionalWrites,
-  type ObjectInfo,
-  type PublishCondition,
-  readWhole,
-  type Store,
-  type Tail,
-  type UnprovedAbsence,
-  type WholeOptions,
+import type {
+  ConditionalWrites,
+  ObjectInfo,
+  PublishCondition,
+  Store,
+  Tail,
+  UnprovedAbsence,
+  WholeOptions,
 } from '../../../store/store.ts'
+import { readWhole } from '../../../store/whole.ts'
 
 /** Attempts to change an object that other writers keep replacing. */
 const MOST_CONFLICTS = 50
