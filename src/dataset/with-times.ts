@@ -4,6 +4,7 @@ import { missingTest } from '../array/missing-test.ts'
 import { type DType, isFloat } from '../core/dtype.ts'
 import { dropAttributes } from './attributes.ts'
 import { LabelIndex } from './label-index.ts'
+import { isMissingLabel } from './label-values.ts'
 import { decodeTimes } from './time/units.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
 import { withIndex } from './with-index.ts'
@@ -55,6 +56,7 @@ function uncertaintyOf(instants: ArrayLike<bigint>, { encoding, times }: Variabl
   const dtype = encoding['dtype'] as DType
   if (times === undefined || !isFloat(dtype)) return 0n
   let most = 0
-  for (let i = 0; i < instants.length; i++) most = Math.max(most, Math.abs(Number(instants[i]! - times.reference)))
+  for (let i = 0; i < instants.length; i++)
+    if (!isMissingLabel(instants[i]!)) most = Math.max(most, Math.abs(Number(instants[i]! - times.reference)))
   return BigInt(Math.ceil(2 * ROUNDING[dtype] * most + MICROSECOND))
 }

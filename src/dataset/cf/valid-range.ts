@@ -149,8 +149,8 @@ function isUnpacked(variable: Bounded, key: RangeName): boolean {
   throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: range, expected: dtype })
 }
 
-/** Relative rounding error of values of a type, with some reserve. */
-const roundingOf = (type: AttributeType): number => (type === 'float32' ? 2 ** -22 : 2 ** -50)
+/** Relative rounding error of values of a type, with some reserve. Floats from JSON may have been float32. */
+const roundingOf = (type: AttributeType): number => (type === 'float32' || type === 'float' ? 2 ** -22 : 2 ** -50)
 
 /**
  * Returns the packed values whose unpacked ones lie within bounds, up to the rounding error of the bounds.

@@ -90,6 +90,13 @@ const TABLE: [string, Type, number[], WriterAttribute[], number[] | RegExp][] = 
     [0.07, 0.29, none],
   ],
   [
+    'ends of float32 are let in, too',
+    'byte',
+    [99, 100],
+    [scale('float', Math.fround(0.01)), range('float', 1, 50)],
+    [none, 100 * Math.fround(0.01)],
+  ],
+  [
     'floats of another type than the factor are refused',
     'short',
     [1],

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { DiskArray } from '../../../src/array/disk-array.ts'
 import { decodeVariable } from '../../../src/dataset/cf/decode.ts'
 import { ChunkGrid } from '../../../src/grid/chunks.ts'
+import { openDataset } from '../../../src/runtime/open-dataset.ts'
 import { CountingSource } from '../../support/counting-source.ts'
+import { writeNetcdf } from '../../support/netcdf-writer.ts'
 
 /** A variable of days since the year 1, in the standard calendar. */
 function daysSince1(...days: number[]): DiskArray {
@@ -24,4 +26,31 @@ test('times that 64 bits do not hold are refused, not cut', async () => {
     tag: 'UnsupportedError',
     message: expect.stringContaining("0001-01-01T00:00, of 'days since 0001-01-01', is beyond 64 bits"),
   })
+})
+
+test('a missing time makes no other label less exact', async () => {
+  const file = writeNetcdf({
+    dimensions: [['time', 3]],
+    variables: [
+      {
+        name: 'time',
+        type: 'float',
+        dimensions: ['time'],
+        attributes: [{ name: 'units', type: 'char', value: 'seconds since 1970-01-01' }],
+        values: [0, 0.5, Number.NaN],
+      },
+      { name: 'v', type: 'int', dimensions: ['time'], values: [1, 2, 3] },
+    ],
+  })
+  const ds = await openDataset(new Blob([file as never]))
+  for (const [label, value] of [
+    ['1970-01-01T00:00:00.000000', 1],
+    ['1970-01-01T00:00:00.500000', 2],
+  ] as const)
+    expect([
+      ...(await ds
+        .get('v')
+        .sel({ time: [label] })
+        .values()),
+    ]).toEqual([value])
 })
