@@ -12,7 +12,7 @@ import { importContainer } from '../../src/copy/import-container.ts'
 import { joinBytes } from '../../src/core/bytes.ts'
 import { create, MemoryStore, open, type Store, writeImmutable } from '../../src/runtime/index.ts'
 import { BlobStore } from '../../src/store/blob.ts'
-import { readWhole } from '../../src/store/store.ts'
+import { readWhole } from '../../src/store/whole.ts'
 import { FaultStore } from '../../src/testing/index.ts'
 
 /** Files by crate 0.15 of array-format. */

@@ -24,7 +24,7 @@ import {
   writeImmutable,
 } from '../../src/runtime/index.ts'
 import { importNetcdf } from '../../src/runtime/netcdf.ts'
-import { readWhole } from '../../src/store/store.ts'
+import { readWhole } from '../../src/store/whole.ts'
 import { FaultStore } from '../../src/testing/index.ts'
 import { describeFile, description } from '../interop/judge.ts'
 import { writeHere } from '../interop/programs.ts'

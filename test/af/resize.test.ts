@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { PendingChunk } from '../../src/af/layers/array-state.ts'
+import { PendingChunk } from '../../src/af/layers/pending-chunk.ts'
 import { BlockPacker } from '../../src/af/write/packer.ts'
 import { Codecs } from '../../src/codec/registry.ts'
 import { MemoryStore, open, slice } from '../../src/runtime/index.ts'

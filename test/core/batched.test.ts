@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { batched } from '../../src/core/in-order.ts'
+import { batched } from '../../src/core/batched.ts'
 
 const batches = (sizes: number[], maxBytes: number) => [...batched(sizes, maxBytes, (size) => size)]
 

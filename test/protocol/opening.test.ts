@@ -10,7 +10,8 @@ import {
   verify,
   writeImmutable,
 } from '../../src/runtime/index.ts'
-import { readTail, readWhole } from '../../src/store/store.ts'
+import { readTail } from '../../src/store/store.ts'
+import { readWhole } from '../../src/store/whole.ts'
 import { createWithBase } from '../support/containers.ts'
 import { type Manners, RudeServer, type Seen } from '../support/rude-server.ts'
 
