@@ -47,10 +47,12 @@ test('a missing time makes no other label less exact', async () => {
     ['1970-01-01T00:00:00.000000', 1],
     ['1970-01-01T00:00:00.500000', 2],
   ] as const)
-    expect([
-      ...(await ds
-        .get('v')
-        .sel({ time: [label] })
-        .values()),
-    ]).toEqual([value])
+    expect(
+      Array.from(
+        await ds
+          .get('v')
+          .sel({ time: [label] })
+          .values(),
+      ),
+    ).toEqual([value])
 })
