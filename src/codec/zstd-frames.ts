@@ -176,4 +176,22 @@ export function continued({ blocks, last }: Frame, bytes: Uint8Array): Frame {
   return { contentBytes: undefined, blocks: out, last: blocks.length, checksum: new Uint8Array(0) }
 }
 
+/**
+ * Compares decoded bytes with the frame's checksum. Every decoder that does not compare calls this.
+ * @param sum returns the low 4 bytes of XXH64 of the decoded bytes; called only if the frame has a checksum
+ * @throws CodecError if they differ
+ */
+export function checkContent({ checksum }: Frame, sum: () => number): void {
+  if (checksum.length === 0) return
+  const expected = new DataView(checksum.buffer, checksum.byteOffset).getUint32(0, true)
+  const actual = sum() >>> 0
+  if (actual === expected) return
+  const hex = (value: number): string => value.toString(16).padStart(8, '0')
+  throw new HyperslabError(
+    'CodecError',
+    `damaged zstd frame: its content has the checksum ${hex(actual)} instead of ${hex(expected)}`,
+    { actual, expected },
+  )
+}
+
 export const malformed = (text: string): HyperslabError => new HyperslabError('CodecError', `malformed zstd block: ${text}`)

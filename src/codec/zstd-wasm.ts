@@ -1,13 +1,14 @@
 import { type Arena, withArena } from '../kernels/arena.ts'
 import { embedded, instantiate } from '../kernels/module.ts'
-import type { DecoderMaker, StreamDecoder } from './stream-decoder.ts'
-import { type Frame, type FrameMeasure, framePartsOf, malformed } from './zstd-frames.ts'
+import type { DecoderMaker } from './stream-decoder.ts'
+import { checkContent, type Frame, type FrameMeasure, framePartsOf, malformed } from './zstd-frames.ts'
 import { ZSTD_BYTES, ZSTD_TEXT } from './zstd-wasm.generated.ts'
 
 /** Exports of the module `assembly/zstd/`. Numbers are byte addresses and lengths. */
 interface ZstdKernels {
   zstdDecode(src: number, srcBytes: number, dst: number, dstBytes: number, literals: number): number
   zstdDecodeUpTo(src: number, srcBytes: number, dst: number, mostBytes: number, literals: number): number
+  zstdChecksum(src: number, bytes: number): number
 }
 
 /** Reasons by the module's error codes -1, -2, ... (assembly/zstd/layout.ts). */
@@ -45,15 +46,15 @@ export function hasZstdKernels(): boolean {
 }
 
 /**
- * Decodes consecutive frames in kernel memory; checksums are ignored.
- * @throws CodecError if a frame is malformed or has another size
+ * Decodes consecutive frames in kernel memory.
+ * @throws CodecError if a frame is malformed, has another size, or differs from its checksum
  */
 export const zstdStreams: DecoderMaker = (arena) => {
-  const decode = blocksDecoder(arena)
+  const { decode, measure } = framesDecoder(arena)
   return (src, srcBytes, dst, dstBytes) => {
-    const measure: FrameMeasure = ({ blocks }, mostBytes) => measured(arena, blocks.byteOffset, blocks.length, mostBytes)
-    for (const { frame, start, size } of framePartsOf(arena.bytes(src, srcBytes), dstBytes, measure))
-      decode(frame.blocks.byteOffset, frame.blocks.length, dst + start, size)
+    const measureThere: FrameMeasure = ({ blocks }, mostBytes) => measure(blocks.byteOffset, blocks.length, dst, mostBytes)
+    for (const { frame, start, size } of framePartsOf(arena.bytes(src, srcBytes), dstBytes, measureThere))
+      decode(frame, frame.blocks.byteOffset, dst + start, size)
   }
 }
 
@@ -61,36 +62,47 @@ export const zstdStreams: DecoderMaker = (arena) => {
  * Decodes a frame to exactly `contentBytes` bytes.
  * @throws CodecError as {@link zstdStreams}; OutOfMemoryError if 4 GiB cannot hold it, encoded and decoded
  */
-export const decodeFrame = ({ blocks }: Frame, contentBytes: number): Uint8Array =>
+export const decodeFrame = (frame: Frame, contentBytes: number): Uint8Array =>
   withArena((arena) => {
-    const src = arena.put(blocks)
+    const src = arena.put(frame.blocks)
     const dst = arena.alloc(contentBytes)
-    blocksDecoder(arena)(src, blocks.length, dst, contentBytes)
+    framesDecoder(arena).decode(frame, src, dst, contentBytes)
     return arena.bytes(dst, contentBytes).slice()
   })
 
 /**
- * Decodes a frame to at most `mostBytes` bytes, and returns its size.
+ * Decodes a frame to at most `mostBytes` bytes, and returns its size. Its checksum is left to the decoding
+ * that follows.
  * @throws CodecError as {@link zstdStreams}
  */
 export const measureFrame: FrameMeasure = ({ blocks }, mostBytes) =>
-  withArena((arena) => measured(arena, arena.put(blocks), blocks.length, mostBytes))
-
-const measured = (arena: Arena, src: number, srcBytes: number, mostBytes: number): number =>
-  arena.scratch(() => {
-    const literals = arena.alloc(LITERALS_BYTES)
-    const count = zstdKernels(arena).zstdDecodeUpTo(src, srcBytes, arena.alloc(mostBytes), mostBytes, literals)
-    if (count < 0) throw malformed(`${REASONS[-count - 1]} (${srcBytes} bytes of input, at most ${mostBytes} of output)`)
-    return count
+  withArena((arena) => {
+    const src = arena.put(blocks)
+    const dst = arena.alloc(mostBytes)
+    return framesDecoder(arena).measure(src, blocks.length, dst, mostBytes)
   })
 
-/** Decodes the blocks of a frame. */
-function blocksDecoder(arena: Arena): StreamDecoder {
+/** Decodes and measures frames whose blocks are in kernel memory at `src`, without growing the memory. */
+interface FramesDecoder {
+  decode(frame: Frame, src: number, dst: number, dstBytes: number): void
+  measure(src: number, srcBytes: number, dst: number, mostBytes: number): number
+}
+
+function framesDecoder(arena: Arena): FramesDecoder {
   const literals = arena.alloc(LITERALS_BYTES)
-  const { zstdDecode } = zstdKernels(arena)
-  return (src, srcBytes, dst, dstBytes) => {
-    const code = zstdDecode(src, srcBytes, dst, dstBytes, literals)
-    if (code < 0) throw malformed(`${REASONS[-code - 1]} (${srcBytes} bytes of input, ${dstBytes} of output)`)
+  const zstd = zstdKernels(arena)
+  return {
+    decode(frame, src, dst, dstBytes) {
+      const srcBytes = frame.blocks.length
+      const code = zstd.zstdDecode(src, srcBytes, dst, dstBytes, literals)
+      if (code < 0) throw malformed(`${REASONS[-code - 1]} (${srcBytes} bytes of input, ${dstBytes} of output)`)
+      checkContent(frame, () => zstd.zstdChecksum(dst, dstBytes))
+    },
+    measure(src, srcBytes, dst, mostBytes) {
+      const count = zstd.zstdDecodeUpTo(src, srcBytes, dst, mostBytes, literals)
+      if (count < 0) throw malformed(`${REASONS[-count - 1]} (${srcBytes} bytes of input, at most ${mostBytes} of output)`)
+      return count
+    },
   }
 }
 

@@ -4,6 +4,7 @@ import { wrongLength } from './codec.ts'
 import { platformZlib } from './platform-zlib.ts'
 import { type DecoderMaker, outside } from './stream-decoder.ts'
 import {
+  checkContent,
   continued,
   type Frame,
   type FrameMeasure,
@@ -19,7 +20,8 @@ import {
  * Decodes one or several Zstandard frames by the platform's library if there is one. Otherwise it uses a
  * WebAssembly module of this package, or fzstd if WebAssembly cannot be compiled. Each decoder is loaded on
  * first use.
- * @throws CodecError, or any error of the decoder, if the frames are malformed or decode to another length
+ * @throws CodecError, or any error of the decoder, if the frames are malformed, decode to another length, or
+ *   differ from their checksums
  */
 export async function decode(bytes: Uint8Array, decodedBytes: number): Promise<Uint8Array> {
   const decodeFrame = await frameDecoder()
@@ -137,9 +139,11 @@ async function interpreted(): Promise<SyncFrameDecoder> {
 
 /**
  * Decodes a frame by fzstd to at most `mostBytes` bytes; returns undefined if it has more or does not decode.
+ * @throws CodecError if the frame is malformed, or its content differs from its checksum
  */
 async function interpretedUpTo(): Promise<(frame: Frame, mostBytes: number) => Uint8Array | undefined> {
   const { decompress } = await import('fzstd')
+  const { contentChecksum } = await import('./xxh64.ts')
   return (frame, mostBytes) => {
     // The mark, bytes that occur nowhere else, is appended to the frame. Its position shows where the decoded
     // bytes end. The bytes after it belong to the working memory of fzstd.
@@ -150,12 +154,15 @@ async function interpretedUpTo(): Promise<(frame: Frame, mostBytes: number) => U
       // number, as text, which takes longer than decoding.
       out = decompress(frameOf(continued(frame, mark), mostBytes + mark.length))
     } catch (cause) {
-      if (!(cause instanceof RangeError)) throw cause
-      return undefined
+      if (cause instanceof RangeError) return undefined
+      throw malformed(cause instanceof Error ? cause.message : String(cause))
     }
     let start = out.length - mark.length
     while (start >= 0 && !(out[start] === mark[0] && mark.every((byte, i) => byte === out[start + i]))) start--
-    return start < 0 ? undefined : out.subarray(0, start)
+    if (start < 0) return undefined
+    const content = out.subarray(0, start)
+    checkContent(frame, () => contentChecksum(content))
+    return content
   }
 }
 

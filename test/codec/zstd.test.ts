@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { decodeWith } from '../../src/codec/codec.ts'
+import { attempt, decodeWith } from '../../src/codec/codec.ts'
 import { zstdOnDemand } from '../../src/codec/registry.ts'
+import { contentChecksum } from '../../src/codec/xxh64.ts'
 import { decodeUnsized } from '../../src/codec/zstd.ts'
 import { nativeEncoder, zstdEncoder } from '../../src/codec/zstd-encode.ts'
-import { framesOf } from '../../src/codec/zstd-frames.ts'
+import { frameOf, framesOf, unsizedFrameOf } from '../../src/codec/zstd-frames.ts'
 import { expectSameBytes, randoms } from '../kernels/support.ts'
 import { contents, skipZstd, zstdProgram } from './support.ts'
 
@@ -171,6 +172,44 @@ describe.each([...(native === undefined ? [] : ['native']), 'module', 'fzstd'])(
     await failure(decode(concat(bomb, silentFrame([1])), 1_000_000))
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 24)
     expect(await failure(decode(concat(...Array(1025).fill(silentFrame([1]))), 1025))).toContain('1025 of its 1025 frames')
+  })
+
+  test('a zstd frame whose content differs from its checksum is a CodecError', async () => {
+    choose()
+    const next = randoms(11)
+    const [, text] = contents()[5]!
+    for (const bytes of [text.subarray(0, 20_000), text.subarray(0, 9), new Uint8Array(300).fill(7), new Uint8Array(0)]) {
+      const [frame] = framesOf(await zstd(3).encode(bytes))
+      const checksum = new Uint8Array(Uint32Array.of(contentChecksum(bytes)).buffer)
+      const telling = frameOf({ ...frame!, checksum }, bytes.length)
+      const silent = unsizedFrameOf({ ...frame!, checksum }, bytes.length)
+      for (const [encoded, header] of [
+        [telling, 9],
+        [silent, 6],
+      ] as const) {
+        // biome-ignore format: one line
+        expectSameBytes(await decode(encoded, bytes.length), bytes)
+        expectSameBytes(await decodeUnsized(encoded, bytes.length), bytes)
+        expectSameBytes(await decode(concat(encoded, skippable(1), encoded), 2 * bytes.length), concat(bytes, bytes))
+        for (let i = 0; i < 60; i++) {
+          const damaged = encoded.slice()
+          // The last bytes are the checksum; those in front of `header` may be a size.
+          const at = i < 4 ? damaged.length - 1 - i : header + (next() % (damaged.length - header))
+          damaged[at]! ^= 1 << (next() % 8)
+          // Decoders ignore bits of some literals that they do not need, so the bytes may be right.
+          for (const result of [
+            await decode(damaged, bytes.length).catch((error) => error),
+            await attempt('zstd does not decode', () => decodeUnsized(damaged, bytes.length)).catch((error) => error),
+            await decode(concat(damaged, encoded), 2 * bytes.length).then(
+              (both) => both.subarray(bytes.length),
+              (error) => error,
+            ),
+          ])
+            if (result instanceof Uint8Array && i >= 4) expectSameBytes(result, bytes)
+            else expect(result).toMatchObject({ tag: 'CodecError' })
+        }
+      }
+    }
   })
 
   test('damage gives a CodecError or bytes of the right length, and never hangs', async () => {
