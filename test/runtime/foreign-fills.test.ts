@@ -11,7 +11,7 @@ import { importFile } from '../../src/runtime/import-netcdf.ts'
 import { open } from '../../src/runtime/index.ts'
 import { openNetcdf } from '../../src/runtime/netcdf.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
-import { importZarr, openZarr, type ZarrArray, type ZarrGroup } from '../../src/runtime/zarr.ts'
+import { createZarr, importZarr, openZarr, type ZarrArray, type ZarrGroup } from '../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { folderInMemory } from '../support/folder.ts'
 import { utf8, type WriterAttribute, type WriterVariable, writeNetcdf } from '../support/netcdf-writer.ts'
@@ -120,6 +120,93 @@ const CASES: Readonly<Record<string, Case>> = {
   empty: { type: 'short', attributes: [fill('short')], values: [-3, 7], expected: [-3, 7], warning: /empty list/ },
 }
 
+describe('a `_FillValue` of unsigned integers that are signed, or the other way round', () => {
+  const python = startPython('zarr_attributes.py')
+  let folder: string
+  beforeAll(async () => {
+    folder = await folderInMemory('signs')
+  })
+  afterAll(async () => {
+    python?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  /** Attributes and values of an array of bytes, and the decoded values, those that are missing as null. */
+  const SIGNS = {
+    fill: ['uint8', { _Unsigned: 'false', _FillValue: 255 }, [255, 254, 1], [null, -2, 1]],
+    negative: ['uint8', { _Unsigned: 'false', _FillValue: -1 }, [255, 254, 1], [null, -2, 1]],
+    both: ['uint8', { _Unsigned: 'false', _FillValue: 200, missing_value: 200 }, [200, 254, 1], [null, -2, 1]],
+    packed: ['uint8', { _Unsigned: 'false', _FillValue: 255, scale_factor: 0.5 }, [255, 254, 4], [null, -1, 2]],
+    ranged: ['uint8', { _Unsigned: 'false', _FillValue: 128, valid_max: 100 }, [128, 1, 2], [null, 1, 2]],
+    positive: ['uint8', { _Unsigned: 'false', _FillValue: 7 }, [255, 7, 1], [-1, null, 1]],
+    short: ['uint16', { _Unsigned: 'false', _FillValue: 65_535 }, [65_535, 255, 1], [null, 255, 1]],
+    unsigned: ['int8', { _Unsigned: 'true', _FillValue: 255 }, [-1, -2, 1], [null, 254, 1]],
+    unsignedBoth: ['int8', { _Unsigned: 'true', _FillValue: -1, missing_value: 255 }, [-1, -2, 1], [null, 254, 1]],
+    // xarray compares the text, so these stay unsigned there.
+    capital: ['uint8', { _Unsigned: 'True', _FillValue: 255 }, [255, 254, 1], [null, 254, 1]],
+  } as const
+
+  /** A Zarr store with an array of each, with the attributes as given. */
+  async function signs(path: string): Promise<void> {
+    const group = await createZarr(path)
+    for (const [name, [dtype, attributes, values]] of Object.entries(SIGNS)) {
+      const array = await group.createArray(name, { dtype, shape: [3], dimensionNames: ['x'], attributes } as never)
+      const data = { int8: Int8Array, uint8: Uint8Array, uint16: Uint16Array }[dtype].from(values as readonly number[])
+      await (array as ZarrArray).set(null, data as never)
+    }
+  }
+
+  /** Expects the decoded values in xarray, which also writes what it has read. */
+  async function expectSigns(path: string): Promise<void> {
+    await using ds = await openDataset(path)
+    for (const [name, [, , , expected]] of Object.entries(SIGNS))
+      expect(await list(ds, name), `${path} ${name}`).toEqual(expected.map((each) => each ?? none))
+    if (python === undefined || !path.endsWith('.zarr')) return
+    const found = (await python.ask({ path, kind: 'zarr', again: `${path}.again` })) as {
+      readonly error?: string
+      readonly variables?: Readonly<Record<string, { readonly values: readonly unknown[] }>>
+    }
+    expect(found.error, path).toBeUndefined()
+    for (const [name, [, , , expected]] of Object.entries(SIGNS))
+      expect(found.variables![name]!.values, `${path} ${name} in xarray`).toEqual(expected)
+  }
+
+  test('is written in the sign that xarray reads, and means the same there', { timeout: 60_000 }, async () => {
+    const at = (name: string): string => join(folder, name)
+    await signs(at('a.zarr'))
+    await expectSigns(at('a.zarr'))
+    await using ds = await openDataset(at('a.zarr'))
+    await ds.write(at('b.zarr'))
+    await expectSigns(at('b.zarr'))
+    await importZarr(at('a.zarr'), at('c.af'))
+    await expectSigns(at('c.af'))
+    await using container = await openDataset(at('c.af'))
+    await container.write(at('d.zarr'))
+    await expectSigns(at('d.zarr'))
+    const group = (await openZarr(at('a.zarr'))) as ZarrGroup
+    const arrays = await Promise.all((await group.arrays()).map(async (name) => arrayAsStored(name, await group.array(name))))
+    await exportZarr({ attributes: new Map(), arrays }, at('e.zarr'), {})
+    await expectSigns(at('e.zarr'))
+    await using file = await open(at('c.af'))
+    const stored = file.arrays().map((name) => arrayAsStored(name, file.array(name) as never))
+    await exportZarr({ attributes: new Map(), arrays: stored }, at('f.zarr'), {})
+    await expectSigns(at('f.zarr'))
+  })
+
+  test('is respelled when attributes are changed one by one', async () => {
+    const store = new MemoryStore()
+    const group = await createZarr({ store, path: 'a.zarr' })
+    const array = (await group.createArray('v', { dtype: 'uint8', shape: [2] })) as ZarrArray
+    await array.updateAttributes({ _FillValue: 255 })
+    await array.updateAttributes({ _Unsigned: 'false' })
+    expect(Object.fromEntries(array.attrs!)).toMatchObject({ _FillValue: -1 })
+    await array.updateAttributes({ _FillValue: 254, missing_value: [254, 3] })
+    expect(Object.fromEntries(array.attrs!)).toMatchObject({ _FillValue: -2, missing_value: [-2, 3] })
+    const again = (await ((await openZarr({ store, path: 'a.zarr' })) as ZarrGroup).array('v')) as ZarrArray
+    expect(Object.fromEntries(again.attrs!)).toMatchObject({ _FillValue: -2, missing_value: [-2, 3] })
+  })
+})
+
 describe('a `_FillValue` that is no element', () => {
   const python = startPython('zarr_attributes.py')
   let folder: string
@@ -209,7 +296,6 @@ describe('a `_FillValue` that is no element', () => {
     ['uint8', []],
     ['float32', 'x'],
   ] as const)('is refused for a new array of %s, as by updateAttributes: %j', async (dtype, value) => {
-    const { createZarr } = await import('../../src/runtime/zarr.ts')
     const group = await createZarr({ store: new MemoryStore(), path: 'a.zarr' })
     const options = { dtype, shape: [2], attributes: { _FillValue: value } }
     await expect(group.createArray('v', options as never)).rejects.toThrow(/the attribute '_FillValue' is one/)

@@ -50,7 +50,7 @@ def described(variable):
     }
 
 
-def read(path, kind, group=None):
+def read(path, kind, group=None, again=None):
     if kind == "netcdf":
         dataset = xr.open_dataset(path, engine="scipy")
     elif kind == "references":
@@ -59,6 +59,8 @@ def read(path, kind, group=None):
         dataset = xr.open_dataset(path, engine="zarr", group=group, chunks=None)
     with dataset:
         dataset.load()
+        if again is not None:
+            dataset.to_zarr(again)
         return {
             "attrs": {name: attribute(value) for name, value in dataset.attrs.items()},
             "variables": {str(name): described(variable) for name, variable in dataset.variables.items()},

@@ -1,8 +1,8 @@
 import { floatsIn, markFloats, withoutMembers } from '../../../core/json.ts'
 import { isObject, type JsonObject } from '../document.ts'
-import type { ZarrArrayMetadata } from '../metadata.ts'
+import type { StoredType, ZarrArrayMetadata } from '../metadata.ts'
 import { replaceAttributes } from '../named-attributes.ts'
-import { attributesDocument, entriesOf, type NewAttributes } from './document.ts'
+import { attributesDocument, entriesOf, type NewAttributes, withFillOfSign } from './document.ts'
 import type { NodeWriter } from './nodes.ts'
 import type { Growing } from './resize.ts'
 import { checkLayout, checkStored } from './unchanged.ts'
@@ -11,10 +11,11 @@ import { checkLayout, checkStored } from './unchanged.ts'
 export function updateOfArray({ index, nodes, path }: Growing, attributes: NewAttributes): Promise<void> {
   return nodes.alone(path, async () => {
     const { version, type } = index.metadata
-    const changed = attributesDocument(given(attributes), type.dtype)
+    const changed = attributesDocument(given(attributes), type.dtype, index.metadata.attrs)
     // In version 2, attributes are an object of their own.
     if (version === 2) await checkStored(index, undefined)
-    await update(nodes, path, version, changed, removed(attributes), (stored) => checkLayout(index, stored))
+    const layout = { check: (stored: JsonObject) => checkLayout(index, stored), type }
+    await update(nodes, path, version, changed, removed(attributes), layout)
     const node = await nodes.node(path)
     if (node?.kind !== 'array') return
     const { attrs, missing, shape } = node.metadata
@@ -43,7 +44,7 @@ async function update(
   version: 2 | 3,
   changed: JsonObject,
   gone: readonly string[],
-  check: (stored: JsonObject) => void = () => undefined,
+  array?: { check(stored: JsonObject): void; readonly type: StoredType },
 ): Promise<JsonObject> {
   let attributes: JsonObject = {}
   const merged = (stored: unknown): JsonObject => {
@@ -55,8 +56,10 @@ async function update(
   if (version === 2) await nodes.change(path, '.zattrs', merged)
   else
     await nodes.change(path, 'zarr.json', (stored) => {
-      check(stored)
-      return { ...stored, attributes: merged(stored['attributes']) }
+      array?.check(stored)
+      merged(stored['attributes'])
+      if (array !== undefined) attributes = withFillOfSign(attributes, array.type)
+      return { ...stored, attributes }
     })
   return attributes
 }

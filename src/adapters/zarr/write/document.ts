@@ -1,8 +1,10 @@
+import { signOf } from '../../../array/lazy/packing.ts'
 import type { NamedValues } from '../../../array/source.ts'
 import { encodeBase64 } from '../../../core/base64.ts'
 import { type DType, elementBytes, isFixed, isFloat, isNumeric, type ScalarOf } from '../../../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../../../core/errors.ts'
 import { floatsIn, MAX_DEPTH, markFloats, withoutMembers, writeJson } from '../../../core/json.ts'
+import { member } from '../../../core/member.ts'
 import { checkValue } from '../../../core/options.ts'
 import { quoted } from '../../../core/quoted.ts'
 import type { JsonObject } from '../document.ts'
@@ -40,10 +42,34 @@ export function arrayDocument(facts: ArrayFacts): JsonObject {
     chunk_key_encoding: { name: 'default', configuration: { separator: '/' } },
     fill_value: fillDocument(fillValue, type),
     codecs: codecs.map(codecDocument),
-    attributes,
+    attributes: withFillOfSign(attributes, type),
     ...(dimensionNames && { dimension_names: dimensionNames.map((name) => name || null) }),
   }
 }
+
+/**
+ * Returns the attributes of an array of version 3 with its `_FillValue` in the sign that xarray expects: that
+ * of the decoded values for unsigned integers with `_Unsigned` "false", else that of the stored type. xarray
+ * opens nothing of a store with another one. Values of `missing_value` that name the same element get the
+ * same spelling, because xarray writes no array whose two attributes differ.
+ */
+export function withFillOfSign(attributes: JsonObject, type: StoredType): JsonObject {
+  const unsigned = member(attributes, '_Unsigned')
+  if (typeof signOf(type.dtype, unsigned) !== 'string') return attributes
+  const [element] = elementsNamed('_FillValue', attributes, type)
+  if (element === undefined) return attributes
+  // xarray knows no other spelling of false, and keeps the values unsigned.
+  const isSigned = type.kind === 'uint' && unsigned === 'false'
+  const fill = isSigned ? signedOf(element as number | bigint, type.bytes!) : element
+  const missing = elementsNamed('missing_value', attributes, type)
+  const given = attributes['missing_value']
+  const list = listOf(given).map((value, i) => (missing[i] === element ? fill : value))
+  const named = missing.includes(element) && { missing_value: Array.isArray(given) ? list : list[0] }
+  return markFloats({ ...attributes, _FillValue: fill, ...named }, floatsIn(attributes))
+}
+
+const signedOf = (value: number | bigint, bytes: number): number | bigint =>
+  typeof value === 'bigint' ? BigInt.asIntN(64, value) : Number(BigInt.asIntN(8 * bytes, BigInt(value)))
 
 /**
  * Returns the `zarr.json` of a group.
@@ -189,14 +215,17 @@ export function arrayAttributes(attributes: NewAttributes | undefined, dtype: DT
  * have. Numbers with a type of floats stay floats: `10.0`. For an array of floats, the attribute `_FillValue`
  * is the base64 of a little-endian float64, as xarray reads it.
  * @param dtype data type of the array; undefined for attributes of a group
+ * @param stored attributes that the array has already
  * @throws InvalidArgumentError for values that JSON cannot express, and for a `_FillValue` that is no element
  *   of the type, with which xarray opens nothing of the store
  */
-export function attributesDocument(attributes: NewAttributes = {}, dtype?: DType): JsonObject {
+export function attributesDocument(attributes: NewAttributes = {}, dtype?: DType, stored: JsonObject = {}): JsonObject {
   const floats: string[] = []
+  const entries = entriesOf(attributes)
+  const unsigned = entries.find(([name]) => name === '_Unsigned')?.[1] ?? member(stored, '_Unsigned')
   const json = Object.fromEntries(
-    entriesOf(attributes).map(([name, value]) => {
-      if (name === '_FillValue' && dtype !== undefined && isNumeric(dtype)) return [name, fillAttribute(value, dtype)]
+    entries.map(([name, value]) => {
+      if (name === '_FillValue' && dtype !== undefined && isNumeric(dtype)) return [name, fillAttribute(value, dtype, unsigned)]
       const isFloats = isOfFloats(attributes, name)
       if (isFloats) floats.push(name)
       const made = attributeDocument(name, value)
@@ -209,9 +238,13 @@ export function attributesDocument(attributes: NewAttributes = {}, dtype?: DType
 const listOf = (value: unknown): readonly unknown[] =>
   ArrayBuffer.isView(value) || Array.isArray(value) ? Array.from(value as ArrayLike<unknown>) : [value]
 
-/** @throws InvalidArgumentError unless it is one element of the type */
-function fillAttribute(value: unknown, dtype: DType): unknown {
-  const elements = elementsNamed('_FillValue', { _FillValue: listOf(value) }, storedTypeOf(dtype))
+/**
+ * Returns the element that `_FillValue` names, as the attribute spells it.
+ * @param unsigned value of `_Unsigned`, by which the value may have the other sign
+ * @throws InvalidArgumentError unless it is one element of the type
+ */
+function fillAttribute(value: unknown, dtype: DType, unsigned: unknown): unknown {
+  const elements = elementsNamed('_FillValue', { _FillValue: listOf(value), _Unsigned: unsigned }, storedTypeOf(dtype))
   if (elements.length === 1 && elements[0] !== undefined) return missingDocument(elements[0], dtype)
   const text = `the attribute '_FillValue' is one ${dtype} value, got ${listOf(value).map(quoted).join(', ') || 'an empty list'}`
   throw new HyperslabError('InvalidArgumentError', text, { actual: value, expected: dtype })
