@@ -30,9 +30,13 @@ const UNITS_OF: Partial<Record<Calendar, typeof UNITS>> = {
   noleap: [[/^common_years?$/, 365n * NS_PER_DAY]],
 }
 
-/** A date, maybe partial, with an optional time of day and an optional zone. */
+/**
+ * A date, maybe partial, with an optional time of day and an optional zone. A zone in hours comes after a
+ * time, or after a whole date and a space: in `1970-123`, the digits are no zone. As in UDUNITS, `-600` is
+ * `-6:00`.
+ */
 const REFERENCE =
-  /^(\d{1,4}|[+-]\d{1,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:(?:\s*T|\s|_)\s*(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?)?\s*(?:Z|UTC|GMT|([+-])([01]?\d|2[0-3])(?::?([0-5]\d))?)?$/i
+  /^(?<year>\d{1,4}|[+-]\d{1,6})(?:-(?<month>\d{1,2})(?:-(?<day>\d{1,2}))?)?(?:(?:\s*T|\s|_)\s*(?<hour>\d{1,2})(?::(?<minute>\d{1,2})(?::(?<second>\d{1,2})(?:\.(?<fraction>\d*))?)?)?)?(?<space>\s*)(?:Z|UTC|GMT|(?<sign>[+-])(?<hours>[01]?\d|2[0-3])(?::?(?<minutes>[0-5]\d))?)?$/i
 
 /** A date that ends with the year, and the text after it. */
 const YEAR_LAST = /^(\d{1,2})-(\d{1,2})-(\d{4})(?!\d)(.*)$/s
@@ -88,12 +92,14 @@ export function parseTimeUnits(units: unknown, calendar: Calendar, label?: Error
     return refuse(`'${match[2]}' may mean ${readings}; a date with the year first is read`)
   }
   const parts = REFERENCE.exec(last === null ? date : `${last[3]}-${last[2]}-${last[1]}${last[4]}`)
-  if (parts === null) return refuse(`'${match[2]}' is not a date, or date and time`)
-  const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = parts
-    .slice(1, 7)
-    .map((part) => (part === undefined ? undefined : Number(part)))
-  const nanosecond = Number((parts[7] ?? '').slice(0, 9).padEnd(9, '0'))
-  const offset = (parts[8] === '-' ? -60 : 60) * (Number(parts[9] ?? 0) * 60 + Number(parts[10] ?? 0))
+  const given = parts?.groups
+  if (given === undefined || (given['sign'] !== undefined && given['hour'] === undefined && !(given['day'] && given['space'])))
+    return refuse(`'${match[2]}' is not a date, or date and time`)
+  const field = (name: string, absent: number): number => Number(given[name] ?? absent)
+  const [year, month, day] = [field('year', 0), field('month', 1), field('day', 1)]
+  const [hour, minute, second] = [field('hour', 0), field('minute', 0), field('second', 0)]
+  const nanosecond = Number((given['fraction'] ?? '').slice(0, 9).padEnd(9, '0'))
+  const offset = (given['sign'] === '-' ? -60 : 60) * (60 * field('hours', 0) + field('minutes', 0))
   try {
     const local = instantOf({ year, month, day, hour, minute, second, nanosecond }, calendar)
     return { text, calendar, unit, reference: local - BigInt(offset) * NS_PER_SECOND }
