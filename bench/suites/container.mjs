@@ -91,7 +91,11 @@ const ours = {
   },
   async index({ folder, key }) {
     const file = await open(path(folder))
-    const result = await check(() => file.attributeIndex(key).size)
+    const result = await check(() => {
+      let found = 0
+      for (const [, value] of file.attributeIndex(key)) if (value !== undefined) found++
+      return found
+    })
     await file.close()
     return result
   },

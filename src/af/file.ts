@@ -211,7 +211,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
    * file.define('tas', { dtype: 'float32', shape: [3] }).attrs.set('units', 'K')
    * console.log(file.attributeIndex('units').get('tas')) // K
    */
-  attributeIndex(key: string): Map<string, PlainAttribute> {
+  attributeIndex(key: string): ReadonlyMap<string, PlainAttribute> {
     checkValue('attributeIndex', 'key', key, 'string')
     const { base } = this.#copy.stack
     if (base.immutable) return this.#storedIndex(base, key)
@@ -230,12 +230,10 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
   }
 
   /** Does the same for a file of footer version 6 by its footer alone. */
-  #storedIndex({ footer: { stored, attributeKeys, attributeValues } }: Layer, key: string): Map<string, PlainAttribute> {
+  #storedIndex({ footer: { stored, attributeKeys, attributeValues } }: Layer, key: string): ReadonlyMap<string, PlainAttribute> {
     this.#copy.checkOpen()
     const isKey = Uint8Array.from(attributeKeys, (each) => Number(each === key))
-    const index = stored!.attributeIndex(isKey, attributeValues)
-    if (isScalarFile(this.#copy)) index.delete(FILE_ARRAY)
-    return index
+    return stored!.attributeIndex(isKey, attributeValues, isScalarFile(this.#copy) ? FILE_ARRAY : undefined)
   }
 
   /** Returns the files of the container, oldest first. */

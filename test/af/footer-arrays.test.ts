@@ -95,8 +95,8 @@ describe('the pass over the arrays of a footer of version 6', () => {
     expect((footer.stored as FooterArrays).doubtful).toEqual([])
     const copy = await open(target)
     expect(copy.arrays()).toEqual(file.arrays())
-    expect(copy.attributeIndex('n')).toEqual(file.attributeIndex('n'))
-    expect(copy.attributeIndex('none')).toEqual(new Map())
+    expect([...copy.attributeIndex('n')]).toEqual([...file.attributeIndex('n')])
+    expect([...copy.attributeIndex('none')]).toEqual([])
     for (const name of copy.arrays().reverse()) {
       expect(copy.array(name).shape).toEqual(file.array(name).shape)
       expect([...copy.array(name).attrs].sort()).toEqual([...file.array(name).attrs].sort())

@@ -265,8 +265,16 @@ describe('files of footer version 6', () => {
       }),
     )
     expect(slow.size).toBeGreaterThan(0)
-    expect(index).toEqual(slow)
-    expect(file.attributeIndex('no such key')).toEqual(new Map())
+    expect([...index]).toEqual([...slow])
+    expect([index.size, [...index.keys()], [...index.values()]]).toEqual([slow.size, [...slow.keys()], [...slow.values()]])
+    for (const name of [...file.arrays(), 'no such array'])
+      expect([index.has(name), index.get(name)], name).toEqual([slow.has(name), slow.get(name)])
+    const visited: unknown[] = []
+    index.forEach((value, name, map) => {
+      visited.push([name, value, map === index])
+    })
+    expect(visited).toEqual(Array.from(slow, ([name, value]) => [name, value, true]))
+    expect(file.attributeIndex('no such key').size).toBe(0)
   })
 
   test('index attributes of a container with layers and pending changes as they are read one by one', async () => {

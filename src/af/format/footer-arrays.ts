@@ -2,6 +2,7 @@ import { elementBytes, type FixedDType } from '../../core/dtype.ts'
 import type { Archived } from '../rkyv/layout.ts'
 import type { Reader } from '../rkyv/reader.ts'
 import { END, INLINE_BYTES } from '../rkyv/string.ts'
+import { AttributeIndex } from './attribute-index.ts'
 import type { ArrayList, ArrayMeta, AttributeValue, BlockMeta } from './footer.ts'
 import { ENTRY_BLOCK, ENTRY_BYTES, ENTRY_OFFSET, ENTRY_SIZE } from './footer-chunks.ts'
 
@@ -87,6 +88,7 @@ export class FooterArrays implements ArrayList {
   /** For each array, the first byte that may belong to it. */
   readonly #starts: Uint32Array
   readonly #made: (ArrayMeta | undefined)[] = []
+  #indices: ReadonlyMap<string, number> | undefined
 
   /**
    * @param at the first array, where what all arrays refer to ends
@@ -131,14 +133,18 @@ export class FooterArrays implements ArrayList {
     return this.names.map((_, index) => this.at(index))
   }
 
-  attributeIndex(isKey: Uint8Array, values: readonly AttributeValue[]): Map<string, AttributeValue['value']> {
-    const index = new Map<string, AttributeValue['value']>()
-    const { names } = this
+  get indices(): ReadonlyMap<string, number> {
+    this.#indices ??= new Map(this.names.map((name, index) => [name, index]))
+    return this.#indices
+  }
+
+  attributeIndex(isKey: Uint8Array, values: readonly AttributeValue[], without?: string): AttributeIndex {
+    const places = new Int32Array(this.names.length).fill(-1)
     const from = this.#from
     const { view } = from
     // Most arrays have the key at the same position.
     let position = 0
-    for (let i = 0; i < names.length; i++) {
+    for (let i = 0; i < places.length; i++) {
       const field = this.#at + i * ARRAY_BYTES + AT.attributes
       const target = from.target(field)
       const count = from.count(field + 8)
@@ -146,9 +152,11 @@ export class FooterArrays implements ArrayList {
         position = 0
         while (position < count && isKey[view.getUint32(target + 8 * position, true)] !== 1) position++
       }
-      if (position < count) index.set(names[i]!, values[view.getUint32(target + 8 * position + 4, true)]!.value)
+      if (position < count) places[i] = view.getUint32(target + 8 * position + 4, true)
     }
-    return index
+    const omitted = without === undefined ? undefined : this.indices.get(without)
+    if (omitted !== undefined) places[omitted] = -1
+    return new AttributeIndex(this.names, this.indices, places, values)
   }
 }
 

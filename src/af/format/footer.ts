@@ -40,12 +40,19 @@ export interface Footer {
 /** Arrays in the order of the footer. Each is read when it is asked for. */
 export interface ArrayList {
   readonly names: readonly string[]
+  /** Index of each name in `names`. */
+  readonly indices: ReadonlyMap<string, number>
   at(index: number): ArrayMeta
   /**
    * Returns the values of an attribute by array name, in order.
    * @param isKey for each key of the footer, 1 if it is the wanted one
+   * @param without name of an array to omit
    */
-  attributeIndex(isKey: Uint8Array, values: readonly AttributeValue[]): Map<string, AttributeValue['value']>
+  attributeIndex(
+    isKey: Uint8Array,
+    values: readonly AttributeValue[],
+    without?: string,
+  ): ReadonlyMap<string, AttributeValue['value']>
 }
 
 /**

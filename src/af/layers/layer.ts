@@ -235,10 +235,8 @@ function byName(metas: readonly ArrayMeta[]): Map<string, ArrayMeta> {
   return arrays
 }
 
-function storedByName(stored: ArrayList): LazyMap<ArrayMeta> {
-  const indices = new Map(stored.names.map((name, index) => [name, index]))
-  return new LazyMap(indices, (name) => stored.at(indices.get(name)!))
-}
+const storedByName = (stored: ArrayList): LazyMap<ArrayMeta> =>
+  new LazyMap(stored.indices, (name) => stored.at(stored.indices.get(name)!))
 
 /** The end of a file, read with at most two range requests. */
 export interface LayerEnd {
