@@ -1,8 +1,8 @@
 /**
  * XXH64 with seed 0, whose low 4 bytes end a Zstandard frame as the checksum of its content (RFC 8878).
  *
- * Contract: reads [src, src + bytes), of any length and alignment, and writes nothing. Returns the low 4 bytes.
- * Whole stripes of 32 bytes go into four independent lanes, so that their multiplications overlap.
+ * Contract: reads [src, src + bytes), of any length and alignment, and writes nothing. Returns the low 4
+ * bytes. Whole stripes of 32 bytes go into four independent lanes, so that their multiplications overlap.
  */
 const P1: u64 = 0x9e3779b185ebca87
 const P2: u64 = 0xc2b2ae3d27d4eb4f
