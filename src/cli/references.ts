@@ -13,7 +13,9 @@ import type { DiskArray } from '../array/disk-array.ts'
 import { commonDivisor } from '../core/divisors.ts'
 import { HyperslabError, isHyperslabError, within } from '../core/errors.ts'
 import { writeJson } from '../core/json.ts'
+import { schemeOf } from '../core/scheme.ts'
 import { withoutEndings } from '../core/text.ts'
+import { pathOfFileUrl } from '../core/url-names.ts'
 import { findTree } from '../tree/open-tree.ts'
 import { UsageError } from './failure.ts'
 import { writeNewFile } from './new-file.ts'
@@ -150,5 +152,7 @@ async function checkAscending(array: string, parts: readonly DiskArray[]): Promi
 function urlOf(file: string, base: string | undefined): string {
   if (base !== undefined)
     return `${withoutEndings(base, '/')}/${/^https?:/i.test(base) ? encodeURIComponent(basename(file)) : basename(file)}`
-  return /^[a-z][a-z0-9+.-]+:\/\//i.test(file) ? file : resolve(file)
+  // Python takes the path of a file: URL as it is written, without decoding it.
+  const scheme = schemeOf(file)
+  return scheme === undefined ? resolve(file) : scheme === 'file' ? pathOfFileUrl(file) : file
 }

@@ -3,6 +3,7 @@ import { FOLD_KINDS, type FoldKind, type WindowOptions } from '../array/reductio
 import { type Lengths, WINDOW_CHECKS } from '../array/reductions/windows.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
+import { schemeOf } from '../core/scheme.ts'
 import type { ConcatDatasetsOptions } from '../runtime/dataset.ts'
 import { checkStatuses } from '../tree/not-found.ts'
 
@@ -170,7 +171,7 @@ function checkTaken(where: string, taken: unknown): void {
 
 /** Checks that a location contains no credentials, because reading a plan must not grant access. */
 export function checkNoSecret(call: string, location: string): void {
-  const url = /^[a-z][a-z0-9+.-]+:\/\//i.test(location) && URL.canParse(location) ? new URL(location) : undefined
+  const url = schemeOf(location) !== undefined && URL.canParse(location) ? new URL(location) : undefined
   if (url === undefined) return
   const query = [...url.searchParams.keys()].find((name) => SECRET.test(name))
   if (url.username === '' && url.password === '' && query === undefined) return

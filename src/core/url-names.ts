@@ -1,3 +1,5 @@
+import { HyperslabError } from './errors.ts'
+
 /** Characters that encodeURIComponent leaves alone, but signatures of S3 and some servers encode. */
 const LEFT_ALONE = /[!'()*]/g
 
@@ -27,9 +29,19 @@ export function decodeNames(text: string): string | undefined {
  * uses, and the decoded path, which the URL standard defines.
  */
 export function pathsOfFileUrl(url: string): string[] {
-  const written = url.replace(/^file:\/\/[^/]*/i, '')
+  const written = url.replace(/^file:(\/\/[^/]*)?(?=\/)/i, '')
   const cut = /^[^?#]*/.exec(written)![0]
   const decoded = decodeNames(cut)
   const paths = decoded === undefined ? [written] : [written, decoded]
   return [...new Set(paths)].map((path) => path.replace(/^\/(?=[a-z]:\/)/i, ''))
+}
+
+/**
+ * Returns the path of a `file:` URL as the URL standard defines it, from `file:/path` or `file:///path`.
+ * @throws InvalidArgumentError for a relative path, and for a host
+ */
+export function pathOfFileUrl(url: string): string {
+  if (/^file:(\/\/(localhost)?\/|\/(?!\/))/i.test(url)) return pathsOfFileUrl(url).at(-1)!
+  const text = 'a file: URL has no host and an absolute path, as in file:///folder/x.af; give a relative path without file:'
+  throw new HyperslabError('InvalidArgumentError', text, { actual: url })
 }

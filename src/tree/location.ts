@@ -1,5 +1,7 @@
 import type { AsyncBuffer } from '../core/async-buffer.ts'
+import { HyperslabError } from '../core/errors.ts'
 import { checkValue } from '../core/options.ts'
+import { schemeOf } from '../core/scheme.ts'
 import type { BlobLike, FileHandleLike } from '../store/handles.ts'
 import { HttpStore } from '../store/http/http.ts'
 import type { R2BucketLike } from '../store/r2.ts'
@@ -81,13 +83,14 @@ export async function resolveLocation(location: Location, options: LocationOptio
 
 /** Loads stores lazily that web pages do not need. */
 async function resolveText(text: string, { notFound, allowUrl }: LocationOptions): Promise<StoredAt> {
-  // One letter is a drive, not a scheme.
-  const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase()
+  const scheme = schemeOf(text)
+  if (scheme !== undefined && !text.startsWith('://', scheme.length) && scheme !== 'file')
+    throw new HyperslabError('InvalidArgumentError', `a URL of ${scheme} begins with ${scheme}://`, { actual: text })
   switch (scheme) {
     case undefined:
       return ofRoot({ store: await fileStore(), path: text })
     case 'file':
-      return ofRoot({ store: await fileStore(), path: (await import('../core/url-names.ts')).pathsOfFileUrl(text).at(-1)! })
+      return ofRoot({ store: await fileStore(), path: (await import('../core/url-names.ts')).pathOfFileUrl(text) })
     case 'http':
     case 'https': {
       // Names of sidecars are derived from the path, so the store adds the query.

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -9,6 +9,7 @@ import { HttpStore } from '../../src/store/http/http.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { R2Store } from '../../src/store/r2.ts'
 import { S3Store } from '../../src/store/s3/s3.ts'
+import { absolutePath } from '../../src/tree/absolute-path.ts'
 import { type Location, resolveLocation } from '../../src/tree/location.ts'
 import { RudeServer } from '../support/rude-server.ts'
 
@@ -52,6 +53,33 @@ describe('open', () => {
     await writeFile(path, base)
     const url = pathToFileURL(path)
     for (const location of [path, url, url.href]) expect(await valuesAt(location)).toEqual(VALUES)
+  })
+
+  test('a file: URL with one slash or three, read and written, and refuses one that has a host or a relative path', async () => {
+    const path = join(folder, 'one slash.af')
+    await writeFile(path, base)
+    const { pathname } = pathToFileURL(path)
+    for (const url of [`file:${pathname}`, `FILE:${pathname}`, `file://localhost${pathname}`])
+      expect(await valuesAt(url)).toEqual(VALUES)
+    const made = `file:${pathToFileURL(join(folder, 'made.af')).pathname}`
+    await (await create(made)).close()
+    expect((await stat(join(folder, 'made.af'))).isFile()).toBe(true)
+    expect(absolutePath(made)).toBe(made)
+    for (const url of ['file:x.af', 'file:./x.af', `file://host${pathname}`, 'file:', 'file:\\x.af'])
+      for (const call of [open, create])
+        await expect(call(url), url).rejects.toMatchObject({
+          tag: 'InvalidArgumentError',
+          message: expect.stringContaining('file:///'),
+        })
+  })
+
+  test('no URL of a server without both slashes', async () => {
+    for (const url of ['https:/example.org/x.af', 'HTTP:example.org/x.af', 's3:/bucket/x.af'])
+      for (const call of [open, create])
+        await expect(call(url), url).rejects.toMatchObject({
+          tag: 'InvalidArgumentError',
+          message: expect.stringContaining('begins with'),
+        })
   })
 
   test('an http: URL as text or URL', async () => {

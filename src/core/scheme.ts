@@ -1,0 +1,8 @@
+/**
+ * Returns the scheme of a URL in lower case; undefined for a path. One letter is a drive. The schemes that
+ * locations have need no two slashes, because `file:/x` is a URL, too.
+ */
+export function schemeOf(text: string): string | undefined {
+  const [, any, known] = /^(?:([a-z][a-z0-9+.-]+):\/\/|(file|https?|s3):)/i.exec(text) ?? []
+  return (any ?? known)?.toLowerCase()
+}
