@@ -1,3 +1,4 @@
+import type { Origins } from '../array/source.ts'
 import type { DType, ScalarOf } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { lazily } from '../core/lazily.ts'
@@ -26,6 +27,7 @@ export class ArrayIndex<D extends DType> implements ChunkIndex<D> {
   readonly dimensionNames: readonly string[]
   readonly fillValue: ScalarOf<D> | undefined
   readonly label: { readonly file: string; readonly array: string }
+  readonly origins: Origins
   readonly blocks: BlockReader
   readonly budget: MemoryBudget | undefined
   readonly maxElements: number
@@ -41,6 +43,7 @@ export class ArrayIndex<D extends DType> implements ChunkIndex<D> {
     this.dimensionNames = definition.dimensionNames
     this.fillValue = fillOf(definition) as ScalarOf<D> | undefined
     this.label = { file: container.label, array: definition.name }
+    this.origins = container.origins
     this.blocks = container.blocks
     this.budget = container.budget
     this.maxElements = container.maxElements

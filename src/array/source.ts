@@ -124,6 +124,15 @@ export interface BulkAccess<D extends DType = DType> {
 }
 
 /**
+ * Places that an array is read from: its own, and those of the arrays that it is computed from. A writer that
+ * replaces a place looks here whether it is being read.
+ */
+export interface Origins {
+  readonly place?: { readonly store: object; readonly path: string }
+  readonly below?: readonly Origins[]
+}
+
+/**
  * A backend: reads boxes of an array of some `dtype`, `shape`, `chunks` and, optionally, `dimensionNames`.
  * This is all that an author of a backend implements; `new DiskArray(source)` adds the rest.
  *
@@ -165,6 +174,8 @@ export interface BlockSource<D extends DType = DType> {
   readonly maxElements?: number | undefined
   /** Names of file and array for error messages. */
   readonly label?: { readonly file?: string; readonly array?: string }
+  /** Places that elements are read from, which derived sources inherit. Optional: arrays in memory omit it. */
+  readonly origins?: Origins | undefined
   readBlock(box: Box, out: Tensor<D>, options?: BlockReadOptions): Promise<void> | void
   writeBlock?(box: Box, source: Tensor<D>, options?: BlockOptions): Promise<void> | void
   /**
@@ -249,7 +260,7 @@ export function completeSource<D extends DType>(source: SourceLike<D>, options: 
 }
 
 /** Members of a source: facts and operations. */
-const FACTS = 'dtype shape dimensionNames fillValue missing attrs capabilities budget maxElements label bulk'.split(' ')
+const FACTS = 'dtype shape dimensionNames fillValue missing attrs capabilities budget maxElements label origins bulk'.split(' ')
 const ABILITIES = ['readBlock', 'writeBlock']
 
 function withChunks<D extends DType>(source: SourceLike<D>, chunks: ChunkGrid): BlockSource<D> {

@@ -51,14 +51,16 @@ async function exportTo(target: ZarrTarget, given: ZarrExport, options: ExportOp
     writeTo({ target: target.at(at, (own) => guarded(own, check)), id, check }, options)
   const { aloneAt, removeClaimAt, replaceZarr } = await import('./replace/zarr.ts')
   const place = { store, path: root }
+  // Reading and replacing one place is refused whether or not something is there.
+  const { checkSources, placesRead } = await import('./replace/apart.ts')
+  const read = overwrite ? [...sources, ...(await placesRead(given.arrays))] : []
+  await checkSources(read, place)
   if (!overwrite || !(await isTaken(target, id))) {
     if (await checkFree(target, id)) return aloneAt(place, signal, (check) => write(root, check))
     await removeClaimAt(place)
     return false
   }
-  const { filesRead } = await import('./replace/apart.ts')
   const replacing = { command, signal, ...(resume !== undefined && { id, isVersioned: true }) }
-  const read = [...sources, ...(await filesRead(given.arrays))]
   await replaceZarr(place, read, replacing, async (at, check) => void (await write(at, check)))
   return true
 }

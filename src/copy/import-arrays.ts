@@ -155,8 +155,8 @@ export async function importArrays(
     })
     await using source = await open()
     if (overwrite) {
-      const { checkSources, filesRead } = await sourceChecks()
-      await checkSources([...sources, ...(await filesRead(source.arrays))], { store, path })
+      const { checkSources, placesRead } = await sourceChecks()
+      await checkSources([...sources, ...(await placesRead(source.arrays))], { store, path })
     }
     checkChunks(call, source, options)
     const files = { store, paths: final, options: await withDefaults(settings) }

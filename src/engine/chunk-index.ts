@@ -1,5 +1,5 @@
 import type { Missing } from '../array/missing.ts'
-import type { NamedValues } from '../array/source.ts'
+import type { NamedValues, Origins } from '../array/source.ts'
 import type { DataOf, DType, ScalarOf } from '../core/dtype.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
@@ -26,6 +26,8 @@ export interface ChunkIndex<D extends DType = DType> {
   readonly attrs?: NamedValues | undefined
   /** File and array, for error messages. */
   readonly label: { readonly file: string; readonly array: string }
+  /** Place of the file or store. Optional: formats that no writer of this package replaces omit it. */
+  readonly origins?: Origins | undefined
   /**
    * Fetches and decodes the blocks of the chunks; may serve many arrays. Optional: formats without blocks
    * omit it.

@@ -7,6 +7,7 @@ import type {
   BoxRead,
   BulkAccess,
   NamedValues,
+  Origins,
   PartVisitor,
   ReduceBoxOptions,
 } from '../array/source.ts'
@@ -47,6 +48,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   readonly budget: MemoryBudget | undefined
   readonly attrs: NamedValues | undefined
   readonly label: { readonly file: string; readonly array: string }
+  readonly origins: Origins | undefined
   /** Optional: read-only formats omit it. */
   readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
   /** Optional: formats that write chunk by chunk omit it. */
@@ -72,6 +74,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     this.fillValue = index.fillValue
     this.attrs = index.attrs
     this.label = index.label
+    this.origins = index.origins
     this.maxElements = index.maxElements
     this.budget = index.budget
     if (index.writer || index.writeBox) this.writeBlock = (box, source, options) => this.#write(box, source, options)

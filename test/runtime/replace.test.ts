@@ -5,7 +5,9 @@ import { replacingDocument } from '../../src/adapters/zarr/replacing.ts'
 import { encodeDocument } from '../../src/adapters/zarr/write/document.ts'
 import { copyPlace } from '../../src/copy/copy-place.ts'
 import { exportZarr } from '../../src/copy/export-zarr.ts'
-import { create, open } from '../../src/runtime/index.ts'
+import { arrayAsStored } from '../../src/copy/stored-arrays.ts'
+import { Dataset } from '../../src/dataset/dataset.ts'
+import { broadcast, concat, create, open } from '../../src/runtime/index.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
 import { createZarr, importZarr, openZarr } from '../../src/runtime/zarr.ts'
 import { FileStore } from '../../src/store/fs/file.ts'
@@ -669,4 +671,62 @@ test('files that appear beside a container while it is half switched stay', asyn
     if (half === 'ConflictError')
       await expect(create({ store, path: 'out.af' }, { overwrite: true })).rejects.toMatchObject({ tag: 'ConflictError' })
   }
+})
+
+test('a place of a store is not replaced by arrays that are read from it, through whatever operations', async () => {
+  const store = new MemoryStore()
+  await zarrOf(store, 'data/a.zarr', 1)
+  await zarrOf(store, 'data/b.zarr', 2)
+  await importZarr({ store, path: 'data/a.zarr' }, { store, path: 'data/a.af' })
+  const references = { version: 1, refs: { '.zgroup': '{"zarr_format":2}', 'v/0': ['a.zarr/a/c/0', 0, 8] } }
+  const refs = references.refs as Record<string, unknown>
+  refs['v/.zarray'] = JSON.stringify({ ...{ zarr_format: 2, shape: [2], chunks: [2], dtype: '<i4', order: 'C' }, fill_value: 0, compressor: null, filters: null }) // biome-ignore format: one line
+  refs['v/.zattrs'] = '{"_ARRAY_DIMENSIONS":["x"]}'
+  await store.put('data/refs.json', encodeDocument(references))
+  const before = new Map(
+    await Promise.all((await store.list('')).map(async (key) => [key, await readWhole(store, key, {})] as const)),
+  )
+  const refused = { tag: 'InvalidArgumentError', message: expect.stringContaining('the same place') }
+  const a = await openZarr({ store, path: 'data/a.zarr' }, { kind: 'group' })
+  const b = await openZarr({ store, path: 'data/b.zarr' }, { kind: 'group' })
+  const container = await open({ store, path: 'data/a.af' })
+  const [one, other, third] = [await a.array('a'), await b.array('a'), container.array('a')]
+  const pointed = await (await openZarr({ store, path: 'data/refs.json' }, { kind: 'group' })).array('v')
+  const sum = broadcast((x: number, y: number) => x + y, one as never, other as never)
+  const joined = concat([other.flip(0), sum, third] as never)
+  const write = (array: unknown, path: string): Promise<unknown> =>
+    exportZarr({ attributes: new Map(), arrays: [arrayAsStored('a', array as never)] }, { store, path }, { overwrite: true })
+  for (const [array, paths] of [
+    [one, ['data/a.zarr', 'data/a.zarr/', 'data/a.zarr/sub', 'data', '']],
+    [joined, ['data/a.zarr', 'data/b.zarr', 'data']],
+    [third, ['data']],
+    [pointed, ['data/a.zarr', 'data']],
+  ] as const)
+    for (const path of paths) await expect(write(array, path), path).rejects.toMatchObject(refused)
+  for (const path of ['data/a.zarr', 'data/a.zarr/new.zarr']) {
+    await using ds = await openDataset({ store, path: 'data/a.zarr' })
+    await expect(ds.write({ store, path }, { overwrite: true })).rejects.toMatchObject(refused)
+  }
+  await using labelled = await openDataset({ store, path: 'data/a.af' })
+  for (const path of ['data/a.af', 'data/a.zarr']) {
+    const own = labelled.get('a')
+    const both = new Dataset({ a: own, b: { dims: own.dims, data: one } } as never)
+    await expect(both.write({ store, path }, { overwrite: true })).rejects.toMatchObject(refused)
+  }
+  for (const path of ['data/a.zarr', 'data/a.zarr/copy.zarr', 'data'])
+    for (const overwrite of [true, false])
+      await expect(copyPlace({ store, path: 'data/a.zarr' }, { store, path }, { overwrite })).rejects.toMatchObject(refused)
+  const after = new Map(
+    await Promise.all((await store.list('')).map(async (key) => [key, await readWhole(store, key, {})] as const)),
+  )
+  expect(after).toEqual(before)
+  // Another store may have the same names, and a place beside it is apart.
+  const elsewhere = new MemoryStore()
+  await zarrOf(elsewhere, 'data/a.zarr', 3)
+  await exportZarr(
+    { attributes: new Map(), arrays: [arrayAsStored('a', one)] },
+    { store: elsewhere, path: 'data/a.zarr' },
+    { overwrite: true },
+  )
+  await write(one, 'data/b.zarr')
 })

@@ -93,7 +93,9 @@ export class NetcdfVariable<D extends DType = DType> extends DiskArray<D> {
 }
 
 /** Bytes of a file that the caller keeps open. */
-export type OpenBuffer = AsyncBuffer & Pick<BlockOrigin, 'local' | 'recycle'> & { close?(): Promise<void> }
+export type OpenBuffer = AsyncBuffer &
+  Pick<BlockOrigin, 'local' | 'recycle'> &
+  Pick<ChunkIndex, 'origins'> & { close?(): Promise<void> }
 
 /**
  * Opens a classic NetCDF file (CDF-1 or CDF-2). Reads the header only; the variables are lazy arrays on the
@@ -127,7 +129,7 @@ export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions 
       read: (offset: number, length: number) => readBytes(file, offset, offset + length),
     }
     const { pool, budget } = options
-    const opened = { origin, reader: new StridedReader(pool, budget), budget, checkOpen }
+    const opened = { origin, reader: new StridedReader(pool, budget), budget, checkOpen, origins: buffer.origins }
     const header = await readHeader(file, options.signal)
     const { records, variables: layouts } = layOut(header, file.byteLength)
     const variables = header.variables.map((variable, i) => variableOf(opened, variable, layouts[i]!))

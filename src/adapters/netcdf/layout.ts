@@ -1,4 +1,5 @@
 import type { Missing } from '../../array/missing.ts'
+import type { Origins } from '../../array/source.ts'
 import { textLengths } from '../../core/characters.ts'
 import type { ScalarOf } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
@@ -143,6 +144,7 @@ export interface OpenNetcdf {
   readonly origin: BlockOrigin
   readonly reader: StridedReader
   readonly budget: MemoryBudget | undefined
+  readonly origins: Origins | undefined
   /** @throws ClosedError */
   checkOpen(): void
 }
@@ -164,6 +166,7 @@ export class VariableIndex<D extends ClassicDType | 'string'> implements ChunkIn
   readonly missing: Missing<D> | undefined
   readonly attrs: NetcdfAttributes
   readonly label: { readonly file: string; readonly array: string }
+  readonly origins: Origins | undefined
   readonly strided: StridedReader
   readonly budget: MemoryBudget | undefined
   readonly grid: ChunkGrid
@@ -178,6 +181,7 @@ export class VariableIndex<D extends ClassicDType | 'string'> implements ChunkIn
     this.missing = missing
     this.attrs = attrs
     this.label = label
+    this.origins = file.origins
     this.strided = file.reader
     this.budget = file.budget
     this.grid = layout.chunks

@@ -35,6 +35,7 @@ async function bufferOf(store: Store, path: string, { signal }: StoreOptions, st
   const options = { ifMatch: etag, signal: open.signal }
   return {
     byteLength: size,
+    origins: { place: { store, path } },
     local: store.localPath && { path: store.localPath(path), etag },
     recycle: store.recycle?.bind(store),
     slice: async (from, to) => {

@@ -1,4 +1,5 @@
 import type { Missing } from '../../array/missing.ts'
+import type { Origins } from '../../array/source.ts'
 import type { Codec, KernelCodec } from '../../codec/codec.ts'
 import type { CodecSet } from '../../codec/registry.ts'
 import type { DType, ScalarOf } from '../../core/dtype.ts'
@@ -85,6 +86,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   /** The same map for the lifetime of the index; only its content changes. */
   readonly attrs: Map<string, unknown>
   readonly label: { readonly file: string; readonly array: string }
+  readonly origins: Origins
   readonly blocks: BlockReader
   readonly budget: MemoryBudget | undefined
   readonly maxElements: number
@@ -140,6 +142,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     this.fillValue = fillValue as ScalarOf<D> | undefined
     this.attrs = namedAttributes(attrs)
     this.label = label
+    this.origins = opened.origins
     this.opened = opened
     this.codecs = codecs
     this.path = path

@@ -84,7 +84,7 @@ export async function hiddenArray(
 ): Promise<HiddenArray> {
   const made = newArray(array, []).content
   const content = { ...made, chunk_key_encoding: { name: 'default', configuration: { separator } } }
-  const opened = new OpenedStore(store, { codecs: [], ...READ_LIMITS, writeBytes, isWritable: true })
+  const opened = new OpenedStore(store, { codecs: [], ...READ_LIMITS, writeBytes, isWritable: true, root })
   const zarr = new ZarrStore(opened, root, readerOf(opened, root, undefined), { file: store.describe(root) })
   const hidden = await zarr.array(path, parseArrayV3(content))
   hidden.index.writeEmptyChunks = array.writeEmptyChunks ?? false

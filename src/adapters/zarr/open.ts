@@ -81,8 +81,9 @@ export async function openNode(store: Store, path: string, options: OpenZarrOpti
   signal?.throwIfAborted()
   const { metadataBytes, blockBytes = READ_LIMITS.blockBytes, elements = READ_LIMITS.elements } = limits
   const isWritable = mode === 'r+'
-  const opened = new OpenedStore(store, { codecs, memory, pool, budget, blockBytes, elements, metadataBytes, isWritable })
   const root = rootOf(path)
+  const own = { codecs, memory, pool, budget, blockBytes, elements, metadataBytes, isWritable, root }
+  const opened = new OpenedStore(store, own)
   const file = store.describe(root)
   const reader = readerOf(opened, root, signal)
   const hierarchy = new ZarrStore(opened, root, reader, { file, names, consolidated, metadataBytes })

@@ -1,3 +1,4 @@
+import type { Origins } from '../../array/source.ts'
 import type { Codec } from '../../codec/codec.ts'
 import { ByteCache } from '../../core/byte-cache.ts'
 import { HyperslabError } from '../../core/errors.ts'
@@ -29,6 +30,8 @@ export interface OpenedOptions {
   readonly writeBytes?: number | undefined
   /** Whether the store was opened for writing. */
   readonly isWritable: boolean
+  /** Prefix of all keys, without a slash at its end. */
+  readonly root: string
 }
 
 /** The table of a shard, with the version of the object that it was read from. */
@@ -51,6 +54,7 @@ let last = 0
 export class OpenedStore {
   readonly store: Store
   readonly options: OpenedOptions
+  readonly origins: Origins
   readonly memory: BlockMemory
   /** Tables of shards, by object and position in it. */
   readonly tables: ByteCache<string, KnownTable> = new ByteCache(TABLE_BYTES)
@@ -67,6 +71,7 @@ export class OpenedStore {
   constructor(store: Store, options: OpenedOptions) {
     this.store = store
     this.options = options
+    this.origins = { place: { store, path: options.root } }
     this.memory = options.memory ?? memoryOf(BLOCK_BYTES)
     this.absences = new Absences(store, () => this.forget())
   }

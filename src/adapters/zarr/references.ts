@@ -54,17 +54,6 @@ interface Target {
  * of their own.
  */
 export class ReferenceStore implements Store {
-  /** Open stores, by their file. */
-  static readonly #opened = new Map<string, Set<ReferenceStore>>()
-
-  /**
-   * Returns the open stores of references that a description belongs to.
-   * @param description of a key, as errors have it
-   */
-  static of(description: string): readonly ReferenceStore[] {
-    return [...ReferenceStore.#opened].flatMap(([file, stores]) => (description.startsWith(`${file}: `) ? [...stores] : []))
-  }
-
   readonly #references: JsonMembers
   readonly #templates: JsonObject
   readonly #place: ReferencePlace
@@ -79,8 +68,6 @@ export class ReferenceStore implements Store {
     this.#references = references
     this.#templates = templates
     this.#place = place
-    const { file } = place
-    ReferenceStore.#opened.set(file, (ReferenceStore.#opened.get(file) ?? new Set()).add(this))
   }
 
   /**
@@ -164,21 +151,21 @@ export class ReferenceStore implements Store {
     return urls
   }
 
-  /** Returns the local files that are read: that of the references, and their targets. */
-  async localTargets(): Promise<string[]> {
+  /**
+   * Returns the places that are read and that this process may replace: that of the references, and their
+   * targets in the same store or on this machine.
+   */
+  async places(): Promise<StoredAt[]> {
     const { home } = this.#place
-    const paths = new Set(home.store.localPath === undefined ? [] : [home.store.localPath(home.path)])
+    const places = [home]
     for (const url of this.targets()) {
-      const { store, path } = await this.#locate(url)
-      if (store.localPath !== undefined) paths.add(store.localPath(path))
+      const place = await this.#locate(url)
+      if (place.store === home.store || place.store.localPath !== undefined) places.push(place)
     }
-    return [...paths]
+    return places
   }
 
   async close(): Promise<void> {
-    const { file } = this.#place
-    const others = ReferenceStore.#opened.get(file)
-    if (others?.delete(this) && others.size === 0) ReferenceStore.#opened.delete(file)
     const opened = await Promise.allSettled([...this.#targets.values(), ...this.#http.values()])
     const stores = opened.flatMap((one) =>
       one.status === 'rejected' ? [] : ['store' in one.value ? one.value.store : one.value],

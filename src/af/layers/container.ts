@@ -1,3 +1,4 @@
+import type { Origins } from '../../array/source.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { BlockReader } from '../../engine/block-reader.ts'
 import type { ArrayState } from './array-state.ts'
@@ -5,6 +6,7 @@ import type { ArrayState } from './array-state.ts'
 /** Interface of a container to its arrays. */
 export interface Container {
   readonly label: string
+  readonly origins: Origins
   readonly blocks: BlockReader
   /** Limit of `Limits.elements`. */
   readonly maxElements: number

@@ -1,3 +1,4 @@
+import type { Origins } from '../../array/source.ts'
 import { HyperslabError, messageOf } from '../../core/errors.ts'
 import { LazyMap } from '../../core/lazy-map.ts'
 import { Lock } from '../../core/limiter.ts'
@@ -20,6 +21,7 @@ import type { Writer, WriteSession } from './writer.ts'
  */
 export class WorkingCopy implements Container, WriteSession {
   readonly label: string
+  readonly origins: Origins
   readonly store: Store
   readonly paths: Paths
   readonly options: WorkingCopyOptions
@@ -39,6 +41,7 @@ export class WorkingCopy implements Container, WriteSession {
 
   constructor(store: Store, paths: Paths, stack: Stack, options: WorkingCopyOptions) {
     this.label = store.describe(paths.base)
+    this.origins = { place: { store, path: paths.base } }
     this.store = store
     this.paths = paths
     this.options = options

@@ -30,14 +30,14 @@ export interface Kind<D extends DType> {
 }
 
 /** Members inherited from one source, or common to several. */
-type Below = Pick<BlockSource, 'dimensionNames' | 'capabilities' | 'maxElements' | 'budget' | 'label'> & {
+type Below = Pick<BlockSource, 'dimensionNames' | 'capabilities' | 'maxElements' | 'budget' | 'label' | 'origins'> & {
   readonly [way in 'writeBlock' | 'writeMasked']?: object | boolean | undefined
 }
 
 /**
  * Creates a lazy source on top of others; all inheritance is decided here. Chunks, names, capabilities,
- * budget, limits and label are inherited unless `layer` defines its own. Facts about elements are inherited
- * unless `kind` is given. If the parent accepts masks, elements between written ones are not read and written
+ * budget, limits, label and origins are inherited unless `layer` defines its own. Facts about elements are
+ * inherited unless `kind` is given. If the parent accepts masks, elements between written ones are not read and written
  * back, because that would undo concurrent writes. Bulk operations are those of `layer`; without any, the
  * number of requests of a read is unknown.
  * @param below a source; or the common members of several, which requires chunks in `layer`, and a `kind`
@@ -65,6 +65,7 @@ export function deriveSource<D extends DType>(
     maxElements: below.maxElements,
     budget: below.budget,
     label: below.label ?? {},
+    origins: below.origins,
     bulk: { requests: async () => undefined },
     ...(write && below.writeBlock && { writeBlock: (box, values, options) => write(box, values, undefined, options) }),
     ...(write && below.writeMasked && { writeMasked: write }),
@@ -75,8 +76,8 @@ export function deriveSource<D extends DType>(
 
 /**
  * Returns the common members of several sources: the names of the first that has `rank` axes, and steps if
- * all accept them. Also the smallest limit of elements, the budgets of all, and the equal parts of their
- * labels.
+ * all accept them. Also the smallest limit of elements, the budgets and origins of all, and the equal
+ * parts of their labels.
  */
 export const inCommon = (sources: readonly BlockSource[], rank: number): Below => ({
   dimensionNames: sources.find(({ dimensionNames }) => dimensionNames?.length === rank)?.dimensionNames,
@@ -84,6 +85,7 @@ export const inCommon = (sources: readonly BlockSource[], rank: number): Below =
   maxElements: Math.min(...sources.map(({ maxElements = Number.POSITIVE_INFINITY }) => maxElements)),
   budget: jointBudget(sources),
   label: sharedLabel(sources),
+  origins: { below: sources.flatMap(({ origins }) => origins ?? []) },
 })
 
 function sharedLabel(sources: readonly BlockSource[]): { file?: string; array?: string } {

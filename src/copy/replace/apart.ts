@@ -1,5 +1,6 @@
 import { METADATA, METADATA_PATH } from '../../adapters/zarr/metadata-names.ts'
 import type { DiskArray } from '../../array/disk-array.ts'
+import type { Origins } from '../../array/source.ts'
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import type { Signal } from '../../core/signal.ts'
@@ -7,6 +8,7 @@ import { withoutEndings } from '../../core/text.ts'
 import { randomName } from '../../store/conditions.ts'
 import { fileSystem } from '../../store/fs/file-system.ts'
 import type { Store, StoredAt } from '../../store/store.ts'
+import { unconfined } from '../../store/unconfined.ts'
 import { type Location, resolveLocation } from '../../tree/location.ts'
 import { hasToken } from './owner.ts'
 import type { Survey, Target } from './target.ts'
@@ -25,7 +27,8 @@ export async function checkApart(source: StoredAt, target: StoredAt): Promise<vo
     const [own, other] = await Promise.all([identities(from), identities(to)])
     if (own.self !== undefined && other.all.has(own.self)) throw notApart(source, target)
     if (other.self !== undefined && own.all.has(other.self)) throw notApart(source, target)
-  } else if (source.store === target.store && (isWithin(from, to) || isWithin(to, from))) throw notApart(source, target)
+  } else if (unconfined(source.store) === unconfined(target.store) && (isWithin(from, to) || isWithin(to, from)))
+    throw notApart(source, target)
 }
 
 /**
@@ -47,15 +50,24 @@ export async function checkSources(sources: readonly Location[], target: StoredA
 export const isStored = (place: Location): boolean => typeof place === 'object' && place !== null && 'store' in place
 
 /**
- * Returns the files on this machine that arrays are read from, as their sources name them. For references,
- * these are also the files that they point into.
+ * Returns the places that arrays are read from, through all operations between. For references, these are
+ * also the places that they point into.
  */
-export async function filesRead(arrays: readonly { readonly array: DiskArray }[]): Promise<string[]> {
-  const files = new Set(arrays.map(({ array }) => array.source.label?.file ?? ''))
+export async function placesRead(arrays: readonly { readonly array: DiskArray }[]): Promise<StoredAt[]> {
+  const found = new Map<Store, Set<string>>()
+  const add = ({ store, path }: StoredAt): unknown => found.set(store, (found.get(store) ?? new Set()).add(path))
   const { ReferenceStore } = await import('../../adapters/zarr/references.ts')
-  for (const references of [...files].flatMap((file) => ReferenceStore.of(file)))
-    for (const target of await references.localTargets()) files.add(target)
-  return [...files].filter((file) => file !== '' && !/^[a-z][a-z0-9+.-]+:/i.test(file))
+  const seen = new Set<Origins>()
+  const left = arrays.flatMap(({ array }) => array.source.origins ?? [])
+  for (let origins = left.pop(); origins !== undefined; origins = left.pop()) {
+    if (seen.has(origins)) continue
+    seen.add(origins)
+    left.push(...(origins.below ?? []))
+    const place = origins.place as StoredAt | undefined
+    if (place?.store instanceof ReferenceStore) for (const target of await place.store.places()) add(target)
+    else if (place !== undefined) add(place)
+  }
+  return [...found].flatMap(([store, paths]) => [...paths].map((path) => ({ store, path })))
 }
 
 const folderOrFile = (path: string): string => path.replace(METADATA_PATH, '').replace(/(?<=.)\/$/, '')
