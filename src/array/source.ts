@@ -174,7 +174,7 @@ export interface BlockSource<D extends DType = DType> {
   readonly maxElements?: number | undefined
   /** Names of file and array for error messages. */
   readonly label?: { readonly file?: string; readonly array?: string }
-  /** Places that elements are read from, which derived sources inherit. Optional: arrays in memory omit it. */
+  /** Places that elements are read from; derived sources inherit them. Optional: arrays in memory omit it. */
   readonly origins?: Origins | undefined
   readBlock(box: Box, out: Tensor<D>, options?: BlockReadOptions): Promise<void> | void
   writeBlock?(box: Box, source: Tensor<D>, options?: BlockOptions): Promise<void> | void

@@ -136,6 +136,16 @@ describe('references to NetCDF', () => {
     expect(await group.arrays()).toEqual(['lat', 'name', 't'])
   })
 
+  test('to a file with braces in its name are read here and in Python', { timeout: 30_000 }, async () => {
+    const folder = await temporaryFolder()
+    const name = 'a{{name}} {% if %}.nc'
+    await write(folder, name, month(0, 2))
+    await references(folder, name)
+    await using group = await openZarr(join(folder, 'refs.json'), { kind: 'group' })
+    expect([...(await (await group.array('lat')).toTensor()).data]).toEqual([10, 20, 30])
+    if (env !== undefined) expect((await pythonReads(join(folder, 'refs.json')))['lat']!.data).toEqual([10, 20, 30])
+  })
+
   test('name files where they are, or will be', { timeout: 30_000 }, async () => {
     const folder = await temporaryFolder()
     await write(folder, 'a b.nc', month(0, 2))

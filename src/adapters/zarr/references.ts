@@ -1,6 +1,6 @@
 import { decodeBase64 } from '../../core/base64.ts'
 import { ByteCache } from '../../core/byte-cache.ts'
-import { HyperslabError, within } from '../../core/errors.ts'
+import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { JsonMembers } from '../../core/json-members.ts'
 import { KeyIndex } from '../../core/keys.ts'
 import { member } from '../../core/member.ts'
@@ -182,10 +182,11 @@ export class ReferenceStore implements Store {
       const target = this.#targetOf(this.#references.get(key))
       const { store, path } = await this.#locate(target.url)
       const { offset, length } = target
-      const result =
+      const result = await readingTarget(store.describe(path), () =>
         length === undefined
-          ? await to.whole({ store, path })
-          : await to.part(length, (from, count, options) => store.getRange(path, offset + from, count, options))
+          ? to.whole({ store, path })
+          : to.part(length, (from, count, options) => store.getRange(path, offset + from, count, options)),
+      )
       if (result !== undefined) return result
       throw new HyperslabError('NotFoundError', `the reference points to ${store.describe(path)}, which does not exist`)
     })
@@ -221,8 +222,9 @@ export class ReferenceStore implements Store {
     return { url, offset: asLength(offset, 'the offset of a reference'), length: asLength(length, 'the length of a reference') }
   }
 
-  /** Replaces templates with their texts. */
+  /** Replaces templates with their texts. Without templates, URLs are literal, as for fsspec. */
   #fillIn(url: string): string {
+    if (Object.keys(this.#templates).length === 0) return url
     let length = url.length
     const filled = url.replace(/\{\{\s*(\w+)\s*\}\}/g, (all, name: string) => {
       const given = member(this.#templates, name)
@@ -280,6 +282,21 @@ export class ReferenceStore implements Store {
     this.#http.set(server, store)
     store.catch(() => this.#http.delete(server))
     return { store: await store, path }
+  }
+}
+
+/**
+ * Reads the target of a reference. Statuses that mean "not found" do not help there, because a missing target
+ * is an error, too.
+ */
+async function readingTarget<T>(file: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (cause) {
+    if (!isHyperslabError(cause, 'StoreError') || cause.details.actual !== 403) throw cause
+    const text = `the server answered 403 for the target of a reference, ${file}: access is refused, or there is no such file; \
+pass resolve to openZarr or openTree, so that it maps the URL to a store with credentials, or copy the file and write its references anew`
+    throw new HyperslabError('StoreError', text, { actual: 403, cause })
   }
 }
 

@@ -37,9 +37,9 @@ type Below = Pick<BlockSource, 'dimensionNames' | 'capabilities' | 'maxElements'
 /**
  * Creates a lazy source on top of others; all inheritance is decided here. Chunks, names, capabilities,
  * budget, limits, label and origins are inherited unless `layer` defines its own. Facts about elements are
- * inherited unless `kind` is given. If the parent accepts masks, elements between written ones are not read and written
- * back, because that would undo concurrent writes. Bulk operations are those of `layer`; without any, the
- * number of requests of a read is unknown.
+ * inherited unless `kind` is given. If the parent accepts masks, elements between written ones are not read
+ * and written back, because that would undo concurrent writes. Bulk operations are those of `layer`; without
+ * any, the number of requests of a read is unknown.
  * @param below a source; or the common members of several, which requires chunks in `layer`, and a `kind`
  */
 export function deriveSource<D extends DType>(below: BlockSource, layer: DerivedSource<D>, kind?: Kind<D>): BlockSource<D>

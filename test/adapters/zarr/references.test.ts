@@ -4,6 +4,7 @@ import { type ReferencePlace, ReferenceStore } from '../../../src/adapters/zarr/
 import { isHyperslabError } from '../../../src/core/errors.ts'
 import { parseJson } from '../../../src/core/json.ts'
 import { openZarr } from '../../../src/runtime/zarr.ts'
+import { HttpStore } from '../../../src/store/http/http.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 
 const text = (bytes: Uint8Array | undefined): string | undefined => bytes && new TextDecoder().decode(bytes)
@@ -103,6 +104,33 @@ test('templates of version 1 are filled in', async () => {
   expect(text((await store.get('x'))?.bytes)).toBe('01')
   expect(text((await store.get('y'))?.bytes)).toBe('23')
   expect(text((await store.get('z'))?.bytes)).toBe('{{u}}')
+})
+
+test('without templates, braces in a URL are part of the name', async () => {
+  const files = { 'a{{name}}.bin': '0123', '{% if %}{{': '4567', 'a{{u}}': '89' }
+  const home = { store: await storeOf(files), path: 'refs.json' }
+  const refs = { x: ['a{{name}}.bin', 1, 2], y: ['{% if %}{{'], z: ['a{{u}}'] }
+  for (const json of [{ version: 1, refs }, { version: 1, templates: {}, refs }, refs]) {
+    const store = await open(json, { home })
+    expect(text((await store.get('x'))?.bytes)).toBe('12')
+    expect(text((await store.get('y'))?.bytes)).toBe('4567')
+    expect(text((await store.get('z'))?.bytes)).toBe('89')
+  }
+})
+
+test('a target that the server refuses is an error that says what helps', async () => {
+  const refused = async () => new Response('no', { status: 403 })
+  const target = new HttpStore({ fetch: refused as never, retries: 0 } as never)
+  const home = { store: await storeOf({}), path: 'https://a.org/refs.json' }
+  const place = { home, url: home.path, isLocal: false, openHttp: async () => target }
+  const store = await open({ part: ['https://b.org/x.bin', 0, 2], whole: ['https://b.org/x.bin'] }, place)
+  for (const key of ['part', 'whole']) {
+    const message = await failure(() => store.get(key))
+    expect(message).toMatch(/^StoreError: refs.json: \w+: the server answered 403 for the target .*b.org\/x.bin.*pass resolve/s)
+    expect(message).not.toContain('notFound')
+  }
+  const near = await open({ x: ['x.bin'] }, { ...place, home: { store: target, path: home.path } })
+  expect(await failure(() => near.get('x'))).toContain('pass resolve')
 })
 
 test('a URL that templates make too long is refused before it is built', async () => {
