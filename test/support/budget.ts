@@ -31,14 +31,17 @@ export const timeLimit = (ms: number): number => (isSoak ? 86_400_000 : ms)
 /** All of the cases listed, or every fourth in a quick run. */
 export const some = <T>(cases: readonly T[]): readonly T[] => (isQuick ? cases.filter((_, i) => i % 4 === 0) : cases)
 
-/**
- * Returns the seed of a suite, and prints it: HYPERSLAB_SEED where it is given, otherwise a new one in a soak
- * and the usual one in other runs.
- */
-export function seedOf(suite: string, usual: number): number {
+/** Returns HYPERSLAB_SEED where it is given, otherwise a new seed in a soak and the usual one in other runs. */
+export function drawSeed(usual: number): number {
   const asked = process.env['HYPERSLAB_SEED']
   const seed = asked !== undefined ? Number(asked) : isSoak ? Math.floor(Math.random() * 2 ** 31) : usual
   if (!Number.isSafeInteger(seed)) throw new Error(`HYPERSLAB_SEED is ${asked}, expected an integer`)
+  return seed
+}
+
+/** Returns the seed of a suite, and prints it unless it is the usual one. */
+export function seedOf(suite: string, usual: number): number {
+  const seed = drawSeed(usual)
   if (seed !== usual) console.info(`${suite}: HYPERSLAB_BUDGET=${budget} HYPERSLAB_SEED=${seed}`)
   return seed
 }
