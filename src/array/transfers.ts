@@ -62,8 +62,16 @@ export async function move(
   { concurrency, signal, onProgress }: TransferOptions & { readonly concurrency: number },
   work: (transfer: Transfer, onAbsent: BlockReadOptions['onAbsent']) => Promise<void>,
 ): Promise<void> {
-  const limiter = new Limiter(Infinity, MAX_BYTES)
   const { onAbsent, tell } = progressOf(plan.chunks, dtype, onProgress)
+  const [first] = plan.transfers
+  // Most small reads have one transfer, and limiting it would take as long as the read itself.
+  if (first !== undefined && plan.transfers.length === 1) {
+    signal?.throwIfAborted()
+    await work(first, onAbsent)
+    tell(first)
+    return
+  }
+  const limiter = new Limiter(Infinity, MAX_BYTES)
   await forEachLimited(plan.transfers, Math.max(1, Math.min(concurrency, plan.transfers.length)), async (transfer) => {
     await limiter.run(sizeOf(transfer.shape) * bytesOf(dtype), () => work(transfer, onAbsent), signal)
     tell(transfer)

@@ -3,7 +3,7 @@ import { lz4 } from '../codec/lz4.ts'
 import { none } from '../codec/none.ts'
 import type { CodecSet } from '../codec/registry.ts'
 import { compactBytes } from '../core/bytes.ts'
-import { rethrowWithin } from '../core/errors.ts'
+import { within } from '../core/errors.ts'
 import { inOrder } from '../core/in-order.ts'
 import { forEachLimited, Limiter } from '../core/limiter.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
@@ -103,6 +103,11 @@ export class BlockReader {
       return this.#budget?.blocks(heldBytes(batch), read, signal) ?? read()
     }
     const parts = await this.#inSegments(groups, signal)
+    const [, second] = parts
+    if (second === undefined) {
+      for (const batch of batchesOf(parts)) (await work(batch)).forEach(take)
+      return
+    }
     const count = this.#lanes * widthOf(parts)
     await inOrder(batchesOf(parts), { count, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
   }
@@ -139,14 +144,13 @@ export class BlockReader {
     const missing = batch.filter(({ block }) => !this.#memory.blocks.has(this.#keyOf(block)))
     const atOnce = missing[0]?.block.origin.readMany !== undefined
     const fetched = atOnce ? await this.#fetcher.fetch(missing, signal) : undefined
+    const useOne = (need: Need<C>): Promise<R> =>
+      // The decoded bytes may not be valid elements.
+      within({ file: need.block.origin.file }, () => this.#useBlock(need, fetched?.get(need), use, signal))
+    if (batch.length === 1) return [await useOne(batch[0]!)]
     const results: R[] = []
     await forEachLimited(batch.keys(), this.#lanes, async (i) => {
-      try {
-        results[i] = await this.#useBlock(batch[i]!, fetched?.get(batch[i]!), use, signal)
-      } catch (error) {
-        // The decoded bytes may not be valid elements.
-        rethrowWithin(error, { file: batch[i]!.block.origin.file })
-      }
+      results[i] = await useOne(batch[i]!)
     })
     return results
   }
