@@ -56,7 +56,7 @@ export async function checkPlaceOptions(
   location: string,
   options: PlaceOptions & { readonly deep?: boolean },
 ): Promise<void> {
-  const option = found.foreignOption(options)
+  const option = await found.foreignOption(options)
   if (option === undefined) return
   await found.close()
   throw new UsageError(`--${option.name} is for ${option.plural}, and ${location} is ${found.format.noun}`)

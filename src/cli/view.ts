@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import type { AddressInfo } from 'node:net'
 import { type Command, Option } from 'commander'
 import { openDataset } from '../runtime/open-dataset.ts'
-import { FORMATS } from '../tree/formats.ts'
+import { FOLDER } from '../tree/formats.ts'
 import { findTree } from '../tree/open-tree.ts'
 import { resolveTarget } from '../tree/target.ts'
 import { interruptible } from './failure.ts'
@@ -49,9 +49,10 @@ async function view(location: string, { port, open, followLinks, ...options }: V
   await (await openDataset(location, at)).close()
   const place = await resolveTarget(location, { followLinks, ...at })
   try {
-    const { format } = await findTree(place)
-    const folder = FORMATS.find(({ isFolder }) => isFolder)!
-    const served = format.isReference ? { ...(await referencesAsZarr(place)), format: folder } : { ...place, format }
+    const found = await findTree(place)
+    await found.look()
+    const { format } = found
+    const served = format.isReference ? { ...(await referencesAsZarr(place)), format: FOLDER } : { ...place, format }
     await interruptible(async (signal) => {
       const files = pageFiles(new URL('./', import.meta.url))
       const server = createViewServer(files, served, { host: HOST, onFailure: printError })

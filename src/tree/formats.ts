@@ -206,7 +206,7 @@ export interface Recognised {
  * @throws UnsupportedError for formats that are known and not read, with advice
  */
 export async function recognise({ store, path }: StoredAt, signal?: Signal): Promise<Recognised> {
-  const folder = FORMATS.find(({ isFolder }) => isFolder)!
+  const folder = FOLDER
   // The root of a store is a folder, of which some stores refuse to read bytes.
   const isRoot = path === '' && store.seesOneFile !== true
   if (isRoot || path.endsWith('/') || METADATA_PATH.test(path)) return { format: folder }
@@ -227,8 +227,18 @@ export async function recognise({ store, path }: StoredAt, signal?: Signal): Pro
     return { format: known ?? (isPicked ? FORMATS.find(({ isNamed }) => isNamed)! : folder), start }
   }
   if (!named?.isNamed) return { format: folder }
-  const inside = await Promise.all(METADATA.map((each) => headOf(store, `${path}/${each}`, signal)))
-  return { format: inside.some((each) => each !== undefined) ? folder : named }
+  return { format: (await isZarrFolder({ store, path }, signal)) ? folder : named }
+}
+
+/** Format of folders. */
+export const FOLDER: Format = FORMATS.find(({ isFolder }) => isFolder)!
+
+/** Whether a place, whatever its name, is a folder with metadata of Zarr. */
+export async function isZarrFolder({ store, path }: StoredAt, signal?: Signal): Promise<boolean> {
+  const prefix = path === '' || path.endsWith('/') ? path : `${path}/`
+  const inside = await Promise.all(METADATA.map((each) => headOf(store, prefix + each, signal)))
+  // Servers may show the same page for every name.
+  return inside.some((each) => each !== undefined && /^\s*\{/.test(each))
 }
 
 /** Returns the format whose names end like this one. */

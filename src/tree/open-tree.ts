@@ -1,10 +1,21 @@
+import { METADATA } from '../adapters/zarr/metadata-names.ts'
 import type { LayerInfo } from '../af/file.ts'
 import type { ArrayNode, GroupNode, OpenedNodes } from '../array/nodes.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
+import type { Signal } from '../core/signal.ts'
 import type { StoredAt, Tail } from '../store/store.ts'
-import { FORMATS, type Format, type FormatOption, type OpenFormatOptions, recognise, unknownPlace } from './formats.ts'
+import {
+  FOLDER,
+  FORMATS,
+  type Format,
+  type FormatOption,
+  isZarrFolder,
+  type OpenFormatOptions,
+  recognise,
+  unknownPlace,
+} from './formats.ts'
 import { checkNotFound, type Location, type LocationOptions, resolveLocation } from './location.ts'
 
 /** Objects whose versions are requested at the same time. */
@@ -67,7 +78,7 @@ export async function openTree(location: Location, options: OpenTreeOptions = {}
   checkOptions('openTree', options, CHECKS)
   await checkNotFound('openTree', location, options)
   const found = await findTree(location, options)
-  const option = found.foreignOption(options)
+  const option = await found.foreignOption(options)
   if (option === undefined) return found.open(options)
   await found.close()
   const text = `openTree: ${option.name} is for ${option.plural}, and this is ${found.format.noun}`
@@ -95,13 +106,30 @@ export async function findTree(
 /** A place with its format. */
 export class FoundTree {
   readonly place: StoredAt
-  readonly format: Format
+  #format: Format
   readonly #start: Tail | undefined
 
   constructor(place: StoredAt, format: Format, start?: Tail) {
     this.place = place
-    this.format = format
+    this.#format = format
     this.#start = start
+  }
+
+  /** Format of the place, as far as it is known. Elsewhere than on this machine, names tell some formats. */
+  get format(): Format {
+    return this.#format
+  }
+
+  /**
+   * Looks whether a place that only its name calls a file is a folder of Zarr. Its format is that from then
+   * on.
+   */
+  async isFolderAfterAll(signal?: Signal): Promise<boolean> {
+    const { store, path } = this.place
+    const isSure = this.#format.isFolder || store.localPath !== undefined || store.seesOneFile
+    if (isSure || !(await isZarrFolder({ store, path }, signal))) return false
+    this.#format = FOLDER
+    return true
   }
 
   /** Name of the place in messages. */
@@ -109,8 +137,22 @@ export class FoundTree {
     return this.place.store.describe(this.place.path)
   }
 
+  /** Calls {@link isFolderAfterAll} if there is no file of this name. For callers that do not open the place. */
+  async look(signal?: Signal): Promise<void> {
+    const { store, path } = this.place
+    if (!this.#format.isNamed || (await store.stat(path, { signal }).catch(() => undefined)) !== undefined) return
+    await this.isFolderAfterAll(signal)
+  }
+
   /** Returns an option that the format does not take, with the plural of the format that does. */
-  foreignOption<O extends FormatOption>(
+  async foreignOption<O extends FormatOption>(
+    options: Readonly<Partial<Record<O, unknown>>>,
+  ): Promise<{ readonly name: O; readonly plural: string } | undefined> {
+    const option = this.#foreignTo(options)
+    return option !== undefined && (await this.isFolderAfterAll()) ? this.#foreignTo(options) : option
+  }
+
+  #foreignTo<O extends FormatOption>(
     options: Readonly<Partial<Record<O, unknown>>>,
   ): { readonly name: O; readonly plural: string } | undefined {
     for (const [name, value] of Object.entries(options)) {
@@ -126,15 +168,29 @@ export class FoundTree {
    * @param kinds what the place is not, in the error for a place of no known format
    */
   async open(options: OpenFormatOptions = {}, kinds?: string): Promise<Tree> {
-    const { place, format } = this
+    const { place } = this
     try {
-      const opened = await format.open(place, options, this.#start)
+      const opened = await this.#openNodes(options)
       const warnings = (await place.store.warnings?.(place.path, { signal: options.signal })) ?? []
       return new OpenedTree(this, opened, warnings)
     } catch (error) {
       const reason = await this.reasonOf(error, kinds)
       await this.close()
       throw reason
+    }
+  }
+
+  /** Opens it as the format that its name tells, or as a Zarr store if that fails and it is one. */
+  async #openNodes(options: OpenFormatOptions): Promise<OpenedNodes<LayerInfo>> {
+    const { place, format } = this
+    try {
+      return await format.open(place, options, this.#start)
+    } catch (error) {
+      if (format.isFolder || !isHyperslabError(error, 'NotFoundError', 'FormatError', 'StoreError')) throw error
+      if (await this.isFolderAfterAll(options.signal)) return FOLDER.open(place, options)
+      if (place.store.localPath !== undefined || place.store.seesOneFile) throw error
+      const text = `${error.text}; nor is there Zarr metadata in a folder of this name, such as ${METADATA.slice(0, 2).join(' or ')}`
+      throw new HyperslabError(error.tag, text, { ...error.details, cause: error })
     }
   }
 

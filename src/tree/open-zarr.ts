@@ -3,7 +3,7 @@ import { type OpenZarrOptions, openNode, ZARR_CHECKS } from '../adapters/zarr/op
 import { isReadable, type ReadableStore, storeOfReadable } from '../adapters/zarr/readable.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import type { StoredAt } from '../store/store.ts'
-import { recognise } from './formats.ts'
+import { isZarrFolder, recognise } from './formats.ts'
 import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from './location.ts'
 
 /** A location as for `open`, or a store with the interface of zarrita, which is opened at its root. */
@@ -52,5 +52,12 @@ export async function openZarr(location: ZarrLocation, options: ZarrOptions = {}
 /** Finds the Zarr store at a location, as `openDataset` and the command do. */
 async function zarrPlace(place: StoredAt, options: ZarrOptions): Promise<StoredAt> {
   const { format } = await recognise(place, options.signal)
-  return format.zarrIn?.(place, options) ?? place
+  try {
+    return (await format.zarrIn?.(place, options)) ?? place
+  } catch (error) {
+    // Elsewhere than on this machine, the name alone may have told the format.
+    const isFile = format.isFolder || place.store.localPath !== undefined
+    if (isFile || !(await isZarrFolder(place, options.signal))) throw error
+    return place
+  }
 }

@@ -6,9 +6,11 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { create, MemoryStore } from '../../src/runtime/index.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { openZarr } from '../../src/runtime/zarr.ts'
 import { FileStore } from '../../src/store/fs/file.ts'
 import type { Store } from '../../src/store/store.ts'
 import { recognise } from '../../src/tree/formats.ts'
+import { openTree } from '../../src/tree/open-tree.ts'
 import { haveZip, zipped } from '../support/archives.ts'
 import { RudeServer } from '../support/rude-server.ts'
 
@@ -113,6 +115,36 @@ describe('openDataset finds what there is', () => {
     for (const [name, bytes] of Object.entries(objects())) rude.put(`era5/${name}`, bytes)
     rude.put('era5', new TextEncoder().encode('<html><a href=".zgroup">.zgroup</a></html>'))
     expect(await latitudes(`${rude.origin}/era5`)).toEqual(LATITUDES)
+  })
+
+  test.each(['era5.af', 'era5.zip', 'era5.json'])('in a folder that is not what its name says: %s', async (name) => {
+    const rude = await RudeServer.start()
+    onTestFinished(() => rude.stop())
+    const store = new MemoryStore()
+    for (const [key, bytes] of Object.entries(objects())) {
+      rude.put(`bare/${name}/${key}`, bytes)
+      rude.put(`paged/${name}/${key}`, bytes)
+      await store.put(`${name}/${key}`, bytes)
+    }
+    rude.put(`paged/${name}`, new TextEncoder().encode('<html><a href=".zgroup">.zgroup</a></html>'))
+    for (const place of [`${rude.origin}/bare/${name}`, `${rude.origin}/paged/${name}`, { store, path: name }]) {
+      expect(await latitudes(place)).toEqual(LATITUDES)
+      await using tree = await openTree(place, { names: ['latitude'] })
+      expect(tree.format).toBe('zarr')
+      await using group = await openZarr(place, { kind: 'group', names: ['latitude'] })
+      expect([...(await (await group.array('latitude')).toTensor()).data]).toEqual([...LATITUDES])
+    }
+  })
+
+  test('or says that there is neither a container nor Zarr under a name of containers', async () => {
+    const rude = await RudeServer.start()
+    onTestFinished(() => rude.stop())
+    for (const place of [`${rude.origin}/gone.af`, { store: new MemoryStore(), path: 'gone.af' }])
+      for (const open of [openTree, openDataset])
+        await expect(open(place)).rejects.toMatchObject({
+          tag: 'NotFoundError',
+          message: expect.stringMatching(/there is no such file.*; nor is there Zarr metadata in a folder of this name/),
+        })
   })
 
   test.runIf(haveZip())('in archives of any name, whichever folder was archived', async () => {
