@@ -138,6 +138,17 @@ const TESTS: Record<string, () => Promise<void>> = {
     const array = (await openZarr({ store, path: 'x.zarr/t' })) as ZarrArray
     expect([array.attrs.get('_FillValue'), array.attrs.get('missing_value')]).toEqual([-999, -999])
   },
+  'missing values are rounded to the type of the elements': async () => {
+    for (const name of ['missing_value', '_FillValue']) {
+      const attributes = [{ name, type: 'double' as const, value: [1e-5] }]
+      const variables = [{ name: 't', type: 'float' as const, dimensions: ['n'], attributes, values: [1e-5, 2] }]
+      const ds = await openDataset(new Blob([writeNetcdf({ dimensions: [['n', 2]], variables }) as never]))
+      expect(await ds.get('t').values()).toEqual(Float32Array.of(Number.NaN, 2))
+      const store = new MemoryStore()
+      await ds.write({ store, path: 'x.zarr' })
+      expect(await (await openDataset({ store, path: 'x.zarr' })).get('t').values()).toEqual(Float32Array.of(Number.NaN, 2))
+    }
+  },
   'unsigned values of signed types are floats': async () => {
     const ds = await from(raw('t', 'int8', Int8Array.of(-1, 1), { _Unsigned: 'true' }))
     expect(await ds.get('t').values()).toEqual(Float32Array.of(255, 1))
