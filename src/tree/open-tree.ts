@@ -137,7 +137,7 @@ export class FoundTree {
     return this.place.store.describe(this.place.path)
   }
 
-  /** Calls {@link isFolderAfterAll} if there is no file of this name. For callers that do not open the place. */
+  /** Calls {@link isFolderAfterAll} if no file has this name. For callers that do not open the place. */
   async look(signal?: Signal): Promise<void> {
     const { store, path } = this.place
     if (!this.#format.isNamed || (await store.stat(path, { signal }).catch(() => undefined)) !== undefined) return
