@@ -58,7 +58,7 @@ const cases = fc.record({
   axes: fc.array(fc.boolean(), { minLength: 4, maxLength: 4 }),
 })
 
-/** What cells that keep some axes are made of, by the obvious loop. */
+/** Returns the values of each cell of a reduction that keeps some axes, by the obvious loop. */
 function cellsOf(values: readonly number[], shape: readonly number[], reduced: readonly boolean[]): number[][] {
   const kept = shape.filter((_, axis) => !reduced[axis])
   const stride = stridesOf(kept)
@@ -153,7 +153,7 @@ describe('what is reduced, gathered and searched where it lies is what is in the
     }
     counting.slices = []
     expect(await where(array.view([range(1, 3), range(5, 9)]), { min: -Infinity }).count()).toBe(2 * 4 * 150)
-    // Of records that are read in part nothing else is.
+    // Reads only the selected parts of the two records.
     expect([counting.slices.length, counting.bytesRead]).toEqual([2, 2 * 4 * 600])
     counting.slices = []
     await array.get([null, [0, 299]])
@@ -222,7 +222,7 @@ describe('with workers', () => {
     const maxima = Array.from({ length: 900 }, (_, row) => Math.max(...values.slice(row * 300, row * 300 + 300)))
     expect((await array.max({ axis: 2 })).data).toEqual(Float32Array.from(maxima))
     expect(await array.get([1, 2, 3])).toBe(values[90_603])
-    // What is only moved is not sent to and fro, and nothing small is sent at all.
+    // Bytes are not sent to workers only to be copied back, and small reads run on this thread.
     expect(done).toEqual(
       isFile ? ['reduce file true', 'decode file true', 'reduce file true'] : ['reduce bytes true', 'reduce bytes true'],
     )

@@ -24,7 +24,7 @@ const lz4Block = (bytes: number): Uint8Array => {
   return join(Uint8Array.of(0x1f, 7, 1, 0), new Uint8Array(Math.floor(more / 255)).fill(255), tail)
 }
 
-/** What decodes to so many MiB by each codec, from a thousandth of them or less. */
+/** Encoders of hostile inputs: each encodes so many MiB to a thousandth of that or less. */
 export const BOMBS: Readonly<Record<string, (size: number) => Uint8Array>> = {
   gzip: (size) =>
     join(Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3), times(DEFLATED, size), Uint8Array.of(3, 0), new Uint8Array(8)),
@@ -37,7 +37,7 @@ export const BOMBS: Readonly<Record<string, (size: number) => Uint8Array>> = {
   blosc: (size) => {
     const stream = lz4Block(size * MiB)
     const start = 20
-    // Of lz4, not split, one block.
+    // Header of a frame with the codec lz4, not split, of one block.
     const header = [Uint8Array.of(2, 1, (1 << 5) | 16, 1), u32(size * MiB), u32(size * MiB), u32(start + 4 + stream.length)]
     return join(...header, u32(start), u32(stream.length), stream)
   },

@@ -15,7 +15,7 @@ import { MemoryStore } from '../../../src/store/memory.ts'
 import { mutated } from '../../support/mutated.ts'
 import { type Matrix, readerOf } from './matrix.ts'
 
-/** What may come of chunks and shards that are damaged. */
+/** Tags of the errors that damaged chunks and shards may cause. */
 const TAGS = ['CodecError', 'FormatError', 'IntegrityError', 'TooLargeError', 'UnsupportedError'] as const
 const CHECKSUMS = ['crc32c', 'crc32']
 const LIMITS = { blockBytes: 2 ** 22 }
@@ -24,7 +24,7 @@ interface Whole {
   readonly path: string
   readonly store: MemoryStore
   readonly metadata: ZarrArrayMetadata
-  /** Of chunks and shards. */
+  /** Chunks and shards. */
   readonly objects: readonly (readonly [key: string, bytes: Uint8Array])[]
   /** The outermost of shards. */
   readonly level: ShardLevel | undefined
@@ -74,7 +74,7 @@ export class DamagedArrays {
     }
   }
 
-  /** Why workers did nothing. */
+  /** Reason why the pool's worker did no work. */
   get inlineReason(): unknown {
     return this.#pool.inlineReason
   }

@@ -56,7 +56,10 @@ function halfBits(value: number): number {
   return ((exponent + 15) << 10) | ((value / 2 ** exponent - 1) * 1024)
 }
 
-/** What a filter decodes to here is what it decodes to in numcodecs, and then is what elements are read as. */
+/**
+ * Compares a filter with numcodecs: both decode the stored bytes alike, and elements are read from the
+ * decoded bytes.
+ */
 async function compare(id: string, configuration: Record<string, unknown>, dtype: string, data: Uint8Array): Promise<void> {
   const stored = await numcodecs!.encode([{ id, ...configuration }], dtype, data)
   const expected = (await numcodecs!.decode([{ id, ...configuration }], stored))!

@@ -5,7 +5,7 @@ import type { Store } from '../../../src/store/store.ts'
 import { numbered } from '../../support/arbitraries.ts'
 import type { Plain } from '../../support/oracle.ts'
 
-/** What is asked of a store, in words: `get x/c/0`, `range x/c/0 4+8`, `tail x/c/0 36`. */
+/** Store that records its requests in words: `get x/c/0`, `range x/c/0 4+8`, `tail x/c/0 36`. */
 export class AskedStore {
   readonly asked: string[] = []
   readonly store: Store
@@ -40,7 +40,7 @@ export class AskedStore {
     }
   }
 
-  /** What was asked since the last time, in alphabetical order. */
+  /** Returns the requests since the last call, in alphabetical order. */
   take(): string[] {
     return this.asked.splice(0).sort()
   }
@@ -50,7 +50,7 @@ interface Handmade {
   readonly shape: readonly number[]
   readonly chunks: readonly number[]
   readonly shards?: readonly number[]
-  /** Chunks that nobody writes, by their coordinates. */
+  /** Chunks that are left unwritten, by their coordinates. */
   readonly gone?: readonly string[]
   readonly indexAtStart?: boolean
 }

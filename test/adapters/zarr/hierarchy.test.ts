@@ -64,7 +64,7 @@ function placeOf(objects: Record<string, unknown>, listed: 'all' | 'folders' | '
 const open = (place: MetadataReader, options: Partial<HierarchyOptions> = {}): Hierarchy =>
   new Hierarchy(place, { file: 'a.zarr', ...options })
 
-/** What is in a group, in a line for each. */
+/** Lists the contents of a group, one line for each node. */
 const shown = async (hierarchy: Hierarchy, path = ''): Promise<string[]> =>
   (await hierarchy.children(path)).map((node) =>
     node.kind === 'unreadable' ? `${node.path}: ${node.error.tag}: ${node.error.message}` : `${node.path}: ${node.kind}`,

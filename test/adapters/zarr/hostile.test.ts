@@ -6,7 +6,7 @@ import { BOMBS } from './bombs.ts'
 import { AskedStore } from './handmade.ts'
 
 const MiB = 2 ** 20
-/** What the bombs decode to, what chunks may, and what reading may take more of memory while it refuses. */
+/** Size that the bombs decode to, limit of a chunk, and memory that a refusing read may take in addition. */
 const [BOMB_MIB, LIMIT, ROOM] = [1024, MiB, 128 * MiB]
 
 const pool = createPool({ size: 1 })

@@ -12,7 +12,10 @@ import { expectSameReads, plainOf } from './same-reads.ts'
 const COUNT = byBudget({ quick: 60, full: 60, soak: 1000 })
 const SEED = seedOf('matrix', 20261122)
 
-/** What elements are that nobody wrote and that have no fill value, by the first letter of their type; zeros and empty texts of others. */
+/**
+ * Values of unwritten elements without a fill value, by the first letter of their type. Other types have
+ * zeros and empty texts.
+ */
 const UNWRITTEN: Readonly<Record<string, unknown>> = { M: -(2n ** 63n), m: -(2n ** 63n), V: new Uint8Array(3) }
 
 const matrix = writeMatrix(COUNT, SEED)

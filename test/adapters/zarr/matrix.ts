@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { DType } from '../../../src/core/dtype.ts'
 import { zarrPython } from '../../support/python.ts'
 
-/** What writes arrays, beside this file. */
+/** Programs beside this file that write arrays. */
 type Script = 'matrix.py' | 'matrix_tensorstore.py'
 
 /** A fill value: integers as text, floats as the bits of a float64, bytes as numbers. */
@@ -29,7 +29,7 @@ export interface MatrixCase {
   readonly codecs: readonly string[]
   /** Texts, and bytes as numbers, in C order. */
   readonly elements?: readonly (string | readonly number[])[]
-  /** Where the other elements are in `values.bin`. */
+  /** Place of the other elements in `values.bin`. */
   readonly offset?: number
   readonly length?: number
 }
@@ -102,7 +102,7 @@ const DTYPES: Readonly<Record<string, DType>> = {
   m: 'int64',
 }
 
-/** What arrays of a type of the matrix are read as. */
+/** Returns the type that arrays with a type of the matrix are read as. */
 export const dtypeOf = (name: string): DType => (DTYPES[name] ?? DTYPES[name[0]!])!
 
 /** Reads metadata of a folder. */

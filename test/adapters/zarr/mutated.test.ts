@@ -198,7 +198,7 @@ function changed(json: Json, { kind, place, value }: Change): Uint8Array {
   return kind === 'cut' ? bytes.subarray(0, place % bytes.length) : bytes
 }
 
-/** What may come of metadata that are wrong. */
+/** Tags of the errors that invalid metadata may cause. */
 const TAGS = ['FormatError', 'UnsupportedError', 'CodecError', 'TooLargeError', 'UnknownArrayError', 'NotFoundError'] as const
 const isTold = (error: unknown): boolean => isHyperslabError(error, ...TAGS)
 
@@ -249,7 +249,8 @@ test(`changed metadata end in an array or in an error that says what is wrong`, 
           }
           for (const array of arrays) {
             opened++
-            // Nothing is stored, so that there is the fill value, or an array without elements.
+            // The store has no chunks, so that reads return the fill value. An array without elements has
+            // nothing to read.
             if (array.shape.includes(0)) continue
             await array.get(array.shape.map(() => 0)).catch(told)
           }

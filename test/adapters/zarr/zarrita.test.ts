@@ -24,7 +24,7 @@ const CHUNKS = [64, 33]
 const values = Float32Array.from({ length: 3300 }, (_, i) => Math.round(Math.sin(i / 9) * 1e4) / 100)
 const little = { name: 'bytes', configuration: { endian: 'little' } }
 
-/** What zarrita does not encode. */
+/** Encoders for codecs that zarrita cannot encode. */
 const packers: Record<string, (bytes: Uint8Array) => Uint8Array> = { gzip: gzipSync, 'numcodecs.zlib': deflateSync }
 
 function chunkOf(row: number): Uint8Array {
@@ -45,7 +45,7 @@ afterAll(() => {
   for (const matrix of matrices) matrix.remove()
 }, 60_000)
 
-/** What zarrita 0.7.5 reads by codecs of its own. */
+/** Types and codecs that zarrita 0.7.5 reads without this package's codecs. */
 const THEIR_TYPES = /^([iuf][1248]|\?|text)$/
 const THEIR_NAMES =
   /^(regular|default|v2|bytes|transpose|sharding_indexed|(numcodecs\.)?(blosc|gzip|zstd|zlib|lz4|crc32c|shuffle)|vlen-utf8)$/
@@ -114,7 +114,8 @@ test.skipIf(zarrita === undefined)('zarrita reads by this package what its own c
     const opened = await zarrita.open.v3(store, { kind: 'array' })
     expect((await zarrita.get(opened)).data).toEqual(values)
     expect(used).toContain((codecs[1] as { name: string }).name)
-    // What is damaged decodes by other codecs than ours to something, or ends in another error.
+    // Damaged bytes end in a CodecError with this package's codecs. Other codecs decode them to something, or
+    // throw another error.
     const key = [...store.keys()].find((name) => name.includes('/c/'))!
     store.set(key, store.get(key)!.subarray(0, -3))
     const error = await zarrita.get(opened).catch((cause: unknown) => cause)

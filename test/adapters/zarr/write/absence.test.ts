@@ -37,7 +37,7 @@ class Bucket {
   denied: (key: string) => boolean = () => false
   /** Whether conditions are honoured. */
   honours = true
-  /** What happens between a read and the write after it. */
+  /** Called between a read and the write after it. */
   beforePut: (key: string) => void = () => undefined
   #versions = 0
 

@@ -46,7 +46,7 @@ class History {
     await this.#open()
     await this.#create()
     for (let step = 0; step < STEPS; step++) {
-      // Who has written sees it at once, the other one once it looks again.
+      // The writing handle sees its change at once, the other one after a refresh.
       const writer = await this.#step()
       for (const handle of this.#handles) {
         if (handle !== writer) handle.refresh()
@@ -276,7 +276,9 @@ describe('a fault at each operation of the store leaves every element as it was 
     expect(ok, JSON.stringify(findings)).toBe(true)
   }
 
-  /** What can be done again when it has failed, and is complete then, consolidated metadata included. */
+  /**
+   * Operations that can be repeated after a failure and are complete then, consolidated metadata included.
+   */
   const REPEATED = ['set', 'list', 'fill', 'empty', 'shrink', 'grow', 'attributes', 'consolidate']
 
   const writableOf = async (store: Store) => {

@@ -91,7 +91,7 @@ test('what is written reads the same here', { timeout: 120_000 }, async () => {
   }
 })
 
-/** That another program reads what was written. */
+/** Checks that another program reads the written values. */
 function expectReadBack(peer: 'zarr' | 'tensorstore', some: readonly Case[]): void {
   const names = some.map(({ name }) => name)
   const answers = readBack(env!, join(folder, 'a.zarr'), peer, names)
@@ -110,7 +110,7 @@ test.each(['int32', 'string'] as const)(
     const options = { dtype, shape: [17, 20], chunks: [2, 3], shards: [4, 6] }
     const group = await createZarr(join(folder, `${name}.zarr`))
     await group.createArray('x', options)
-    // Nothing here makes them: a third level goes around the two.
+    // The package creates at most two levels of shards, so that the test puts a third one around them.
     const path = join(folder, `${name}.zarr/x/zarr.json`)
     const metadata = JSON.parse(readFileSync(path, 'utf8'))
     const [inner] = metadata.codecs
@@ -130,7 +130,7 @@ test.each(['int32', 'string'] as const)(
   },
 )
 
-/** What tensorstore has no codec or type for. */
+/** Whether tensorstore has codecs and types for a case. */
 const isForTensorstore = ({ options: { dtype, codec, codecs } }: Case): boolean =>
   isFixed(dtype) &&
   dtype !== 'timestamp_ns' &&
@@ -143,7 +143,10 @@ test.skipIf(env === undefined)('what is written reads the same in tensorstore', 
   expectReadBack('tensorstore', some)
 })
 
-/** What zarrita 0.7.5 has no type for, bools that are said to be big-endian, which it swaps, and fill values that it takes for others: integers beyond 2^53 and -0. */
+/**
+ * Whether zarrita 0.7.5 reads a case correctly. It has no type for binary data and times, and swaps bools
+ * that are declared big-endian. It mistakes the fill values -0 and integers beyond 2^53.
+ */
 const isForZarrita = ({ options: { dtype, fillValue, codecs } }: Case): boolean =>
   dtype !== 'binary' &&
   dtype !== 'timestamp_ns' &&

@@ -13,7 +13,7 @@ async function arrayOf<D extends DType>(options: NewZarrArray<D>) {
   const store = new FaultStore(new MemoryStore())
   const group = await createZarr({ store, path: 'a.zarr' })
   const array = await group.createArray('x', options as NewZarrArray)
-  /** What was asked for since the last call, of chunks. */
+  /** Returns the requests for chunks since the last call. */
   const asked = (): string[] =>
     store.log.splice(0).flatMap((line) => {
       const [, kind, key] = /^(\w+) a\.zarr\/x\/(c.*)$/.exec(line) ?? []

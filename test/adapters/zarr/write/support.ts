@@ -54,7 +54,7 @@ export function elementFor(random: Random, dtype: DType): unknown {
   return random.chance(30) ? (unsigned ? 2 ** bits - 1 : -(2 ** (bits - 1))) : random.below(100)
 }
 
-/** What an array must hold: every element in C order, changed one by one. */
+/** Model of an array: every element in C order, changed one by one. */
 export class Model<D extends DType = DType> {
   readonly dtype: D
   readonly fill: unknown
@@ -110,7 +110,7 @@ export const someSlices = (random: Random, shape: readonly number[]): Slice[] =>
     return slice(start, random.between(start + 1, length), random.chance(20) ? random.between(1, 4) : 1)
   })
 
-/** What a library of Python reads of an array: of numbers the bytes. */
+/** Array as a Python library reads it. Numbers are returned as their bytes. */
 export interface ReadBack {
   readonly path: string
   readonly shape: readonly number[]
