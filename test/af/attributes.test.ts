@@ -113,7 +113,10 @@ describe('the attributes of one array across layers', () => {
   })
 })
 
-/** How the Rust crate looks an attribute up: names and values in the newest layer that has the index, whatever layer the pair is from. */
+/**
+ * Looks an attribute up as the Rust crate does. It takes names and values from the newest layer that has the
+ * index, whatever layer the pair is from.
+ */
 function asTheCrateReads(layers: Footer[], array: string, name: string): unknown {
   const newest = [...layers].reverse()
   const key = newest.find(({ attributeKeys }) => attributeKeys.includes(name))?.attributeKeys.indexOf(name)

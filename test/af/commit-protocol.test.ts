@@ -150,7 +150,7 @@ test('a compaction that another has finished in its place takes nothing back', a
 })
 
 describe('a compaction by a handle that knows an old state', () => {
-  /** What others do meanwhile. */
+  /** Changes that another handle makes meanwhile. */
   const STEPS: Record<string, (file: ArrayFile) => Promise<void>> = {
     flushed: async (file) => {
       await file.array('x').set([0], 5)
@@ -247,7 +247,7 @@ test('a change of a part of a chunk that was compacted away cannot be refreshed,
     })
     expect(stale.changed).toBe(true)
   }
-  // Nothing of it has reached the store, and it can be read where it is pending.
+  // The pending change has not reached the store, and the handle can still read it.
   const kept = await stale.array('x').get([100_001])
   await using anew = await open({ store, path })
   expect(await anew.array('x').get([100_001])).toBe(1)

@@ -133,7 +133,7 @@ describe('compacting', () => {
       return file.layers()[0]!.compressedBytes
     }
     const first = await size({})
-    // Where the platform has no library, the kernel has one way to write.
+    // If the platform has no library, the kernel writes in one way only.
     const smaller = nativeEncoder() === undefined ? 0 : 1
     expect(await size({ level: 19 })).toBeLessThanOrEqual(first - smaller)
     await check(store, values, {})

@@ -12,7 +12,10 @@ import { folderInMemory } from '../support/folder.ts'
 import { MemoryBucket } from '../support/r2-bucket.ts'
 import { Scheduler } from '../support/scheduler.ts'
 
-/** Of five schedules in memory, two of R2, one of files, and five with faults; a round takes seconds. */
+/**
+ * Rounds of races. Each has five schedules in memory, two on R2, one on files and five with faults, and takes
+ * seconds.
+ */
 const ROUNDS = byBudget({ quick: 1, full: 8, soak: 200 })
 vi.setConfig({ testTimeout: 60_000 * (1 + ROUNDS) })
 

@@ -22,7 +22,7 @@ const cases = shapes.chain((shape) =>
   }),
 )
 
-/** What a scalar result would be as data. */
+/** Returns the elements of a result. A scalar becomes a list of one element. */
 const elementsOf = (result: unknown): unknown[] =>
   typeof result === 'object' && result !== null && 'data' in result
     ? [...(result as { data: Iterable<unknown> }).data]
@@ -330,7 +330,7 @@ describe('layers', () => {
     await using second = await open({ store, path: 'a.af' })
     await second.array('x').set([slice(0, 2)], 9)
     store.onDelete = async () => {
-      // What it was written on was compacted away meanwhile.
+      // The base that the change was written on was compacted away meanwhile.
       await expect(second.flush()).rejects.toMatchObject({ tag: 'ConflictError' })
       await second.refresh()
       await second.flush()
@@ -354,7 +354,7 @@ describe('layers', () => {
     await first.compact()
     for (let i = 0; i < 2; i++) await expect(second.refresh()).rejects.toMatchObject({ tag: 'ConflictError' })
     expect(second.changed).toBe(true)
-    // What overwrites a chunk whole builds on nothing.
+    // Overwriting a whole chunk needs no earlier content.
     await second.array('x').set(null, [7, 7, 7, 7])
     await second.refresh()
     await second.flush()

@@ -72,7 +72,7 @@ const KINDS = {
   },
   blocks: () => ({ blocks: entries(56, (at, i) => view.setUint32(at, i, true)) }),
   arrays: () => ({ arrays: entries(ARRAY_BYTES, (at, i) => array(at, i, 0)) }),
-  // Of no axes, each with one chunk of the block, which has no bytes.
+  // Arrays without axes, each with one chunk in the block, which has no bytes.
   'arrays with a chunk'() {
     const count = Math.floor((root - 56) / (ARRAY_BYTES + 32))
     const first = 56 + 32 * count
@@ -137,7 +137,7 @@ const KINDS_6 = {
     const lists = KINDS.arrays()
     for (let i = 0; i < lists.arrays[1]; i++) {
       const at = i * ARRAY_BYTES
-      // Of a bool: the name, two bounds that are unsigned integers, and one row.
+      // Statistics of a bool array: the name, two bounds that are unsigned integers, and one row.
       payload[at + 152] = 1
       text(at + 160, i)
       for (const bound of [at + 176, at + 208]) {

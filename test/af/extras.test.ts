@@ -37,7 +37,7 @@ const valuesOf = (dtype: DType, seeds: readonly number[]): unknown[] =>
 const bytesOf = async (store: MemoryStore, key: string): Promise<Uint8Array> =>
   (await store.getRange(key, 0, (await store.stat(key))!.size))!
 
-/** What has been read of a container since it was opened. */
+/** Returns the number of blocks read since the container was opened. */
 const blocksOf = (file: Awaited<ReturnType<typeof open>>): number => file.readCost.blocks
 
 describe('statistics of chunks', () => {
@@ -122,7 +122,7 @@ describe('checksums', () => {
       } else if (at < checksums!.fileOffset) expect(outcome).toEqual(values)
       else expect(outcome).toMatchObject({ details: { file: 'memory:a.1.af' } })
     }
-    // What reading does not look at: the statistics of chunks.
+    // Reading elements skips the statistics of chunks, which lie behind the data.
     expect(dataEnd).toBeLessThan(checksums!.fileOffset)
   })
 
@@ -131,7 +131,7 @@ describe('checksums', () => {
     return (await file.array('x').get()).data
   }
 
-  /** What opening reads at first. */
+  /** Bytes that opening reads in its first request. */
   const FIRST_READ = 64 * 1024 - 12
 
   test.each([

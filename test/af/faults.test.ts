@@ -15,7 +15,7 @@ async function contents(store: MemoryStore): Promise<Record<string, number[]>> {
   return found
 }
 
-/** What a reader is told of an array, and what its data says. */
+/** Expects that the statistics of each array agree with its data. */
 async function expectTrueStats(store: MemoryStore): Promise<void> {
   const file = await ArrayFile.open(store, KEY)
   for (const [name, values] of Object.entries(await contents(store))) {

@@ -164,7 +164,7 @@ test('any footer survives being written and read, and is then written the same',
 })
 
 describe('damaged footers', () => {
-  /** What becomes of a payload: nothing but a footer, or one of two errors. */
+  /** Decodes a payload: it yields a footer or one of two errors. */
   function verdict(payload: Uint8Array): 'decoded' | 'rejected' {
     if (!hasKnownVersion(payload)) return 'rejected'
     let decoded: Footer

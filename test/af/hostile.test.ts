@@ -162,12 +162,12 @@ describe('a file of 1 kB that claims 2^52 elements: each answers, refuses with a
     async (name) => {
       const call = (array: DiskArray<'float64'>, skipMissing: boolean, signal: AbortSignal): Promise<unknown> =>
         all(array, skipMissing, signal)[name as keyof ReturnType<typeof all>]()
-      // What is loaded for it is there from then on.
+      // The first calls load the code that the operation needs.
       for (const array of [small, small.map((value) => value + 1)]) await call(array, false, never)
       for (const [array, skipMissing] of arrays) {
         const { after, error } = await givenUp((signal) => call(array, skipMissing, signal), 2)
         expect(error === undefined || error === 'enough' || isHyperslabError(error), `${error}`).toBe(true)
-        // What is under way ends, and nothing new starts.
+        // Requests under way end, and no new one starts.
         expect(after).toBeLessThanOrEqual(10)
       }
     },

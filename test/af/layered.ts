@@ -63,7 +63,7 @@ export interface Written {
   readonly array: FileArray
   readonly plain: Plain
   readonly grid: ChunkGrid
-  /** Numbers of the chunks that nobody wrote, and of those whose newest version has no statistics. */
+  /** Numbers of the unwritten chunks, and of those whose newest version has no statistics. */
   readonly missing: ReadonlySet<number>
   readonly unknown: ReadonlySet<number>
 }

@@ -19,7 +19,7 @@ const steps = fc.array(
   { minLength: 1, maxLength: 8 },
 )
 
-/** What a container holds, as plain values. */
+/** Returns the contents of a container as plain values. */
 async function stateOf(file: Awaited<ReturnType<typeof open>>) {
   const state: Record<string, unknown> = {}
   for (const name of file.arrays()) {
@@ -42,7 +42,7 @@ describe('an older layer', () => {
           while (states.length <= writer.layers().at(-1)!.number) states.push(await stateOf(writer))
         }
         for (const [layer, state] of states.entries()) {
-          // Deleting and defining anew takes two layers, of which nobody has seen the first.
+          // Deleting and defining anew takes two layers. Readers have never seen the first one alone.
           if (writer.layers().every(({ number }) => number !== layer)) continue
           await using past = await open({ store, path: 'a.af' }, { layer })
           expect(past.layers().at(-1)!.number).toBe(layer)

@@ -30,7 +30,10 @@ async function opened(kind: string, bytes: number, version = 5) {
   return JSON.parse(stdout) as { outcome: string; kept: number; peak: number; arrays: number }
 }
 
-/** What a footer of so many bytes may take, and a process for its code and its garbage. */
+/**
+ * Expects that a footer of so many bytes stays within its memory, with room for the code and garbage of the
+ * process.
+ */
 function expectWithin({ kept, peak }: { kept: number; peak: number }, bytes: number): void {
   expect(kept).toBeLessThan(13 * bytes)
   expect(peak).toBeLessThan(16 * bytes + 32 * MIB)

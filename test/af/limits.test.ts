@@ -165,7 +165,7 @@ describe('limits', async () => {
   )
 })
 
-/** What each hostile fixture gives when it is opened and all of it is read. */
+/** Error of each hostile fixture when it is opened and read completely. */
 const HOSTILE: [file: string, tag: string, words: string][] = [
   ['b_chunk_offset_oob', 'FormatError', 'beyond the 16 bytes of block 0'],
   ['d_block_beyond_file', 'FormatError', 'beyond the 22 bytes of data'],

@@ -36,7 +36,7 @@ const layouts = fc.constantFrom<Type>('float32', 'float32', 'int16', 'uint8', 'i
       dtype: fc.constant(dtype),
       fill: fc.oneof(fc.constant(most), fc.option(value, { nil: undefined, freq: 2 })),
       values: fc.array(fc.oneof(fc.constant(most), value), { minLength: 24, maxLength: 24 }),
-      /** Rows that nobody writes, at the end. */
+      /** Number of unwritten rows at the end. */
       unwritten: fc.constantFrom(0, 0, 2, 3),
       chunkShape: fc.constantFrom([2, 3], [1, 6], [4, 1], [3, 4]),
       flushed: fc.boolean(),
@@ -71,7 +71,7 @@ async function written({ dtype, fill, values, unwritten, chunkShape, flushed }: 
   return { file, array, data }
 }
 
-/** What is left of some elements; that of a minimum of nothing is `none`. */
+/** Reduces elements by plain loops. The minimum of no elements is `none`. */
 function folded(kind: FoldKind, dtype: DType, taken: readonly Value[]): Value | 'none' {
   const numbers = taken.map(Number)
   const sum = numbers.reduce((a, b) => a + b, 0)
@@ -99,7 +99,7 @@ function folded(kind: FoldKind, dtype: DType, taken: readonly Value[]): Value | 
 const close = (actual: unknown, expected: unknown): boolean =>
   Object.is(actual, expected) || actual === expected || Math.abs(Number(actual) - Number(expected)) < 1e-12
 
-/** What a reduction gives: elements, or the tag of the error. */
+/** Returns the elements of a reduction, or the tag of its error. */
 async function outcome(work: Promise<unknown>): Promise<unknown[] | string> {
   try {
     const result = (await work) as { data?: Iterable<unknown> }
@@ -131,7 +131,7 @@ describe('what is missing in a container', () => {
         await using _ = file
         const isSkipped = (value: Value) => skipMissing !== false && missingIn(layout)(value)
         const skips = skipMissing === undefined ? {} : { skipMissing }
-        // Of nothing, along axes.
+        // Result of a reduction along axes that has no elements.
         const empty = dtype === 'float32' ? Number.NaN : fill
         for (const axis of AXES) {
           const all = new Set(axis === undefined ? [0, 1] : [axis].flat())
@@ -331,7 +331,7 @@ describe('what is missing in a container', () => {
     await fc.assert(
       fc.asyncProperty(layouts, async (layout) => {
         const { dtype, fill } = layout
-        // Without a fill value, chunks that nobody wrote count as null all the same, as the format has it.
+        // Without a fill value, the format counts unwritten chunks as null all the same.
         const unwritten = fill === undefined ? 0 : layout.unwritten
         const { file, data } = await written({ ...layout, unwritten, flushed: true })
         await using _ = file

@@ -12,7 +12,7 @@ import { type Plain, pick, plainGet, plainSet } from '../support/oracle.ts'
 const pool = createPool({ size: 1 })
 afterAll(() => pool.close())
 
-/** How the target lies in memory. */
+/** Memory layout of the target. */
 type Layout = 'fresh' | 'backwards' | 'transposed' | 'apart'
 
 const cases = shapes.chain((shape) =>
@@ -21,7 +21,7 @@ const cases = shapes.chain((shape) =>
       grid: fc.constant(grid),
       dtype: fc.oneof({ weight: 9, arbitrary: numericDTypes }, { weight: 1, arbitrary: fc.constant<DType>('string') }),
       selection: anySelections(grid),
-      /** What is not empty: a box of each axis. */
+      /** Written part of the array: a range of each axis. */
       filled: fc.oneof(
         fc.constant(shape.map((length) => [0, length])),
         fc.tuple(...shape.map((length) => fc.tuple(fc.nat(length), fc.nat(length)))),
@@ -97,7 +97,7 @@ describe('selections of every kind from a container', () => {
           const requests = (await array.plan(selection as never, { strategy })).requests!
           await file.close()
           const { flat } = pick(shape, selection, grid)
-          // Of blocks that are not compressed only some chunks are read.
+          // For uncompressed blocks, a read takes only some of the chunks.
           const most = codec === 'none' ? chunksAt(flat, shape, chunkShape).size : requests
           expect(cost).toBeLessThanOrEqual(most)
           if (codec === 'lz4' && strategy !== 'hull') expect(cost).toBe(requests)

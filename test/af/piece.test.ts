@@ -23,7 +23,9 @@ const cases = shapes.chain((shape) =>
           .map(([a, b]) => ({ start: Math.min(a, b), stop: Math.max(a, b) + 1, step: 1 })),
       ),
     ),
-    /** How the target lies in its memory: outermost axis first, backwards or not, how many elements apart. */
+    /**
+     * Layout of the target in memory: outermost axis first, backwards or not, with so many elements apart.
+     */
     order: fc.shuffledSubarray(
       shape.map((_, axis) => axis),
       { minLength: shape.length },

@@ -51,7 +51,7 @@ interface Wanted {
   readonly how: string
 }
 
-/** Of each all at once, one after another. */
+/** Rounds of reads: those of a round run at the same time, the rounds one after another. */
 const rounds: fc.Arbitrary<Wanted[][]> = fc.array(
   fc.array(
     fc.record({

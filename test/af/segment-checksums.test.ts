@@ -29,7 +29,7 @@ import { RudeServer } from '../support/rude-server.ts'
 
 const path = 'a.af'
 const CODEC = 'hyperslab.segment-checksums.1'
-/** What segments are closed at, in bytes. */
+/** Size at which segments are closed, in bytes. */
 const LEAST = 4096
 /** Chunks of 1 KiB, four of which are a segment, in blocks of 16 of them. */
 const [CHUNK, BLOCK, BLOCKS] = [256, 16, 3]
@@ -283,7 +283,7 @@ describe('what is pending', () => {
     store.ranges.length = 0
     expect(await chunk(file, 3)).toEqual(expected(3))
     expect(file.readCost.bytes).toBe(LEAST)
-    // Of the table, too.
+    // Another handle reads the segment with its table of checksums.
     await using other = await open({ store, path })
     expect(await chunk(other, 3)).toEqual(expected(3))
   })

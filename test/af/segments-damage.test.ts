@@ -33,7 +33,7 @@ async function file(): Promise<Uint8Array> {
   return bytesOf(store)
 }
 
-/** What each chunk, and the whole, is read as: values or an error. */
+/** Reads each chunk and the whole array; returns values or errors. */
 async function readAll(bytes: Uint8Array): Promise<unknown[]> {
   const store = new MemoryStore()
   await store.put(path, bytes)
@@ -128,7 +128,7 @@ test('a table under a right checksum: errors or the right values, and deep findi
             segment[field] = field === 'match' ? (segment.match + 16 + (by % 16)) % 16 : Math.max(0, segment[field] + by)
           }
           change(at, by)
-          // What one loses the next gains: the sums are right.
+          // If the neighbour gains the bytes that this segment loses, the sums stay right.
           if (neighbour) change(at + 1, -by)
         }
         if (dropped !== null) segments.get(0)!.splice(dropped, 1)

@@ -213,7 +213,7 @@ describe('over HTTP', () => {
     for await (const { data } of file.array('x', 'int32').blocks()) expect(data.data).toEqual(expected(number++))
     expect(number).toBe(BLOCK * BLOCKS)
     expect([requests() - opened, file.readCost.blocks]).toEqual([1 + BLOCKS, 1 + BLOCKS])
-    // What comes from elsewhere does not.
+    // Reads of scattered chunks fetch parts of blocks.
     await using other = await open(`${rude.origin}/${path}`)
     for (const number of [8, 0, 16, 13, 20]) expect(await chunk(other, number)).toEqual(expected(number))
     expect(other.readCost.bytes).toBeLessThan(5 * 8 * CHUNK * 1.01)

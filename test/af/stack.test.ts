@@ -52,7 +52,7 @@ test.each(Array.from({ length: 10 }, (_, nth) => nth))(
     if (!(opened instanceof ArrayFile)) expect(opened).toMatchObject({ tag: 'ConflictError' })
     else {
       const values = await valuesOf(opened).catch((error: unknown) => error)
-      // What was opened before it was replaced is refused, never read without what lay above it.
+      // A base that was opened before it was replaced is refused, and never read without the layers above it.
       if (values instanceof Error) expect(values).toMatchObject({ tag: expect.stringMatching(/ConflictError|NotFoundError/) })
       else expect(values).toEqual(Uint8Array.of(1, 2))
     }

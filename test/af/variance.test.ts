@@ -14,7 +14,7 @@ function plainly(values: readonly number[], ddof = 0): number {
 const near = (actual: number, expected: number): boolean =>
   Object.is(actual, expected) || Math.abs(actual - expected) <= 1e-12 * Math.max(1, expected)
 
-/** An array of 12 by 10 in chunks of 3 by 4, a block each, whose last rows nobody wrote. */
+/** Returns an array of 12 by 10 in chunks of 3 by 4, a block each, whose last rows are unwritten. */
 async function stored(
   options: Partial<ArrayOptions>,
   rows: number,

@@ -98,7 +98,7 @@ describe('nothing is found', () => {
   )
 })
 
-/** What each hostile fixture gives; those with nothing wrong are above. */
+/** Findings for each hostile fixture. Fixtures without findings are above. */
 const HOSTILE: [name: string, ...words: string[]][] = [
   ['b_chunk_offset_oob', 'error: t.af: temperature: chunk [0] has 16 bytes at 1000, beyond the 16 bytes of block 0'],
   [
@@ -244,7 +244,7 @@ describe('checksums whose block has lost its name', () => {
     const { ok, findings, checked } = await verify({ store, path }, { deep: true })
     expect([ok, findings.map(show)]).toEqual([true, [`warning: a.1.af: block ${id}: ${text}`]])
     expect(checked.blocksWithoutChecksum).toBeGreaterThan(6)
-    // Under any other name no chunk is in it, and nobody could decode it.
+    // Under any other name, the block contains no chunk, and readers could not decode it.
     await refooter(store, 'a.1.af', (footer) => renamedLast(footer, 'iyperslab.crc32c.1'))
     expect((await verify({ store, path })).findings.map(show)).toEqual([
       expect.stringContaining(`error: a.1.af: block ${id}: unknown codec 'iyperslab.crc32c.1'`),

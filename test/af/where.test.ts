@@ -87,7 +87,7 @@ describe('where', () => {
       }),
       { numRuns: runs(500) },
     )
-    // Of few cases the share differs more.
+    // With fewer cases, `ruledOut` varies more.
     expect(ruledOut).toBeGreaterThan(isQuick ? 5 : 50)
   })
 
@@ -133,7 +133,7 @@ describe('where', () => {
     await using file = await open(place, { cacheBytes: 0 })
     const { positions, complete } = await where(file.array('x'), {}).all({ limit: 5 })
     expect([[...positions], complete]).toEqual([[0, 1, 2, 3, 4], false])
-    // Of 32 MiB two times 8.
+    // The search reads at most 16 of the 32 blocks, each of 1 MiB: two rounds of 8.
     expect(file.readCost.blocks).toBeLessThanOrEqual(16)
     const controller = new AbortController()
     const seen: number[] = []

@@ -111,7 +111,7 @@ export class Write extends Command {
     let indices = unravel(shape, pick(shape, selection).flat)
     this.edit(model, this.name, 'write', (arrays) => {
       const now = arrays.get(this.name)!
-      // What another handle cuts off is gone.
+      // Elements that another handle cut off are gone.
       indices = indices.filter((index) => index.every((k, axis) => k < now.shape[axis]!))
       setAt(now, indices, value)
     })

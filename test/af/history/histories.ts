@@ -16,7 +16,7 @@ const definitions = fc.tuple(shapes, dtypes).chain(([shape, dtype]) =>
       : { ...options, fillValue: (dtype === 'bool' ? fill === 1 : fill) as never }
   }),
 )
-/** Of axes that are missing the length stays. */
+/** New lengths of the axes. If the list is shorter than the shape, the other axes keep their lengths. */
 const lengths = fc.array(fc.nat(9), { minLength: 1, maxLength: 5 })
 
 const commands = fc.commands<Model, Real, false>(
@@ -45,7 +45,10 @@ const settings = fc.record({
   extras: fc.boolean(),
 })
 
-/** What two handles on one container do, one after the other, and how they were opened. */
+/**
+ * Histories of two handles on one container, one operation after the other, with the options that opened
+ * them.
+ */
 export const histories = fc.tuple(commands, settings, settings, definitions)
 
 type History = typeof histories extends fc.Arbitrary<infer T> ? T : never

@@ -19,7 +19,10 @@ export interface Edit {
   change(arrays: Arrays): void
 }
 
-/** What one handle had when it last agreed with what is flushed, what it sees, and what it changed in between. */
+/**
+ * State of one handle: the arrays when it last agreed with the flushed state, the arrays that it sees, and
+ * its changes in between.
+ */
 export interface Handle {
   base: Arrays
   seen: Arrays
@@ -29,10 +32,10 @@ export interface Handle {
 }
 
 export class Model {
-  /** What is flushed. */
+  /** Flushed arrays. */
   committed: Arrays
   readonly handles: Handle[]
-  /** What the layers left, by number. */
+  /** Arrays after each layer, by its number. */
   readonly past = new Map<number, Arrays>()
 
   constructor(committed: Arrays, handles: number) {
@@ -94,7 +97,7 @@ export function isGone(before: PlainArray | undefined, now: PlainArray | undefin
   const like = ({ options, shape }: PlainArray, withShape: boolean): string =>
     JSON.stringify({ ...options, fillValue: String(options.fillValue), shape: withShape && shape })
   if (like(before, true) === like(now, true)) return false
-  // What it was when it was deleted, it must be still.
+  // A deleted array must still have its options and shape.
   if (kinds.has('delete') || like(before, false) !== like(now, false)) return true
   return before.id !== now.id && ['write', 'grow', 'cut'].some((kind) => kinds.has(kind as Edit['kind']))
 }
