@@ -78,7 +78,7 @@ function filled(dtype: FixedDType, shape: readonly number[], value: (i: number) 
 
 const FIXED: readonly FixedDType[] = [...NUMERIC_DTYPES, 'bool', 'timestamp_ns']
 
-/** What is looked at: all, a selection of steps of any sign, or all with its axes in another order. */
+/** View of an array: all of it, a selection with steps of any sign, or a transposed array. */
 interface View {
   readonly of: (array: DiskArray) => DiskArray
   readonly plain: (plain: Plain) => Plain

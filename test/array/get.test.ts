@@ -15,7 +15,7 @@ const cases = shapes.chain((shape) =>
   fc.record({ shape: fc.constant(shape), dtype: dtypes, grid: grids(shape), selection: selections(shape), steps: fc.boolean() }),
 )
 
-/** What a scalar result would be as a tensor. */
+/** Returns a result as a tensor. A scalar becomes a tensor without axes. */
 const asTensor = (result: unknown): Pick<Tensor, 'data' | 'shape' | 'stride' | 'offset'> =>
   typeof result === 'object' && result !== null && 'data' in result
     ? (result as Tensor)

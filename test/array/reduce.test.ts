@@ -40,7 +40,7 @@ function expectClose(kind: Kind, dtype: DType, actual: unknown, expected: unknow
     return
   }
   const magnitude = elements.reduce<number>((a, b) => a + Math.abs(Number(b)), 0)
-  // Where the magnitudes overflow, the order of additions decides whether the sum does.
+  // If the magnitudes overflow, the order of additions decides whether the sum overflows.
   if (!Number.isFinite(magnitude)) return
   const bound = (magnitude / (kind === 'mean' ? elements.length : 1)) * (elements.length + 1) * 2 ** -52
   expect(Math.abs((actual as number) - (expected as number))).toBeLessThanOrEqual(bound)

@@ -12,7 +12,7 @@ import { chunk, newAxis, points } from '../../src/grid/selectors.ts'
 import { slice } from '../../src/grid/slice.ts'
 import { type ArrayFile, create, open } from '../../src/runtime/index.ts'
 
-// Nothing here runs: these are assertions on types, which `npm run check` compiles.
+// This file contains assertions on types, which `npm run check` compiles and no test runs.
 
 export const types = async (
   f: DiskArray<'float32'>,
@@ -159,7 +159,7 @@ export const exact = async (
   expectTypeOf(new DiskArray(source)).toEqualTypeOf<DiskArray<'float32'>>()
   new DiskArray({ dtype: 'float32', shape: [1], readBlock: () => undefined })
 
-  // Where it is not known whether there is an axis, both come into question.
+  // If the presence of an axis is unknown to the compiler, the result is a union of both types.
   expectTypeOf(await f.sum(some)).toEqualTypeOf<number | Tensor<'float64'>>()
   expectTypeOf(await f.sum(axes)).toEqualTypeOf<number | Tensor<'float64'>>()
   expectTypeOf(await f.sum({ skipNaN: true, axis: undefined })).toEqualTypeOf<number>()

@@ -54,7 +54,7 @@ class Case {
     readonly names: string[],
   ) {}
 
-  /** What a failure shows. */
+  /** Text that a failing property prints. */
   toString(): string {
     return this.names.join(' > ')
   }

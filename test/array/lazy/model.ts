@@ -19,7 +19,7 @@ interface Cell {
 export interface Model {
   readonly shape: readonly number[]
   readonly cells: readonly Cell[]
-  /** Of what was made of a list with duplicates only some parts can be. */
+  /** Whether elements can be written. If a list with duplicates was involved, only some parts can be. */
   readonly writable: boolean | 'in part'
   /** Whether a block below may be read for several chunks. */
   readonly repeats: boolean

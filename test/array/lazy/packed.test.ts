@@ -12,7 +12,7 @@ const SHAPE = [5, 6, 7]
 const FILL = -9
 const KINDS = ['sum', 'mean', 'min', 'max', 'variance', 'std'] as const
 
-/** Integers of which some are missing, and a chunk nobody wrote. */
+/** Returns an array of integers of which some are missing, with one unwritten chunk. */
 async function container(values: readonly number[]) {
   const file = await ArrayFile.create(new MemoryStore(), 'a.af')
   const array = file.define('x', { dtype: 'int16', shape: SHAPE, chunkShape: [2, 3, 7], fillValue: FILL })
@@ -21,7 +21,7 @@ async function container(values: readonly number[]) {
   return { array, file }
 }
 
-/** What a reduction of numbers is, in order; of nothing, NaN. */
+/** Reduces numbers in order. Without numbers, all results but the sum are NaN. */
 function naive(kind: (typeof KINDS)[number], all: readonly number[]): number {
   const values = all.filter((value) => !Number.isNaN(value))
   const sum = values.reduce((a, b) => a + b, 0)
