@@ -214,7 +214,7 @@ describe('info', () => {
       await file.compact()
     }
     const bytes = await readFile(join(folder, 'c.af'))
-    // Blocks come first: a block that does not decode any more is noticed by whoever reads it.
+    // Blocks come first: reading a damaged block reports the error.
     bytes.fill(0xff, 0, 64)
     await writeFile(join(folder, 'c.af'), bytes)
     expect(await hyperslab(folder, ['get', 'c.af', 'a'])).toMatchObject({ exitCode: 1 })

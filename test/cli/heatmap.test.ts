@@ -245,7 +245,7 @@ test('a picture as PNG has an index for each element, and what is missing is tra
     const length = view.readUInt32BE(0)
     const name = view.toString('latin1', 4, 8)
     chunks.set(name, view.subarray(8, 8 + length))
-    // That of the end of every PNG is known.
+    // The checksum of the last chunk of every PNG is known.
     if (name === 'IEND') expect(view.readUInt32BE(8)).toBe(0xae426082)
     at += 12 + length
   }

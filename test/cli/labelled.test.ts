@@ -139,7 +139,7 @@ test('info counts NaNs apart from missing values, of which only one may be NaN',
   expect(shown).toMatch(/^ {2}name +min +max +missing +NaN +of/m)
   expect(shown).toMatch(/^ {2}plain +-9 +2 +0 +2 +6/m)
   expect(shown).toMatch(/^ {2}fill +-8 +2 +1 +2 +6/m)
-  // What is missing by an attribute lies between the ends that are known.
+  // Elements that are missing by an attribute may lie between the bounds, so that the statistics are unknown.
   for (const name of ['two', 'all']) expect(shown).toMatch(new RegExp(`^ {2}${name} +- +- +\\? +\\? +\\?`, 'm'))
   expect(shown).toMatch(/^ {2}far +-9 +2 +0 +2 +6/m)
   expect(shown).toMatch(/^ {2}whole +3 +3 +0 +0 +1/m)
@@ -242,7 +242,7 @@ describe('--sel', () => {
   })
   afterAll(() => rm(folder, { recursive: true }))
 
-  /** What `get` would print of an array, with a selection perhaps and options, as numbers. */
+  /** Returns the numbers that `get` would print for an array with an optional selection and options. */
   async function selected([name = '', ...args]: readonly string[]): Promise<number[]> {
     await using place = await openPlace(join(folder, 'labels.af'), {})
     const command = addLabelOptions(

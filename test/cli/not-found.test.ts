@@ -50,7 +50,7 @@ beforeEach(async () => {
   rude.manners = { missing: 403 }
 })
 
-/** What a command prints, run in this process. */
+/** Runs a command in this process and returns its output. */
 async function run(...args: string[]): Promise<string> {
   const printed: string[] = []
   for (const stream of [process.stdout, process.stderr]) {
@@ -72,7 +72,7 @@ async function run(...args: string[]): Promise<string> {
 
 const OPTION = ['--not-found', '403,404']
 
-/** What is typed for each place on the server, and what is printed or written. */
+/** Commands for each place on the server. They print their result or write it to `out`. */
 const READING: readonly (readonly [string, (place: string, out: string) => string[]])[] = [
   ['info', (place) => ['info', place]],
   ['head', (place) => ['head', place]],

@@ -55,7 +55,7 @@ describe('rechunk', () => {
       [3],
     ])
     expect(await times.get()).toEqual(await inner.get())
-    // Nothing is written when all is there.
+    // A complete copy is not written again.
     const before = await stat(join(folder, 'out.zarr/zarr.json'))
     expect(await hyperslab(folder, args)).toMatchObject({ exitCode: 0, stdout: 'out.zarr: 2 arrays, complete already\n' })
     expect((await stat(join(folder, 'out.zarr/zarr.json'))).mtimeMs).toBe(before.mtimeMs)
@@ -145,7 +145,7 @@ describe('rechunk', () => {
         ])
       expect(await hyperslab(folder, args(name))).toMatchObject({ exitCode: 0, stderr: '' })
       const files = await filesOf(join(folder, name))
-      // What a killed process was writing when it ended is of nobody.
+      // A killed process leaves the temporary file that it was writing.
       for (const file of files.keys()) if (file.endsWith('.tmp')) files.delete(file)
       expect([...files.keys()]).toEqual([...whole.keys()])
       for (const [file, content] of files) expect(content === whole.get(file) || file.endsWith('plan.json'), file).toBe(true)

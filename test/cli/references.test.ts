@@ -13,7 +13,7 @@ import { hyperslab, NETCDF, temporaryFolder } from './support.ts'
 
 const env = zarrPython()
 
-/** What Python reads by references: of each array its type, its dimensions and its elements, NaN as null. */
+/** Reads references with Python: returns the type, dimensions and elements of each array, NaN as null. */
 async function pythonReads(references: string): Promise<Record<string, { dtype: string; dims: string[]; data: unknown[] }>> {
   const program = `
 import json, sys

@@ -15,7 +15,7 @@ async function view(folder: string, args: readonly string[], env: Record<string,
   return { address, origin: new URL(address).origin, end }
 }
 
-/** What a server says to a request whose headers and path are sent as they are. */
+/** Returns the status of a request whose headers and path are sent without changes. */
 const rawStatus = async (origin: string, head: string): Promise<string> =>
   (await rawAnswer(origin, head)).split('\r\n')[0]!.split(' ')[1]!
 
@@ -149,7 +149,7 @@ test('references to files elsewhere are refused, by links, too', { timeout: 30_0
 
 test('what lies at a URL goes through the server, and a browser is opened', { timeout: 30_000 }, async () => {
   const folder = await temporaryFolder()
-  // What opens browsers on Linux, as far as the command is concerned.
+  // Program that takes the place of the browser on Linux: it records the address.
   const opened = join(folder, 'opened')
   await writeFile(join(folder, 'xdg-open'), `#!/bin/sh\nprintf %s "$1" > ${opened}.part && mv ${opened}.part ${opened}\n`)
   await chmod(join(folder, 'xdg-open'), 0o755)

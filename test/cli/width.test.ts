@@ -29,7 +29,7 @@ describe('info', () => {
       const description = await place.describe({ raw: false })
       const lines = infoLines(description, { attributes: true, width })
       expect(lines.filter((line) => line.length > width)).toEqual([])
-      // What does not fit goes on below: the same is there, in narrower columns.
+      // Long names continue on the lines below: the text is the same in narrower columns.
       const words = (text: readonly string[]): string => text.join('').replace(/\s/g, '')
       for (const { name } of description.arrays) expect(words(lines)).toContain(words([name]).slice(0, 12))
     }
