@@ -31,7 +31,7 @@ const DTYPES = ['float32', 'float64', 'int16', 'int32', 'int64', 'uint8'] as con
 const NAMES = ['time', 'lat', 'lon']
 
 let folder: string
-/** An array of texts, one of nothing and one that nobody wrote to. */
+/** Container with an array of texts, an array without elements and an unwritten one. */
 let mixed: string
 beforeAll(async () => {
   folder = join(sources.folder, 'out')
@@ -59,7 +59,7 @@ const copied = (target: string, names: readonly string[], options: CopySettings)
   options,
 })
 
-/** What is beside a container in its folder. */
+/** Lists the files beside a container that begin with its name. */
 const besides = (target: string): string[] =>
   readdirSync(folder).filter((name) => join(folder, name).startsWith(target.slice(0, -2)) && join(folder, name) !== target)
 

@@ -75,7 +75,7 @@ const toSeries = (target: string): Promise<CopyPlan> =>
     { taskBytes: 512 * 1024 },
   )
 
-/** What one process writes. */
+/** Copies arrays in one process; returns the objects written. */
 async function writtenHere(names: Record<string, string>, options: CopyOperation['options'] = {}): Promise<Map<string, string>> {
   const target = newTarget()
   const file = await open(location)
@@ -233,7 +233,7 @@ describe('a copy by tasks', () => {
     const operation = { method: 'copy', source: { dataset: files }, target, options: { chunks: { time: 4 } } } as const
     await using job = await openJob(await planJob(operation, { taskBytes: 48 }))
     const results = [await job.runTask(0)]
-    // Whoever has it open reads on.
+    // A process that has the file open continues to read.
     appendFileSync(files[1]!, ' ')
     for (let i = 1; i < nodeCounts(job.plan)[0]!; i++) results.push(await job.runTask(i))
     await expect(job.merge(1, 0, results)).rejects.toMatchObject({ tag: 'ConflictError', details: { file: files[1] } })

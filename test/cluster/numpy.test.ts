@@ -10,7 +10,10 @@ import { FILL, SHAPE, sourcesInMemory, valuesOf } from './support.ts'
 
 const DTYPES = ['float32', 'float64', 'int16', 'int32', 'int64', 'uint8'] as const
 const SCRIPT = fileURLToPath(new URL('numpy_reductions.py', import.meta.url))
-/** What docs/numerics.md promises of so few elements is less than this, in parts of the sum of their magnitudes. */
+/**
+ * Largest relative error, in parts of the sum of magnitudes. docs/numerics.md promises less for so few
+ * elements.
+ */
 const BOUND = 1e-12
 
 interface Reductions {

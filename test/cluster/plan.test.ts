@@ -91,7 +91,7 @@ describe('a plan', () => {
     facts.operation = JSON.parse(JSON.stringify(facts.operation).replaceAll(location, join(folder, 'nowhere', 'x.af')))
     const valid = { ...facts, id: await hashOf(facts) }
     expect(await readPlan(valid)).toEqual(valid)
-    /** What a plan with another value somewhere, or none, is refused with. */
+    /** Returns the tag of the error for a plan in which one value is changed or removed. */
     const refusal = async (path: string, value: unknown): Promise<string> => {
       const plan = structuredClone(facts) as Loose
       const names = path.split('.')

@@ -19,7 +19,7 @@ const here = KILLS > 0 && haveQueue('redis') && haveVersity()
 
 const sources = sourcesInMemory('queue-containers')
 const BUCKET = 'containers'
-/** Of random bits, so that tasks of 8 MiB come to more than a part of an upload has at least. */
+/** Shape of an array of random bits: a task of 8 MiB stays larger than the smallest part of an upload. */
 const SHAPE = [96, 256, 512]
 let seed = 1
 const random = (): number => {
@@ -114,7 +114,7 @@ describe.skipIf(!here)('a container on S3', () => {
         const parts = proxy.seen.filter(({ method, url }) => method === 'PUT' && url.includes('.af?partNumber='))
         expect(parts).toHaveLength(7)
         await expectNothingLeft('x.af')
-        // It is done: asked again, nobody writes anything.
+        // The run is done: a repeated call writes no object.
         proxy.reset()
         expect(await bullmq(queue).run(plan)).toEqual({ target, arrays: ['large', 'float32', 'int16', 'int64'] })
         expect(proxy.seen.filter(({ method }) => method !== 'GET' && method !== 'HEAD')).toEqual([])

@@ -50,7 +50,7 @@ const joined = (arrays: readonly PlainArray[]): PlainArray => ({
   values: arrays.flatMap(({ values }) => values),
 })
 
-/** What a method gives of some elements, those that are missing left out; undefined where there are none. */
+/** Reduces some elements without the missing ones; returns undefined if none is left. */
 function reducedBy(method: string, elements: readonly number[], missing: number | undefined): number | undefined {
   const own = elements.filter((value) => value !== missing)
   const sum = own.reduce((a, b) => a + b, 0)
@@ -71,7 +71,7 @@ interface Case {
   /** A function, so that it is not printed when a test fails. */
   readonly plainOf: () => PlainArray
   readonly isExact: boolean
-  /** What no value is: Zarr alone takes elements that nobody wrote for values. */
+  /** Value of missing elements; undefined for Zarr, where unwritten elements are values. */
   readonly missing: number | undefined
   /** Names of its axes. */
   readonly dims: readonly string[]
@@ -113,7 +113,7 @@ const cases = (): fc.Arbitrary<Case> => {
 
 const METHODS = ['sum', 'min', 'max', 'mean', 'count'] as const
 
-/** What every executor has to do. */
+/** Tests that every executor must pass. */
 function conformance(executor: () => Executor): void {
   test('reduces what any recipe names as plain loops do', async () => {
     const axes = fc.option(fc.nat(2), { nil: undefined })

@@ -184,7 +184,7 @@ if (KILLS > 0) {
       expect(given().busy).toBeGreaterThan(10)
       expect(given().conflicts).toBeGreaterThan(2)
       proxy.reset()
-      // The last one stays, for whoever asks again.
+      // The last result stays for repeated calls.
       expect(await keysBelow('scratch')).toEqual([expect.stringMatching(/1-0$/)])
     }, 120_000)
 

@@ -19,7 +19,7 @@ import { bitsOf, objectsOf, planOf, sourceFor, sourcesInMemory, writeMonths } fr
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const KINDS = process.env['HYPERSLAB_QUEUES']!.split(',') as QueueKind[]
-/** How many workers are killed; what takes long runs only where some are. */
+/** Number of workers that are killed. Long tests run only if it is above 0. */
 const KILLS = byBudget({ quick: 0, full: 20, soak: 200 })
 
 const sources = sourcesInMemory('queue')

@@ -89,7 +89,7 @@ describe.each(KINDS)('a queue on %s', (kind) => {
     return { work, end: () => ending.abort() }
   }
 
-  /** Nothing is left but what runs came to. */
+  /** Expects that the queue contains only the results of runs. */
   async function expectNothingLeft({ tasks, stops }: Engine): Promise<void> {
     const counts = await tasks.getJobCounts('wait', 'active', 'delayed', 'prioritized', 'waiting-children')
     expect(counts).toEqual({ wait: 0, active: 0, delayed: 0, prioritized: 0, 'waiting-children': 0 })
@@ -106,7 +106,7 @@ describe.each(KINDS)('a queue on %s', (kind) => {
     const failed = runTree(engine, treeOf(broken), broken).catch((error: unknown) => error)
     let early = await tasks.getJobs(['wait'])
     for (; early.length < 2; early = await tasks.getJobs(['wait'])) await pause(5)
-    // What was read of a run before it has ended comes when it has.
+    // Delays the answer about a run until the run has ended.
     const getJob = tasks.getJob.bind(tasks)
     tasks.getJob = async (id: string) => {
       const job = await getJob(id)
@@ -296,7 +296,7 @@ describe.each(KINDS)('a queue on %s', (kind) => {
     await reached
     slow.end()
     expect((await slow.work).retries).toBe(0)
-    // It waits for nobody: an attempt that failed would be put off.
+    // The task does not wait for a retry: a failed attempt would be delayed.
     expect(await engine.tasks.getJobCounts('active', 'delayed')).toEqual({ active: 0, delayed: 0 })
     start(queue)
     expect(await run).toEqual(everything(plan))

@@ -139,7 +139,7 @@ export function writeMonths(folder: string, count: number): { readonly files: st
   return { files, values }
 }
 
-/** What methods take that know no axes, or not by parts. */
+/** Arguments and options for methods that take no axes, or take none by parts. */
 export const WITHOUT_AXES: Partial<Record<string, Partial<ReduceOperation>>> = {
   unique: { options: {} },
   histogram: { options: { bins: 7, range: [-1e9, 2e9] } },
@@ -151,7 +151,7 @@ let plans = 0
 /** A reduction of so many tasks that merges of them are merged once more; each time another plan. */
 export async function planOf(method: ReduceOperation['method'], source: ArrayRecipe, scratch?: string): Promise<ReducePlan> {
   const axis = method.startsWith('arg') ? 1 : [0, 1]
-  // What is ignored in the units' size makes another job of it.
+  // The size of units differs by a fraction that has no effect, so that each plan has its own id.
   const unitBytes = 1 + ++plans / 1e6
   const operation = { method, source, options: { axis }, ...WITHOUT_AXES[method] }
   const plan = await planJob(operation, { unitBytes, taskBytes: 1, ...(scratch && { scratch }) })
