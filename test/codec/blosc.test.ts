@@ -66,7 +66,7 @@ async function decode(cname: string, frame: Uint8Array, decodedBytes?: number): 
   })
 }
 
-/** What a frame decodes to; undefined where it is refused, which only a CodecError may do. */
+/** Decodes a frame; returns undefined if it is refused with a CodecError. Other errors fail the test. */
 async function verdict(cname: string, frame: Uint8Array): Promise<Uint8Array | undefined> {
   try {
     return await decode(cname, frame)
@@ -99,7 +99,7 @@ test.skipIf(numcodecs === undefined)(`${STREAMS} frames as c-blosc has them, hal
     const both = `${shown}, ${headerOf(frame)}, damaged ${headerOf(other)},`
     const found = await verdict(codec.cname, other)
     const says = other.length < 16 ? 0 : new DataView(other.buffer).getUint32(4, true)
-    // Of no bytes numcodecs takes the answer of c-blosc, 0, for a failure.
+    // For an empty frame, numcodecs takes the answer 0 of c-blosc for a failure.
     if (says === 0 || says > MOST_BYTES) continue
     const theirs = await numcodecs!.decode([codec], other)
     if (found === undefined) counts[theirs === undefined ? 'refused' : 'stricter']++

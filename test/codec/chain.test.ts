@@ -4,7 +4,7 @@ import { type Codec, inKernel, type KernelCodec } from '../../src/codec/codec.ts
 import { HyperslabError } from '../../src/core/errors.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 
-/** What a step was told that it decodes to. */
+/** Decoded sizes that the chain passed to steps. */
 type Told = (number | undefined)[]
 
 /** Drops the first byte. */

@@ -11,7 +11,7 @@ const encode = (data: Uint8Array): Uint8Array => withArena((arena) => encodeLz4(
 
 const KiB = 1024
 
-/** What a step finds in kernel memory must not be what an earlier one has left there. */
+/** Fills kernel memory, so that no step can rely on the remains of an earlier one. */
 const soil = (): void => withArena((arena) => void arena.bytes(arena.alloc(8192 * KiB), 8192 * KiB).fill(0xa5))
 
 /** Numbers with few and short matches. */
@@ -85,7 +85,7 @@ test('only what is needed is decoded, in steps of 256 KiB at least', () => {
   expect(decoded()).toBeGreaterThanOrEqual(700 * KiB)
   expect(decoded()).toBeLessThan(704 * KiB)
   front.decode(data.length)
-  // What it was stored as is not needed any more.
+  // The encoded bytes are released once all is decoded.
   expect(front.byteLength).toBe(data.length)
 })
 

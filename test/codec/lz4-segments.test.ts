@@ -39,7 +39,7 @@ function expectSegments(data: Uint8Array, lengths: readonly number[]): Segment[]
     expect(crc32cOf(slice)).toBe(segment.crc)
     const own = data.subarray(start, start + lengths[i]!)
     expectSameBytes(decode(standalone(segment, slice, joints[i + 1]!), lengths[i]!), own)
-    // What it would have been, had there been no others.
+    // A standalone segment equals an LZ4 block of its data alone.
     expectSameBytes(
       standalone(segment, slice, joints[i + 1]!),
       withArena((arena) => encodeLz4(arena, arena.put(own), own.length)),

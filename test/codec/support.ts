@@ -10,7 +10,7 @@ export function zstdProgram(args: string[], input: Uint8Array): Uint8Array {
 
 const hasZstdProgram = spawnSync('zstd', ['--version']).status === 0
 
-/** Why tests against it are skipped; in CI they fail instead. */
+/** Whether tests against the `zstd` program are skipped; in CI they fail instead. */
 export const skipZstd = !hasZstdProgram && process.env.CI !== 'true'
 
 /** Contents that a compressor treats differently: nothing, one byte, a run, noise, text, values that repeat from afar. */

@@ -21,7 +21,7 @@ declare const WebAssembly: {
   RuntimeError: new (text: string) => Error
 }
 
-/** How many inputs are made up; more of them take as much longer. */
+/** Number of generated inputs. Time grows with it. */
 const INPUTS = runs(2000)
 
 const built = (name: string) => readFileSync(new URL(`../../build/${name}.wasm`, import.meta.url))
@@ -46,7 +46,7 @@ function guardedEncode(bytes: Uint8Array): Uint8Array {
   const work = raw.arenaAlloc(kernel.zstdWorkBytes.value)
   const workEnd = raw.arenaAlloc(GUARDS)
   const memory = new Uint8Array(raw.memory.buffer)
-  // What was there before, and what lies behind the input, must not matter.
+  // Earlier contents of the memory, and bytes behind the input, must not matter.
   memory.fill(GUARD, src, workEnd + GUARDS)
   memory.set(bytes, src)
   const written = kernel.zstdEncode(src, bytes.length, dst, work)
@@ -152,7 +152,8 @@ test('matches reach back by 8 MiB at most, and frames of more say so', () => {
   const frame = expectEncodes(bytes)
   // Not a single segment, and a window of 8 MiB.
   expect([frame[4]! & 0x20, frame[5]]).toEqual([0, 13 << 3])
-  // Those who decode all of a frame at once do not look how far matches reach.
+  // Decoders of whole frames do not check the distance of matches. The length shows that none reaches beyond
+  // the window.
   expect(frame.length).toBeGreaterThan(2 * far.length)
   const near = new Uint8Array(8 << 20)
   near.set(far)

@@ -3,7 +3,10 @@ import { type Frame, framesOf } from '../../src/codec/zstd-frames.ts'
 import { KINDS } from '../kernels/lz4-data.ts'
 import { noise } from '../kernels/support.ts'
 
-/** What compressors seldom write: literals that are one byte, tables of one symbol and the same again, three bytes of count. */
+/**
+ * Frames with features that compressors seldom write: literals of one byte, tables of one symbol and repeated
+ * tables, counts of three bytes.
+ */
 const RARE = [
   // 5 times x; 3 sequences of 1 literal and 3 bytes from 1 before
   [0x29, 0x78, 3, 0x54, 1, 0, 0, 1],

@@ -53,7 +53,7 @@ function guardedDecode(blocks: Uint8Array, size: number): Uint8Array | number {
   const literalsEnd = raw.arenaAlloc(GUARDS)
   const memory = new Uint8Array(raw.memory.buffer)
   memory.set(blocks, src)
-  // What lies behind the input must not matter.
+  // Bytes behind the input must not matter.
   memory.fill(GUARD, src + blocks.length, literalsEnd + GUARDS)
   memory.fill(GUARD, TABLES_END, ARENA)
   const code = zstdDecode(src, blocks.length, dst, size, literals)
@@ -72,7 +72,7 @@ function guardedDecode(blocks: Uint8Array, size: number): Uint8Array | number {
 
 const MARK = Uint8Array.of(0x9d, 0x1c, 0xe3, 0x57, 0x42, 0xb8, 0x06, 0x7f)
 
-/** What fzstd makes of it; undefined for an error, or another size. */
+/** Decodes a frame with fzstd; returns undefined for an error or another size. */
 function byFzstd(frame: Frame, size: number): Uint8Array | undefined {
   try {
     const out = decompress(frameOf(continued(frame, MARK), size + MARK.length))
@@ -82,7 +82,7 @@ function byFzstd(frame: Frame, size: number): Uint8Array | undefined {
   }
 }
 
-/** What the reference implementation makes of it. */
+/** Decodes a frame with the reference implementation; returns undefined for an error or another size. */
 function byReference(frame: Frame, size: number): Uint8Array | undefined {
   try {
     const out = reference.decompress(frameOf({ ...frame, checksum: new Uint8Array(0) }, size))
@@ -128,7 +128,7 @@ describe.each(Object.entries(KINDS))('%s', (_, make) => {
     }
   })
 
-  // What a runtime does not have cannot be installed either: Node has it from 22.15 on.
+  // Node has zstd from 22.15 on. Runtimes without it cannot install it.
   const native = nativeEncoder()
   if (native !== undefined)
     test('as the platform encodes it', async () => {
