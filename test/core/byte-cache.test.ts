@@ -7,7 +7,7 @@ interface Weight {
   byteLength: number
 }
 
-/** The same, slowly: all uses in order, the newest last. */
+/** Slow model of the cache: all uses in order, the newest last. */
 class Model {
   entries: { key: number; value: Weight; bytes: number }[] = []
   hits = 0

@@ -19,7 +19,7 @@ function rounded(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, rounded(part)]))
 }
 
-/** What reading gives, or that it is refused. */
+/** Returns the value that was read, or `refused`. */
 function outcome(read: () => unknown): unknown {
   try {
     return { value: rounded(read()) }

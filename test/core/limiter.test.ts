@@ -53,7 +53,7 @@ test('never above its limits, in the order of asking, whoever fails or gives up'
         const held = [...running.keys()].reduce((sum, i) => sum + jobs[i]!.bytes, 0)
         expect(running.size).toBeLessThanOrEqual(maxCount)
         expect(held <= maxBytes || running.size === 1).toBe(true)
-        // Nobody waits who could run: the next in line must not fit.
+        // No job waits that could run: the next in line must not fit.
         const next = jobs.findIndex((_, i) => !started.includes(i) && !aborted.has(i))
         if (next >= 0) expect(running.size === maxCount || (running.size > 0 && held + jobs[next]!.bytes > maxBytes)).toBe(true)
         const [first] = running.values()

@@ -57,7 +57,7 @@ test('waiting ends with the work or the abort, whichever is first', async () => 
   controller.abort(ENOUGH)
   await expect(endless).rejects.toBe(ENOUGH)
   await expect(raceAbort(new Promise(() => {}), controller.signal)).rejects.toBe(ENOUGH)
-  // What the work says later is nobody's concern, an error neither.
+  // A late result of the work is ignored, and so is a late error.
   let fail: (error: Error) => void = () => {}
   const late = raceAbort(
     new Promise((_, reject) => {
