@@ -54,7 +54,7 @@ describe.skipIf(peer === undefined)('as xarray joins them', () => {
       if ('refused' in theirs) throw new Error(theirs.refused)
       await expectPeer(ds.get(variable), theirs)
     }
-    // What one is packed by does not fit the others.
+    // The packing of one file does not fit the others.
     expect(ds.get('tas').encoding).not.toHaveProperty('scale_factor')
     expect(ds.get('time').encoding).toMatchObject({ units: 'days since 1998-01-01' })
   })

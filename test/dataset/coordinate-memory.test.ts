@@ -58,7 +58,7 @@ test('texts count by their decoded size, and nothing is read beyond the limit', 
   const source = new CountingSource({ dtype: 'string', shape: [100], data }, ChunkGrid.regular([100], [10]))
   const raw = { name: 'station', array: new DiskArray(source) as DiskArray, dims: ['station'], attrs: new Map() }
   const open = (coordinateBytes: number) => Dataset.from({ variables: [raw] }, { limits: { coordinateBytes } })
-  // What is guessed of each text would fit.
+  // The estimate for each text is within the limit.
   await expect(open(50_000)).rejects.toMatchObject({ tag: 'TooLargeError', details: { array: 'station', expected: 50_000 } })
   expect(source.reads.length).toBeLessThan(5)
   expect((await open(100 * 2032)).dims).toEqual({ station: 100 })

@@ -35,7 +35,7 @@ function raw(
 const from = (...variables: RawVariable[]): Promise<Dataset> => Dataset.from({ variables })
 const along = (lat: number[], t = lat): Dataset => new Dataset({ t: { dims: ['lat'], data: t } }, { coords: { lat } })
 
-/** What this package does, by the title of the line. */
+/** Checks of this package's behaviour, by the title of the line. */
 const TESTS: Record<string, () => Promise<void>> = {
   'values outside of the valid range are missing': async () => {
     const ds = await from(raw('t', 'int16', Int16Array.of(1, 100, 3), { valid_range: Int16Array.of(0, 10) }))

@@ -31,7 +31,8 @@ describe.skipIf(peer === undefined)('as xarray interpolates', () => {
       for (const variable of ['tas', 'count', 'orog', 'age']) {
         const own = Object.fromEntries(Object.entries(labels).filter(([dim]) => ds.get(variable).dims.includes(dim)))
         if (Object.keys(own).length === 0) continue
-        // What is missing beside a label that is there does not matter here; to xarray it does in several dimensions.
+        // Values that are missing beside an exact label have no effect here. In xarray they have one in
+        // several dimensions.
         if (variable === 'tas' && name !== 'one place' && name !== 'lists' && name !== 'outside') continue
         const theirs = await peer!.run(path, variable, [['interp', own]])
         if ('refused' in theirs) throw new Error(theirs.refused)
@@ -99,7 +100,7 @@ describe('interpolating', () => {
               if (Number.isNaN(naive)) expect(own).toBeNaN()
               else expect(own).toBeCloseTo(naive, 10)
             }
-          // What lists take of both axes is their product.
+          // Lists along both axes select their product.
           const rows = new Set([...used].map((each) => each.split(',')[0]!))
           for (const [one] of source.reads) expect(rows.has(String(Math.floor(one!.start / 2)))).toBe(true)
           expect(source.reads.length > 0).toBe(used.size > 0)

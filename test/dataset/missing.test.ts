@@ -77,7 +77,7 @@ describe.each([
     const groups = t.groupBy({ x: [0, 20, 40, 60] })
     expect(await list(groups.count())).toEqual([1, 2, 0])
     expect(await list(groups.mean())).toEqual([4, 7, Number.NaN])
-    // Of the last group nothing is left: adding to it is missing, too.
+    // The last group has no valid elements: a sum with its result is missing, too.
     expect(await list(groups.max().add(0))).toEqual([4, 8, Number.NaN])
   })
 })

@@ -117,7 +117,7 @@ test('counts are of what is not missing, zeros, false, midnight of 1970 and empt
   expect(await Promise.all(counts)).toEqual([3, 4, 8, 4])
   expect(await numbers(counted.get('whole').count({ axis: 'x' }))).toEqual([4, 4])
   expect(await counted.get('floats').count({ skipMissing: false }).get()).toBe(4)
-  // Those of groups count the same.
+  // Counts along an axis follow the same rule.
   expect(await numbers(t.count({ axis: 'time' }))).toEqual([0, 1].map((lat) => known(Array.from({ length: MONTHS }, (_, month) => value(month, lat))).length)) // biome-ignore format: one line
   for (const q of [1.5, -0.1, Number.NaN, [0.5], '0.5'])
     expect(() => t.groupBy('time.year').quantile(q as number)).toThrow('a quantile of groups is a share from 0 to 1')

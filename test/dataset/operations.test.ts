@@ -184,7 +184,7 @@ test.skipIf(peer === undefined)(
     await fc.assert(
       fc.asyncProperty(chains, async ([each, steps]) => {
         const theirs = await peer!.runOn(each.spec, steps)
-        // Of as many integers as `ddof`, numpy divides by 0.
+        // If `ddof` equals the number of integers, numpy divides by 0.
         if ('refused' in theirs || theirs.values.includes('inf')) return void refusals++
         try {
           let array = await applied(arrayOf(each), steps)

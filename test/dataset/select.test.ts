@@ -39,7 +39,8 @@ describe('ranges of longitudes', () => {
             return place >= low && place <= low + width ? [{ at, place, turn }] : []
           }),
         )
-        // Of a position that is in the range twice, the label that is there is taken, or the one of the turn nearest to it.
+        // If a position is in the range twice, the label itself is taken, or else the one of the nearest
+        // turn.
         const least = (at: number) => Math.min(...inside.filter((each) => each.at === at).map(({ turn }) => Math.abs(turn)))
         const wanted = inside
           .filter(({ at, turn }) => Math.abs(turn) === least(at))
@@ -249,7 +250,7 @@ describe('datasets', () => {
     expect(() => ds.assign({ e: { dims: ['x'], data: [1] } })).toThrow(/x is of length 1 here, and of 3/)
     const other = new Dataset({ a: { dims: ['x'], data: [1, 2, 3] } }, { coords: { x: [10, 20, 31] } })
     expect(() => ds.get('a').add(other.get('a'))).toThrow(/labels along x differ, first at position 2: 30 and 31; { join/)
-    // What has no such option names none.
+    // Methods without the option do not name it.
     for (const joined of [() => ds.merge(other.drop('a')), () => ds.assign({ e: other.get('a') })])
       expect(joined).toThrow(/first at position 2: 30 and 31$/)
     expect(ds.get('a').add(other.get('a'), { join: 'inner' }).shape).toEqual([2])

@@ -13,7 +13,7 @@ const valueAt = (t: number, y: number, x: number): number => 270 + (t % 12) + t 
 const cells = LAT.flatMap((_, y) => LON.map((_, x) => [y, x] as const))
 const times = Array.from({ length: MONTHS }, (_, month) => month)
 const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length
-/** Of two years, the second to the fourth of four being left out, for each month and cell. */
+/** Returns the mean of a month over the base period, the first two of three years, for one cell. */
 const climatology = (month: number, y: number, x: number): number => mean([month, month + 12].map((t) => valueAt(t, y, x)))
 
 const NAIVE: Record<string, () => number[] | string> = {

@@ -233,7 +233,8 @@ describe('Zarr', () => {
     const group = await openZarr(at(store), { kind: 'group' })
     expect(group.attrs.get('ome')).toMatchObject({ version: '0.5', multiscales: [{ name: 'i', datasets: [{ path: '0' }, { path: '1' }] }] }) // biome-ignore format: one line
     const coarse = await group.array('1', 'float32')
-    // Of 0, 1, 4 and NaN, which is left out although nothing says that it is missing.
+    // The first cell is the mean of 0, 1, 4 and NaN. NaN is skipped although the metadata declare no missing
+    // value.
     expect([...(await coarse.toTensor()).data]).toEqual([Math.fround(5 / 3), 4.5, 10.5, 12.5, 18.5, 20.5])
   })
 

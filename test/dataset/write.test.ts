@@ -90,7 +90,7 @@ const packedVariables = (name: string, needsFill: boolean): fc.Arbitrary<RawVari
       picks: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 60, maxLength: 60 }),
     })
     .map(({ dtype, dims, scale, offset, floats, fill, missing, unsigned, range, picks }) => {
-      // What is outside of the valid range needs something that stands for it.
+      // Values outside of the valid range need a fill value or a missing value to stand for them.
       const shape = dims.map((dim) => LENGTHS[dim]!)
       const [low, high] = integers[dtype] ?? [-1e6, 1e6]
       const value = (part: number): number | bigint => {
@@ -169,7 +169,7 @@ const newPlace = () => ({ store: new MemoryStore(), path: 'x.af' })
 const typedAttributes = (attrs: NamedValues | undefined): unknown =>
   Object.fromEntries([...(attrs?.keys() ?? [])].map((name) => [name, (attrs as Typed).typed(name)]))
 
-/** Of missing elements, integers of 64 bits among them, only that they are: what is selected has one value for all. */
+/** Returns the elements, with undefined for missing ones: a selection has one value for all of them. */
 async function elementsOf(array: DataArray): Promise<unknown[]> {
   const missing = new Set<unknown>(array.array.missing.values)
   return Array.from(await array.values(), (value) => (missing.has(value) ? undefined : value))
@@ -202,7 +202,7 @@ test('a dataset that is written is the same when it is opened, and so is what is
         await expectSame(array, back.get(array.name))
         expect(back.get(array.name).encoding['chunks'], array.name).toEqual(array.encoding['chunks'])
       }
-      // What is stored is the same, too, with the types of attributes.
+      // The stored values are the same, too, and so are the types of attributes.
       await using file = await open(place)
       for (const { name, array } of variables) {
         const stored = file.array(name)
@@ -288,7 +288,7 @@ describe('values that their encoding does not hold are refused, with array, valu
       tag: 'InvalidArgumentError',
       message: expect.stringMatching(message),
     })
-    // Nothing is there, nor is anything left.
+    // The refused write leaves no file.
     expect((await place.store.list('')).length).toBe(0)
   })
 

@@ -18,7 +18,7 @@ import { datasetsIn, type PeerArray, type Step } from '../support/dataset-peer.t
 const { peer, folder } = datasetsIn('xarray', (folder, peer) => peer?.write(folder))
 const NAMES = ['plain', 'packed', 'float', 'noleap', '360_day', 'julian'] as const
 const FORMS = ['.nc', '.v2.zarr', '.v3.zarr'] as const
-/** Of each file, so that there are some 500 chains in all. */
+/** Chains of operations for each file, so that there are some 500 in all. */
 const CHAINS = runs(40)
 
 /** Numbers from 0 up to 1, the same for a seed every time. */

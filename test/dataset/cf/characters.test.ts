@@ -34,7 +34,7 @@ const FLAGS = writeNetcdf({
   ],
 })
 
-/** What each variable is, whichever way it is copied. */
+/** Expects the same variables, however they were copied. */
 async function expectFlags(ds: Dataset): Promise<void> {
   expect([...ds.problems.values()]).toEqual([])
   expect(ds.get('temp_qc').dims).toEqual(['profile', 'level'])

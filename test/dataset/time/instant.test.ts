@@ -9,7 +9,7 @@ import { CALENDARS } from './arbitraries.ts'
 
 const DAY = 86_400_000_000_000n
 const calendars = fc.constantFrom(...CALENDARS)
-/** Of the years -9999 to 9999. */
+/** Instants of the years -9999 to 9999. */
 const instants = fc.oneof(
   fc.bigInt(-3_600_000n * DAY, 2_900_000n * DAY),
   fc.bigInt(-(10n ** 15n), 10n ** 15n),

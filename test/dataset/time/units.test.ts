@@ -128,7 +128,8 @@ describe.each(CALENDARS)('%s', (calendar) => {
       const encoded = encodeTimes(instants, units(text, calendar), { as: 'float64' })
       for (const [i, value] of expected.entries())
         expect(Math.abs(Number(encoded[i]) - value)).toBeLessThanOrEqual(Number.isInteger(value) ? 0 : Math.abs(value) * 2 ** -52)
-      // Of milliseconds in a thousand years, a float64 has some 8 microseconds, of smaller numbers more.
+      // Within a thousand years in milliseconds, a float64 has a precision of about 8 microseconds. Smaller
+      // numbers have a better one.
       const decoded = decodeTimes(encoded, units(text, calendar))
       for (const [i, instant] of instants.entries()) expect(Math.abs(Number(decoded[i]! - instant))).toBeLessThanOrEqual(8000)
     }
@@ -283,7 +284,8 @@ test('64 bits are used as far as they reach', () => {
 test('fractions are rounded to the microsecond, halves to the even one, and to a second that is near', () => {
   const micros = (value: number, text: string): number => Number(decodeTimes([value], units(text))[0]! / 1000n)
   expect([0.5, 1.5, 2.5, -0.5, -1.5].map((value) => micros(value, 'microseconds since 1970-01-01'))).toEqual([0, 2, 2, 0, -2])
-  // What is stored for 0.0005 and 0.0025 is a little more, for 0.0055 and 0.0075 a little less.
+  // The floats nearest to 0.0005 and 0.0025 are a little larger, those nearest to 0.0055 and 0.0075 a little
+  // smaller.
   expect([0.0005, 0.0025, 0.0055, 0.0075, 0.25, 1000.0625].map((value) => micros(value, 'ms since 1970-01-01'))).toEqual([
     1, 3, 5, 7, 250, 1_000_062,
   ])
