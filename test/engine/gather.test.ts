@@ -8,7 +8,7 @@ import { ChunkGrid, RegularChunks } from '../../src/grid/chunks.ts'
 const LENGTH = 300
 const grid = new ChunkGrid([new RegularChunks(1, LENGTH), new RegularChunks(1, LENGTH)])
 
-/** Looks for each of 90 000 chunks, of which nobody wrote any; says in which order. */
+/** Locates each of 90 000 unwritten chunks; returns the order of the look-ups. */
 async function located(snapshot: Partial<ChunkSnapshot>, signal?: AbortSignal) {
   const out = tensorOf('int8', [LENGTH, LENGTH])
   const numbers: number[] = []

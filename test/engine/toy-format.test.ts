@@ -18,7 +18,7 @@ import { ToyIndex, toyFile } from './toy-format.ts'
 const SHAPE = [7, 10]
 const GRID = ChunkGrid.regular(SHAPE, [3, 4])
 const FILL = -1
-/** The chunk that nobody wrote. */
+/** Number of the unwritten chunk. */
 const MISSING = 4
 
 /** Elements 0, 1, 2, …, and the fill value in the missing chunk. */
