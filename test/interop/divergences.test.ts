@@ -12,9 +12,9 @@ import { havePeer, Peer, type PeerArray } from './peer.ts'
 import { fromHex, wireAttribute, wireData } from './wire.ts'
 
 /*
- * Where array-format 0.12 and this package differ, each with the smallest history that shows it. Which side is right follows from the
- * rule that what is read is what was written last. The histories of history.test.ts keep away from these. Differences that it takes a
- * crash or a failing store to see are not here.
+ * Differences between array-format 0.12 and this package, each with the smallest history that shows it. The
+ * side that reads the last written values is right. The histories of history.test.ts avoid these. Differences
+ * that need a crash or a failing store are not here.
  */
 describe.skipIf(!havePeer)('where the Rust crate array-format 0.12 differs', () => {
   let peer: Peer
@@ -147,7 +147,7 @@ describe.skipIf(!havePeer)('where the Rust crate array-format 0.12 differs', () 
   })
 
   test('string fill values: it reads empty strings', async () => {
-    // Right is this package: elements nobody wrote are the fill value that the file states.
+    // This package is right: unwritten elements have the fill value that the file states.
     await (await create(path())).close()
     await here(async (file) => {
       file.define('a', { dtype: 'string', shape: [2], fillValue: 'none' })
@@ -214,7 +214,7 @@ describe.skipIf(!havePeer)('where the Rust crate array-format 0.12 differs', () 
     const { values, stats } = await crateArray('a')
     expect(values).toEqual({ ok: int32(1, 2, 3, 4) })
     expect(stats?.max?.value).toBe(wireData('int64', BigInt64Array.of(4n)))
-    // Nothing in the file tells that its statistics are wrong.
+    // The file contains no sign that its statistics are wrong.
     expect(await valuesHere('a')).toEqual([5, 6, 7, 8])
     expect(await here((file) => file.stats('a'))).toMatchObject({ min: 1, max: 4 })
     await here(async (file) => {
@@ -262,7 +262,7 @@ describe.skipIf(!havePeer)('where the Rust crate array-format 0.12 differs', () 
   })
 
   test('compaction with pending changes: it loses what was written since the last flush', async () => {
-    // Right is this package: nobody asked for the changes to be dropped.
+    // This package is right: the caller did not ask to drop the changes.
     await inCrate('create')
     await define('a')
     await write('a', 0, 1, 2, 3, 4)
@@ -357,7 +357,7 @@ describe.skipIf(!havePeer)('where the Rust crate array-format 0.12 differs', () 
   })
 
   test('names that are no numbers as this package writes them: it takes them for sidecars', async () => {
-    // Right is this package: nobody writes such names, so they are someone's copies.
+    // This package is right: writers never use such names, so they are copies that a user made.
     await inCrate('create')
     await define('a')
     await peer.do('flush')

@@ -23,7 +23,7 @@ import { programs } from './steps.ts'
 
 const havePeer = inject('immutablePort') !== undefined
 const RUNS = byBudget({ quick: 60, full: 300, soak: 3000 })
-/** How many damaged footers are compared at least; batches go on until the time is over. */
+/** Least number of damaged footers to compare. Batches continue until the time is over. */
 const COUNT = byBudget({ quick: 2000, full: 10_000, soak: 1_000_000 })
 const MUTATION_MS = 20_000
 const SEED = seedOf('immutable', 20_261_126)
@@ -33,7 +33,10 @@ const DATA_BYTES = 60_000
 const MAX_SEED_BYTES = 12_000
 const MOST_FILES = 200
 
-/** What this package refuses when it opens a file, and the crate only when it reads, or never. */
+/**
+ * Messages of this package for files that it refuses to open. The crate refuses them later, when it reads, or
+ * never.
+ */
 const STRICTER = [
   /beyond the \d+ bytes of data in the file$/,
   /beyond the \d+ bytes of block \d+$/,
@@ -71,7 +74,10 @@ const payloadsAt = (folder: string): Uint8Array[] =>
 
 type PeerFile = readonly (Omit<PeerArray, 'attributes'> & { readonly attributes: readonly [string, unknown][] })[]
 
-/** What the crate says of an array, in the words of the model. Attributes come in the order of all keys of the file. */
+/**
+ * Converts the crate's description of an array into the words of the model. Attributes come in the order of
+ * all keys of the file.
+ */
 function describedByCrate({ values, attributes, ...rest }: PeerFile[number]): Description {
   const { chunks: _, ...own } = rest as typeof rest & { chunks: unknown }
   return { ...own, values: (values as Answer).ok ?? values, attributes: Object.fromEntries(attributes) }

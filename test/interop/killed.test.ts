@@ -17,7 +17,7 @@ const STRIDE = isSoak ? 1 : 5
 /** Two chunks of three elements, in which all write. */
 type Values = readonly number[]
 
-/** How a container came to be before ours is killed. */
+/** Histories of the container before a process of this package is killed. */
 const HISTORIES: Record<string, (shared: Container) => Promise<void>> = {
   'ours, new': async (shared) => shared.create(),
   'ours, of two layers': async (shared) => {
@@ -38,7 +38,7 @@ const HISTORIES: Record<string, (shared: Container) => Promise<void>> = {
   },
 }
 
-/** What is killed; what it leaves is the values before, or those it gives. */
+/** Operations that are killed. The container holds the values before or the values of `after` then. */
 const KILLED: Record<string, (store: FaultStore, path: string, values: Values) => { after: Values; run(): Promise<void> }> = {
   flush: (store, path, values) => ({
     after: values.with(0, 31).with(5, 35),

@@ -147,7 +147,7 @@ export class Model {
   setsAttributes = false
   hasDictionary = false
 
-  /** What a flush makes of it: an array defined anew covers everything that lies below it. */
+  /** Applies a flush: a newly defined array covers everything that lies below it. */
   flush(): void {
     for (const [name, array] of this.arrays) {
       const layered = this.layered.get(name) ?? new Set()

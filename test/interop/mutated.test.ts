@@ -18,14 +18,17 @@ import { havePeer, Peer } from './peer.ts'
 import { Shared } from './shared.ts'
 import { histories } from './steps.ts'
 
-/** How many of each kind; a tenth as many of statistics. */
+/** Number of damaged payloads of each kind. Statistics have a tenth of it. */
 const COUNT = byBudget({ quick: 20_000, full: 100_000, soak: 1_000_000 })
 const BATCH = 5000
 const SEED = seedOf('mutations', 20261121)
 /** Memory that damaged footers of some kilobytes may cost at most, all together. */
 const MAX_GROWTH_KB = 600 * 1024
 
-/** What this package refuses, and the crate does not: it fails later, when it reads, or returns wrong values. */
+/**
+ * Messages of this package for footers that it refuses and the crate accepts. The crate fails later, when it
+ * reads, or returns wrong values.
+ */
 const STRICTER = [
   /is more than 2\^53 - 1$/,
   /beyond the \d+ bytes of data in the file$/,
@@ -41,7 +44,7 @@ const STRICTER = [
 ]
 
 interface Verdict {
-  /** Why the bytes are refused; undefined when they are not. */
+  /** Reason of a refusal; undefined if the bytes are accepted. */
   readonly refusal?: string
   /** Bytes as the crate would read them: it knows one version only. */
   readonly version?: number
@@ -132,7 +135,7 @@ test('no damaged footer costs more than memory for its own size', () => {
 describe.skipIf(!havePeer)('the Rust crate array-format 0.12 and this package', () => {
   let peer: Peer
   let folder: string
-  /** What both sides have just written. */
+  /** Payloads that both sides have just written. */
   const live: { footers: Uint8Array[]; statistics: Uint8Array[] } = { footers: [], statistics: [] }
   beforeAll(async () => {
     peer = await Peer.start()

@@ -54,7 +54,7 @@ export class Peer {
     })
   }
 
-  /** What the crate answers, errors and panics included. */
+  /** Sends a command to the crate; returns its answer, errors and panics included. */
   ask(command: { readonly do: string; readonly [key: string]: unknown }): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject })
@@ -62,7 +62,7 @@ export class Peer {
     })
   }
 
-  /** What the crate returns. @throws when it fails */
+  /** Sends a command to the crate; returns its result. @throws when the crate fails */
   async do(what: string, details: Record<string, unknown> = {}): Promise<unknown> {
     const answer = await this.ask({ do: what, ...details })
     if ('ok' in answer) return answer.ok

@@ -9,7 +9,7 @@ import { wireAttribute, wireData, wireScalar } from './wire.ts'
 /** Arrays by name, in the order in which they were defined. */
 export type Arrays = Map<string, ModelArray>
 
-/** What carries out the steps of a program. */
+/** Side that carries out the steps of a program. */
 interface Side {
   define(array: ModelArray): Promise<unknown>
   write(

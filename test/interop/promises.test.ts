@@ -166,7 +166,7 @@ describe('only this package reads', () => {
         message: expect.stringMatching(/^memory:a\.1\.af: array 'x': block 0: /),
       })
     }
-    // Of the footer: of its last bytes, in front of the trailer.
+    // Damages the last bytes of the footer, in front of the trailer.
     await damage(store, -13)
     await expect(open({ store, path: 'a.af' })).rejects.toMatchObject({ tag: 'IntegrityError' })
   })

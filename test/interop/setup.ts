@@ -8,13 +8,16 @@ import { installation } from '../support/provide.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where to wait for the program with the crate array-format; undefined where it cannot be compiled. */
+    /**
+     * Port that reports when the program with the crate array-format is built. Undefined if it cannot be
+     * compiled.
+     */
     readonly peerPort: number | undefined
-    /** Where to wait for the one with the same crate from 0.15 on, which knows footer version 6 alone. */
+    /** Port for the program with the same crate from 0.15 on, which knows footer version 6 alone. */
     readonly immutablePort: number | undefined
-    /** Where to wait for the first program, compiled with version 0.14 of the crate. */
+    /** Port for the first program, compiled with version 0.14 of the crate. */
     readonly zeroAxesPort: number | undefined
-    /** Where to wait for the one with the crate zarrs. */
+    /** Port for the program with the crate zarrs. */
     readonly zarrsPort: number | undefined
   }
 }
@@ -26,7 +29,7 @@ interface Program {
   readonly manifest: string
   /** Ignored by git; later runs find what was compiled. */
   readonly target: string
-  /** How it is compiled, and where it is below `target` then. */
+  /** Flags of cargo, and the path of the program below `target`. */
   readonly flags: readonly string[]
   readonly path: string
   /** The oldest cargo that compiles the crate. */
@@ -80,8 +83,8 @@ const PROGRAMS: readonly Program[] = [
 const run = promisify(execFile)
 
 /**
- * Compiles programs in Rust once, one after the other, while tests that do not need them run already. Whoever connects to the port that is
- * provided for one is told when that has ended: `built PATH`, or why it failed.
+ * Compiles programs in Rust once, one after the other, while tests without need of them run already. A client
+ * that connects to the port of a program is told when that has ended: `built PATH`, or why it failed.
  */
 export default async function setup(project: TestProject): Promise<() => void> {
   const inCI = process.env['CI'] === 'true'

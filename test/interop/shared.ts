@@ -108,7 +108,7 @@ export class Shared {
     const below = [...(layered.get(name) ?? [])]
     const { dtype, shape, chunkShape, dimensionNames, fillValue } = array.options
     if (side === 'ours') {
-      // What lies below can be covered only where the new array has chunks.
+      // A new array covers lower layers only where it has chunks.
       if (!below.every((coord) => array.hasChunk(coord))) return
       file!.define(name, array.options)
     } else {

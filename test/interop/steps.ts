@@ -80,7 +80,7 @@ const attributes: fc.Arbitrary<AttributeValue> = fc.oneof(
 const pick = fc.nat(20)
 const key = fc.constantFrom(...KEYS)
 
-/** What files that are written once are made of, too. */
+/** Steps for all containers, files that are written once included. */
 const writing = [
   {
     weight: 4,

@@ -58,7 +58,7 @@ describe.skipIf(!havePeers)('arrays with axes of length 0, and the crates 0.12, 
 
   const names = (shape: readonly number[]): string[] => shape.map((_, axis) => `d${axis}`)
   const units = wireAttribute({ type: 'string', value: 'K' })
-  /** What a crate says of the array of a file. */
+  /** Returns an array of a file as a crate describes it. */
   async function seenBy(peer: Peer, file: string): Promise<Pick<PeerArray, 'shape' | 'chunkShape' | 'values' | 'attributes'>> {
     await peer.do('open', { folder, file })
     const { arrays } = await peer.dump(['units'])
