@@ -201,7 +201,7 @@ describe('instance', () => {
     vi.stubGlobal('WebAssembly', Object.assign(Object.create(platform), { Module: Counting }))
     try {
       const fresh = await import('../../src/kernels/instance.ts')
-      // What computes is imported without being waited for.
+      // The import starts the computing kernels in the background.
       await vi.waitFor(() => expect(compiled).toBe(2))
       const { compute } = await import('../../src/kernels/compute.ts')
       const { Arena } = await import('../../src/kernels/arena.ts')

@@ -3,7 +3,7 @@ import { withArena } from '../../src/kernels/arena.ts'
 import { filters } from '../../src/kernels/filters.ts'
 import { guarded, putAt, randoms } from './support.ts'
 
-/** What a stream decodes to, byte by byte; undefined where it is malformed or gives another number of bytes. */
+/** Decodes a stream byte by byte; returns undefined if it is malformed or yields another number of bytes. */
 function naive(stream: Uint8Array, decodedBytes: number): number[] | undefined {
   const out: number[] = []
   let at = 0

@@ -30,7 +30,7 @@ const structured = (bytes: number): Uint8Array => {
   return out
 }
 
-/** What blocks are made of, by name: bytes for a size. */
+/** Contents of blocks, by name: functions from a size to bytes. */
 export const KINDS: Record<string, (bytes: number) => Uint8Array> = {
   random: (bytes) => noise(bytes, bytes),
   zero: (bytes) => new Uint8Array(bytes),

@@ -78,7 +78,7 @@ function verdictOn(liblz4: Liblz4, seed: number): 'accepted' | 'refused' | 'stri
       expectSameBytes(decodeInSteps(arena, block, bytes, [first, seed % 50, first >> 2]) as Uint8Array, expected)
       return 'accepted'
     }
-    // The same, when it is asked for one sequence after the other.
+    // The state machine, resumed for one sequence at a time, ends at the same place.
     const state = lz4State(arena)
     let met: string | undefined
     for (let i = 0; met === undefined && i <= block.length; i++) met = resume(state, Math.min(writtenOf(state) + 1, bytes))

@@ -19,7 +19,7 @@ const typed = (dtype: NumericDType, values: readonly Value[]): TypedArray => {
   return data
 }
 
-/** Where `value` is first among elements between bytes that hold it too: what lies around them must not count. */
+/** Finds the first place of `value` among elements. The bytes around them hold it too and must not count. */
 function found(dtype: NumericDType, data: TypedArray, value: Value, misalign: number): number {
   const size = elementBytes(dtype)
   const around = typed(dtype, new Array<Value>(64 / size).fill(value))
@@ -67,7 +67,7 @@ describe.each(NUMERIC_DTYPES)('%s', (dtype) => {
       withArena((arena) => {
         const bytes = columns * size
         const src = arena.alloc(2 * bytes)
-        // What lies behind the rows and the values is equal too.
+        // The bytes behind the rows and the values are equal, too.
         arena.bytes(src, 2 * bytes + 32).fill(0)
         const values = arena.alloc(bytes)
         arena.bytes(values, bytes + 32).fill(0)

@@ -83,7 +83,7 @@ function expectSum(actual: number, values: readonly number[] | TypedArray, round
 interface Case {
   shape: number[]
   layout: Layout
-  /** Of the cells: zero strides on reduced axes. */
+  /** Layout of the cells: zero strides on reduced axes. */
   cells: Layout
   misalign: number
 }

@@ -41,7 +41,7 @@ function expectSquares(actual: number, values: readonly number[], shift: number,
 interface Case {
   shape: number[]
   layout: Layout
-  /** Of cells and shifts: zero strides on reduced axes. */
+  /** Layout of cells and shifts: zero strides on reduced axes. */
   cells: Layout
   misalign: number
 }

@@ -4,7 +4,7 @@ import { compute } from '../../src/kernels/compute.ts'
 import { filters } from '../../src/kernels/filters.ts'
 import { expectSameBytes, guarded, noise, putAt, randoms } from './support.ts'
 
-/** What the kernels undo, as naive as can be: byte `j` of element `i` is in plane `j`. */
+/** Shuffles bytes naively, as the inverse of the kernels: byte `j` of element `i` is in plane `j`. */
 function shuffled(size: number, data: Uint8Array): Uint8Array {
   const n = Math.floor(data.length / size)
   return data.map((byte, at) => {
