@@ -20,7 +20,9 @@ const cases = containers.chain((container) =>
       plain: plains(dtype, container.shape) as fc.Arbitrary<Plain<NumericDType>>,
       /** Position of the element whose value is the fill value; 0 when beyond the end. */
       fillAt: fc.integer({ min: 0, max: 12 }),
-      /** What is written: everything at once, or two selections in a layer each, the rest staying unwritten. */
+      /**
+       * Written part: everything at once, or two selections in a layer each, while the rest stays unwritten.
+       */
       parts: fc.constantFrom('all', 'two'),
       second: selections(container.shape),
       kind: fc.constantFrom<Kind>('sum', 'min', 'max', 'mean', 'variance', 'std'),

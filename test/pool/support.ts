@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { grids, selections, shapes } from '../support/arbitraries.ts'
 
-/** How a container may be laid out and read. */
+/** Layouts of containers and ways to read them. */
 export const containers = shapes.chain((shape) =>
   fc.record({
     shape: fc.constant(shape),
