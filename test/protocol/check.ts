@@ -31,11 +31,11 @@ export interface Scenario {
   /** Elements that were acknowledged before. */
   readonly acknowledged?: number
   readonly processes: readonly Actor[]
-  /** How often a process starts anew after a conflict; without end when it is left out. */
+  /** Restarts of a process after conflicts. Default: no limit. */
   readonly tries?: number
-  /** How often a compactor may start anew; more is wrong. As often as others when it is left out. */
+  /** Restarts of a compactor; more of them are an error. Default: as many as for others. */
   readonly rounds?: number
-  /** How often a process that could go on is interrupted by another; without a bound when it is left out. */
+  /** Interruptions of a process that could continue. Default: no limit. */
   readonly switches?: number
   /** Statistics are kept, too. */
   readonly stats?: boolean
@@ -46,7 +46,7 @@ export interface Scenario {
   readonly crate?: readonly ('flush' | 'compact')[]
   /** The crate may have its turn while requests are under way whose senders have given up. */
   readonly unsettled?: boolean
-  /** Of writers and compactors, as `Protocol` has it. */
+  /** Option of writers and compactors, as in `Protocol`. */
   readonly looksAgain?: boolean
   /** The crate may have its turn while a dead layer of ours is there that was published after its base had been replaced. */
   readonly strays?: boolean
@@ -56,7 +56,7 @@ export interface Scenario {
 
 export interface Verdict {
   readonly states: number
-  /** What does not hold, and the steps that lead to it. */
+  /** The rule that does not hold, and the steps that lead to it. */
   readonly broken?: string
   readonly steps?: readonly string[]
 }
@@ -78,17 +78,17 @@ interface State {
   /** Layers of ours that were published after their base had been replaced, and those of a container that was, until they are removed. */
   readonly strays: readonly File[]
   readonly stats: Stats | undefined
-  /** Who has the lock, and who has looked at what it is about to change. */
+  /** Process that has the lock, and processes that have looked at the object they are about to change. */
   readonly lock: number | undefined
   readonly holding: readonly boolean[]
-  /** Who runs, and how often it may still be interrupted, where that is bounded. */
+  /** Running process, and its remaining interruptions if these are limited. */
   readonly current: number | undefined
   readonly switches: number
   /** A compactor has started anew too often. */
   readonly unending: boolean
 }
 
-/** What is told of a step is put together when it is asked for: hardly ever. */
+/** Next state after a step, with its label. The label is built on demand, which is rare. */
 type Successor = readonly [label: () => string, state: State]
 
 /** Roles that write an element. */
@@ -224,10 +224,14 @@ class Checker {
     return this.#scenario.profile.lease === true && (op.do === 'remove' || (op.do === 'put' && op.over !== undefined))
   }
 
-  /** A change under the lock: it is looked at, then, if nobody has taken the lock over, carried out. */
+  /**
+   * A change under the lock: the process looks first and changes then, unless another one has taken the lock
+   * over.
+   */
   *#locked(state: State, i: number, op: Op, next: Step['next'], label: (outcome: string) => () => string): Generator<Successor> {
     if (!state.holding[i]) {
-      // Who is dead does not come back; of who is alive it is a fault to be stopped for as long as the lease.
+      // A dead process does not return. A live one that is stopped for as long as the lease counts as a
+      // fault.
       const stopped = state.lock !== undefined && !isDone(state.processes[state.lock]!)
       if (stopped && state.faults === 0) return
       const taken = { ...state, faults: state.faults - Number(stopped), lock: i }
@@ -252,7 +256,8 @@ class Checker {
 
   /** @param endsHere the process has no further step, which of a compactor that did not come to its end is too early */
   #moved(state: State, i: number, p: Process, endsHere = false): State {
-    // What was read and never was the state stays, to be found.
+    // A value that a reader returned and that never was the state stays in the process, so that the check
+    // finds it.
     const isWrong = p.at === 'read' && !state.seen[i]!.includes(p.result!) && p.result !== packed(view(state.objects))
     const isOver = !isWrong && (p.at === 'read' || p.at === 'acknowledged' || this.#protocol.steps(p).length === 0)
     const processes = state.processes.with(i, isOver ? begin(p, -1) : p)
@@ -260,7 +265,7 @@ class Checker {
     // A reader that starts anew began long before: it may give any state since then.
     const seen = isReader(p) && !isOver ? state.seen : state.seen.with(i, [])
     const unending = endsHere && this.#scenario.rounds !== undefined && p.role === 'compactor'
-    // Whoever is done is not interrupted.
+    // A process that is done is not interrupted.
     const current = isOver ? undefined : state.current
     return watched({ ...state, processes, acknowledged, seen, unending, current })
   }
@@ -301,7 +306,7 @@ class Checker {
       else {
         const bit = bitOf(CRATE_BIT + i)
         const next = [...objects]
-        // What a stray layer hides from it the crate cannot know; it writes another chunk then.
+        // The crate cannot know the part that a stray layer hides from it, so it writes another chunk.
         const whole = this.#isStrayed(state) ? view(objects).shared : shared
         next[count] = file('crate', { own: bit, shared: whole | bit })
         objects = Array.from(next)
@@ -329,7 +334,7 @@ class Checker {
         return `${p.role} ${i} has read ${bits(p.result! >> 12)} and ${bits(p.result! & 0xfff)}, which was never the state`
     if (processes.some((p) => p.turn <= state.turn && !isDone(p))) return undefined
     if (state.late.length > 0) return undefined
-    // Everybody is done: so it stays until somebody comes.
+    // All processes are done, so that this state stays until another one comes.
     if (this.#isStrayed(state) || this.#scenario.flaw === 'old') return undefined
     const gap = objects.indexOf(undefined)
     if (gap >= 0) return `number ${gap} is missing below number ${objects.length - 1}`
@@ -354,7 +359,7 @@ function watched(state: State): State {
   const seen = state.seen.map((values, i) => {
     const p = state.processes[i]!
     if (!isReader(p) || isDone(p) || p.at === 'begin') return values
-    // Who has read all that it gives can give nothing else.
+    // A reader that has read all layers can return nothing else.
     if (p.result !== undefined) return values.includes(p.result) || value === p.result ? [p.result] : []
     return values.includes(value) ? values : [...values, value]
   })
@@ -424,13 +429,16 @@ class KnownStates {
   }
 }
 
-/** Who changes places with whom: for each place who is there instead, and elements, by mask, as they are then. */
+/**
+ * Exchange of equal processes: for each place the process that takes it, and the elements by mask after the
+ * exchange.
+ */
 interface Symmetry {
   readonly at: readonly number[]
   readonly mask: Uint16Array
 }
 
-/** Whether two processes do the same, and nobody waits for one of them. */
+/** Whether two processes do the same, and no other process waits for one of them. */
 function areAlike(processes: readonly Actor[], a: number, b: number): boolean {
   const [one, other] = [processes[a]!, processes[b]!]
   if (one.role !== other.role || one.turn !== other.turn || one.after !== undefined || other.after !== undefined) return false
@@ -487,7 +495,8 @@ class Fingerprints {
     const signatures = state.processes.map(signatureOf)
     for (const symmetry of this.#symmetries) {
       const { at } = symmetry
-      // Of those that are alike the one with the lesser signature comes first; only where these are equal all ways are tried.
+      // Among equal processes, the one with the lesser signature comes first. All orders are tried only where
+      // signatures are equal.
       if (!this.#pairs.every(([a, b]) => signatures[at[a]!]! <= signatures[at[b]!]!)) continue
       this.#encode(state, symmetry)
       this.#hash()
@@ -618,7 +627,7 @@ class Fingerprints {
   }
 }
 
-/** How many encodings there were, of all checkers: numbers of files are told apart by it. */
+/** Number of encodings by all checkers. It distinguishes the numbers of files. */
 let encodings = 0
 
 function mixed(hash: number): number {
@@ -628,7 +637,7 @@ function mixed(hash: number): number {
   return h ^ (h >>> 16)
 }
 
-/** What says of most processes which of two that are alike comes first; it does not depend on which is which. */
+/** Signature that orders most pairs of equal processes. It does not depend on their places. */
 const signatureOf = (p: Process): number =>
   isDone(p) ? 0 : (stepNumber(p.at) << 12) | ((p.tries & 15) << 8) | ((p.top ?? 0) << 4) | (p.above?.length ?? 0)
 

@@ -15,7 +15,10 @@ export interface File {
   readonly shared: number
   /** Numbers that a base lists as merged, as bits. Ids of the crate's layers are taken as equal: the worst case. */
   readonly merged: number
-  /** Of the checker: the number that the file has in the encoding of a state, and of which. */
+  /**
+   * Number of the file in the encoding of a state, and the number of that encoding. Only the checker uses
+   * them.
+   */
   encoding: number
   place: number
 }
@@ -48,7 +51,7 @@ export const PROFILES = {
   neither: { replace: false, remove: false, late: true },
 } satisfies Record<string, Profile>
 
-/** What is left out of the protocol, to see that the checker finds what goes wrong then. */
+/** Rules that the protocol can leave out, so that the checker must find the resulting error. */
 export type Flaw =
   | 'old'
   | 'look after the base'
@@ -84,7 +87,10 @@ export type Op =
   /** Statistics are written, or removed, whatever is there. */
   | { readonly do: 'stats'; readonly stats: Stats | undefined }
 
-/** What `x.stats` holds: the base and the newest live layer that name the state, and what they add up to, as `packed` gives it. */
+/**
+ * Contents of `x.stats`: the base and the newest live layer that name the state, and their sum as `packed`
+ * returns it.
+ */
 export interface Stats {
   readonly base: File
   readonly newest: File
@@ -93,7 +99,9 @@ export interface Stats {
 
 export type Answer = 'ok' | 'conflict' | 'error'
 
-/** What a step does, and what its process is for each answer: to what it looked at, or to a change. */
+/**
+ * Operation of a step, and the next processes for each answer: to the objects it looked at, or to a change.
+ */
 export interface Step {
   readonly op: Op
   readonly next: (answer: Answer, objects: Objects) => Process[]
@@ -102,13 +110,13 @@ export interface Step {
 export interface Process {
   /** A sealer puts a file of footer version 6 in the place of the base, whatever is there; a restorer puts a base there. */
   readonly role: 'writer' | 'compactor' | 'reader' | 'prober' | 'creator' | 'sealer' | 'restorer'
-  /** What it does next, `done` at the end. */
+  /** Next step; `done` at the end. */
   readonly at: string
   /** The turn, of those before and after the crate's, in which it runs. */
   readonly turn: number
   /** The element that it writes. */
   readonly bit: number
-  /** How often it may start anew; it gives up then. */
+  /** Remaining restarts; the process gives up then. */
   readonly tries: number
   readonly base?: File | undefined
   /** The highest live layer, and what lies above: number and file. */
@@ -118,12 +126,12 @@ export interface Process {
   readonly shared?: number | undefined
   readonly merged?: number | undefined
   readonly gaps?: readonly number[] | undefined
-  /** What it publishes. */
+  /** Files that a reader has opened, and numbers that it has still to open or to look at again. */
   readonly mine?: File | undefined
   /** A reader: what it has opened, what it has still to open or to look at again. */
   readonly got?: readonly (readonly [number, File | undefined])[]
   readonly todo?: readonly number[]
-  /** What it has read, as `packed` gives it. */
+  /** Result of a reader, as `packed` returns it. */
   readonly result?: number
 }
 
@@ -168,7 +176,7 @@ export interface View {
   readonly closed: number
 }
 
-/** What layers on a base add up to, as far as `last`. */
+/** Returns the state of a base with its layers, up to the layer `last`. */
 export function view(objects: Objects, last = Number.POSITIVE_INFINITY): View {
   const base = objects[0]!
   let { own, shared } = base
@@ -186,7 +194,7 @@ export function view(objects: Objects, last = Number.POSITIVE_INFINITY): View {
   return { own, shared, top, closed }
 }
 
-/** What the crate reads: every file, whatever it is on. */
+/** Returns the state as the crate reads it: it takes every file, whatever base the file names. */
 export function crateView(objects: Objects): { own: number; shared: number; count: number } {
   let { own, shared } = objects[0]!
   let count = 1
@@ -199,7 +207,7 @@ export function crateView(objects: Objects): { own: number; shared: number; coun
   return { own, shared, count }
 }
 
-/** What processes do; stateless, as all they know is in `Process`. */
+/** Steps of the processes. The class is stateless, as `Process` holds all that a process knows. */
 export class Protocol {
   readonly #profile: Profile
   readonly #flaw: Flaw | undefined
@@ -254,7 +262,7 @@ export class Protocol {
       case 'publish':
         return this.#publish(p)
       case 'settle':
-        // Somebody has the number: oneself, when an answer was lost.
+        // The number is taken: by this process itself, if an answer was lost, or by another one.
         return get(target(p), (there) => (there === p.mine ? [this.#published(p)] : anew(p)))
       case 'acknowledge':
         return get(0, (base) => [base === p.base || this.#flaw === 'no confirmation' ? this.#acknowledged(p) : cleaning(p)])
@@ -277,7 +285,7 @@ export class Protocol {
       case 'swap':
         return put(0, p.mine!, p.base, (answer) => {
           if (answer === 'error') return [p, ...anew(p)]
-          // On a conflict somebody else has finished it, or this request of one's own.
+          // On a conflict another process has finished the swap, or an earlier request of this process.
           return [swapped(p)]
         })
       case 'reset':
@@ -309,7 +317,7 @@ export class Protocol {
     // It cannot be written to.
     if (base.kind === 'immutable') return ended(p)
     const closed = view(objects).closed
-    // What the crate appended above the closed layer is not merged.
+    // Layers that the crate appended above the closed layer are not merged.
     const { own, shared, top } = closed > 0 ? view(objects, closed - 1) : view(objects)
     let merged = 0
     for (let number = 1; number < objects.length; number++) {
@@ -399,7 +407,7 @@ export class Protocol {
 
   #published(p: Process): Process {
     if (p.role === 'compactor') return swapping(p)
-    // What it has published is known only where statistics tell of it.
+    // The process keeps its published state only if it writes statistics.
     if (p.base!.kind !== 'initial') return { ...(this.#keepsStats ? p : begin(p, p.tries)), at: 'acknowledge', base: p.base }
     return p.top! > 0 ? begin(p, p.tries) : this.#acknowledged(p)
   }
@@ -543,7 +551,7 @@ const ended = (p: Process): Process => ({ ...begin(p, p.tries), at: 'done' })
 
 const upTo = (top: number): number[] => Array.from({ length: top }, (_, i) => i + 1)
 
-/** Whoever is disturbed looks again: a flush begins anew, cleaning goes on with what is left. */
+/** An interrupted process looks again: a flush begins anew, cleaning continues with the rest. */
 const interrupted = (p: Process): Process[] => (CLEANING.includes(p.at) ? [cleaning(p)] : anew(p))
 
 const CLEANING = ['clean: void', 'remove']
@@ -573,7 +581,7 @@ const swapping = (p: Process): Process => ({
 /** About to clean. Who replaces a container knows by its own base what to do at last. */
 const cleaning = (p: Process): Process => ({ ...begin(p, p.tries), at: 'clean', mine: p.role === 'creator' ? p.mine : undefined })
 
-/** What is to be cleaned under a base that was read after the layers were. */
+/** Prepares cleaning under a base that was read after the layers were. */
 function clearing(p: Process, base: File): Process {
   const all = p.above!
   const live = all.filter(([number, layer]) => isLive(number, layer, base))

@@ -264,7 +264,7 @@ describe('the protocol', () => {
   })
 })
 
-/** What goes wrong when a rule is left out, each of which somebody took for unnecessary. */
+/** Errors that occur when a rule is left out. Each of these rules once seemed unnecessary. */
 const FLAWS: [Flaw, RegExp, Rest][] = [
   ['no close', /acknowledged was/, { processes: [writer, compactor] }],
   ['no confirmation', /acknowledged was/, { processes: [writer, compactor] }],
