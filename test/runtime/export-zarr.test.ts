@@ -87,7 +87,7 @@ describe('a write that can be gone on with', () => {
     for (const { point, done } of points) {
       const store = new PutStore()
       const fault: FaultScript = ({ number }) => (number === point ? { kind: 'crash', done } : undefined)
-      // How often it is recorded how far the write is depends on the clock: it may end before that point.
+      // The number of recorded positions depends on the clock, so that the write may end before that point.
       const end = await run(rows(), new FaultStore(store, { faults: fault }), { ...COLUMN_WISE, resume: 'one' }).catch(String)
       if (end !== true) ended++
       const isThere = (await store.stat('out.zarr/zarr.json')) !== undefined

@@ -93,7 +93,7 @@ interface Case {
   readonly attributes: readonly WriterAttribute[]
   readonly values: readonly number[]
   readonly expected: readonly number[]
-  /** Of the warnings, if there is one. */
+  /** Pattern that a warning must match. Optional: without it, no warning is expected. */
   readonly warning?: RegExp
 }
 

@@ -37,7 +37,7 @@ const written = async (): Promise<string[]> =>
     .filter((entry) => !entry.isDirectory() && !/source/.test(join(entry.parentPath, entry.name)))
     .map(({ name }) => name)
 
-/** Nothing was written, and the victim is as it was. */
+/** Expects that no file was written, and that the victim is unchanged. */
 async function expectUntouched(): Promise<void> {
   expect(await written()).toEqual(['victim'])
   expect(await readFile(join(outside, 'victim'), 'utf8')).toBe(VICTIM)

@@ -209,7 +209,7 @@ describe('missing values', () => {
     expect(await imported(name, [0, 3, 0], {})).toEqual([fill, [0, 3, 0], { nullCount: 0, min: 0, max: 3 }])
     if (fill === undefined) return
     expect(await imported(name, [0, 3, fill], {})).toEqual([fill, [0, 3, fill], { nullCount: 1, min: 0, max: 3 }])
-    // Where others are declared, it becomes the first of them.
+    // If other values are declared, the default fill value becomes the first of them.
     const declared = await imported(name, [0, -8, fill], { missing_value: [-8] })
     expect(declared).toEqual([-8, [0, -8, -8], { nullCount: 2, min: 0, max: 0 }])
   })

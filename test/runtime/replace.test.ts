@@ -351,7 +351,7 @@ test('a container is not written over itself, nor over one that was changed mean
   let isChanged = false
   const changing = new FaultStore(store, {
     faults: async ({ kind, key }) => {
-      // What is copied is in a file beside the container by then.
+      // The copy is in a file beside the container by then.
       if (isChanged || kind !== 'publish' || key.endsWith('/out.af')) return undefined
       isChanged = true
       await write('out', 3)
