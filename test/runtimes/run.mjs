@@ -34,7 +34,7 @@ const ENVIRONMENTS = {
   workerd: { tools: ['workerd'], run: runEdge, seconds: EDGE_SECONDS },
 }
 
-/** Of one environment, without what has to be downloaded. */
+/** Time limit of one environment, without downloads. */
 const LIMIT_SECONDS = 160
 
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('-'))

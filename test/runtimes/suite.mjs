@@ -1,4 +1,5 @@
-// What must work everywhere, said once. Plain JavaScript over the built package: no test framework runs in all of these places.
+// Checks that must pass in every environment. They are plain JavaScript over the built package, because no
+// test framework runs in all of them.
 import { checker, equal, near } from './check.mjs'
 import { CHUNKS, METADATA } from './zarr-store.mjs'
 
@@ -129,7 +130,8 @@ async function checkZarr({ createZarr, openZarr, HttpStore, MemoryStore, slice }
     )
     equal((await (await group.array('names')).get(null)).data, ['n° 0', 'n° 1', 'n° 2', 'n° 3'])
     const shards = await group.array('shards')
-    // Nobody wrote the first plane: it is full of the fill value, and missing in no array that says nothing of it.
+    // The first plane is unwritten: it contains the fill value. The array declares no missing value, so that
+    // these count as values.
     equal([await shards.get([0, 0, 0]), await shards.get([1, 2, 3]), await shards.max()], [-1, at(1, 2, 3), SIZE - 1])
     await rejects('UnknownArrayError', () => group.array('nothing'))
   })

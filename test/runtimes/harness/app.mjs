@@ -24,7 +24,7 @@ export async function layOutApp() {
   return { folder, archive, size, unpackedSize, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** What runs that were killed have left. */
+/** Removes the folders of killed runs. */
 function removeAbandoned() {
   mkdirSync(cache, { recursive: true })
   for (const name of readdirSync(cache)) {

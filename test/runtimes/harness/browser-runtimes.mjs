@@ -26,7 +26,7 @@ const BROWSER_SECONDS = 240
 /** For the viewer and the map, too. */
 export const BROWSER_LIMIT_SECONDS = BROWSER_SECONDS + VIEWER_SECONDS + LOOKS_SECONDS + EXAMPLE_SECONDS + 10
 
-/** What to visit: a script below a variant of the site, and what its page must be like. */
+/** Lists the pages to visit: a script below a variant of the site, and the requirements for its page. */
 async function cellsFor(app) {
   const bundles = await bundle(app)
   const ways = [

@@ -137,7 +137,7 @@ export async function startBrowser(name) {
   const forget = () => rmSync(profile, { recursive: true, force: true, maxRetries: 10 })
   try {
     const { pid, ...browser } = await DRIVERS[name].start(pathOf(name), profile)
-    // Nothing in it is worth a farewell, and a browser that hangs would not answer one.
+    // The profile has no data to save, and a browser that hangs would not close properly.
     const close = () => {
       end(pid)
       forget()

@@ -4,13 +4,13 @@ import { versionOf } from './tools.mjs'
 
 /** Few unless asked for: a round is a thousand operations on the bucket, and takes a second or more. */
 const ROUNDS = { full: 200, soak: 1000 }[process.env.HYPERSLAB_BUDGET] ?? 10
-/** Of one request to the Worker. */
+/** Rounds in one request to the Worker. */
 const BATCH = 5
 const races = Array.from({ length: Math.ceil(ROUNDS / BATCH) }, (_, i) => {
   return `/race?from=${i * BATCH}&to=${Math.min(ROUNDS, (i + 1) * BATCH)}`
 })
 const BUCKET_SECONDS = 110 + 6 * ROUNDS
-/** Of all Workers, more than other environments get. */
+/** Limit for all Workers, larger than for other environments. */
 export const EDGE_SECONDS = 120 + BUCKET_SECONDS
 
 const WORKERS = [

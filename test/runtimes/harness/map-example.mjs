@@ -94,7 +94,7 @@ async function checkMap({ check, site, page }) {
   const text = (id) => page.evaluate((id) => document.getElementById(id).value, id)
   const drawn = () => text('cost').then((cost) => cost.replace(/\. Read.*/, ''))
   const open = (view) => page.goto(`${site.origin}/map/?a=/data/a.af&b=/data/b.af&limit=10&${view}`)
-  /** What is seen of the page at some places: a canvas of WebGL cannot be read once it is shown. */
+  /** Reads pixels from a screenshot, because a canvas of WebGL cannot be read once it is shown. */
   const pixels = async (places) => {
     const png = Buffer.from(await page.screenshot()).toString('base64')
     return page.evaluate(
@@ -133,7 +133,7 @@ async function checkMap({ check, site, page }) {
 
   await check('the difference is drawn by a level of means, missing values are transparent', async () => {
     await open('zoom=0')
-    // Of stripes of one column each the means are nothing.
+    // Stripes of one column each have no means.
     await shows(quadrants(MORE, SAME, LESS, NOTHING))
     equal(await text('error'), '')
   })

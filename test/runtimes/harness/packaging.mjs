@@ -1,4 +1,4 @@
-// What linters of packages and JSR say, and what the archive weighs.
+// Findings of the linters of packages and of JSR, and the size of the archive.
 import { BUNDLERS, bundle } from './bundles.mjs'
 import { denoProgram } from './process-runtimes.mjs'
 import { execute } from './processes.mjs'

@@ -7,7 +7,7 @@ import { fileOf, root, TOOLS } from './tools.mjs'
 const nodeOf = (name) => fileOf(name, `${Object.keys(TOOLS[name])[0]}/bin/node`)
 const run = ['run', '--no-prompt', '--quiet']
 
-/** How to start each; `folder` is all that it needs to touch. */
+/** Commands that start each runtime. `folder` is the only folder that they may touch. */
 export const PROCESSES = {
   node: { label: 'Node', program: () => process.execPath, args: () => [] },
   node22: { label: 'Node', program: () => nodeOf('node22'), args: () => [] },

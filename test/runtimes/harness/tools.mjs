@@ -1,5 +1,5 @@
-// What the run needs and `npm install` does not bring. Installed once, each in a folder of its own below build/runtimes: next to each other
-// they would shadow this Node and one another's dependencies.
+// Tools that the run needs and `npm install` does not install. Each is installed once, in its own folder
+// below build/runtimes: side by side they would shadow this Node and one another's dependencies.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -11,7 +11,10 @@ export const root = new URL('../../..', import.meta.url).pathname
 /** Survives between runs; may be moved to where a CI keeps such things. */
 export const cache = process.env.RUNTIMES_CACHE ?? join(root, 'build/runtimes')
 
-/** What the map is built of, as its package pins it; of this package it takes what is to be published. */
+/**
+ * Dependencies of the map, as its package pins them. This package comes from the build that is to be
+ * published.
+ */
 const { hyperslab: _, ...map } = JSON.parse(readFileSync(join(root, 'examples/map/package.json'), 'utf8')).dependencies
 
 /** Exact versions, all seen to work on Node 20. Node and Bun come as packages of one platform each, so that no install script has to run. */

@@ -7,7 +7,7 @@ import { execute } from './processes.mjs'
 import { root } from './tools.mjs'
 
 export const NETCDF = join(root, 'demo/data/tas_rectilinear_grid_2D.nc')
-/** Of the container `wide.af`: a quarter holds no values, and of rows and columns some are left out. */
+/** Shape of the container `wide.af`. A quarter holds no values, and some rows and columns are missing. */
 export const WIDE = { shape: [1700, 1600], steps: [2, 1], missing: { row: 850, column: 800 } }
 
 /** @param dist the package that writes them */

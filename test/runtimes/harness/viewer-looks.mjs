@@ -1,6 +1,7 @@
-// What the viewer looks like in eight states, and whether everyone can use it. Text is drawn by fonts that differ between machines, and sizes
-// by the browser: so of pictures colours at fixed places of the canvas are compared, of the page its boxes. With HYPERSLAB_LOOKS=write the
-// colours become those to compare with, and with HYPERSLAB_SHOTS=<folder> screenshots are left there, to be looked at.
+// Compares the viewer in eight states, and checks that it is accessible. Fonts differ between machines, and
+// so do sizes between browsers. So the check compares colours at fixed places of the canvas, and the boxes of
+// the page. HYPERSLAB_LOOKS=write replaces the expected colours, and HYPERSLAB_SHOTS=<folder> writes
+// screenshots to look at.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -144,7 +145,7 @@ export async function runLooks(browser, app) {
         const still = viewOf(page, site.origin)
         await still.open('url=/dist/viewer/examples/temperature.af')
         equal(await page.evaluate(() => matchMedia('(prefers-reduced-motion: reduce)').matches), true)
-        // How long a frame is to stay, whatever the machine makes of it.
+        // Records the requested duration of frames, which does not depend on the speed of the machine.
         await page.evaluate(() => {
           window.waits = []
           const { setTimeout } = window
@@ -187,7 +188,7 @@ async function show(view, { search, dark = false, charts = 0, line = false, erro
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
 }
 
-/** Nothing reaches over the window, parts do not cover each other, and the picture is there. */
+/** Checks that no box extends beyond the window, parts do not overlap, and the picture is there. */
 async function checkBoxes(page, { error, line }) {
   const found = await page.evaluate(() => {
     const boxOf = (selector) => {
@@ -233,7 +234,7 @@ function compare(colours, before) {
   if (others.length > FEW) throw new Error(`${others.length} of ${colours.length} places have other colours`)
 }
 
-/** What axe finds, as rules with the elements that break them. */
+/** Returns the findings of axe: rules with the elements that break them. */
 async function findings(page) {
   await page.evaluate(AXE)
   return page.evaluate(async () => {

@@ -1,4 +1,4 @@
-// What a user does with the viewer, and sees.
+// Actions of a user in the viewer, and the content of its page.
 
 /** Places of the canvas in the middle of a map of the whole globe, and of its parts. */
 const canvasBox = () => {
@@ -126,7 +126,7 @@ export function viewOf(page, origin) {
       await page.click(`#${id}`)
       await until('a picture', isShown)
     },
-    /** What a button has the browser save. */
+    /** Returns the file that the browser saves after a click on a button. */
     async saved(button) {
       const found = await page.evaluate(async (button) => {
         const { click } = HTMLAnchorElement.prototype

@@ -19,7 +19,7 @@ const [DARKEST, LIGHTEST] = [
   [68, 1, 84],
   [253, 231, 37],
 ]
-/** What runs code of xarray, as tests have it. */
+/** Packages that run code of xarray, in the versions of the tests. */
 const PYTHON = ['numpy==2.4.6', 'xarray==2026.9.0', 'pandas==3.1.1', 'scipy==1.17.1', 'cftime==1.6.6.1']
 
 /** @returns what was checked, as `{ name, error? }` */
@@ -308,7 +308,7 @@ async function dropFolder([name, files]) {
   document.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }))
 }
 
-/** How often data were asked for. */
+/** Counts the requests for data. */
 const dataRequests = ({ asked }) => asked.filter(({ path }) => path.startsWith('/data/')).length
 
 async function checkMoves({ check, browser, view }) {
@@ -410,10 +410,10 @@ async function checkLevels({ check, site, folder, dist, view }) {
     await view.until('a cell', async () => / m · /.test(await text('readout')))
     const { value, row, column } = await onMap(1)
     equal(value, Number(digits(levelValue(row, column, 1))))
-    // Of 64 chunks those that are seen, or beside these.
+    // The viewer reads only the visible ones of 64 chunks, and those beside them.
     const finest = chunks(before).filter(({ path }) => path.includes('/0/height/'))
     equal([finest.length > 0, finest.length <= 12], [true, true])
-    // What is moved a little has been read, further away it is read then.
+    // A small move finds its data in memory. A larger one reads more.
     const reads = () => chunks(before).length
     const now = reads()
     await page.focus('#canvas')
@@ -707,10 +707,10 @@ async function checkCosts({ check, site, folder, dist, view }) {
     }
     await view.shows(['mean', null])
     equal(await page.evaluate(() => document.getElementById('progress').hidden), true)
-    // Of some thirty, and the first day maybe.
+    // The aborted mean made at most 8 of some 30 requests, perhaps one for the first day included.
     equal(site.asked.slice(before).filter(({ path }) => path === '/data/big.af').length <= 8, true)
   })
-  // How long that takes, to be looked at: a machine that is busy takes longer.
+  // Prints the times for a look. A busy machine takes longer.
   for (const name of ['big.nc', 'big.af']) {
     await page.goto(view.address(`url=/data/${name}?slow=20`))
     await view.shows(['variable', 't2m'])
@@ -718,7 +718,7 @@ async function checkCosts({ check, site, folder, dist, view }) {
     console.log(`first map of ${name}, 104 MB, at 20 ms a request: ${ms?.toFixed(0)} ms after the page began`)
   }
   console.log(`frames of 1440 × 720 cells that were read: ${(await framesASecond(view)).toFixed(0)} a second, of 60 at most`)
-  // What a page has allocated only Chromium tells.
+  // Only Chromium reports the memory that a page has allocated.
   if (page.context === undefined) return
   await check('frames that were read are drawn without reading or allocating, and memory stays flat', async () => {
     const profiler = await page.context().newCDPSession(page)

@@ -1,4 +1,4 @@
-// Where WebAssembly is forbidden: one clear error, and all that needs no kernels works.
+// Without WebAssembly, one clear error is thrown, and everything without kernels works.
 import { DiskArray, isHyperslabError } from 'hyperslab'
 import { describe } from '../check.mjs'
 

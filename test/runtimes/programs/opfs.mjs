@@ -132,7 +132,7 @@ async function checkRaces(check) {
     await writer.do({ step: 'stage', path: 'x.af' })
     const stages = async () => (await namesIn(root)).filter((name) => name.startsWith('.hyperslab-stage-'))
     const left = await stages()
-    // Somebody else's, as long as the worker lives.
+    // The file belongs to the worker as long as the worker lives.
     await new OpfsStore().put(`${folder()}/x`, new Uint8Array(1))
     equal([left.length, await stages()], [1, left])
     writer.end()

@@ -5,7 +5,7 @@ export function poolsHere() {
   const [, variant] = location.pathname.split('/')
   const createWorker = () => new Worker(`/${variant}/node_modules/hyperslab/dist/worker.js`, { type: 'module' })
   const { strict, worker } = facts()
-  // What Firefox starts from a worker does not always run.
+  // Workers that Firefox starts from a worker do not always run.
   if (worker && navigator.userAgent.includes('Firefox')) return [{ name: 'a pool', options: {}, workers: false }]
   return [
     { name: 'a pool', options: {}, workers: !strict },

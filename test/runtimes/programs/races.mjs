@@ -1,7 +1,10 @@
 // Races of writers, compactors and a reader by seeds, at a container each: small ones, several at a time, as most of the time of one is waiting.
 import { raceContainer } from 'hyperslab/testing'
 
-/** Who takes part in a race and how much each does: little, so that there are many races, and all of it at the same time. */
+/**
+ * Writers, compactors and flushes of each race. The numbers are small, so that there are many races and all
+ * processes overlap.
+ */
 const CASTS = [
   { writers: 2, compactors: 2, flushes: 1 },
   { writers: 2, compactors: 1, flushes: 2 },

@@ -1,4 +1,4 @@
-// How pages and workers tell the harness what they found.
+// Reports the findings of pages and workers to the harness.
 import { describe } from '../check.mjs'
 import { facts } from './facts.mjs'
 
