@@ -77,7 +77,7 @@ async function staged(store: FileStore): Promise<Stage> {
   return stage
 }
 
-/** What is done, from an object to another one. */
+/** Operations, each with the object before and after it. */
 const WORKS: [string, string, string, (store: FileStore, stage: Stage | undefined, etag: string) => Promise<unknown>][] = [
   ['creating', 'nothing', 'new', (_, stage) => stage!.publish(key, text('w'), { ifAbsent: true })],
   ['replacing', 'old', 'new', (_, stage) => stage!.publish(key, text('w'), { ifAbsent: false })],
@@ -102,7 +102,7 @@ describe.each(WORKS)('%s', (_, old, wanted, work) => {
             calls.push(name)
             if (++count !== at) return undefined
             if (when === 'instead of') throw failure('EIO')
-            // What was opened then would stay open.
+            // A failure after opening would leave the file open.
             return name.includes('open') ? undefined : { after: failure('EIO') }
           }),
         )
@@ -141,7 +141,7 @@ describe.each(WORKS)('%s', (_, old, wanted, work) => {
         expect(await content(), where).toBe(wanted)
         await stage?.discard()
         await store.close()
-        // There was nothing to lock for: it is in nobody's way.
+        // A lock file that is left must not hinder other writers.
         if ((await readdir(folder)).includes('x.af.lock')) await new FileStore().put(key, text('next'))
         vi.useRealTimers()
         const left = (await readdir(folder)).filter((name) => name !== 'x.af')
@@ -314,7 +314,7 @@ test('temporary files of a week ago are removed by whoever writes beside them, y
   const random = '0123456789abcdef01234567'
   const recent = `x.af.9-${random}.tmp`
   const old = [`x.af.123-${random}.tmp`, `y.hyperslab-import-${random}.af`, 'x.af.lock']
-  // Names that a user may give are nobody else's business.
+  // Names that a user may choose are not removed.
   const kept = ['x.tmp', 'notes.lock', 'a.12.tmp', 'run.2020-final.tmp', 'y.unfinished-draft.af', recent]
   for (const name of [...old, ...kept]) {
     await writeFile(join(folder, name), 'abc')

@@ -53,7 +53,7 @@ describe('file store', () => {
       const again = await read(7, then)
       expect(again.buffer === buffer).toBe(true)
       expect(Buffer.compare(again, all.subarray(7, 7 + then))).toBe(0)
-      // Nobody has given this one back.
+      // This buffer has not been recycled.
       expect((await read(9, then)).buffer === buffer).toBe(false)
     }
     await store.close()
@@ -72,7 +72,7 @@ describe('file store', () => {
     await stage.prepare!(join(here, 'x'), tail)
     await stage.publish(join(there, 'x'), tail, { ifAbsent: false })
     expect(await store.getRange(join(there, 'x'), 0, 2)).toEqual(Uint8Array.of(1, 9))
-    // Between folders there may be another file system, and whoever takes over a lock looks beside it.
+    // A rename between folders may cross file systems. A writer that takes over a lock looks beside the file.
     expect(renamed).toEqual([there, there])
     expect(await readdir(here)).toEqual([])
     await stage.discard()

@@ -34,7 +34,7 @@ describe('an abort', () => {
     await rude.idle()
     await vi.waitUntil(() => log.length > 0)
     expect(log.at(-1)!.attempts).toBe(1)
-    // Nothing of it is left: the store answers others.
+    // No request is left, so that the store answers others.
     rude.manners = {}
     expect(await store.getRange(url, 0, 1)).toEqual(Uint8Array.of(0))
   })

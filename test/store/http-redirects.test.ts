@@ -21,7 +21,7 @@ beforeEach(() => {
 const SECRETS = { authorization: 'Bearer geheim', 'x-api-key': 'geheim', cookie: 'a=geheim', 'X-Custom': 'geheim' }
 const CREDENTIALS = { accessKeyId: 'geheim-id', secretAccessKey: 'key', sessionToken: 'geheim-token' }
 
-/** What a server was told that is for another one. */
+/** Returns the secrets of the first server that the second one received. */
 const leaked = ({ seen }: RudeServer): unknown =>
   seen
     .flatMap(({ url, headers }) => [url, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)])
@@ -134,7 +134,7 @@ describe('in a browser, only requests without headers follow redirects', () => {
     vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' })
   }
   const real = globalThis.fetch
-  /** What a page gets to see. */
+  /** Fetch as a page has it: redirects are opaque. */
   const opaque: Fetch = async (url, init) => {
     const response = await real(url, init)
     if (init.redirect !== 'manual' || response.status < 300 || response.status > 399) return response

@@ -74,7 +74,7 @@ describe('a server that', () => {
     ['a shorter one', 'bytes 10-18/100'],
   ])('sends another range, %s, than was asked for', async (_, contentRange) => {
     rude.manners = { contentRange }
-    // What comes earlier than wanted can be cut off, when the numbers tell the truth; here, a byte is missing at the end.
+    // An earlier range would do if its bytes reached the end. Here one byte is missing.
     await expect(slow({ retries: 0 }).getRange(url, 10, 10)).rejects.toMatchObject({
       tag: 'StoreError',
       details: { expected: [10, 20] },

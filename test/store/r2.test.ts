@@ -18,7 +18,7 @@ class OneObject implements R2BucketLike {
   readonly failures: Error[] = []
   /** Failures of writes that are carried out. */
   readonly lost: Error[] = []
-  /** What is found, one after another; the last one stays. */
+  /** Versions of the object, returned one after another. The last one stays. */
   versions: Uint8Array[]
 
   constructor(...versions: Uint8Array[]) {

@@ -141,7 +141,7 @@ describe('in front of a server', () => {
     // The last answer of the round tells; for each of the others another request was made.
     await seen(383)
     gates[2]!.open()
-    // Of 127 answers 96 were a round, which adds 6.
+    // A round is complete after 96 of the 127 answers, which adds 6 requests.
     await seen(383 + 102)
     gates[3]!.open()
     await Promise.all(all)

@@ -23,7 +23,7 @@ async function storeOf(archive: Uint8Array, options: { maxInflatedBytes?: number
   return { store, zip: new ZipStore({ store, path: 'x.zip', ...options }) }
 }
 
-/** Where the fields of the entry of a name begin: of its local header, and of the central directory. */
+/** Returns the offsets of an entry's local header and of its header in the central directory. */
 function headersOf(archive: Uint8Array, name: string): { local: number; central: number } {
   const bytes = Buffer.from(archive)
   const local = bytes.indexOf(Buffer.from(`PK\x03\x04`)) >= 0 ? bytes.indexOf(name) - 30 : -1

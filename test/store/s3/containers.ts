@@ -15,7 +15,8 @@ export function containers(given: () => Bucket): void {
     const taken = () => log.splice(0).map((line) => line.replace(/[0-9a-f]{24}/, '…'))
     const path = `${given().folder()}x.af`
     const file = await ArrayFile.create(store, path)
-    // Nothing may be there; whether the server replaces and removes on condition (Ceph does not remove so), and creates so; the base; opened.
+    // Checks that the place is empty; probes conditional replaces, removes (which Ceph ignores) and creates;
+    // writes the base; opens it.
     expect(taken()).toEqual([
       'GET x. 200', 'HEAD x.af 404', 'DELETE x.stats 204',
       'PUT x.af.….tmp 200', 'PUT x.af.….tmp 412', 'HEAD x.af.….tmp 200', 'PUT x.af.….tmp 200', 'PUT x.af.….tmp 412', 'HEAD x.af.….tmp 200',

@@ -45,7 +45,7 @@ export function faults(given: () => Bucket): void {
       const first = !asked.has(`${method} ${url}`)
       asked.add(`${method} ${url}`)
       const trouble = TROUBLES[nth % TROUBLES.length]!
-      // That the request was bad is believed of reading.
+      // Reads trust a status of 400 and do not retry it, so that the test leaves it out.
       return first && !('status' in trouble && trouble.status === 400) ? trouble : undefined
     }
     return { store: through(), key, missing: `${key}.none`, replace }

@@ -8,7 +8,7 @@ export interface Bucket {
   readonly ceph: Ceph
   /** A store on the bucket `data`, unless the options say something else. */
   store(options?: Partial<S3StoreOptions>): S3Store & WritableStore
-  /** What keys of a test start with. */
+  /** Prefix of the keys of a test. */
   folder(): string
 }
 
