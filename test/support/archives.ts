@@ -23,14 +23,17 @@ function inFolder<T>(files: Files, work: (folder: string) => T): T {
   }
 }
 
-/** What `zip` makes of some files, with a command that writes the archive to `../x.zip`. */
+/** Returns the archive that `zip` writes for some files. The command writes it to `../x.zip`. */
 export const zipped = (files: Files, command = 'zip -0 -q -r ../x.zip .'): Uint8Array =>
   inFolder(files, (folder) => {
     execFileSync('sh', ['-c', command], { cwd: join(folder, 'in'), stdio: ['ignore', 'ignore', 'inherit'] })
     return bytesOf(join(folder, 'x.zip'))
   })
 
-/** What Python makes of some files: `code` may use `path`, where the archive goes, `files`, and all that `zipfile` has. */
+/**
+ * Returns the archive that Python writes for some files. `code` may use `path` of the archive, `files`, and
+ * all names of `zipfile`.
+ */
 export const zippedByPython = (files: Files, code: string): Uint8Array =>
   inFolder(files, (folder) => {
     const archive = join(folder, 'x.zip')

@@ -1,6 +1,6 @@
 const BUDGETS = ['quick', 'full', 'soak'] as const
 
-/** How much tests try: `quick` in `npm test`, `full` in `.ci/run`, `soak` in a night. */
+/** Effort of the tests: `quick` in `npm test`, `full` in `.ci/run`, `soak` overnight. */
 export type Budget = (typeof BUDGETS)[number]
 
 const given = process.env['HYPERSLAB_BUDGET'] ?? 'quick'

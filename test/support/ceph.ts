@@ -57,7 +57,7 @@ export class Ceph {
     await this.request('PUT', bucket, { 'x-amz-acl': acl })
   }
 
-  /** What an upload that was not completed has left. */
+  /** Counts the uploads that were not completed. */
   async openUploads(bucket: string): Promise<number> {
     return (await this.request('GET', `${bucket}?uploads`)).split('<Upload>').length - 1
   }

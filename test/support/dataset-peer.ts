@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { startPython } from './python.ts'
 
-/** What xarray gives: values in C order, null for NaN, times as text. */
+/** Array as xarray returns it: values in C order, null for NaN, times as text. */
 export interface PeerArray {
   readonly dims: readonly string[]
   readonly shape: readonly number[]
@@ -34,8 +34,8 @@ export interface DatasetPeer {
   /** Writes parts of series into a folder: `packed`, `noleap` and `levels`, numbered 0 to 2, likewise. */
   writeParts(folder: string): Promise<void>
   /**
-   * What a chain of operations on a variable of a file, or of several that are joined, gives, or why there is
-   * none.
+   * Runs a chain of operations on a variable of a file, or of several files that are joined. Returns the
+   * array, or the reason why there is none.
    */
   run(
     path: string | readonly string[],

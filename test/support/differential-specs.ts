@@ -96,7 +96,7 @@ const LIMITS: Partial<Record<SpecType, readonly [SpecValue, SpecValue]>> = {
   u8: ['0', '18446744073709551615'],
 }
 
-/** Fill values of elements that nobody wrote, by types of NetCDF. */
+/** Fill values of unwritten elements, by types of NetCDF. */
 export const UNWRITTEN: Partial<Record<SpecType, SpecValue>> = {
   i1: -127,
   i2: -32767,
@@ -373,7 +373,7 @@ function buildVariable(
     const pool: SpecValue[] = [0, 1, 31, 59.5, 0.1, 1000, 'nan', '-9223372036854775808'].flatMap((value) => as(own, value) ?? [])
     if (choice.fill !== undefined) pool.push(fill)
     note()
-    // Of float32 and int32 only int64 knows the smallest one.
+    // Only int64 has the smallest integer; float32 and int32 do not.
     return [
       {
         name,
@@ -458,7 +458,7 @@ function numeric(form: Spec['form'], choice: VariableChoice, type: SpecType, giv
       push('missing_value', own, type === 'f4' && isNumber(value as SpecValue) ? Math.fround(value as number) : value)
     }
   }
-  // Of 64 bits xarray compares floats, which take others for the fill value.
+  // For 64-bit integers, xarray compares floats and takes other values for the fill value.
   if (choice.unsigned !== undefined && !isFloat(type) && !type.endsWith('8'))
     push(
       '_Unsigned',

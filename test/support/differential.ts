@@ -38,16 +38,16 @@ interface PeerFile extends Reading {
   readonly attrs: Described['attrs']
   /** The same with ranges by the table. */
   readonly ranged: Reading
-  /** Of selections of times: the labels that they ask for. */
+  /** Labels that each selection of times asks for. */
   readonly labels: readonly (readonly string[] | null)[]
   readonly selected: readonly (Reading | { readonly refused: string } | null)[]
 }
 
-/** What differs, in words: of one variable of a stage, at a cell. */
+/** Difference of one variable in a stage, in words, with its cell. */
 export interface Difference {
   readonly stage: string
   readonly variable: string
-  /** What kind of difference it is, for counting. */
+  /** Kind of the difference, for counting. */
   readonly kind: string
   readonly text: string
 }
@@ -163,7 +163,7 @@ function select(ds: Dataset, step: SpecStep, labels: readonly string[] | null): 
 const attr = (variable: SpecVariable | undefined, name: string): SpecAttr | undefined =>
   variable?.attrs.find((each) => each.name === name)
 
-/** How much values may differ by: what is computed in float32 by one side is rounded there. */
+/** Returns the tolerance of a variable. A side that computes in float32 rounds there. */
 function slackOf(variable: SpecVariable | undefined, types: readonly string[]): number {
   if (variable === undefined) return 0
   const number = (name: string, otherwise: number): number => {
@@ -207,7 +207,7 @@ const instantIn = (text: string, calendar: Calendar): bigint => parseTimeLabel(t
 /** Attributes that decoding uses: xarray keeps some, which it does not use. */
 const USED = new Set(['scale_factor', 'add_offset', '_FillValue', 'missing_value', '_Unsigned', 'valid_min', 'valid_max', 'valid_range', 'units', 'calendar', 'dtype', 'coordinates']) // biome-ignore format: a list
 
-/** What one variable is here and there. */
+/** Compares one variable of both sides. */
 function compareVariable(
   stage: string,
   name: string,
@@ -276,7 +276,7 @@ function typeDifference(own: string, theirs: string, variable: SpecVariable | un
   const isOwnFloat = own === (isSmall ? 'float32' : 'float64')
   // Packed values are float32 where all factors are, and the packed type is small.
   if (isPacked) return own === (isSmall && factors.every((type) => type === 'f4' && spec.form === 'nc') ? 'float32' : 'float64') ? undefined : '' // biome-ignore format: one line
-  // Elements that may be missing, by a range or because nobody wrote them, make floats of integers.
+  // Integers become floats if elements may be missing: by a valid range, or because they are unwritten.
   const isUnwritten = spec.form === 'nc' && !has('_FillValue') && variable.type !== 'i1'
   const mayBeMissing = isUnwritten || has('valid_min', 'valid_max', 'valid_range')
   if (/int/.test(theirs) && isOwnFloat && (mayBeMissing || attr(variable, '_Unsigned') !== undefined)) return undefined
@@ -302,7 +302,7 @@ const isJoinedThere = (variable: SpecVariable | undefined, spec: Spec): boolean 
     ({ type, dims, name }) => (type === 'S1' || !dims.includes(variable.dims.at(-1)!)) && name !== variable.dims.at(-1),
   )
 
-/** What two readings differ in. */
+/** Compares two readings of a file; returns the differences. */
 function compareReadings(stage: string, own: Reading, theirs: Reading, spec: Spec): Difference[] {
   const found: Difference[] = []
   // A variable that is left out names no coordinates.
@@ -383,7 +383,7 @@ async function compareStep(
   return compareReadings(stage, own, { ...theirs, refused: {} }, spec)
 }
 
-/** What is written is to be read by xarray as the file is. */
+/** Compares files that this package has written with their source, as xarray reads both. */
 async function compareWritten(
   peer: DifferentialPeer,
   ds: Dataset,
@@ -448,7 +448,7 @@ const isUnwrittenMissing = (stage: string, variable: SpecVariable | undefined, {
 const isMissingOfSign = ({ ranged }: PeerFile, variable: SpecVariable | undefined, i: number): boolean =>
   attr(variable, '_Unsigned') !== undefined && attr(variable, 'missing_value') !== undefined && ranged.variables[variable!.name]?.values[i] === null // biome-ignore format: one line
 
-/** What xarray reads of a file, and of what was made of it. */
+/** Compares a file and its copy, as xarray reads them. */
 function compareXarray(stage: string, source: PeerFile, made: PeerFile, without: readonly string[], spec: Spec): Difference[] {
   const found: Difference[] = []
   const add = (variable: string, kind: string, text: string): void => void found.push({ stage, variable, kind, text })

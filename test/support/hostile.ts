@@ -12,7 +12,10 @@ export interface Claimed {
   readonly stored?: readonly (readonly number[])[]
 }
 
-/** A container of less than a kilobyte whose one array, `x`, is as large as it claims to be, as someone might send it. */
+/**
+ * Returns a container as an attacker might send it: less than a kilobyte, whose one array, `x`, has the size
+ * that it claims.
+ */
 export async function claim(
   { dtype = 'float64', shape, chunkShape, fillValue, stored = [] }: Claimed,
   options?: OpenOptions,

@@ -8,8 +8,8 @@ export async function valuesOf(array: DataArray): Promise<unknown[]> {
 }
 
 /**
- * That an array is what xarray has: values within a part of themselves, dimensions, and the labels and values
- * of the coordinates that both have. Coordinates along dimensions must be there.
+ * Expects an array as xarray returns it: values within a relative tolerance, dimensions, and the labels and
+ * values of the coordinates that both have. Coordinates along dimensions must be there.
  */
 export async function expectPeer(array: DataArray, theirs: PeerArray, relative = 1e-12): Promise<void> {
   expect(array.dims).toEqual(theirs.dims)

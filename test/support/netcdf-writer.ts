@@ -126,7 +126,7 @@ function writeHeader(file: WriterFile, begins: readonly number[]): Sink {
   return sink
 }
 
-/** Where each variable begins, from the start of the body. */
+/** Writes the body; returns the offset of each variable from its start. */
 function writeBody(file: WriterFile, sink: Sink): number[] {
   const { dimensions = [], records = 0, variables = [] } = file
   const growing = dimensions.find(([, length]) => length === 0)?.[0]

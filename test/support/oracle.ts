@@ -34,7 +34,9 @@ function positions(selector: Selector, length: number): number[] {
   return found
 }
 
-/** What one selector picks: a tuple of positions each, for as many axes as it takes, and its shape in the result. */
+/**
+ * Positions that one selector picks, as a tuple for as many axes as it takes, and its shape in the result.
+ */
 interface Picked {
   tuples: number[][]
   shape: number[]
@@ -97,7 +99,7 @@ function pickOne(selector: AnySelector, shape: readonly number[], axis: number, 
   }
   const list = nested(selector)
   const flat = (list as unknown[]).flat(Infinity)
-  // Nothing nested has no shape.
+  // Nested lists without elements have no shape.
   const listShape = 'shape' in (selector as object) ? [...(selector as TensorLike).shape] : shapeOf(list)
   const isBytes = selector instanceof Uint8Array || (selector as { data?: unknown }).data instanceof Uint8Array
   if (typeof flat[0] !== 'boolean' && !isBytes) {
@@ -119,7 +121,7 @@ function pickEach(shape: readonly number[], selection: readonly AnySelector[], g
   let axis = 0
   selection.forEach((selector, i) => {
     if (selector === '...') {
-      // What comes behind it takes its axes from the end.
+      // The selectors behind an ellipsis take their axes from the end.
       const behind = selection.slice(i + 1)
       let rest = 0
       const takes = (from: number): number =>
@@ -169,7 +171,7 @@ export function plainSet<D extends DType>(
   })
 }
 
-/** How many chunks of one axis a selector touches, and in how many runs of neighbours. */
+/** Counts the chunks of one axis that a selector touches, and the runs of neighbours among them. */
 export function touched(selector: Selector, length: number, chunkLength: number, offset = 0): { chunks: number; runs: number } {
   const chunks = [...new Set(positions(selector, length).map((position) => Math.floor((position + offset) / chunkLength)))].sort(
     (a, b) => a - b,

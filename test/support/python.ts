@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { type Python, pythonEnvironment, startScript } from '../../scripts/python.mjs'
 
-/** What tests compare with, in one environment. */
+/** Packages that tests compare with, in one environment. */
 const PACKAGES = [
   'numpy==2.4.6',
   'zarr==3.1.6',

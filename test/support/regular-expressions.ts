@@ -307,10 +307,11 @@ function alphabetOf(edges: readonly (readonly Edge[])[]): number[] {
 const has = (units: Units, unit: number): boolean => units.some(([first, last]) => first <= unit && unit <= last)
 
 /**
- * Why a text may take an expression more than linear time; undefined where none does. As in Weideman et al.,
- * "Analyzing Matching Time Behavior of Backtracking Regular Expression Matchers": some word leads from a state
- * back to it by two ways (exponential), or from a state to it, to another one, and from there back to that
- * (polynomial), and what follows can fail. That an expression is tried at each place of a text is a state, too.
+ * Returns the reason why an expression may take more than linear time; undefined if it cannot. The rules are
+ * those of Weideman et al., "Analyzing Matching Time Behavior of Backtracking Regular Expression Matchers".
+ * In an exponential expression, some word leads from a state back to it by two ways. In a polynomial one, it
+ * leads from a state to itself, to another one, and from there back to that; what follows can fail. The
+ * attempt at each place of a text is a state, too.
  */
 export function superlinear({ source, flags }: Pick<Expression, 'source' | 'flags'>): string | undefined {
   if (/\\[1-9]|\\k</.test(source)) return 'it refers back'

@@ -2,14 +2,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 
-/** How the server misbehaves. Nothing set: it does what the standard says. */
+/** Faults of the server. Without any, it follows the standard. */
 export interface Manners {
   /** Answers this instead. */
   status?: number
   retryAfter?: string
   /** Answers 200 with everything, whatever range is asked for. */
   ignoreRange?: boolean
-  /** What it does when asked for the last bytes: everything, an error, or the first bytes. */
+  /** Answer to a request for the last bytes: everything, an error, or the first bytes. */
   suffix?: 'ignored' | 'refused' | 'wrong'
   /** Status for HEAD. */
   head?: number
@@ -44,7 +44,7 @@ export interface Manners {
   weakEtag?: boolean
   /** Takes no notice of `If-Match`, or takes it for something else. */
   ifMatch?: 'ignored' | 'misread'
-  /** For what is not there. */
+  /** Status for missing objects. */
   missing?: number
   /** Parts begin and end at multiples of this many bytes. */
   granularity?: number

@@ -5,7 +5,7 @@ export type PeerFields = readonly [number, number, number, number, number, numbe
 
 /** cftime, pandas and xarray in a process of their own. */
 export interface TimesPeer {
-  /** What cftime makes of numbers, null for those that are missing; it may refuse. */
+  /** Decodes numbers as cftime does, with null for missing ones. It may refuse. */
   decode(
     values: readonly (number | null)[],
     units: string,
