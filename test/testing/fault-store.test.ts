@@ -204,7 +204,7 @@ test('misspelt options, kinds and details are refused', async () => {
   expect(() => seededFaults(1, { rate: 10 })).toThrow(refused)
 })
 
-// What a test of an application may look like; README shows it.
+// Example of a test of an application, which README shows.
 test.each([1, 2, 3, 4, 5])('a container written through a store that fails holds what was flushed, seed %i', async (seed) => {
   const memory = new MemoryStore()
   await (await ArrayFile.create(memory, 'a.af')).close()
