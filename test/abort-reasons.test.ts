@@ -11,7 +11,7 @@ import { createZarr, importZarr, openZarr, verifyZarr } from '../src/runtime/zar
 
 const { create, HttpStore, HyperslabError, MemoryStore, open, S3Store } = hyperslab
 
-/** What callers abort with; errors of ours too, which layers add facts to. */
+/** Reasons that callers abort with. They include this package's own errors, to which layers add facts. */
 const reasons = (): [string, unknown][] => [
   ...(['StoreError', 'CodecError', 'ConflictError', 'NotFoundError', 'AlreadyExistsError', 'UnsupportedError'] as const).map(
     (tag): [string, unknown] => [tag, new HyperslabError(tag, 'mine')],

@@ -78,7 +78,7 @@ describe('docstrings', () => {
   /** A first word that makes a clause or a phrase of what should be a sentence, or the name of what it describes. */
   const FRAGMENT =
     /^(Of|What|How|Which|Who|Where|When|If|As|That|Those|With|Without|Under|For|In|On|At|By|To|From|Not|And|Or|Because|Backwards|Called)\b/
-  /** What is used of things that platforms describe. */
+  /** Names of the types for objects that platforms provide. */
   const PLATFORM = /Like$|^Fetch|^Signal$/
 
   interface Item {

@@ -37,7 +37,7 @@ const series = (y: number, x: number): number[] => months.map((_, month) => cell
 const rounded = (values: readonly number[]): string => values.map(Math.round).join(' ')
 const [JULY, BERLIN] = [6, series(52.5, 13.4)]
 
-/** What programs print, computed by loops over the values as another reader gives them. */
+/** Output of the programs, computed by loops over the values that another reader returns. */
 const NAIVE: Record<string, () => string> = {
   'Read a remote file': () => rounded(within(lon, 10, 20).map((x) => cell(JULY, near(lat, 52.5), x))),
   Climatology: () => {
@@ -107,7 +107,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** What a program prints, and what it asked for. */
+/** Runs a program; returns its output and the cost of its requests. */
 async function run(
   code: string,
   draw?: (values: ArrayLike<number>, shape: readonly number[]) => void,

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 /** All that entry points put together. */
 const BELOW_RUNTIME = ['core', 'kernels', 'grid', 'aggregate', 'array', 'codec', 'pool', 'store', 'engine', 'af', 'adapters', 'tree', 'copy', 'dataset', 'cluster'] // biome-ignore format: one line
 
-/** What each folder of src may import, besides itself; the innermost that is listed counts. */
+/** Imports that each folder of src may have besides its own. The innermost folder in the list counts. */
 const LAYERS: Record<string, string[]> = {
   core: [],
   kernels: ['core'],

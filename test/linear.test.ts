@@ -377,7 +377,7 @@ const SHORT = 50
 
 describe('twice the input takes less than three times as long', () => {
   test.each(KINDS)('%s', { timeout: 300_000, retry: 2 }, async (_, size, work) => {
-    // What is imported and compiled with the first run does not count.
+    // The first run imports and compiles code, so that it does not count.
     await timeOf(work, Math.ceil(size / 100))
     const first = await timeOf(work, 2 * size)
     const quotient = first < SHORT ? 0 : (await least(work, 2 * size)) / (await least(work, size))

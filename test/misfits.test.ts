@@ -60,7 +60,7 @@ const MISFITS: Record<string, () => unknown> = {
   'a view': () => new DataView(new ArrayBuffer(8)),
 }
 
-/** What calls get besides the misfit, for each argument; `call` may reach what they return. */
+/** Arguments that calls receive besides the misfit. `call` may reach what they return. */
 type Method = readonly unknown[]
 
 /** Methods that are not offered to callers, or inherited from maps. */
@@ -388,7 +388,7 @@ async function errorOf(call: () => unknown): Promise<unknown> {
   }
 }
 
-/** What a call is made with, and how messages name it. */
+/** Name of a call in messages, and its arguments. */
 type GivenTo = readonly [string, () => unknown[]]
 
 /** Calls with a misfit in the place of each argument, and in that of an option or member of it. */

@@ -186,7 +186,7 @@ const GROUP_METHODS: Record<string, Call> = {
   quantile: (o) => labelled().get('t').groupBy('x').quantile(0.5, o),
 }
 
-/** What takes no options. Whoever adds a function puts it here, or above. */
+/** Functions without options. A new function belongs here, or above. */
 const WITHOUT = {
   functions: [
     ...[
@@ -229,7 +229,7 @@ const WITHOUT = {
   ],
 }
 
-/** What the calls above give themselves. */
+/** Options that the calls above set themselves. */
 const GIVEN: Record<string, readonly string[]> = {
   generate: ['dtype', 'shape'],
   define: ['dtype', 'shape'],
@@ -237,7 +237,7 @@ const GIVEN: Record<string, readonly string[]> = {
   ZipStore: ['store', 'path'],
 }
 
-/** What no function takes that has an option of this name. */
+/** Values that every function with an option of this name refuses. */
 const WRONG: Record<string, readonly unknown[]> = {
   ...Object.fromEntries(['signal', 'pool', 'budget', 'cache', 'into', 'out'].map((name) => [name, [{}, [], 1]])),
   ...Object.fromEntries(['layer', 'prefetch', 'retries', 'concurrency'].map((name) => [name, [0.5, -1, Infinity, '1']])),
@@ -337,7 +337,7 @@ describe.each([
       message: expect.stringMatching(`${name} has no option 'speling'`),
       details: { actual: 'speling', expected: expect.any(Array) },
     })
-    // Those options are added to what is given here; the others are the last operand, or are these.
+    // Four of these merge the options into their own. `broadcast` takes the value for its last operand.
     if (['generate', 'S3Store', 'ZipStore', 'define', 'broadcast'].includes(name)) return
     for (const options of [null, 1, 'axis', [0], AbortSignal.abort(), new Map()])
       expect(await refusal(options), String(options)).toMatchObject({

@@ -84,7 +84,10 @@ test.each(['index', 'netcdf', 'zarr'])('%s and all that it loads later import by
 // Its types are those of a CommonJS module.
 const minify = terser.default as unknown as (options: object) => Plugin
 
-/** Minifies what is loaded at once: what comes later is most of the package, and nobody looks at it here. */
+/**
+ * Minifies the code that is loaded at once. The rest is most of the package, and this test does not look at
+ * it.
+ */
 function minifyLoaded(): Plugin {
   const { renderChunk, ...rest } = minify({ module: true })
   return {
@@ -111,7 +114,7 @@ async function loadedBytes(program: string): Promise<number> {
     resolveId: (id: string) =>
       id === 'entry' ? id : /^hyperslab/.test(id) ? join(root, `dist/${id.split('/')[1] ?? 'index'}.js`) : null,
     load: (id: string) => (id === 'entry' ? program : null),
-    // What package.json says; rollup looks for it only where it resolves the package itself.
+    // The flag comes from package.json. Rollup reads it only for packages that it resolves itself.
     transform: (_: string, id: string) => ({ moduleSideEffects: pkg.sideEffects.includes(id.replace(root, './')) }),
   }
   const bundle = await rollup({ input: 'entry', plugins: [entry, nodeResolve(), minifyLoaded()] })
@@ -156,7 +159,7 @@ test('opening and reading a file stays within its budget', async () => {
   expect(await openingBytes()).toBeLessThan(OPEN_BYTES)
 })
 
-/** What `@assemblyscript/loader` weighs, minified and gzipped, which this project has to use. */
+/** Minified and gzipped bytes of `@assemblyscript/loader`, which this project has to use. */
 const LOADER_BYTES = 1_822
 
 /** The goal is 40 kB. What makes the package smaller lowers this, so that it is not lost again. */
@@ -169,7 +172,7 @@ test('opening and reading a Zarr store stays within its budget', async () => {
 })
 
 test.each([
-  // What datasets are is loaded by the call, beside what opens the file.
+  // The call loads the code of datasets in parallel with the code that opens the file.
   ['opening a dataset', 'openDataset', 1_145],
   // The goal is 15 kB. What makes them smaller lowers this, so that it is not lost again. Checks of arguments
   // take 500 bytes of it, and operations that users of xarray look for some 4 kB: they return arrays at once.
@@ -298,14 +301,14 @@ declare function ndarray(data: Float32Array, shape?: number[], stride?: number[]
 ndarray(result.data, result.shape, result.stride, result.offset)
 declare function tensor(values: Float32Array, shape?: [number, number, number] | number[]): void
 tensor(result.data, result.shape)
-// What is given to us need not be theirs to change.
+// The caller's shapes and strides may be read-only.
 const out = { data: new Float32Array(8), shape: [2, 4], stride: [4, 1] } as const
 await file.array('x', 'float32').get(null, { out })
 const kept: Tensor<'float32'> = result
 await tas.set(null, zarrita)
 export { kept, view, zarrita }
 
-// What editors show.
+// Types that editors show.
 const unknown = file.array('z')
 const means = await tas.mean({ axis: 0 })
 const element = await tas.get([0, 0, 0])

@@ -29,7 +29,10 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** What a user's module prints beside an installed package; Node 20 knows no `await using`, so it is compiled first. */
+/**
+ * Runs a user's module beside an installed package; returns its output. The code is compiled first, because
+ * Node 20 has no `await using`.
+ */
 function run(code: string): string {
   const { outputText } = ts.transpileModule(code, {
     compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },

@@ -57,7 +57,7 @@ test('a release without a repository, a homepage, a date, a file or one version 
 test('publishing asks it first, and an unfinished clone is refused', () => {
   expect(pkg.scripts.prepublishOnly).toBe('node scripts/check-release.mjs')
   const { status, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' })
-  // Whoever has filled everything in is about to publish.
+  // Without faults, the clone is ready to be published.
   expect(status).toBe(stderr === '' ? 0 : 1)
   expect(faultsOf(root).join('\n')).toBe(stderr.trim())
 })
