@@ -24,7 +24,9 @@ function callsOf(expression: ts.Expression): ts.CallExpression[] {
   return ts.isCallExpression(expression) ? [expression] : []
 }
 
-/** Finds calls of async functions whose results are returned, not awaited, while something is held or caught. */
+/**
+ * Finds calls of async functions whose results are returned, not awaited, while something is held or caught.
+ */
 function unawaited(text: string, file: string): string[] {
   if (!/using |try \{/.test(text)) return []
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)

@@ -53,7 +53,9 @@ const fenced = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8
     )
   })
 
-/** All examples as a module, in which what the package exports, and the bucket of a Worker, are there by name. */
+/**
+ * All examples as a module, in which what the package exports, and the bucket of a Worker, are there by name.
+ */
 const module = [
   ...Object.entries(entries).map(([entry, names]) => `import { ${Object.keys(names)} } from '../${entry}'`),
   "declare const env: { readonly BUCKET: import('../src/runtime/index.ts').R2BucketLike }",
@@ -75,7 +77,10 @@ const program = (() => {
 })()
 
 describe('docstrings', () => {
-  /** A first word that makes a clause or a phrase of what should be a sentence, or the name of what it describes. */
+  /**
+   * A first word that makes a clause or a phrase of what should be a sentence, or the name of what it
+   * describes.
+   */
   const FRAGMENT =
     /^(Of|What|How|Which|Who|Where|When|If|As|That|Those|With|Without|Under|For|In|On|At|By|To|From|Not|And|Or|Because|Backwards|Called)\b/
   /** Names of the types for objects that platforms provide. */

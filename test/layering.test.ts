@@ -104,7 +104,10 @@ const PACKAGES_OF_FILES: Record<string, string[]> = {
   'store/s3/sign.ts': ['aws4fetch'],
 }
 
-/** Names that only exist on some platforms. Kernels look at `navigator` once: workerd compiles only while modules are loaded. platform-zlib asks for the platform's, pace for a way to wait for a task. */
+/**
+ * Names that only exist on some platforms. Kernels look at `navigator` once: workerd compiles only while
+ * modules are loaded. platform-zlib asks for the platform's, pace for a way to wait for a task.
+ */
 const PLATFORM =
   /\b(process|Deno|Bun|Buffer|require|window|document|localStorage|navigator|XMLHttpRequest|indexedDB|__dirname|setImmediate)\b/
 const MAY_NAME_PLATFORMS =

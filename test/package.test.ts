@@ -107,7 +107,10 @@ function withImports(first: string, importsOf: (name: string) => readonly string
   return loaded
 }
 
-/** Bytes, minified and gzipped, that a browser loads for a program before it runs: what it imports dynamically comes later. */
+/**
+ * Bytes, minified and gzipped, that a browser loads for a program before it runs: what it imports dynamically
+ * comes later.
+ */
 async function loadedBytes(program: string): Promise<number> {
   const entry = {
     name: 'entry',
@@ -189,7 +192,10 @@ test('installing it installs nothing else', () => {
     expect(bundled).toMatch(new RegExp(`^${name} \\d`, 'm'))
 })
 
-/** The packages that this project has to use, each with the file in which it does its work, and how that file names it. */
+/**
+ * The packages that this project has to use, each with the file in which it does its work, and how that file
+ * names it.
+ */
 test.each([
   ['assemblyscript', 'scripts/build.mjs', "await node('node_modules/assemblyscript/bin/asc.js', entry"],
   ['@assemblyscript/loader', 'src/kernels/module.ts', "import { instantiateSync } from '@assemblyscript/loader'"],

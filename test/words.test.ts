@@ -121,7 +121,10 @@ test('comments name callers, readers and writers, not nobody and whoever', () =>
 const MAX_MEAN = 18
 const MAX_P90 = 30
 
-/** Returns the sentences of a page without its code, tables, drawings and headings. Code within a line is one word. */
+/**
+ * Returns the sentences of a page without its code, tables, drawings and headings. Code within a line is one
+ * word.
+ */
 const sentencesIn = (page: string): string[] =>
   page
     .replace(/^---\n[\s\S]*?\n---\n/, '')

@@ -66,7 +66,8 @@ test.each(['none', 'lz4', 'zstd'])(
       })
       whole[bit >> 3]! ^= 1 << (bit & 7)
       if (met.some((outcome, i) => outcome !== right[i] && outcome !== FOUND)) expect(met, `bit ${bit}`).toEqual(right)
-      // A read of all elements finds all damage to them. Damage elsewhere is found if the read needs the place.
+      // A read of all elements finds all damage to them. Damage elsewhere is found if the read needs the
+      // place.
       if (bit < 8 * dataEnd) {
         if (met[0] !== FOUND) expect.fail(`bit ${bit} was not found`)
         found.reading++

@@ -185,7 +185,10 @@ describe('a compaction by a handle that knows an old state', () => {
     expect(await valuesOf(store)).toEqual(expected.with(2, 9))
   })
 
-  /** A store in front of a container with blocks that have to be read: `meanwhile` is called once, at the first read of layer 2. */
+  /**
+   * A store in front of a container with blocks that have to be read: `meanwhile` is called once, at the
+   * first read of layer 2.
+   */
   async function interrupted(meanwhile: (memory: MemoryStore) => Promise<void>): Promise<ArrayFile> {
     const memory = new MemoryStore()
     await using file = await createWithBase({ store: memory, path }, { codec: 'none' })

@@ -24,7 +24,10 @@ const FAULTS: SeededFaultsOptions = { rate: 0.03, kinds: ['error', 'lost', 'late
 /** Two to five writers, by the seed. */
 const writersOf = (seed: number): number => 2 + (seed % 4)
 
-/** Runs races with seeds from 0; fails at the first in which anything went wrong, and when there was never a conflict. */
+/**
+ * Runs races with seeds from 0; fails at the first in which anything went wrong, and when there was never a
+ * conflict.
+ */
 async function race(rounds: number, run: (seed: number) => Promise<ContainerRace>): Promise<void> {
   let conflicts = 0
   for (let seed = 0; seed < rounds; seed++) {

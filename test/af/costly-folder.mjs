@@ -1,7 +1,7 @@
 /**
- * Opens all containers of a folder, one after another, reads their arrays, and prints what that took at most: `node --expose-gc
- * costly-folder.mjs folder idle.af`. The file `idle.af` is opened first, so that code and kernels are loaded before. A process of its own,
- * so that memory can be told from that of others.
+ * Opens all containers of a folder, one after another, reads their arrays, and prints what that took at most:
+ * `node --expose-gc costly-folder.mjs folder idle.af`. The file `idle.af` is opened first, so that code and
+ * kernels are loaded before. A process of its own, so that memory can be told from that of others.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

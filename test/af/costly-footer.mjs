@@ -1,6 +1,7 @@
 /**
- * Opens a container whose footer has the given bytes and is full of the smallest entries of one kind, and prints what that took:
- * `node --expose-gc costly-footer.mjs kind bytes [version]`. A process of its own, so that memory can be told from that of others.
+ * Opens a container whose footer has the given bytes and is full of the smallest entries of one kind, and
+ * prints what that took: `node --expose-gc costly-footer.mjs kind bytes [version]`. A process of its own, so
+ * that memory can be told from that of others.
  */
 import { MemoryStore, open } from '../../dist/index.js'
 import { peakResident } from './peak-resident.mjs'
@@ -100,7 +101,9 @@ const block = (at, number = 0) => {
   view.setUint32(at + 16, 1, true)
   view.setUint32(at + 24, 1, true)
 }
-/** One value in front of the root, of strings that a list names which fills the rest; the pool has one string. */
+/**
+ * One value in front of the root, of strings that a list names which fills the rest; the pool has one string.
+ */
 const STRING = 11
 const STRINGS = 24
 /** A number of entries that no file has room for. */

@@ -1,6 +1,7 @@
 /**
- * Opens a container and reads one element of its array `x`, or its statistics, and prints what that took: `node --expose-gc costly-read.mjs path
- * element|stats`. A process of its own, so that memory can be told from that of others.
+ * Opens a container and reads one element of its array `x`, or its statistics, and prints what that took:
+ * `node --expose-gc costly-read.mjs path element|stats`. A process of its own, so that memory can be told
+ * from that of others.
  */
 import { open } from '../../dist/index.js'
 import { peakResident } from './peak-resident.mjs'

@@ -84,7 +84,8 @@ describe.each(CORPORA)('%s', (name) => {
     expect(file.arrays().sort()).toEqual(
       [...NUMERIC.map(([each]) => each), 'a long array name for strings', 'big', 'bin', 'time'].sort(),
     )
-    // The crate's own compaction mixes up dictionaries: what it left of this attribute is the first name and value of another array.
+    // The crate's own compaction mixes up dictionaries: what it left of this attribute is the first name and
+    // value of another array.
     if (name.includes('compact')) expect([...file.attrs]).toEqual([[...file.array('f32').attrs][0]])
     else expect([...file.attrs]).toEqual([['title', 't']])
     expect(await file.array('__file__').get()).toBe(0)

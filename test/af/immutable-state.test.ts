@@ -135,7 +135,8 @@ test('a refresh from a server without versions takes the chunks from where the n
     [0, 1],
     [1, 0],
   ].entries()) {
-    // Both files have one size, and the elements of the first chunk of one are where those of the second of the other are.
+    // Both files have one size, and the elements of the first chunk of one are where those of the second of
+    // the other are.
     const source = await create({ store: new MemoryStore(), path: 'a.af' })
     for (const name of order.map((each) => `x${each}`)) {
       await source.define(name, { dtype: 'int32', shape: [4] }).fill(Number(name[1]) + 10)

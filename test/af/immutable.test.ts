@@ -216,7 +216,9 @@ describe('statistics', () => {
 })
 
 describe('what other programs leave in containers', () => {
-  /** A container of one LZ4 block, whose size in front is wrong, in chunks of length 0, without names of axes. */
+  /**
+   * A container of one LZ4 block, whose size in front is wrong, in chunks of length 0, without names of axes.
+   */
   async function foreign(store: Store): Promise<void> {
     const block = Uint8Array.of(99, 0, 0, 0, 0x20, 7, 9)
     const meta = metaOf('x', { kind: 'uint8' }, [2], {

@@ -10,7 +10,9 @@ import { type Plain, pick, plainSet } from '../support/oracle.ts'
 export type Element = number | bigint
 export type Type = NumericDType | 'bool'
 
-/** Elements of which some are NaN, infinite, zeros of both signs or equal to each other, as the type has them. */
+/**
+ * Elements of which some are NaN, infinite, zeros of both signs or equal to each other, as the type has them.
+ */
 export function values(dtype: Type): fc.Arbitrary<Element> {
   const [few, common] = isFloat(dtype)
     ? [

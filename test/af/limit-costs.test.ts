@@ -116,7 +116,10 @@ describe('what is read of a file of some bytes, at worst', () => {
   const folder = folderInMemory('costs')
   afterAll(async () => rm(await folder, { recursive: true }))
 
-  /** A file whose array `x` has a chunk in the first of some blocks, with room for the checksums of those; reads it in another process. */
+  /**
+   * A file whose array `x` has a chunk in the first of some blocks, with room for the checksums of those;
+   * reads it in another process.
+   */
   async function readOf(
     what: 'element' | 'stats',
     blocks: readonly (readonly [codec: string | null, bytes: Uint8Array, decodedBytes?: number])[],

@@ -44,7 +44,8 @@ describe('limits', async () => {
         tag: 'FormatError',
         message: expect.stringContaining('more than limits.footerBytes leaves, '),
       })
-      // The base comes first, if sidecars cannot be listed beside the first of them. Others follow as far as the limit goes.
+      // The base comes first, if sidecars cannot be listed beside the first of them. Others follow as far as
+      // the limit goes.
       const read = store.log.filter((entry) => entry.startsWith('get'))
       expect(read.slice(0, 2)).toContain('get many.af')
       expect(read.length).toBeGreaterThan(3)

@@ -10,7 +10,10 @@ import { NO_NANS } from '../../src/engine/chunk-stats.ts'
 const COUNT = 100_000
 const dtype = { kind: 'float64' } as const
 
-/** Two layers of many chunks: the newer has those of even numbers. The sum of a chunk tells the layer and the chunk. */
+/**
+ * Two layers of many chunks: the newer has those of even numbers. The sum of a chunk tells the layer and the
+ * chunk.
+ */
 function many(): ArrayState {
   const definition = { name: 'x', dtype, shape: [COUNT], dimensionNames: ['x'], chunkShape: [1], fillValue: null }
   const state = new ArrayState(definition)

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * The most memory, in bytes, that this process has had in RAM. Linux begins `maxRSS` with what the process had that started this one, which may be
- * more than this ever takes.
+ * The most memory, in bytes, that this process has had in RAM. Linux begins `maxRSS` with what the process
+ * had that started this one, which may be more than this ever takes.
  */
 export function peakResident() {
   try {

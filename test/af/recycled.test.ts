@@ -8,7 +8,10 @@ const CHUNK = 64
 /** Few, so that some want the same blocks, others parts of them. */
 const CHUNKS = 12
 
-/** Fills what it is given back with rubbish, as other bytes would; refuses what it has not given, or has got back. */
+/**
+ * Fills what it is given back with rubbish, as other bytes would; refuses what it has not given, or has got
+ * back.
+ */
 class RecyclingStore implements Store {
   recycled = 0
   readonly #inner: MemoryStore
@@ -65,7 +68,10 @@ const rounds: fc.Arbitrary<Wanted[][]> = fc.array(
   { minLength: 1, maxLength: 3 },
 )
 
-/** Blocks wanted whole, while one waits for a table of checksums to want a part of one that is no less than all of it. */
+/**
+ * Blocks wanted whole, while one waits for a table of checksums to want a part of one that is no less than
+ * all of it.
+ */
 const examples: [Wanted[][], boolean, number][] = [
   [
     [

@@ -174,7 +174,8 @@ describe('reading', () => {
           if (left-- === 0) bytes[(damaged * 97) % bytes.length]! ^= 1 << (damaged % 8)
         }
         const outcome = await read().catch((error: unknown) => error)
-        // Chunks that are read at the same time share a segment: how many reads there are is a matter of timing.
+        // Chunks that are read at the same time share a segment: how many reads there are is a matter of
+        // timing.
         if (left >= 0) {
           expect(damaged, name).toBeGreaterThanOrEqual(count)
           expect(outcome, name).toEqual(right)

@@ -133,7 +133,10 @@ async function checkArray(file: ArrayFile, expected: ExpectedArray): Promise<voi
   await checkStatistics(file, expected)
 }
 
-/** The crate reads texts that nothing wrote as empty, whatever the fill value (test/interop/divergences.test.ts). */
+/**
+ * The crate reads texts that nothing wrote as empty, whatever the fill value
+ * (test/interop/divergences.test.ts).
+ */
 const hasTextFill = ({ dtype, fill_value }: ExpectedArray): boolean => dtype === 'String' && fill_value?.type === 'String'
 
 function checkTextFill(data: ArrayLike<unknown>, { values, fill_value }: ExpectedArray): void {
@@ -231,7 +234,8 @@ describe('files of footer version 6', () => {
 
   test('are read where statistics of other writers are no answer, and verify names these', async () => {
     const whole = readFileSync(`${FOLDER}basic.af`)
-    // In this file, the statistics of the float64 array 'temperature' of values 1 to 4 begin behind these bytes.
+    // In this file, the statistics of the float64 array 'temperature' of values 1 to 4 begin behind these
+    // bytes.
     const [minTag, minValue, maxTag, maxValue, nulls] = [318, 334, 350, 366, 382]
     const changes: Record<string, (bytes: Buffer) => void> = {
       'no minimum': (bytes) => bytes.writeUInt8(0, minTag),
@@ -300,7 +304,10 @@ describe('damaged and hostile files of footer version 6', () => {
     readonly names: readonly string[]
   }
   const verdicts: Record<string, Verdict> = JSON.parse(readFileSync(`${FOLDER}hostile/expected.json`, 'utf8'))
-  /** An unknown codec is refused when a block of it is read, as in all versions: it may be one of the caller's. */
+  /**
+   * An unknown codec is refused when a block of it is read, as in all versions: it may be one of the
+   * caller's.
+   */
   const READ_LATER = ['codec_unknown.af']
 
   test.each(Object.entries(verdicts))('%s meets its verdict', async (name, { verdict, names }) => {

@@ -120,7 +120,8 @@ describe('reductions', () => {
     const length = 1_000_000
     const data = new Float64Array(length).fill(0.1)
     const source = new CountingSource({ dtype: 'float64', shape: [length], data }, ChunkGrid.regular([length], [1000]))
-    // Added one after another the error would be near 1e-6; the nearest double to the exact sum of a million doubles 0.1 is this.
+    // Added one after another the error would be near 1e-6; the nearest double to the exact sum of a million
+    // doubles 0.1 is this.
     expect(Math.abs((await new DiskArray(source).sum()) - 100_000)).toBeLessThan(1e-9)
   })
 

@@ -75,7 +75,9 @@ const close = (actual: unknown, expected: unknown, scale = 1): boolean =>
   actual === expected ||
   (typeof actual === 'number' && Math.abs(actual - (expected as number)) <= 1e-12 * Math.max(scale, Math.abs(actual)))
 
-/** Runs a reduction and compares it cell by cell; each chunk must be read once, or not at all after a stop. */
+/**
+ * Runs a reduction and compares it cell by cell; each chunk must be read once, or not at all after a stop.
+ */
 async function check(
   one: Case,
   run: (array: DiskArray, options: object) => Promise<unknown>,
@@ -152,7 +154,8 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
   test('variance and standard deviation', async () => {
     await fc.assert(
       fc.asyncProperty(cases, fc.integer({ min: 0, max: 2 }), async (one, ddof) => {
-        // The mean of 64-bit integers is theirs, the squares are of what they are rounded to: 2^-53 of 2^64, squared.
+        // The mean of 64-bit integers is theirs, the squares are of what they are rounded to: 2^-53 of 2^64,
+        // squared.
         const scale = isBigInt(one.plain.dtype) ? 2 ** 22 * 1e12 : 1e4
         await check(
           one,
@@ -455,7 +458,8 @@ describe('reductions to other shapes', () => {
         async (one, kind, seed) => {
           const { shape, dtype } = one.plain
           if (shape.length === 0 || shape.includes(0)) return
-          // The mean that is taken of 64-bit integers is theirs, the squares are of what they are rounded to: 2^-53 of 2^64, squared.
+          // The mean that is taken of 64-bit integers is theirs, the squares are of what they are rounded to:
+          // 2^-53 of 2^64, squared.
           const scale = kind !== 'variance' ? 1 : isBigInt(dtype) ? 2 ** 22 * 1e12 : 1e12
           const axis = one.axes?.[0] ?? 0
           const labels = Array.from({ length: shape[axis]! }, (_, i) => `g${Math.floor(((i * 7919 + seed) % 101) / 40)}`)

@@ -1,4 +1,5 @@
-// Rows of the tests of DiskArrays.jl (0.4.22), with axes reversed to C order. Its numbers of block calls are upper bounds here.
+// Rows of the tests of DiskArrays.jl (0.4.22), with axes reversed to C order. Its numbers of block calls are
+// upper bounds here.
 import { describe, expect, test } from 'vitest'
 import type { Tensor } from '../../src/core/tensor.ts'
 import type { PlanOptions } from '../../src/grid/plan.ts'

@@ -7,7 +7,8 @@ import { chunk } from '../../src/grid/selectors.ts'
 import { slice } from '../../src/grid/slice.ts'
 import { upstreamArray } from '../support/upstream.ts'
 
-// Rows of DiskArrays.jl's tests on whole arrays and chunks, axes reversed to C order. Upstream's counts are upper bounds.
+// Rows of DiskArrays.jl's tests on whole arrays and chunks, axes reversed to C order. Upstream's counts are
+// upper bounds.
 
 const SMALL = { chunks: [5, 3] }
 const refused = (tag: string): object => expect.objectContaining({ tag })

@@ -1,4 +1,5 @@
-// Rows of the tests of DiskArrays.jl (0.4.22) that write, with axes reversed to C order, and its known defects done right.
+// Rows of the tests of DiskArrays.jl (0.4.22) that write, with axes reversed to C order, and its known
+// defects done right.
 import { describe, expect, test } from 'vitest'
 import type { PlanOptions } from '../../src/grid/plan.ts'
 import type { Selection } from '../../src/grid/selection.ts'

@@ -1,4 +1,5 @@
-// Appends rows to an array, one after another, and tells of each that is acknowledged. Usage: node append-process.mjs ARRAY PROCESS.
+// Appends rows to an array, one after another, and tells of each that is acknowledged. Usage: node
+// append-process.mjs ARRAY PROCESS.
 const { openZarr } = await import(new URL('../../dist/zarr.js', import.meta.url))
 const [place, process_] = process.argv.slice(2)
 for (let row = 0; ; row++) {

@@ -5,7 +5,10 @@ import { expect, test } from 'vitest'
 import { create } from '../../src/runtime/index.ts'
 import { hyperslab, NETCDF, type Run, temporaryFolder } from './support.ts'
 
-/** Colour, a sequence begun by one character, DEL, lines of several kinds, text turned around, an isolate never closed. */
+/**
+ * Colour, a sequence begun by one character, DEL, lines of several kinds, text turned around, an isolate
+ * never closed.
+ */
 const HOSTILE = 'a\x1b[31mb\x9b2Jc\x7fd\u2028e\u2029f\u202eg\u2066h\x07i\u200fj'
 const FILE = `${HOSTILE}.af`
 
@@ -17,7 +20,10 @@ const expectClean = ({ stdout, stderr }: Pick<Run, 'stdout' | 'stderr'>): void =
   expect({ found: forbidden(stderr), stderr }).toEqual({ found: [], stderr })
 }
 
-/** A folder with a container in whose every name and text is what steers a terminal, and what it must not print in a line of its own. */
+/**
+ * A folder with a container in whose every name and text is what steers a terminal, and what it must not
+ * print in a line of its own.
+ */
 async function hostileContainer(): Promise<string> {
   const folder = await temporaryFolder()
   await using file = await create(join(folder, FILE))

@@ -8,7 +8,10 @@ import { NETCDF, temporaryFolder } from './support.ts'
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 
-/** Serves the header of a file, and leaves all other requests without an answer; `asked` resolves with the first of them. */
+/**
+ * Serves the header of a file, and leaves all other requests without an answer; `asked` resolves with the
+ * first of them.
+ */
 async function serveHeader(): Promise<{ url: string; asked: Promise<void> }> {
   let tell: () => void
   const asked = new Promise<void>((resolve) => {

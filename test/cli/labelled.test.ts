@@ -11,8 +11,9 @@ import { create } from '../../src/runtime/index.ts'
 import { hyperslab, temporaryFolder } from './support.ts'
 
 /**
- * `packed.af`: `t(y 3, x 2)` of int16, packed by 0.01 and 273.15, with a fill value and another missing value; `u`, unsigned bytes; `count`,
- * integers that are not packed; `when`, times; latitudes under another name than their dimension's.
+ * `packed.af`: `t(y 3, x 2)` of int16, packed by 0.01 and 273.15, with a fill value and another missing
+ * value; `u`, unsigned bytes; `count`, integers that are not packed; `when`, times; latitudes under another
+ * name than their dimension's.
  */
 async function packedContainer(): Promise<string> {
   const folder = await temporaryFolder()
@@ -202,8 +203,9 @@ describe('plot', () => {
 })
 
 /**
- * `labels.af`: `t(time 4, lat 3, lon 4)` counting up from 0, every six hours from 1998-01-31T12:00, north first, longitudes from 0; `v(time)`,
- * which are the times of a calendar without leap days; `n(station)`, with names; `c(x, x)`.
+ * `labels.af`: `t(time 4, lat 3, lon 4)` counting up from 0, every six hours from 1998-01-31T12:00, north
+ * first, longitudes from 0; `v(time)`, which are the times of a calendar without leap days; `n(station)`,
+ * with names; `c(x, x)`.
  */
 async function labelledContainer(folder: string): Promise<void> {
   await using file = await create(join(folder, 'labels.af'))

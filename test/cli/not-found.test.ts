@@ -31,7 +31,10 @@ const ARRAY = {
   codecs: [{ name: 'bytes' }],
 }
 
-/** A group of one array whose chunk 1 is missing, and a container without sidecars; missing objects are answered 403. */
+/**
+ * A group of one array whose chunk 1 is missing, and a container without sidecars; missing objects are
+ * answered 403.
+ */
 let group = ''
 let container = ''
 beforeEach(async () => {

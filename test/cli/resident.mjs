@@ -1,5 +1,6 @@
-// Runs the built command again and again in one process: starting one takes ten times as long as most commands do. The chunks that the
-// command imports stay; the command itself is evaluated anew, under another URL each time.
+// Runs the built command again and again in one process: starting one takes ten times as long as most
+// commands do. The chunks that the command imports stay; the command itself is evaluated anew, under another
+// URL each time.
 import { fileURLToPath } from 'node:url'
 
 const COMMAND = new URL('../../dist/cli.js', import.meta.url)

@@ -89,7 +89,10 @@ export function hyperslabAlone(
   })
 }
 
-/** Starts a command that serves; gives the lines that it prints when it does, what ends it, and all that it has told by then. */
+/**
+ * Starts a command that serves; gives the lines that it prints when it does, what ends it, and all that it
+ * has told by then.
+ */
 export async function startServer(folder: string, args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [COMMAND, ...args], {
     cwd: folder,
@@ -133,8 +136,8 @@ export async function temporaryFolder(): Promise<string> {
 }
 
 /**
- * A folder with `small.af`: `t(time 2, lat 3, lon 4)` counting up from 0 with -999 as fill value, of which the second time step is in a second
- * layer, its first element missing; coordinates; a text array.
+ * A folder with `small.af`: `t(time 2, lat 3, lon 4)` counting up from 0 with -999 as fill value, of which
+ * the second time step is in a second layer, its first element missing; coordinates; a text array.
  */
 export async function smallContainer(): Promise<string> {
   const folder = await temporaryFolder()

@@ -18,7 +18,8 @@ const AXES = [undefined, 0, [0, 1], 2, [1, 2]] as const
 
 describe('an array, the local executor and nodes one by one give the same bits', () => {
   test.each(DIVIDED_METHODS.map((method, i) => [method, i] as const))('%s', async (method, i) => {
-    // Sums of float64 alone depend on the order of merges; each method has another source besides. Sketches are large.
+    // Sums of float64 alone depend on the order of merges; each method has another source besides. Sketches
+    // are large.
     const names = [...sources.recipes.keys()]
     const other = names[i % names.length]!
     for (const [k, name] of (method === 'quantile'

@@ -79,7 +79,10 @@ interface Case {
 
 const sources = sourcesInMemory('executors')
 
-/** An array of some format, of which some is taken along each axis, in another order of axes, once or several times. */
+/**
+ * An array of some format, of which some is taken along each axis, in another order of axes, once or several
+ * times.
+ */
 const cases = (): fc.Arbitrary<Case> => {
   const axis = (length: number) =>
     fc.oneof(

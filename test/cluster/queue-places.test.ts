@@ -143,12 +143,15 @@ if (KILLS > 0) {
     }, 60_000)
 
     /**
-     * A task that writes five objects and is done again from the first would be answered so each time, until the
-     * last of its attempts.
+     * A task that writes five objects and is done again from the first would be answered so each time, until
+     * the last of its attempts.
      */
     const MOST_CONFLICTS = 8
 
-    /** Has each seventh request answered that the server is busy, and each fifth write that another is under way. */
+    /**
+     * Has each seventh request answered that the server is busy, and each fifth write that another is under
+     * way.
+     */
     function spoil(): () => { busy: number; conflicts: number } {
       const given = { busy: 0, conflicts: 0 }
       proxy.reset()

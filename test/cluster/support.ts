@@ -60,7 +60,9 @@ export function sourcesInMemory(name: string): { readonly folder: string; readon
   return sources
 }
 
-/** The same arrays as a container, as Zarr and, where it has the types, as NetCDF: recipes by format and type. */
+/**
+ * The same arrays as a container, as Zarr and, where it has the types, as NetCDF: recipes by format and type.
+ */
 async function writeSources(folder: string): Promise<Map<string, ArrayRecipe>> {
   const recipes = new Map<string, ArrayRecipe>()
   const [af, zarr, nc] = ['x.af', 'x.zarr', 'x.nc'].map((name) => join(folder, name)) as [string, string, string]
@@ -93,7 +95,10 @@ async function writeSources(folder: string): Promise<Map<string, ArrayRecipe>> {
   return recipes
 }
 
-/** Months of one series in files of their own, each with its own packing and origin of times; the temperatures of all. */
+/**
+ * Months of one series in files of their own, each with its own packing and origin of times; the temperatures
+ * of all.
+ */
 export function writeMonths(folder: string, count: number): { readonly files: string[]; readonly values: number[] } {
   const [days, lats] = [4, 6]
   const text = (name: string, value: string) => ({ name, type: 'char' as const, value })

@@ -76,7 +76,10 @@ async function verdict(cname: string, frame: Uint8Array): Promise<Uint8Array | u
   }
 }
 
-/** A frame with a few bytes changed, most of them where its numbers are, or cut off, with what it says of its length put right. */
+/**
+ * A frame with a few bytes changed, most of them where its numbers are, or cut off, with what it says of its
+ * length put right.
+ */
 function damaged(next: Next, frame: Uint8Array): Uint8Array {
   const cut = next() % 4 === 0 ? frame.slice(0, next() % frame.length) : frame.slice()
   for (let changes = 1 + (next() % 3); changes > 0 && cut.length > 0; changes--) {

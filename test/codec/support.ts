@@ -13,7 +13,10 @@ const hasZstdProgram = spawnSync('zstd', ['--version']).status === 0
 /** Whether tests against the `zstd` program are skipped; in CI they fail instead. */
 export const skipZstd = !hasZstdProgram && process.env.CI !== 'true'
 
-/** Contents that a compressor treats differently: nothing, one byte, a run, noise, text, values that repeat from afar. */
+/**
+ * Contents that a compressor treats differently: nothing, one byte, a run, noise, text, values that repeat
+ * from afar.
+ */
 export function contents(): [string, Uint8Array][] {
   const next = randoms(7)
   const noise = Uint8Array.from({ length: 200_000 }, () => next() >>> 24)

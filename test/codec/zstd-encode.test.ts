@@ -62,7 +62,10 @@ function guardedEncode(bytes: Uint8Array): Uint8Array {
   return memory.slice(dst, dst + written)
 }
 
-/** Fails unless the reference implementation, fzstd and our own module decode what the kernel makes; returns that. */
+/**
+ * Fails unless the reference implementation, fzstd and our own module decode what the kernel makes; returns
+ * that.
+ */
 function expectEncodes(bytes: Uint8Array): Uint8Array {
   const encoded = guardedEncode(bytes)
   const [frame, ...others] = framesOf(encoded)
@@ -176,7 +179,10 @@ test('what a block that is written as it is has found is forgotten', () => {
 const records = noise(262_144, 3).map((byte, i) => (i % 8 < 3 ? byte : i % 8))
 /** Too few values for a whole byte, and too many for matches. */
 const nibbles = noise(300, 2).map((byte) => byte & 15)
-/** The second block has the words of the first in another order, and one byte between them that is another one there. */
+/**
+ * The second block has the words of the first in another order, and one byte between them that is another one
+ * there.
+ */
 const words = (() => {
   const [words, bytes] = [noise(600 * 218, 11), new Uint8Array(262_144)]
   for (let i = 0; i < 218; i++) {

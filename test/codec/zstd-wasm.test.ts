@@ -39,12 +39,18 @@ const BAD_LITERALS = -3
 const GUARD = 0xa5
 const GUARDS = 64
 
-/** Static data, that of the kernels, too, lies in front of the tables, the arena behind them: assembly/zstd/layout.ts. */
+/**
+ * Static data, that of the kernels, too, lies in front of the tables, the arena behind them:
+ * assembly/zstd/layout.ts.
+ */
 const [TABLES_START, TABLES_END, ARENA] = [zstdTables.value, zstdEnd.value, raw.arenaMark()]
 const guards = new Uint8Array(ARENA).fill(GUARD)
 const staticData = new Uint8Array(raw.memory.buffer, 0, TABLES_START).slice()
 
-/** Decodes with guards around the output and behind the literals; fails when anything is written that should not. */
+/**
+ * Decodes with guards around the output and behind the literals; fails when anything is written that should
+ * not.
+ */
 function guardedDecode(blocks: Uint8Array, size: number): Uint8Array | number {
   const mark = raw.arenaMark()
   const src = raw.arenaAlloc(blocks.length)

@@ -1,6 +1,7 @@
 /**
- * Opens a Zarr group whose metadata have the given bytes and are full of the smallest entries of one kind, and prints what that took:
- * `node --expose-gc costly-json.mjs kind bytes`. A process of its own, so that memory can be told from that of others.
+ * Opens a Zarr group whose metadata have the given bytes and are full of the smallest entries of one kind,
+ * and prints what that took: `node --expose-gc costly-json.mjs kind bytes`. A process of its own, so that
+ * memory can be told from that of others.
  */
 import { MemoryStore } from '../../dist/index.js'
 import { openZarr } from '../../dist/zarr.js'

@@ -31,7 +31,10 @@ interface Case {
 
 const DAYS = ['2001-01-30', '2001-01-31', '2001-02-01', '2001-02-03', '2001-02-04']
 
-/** Arrays of few values, some of which are missing, along dimensions of length 0 to 4 with labels in any order. */
+/**
+ * Arrays of few values, some of which are missing, along dimensions of length 0 to 4 with labels in any
+ * order.
+ */
 const cases: fc.Arbitrary<Case> = fc
   .record({
     dims: fc.subarray(['time', 'y', 'x'], { minLength: 1 }),

@@ -11,7 +11,10 @@ const general = shapes
   .map((shape) => shape.slice(0, 3).map((length) => 3 * length))
   .chain((shape) => fc.record({ from: mixedGrids(shape), to: mixedGrids(shape), room: fc.integer({ min: 1, max: 400 }) }))
 
-/** From rows to columns, with memory for some of them; along the axis between, chunks need not divide each other. */
+/**
+ * From rows to columns, with memory for some of them; along the axis between, chunks need not divide each
+ * other.
+ */
 const transposed = fc
   .record({
     rows: fc.integer({ min: 8, max: 30 }),

@@ -10,7 +10,10 @@ import { wireAttribute } from './wire.ts'
 
 const bytes = (...values: number[]) => Uint8Array.from(values)
 
-/** One row a variant: the value, and as what it may be given: plain ones of which it is the natural variant, typed ones that force it. */
+/**
+ * One row a variant: the value, and as what it may be given: plain ones of which it is the natural variant,
+ * typed ones that force it.
+ */
 const TABLE: [AttributeValue, ...unknown[]][] = [
   [{ type: 'bool', value: true }, true, { type: 'bool', value: 1 }],
   [{ type: 'int8', value: -128 }],

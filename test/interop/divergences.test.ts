@@ -84,7 +84,8 @@ describe.skipIf(!havePeer)('where the Rust crate array-format 0.12 differs', () 
   })
 
   test('deleted and defined in one session: no tombstone tells, and an equal definition is the same array for every reader', async () => {
-    // Right would be zeros; nothing in the file can tell, so both show the old array, which was never said to be gone.
+    // Right would be zeros; nothing in the file can tell, so both show the old array, which was never said to
+    // be gone.
     await inCrate('create')
     await define('a')
     await write('a', 0, 1, 2, 3, 4)
@@ -249,7 +250,8 @@ describe.skipIf(!havePeer)('where the Rust crate array-format 0.12 differs', () 
   })
 
   test('deleted and defined in another shape in one session: a new array here, the old chunks there', async () => {
-    // Right is this package: only layers with its mark resize; other programs change a shape by defining anew.
+    // Right is this package: only layers with its mark resize; other programs change a shape by defining
+    // anew.
     await inCrate('create')
     await define('a')
     await write('a', 0, 1, 2, 3, 4)
@@ -277,7 +279,8 @@ describe.skipIf(!havePeer)('where the Rust crate array-format 0.12 differs', () 
   })
 
   test('a gap between sidecars: it writes over one that exists', async () => {
-    // Right is this package: a flush must not take back what another has flushed. It closes the gap, so that the crate goes on behind it.
+    // Right is this package: a flush must not take back what another has flushed. It closes the gap, so that
+    // the crate goes on behind it.
     for (const turn of ['the crate', 'ours first']) {
       for (const number of [1, 3, 4]) await rm(join(folder, `t.${number}.af`), { force: true })
       await inCrate('create')

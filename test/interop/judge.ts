@@ -13,7 +13,10 @@ import type { Shared } from './shared.ts'
 import { KEYS } from './steps.ts'
 import { toHex, wireAttribute, wireData, wireScalar } from './wire.ts'
 
-/** Opens the container anew with both sides and compares all they say with the model; and the bytes of their footers with ours. */
+/**
+ * Opens the container anew with both sides and compares all they say with the model; and the bytes of their
+ * footers with ours.
+ */
 export async function judge(shared: Shared, peer: Peer): Promise<void> {
   const expected = [...shared.model.arrays.values()].map(description)
   await using file = await open(shared.path)
@@ -48,7 +51,9 @@ export function description(array: ModelArray): Description {
   }
 }
 
-/** All arrays of a file as this package reads them; fails unless they are those of a model, in their order. */
+/**
+ * All arrays of a file as this package reads them; fails unless they are those of a model, in their order.
+ */
 export async function describeFile(file: ArrayFile, arrays: Model['arrays']): Promise<Description[]> {
   const all: Description[] = []
   for (const name of arrays.keys()) {

@@ -164,7 +164,10 @@ describe.skipIf(!havePeer)('killed at an operation of the store, then a turn of 
   }, 1_800_000)
   afterAll(() => peer?.stop())
 
-  /** Lets ours be killed at its `k`th operation, before it or once it is done, then all others have a turn. False when it came to its end. */
+  /**
+   * Lets ours be killed at its `k`th operation, before it or once it is done, then all others have a turn.
+   * False when it came to its end.
+   */
   async function kill(history: string, killed: string, k: number, done: boolean): Promise<boolean> {
     const folder = await folderInMemory('killed')
     const inner = new Abandoned()

@@ -135,7 +135,8 @@ function eachIndexIn(shape: readonly number[], visit: (index: number[], i: numbe
 }
 
 /**
- * A container as plain data, and what its layers still hold of arrays that are gone: the crate lets that show through arrays defined anew.
+ * A container as plain data, and what its layers still hold of arrays that are gone: the crate lets that show
+ * through arrays defined anew.
  */
 export class Model {
   readonly arrays = new Map<string, ModelArray>()
@@ -159,7 +160,9 @@ export class Model {
     this.deleted.clear()
   }
 
-  /** Some layer has chunks of its name outside its grid, which the crate counts in statistics that it writes. */
+  /**
+   * Some layer has chunks of its name outside its grid, which the crate counts in statistics that it writes.
+   */
   isOutgrown(array: ModelArray): boolean {
     return [...(this.layered.get(array.name) ?? [])].some((coord) => !array.hasChunk(coord))
   }

@@ -2,7 +2,9 @@ import type { AttributeValue, FillValue } from '../../src/af/format/footer.ts'
 import { allocate, type DataOf, type DType, type TypedArray, toBytes } from '../../src/core/dtype.ts'
 import { encodeChunk } from '../../src/engine/write-box.ts'
 
-/** Values as the Rust peer reads and writes them: numbers as the hexadecimal form of their bytes in a file. */
+/**
+ * Values as the Rust peer reads and writes them: numbers as the hexadecimal form of their bytes in a file.
+ */
 export interface WireScalar {
   readonly kind: string
   readonly value: unknown

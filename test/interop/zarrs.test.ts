@@ -29,7 +29,10 @@ const TYPES: Record<string, [type: string, dtype: DType]> = {
   f8: ['float64', 'float64'],
   text: ['string', 'string'],
 }
-/** None is empty: zarrs takes a chunk for one of nothing but the fill value where all its texts together repeat that, however often. */
+/**
+ * None is empty: zarrs takes a chunk for one of nothing but the fill value where all its texts together
+ * repeat that, however often.
+ */
 const WORDS = ['a', 'Köln', '日本', 'x'.repeat(40)]
 
 type Elements = TypedArray | string[]
@@ -54,7 +57,10 @@ class Generator {
     return list[this.below(list.length)]!
   }
 
-  /** Lengths of chunks along an axis as metadata may spell them, and a length of the axis that they cover; all are multiples of `unit`. */
+  /**
+   * Lengths of chunks along an axis as metadata may spell them, and a length of the axis that they cover; all
+   * are multiples of `unit`.
+   */
   axis(unit: number): { readonly spelt: unknown; readonly length: number } {
     const size = (): number => unit * (1 + this.below(4))
     if (this.chance(0.25)) return { spelt: size(), length: 1 + this.below(14) }

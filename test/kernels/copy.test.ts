@@ -17,7 +17,10 @@ function naive(size: number, shape: readonly number[], src: Uint8Array, from: La
   })
 }
 
-/** Copies with the kernel and by hand, and compares the whole destination: what is between the elements must stay. */
+/**
+ * Copies with the kernel and by hand, and compares the whole destination: what is between the elements must
+ * stay.
+ */
 function check(size: ElementBytes, shape: readonly number[], from: Layout, to: Layout, misalign = 0): void {
   withArena((arena) => {
     const source = noise(from.places * size, 1)

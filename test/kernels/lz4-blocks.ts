@@ -87,8 +87,8 @@ export function decode(arena: Arena, block: Uint8Array, bytes: number): Uint8Arr
 }
 
 /**
- * Decodes in steps, each in a place of its own that holds nothing but the last 65 535 bytes of what was decoded before, which is as far as
- * matches reach. The error's message when it is malformed.
+ * Decodes in steps, each in a place of its own that holds nothing but the last 65 535 bytes of what was
+ * decoded before, which is as far as matches reach. The error's message when it is malformed.
  */
 export function decodeInSteps(arena: Arena, block: Uint8Array, bytes: number, steps: readonly number[]): Uint8Array | string {
   const decoded = new Uint8Array(bytes)

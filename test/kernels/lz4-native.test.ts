@@ -12,7 +12,9 @@ import { expectSameBytes, guarded, noise, putAt, randoms } from './support.ts'
 const STREAMS = byBudget({ quick: 2000, full: 8000, soak: 1_000_000 })
 const SIZES = [0, 1, 12, 13, 64, 300, 4099, 65_536, 100_000, 300_000]
 
-/** Lies behind a block and must be of no consequence: sequences without literals that repeat the last byte. */
+/**
+ * Lies behind a block and must be of no consequence: sequences without literals that repeat the last byte.
+ */
 const BEHIND = Uint8Array.from({ length: 60 }, (_, i) => (i % 3 === 0 ? 1 : 0))
 
 const native = Liblz4.provide()
@@ -61,7 +63,10 @@ describe.skipIf(native === undefined)('with the native liblz4', () => {
   })
 })
 
-/** Decodes a stream on both sides and fails where they differ, but for an offset of 0, which ours alone refuses. */
+/**
+ * Decodes a stream on both sides and fails where they differ, but for an offset of 0, which ours alone
+ * refuses.
+ */
 function verdictOn(liblz4: Liblz4, seed: number): 'accepted' | 'refused' | 'strict' {
   const { block, bytes, first } = streamOf(seed)
   const expected = liblz4.decode(block, bytes)
@@ -114,8 +119,9 @@ function resumed(
 }
 
 /**
- * Runs of up to 5000 literals and matches of 4 to 6000 bytes, most of them short, with any offset. Of eight streams four are damaged: they have
- * offsets of 0 or to before the output, changed bytes, another size than they are said to have, or another end.
+ * Runs of up to 5000 literals and matches of 4 to 6000 bytes, most of them short, with any offset. Of eight
+ * streams four are damaged: they have offsets of 0 or to before the output, changed bytes, another size than
+ * they are said to have, or another end.
  * @returns the block, the size it is said to have and how much of it to ask for first
  */
 function streamOf(seed: number): { block: Uint8Array; bytes: number; first: number } {

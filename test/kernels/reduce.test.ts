@@ -44,7 +44,10 @@ function extreme(op: ReduceOp, values: readonly (number | bigint)[], identity: n
   return found
 }
 
-/** Checks one cell. Sums of integers must be exact; those of floats within `n` roundings of float64, n the number of additions. */
+/**
+ * Checks one cell. Sums of integers must be exact; those of floats within `n` roundings of float64, n the
+ * number of additions.
+ */
 function expectCell(
   op: ReduceOp,
   dtype: NumericDType,
@@ -315,7 +318,8 @@ test.each(['float32', 'float64'] as const)('statistics of %s put negative NaNs f
 })
 
 describe('float sums', () => {
-  // Blocks of 8 KiB in eight interleaved sums, then pairwise: at most 256 + 3 + log2(blocks) roundings, whatever the length.
+  // Blocks of 8 KiB in eight interleaved sums, then pairwise: at most 256 + 3 + log2(blocks) roundings,
+  // whatever the length.
   const ROUNDINGS = 256 + 3 + 12
 
   test.each(['float32', 'float64'] as const)('of millions of %s stay within the bound', (dtype) => {

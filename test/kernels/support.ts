@@ -39,7 +39,10 @@ export function take<D extends NumericDType>(arena: Arena, dtype: D, pointer: nu
   return copy
 }
 
-/** Fails, showing the first difference, unless both hold the same bytes. (`toEqual` looks at every element and takes a thousand times as long.) */
+/**
+ * Fails, showing the first difference, unless both hold the same bytes. (`toEqual` looks at every element and
+ * takes a thousand times as long.)
+ */
 export function expectSameBytes(actual: Uint8Array, expected: Uint8Array): void {
   expect(differenceOf(actual, expected)).toBeUndefined()
 }
@@ -125,14 +128,19 @@ export function sample<D extends NumericDType>(dtype: D, length: number, seed: n
 /** The long samples: making them takes longer than using them. */
 const samples = new Map<string, TypedArray>()
 
-/** A strided box in a buffer of `places` elements: any order of axes, gaps, negative and (where allowed) zero strides. */
+/**
+ * A strided box in a buffer of `places` elements: any order of axes, gaps, negative and (where allowed) zero
+ * strides.
+ */
 export interface Layout {
   readonly stride: number[]
   readonly first: number
   readonly places: number
 }
 
-/** Lays `shape` out in the order, with the gaps and the directions given; axes in `broadcast` get stride 0. */
+/**
+ * Lays `shape` out in the order, with the gaps and the directions given; axes in `broadcast` get stride 0.
+ */
 export function layOut(
   shape: readonly number[],
   order: readonly number[],
@@ -201,7 +209,10 @@ export const placeOf = ({ stride, first }: Pick<Layout, 'stride' | 'first'>, ind
 
 const FLOAT = new DataView(new ArrayBuffer(8))
 
-/** The exact sum of finite numbers, times `repeats`, rounded once: every float64 is a whole multiple of 2^-1074. */
+/**
+ * The exact sum of finite numbers, times `repeats`, rounded once: every float64 is a whole multiple of
+ * 2^-1074.
+ */
 export function exactSum(values: readonly number[], repeats = 1): number {
   let sum = 0n
   for (const value of values) {

@@ -48,7 +48,10 @@ export interface Scenario {
   readonly unsettled?: boolean
   /** Option of writers and compactors, as in `Protocol`. */
   readonly looksAgain?: boolean
-  /** The crate may have its turn while a dead layer of ours is there that was published after its base had been replaced. */
+  /**
+   * The crate may have its turn while a dead layer of ours is there that was published after its base had
+   * been replaced.
+   */
   readonly strays?: boolean
   /** States after which the search gives up with an error. */
   readonly limit?: number
@@ -75,7 +78,10 @@ interface State {
   readonly turn: number
   /** For each reader under way, the states since it began. */
   readonly seen: readonly (readonly number[])[]
-  /** Layers of ours that were published after their base had been replaced, and those of a container that was, until they are removed. */
+  /**
+   * Layers of ours that were published after their base had been replaced, and those of a container that was,
+   * until they are removed.
+   */
   readonly strays: readonly File[]
   readonly stats: Stats | undefined
   /** Process that has the lock, and processes that have looked at the object they are about to change. */
@@ -254,7 +260,10 @@ class Checker {
     }
   }
 
-  /** @param endsHere the process has no further step, which of a compactor that did not come to its end is too early */
+  /**
+   * @param endsHere the process has no further step, which of a compactor that did not come to its end is too
+   *   early
+   */
   #moved(state: State, i: number, p: Process, endsHere = false): State {
     // A value that a reader returned and that never was the state stays in the process, so that the check
     // finds it.
@@ -465,8 +474,9 @@ function symmetriesOf(processes: readonly Actor[]): Symmetry[] {
 }
 
 /**
- * States as 64 bits each, the same for states that differ in nothing but the order in which their files came to be, or in which of several
- * processes that are alike is which. Of 10^8 states two have the same bits with a probability of 1 in 3700; a state would be passed over then.
+ * States as 64 bits each, the same for states that differ in nothing but the order in which their files came
+ * to be, or in which of several processes that are alike is which. Of 10^8 states two have the same bits with
+ * a probability of 1 in 3700; a state would be passed over then.
  */
 class Fingerprints {
   readonly #symmetries: readonly Symmetry[]

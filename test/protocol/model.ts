@@ -1,19 +1,26 @@
 /**
- * The protocol of docs/commit-protocol.md as an explicit-state machine. A file is what the protocol knows of it; a process is a step machine
- * each of whose steps is one operation of the store. Elements are bits: each flush writes an element in a chunk of its own (`own`), and one
- * in a chunk that all share (`shared`), of which a layer holds the whole as its writer read it, so that an old layer on top hides what is newer.
+ * The protocol of docs/commit-protocol.md as an explicit-state machine. A file is what the protocol knows of
+ * it; a process is a step machine each of whose steps is one operation of the store. Elements are bits: each
+ * flush writes an element in a chunk of its own (`own`), and one in a chunk that all share (`shared`), of
+ * which a layer holds the whole as its writer read it, so that an old layer on top hides what is newer.
  */
 
 export type Kind = 'base' | 'initial' | 'layer' | 'closed' | 'void' | 'crate' | 'immutable'
 
-/** An object of the store; one value for each publication, so that the identity of the object is version and id at once. */
+/**
+ * An object of the store; one value for each publication, so that the identity of the object is version and
+ * id at once.
+ */
 export interface File {
   readonly kind: Kind
   /** The base that a layer names; layers of the crate name none. */
   readonly on: File | undefined
   readonly own: number
   readonly shared: number
-  /** Numbers that a base lists as merged, as bits. Ids of the crate's layers are taken as equal: the worst case. */
+  /**
+   * Numbers that a base lists as merged, as bits. Ids of the crate's layers are taken as equal: the worst
+   * case.
+   */
   readonly merged: number
   /**
    * Number of the file in the encoding of a state, and the number of that encoding. Only the checker uses
@@ -32,8 +39,9 @@ export interface Profile {
   /** Requests may be carried out after their sender has given up. */
   readonly late: boolean
   /**
-   * Conditions hold under a lock with a lease: a change is looked at first and carried out then; who has the lock may be taken for dead at any
-   * moment, and finds that out right before it does anything. Publishing if absent is one system call, without a lock.
+   * Conditions hold under a lock with a lease: a change is looked at first and carried out then; who has the
+   * lock may be taken for dead at any moment, and finds that out right before it does anything. Publishing if
+   * absent is one system call, without a lock.
    */
   readonly lease?: boolean
 }
@@ -69,8 +77,9 @@ export type Flaw =
   | 'no look after statistics'
 
 /**
- * `look` lists and opens everything at one moment, for writers; that readers, who take several, see the state of one moment is checked apart.
- * `over` and `file` are the version that must be there, `'any'` where the old protocol does not ask.
+ * `look` lists and opens everything at one moment, for writers; that readers, who take several, see the state
+ * of one moment is checked apart. `over` and `file` are the version that must be there, `'any'` where the old
+ * protocol does not ask.
  */
 export type Op =
   | { readonly do: 'look' }
@@ -108,7 +117,10 @@ export interface Step {
 }
 
 export interface Process {
-  /** A sealer puts a file of footer version 6 in the place of the base, whatever is there; a restorer puts a base there. */
+  /**
+   * A sealer puts a file of footer version 6 in the place of the base, whatever is there; a restorer puts a
+   * base there.
+   */
   readonly role: 'writer' | 'compactor' | 'reader' | 'prober' | 'creator' | 'sealer' | 'restorer'
   /** Next step; `done` at the end. */
   readonly at: string
@@ -215,7 +227,8 @@ export class Protocol {
   readonly #keepsStats: boolean
 
   /**
-   * @param looksAgain a flush looks again at what lies above before it publishes; else it goes by what it has read
+   * @param looksAgain a flush looks again at what lies above before it publishes; else it goes by what it has
+   *   read
    * @param keepsStats writers and compactors keep statistics, too
    */
   constructor(profile: Profile, flaw?: Flaw, looksAgain = true, keepsStats = false) {
@@ -225,7 +238,10 @@ export class Protocol {
     this.#keepsStats = keepsStats
   }
 
-  /** The next steps that a process may take: several for a reader, which opens layers in any order; none at its end. */
+  /**
+   * The next steps that a process may take: several for a reader, which opens layers in any order; none at
+   * its end.
+   */
   steps(p: Process): Step[] {
     if (isDone(p)) return []
     if (p.role === 'reader' || p.role === 'prober') return this.#reading(p)
@@ -427,8 +443,8 @@ export class Protocol {
   }
 
   /**
-   * Opens the base, and lists meanwhile, or probes then; opens the layers in any order. Confirms the base, or opens the one that is there
-   * now; then looks again at what could have changed meanwhile.
+   * Opens the base, and lists meanwhile, or probes then; opens the layers in any order. Confirms the base, or
+   * opens the one that is there now; then looks again at what could have changed meanwhile.
    */
   #reading(p: Process): Step[] {
     const old = this.#flaw === 'old'
@@ -570,7 +586,10 @@ function toPublish({ role, base, bit, own, shared, merged, top }: Process): File
 /** A compactor cleans; a writer that found a closed state goes on with the successor. */
 const swapped = (p: Process): Process => (p.role === 'compactor' ? cleaning(p) : begin(p, p.tries))
 
-/** About to replace the base by what it contains; a process keeps nothing that it does not look at any more, as states would differ by it. */
+/**
+ * About to replace the base by what it contains; a process keeps nothing that it does not look at any more,
+ * as states would differ by it.
+ */
 const swapping = (p: Process): Process => ({
   ...begin(p, p.tries),
   at: 'swap',

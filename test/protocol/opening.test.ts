@@ -21,7 +21,10 @@ const MOST = 4
 let rude: RudeServer
 /** Containers by their number of layers; all elements are that number, as an attribute says. */
 const layered: ReadonlyMap<string, Uint8Array>[] = []
-/** Files of footer version 6, whose elements are 66: with a small footer, and with one larger than what is read at once. */
+/**
+ * Files of footer version 6, whose elements are 66: with a small footer, and with one larger than what is
+ * read at once.
+ */
 let sealed: { readonly small: Uint8Array; readonly large: Uint8Array }
 
 beforeAll(async () => {
@@ -62,10 +65,14 @@ const opened = (): Promise<ArrayFile> => open({ store: new HttpStore({ retryDela
 const stateOf = (file: ArrayFile): unknown => file.array('x').attrs.get('state')
 const valuesOf = async (file: ArrayFile): Promise<unknown> => [...(await file.array('x', 'uint8', 1).get()).data]
 
-/** A wave is over when no request has come for so many ms: a busy machine sends those of one round trip apart. */
+/**
+ * A wave is over when no request has come for so many ms: a busy machine sends those of one round trip apart.
+ */
 const QUIET_MS = 250
 
-/** Answers requests in waves: those that come while none is answered wait for each other. Counts the waves. */
+/**
+ * Answers requests in waves: those that come while none is answered wait for each other. Counts the waves.
+ */
 class Waves {
   count = 0
   #waiting: (() => void)[] = []

@@ -34,7 +34,8 @@ const scenario = (name: string, rest: Rest): Scenario => {
 }
 
 const SCENARIOS: Scenario[] = [
-  // Without a limit of tries: a circle of states would be writers and compactors that hinder each other for ever.
+  // Without a limit of tries: a circle of states would be writers and compactors that hinder each other for
+  // ever.
   scenario('two writers get on', { processes: [writer, writer], tries: Number.POSITIVE_INFINITY, looksAgain: true }),
   scenario('a writer and a compactor get on', {
     processes: [writer, compactor],

@@ -14,7 +14,10 @@ afterAll(() => server.stop())
 const SHAPE = [6, 40, 50]
 const NAMES = ['time', 'lat', 'lon']
 
-/** A container of chunks that are blocks of their own, which neither the end that opening reads nor one request has. */
+/**
+ * A container of chunks that are blocks of their own, which neither the end that opening reads nor one
+ * request has.
+ */
 async function served(): Promise<string> {
   const store = new MemoryStore()
   const data = Float32Array.from({ length: 6 * 40 * 50 }, (_, i) => Math.sin(i) * 100)

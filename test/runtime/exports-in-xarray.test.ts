@@ -111,7 +111,8 @@ describe.skipIf(python === undefined)('what is written reads in xarray as its so
     await writeFile(at('a.nc'), writeNetcdf(FILE))
     source = await ask({ path: at('a.nc'), kind: 'netcdf' })
     for (const version of [2, 3]) await ask({ path: at('a.nc'), target: at(`x${version}.zarr`), version })
-    // JSON has no float32: factors of this type decode to float64 from Zarr, also where xarray has written it.
+    // JSON has no float32: factors of this type decode to float64 from Zarr, also where xarray has written
+    // it.
     const { variables } = await ask({ path: at('x3.zarr'), kind: 'zarr' })
     for (const [name, { dtype }] of Object.entries(variables)) source.variables[name] = { ...source.variables[name]!, dtype }
   }, 120_000)

@@ -49,7 +49,8 @@ describe('an import', () => {
     expect(tas.attrs.typed('units')).toEqual({ type: 'string', value: 'K' })
     expect(tas.attrs.typed('_FillValue')).toEqual({ type: 'float32', value: Math.fround(1e20) })
     expect(file.attrs.typed('realization')).toEqual({ type: 'int32', value: 1 })
-    // The first value of the second record, from the file's bytes: records of 73752 bytes, tas 24 bytes into each, the first at 14552.
+    // The first value of the second record, from the file's bytes: records of 73752 bytes, tas 24 bytes into
+    // each, the first at 14552.
     const bytesOfSource = await readFile(NETCDF)
     expect(await tas.get([1, 0, 0])).toBe(bytesOfSource.readFloatBE(14552 + 73752 + 24))
   })
@@ -178,7 +179,9 @@ describe('an import', () => {
 })
 
 describe('missing values', () => {
-  /** Imports a variable of floats and one of shorts. Gives of one the fill value, the elements and statistics. */
+  /**
+   * Imports a variable of floats and one of shorts. Gives of one the fill value, the elements and statistics.
+   */
   async function imported(name: string, values: readonly number[], attributes: Record<string, readonly number[]>) {
     const folder = await temporaryFolder()
     const typed = (type: 'float' | 'short' | 'byte') => Object.entries(attributes).map(([name, value]) => ({ name, type, value }))

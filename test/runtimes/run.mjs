@@ -1,5 +1,5 @@
-// Runs the suite of the built package in every runtime: node test/runtimes/run.mjs [--write] [name …]. What is missing on this machine is
-// skipped, but fails in CI. --write puts the outcome into docs/runtimes.md.
+// Runs the suite of the built package in every runtime: node test/runtimes/run.mjs [--write] [name …]. What
+// is missing on this machine is skipped, but fails in CI. --write puts the outcome into docs/runtimes.md.
 import { join } from 'node:path'
 import { layOutApp } from './harness/app.mjs'
 import { BROWSER_LIMIT_SECONDS, runBrowser } from './harness/browser-runtimes.mjs'
@@ -71,7 +71,10 @@ const bad = rows.filter((row) => row.failed !== undefined || failuresOf(row).len
 // Whatever may still be open must not keep the run from ending.
 process.exit(bad.length > 0 ? 1 : 0)
 
-/** Downloads, two at a time: they wait for the network more than for a processor. @returns why an environment cannot run, by name */
+/**
+ * Downloads, two at a time: they wait for the network more than for a processor.
+ * @returns why an environment cannot run, by name
+ */
 async function provideAll() {
   const since = Date.now()
   const reasons = new Map()

@@ -27,7 +27,8 @@ const at = (z, y, x) => (z * SHAPE[1] + y) * SHAPE[2] + x
 /**
  * Runs everything on each of `places`.
  * @param hyperslab the names of the package that are used
- * @param places where containers can be written, as `{ name, at }`: `at(file)` is what `open` and `create` take
+ * @param places where containers can be written, as `{ name, at }`: `at(file)` is what `open` and `create`
+ *   take
  * @returns what was checked, as `{ name, error? }`
  */
 export async function runSuite(hyperslab, places) {
@@ -68,7 +69,10 @@ async function checkSources({ DiskArray, initKernels, slice, plan, resolveSelect
   })
 }
 
-/** A container of one array `x`, 3000 int32 in three chunks, `(i % 100) ** 2`, as Node 24 writes it with the codec zstd. */
+/**
+ * A container of one array `x`, 3000 int32 in three chunks, `(i % 100) ** 2`, as Node 24 writes it with the
+ * codec zstd.
+ */
 const ZSTD_CONTAINER = [
   'KLUv/WDgLVUIAJaWOjOAp9oMe6pGWwNGFeo0dZTUU6NOSsdXagAX5keheV82mEEhCUs4HHP0PW/Ltm3bWimllCkjAC4ALwBX90XZWm092Pq2Fm',
   'yJtjwRrrqDf29w0xW8e4Jz13x749mtD6obJQbDDNGLiBffC9CK1QqFFd2axFpqjbS2nT2ceWchzGHMGxuNbV8QvlJfDA4Y0xeIL92Whi3clYUr',

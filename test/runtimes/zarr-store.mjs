@@ -1,4 +1,5 @@
-// A Zarr store as zarr-python 3.1.6 writes it: one group with consolidated metadata, arrays of several codecs, one in shards.
+// A Zarr store as zarr-python 3.1.6 writes it: one group with consolidated metadata, arrays of several
+// codecs, one in shards.
 
 /** The metadata of the group and of all that is in it. */
 export const METADATA = {

@@ -24,7 +24,9 @@ afterEach(async () => {
 })
 
 type Call = (...args: never[]) => unknown
-/** Called before each system call with its name; throws in place of it, or `after` it when it returns true. */
+/**
+ * Called before each system call with its name; throws in place of it, or `after` it when it returns true.
+ */
 type Script = (name: string, args: readonly unknown[]) => undefined | { after: Error }
 
 const failure = (code: string): Error => Object.assign(new Error(`${code}: injected`), { code })
@@ -263,7 +265,8 @@ describe('locks', () => {
       }),
     )
     const stage = await staged(slow)
-    // Between its last look at the lock and the system call another one takes the lock over, which takes away what was to be renamed.
+    // Between its last look at the lock and the system call another one takes the lock over, which takes away
+    // what was to be renamed.
     meanwhile = () => {
       const holder = JSON.parse(nodeFs.readFileSync(lock(), 'utf8'))
       expect(nodeFs.existsSync(join(folder, holder.staged))).toBe(true)

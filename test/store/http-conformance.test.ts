@@ -13,7 +13,9 @@ import { type Manners, RudeServer } from '../support/rude-server.ts'
 
 const FAST = { retryDelay: 1 }
 
-/** A file in a served folder. Dates have full seconds in HTTP: each version gets a later one than the last. */
+/**
+ * A file in a served folder. Dates have full seconds in HTTP: each version gets a later one than the last.
+ */
 async function fileIn(folder: string, origin: string, content: Uint8Array): Promise<ReadablePlace> {
   const name = `${Math.random().toString(36).slice(2)}.af`
   let seconds = 1_700_000_000

@@ -61,7 +61,8 @@ describe('what is asked for', () => {
     for (let round = 0; round < 2; round++) {
       expect((await store.getTail(url, 5))!.bytes).toEqual(counting(100).slice(95))
     }
-    // Refused suffix; HEAD, first byte, 412, first byte to compare versions, tail; from then on nothing in vain.
+    // Refused suffix; HEAD, first byte, 412, first byte to compare versions, tail; from then on nothing in
+    // vain.
     expect(rude.log).toEqual([
       'GET bytes=-5',
       'HEAD',

@@ -5,7 +5,8 @@ import { storeConformance } from '../../src/testing/index.ts'
 import { testAll } from '../support/conformance.ts'
 import { MemoryBucket } from '../support/r2-bucket.ts'
 
-// Against a bucket in workerd, `npm run test:runtimes -- workerd` runs the whole conformance. Here is what that one never does: fail.
+// Against a bucket in workerd, `npm run test:runtimes -- workerd` runs the whole conformance. Here is what
+// that one never does: fail.
 
 const ENOUGH = { retryDelay: 1 }
 const BUSY = new Error('put: Reduce your concurrent request rate for the same object. (10058)')

@@ -148,7 +148,8 @@ describe.skipIf(!there)('a container in an archive', () => {
     const path = rude.put('data.zip', zipped(files))
     const zip = new ZipStore({ store: new HttpStore(), path })
     await using file = await open({ store: zip, path: 'climate.af' })
-    // The end of the archive with its directory; of each of three files the header and the footer; whether the base is still there.
+    // The end of the archive with its directory; of each of three files the header and the footer; whether
+    // the base is still there.
     expect(rude.log.length).toBe(8)
     expect(rude.log.at(-1)).toBe('HEAD')
     expect(rude.log[0]).toBe('GET bytes=-65633')

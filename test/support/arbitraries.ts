@@ -46,7 +46,10 @@ export const axisChunks = (length: number): fc.Arbitrary<AxisChunks> =>
 export const mixedGrids = (shape: readonly number[]): fc.Arbitrary<ChunkGrid> =>
   fc.tuple(...shape.map(axisChunks)).map((axes) => new ChunkGrid(axes))
 
-/** Integers, nulls and slices of any step and sign, bounds beyond the axis included; trailing ones may be missing. */
+/**
+ * Integers, nulls and slices of any step and sign, bounds beyond the axis included; trailing ones may be
+ * missing.
+ */
 export const selections = (shape: readonly number[]): fc.Arbitrary<Selector[]> =>
   fc
     .tuple(fc.tuple(...shape.map(selectors)), fc.integer({ min: 0, max: shape.length }))
@@ -60,7 +63,10 @@ function selectors(length: number): fc.Arbitrary<Selector> {
   return fc.oneof(fc.constant(null), slices, slices, ...index)
 }
 
-/** Selections of every kind: lists of any rank, masks, points and chunks of one axis or several, new axes and `'...'`. */
+/**
+ * Selections of every kind: lists of any rank, masks, points and chunks of one axis or several, new axes and
+ * `'...'`.
+ */
 export const anySelections = (grid: ChunkGrid): fc.Arbitrary<AnySelector[]> =>
   fc.tuple(anySelectors(grid, 0), fc.boolean(), fc.nat(), fc.nat(9)).map(([selection, open, at, drop]) => {
     if (drop === 0) return selection.slice(0, -1)

@@ -47,7 +47,9 @@ export function runPython(path: string, folder: string, names: readonly string[]
   execFileSync('python3', ['-c', program, path, folder, ...names], { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
-/** Python that writes all files with `writestr`, and whatever else is to happen before the archive is closed. */
+/**
+ * Python that writes all files with `writestr`, and whatever else is to happen before the archive is closed.
+ */
 export const WRITE_ALL = (more = 'pass', mode = 'w'): string => `with ZipFile(path, '${mode}') as z:
   for name, content in files.items(): z.writestr(name, content)
   ${more}`

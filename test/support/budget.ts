@@ -19,8 +19,8 @@ export const isSoak = budget === 'soak'
 export const byBudget = <T>(values: Readonly<Record<Budget, T>>): T => values[budget]
 
 /**
- * Returns the number of cases that a property is tried on: half of `count` in a full run, a quarter in a quick
- * one, ten times as many in a soak.
+ * Returns the number of cases that a property is tried on: half of `count` in a full run, a quarter in a
+ * quick one, ten times as many in a soak.
  */
 export const runs = (count: number): number =>
   byBudget({ quick: Math.ceil(count / 4), full: Math.ceil(count / 2), soak: 10 * count })
@@ -31,7 +31,9 @@ export const timeLimit = (ms: number): number => (isSoak ? 86_400_000 : ms)
 /** All of the cases listed, or every fourth in a quick run. */
 export const some = <T>(cases: readonly T[]): readonly T[] => (isQuick ? cases.filter((_, i) => i % 4 === 0) : cases)
 
-/** Returns HYPERSLAB_SEED where it is given, otherwise a new seed in a soak and the usual one in other runs. */
+/**
+ * Returns HYPERSLAB_SEED where it is given, otherwise a new seed in a soak and the usual one in other runs.
+ */
 export function drawSeed(usual: number): number {
   const asked = process.env['HYPERSLAB_SEED']
   const seed = asked !== undefined ? Number(asked) : isSoak ? Math.floor(Math.random() * 2 ** 31) : usual

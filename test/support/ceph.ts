@@ -6,7 +6,10 @@ import { install } from './provide.ts'
 const SCRIPT = new URL('ceph.sh', import.meta.url).pathname
 const PACKAGES = ['ceph-mon', 'ceph-osd', 'radosgw', 'ceph-common']
 
-/** Whether there is a Ceph; in CI it is installed when there is none, so that its tests are never left out there. */
+/**
+ * Whether there is a Ceph; in CI it is installed when there is none, so that its tests are never left out
+ * there.
+ */
 export function haveCeph(): boolean {
   if (works()) return true
   if (process.env['CI'] !== 'true' || process.getuid?.() !== 0) return false

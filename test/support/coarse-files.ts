@@ -8,8 +8,8 @@ type Part = ConstructorParameters<typeof File>[0][number]
 const missing = () => Object.assign(new Error('there is none'), { name: 'NotFoundError' })
 
 /**
- * One folder of files in memory with what no browser at hand shows: dates so coarse that quick writers meet in one, and, unless `movable`,
- * handles that cannot be moved.
+ * One folder of files in memory with what no browser at hand shows: dates so coarse that quick writers meet
+ * in one, and, unless `movable`, handles that cannot be moved.
  */
 export function coarseFiles({ movable }: { movable: boolean }): DirectoryHandleLike {
   const files = new Map<string, File>()

@@ -10,8 +10,8 @@ import { newPacker } from '../../src/af/write/container-files.ts'
 import type { Store } from '../../src/store/store.ts'
 
 /**
- * Creates a container whose base takes layers from the start, as other programs do: the first flush is layer 1. That of one made by `create`
- * takes the place of the base.
+ * Creates a container whose base takes layers from the start, as other programs do: the first flush is layer
+ * 1. That of one made by `create` takes the place of the base.
  */
 export async function createWithBase(
   { store, path }: { readonly store: Store; readonly path: string },
@@ -38,7 +38,10 @@ export const metaOf = (name: string, dtype: AfDType, shape: readonly number[], m
   ...more,
 })
 
-/** The footer of some arrays, as another program writes it. Of such without blocks, `encodeFooterFile` makes a whole file. */
+/**
+ * The footer of some arrays, as another program writes it. Of such without blocks, `encodeFooterFile` makes a
+ * whole file.
+ */
 export const footerOf = (arrays: readonly ArrayMeta[], more: Partial<Footer> = {}): Footer => ({
   version: 5,
   blocks: [],

@@ -242,7 +242,8 @@ function compareVariable(
   const kind = ownKind === 'time' ? (own.type.slice(5) as Calendar) : ownKind === 'text' ? 'text' : 'number'
   const slack = isDuration ? 1e4 : slackOf(variable, [ownKind, theirKind])
   const scale = isDuration ? (variable?.type === 'm8[s]' ? SECOND : 3600n * SECOND) : 1n
-  // Labels of 64-bit integers stay exact, those that a selection left as scalars, too. One that equals the fill value is a label.
+  // Labels of 64-bit integers stay exact, those that a selection left as scalars, too. One that equals the
+  // fill value is a label.
   const isExact = own.coord && /^u?int64$/.test(ownKind) && String(variable?.dims) === name
   // Integers that may be missing are floats here.
   const isRounded = /float/.test(ownKind) && /int/.test(theirKind)
@@ -288,14 +289,19 @@ function typeDifference(own: string, theirs: string, variable: SpecVariable | un
   return ''
 }
 
-/** Variables that are refused here, and read by xarray: dates with the day first, and times of too many bits. */
+/**
+ * Variables that are refused here, and read by xarray: dates with the day first, and times of too many bits.
+ */
 const isLeftOutOnPurpose = (reason: string | undefined): boolean => /may mean|beyond 64 bits of nanoseconds/.test(reason ?? '')
 
 /** A missing time of a calendar that xarray has by cftime, which has no missing ones. */
 const isMissingTimeRefused = ({ type, values }: Described, reason: string | undefined): boolean =>
   type.startsWith('time') && values.includes(null) && /cftime.*NoneType/.test(reason ?? '')
 
-/** Whether xarray joins single characters of references, where names along the same dimension are texts already. */
+/**
+ * Whether xarray joins single characters of references, where names along the same dimension are texts
+ * already.
+ */
 const isJoinedThere = (variable: SpecVariable | undefined, spec: Spec): boolean =>
   variable?.type === 'S1' &&
   spec.variables.every(
@@ -433,18 +439,27 @@ async function compareWritten(
   return found
 }
 
-/** JSON has one type of floats: what is packed by such factors becomes float64, as in what xarray itself writes. */
+/**
+ * JSON has one type of floats: what is packed by such factors becomes float64, as in what xarray itself
+ * writes.
+ */
 const isOfJSON = (before: string, after: string, variable: SpecVariable | undefined): boolean =>
   before === 'float32' && after === 'float64' && ['scale_factor', 'add_offset'].some((name) => attr(variable, name) !== undefined)
 
-/** Whether unwritten elements of a variable are missing in xarray: containers have one fill value, which Zarr names. */
+/**
+ * Whether unwritten elements of a variable are missing in xarray: containers have one fill value, which Zarr
+ * names.
+ */
 const isUnwrittenMissing = (stage: string, variable: SpecVariable | undefined, { form }: Spec): boolean =>
   stage.includes('container') &&
   form === 'nc' &&
   /^(i[24]|f[48])$/.test(variable?.type ?? '') &&
   attr(variable, '_FillValue') === undefined
 
-/** Whether a cell has a missing value that xarray compares with values of another sign. What is written names it as its fill value. */
+/**
+ * Whether a cell has a missing value that xarray compares with values of another sign. What is written names
+ * it as its fill value.
+ */
 const isMissingOfSign = ({ ranged }: PeerFile, variable: SpecVariable | undefined, i: number): boolean =>
   attr(variable, '_Unsigned') !== undefined && attr(variable, 'missing_value') !== undefined && ranged.variables[variable!.name]?.values[i] === null // biome-ignore format: one line
 

@@ -4,7 +4,10 @@ import type { AddressInfo, Socket } from 'node:net'
 export type Fault =
   /** An answer of the proxy's own; the server hears nothing. */
   | { readonly status: number; readonly code?: string }
-  /** The connection is cut before the server hears of the request, or after it has done what was asked, or after so many bytes. */
+  /**
+   * The connection is cut before the server hears of the request, or after it has done what was asked, or
+   * after so many bytes.
+   */
   | { readonly cut: 'before' | 'after' | number }
   /** The server does what was asked, its answer is another one. */
   | { readonly status: number; readonly after: true }

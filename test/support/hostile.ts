@@ -44,7 +44,8 @@ export async function claim(
 /**
  * Runs what may take for ever, with a signal that is aborted once the event loop has turned some times.
  * @param most so many times
- * @returns the error, or `enough` when it is the reason of the abort; how often the loop turned, and how often of it after the abort
+ * @returns the error, or `enough` when it is the reason of the abort; how often the loop turned, and how
+ *   often of it after the abort
  */
 export async function givenUp(
   work: (signal: AbortSignal) => Promise<unknown>,

@@ -1,7 +1,8 @@
 const INTERESTING = [0, 1, 2, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff]
 
 /**
- * A few changes of some bytes: bits, bytes, numbers of 16 and 32 bits, runs that are copied, left out or put in; or nothing but noise.
+ * A few changes of some bytes: bits, bytes, numbers of 16 and 32 bits, runs that are copied, left out or put
+ * in; or nothing but noise.
  * @param next gives numbers in [0, 1)
  */
 export function mutated(bytes: Uint8Array, next: () => number): Uint8Array {

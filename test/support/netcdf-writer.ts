@@ -1,4 +1,7 @@
-/** Writes classic NetCDF files, value by value, for tests to read back. Knows no formula for offsets: it notes where it is. */
+/**
+ * Writes classic NetCDF files, value by value, for tests to read back. Knows no formula for offsets: it notes
+ * where it is.
+ */
 
 const TYPES = { byte: [1, 1], char: [2, 1], short: [3, 2], int: [4, 4], float: [5, 4], double: [6, 8] } as const
 

@@ -8,7 +8,10 @@ import type { Slice } from '../../src/grid/slice.ts'
 /** Selectors of one axis without lists. */
 export type Selector = number | null | Slice
 
-/** A plain n-d array in C order, with everything written as the obvious loop. What the package does is compared with this. */
+/**
+ * A plain n-d array in C order, with everything written as the obvious loop. What the package does is
+ * compared with this.
+ */
 export interface Plain<D extends DType = DType> {
   readonly dtype: D
   readonly shape: readonly number[]

@@ -2,7 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Whether what tests need is there; in CI its Debian package is installed when it is not, so that its tests are never left out there. */
+/**
+ * Whether what tests need is there; in CI its Debian package is installed when it is not, so that its tests
+ * are never left out there.
+ */
 export function provide(debian: string, isThere: () => boolean): boolean {
   if (isThere()) return true
   if (process.env['CI'] === 'true') {
@@ -30,8 +33,9 @@ export function install(...debian: string[]): void {
 }
 
 /**
- * The program that installs Debian packages, its arguments and its environment. Test files run beside each other, and apt-get fails while
- * another one runs: flock lets them in one by one. RUNLEVEL keeps services from being started, of which only the programs are wanted.
+ * The program that installs Debian packages, its arguments and its environment. Test files run beside each
+ * other, and apt-get fails while another one runs: flock lets them in one by one. RUNLEVEL keeps services
+ * from being started, of which only the programs are wanted.
  */
 export function installation(debian: readonly string[]): [program: string, args: string[], env: NodeJS.ProcessEnv] {
   const script = 'apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"'

@@ -20,8 +20,8 @@ const PACKAGES = [
 export const zarrPython = (): NodeJS.ProcessEnv | undefined => pythonWith(PACKAGES)
 
 /**
- * The environment of Python with some packages. Undefined where it cannot be had: with CI=true that is an error, so that its
- * tests are never left out there.
+ * The environment of Python with some packages. Undefined where it cannot be had: with CI=true that is an
+ * error, so that its tests are never left out there.
  */
 export function pythonWith(packages: readonly string[]): NodeJS.ProcessEnv | undefined {
   const { env, failure } = pythonEnvironment(packages)

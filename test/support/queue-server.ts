@@ -21,7 +21,10 @@ export const haveQueue = (kind: QueueKind): boolean =>
         () => existsSync(`${POSTGRES}/initdb`) && (process.getuid?.() !== 0 || idOf('postgres') !== undefined),
       )
 
-/** A Redis or PostgreSQL on loopback, of its own port and folder, that keeps what it has acknowledged when it is killed. */
+/**
+ * A Redis or PostgreSQL on loopback, of its own port and folder, that keeps what it has acknowledged when it
+ * is killed.
+ */
 export class QueueServer {
   readonly url: string
   readonly kind: QueueKind

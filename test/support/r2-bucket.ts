@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { R2BucketLike, R2Condition, R2GetOptions } from '../../src/store/r2.ts'
 
-/** A bucket in memory. As in R2, the tag of an object is a hash of its contents, and conditions are looked at when it is stored. */
+/**
+ * A bucket in memory. As in R2, the tag of an object is a hash of its contents, and conditions are looked at
+ * when it is stored.
+ */
 export class MemoryBucket implements R2BucketLike {
   readonly #objects = new Map<string, Uint8Array>()
   /** The key of which the answer to the next write is lost. */

@@ -2,7 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 import type { Store } from '../../src/store/store.ts'
 import { FaultStore, type WritableStore } from '../../src/testing/index.ts'
 
-/** Puts the operations of several stores into an order that a seed draws: one at a time of those that wait. */
+/**
+ * Puts the operations of several stores into an order that a seed draws: one at a time of those that wait.
+ */
 export class Scheduler {
   readonly #waiting: (() => void)[] = []
   #state: number

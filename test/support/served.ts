@@ -8,7 +8,10 @@ export const counting = (length: number): Uint8Array => Uint8Array.from({ length
 /** A store that tries again at once. */
 export const slow = (options: HttpStoreOptions = {}) => new HttpStore({ retryDelay: 1, ...options })
 
-/** Runs a server for the tests of a file, anew polite before each, with an object of `length` bytes; `give` is told both. */
+/**
+ * Runs a server for the tests of a file, anew polite before each, with an object of `length` bytes; `give` is
+ * told both.
+ */
 export function serve(length: number, give: (rude: RudeServer, url: string) => void): void {
   let rude: RudeServer
   beforeAll(async () => {

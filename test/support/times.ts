@@ -1,6 +1,9 @@
 import { startPython } from './python.ts'
 
-/** Year, month, day, hour, minute, second, microsecond, day of the year from 1, day of the week from 0 for Monday. */
+/**
+ * Year, month, day, hour, minute, second, microsecond, day of the year from 1, day of the week from 0 for
+ * Monday.
+ */
 export type PeerFields = readonly [number, number, number, number, number, number, number, number, number]
 
 /** cftime, pandas and xarray in a process of their own. */
@@ -16,9 +19,15 @@ export interface TimesPeer {
   encode(dates: readonly (readonly number[])[], units: string, calendar: string): Promise<readonly number[]>
   /** Whether cftime has these days, each year, month and day. */
   exists(dates: readonly (readonly number[])[], calendar: string): Promise<readonly boolean[]>
-  /** The first and the last microsecond that partial dates mean in xarray, each year to microsecond; null where it refuses one. */
+  /**
+   * The first and the last microsecond that partial dates mean in xarray, each year to microsecond; null
+   * where it refuses one.
+   */
   spans(texts: readonly string[], calendar: string): Promise<readonly (readonly [number[], number[]] | null)[]>
-  /** The bins xarray makes of ascending times, with pandas or without: labels, from year to microsecond, and how many times are in each. */
+  /**
+   * The bins xarray makes of ascending times, with pandas or without: labels, from year to microsecond, and
+   * how many times are in each.
+   */
   resample(
     values: readonly number[],
     units: string,

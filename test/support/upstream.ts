@@ -7,8 +7,8 @@ import { CountingSource } from './counting-source.ts'
 import type { Plain } from './oracle.ts'
 
 /**
- * An array as the rows of DiskArrays.jl's tests have it, axes reversed to C order: `size` and `chunks` are given as there, first axis
- * fastest. Elements count from 1, or are 0.
+ * An array as the rows of DiskArrays.jl's tests have it, axes reversed to C order: `size` and `chunks` are
+ * given as there, first axis fastest. Elements count from 1, or are 0.
  */
 export function upstreamArray(size: readonly number[], { chunks = size, steps = false, zeros = false } = {}) {
   const shape = size.toReversed()

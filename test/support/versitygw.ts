@@ -12,8 +12,9 @@ const FOLDER = new URL('../../build/versitygw', import.meta.url).pathname
 const PROGRAM = join(FOLDER, 'versitygw')
 
 /**
- * Whether there is an S3 server that looks at conditions when it puts the parts of an upload together, which Ceph does not: that of
- * Versity. In CI it is built when there is none, so that its tests are never left out there.
+ * Whether there is an S3 server that looks at conditions when it puts the parts of an upload together, which
+ * Ceph does not: that of Versity. In CI it is built when there is none, so that its tests are never left out
+ * there.
  */
 export function haveVersity(): boolean {
   if (existsSync(PROGRAM)) return true

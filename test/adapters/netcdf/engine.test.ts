@@ -20,7 +20,10 @@ import { CountingFile, HugeFile, open, variable } from './support.ts'
 const DTYPES = { byte: 'int8', short: 'int16', int: 'int32', float: 'float32', double: 'float64' } as const
 type Numeric = keyof typeof DTYPES
 
-/** A variable of distinct small numbers, alone or beside another one of the same records, whose size no element divides. */
+/**
+ * A variable of distinct small numbers, alone or beside another one of the same records, whose size no
+ * element divides.
+ */
 function fileOf(type: Numeric, shape: readonly number[], { isRecord = false, alone = true } = {}): WriterFile {
   const names = shape.map((_, axis) => `d${axis}`)
   const values = Array.from({ length: sizeOf(shape) }, (_, i) => ((i * 31 + 7) % 251) - 125)

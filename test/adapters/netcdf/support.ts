@@ -27,7 +27,10 @@ export class CountingFile implements AsyncBuffer {
   }
 }
 
-/** A large file of which only the start exists, the rest reads as zeros; notes what is read and how much of it at once. */
+/**
+ * A large file of which only the start exists, the rest reads as zeros; notes what is read and how much of it
+ * at once.
+ */
 export class HugeFile implements AsyncBuffer {
   slices: [number, number][] = []
   underWay = 0

@@ -153,7 +153,8 @@ describe('records', () => {
       variables: [...one.variables, growing('vv', 'double', ['time'], records), growing('vvv', 'short', ['time'], records)],
     }
     await check(several)
-    // Unless the writer stopped in the middle of a record; and the padding behind the last one is nothing to miss.
+    // Unless the writer stopped in the middle of a record; and the padding behind the last one is nothing to
+    // miss.
     if (records === 0) return
     const bytes = writeNetcdf(several)
     for (const [cut, left] of [

@@ -156,7 +156,8 @@ describe('a chunk that is answered 403, where that may mean missing', () => {
     const hold = new Promise<void>((resolve) => {
       release = resolve
     })
-    // One read meets the refusal and waits for another chunk; meanwhile another one fails, and the session is renewed.
+    // One read meets the refusal and waits for another chunk; meanwhile another one fails, and the session is
+    // renewed.
     let ended = true
     rude.manners = ({ url }) => (url.endsWith('c/0') ? { hold } : ended ? { status: 403 } : {})
     const long = array.get([null]).catch((error: unknown) => error)

@@ -4,7 +4,10 @@ import { byBudget, seedOf } from '../../support/budget.ts'
 import { DamagedArrays } from './damaged.ts'
 import { writeMatrix } from './matrix.ts'
 
-/** More of them, and others, for long runs; `DECODER=zarr npm run bench -- fuzz` bounds time and memory as well. */
+/**
+ * More of them, and others, for long runs; `DECODER=zarr npm run bench -- fuzz` bounds time and memory as
+ * well.
+ */
 const COUNT = byBudget({ quick: 800, full: 800, soak: 20_000 })
 const SEED = seedOf('damages', 1)
 

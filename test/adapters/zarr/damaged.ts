@@ -48,7 +48,8 @@ export class DamagedArrays {
   /**
    * Damages a chunk, or a shard, of one of the arrays, and reads all of it.
    * @param next gives numbers in [0, 1)
-   * @returns what came of it: an error that says what is wrong, or values, which may be wrong in that chunk or shard, if no checksum tells
+   * @returns what came of it: an error that says what is wrong, or values, which may be wrong in that chunk
+   *   or shard, if no checksum tells
    * @throws for anything else
    */
   async damage(next: () => number): Promise<'accepted' | 'refused'> {

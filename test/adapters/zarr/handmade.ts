@@ -58,7 +58,10 @@ interface Handmade {
 const FILL = -7
 const BYTES = { name: 'bytes', configuration: { endian: 'little' } }
 
-/** Writes an int32 array of version 3 as the specification says, one element after another; gives what it reads as. */
+/**
+ * Writes an int32 array of version 3 as the specification says, one element after another; gives what it
+ * reads as.
+ */
 export async function writeInt32(
   store: MemoryStore,
   path: string,
@@ -105,7 +108,10 @@ function indices(counts: readonly number[]): number[][] {
   return found
 }
 
-/** The bytes of a chunk, of its full shape; undefined where it is gone, which the array is told, or beyond the array. */
+/**
+ * The bytes of a chunk, of its full shape; undefined where it is gone, which the array is told, or beyond the
+ * array.
+ */
 function chunkAt(
   plain: Plain<'int32'>,
   chunks: readonly number[],

@@ -18,7 +18,9 @@ export function plainOf(matrix: Pick<Matrix, 'elementsOf'>, one: MatrixCase): Pl
   return { dtype, shape: one.shape, data: data as Plain['data'] }
 }
 
-/** Fails unless an array reads here as the library that has written it says: all of it, and random selections. */
+/**
+ * Fails unless an array reads here as the library that has written it says: all of it, and random selections.
+ */
 export async function expectSameReads(
   matrix: Pick<Matrix, 'folder' | 'elementsOf'>,
   one: MatrixCase,

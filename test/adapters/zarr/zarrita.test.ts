@@ -51,8 +51,9 @@ const THEIR_NAMES =
   /^(regular|default|v2|bytes|transpose|sharding_indexed|(numcodecs\.)?(blosc|gzip|zstd|zlib|lz4|crc32c|shuffle)|vlen-utf8)$/
 
 /**
- * Whether it reads an array: neither float16, which this Node has not, nor shards in shards, nor indexes at their start, which it takes for
- * chunks, nor arrays without elements, nor texts without a fill value, nor fill values that numbers do not hold.
+ * Whether it reads an array: neither float16, which this Node has not, nor shards in shards, nor indexes at
+ * their start, which it takes for chunks, nor arrays without elements, nor texts without a fill value, nor
+ * fill values that numbers do not hold.
  */
 function isTheirs(folder: string, { name, version, codecs, shape, fill }: MatrixCase): boolean {
   if (name === 'f2' || !THEIR_TYPES.test(name) || shape.includes(0) || (name === 'text' && fill === null)) return false

@@ -34,7 +34,10 @@ export class Define extends Command {
   ) {
     super(handle)
   }
-  /** Two handles that change what exists are told of a conflict, which errors.test.ts has: here one does it when nothing is pending. */
+  /**
+   * Two handles that change what exists are told of a conflict, which errors.test.ts has: here one does it
+   * when nothing is pending.
+   */
   override check(model: Readonly<Model>): boolean {
     return !model.handles[this.handle]!.seen.has(this.name) && model.isAlone(this.handle)
   }

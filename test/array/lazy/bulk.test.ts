@@ -5,7 +5,10 @@ import { concat, create, type DiskArray, MemoryStore, mosaic, open, scaled, slic
 const SHAPE = [24, 16]
 type Numbers = DiskArray<'float64', 2>
 
-/** A container of which some chunks are written, with values around the number of their chunk, opened so that nothing is cached. */
+/**
+ * A container of which some chunks are written, with values around the number of their chunk, opened so that
+ * nothing is cached.
+ */
 async function container(path: string, written: readonly boolean[], blockBytes: number, fillValue?: number) {
   const place = { store: new MemoryStore(), path }
   await using writer = await create(place, { blockBytes, codec: 'lz4' })

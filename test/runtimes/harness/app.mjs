@@ -1,4 +1,5 @@
-// An application that has the package installed, from the archive that would be published: what `files` and `exports` leave out is missing.
+// An application that has the package installed, from the archive that would be published: what `files` and
+// `exports` leave out is missing.
 import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execute } from './processes.mjs'

@@ -1,11 +1,14 @@
-// Chromium and Firefox from the system (Debian's packages, which CI installs), driven over their debugging protocols.
+// Chromium and Firefox from the system (Debian's packages, which CI installs), driven over their debugging
+// protocols.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { end, execute, Missing, watch } from './processes.mjs'
 import { load } from './tools.mjs'
 
-/** In CSS pixels: cells of maps have several of them, as Firefox tells places of the pointer in whole ones. */
+/**
+ * In CSS pixels: cells of maps have several of them, as Firefox tells places of the pointer in whole ones.
+ */
 const WINDOW = { width: 1280, height: 1600 }
 
 const DRIVERS = {
@@ -128,9 +131,10 @@ export async function provideBrowser(name, { ci }) {
 }
 
 /**
- * @returns `{ version, page, upload, wheel, swipe, still, close }`; `page({ touch })` opens an empty page, maybe of a display that is touched,
- *   `upload(page, selector, path)` gives a file to an input, `wheel(page, by)` turns the wheel, `swipe(page, from, to)` moves a finger,
- *   `still(visit)` gives a page of a browser that wants little motion
+ * @returns `{ version, page, upload, wheel, swipe, still, close }`; `page({ touch })` opens an empty page,
+ *   maybe of a display that is touched, `upload(page, selector, path)` gives a file to an input, `wheel(page,
+ *   by)` turns the wheel, `swipe(page, from, to)` moves a finger, `still(visit)` gives a page of a browser
+ *   that wants little motion
  */
 export async function startBrowser(name) {
   const profile = mkdtempSync(join(tmpdir(), 'hyperslab-browser-'))

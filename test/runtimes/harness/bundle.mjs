@@ -1,4 +1,5 @@
-// One bundler, as a program of its own: node bundle.mjs <bundler> <application> <folder of the result>. What it writes is meant for browsers.
+// One bundler, as a program of its own: node bundle.mjs <bundler> <application> <folder of the result>. What
+// it writes is meant for browsers.
 import { join } from 'node:path'
 import { fileOf, load } from './tools.mjs'
 

@@ -9,7 +9,10 @@ export const BUNDLERS = { esbuild: 'esbuild', rollup: 'Rollup', webpack: 'webpac
 
 const made = new WeakMap()
 
-/** Builds everything, once a run. @returns for each bundler its `version`, its `folder` or `error`, and what `slice` alone weighs */
+/**
+ * Builds everything, once a run.
+ * @returns for each bundler its `version`, its `folder` or `error`, and what `slice` alone weighs
+ */
 export function bundle(app) {
   if (!made.has(app)) made.set(app, bundleAll(app))
   return made.get(app)

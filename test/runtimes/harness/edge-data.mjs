@@ -1,4 +1,5 @@
-// Containers for the example to answer from: real data, as the command imports it and the other way round, and more than a Worker can hold.
+// Containers for the example to answer from: real data, as the command imports it and the other way round,
+// and more than a Worker can hold.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +30,10 @@ export function importDemo(folder) {
   return readFileSync(path)
 }
 
-/** The same data from north to south and from 180 degrees west to 180 east, in chunks that end nowhere near the seams, packed as int16. */
+/**
+ * The same data from north to south and from 180 degrees west to 180 east, in chunks that end nowhere near
+ * the seams, packed as int16.
+ */
 export function flipped(grid) {
   const [, rows, columns] = grid.shape
   const half = columns / 2

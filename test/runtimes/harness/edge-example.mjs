@@ -1,4 +1,5 @@
-// The example in workerd, asked over HTTP: node edge-example.mjs <application>. What it should answer is computed from the NetCDF file.
+// The example in workerd, asked over HTTP: node edge-example.mjs <application>. What it should answer is
+// computed from the NetCDF file.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, get } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -291,7 +292,10 @@ async function until(holds) {
   }
 }
 
-/** The most memory that workerd has ever held, in bytes, the simulated bucket included; undefined where the system does not tell. */
+/**
+ * The most memory that workerd has ever held, in bytes, the simulated bucket included; undefined where the
+ * system does not tell.
+ */
 function peakBytes() {
   if (process.platform !== 'linux') return undefined
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ')

@@ -1,4 +1,5 @@
-// workerd, through miniflare: WebAssembly compiled in global scope, handed over as a module, and where neither is possible.
+// workerd, through miniflare: WebAssembly compiled in global scope, handed over as a module, and where
+// neither is possible.
 import { execute } from './processes.mjs'
 import { versionOf } from './tools.mjs'
 

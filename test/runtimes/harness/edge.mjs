@@ -1,5 +1,5 @@
-// One Worker in workerd, as a program of its own: node edge.mjs <application> <program> <compatibility date> [path …]. Asks for the paths one
-// after another and prints what was checked.
+// One Worker in workerd, as a program of its own: node edge.mjs <application> <program> <compatibility date>
+// [path …]. Asks for the paths one after another and prints what was checked.
 import { startWorker } from './edge-worker.mjs'
 
 const [app, program, compatibilityDate, ...paths] = process.argv.slice(2)

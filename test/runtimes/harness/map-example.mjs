@@ -1,4 +1,5 @@
-// The map of examples/map in a browser, built as a user builds it: that what it draws are the values of the difference, at their places.
+// The map of examples/map in a browser, built as a user builds it: that what it draws are the values of the
+// difference, at their places.
 import { cpSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -50,8 +51,9 @@ async function build(folder) {
 }
 
 /**
- * Two arrays that are unlike everywhere, and their difference: at the first time more in the north-west, more and less by turns in columns
- * of the north-east, less in the south-west and missing in the south-east; at the second time more everywhere.
+ * Two arrays that are unlike everywhere, and their difference: at the first time more in the north-west, more
+ * and less by turns in columns of the north-east, less in the south-west and missing in the south-east; at
+ * the second time more everywhere.
  */
 async function makeContainers(folder) {
   const { create } = await import(pathToFileURL(join(root, 'dist/index.js')))

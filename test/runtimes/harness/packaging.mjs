@@ -19,7 +19,8 @@ export async function runPackaging(app) {
     const { code, stdout, stderr } = await execute(process.execPath, args, { seconds: 40 })
     results.push({ name, error: code === 0 ? undefined : `exit code ${code}\n${stdout}${stderr}` })
   }
-  // Compiles the sources as Deno does, and refuses what is exported without a type: JSR documents it and makes declarations of it.
+  // Compiles the sources as Deno does, and refuses what is exported without a type: JSR documents it and
+  // makes declarations of it.
   const { code, stderr } = await execute(denoProgram(), ['publish', '--dry-run', '--allow-dirty'], {
     cwd: root,
     env: { NO_COLOR: '1' },

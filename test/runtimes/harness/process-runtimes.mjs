@@ -16,7 +16,8 @@ export const PROCESSES = {
     label: 'Deno',
     program: denoProgram,
     args: (app) => [...run, `--allow-read=${app.folder}`, `--allow-write=${app.folder}`],
-    // The sources import each other with the names of their files, and what else they need from the repository's packages.
+    // The sources import each other with the names of their files, and what else they need from the
+    // repository's packages.
     sources: [...run, '--node-modules-dir=manual', '--allow-all', join(root, 'test/runtimes/programs/sources.mjs')],
   },
   bun: { label: 'Bun', program: () => fileOf('bun', `${Object.keys(TOOLS.bun)[0]}/bin/bun`), args: () => [] },

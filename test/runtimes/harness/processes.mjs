@@ -25,7 +25,10 @@ export function end(pid) {
 process.on('exit', () => groups.forEach(end))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130))
 
-/** Runs a program to its end or time limit. @returns `{ code, stdout, stderr }`; the code of a program that was ended is null */
+/**
+ * Runs a program to its end or time limit.
+ * @returns `{ code, stdout, stderr }`; the code of a program that was ended is null
+ */
 export function execute(program, args, { cwd, env = {}, seconds = 60 } = {}) {
   return new Promise((resolve) => {
     const child = spawn(program, args, {

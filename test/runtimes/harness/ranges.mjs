@@ -8,9 +8,9 @@ const TYPES = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.html': 't
 
 /**
  * @param folders by the first part of the path
- * @returns `{ origin, asked, hold, close }`; `asked` has `{ method, path, end }` of each request, which a query `slow=<ms>` delays.
- *   `end` is how it ended, `answered` or `given up`. `hold(count)` answers that many more requests for `/data` and keeps the others waiting
- *   until the function that it returns is called
+ * @returns `{ origin, asked, hold, close }`; `asked` has `{ method, path, end }` of each request, which a
+ *   query `slow=<ms>` delays. `end` is how it ended, `answered` or `given up`. `hold(count)` answers that
+ *   many more requests for `/data` and keeps the others waiting until the function that it returns is called
  */
 export async function serveRanges(folders) {
   const asked = []

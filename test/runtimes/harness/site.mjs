@@ -57,7 +57,10 @@ async function send(response, variant, path, folder) {
 const page = (variant, script) =>
   `<!doctype html><meta charset="utf-8"><title>runtimes</title><script type="module" src="/${variant}/${script}"></script>`
 
-/** Browsers do not know where packages are. An import map would have to be inline, which the strict policy forbids, and is not for workers. */
+/**
+ * Browsers do not know where packages are. An import map would have to be inline, which the strict policy
+ * forbids, and is not for workers.
+ */
 function withAddresses(path, found, variant) {
   if (!path.startsWith('programs/')) return found
   const dist = `/${variant}/node_modules/hyperslab/dist`

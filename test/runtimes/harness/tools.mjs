@@ -17,7 +17,10 @@ export const cache = process.env.RUNTIMES_CACHE ?? join(root, 'build/runtimes')
  */
 const { hyperslab: _, ...map } = JSON.parse(readFileSync(join(root, 'examples/map/package.json'), 'utf8')).dependencies
 
-/** Exact versions, all seen to work on Node 20. Node and Bun come as packages of one platform each, so that no install script has to run. */
+/**
+ * Exact versions, all seen to work on Node 20. Node and Bun come as packages of one platform each, so that no
+ * install script has to run.
+ */
 export const TOOLS = {
   node22: { [`node-${platform}-${arch}`]: '22.23.3' },
   node24: { [`node-${platform}-${arch}`]: '24.21.0' },

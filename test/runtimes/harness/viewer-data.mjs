@@ -145,7 +145,10 @@ export async function writeNested(path, dist) {
 export const BIG = { times: 25, rows: 721, columns: 1440 }
 export const bigValue = (time, row, column) => Math.fround(250 + time + row / 16 + (column % 64) / 1024)
 
-/** A classic NetCDF file of 104 MB: a quarter of a degree, of 25 days. Written by hand, as the package writes none. */
+/**
+ * A classic NetCDF file of 104 MB: a quarter of a degree, of 25 days. Written by hand, as the package writes
+ * none.
+ */
 export async function writeBigNetcdf(path) {
   const { times, rows, columns } = BIG
   const text = (value) => [int(value.length), Buffer.from(value), Buffer.alloc(-value.length & 3)]

@@ -16,9 +16,15 @@ const REFERENCE = join(root, 'test/runtimes/viewer-looks.json')
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const DESKTOP = { width: 1280, height: 900 }
 const PHONE = { width: 390, height: 844 }
-/** Columns and rows of places at which colours are compared: no multiples of what divides cells, at whose edges browsers may differ. */
+/**
+ * Columns and rows of places at which colours are compared: no multiples of what divides cells, at whose
+ * edges browsers may differ.
+ */
 const PLACES = [34, 18]
-/** Parts of a colour that may differ, of 255, and places of which more may: edges of cells and of what is hatched. */
+/**
+ * Parts of a colour that may differ, of 255, and places of which more may: edges of cells and of what is
+ * hatched.
+ */
 const [NEAR, FEW] = [12, 40]
 
 /** Each with what is seen in it. */
@@ -213,7 +219,10 @@ async function checkBoxes(page, { error, line }) {
   equal([picture.left >= 0, picture.right <= found.window, picture.width > 250], [true, true, true])
 }
 
-/** Runs in the page: mean colours of 8 × 8 pixels, a period of the hatching, at the middles of a grid of places. */
+/**
+ * Runs in the page: mean colours of 8 × 8 pixels, a period of the hatching, at the middles of a grid of
+ * places.
+ */
 function coloursOf([columns, rows]) {
   const canvas = document.getElementById('canvas')
   const context = canvas.getContext('2d')

@@ -83,7 +83,8 @@ async function checkPictures({ check, site, browser, folder, view }) {
   await check('it tells of every request', async () => {
     const requests = asked('/data/')
     equal((await text('cost')).startsWith(`Read so far: ${requests.length} requests, `), true)
-    // Whether there is a sidecar, the end of the file, whether it is still the same, coordinates and the first month.
+    // Whether there is a sidecar, the end of the file, whether it is still the same, coordinates and the
+    // first month.
     equal([requests.length <= 5, new Set(requests.map(({ path }) => path)).size], [true, 2])
   })
   await check('the picture has the colours of the values, north is up, and Greenwich in the middle', async () => {
@@ -361,7 +362,10 @@ async function checkLevels({ check, site, folder, dist, view }) {
   await writeNested(join(folder, 'nested.zarr'), dist)
   const chunks = (since) => site.asked.slice(since).filter(({ path }) => /\/c\/\d+\/\d+$/.test(path))
   const isStill = () => page.evaluate(() => document.documentElement.dataset.state === 'shown')
-  /** The row and the column that are read out of a map, by its degrees, of cells so many times as large as the finest. */
+  /**
+   * The row and the column that are read out of a map, by its degrees, of cells so many times as large as the
+   * finest.
+   */
   const onMap = async (times) => {
     const [, value, lat, ns, lon, ew] = /^([\d.]+) m · ([\d.]+)°([NS]), ([\d.]+)°([EW])$/.exec(await text('readout')) ?? []
     const row = Math.round(((90 - (ns === 'N' ? lat : -lat)) / 180) * (FINEST.rows / times) - 0.5)
@@ -682,7 +686,8 @@ async function checkCosts({ check, site, folder, dist, view }) {
     const [value, lat, lon] = (await text('readout')).match(/[\d.]+/g).map(Number)
     equal(value, Number(digits(bigValue(0, (90 - lat) * 4, lon * 4))))
     const requests = site.asked.slice(before).filter(({ path }) => path.startsWith('/data/'))
-    // The sidecar that is not there, the end of the file, whether it is still the same, coordinates, and the first day.
+    // The sidecar that is not there, the end of the file, whether it is still the same, coordinates, and the
+    // first day.
     equal(requests.map(({ path, method }) => `${method} ${path}`).sort(), [
       'GET /data/big.1.af',
       'GET /data/big.af',

@@ -1,4 +1,5 @@
-// A Worker with a bucket: the store's conformance, containers in it, and writers who race, a few rounds a request.
+// A Worker with a bucket: the store's conformance, containers in it, and writers who race, a few rounds a
+// request.
 import { isHyperslabError, R2Store } from 'hyperslab'
 import { raceWriters, storeConformance } from 'hyperslab/testing'
 import { checker, describe, equal } from '../check.mjs'

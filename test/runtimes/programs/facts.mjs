@@ -1,4 +1,6 @@
-/** Whether the page is what the harness meant it to be: a header without effect would make a check worthless. */
+/**
+ * Whether the page is what the harness meant it to be: a header without effect would make a check worthless.
+ */
 export function facts() {
   return { isolated: globalThis.crossOriginIsolated === true, strict: isStrict(), worker: typeof document === 'undefined' }
 }

@@ -1,4 +1,5 @@
-// One of several writers, each in a worker: opens the container it is told of, says so, and writes its element when it is told to.
+// One of several writers, each in a worker: opens the container it is told of, says so, and writes its
+// element when it is told to.
 import { isHyperslabError, OpfsStore, open } from 'hyperslab'
 
 const steps = {

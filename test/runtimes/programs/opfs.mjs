@@ -1,4 +1,5 @@
-// The origin private file system: the suite, the conformance of the store, and writers that race, in one thread and in several.
+// The origin private file system: the suite, the conformance of the store, and writers that race, in one
+// thread and in several.
 import * as hyperslab from 'hyperslab'
 import { raceWriters, storeConformance } from 'hyperslab/testing'
 import { createZarr, openZarr } from 'hyperslab/zarr'

@@ -46,7 +46,8 @@ const files = (folder) => [
 ]
 
 /**
- * Runs the suite in memory, there with each pool again, and, if given, in `folder`; where there is no file system, a path must be refused.
+ * Runs the suite in memory, there with each pool again, and, if given, in `folder`; where there is no file
+ * system, a path must be refused.
  * @param pools as `{ name, options, workers }`: what `createPool` takes, and whether there can be workers
  */
 export async function runEverywhere({ folder, extra = [], pools = [{ name: 'a pool', options: {}, workers: true }] } = {}) {

@@ -1,6 +1,8 @@
 import { facts } from './facts.mjs'
 
-/** The pools to try in a page or a worker: where workers from blobs are forbidden, one without runs inline. */
+/**
+ * The pools to try in a page or a worker: where workers from blobs are forbidden, one without runs inline.
+ */
 export function poolsHere() {
   const [, variant] = location.pathname.split('/')
   const createWorker = () => new Worker(`/${variant}/node_modules/hyperslab/dist/worker.js`, { type: 'module' })

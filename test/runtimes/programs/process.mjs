@@ -1,4 +1,5 @@
-// Node, Deno and Bun: the suite in memory and in the folder given as argument. Prints the results as one line of JSON.
+// Node, Deno and Bun: the suite in memory and in the folder given as argument. Prints the results as one line
+// of JSON.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { initKernels } from 'hyperslab'

@@ -1,4 +1,5 @@
-// Races of writers, compactors and a reader by seeds, at a container each: small ones, several at a time, as most of the time of one is waiting.
+// Races of writers, compactors and a reader by seeds, at a container each: small ones, several at a time, as
+// most of the time of one is waiting.
 import { raceContainer } from 'hyperslab/testing'
 
 /**
@@ -15,8 +16,10 @@ const CASTS = [
 const PAUSES = [2, 0, 8]
 
 /**
- * Runs the races with seeds from `from` on, below `to`, `atOnce` of them at a time. `placeOf(seed)` gives what else `raceContainer` takes.
- * @returns what was counted in all of them, how many were tried and failed, and what went wrong in the first that did
+ * Runs the races with seeds from `from` on, below `to`, `atOnce` of them at a time. `placeOf(seed)` gives
+ * what else `raceContainer` takes.
+ * @returns what was counted in all of them, how many were tried and failed, and what went wrong in the first
+ *   that did
  */
 export async function runRaces({ from, to, atOnce = 4 }, placeOf) {
   const sum = { tried: 0, failed: 0, flushed: 0, compacted: 0, opened: 0, conflicts: 0, lost: 0, half: 0, unreadable: 0 }

@@ -31,15 +31,15 @@ export function containers(given: () => Bucket): void {
       Float64Array.from({ length: 2000 }, (_, i) => i),
     )
     await file.flush()
-    // The base is the one that was read; statistics are taken away before and written after; then whether another writer has overtaken this
-    // one. The first flush replaces the base.
+    // The base is the one that was read; statistics are taken away before and written after; then whether
+    // another writer has overtaken this one. The first flush replaces the base.
     expect(taken()).toEqual([
       'HEAD x.af 200', 'GET x.stats 404', 'DELETE x.stats 204', 'PUT x.af 200', 'PUT x.stats 200', 'HEAD x.1.af 404', 'HEAD x.af 200',
     ]) // biome-ignore format: one line
     await x.set([3, 4], -1)
     await file.flush()
-    // A part of a chunk is written over: it is read. Whether the base is still the same is asked once more when the layer is there, before the
-    // flush is acknowledged.
+    // A part of a chunk is written over: it is read. Whether the base is still the same is asked once more
+    // when the layer is there, before the flush is acknowledged.
     expect(taken()).toEqual([
       'GET x.af 206', 'HEAD x.af 200', 'DELETE x.stats 204', 'PUT x.1.af 200', 'HEAD x.af 200', 'PUT x.stats 200', 'HEAD x.2.af 404', 'HEAD x.af 200',
     ]) // biome-ignore format: one line
@@ -58,7 +58,8 @@ export function containers(given: () => Bucket): void {
     await other.array('x').set([0, 0], 7)
     await other.flush()
     taken()
-    // Known layers are not read again: the listing, the new one, whether the newest and then the base are the same still.
+    // Known layers are not read again: the listing, the new one, whether the newest and then the base are the
+    // same still.
     await opened.refresh()
     expect(taken()).toEqual(['GET x. 200', 'GET x.2.af 206', 'HEAD x.1.af 200', 'HEAD x.af 200'])
     expect(await opened.array('x', 'float64').get([0, 0])).toBe(7)

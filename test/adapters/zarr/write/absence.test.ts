@@ -30,7 +30,9 @@ const SHARDED = {
 
 type Bytes = Uint8Array<ArrayBuffer>
 
-/** A bucket whose policy denies reading some objects, and stores what is written where conditions allow it. */
+/**
+ * A bucket whose policy denies reading some objects, and stores what is written where conditions allow it.
+ */
 class Bucket {
   readonly objects = new Map<string, { bytes: Bytes; etag: string }>()
   /** Whether an object may not be read. Keys that nothing has are answered 403, too. */

@@ -97,7 +97,9 @@ export const writable = async (store: Store): Promise<ZarrArray<'int16'>> =>
 /** Rows that are all of one value. */
 export const rows = (value: number, count: number): number[] => new Array(WIDTH * count).fill(value)
 
-/** The first elements of the rows that the array has, by its own metadata and by those that are consolidated. */
+/**
+ * The first elements of the rows that the array has, by its own metadata and by those that are consolidated.
+ */
 async function stored(store: Store): Promise<number[]> {
   const found = await Promise.all(
     [true, false].map(async (consolidated) => {
@@ -130,7 +132,8 @@ export interface Trial {
 }
 
 /**
- * One process appends, and something goes wrong; then others append, late requests arrive, and the array grows.
+ * One process appends, and something goes wrong; then others append, late requests arrive, and the array
+ * grows.
  * @returns whether the fault happened
  * @throws for rows that are lost, torn, twice or out of order
  */
