@@ -20,7 +20,9 @@ const filesBelow = (folder: string, name: RegExp): string[] =>
   })
 
 const linesIn = (file: string): string[] => readFileSync(join(root, file), 'utf8').split('\n')
-const sources = ['src', 'assembly', 'apps', 'bench', 'scripts', 'site'].flatMap((folder) => filesBelow(folder, /\.(m?ts|m?js)$/))
+const sources = ['src', 'assembly', 'apps', 'bench', 'scripts', 'site', 'test'].flatMap((folder) =>
+  filesBelow(folder, /\.(m?ts|m?js)$/),
+)
 
 test('no two files of src export the same name', () => {
   const owners = new Map<string, string[]>()
@@ -36,7 +38,7 @@ test('no two files of src export the same name', () => {
 test(`no line of a comment is wider than ${MAX_COMMENT_COLUMNS} columns`, () => {
   const wide = sources.flatMap((file) =>
     linesIn(file).flatMap((line, i) => {
-      const isComment = /^\s*(\*|\/\*|\/\/)/.test(line) && !DRAWING.test(line) && !/biome-ignore|https?:/.test(line)
+      const isComment = /^\s*(\*[\s/]|\/[*/])/.test(line) && !DRAWING.test(line) && !/biome-ignore|https?:/.test(line)
       return isComment && line.length > MAX_COMMENT_COLUMNS ? [`${file}:${i + 1}`] : []
     }),
   )
@@ -46,7 +48,7 @@ test(`no line of a comment is wider than ${MAX_COMMENT_COLUMNS} columns`, () => 
 
 /** Openings that refer to a noun which was left out. */
 const HEADLESS =
-  /^((What|How|Where|Why|Of|Those|Who|Whoever|Whose|Which|None of|Nobody|That of|In the place of|(In|Under|By|For|To|From|At|With) (what|which|whom|those|whose))\b|The same,)/
+  /^((What|How|Where|Why|Of|Those|Who|Whoever|Whose|Which|None of|Nobody|That|In the place of|(In|Under|By|For|To|From|At|With) (what|which|whom|those|whose))\b|The same,)/
 /** Persons in place of callers, readers, writers and workers. */
 const PERSONS = /\b(nobody|no one|somebody|someone|anybody|anyone|whoever|who (reads|writes|asks|calls|waits|ends))\b/i
 /** Directives of tools. */
@@ -67,11 +69,11 @@ function commentsIn(file: string, lines: readonly string[]): Comment[] {
   }
   for (const [i, given] of lines.entries()) {
     const line = given.trim()
-    if (isBlock || line.startsWith('/**')) {
+    if (isBlock || line.startsWith('/*')) {
       if (!isBlock) end()
       if (!isBlock) [at, isBlock] = [i + 1, true]
       isExample ||= line.startsWith('* @example')
-      if (!isExample) text += ` ${line.replace(/^\/\*\*|\*\/$/g, '').replace(/^\*\s?/, '')}`
+      if (!isExample) text += ` ${line.replace(/^\/\*\*?|\*\/$/g, '').replace(/^\*\s?/, '')}`
       if (line.endsWith('*/')) end()
     } else if (line.startsWith('// ') && !DIRECTIVE.test(line)) {
       if (text === '') at = i + 1
@@ -98,12 +100,16 @@ test('no comment opens with a pronoun in place of a noun or a verb', () => {
     '/** What it reads. */',
     '/** How it is read. */',
     '// Of those the first.',
+    '/*',
+    ' * That it is read.',
+    ' */',
     '/**',
     ' * Reads.',
     ' * @returns Which it is.',
     ' */',
   ]
   expect(commentsIn('a.ts', bad).map((comment) => openings(comment).some((text) => HEADLESS.test(text)))).toEqual([
+    true,
     true,
     true,
     true,

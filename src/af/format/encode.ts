@@ -21,7 +21,7 @@ import { FOOTER_MAGIC, type Magic, TRAILER_BYTES } from './footer-trailer.ts'
 import { IDENTITY_PREFIX, type Identity } from './identity.ts'
 
 /*
- * What only writing needs of the format: opening and reading a file loads none of it.
+ * Encoders of the format: opening and reading a file loads none of them.
  */
 
 /**
