@@ -9,7 +9,7 @@ import { open } from '../../dist/index.js'
 import { peakResident } from './peak-resident.mjs'
 
 const [folder, idle] = process.argv.slice(2)
-/** Opens and reads a file; returns `read` or the error. */
+/** Opens and reads a file; returns `read`, or the tag of the error. */
 async function outcomeOf(path) {
   let file
   try {
