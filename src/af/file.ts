@@ -80,7 +80,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     const paths = new Paths(path)
     return within({ file: store.describe(path) }, async () => {
       const { checkCreate, createContainer } = await import('./write/create.ts')
-      checkCreate(store, paths, options)
+      checkCreate(store, options)
       options.signal?.throwIfAborted()
       const { overwrite = false, ...settings } = options
       await createContainer({ store, paths, options: await withDefaults(settings) }, overwrite)

@@ -126,5 +126,5 @@ async function writeTable(
   const pieces = async function* () {
     for await (const piece of ds.toCSV({ signal })) yield utf8.encode(piece)
   }
-  return [`${output}: ${showBytes(await writeNewFile(output, pieces(), { overwrite, sources }))}`]
+  return [`${output}: ${showBytes(await writeNewFile(output, pieces(), { kind: 'text', overwrite, sources }))}`]
 }

@@ -7,7 +7,6 @@ import type { Coords } from '../dataset/coords.ts'
 import type { Taken } from '../dataset/label-selectors.ts'
 import type { Variable } from '../dataset/variable.ts'
 import { slice } from '../grid/slice.ts'
-import { resolveLocation } from '../tree/location.ts'
 import { showShort } from './element.ts'
 import { readResult } from './excerpt.ts'
 import { UsageError } from './failure.ts'
@@ -15,6 +14,7 @@ import { type ColourMode, colourMode, drawBar, drawHeatmap, type Scale } from '.
 import { coordinatesOf, type RawOption, rawOption, type SelectedPart, selectArray, shownAs, textAttribute } from './labelled.ts'
 import { addLabelOptions, type LabelOptions } from './labels.ts'
 import { CELLS, ColumnExtremes, drawLine, lineOf } from './line.ts'
+import { writeNewFile } from './new-file.ts'
 import { openPlace } from './open-place.ts'
 import { addPlaceOptions, integerBetween, PLACE, type PlaceOptions } from './options.ts'
 import { count, lineWidth, printable, printLines, printPicture, showBytes } from './output.ts'
@@ -27,6 +27,7 @@ interface PlotOptions extends PlaceOptions, LabelOptions, RawOption {
   readonly color: 'auto' | 'always' | 'never'
   readonly width?: number
   readonly output?: string
+  readonly overwrite?: boolean
 }
 
 export function addPlot(program: Command): void {
@@ -47,6 +48,7 @@ export function addPlot(program: Command): void {
     )
     .option('--width <columns>', 'width in characters (default: that of the terminal)', integerBetween(10, 1000))
     .option('--output <file.png>', 'write a picture, with missing elements transparent, and print only its description')
+    .option('--overwrite', 'with --output: replace an existing picture')
     .addOption(rawOption())
   addPlaceOptions(command)
     .addHelpText(
@@ -64,20 +66,25 @@ Example: the series at a place
     .action(async (path: string, name: string, text: string, options: PlotOptions) => {
       await using place = await openPlace(path, options)
       const placed = await place.array(name)
-      const { output, raw = false } = options
+      const { output, overwrite = false, raw = false } = options
       if (output !== undefined && !/[^/\\]\.png$/i.test(output))
         throw new UsageError(`the name of a picture must end in .png, '${output}' does not`)
       if (output !== undefined && options.width !== undefined)
         throw new UsageError('--width counts characters, so it does not apply to --output')
+      if (output === undefined && overwrite) throw new UsageError('--overwrite is for --output')
       const mode = colourMode(options.color, { isTTY: process.stdout.isTTY ?? false, env: process.env })
       const width = options.width ?? lineWidth()
       const selected = await selectArray(place, placed, text, options)
       if (output === undefined) return await printPicture(await plotLines(place, placed, selected, { mode, width, raw }))
-      const { bytes, lines } = await plotPicture(place, placed, selected, raw)
-      const { store, path: key } = await resolveLocation(output)
-      if (store.put === undefined) throw new HyperslabError('ReadOnlyError', 'nothing can be written here', { file: output })
-      await store.put(key, bytes)
-      await printLines([...lines, `${output}: ${showBytes(bytes.length)}`])
+      const lines: string[] = []
+      // Drawn after the output was checked.
+      const pieces = async function* () {
+        const drawn = await plotPicture(place, placed, selected, raw)
+        lines.push(...drawn.lines)
+        yield drawn.bytes
+      }
+      const size = await writeNewFile(output, pieces(), { kind: 'png', overwrite, sources: [path] })
+      await printLines([...lines, `${output}: ${showBytes(size)}`])
     })
 }
 

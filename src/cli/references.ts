@@ -53,6 +53,7 @@ Example: in Python
         throw new UsageError('--dim says along which dimension several files are joined')
       const { document, arrays, chunks } = await withPlaces(files, options, (places) => listReferences(places, options))
       await writeNewFile(output, [new TextEncoder().encode(writeJson(document))], {
+        kind: 'references',
         overwrite: options.overwrite === true,
         sources: files,
       })

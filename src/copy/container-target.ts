@@ -3,8 +3,9 @@ import type { CreateOptions } from '../af/layers/file-options.ts'
 import { Paths } from '../af/layers/paths.ts'
 import { withDefaults } from '../af/settings.ts'
 import type { ContainerFiles } from '../af/write/container-files.ts'
-import { checkFree, checkName, orAlreadyThere } from '../af/write/create.ts'
+import { checkFree, orAlreadyThere } from '../af/write/create.ts'
 import { checkAlone } from '../af/write/immutable.ts'
+import { checkNewName, removeStats } from '../af/write/occupied.ts'
 import { isPublishedAs, partOf, publishParts } from '../af/write/parts.ts'
 import { checkCopy } from '../array/iteration.ts'
 import { copyRegion } from '../array/lazy/rechunk-to.ts'
@@ -97,7 +98,7 @@ export class ContainerTarget implements CopyTarget<PackedBytes> {
     const { store, path } = await resolveLocation(location)
     return within({ file: store.describe(path) }, async () => {
       const paths = new Paths(path)
-      checkName(paths)
+      await checkNewName({ store, path })
       const source = importOf(given)
       checkChunks('copy', source, options)
       const { chunks, immutable = false } = options
@@ -194,8 +195,7 @@ export class ContainerTarget implements CopyTarget<PackedBytes> {
     try {
       await this.#within(async () => {
         if (immutable) await checkAlone(files)
-        // Left over from an earlier container of this name.
-        else await store.delete!(paths.stats)
+        else await removeStats(store, paths)
         const names = draft.arrays()
         if (draft.attrs.size > 0 && !names.includes(FILE_ARRAY)) names.unshift(FILE_ARRAY)
         const states = names.map((name) => draft.array(name).state)

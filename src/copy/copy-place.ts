@@ -4,6 +4,7 @@ import { checkNotReplacing } from '../adapters/zarr/replacing.ts'
 import { isOwnName } from '../adapters/zarr/write/node-names.ts'
 import { ArrayFile } from '../af/file.ts'
 import { Paths } from '../af/layers/paths.ts'
+import { checkNewName } from '../af/write/occupied.ts'
 import type { Progress } from '../array/transfers.ts'
 import { nodesBelow } from '../array/walk.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
@@ -27,7 +28,8 @@ import type { TargetOptions } from '../tree/target.ts'
 import { isOfMacos } from '../tree/zip-root.ts'
 import { checkApart } from './replace/apart.ts'
 import { containerTarget } from './replace/container.ts'
-import { writeFile } from './replace/file.ts'
+import { kindOf } from './replace/content-kind.ts'
+import { checkFileTarget, writeFile } from './replace/file.ts'
 import { hierarchyTarget } from './replace/hierarchy.ts'
 import { alone, type OwnerCheck, replace } from './replace/replace.ts'
 import { copyObjectWithin } from './replace/switch.ts'
@@ -112,6 +114,7 @@ export async function copyPlace(source: Location, target: Location, options: Cop
       throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file: to.store.describe(to.path) })
     const given = await partsOf(source, from, to, options)
     await checkApart(from, { store: to.store, path: given.root })
+    await (given.version === undefined ? checkFileTarget : checkNewName)({ store: to.store, path: given.root })
     if (given.version !== undefined) await checkPlace({ store: to.store, path: given.root }, given.version)
     // Names come from the source, so the target is confined to its root.
     const parts = { ...given, to: { ...given.to, store: confined(given.to.store, given.root, options) } }
@@ -164,8 +167,9 @@ async function replaceFile({ from, to }: Parts, { signal, onProgress }: CopyPlac
   if ((await statToWrite(to.store, to.path, signal)) !== undefined && (await sameAt({ from, to }, '', signal)))
     return { objects: 0, bytes: 0, kept: 1 }
   let bytes = 0
-  await writeFile(to, { overwrite: true, signal }, async (stage) => {
-    const info = await infoOf(from.store, from.path, signal)
+  const info = await infoOf(from.store, from.path, signal)
+  const kind = () => kindOf(from, info, signal)
+  await writeFile(to, { overwrite: true, kind, signal }, async (stage) => {
     for await (const piece of piecesOf(from.store, from.path, info, signal)) {
       await stage.append(piece)
       bytes += piece.length

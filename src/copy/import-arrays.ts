@@ -9,7 +9,8 @@ import { Paths } from '../af/layers/paths.ts'
 import { withDefaults } from '../af/settings.ts'
 import type { ContainerFiles } from '../af/write/container-files.ts'
 import type { StoredArrays, StoredCopy } from '../af/write/copy-stored.ts'
-import { checkFree, checkName, checkWrites, type Replaced } from '../af/write/create.ts'
+import { checkFree, checkWrites, findReplaced, type Replaced } from '../af/write/create.ts'
+import { checkNewName } from '../af/write/occupied.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { elementwise } from '../array/lazy/elementwise.ts'
 import { missingAs } from '../array/lazy/missing-as.ts'
@@ -141,17 +142,17 @@ export async function importArrays(
   const settings = containerSettings(options)
   const work = async (): Promise<Imported> => {
     const replaced = await within({ file: store.describe(path) }, async (): Promise<Replaced | undefined> => {
-      checkName(final)
       checkWrites(store)
+      await checkNewName({ store, path })
       if (immutable) await (await immutableWrites()).checkAlone({ store, paths: final })
       if (!overwrite) {
         await checkFree(store, final)
         return undefined
       }
       // The old container stays until the copy is complete.
-      const there = await store.stat(final.base)
-      if (there !== undefined) await (await fileReplacement()).checkReplacing({ store, path })
-      return { etag: there?.etag }
+      const there = await findReplaced(store, final)
+      if (there.etag !== undefined) await (await fileReplacement()).checkReplacing({ store, path })
+      return there
     })
     await using source = await open()
     if (overwrite) {

@@ -292,12 +292,27 @@ async function ofFile<T>(reading: Promise<T>): Promise<T | undefined> {
 }
 
 function formatOf(head: string, file: string): Format | undefined {
-  const begins = (starts: readonly string[] | RegExp = []): boolean =>
-    starts instanceof RegExp ? starts.test(head) : starts.some((start) => head.startsWith(start))
-  const [, name, advice] = REFUSED.find(([starts]) => begins(starts)) ?? []
+  const [, name, advice] = REFUSED.find(([starts]) => begins(head, starts)) ?? []
   if (name !== undefined)
     throw new HyperslabError('UnsupportedError', `this is ${name}, which is not read here; ${advice}`, { file })
-  return FORMATS.find(({ starts }) => begins(starts))
+  return FORMATS.find(({ starts }) => begins(head, starts))
+}
+
+const begins = (head: string, starts: readonly string[] | RegExp = []): boolean =>
+  starts instanceof RegExp ? starts.test(head) : starts.some((start) => head.startsWith(start))
+
+/** First bytes of a picture that `hyperslab plot` writes. */
+const PICTURE = '\x89PNG\r\n\x1a\n'
+
+/**
+ * Returns the name of the format whose files begin like this one, among those that are read here and others
+ * that are known.
+ * @param start first bytes, as characters
+ */
+export function kindOfStart(start: string): string | undefined {
+  if (start.startsWith(PICTURE)) return 'png'
+  const head = start.slice(0, HEAD_BYTES)
+  return REFUSED.find(([starts]) => begins(head, starts))?.[1] ?? FORMATS.find(({ starts }) => begins(head, starts))?.name
 }
 
 /**

@@ -17,7 +17,7 @@ export interface ReferenceOptions extends LocationOptions {
 }
 
 /** Maximum size of references in bytes. A million references take some 100 MB. They are kept unparsed. */
-const REFERENCES_BYTES = 256 * 2 ** 20
+export const REFERENCES_BYTES = 256 * 2 ** 20
 
 /** Returns a store of the objects in references. */
 export async function storeOfReferences(

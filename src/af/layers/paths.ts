@@ -33,9 +33,4 @@ export class Paths {
   isBeside(key: string): boolean {
     return key === this.stats || (SIDECAR.test(key) && key.replace(SIDECAR, '') === this.stem)
   }
-
-  /** Whether the name is that of a sidecar of another container. */
-  get isSidecar(): boolean {
-    return SIDECAR.test(this.base)
-  }
 }

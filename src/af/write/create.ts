@@ -1,7 +1,7 @@
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { type PublishCondition, readTail, type Store } from '../../store/store.ts'
-import { TRAILER_BYTES } from '../format/footer-trailer.ts'
+import { endsInMagic, FOOTER_MAGIC, TRAILER_BYTES } from '../format/footer-trailer.ts'
 import type { MergedLayer } from '../format/identity.ts'
 import { refuseClaim } from '../format/trailer-faults.ts'
 import { type CreateOptions, FILE_CHECKS } from '../layers/file-options.ts'
@@ -12,14 +12,14 @@ import { clean, type DeadFile, deadFile } from './clean.ts'
 import { isConflict, publishEmpty } from './commit.ts'
 import { cleanUp, listed } from './compaction.ts'
 import { type ContainerFiles, conditionsOf, newPacker } from './container-files.ts'
+import { checkNewName, checkStats, foreignFile, isContainerEnd, removeStats } from './occupied.ts'
 import { canWrite } from './working-copy.ts'
 
 const CHECKS: Checks<CreateOptions> = { ...FILE_CHECKS, overwrite: 'boolean' }
 
-/** @throws InvalidArgumentError for unknown options, and as {@link checkName}; ReadOnlyError */
-export function checkCreate(store: Store, paths: Paths, options: CreateOptions): void {
+/** @throws InvalidArgumentError for unknown options; ReadOnlyError */
+export function checkCreate(store: Store, options: CreateOptions): void {
   checkOptions('create', options, CHECKS)
-  checkName(paths)
   checkWrites(store)
 }
 
@@ -28,29 +28,27 @@ export function checkWrites(store: Store): void {
   if (!canWrite(store)) throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
 }
 
-/** @throws InvalidArgumentError for the name of a sidecar */
-export function checkName({ base, isSidecar }: Paths): void {
-  if (!isSidecar) return
-  const text = 'this name is that of a sidecar of another container; choose one without a number before .af'
-  throw new HyperslabError('InvalidArgumentError', text, { file: base })
-}
-
 /**
  * Publishes an empty base.
- * @throws AlreadyExistsError if a container or a sidecar exists and `overwrite` is not set
+ * @throws AlreadyExistsError if a container or a sidecar exists and `overwrite` is not set; errors of
+ *   {@link findReplaced}
  */
 export async function createContainer(files: ContainerFiles, overwrite: boolean): Promise<void> {
   if (overwrite) return replaceContainer(files)
   const { store, paths } = files
   await checkFree(store, paths)
-  // Left over from an earlier container of this name.
-  await store.delete!(paths.stats)
+  await removeStats(store, paths)
   const kind = await firstKind(files)
   await orAlreadyThere(() => publishBase(files, kind, [], { ifAbsent: true }))
 }
 
-/** @throws AlreadyExistsError if a container or a sidecar exists */
+/**
+ * @throws AlreadyExistsError if a container or a sidecar exists, or a file with the name of its statistics
+ *   that contains none; InvalidArgumentError for the name of a sidecar
+ */
 export async function checkFree(store: Store, paths: Paths): Promise<void> {
+  await checkNewName({ store, path: paths.base })
+  await checkStats(store, paths)
   const sidecars = await listSidecars(store, paths)
   if ((await store.stat(paths.base)) !== undefined) throw alreadyThere('the file exists already', sidecars)
   if (sidecars.length === 0) return
@@ -71,13 +69,13 @@ const firstKind = async (files: ContainerFiles): Promise<'base' | 'initial'> =>
  */
 async function replaceContainer(files: ContainerFiles): Promise<void> {
   const { store, paths } = files
-  await checkNotClaimed(store, paths)
+  await findReplaced(store, paths)
   const kind = await firstKind(files)
   const { dead, merged } = await leftovers(files)
-  await store.delete!(paths.stats)
-  const old = await store.stat(paths.base)
-  const replaces = kind === 'initial' && old !== undefined
-  const base = await publishBase(files, kind, merged, replaces ? { ifAbsent: false, ifMatch: old.etag } : { ifAbsent: false })
+  await removeStats(store, paths)
+  const { etag } = await findReplaced(store, paths)
+  const replaces = kind === 'initial' && etag !== undefined
+  const base = await publishBase(files, kind, merged, replaces ? { ifAbsent: false, ifMatch: etag } : { ifAbsent: false })
   if (kind === 'base' || merged.length === 0) return removeDead(files, dead)
   // First the listed layers are made void, then the list is removed, then the numbers become free. Otherwise
   // a layer that another program writes there later could be mistaken for a listed one.
@@ -112,13 +110,16 @@ async function leftovers(files: ContainerFiles): Promise<{ dead: DeadFile[]; mer
     try {
       const layer = await Layer.open(store, key, number, options.limits)
       if (layer === undefined) continue
-      if (layer.immutable) throw isItself(layer)
+      if (layer.immutable || layer.footer.overlayIndex === 0) throw isItself(layer)
       layers.push(layer)
       dead.push(deadFile(layer))
     } catch (error) {
       if (!isHyperslabError(error, 'FormatError', 'IntegrityError', 'UnsupportedError')) throw error
-      const info = await store.stat(key)
-      if (info !== undefined) dead.push({ number, etag: info.etag, empty: false })
+      const end = await readTail(store, key, TRAILER_BYTES)
+      if (end === undefined) continue
+      if (end.size > 0 && !endsInMagic(end.bytes, FOOTER_MAGIC))
+        throw foreignFile(store.describe(key), 'it does not end as containers do')
+      dead.push({ number, etag: end.etag, empty: false })
     }
   }
   return { dead, merged: listed(layers) }
@@ -145,9 +146,10 @@ export async function orAlreadyThere<T>(publish: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the error for removing a file of footer version 6: it is not a layer, whatever its name. */
-function isItself({ file, number }: Layer): HyperslabError {
-  const text = `${file} has the name of a sidecar, but is a file of its own, of footer version 6: move it elsewhere first`
+/** Returns the error for removing a file that is no layer, whatever its name. */
+function isItself({ file, number, immutable }: Layer): HyperslabError {
+  const kind = immutable ? 'of footer version 6' : 'a container by its footer'
+  const text = `${file} has the name of a sidecar, but is a file of its own, ${kind}: move it elsewhere first`
   return new HyperslabError('AlreadyExistsError', text, { actual: number })
 }
 
@@ -172,32 +174,45 @@ export async function publishNew(
   const { store, paths } = files
   if (replaced === undefined) {
     await checkFree(store, paths)
-    // Left over from an earlier container of this name.
-    await store.delete!(paths.stats)
+    await removeStats(store, paths)
     return orAlreadyThere(() => publish({ ifAbsent: true }))
   }
   const { replace } = await conditionsOf(files)
-  await checkNotClaimed(store, paths)
-  const found = await store.stat(paths.base)
-  if (found?.etag !== replaced.etag) throw replacedMeanwhile(store.describe(paths.base))
+  const found = await findReplaced(store, paths)
+  if (found.etag !== replaced.etag) throw replacedMeanwhile(store.describe(paths.base))
   const { dead, merged } = await leftovers(files)
   // The new file cannot list layers that name no base.
   if (merged.length > 0) await replaceContainer(files)
-  const there = merged.length > 0 ? await store.stat(paths.base) : found
-  await store.delete!(paths.stats)
-  const isSame = there !== undefined && replace
-  const layer = await publish(isSame ? { ifAbsent: false, ifMatch: there.etag } : { ifAbsent: there === undefined })
+  const { etag } = merged.length > 0 ? await findReplaced(store, paths) : found
+  await removeStats(store, paths)
+  const isSame = etag !== undefined && replace
+  const layer = await publish(isSame ? { ifAbsent: false, ifMatch: etag } : { ifAbsent: etag === undefined })
   if (merged.length === 0) await removeDead(files, dead)
   return layer
 }
 
-/** @throws ConflictError for a container that is being replaced by another one */
-async function checkNotClaimed(store: Store, paths: Paths): Promise<void> {
+/**
+ * Returns the container that a new one replaces. An empty file counts as one.
+ * @throws AlreadyExistsError for a file that is no container; ConflictError for a container that is being
+ *   replaced by another one; InvalidArgumentError for the name of a sidecar
+ */
+export async function findReplaced(store: Store, paths: Paths): Promise<Replaced> {
+  const file = store.describe(paths.base)
+  await checkNewName({ store, path: paths.base })
   const end = await readTail(store, paths.base, TRAILER_BYTES)
-  if (end !== undefined) await within({ file: store.describe(paths.base) }, async () => refuseClaim(end.bytes))
+  if (end === undefined) return { etag: undefined }
+  await within({ file }, async () => refuseClaim(end.bytes))
+  if (end.size > 0 && !isContainerEnd(end)) throw noContainer(file)
+  return { etag: end.etag }
 }
 
-/** Container to be replaced, with its version when the work began. */
+/** Returns the error for a file at the place of a new container that is none. */
+export function noContainer(file: string): HyperslabError {
+  const text = 'overwrite replaces containers, and this file does not end as one; write to another name, or remove it first'
+  return new HyperslabError('AlreadyExistsError', text, { file })
+}
+
+/** Container to be replaced, with its version when the work began. {@link findReplaced} returns it. */
 export interface Replaced {
   /** Version of the container; undefined if it did not exist. */
   readonly etag: string | undefined

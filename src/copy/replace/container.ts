@@ -1,9 +1,11 @@
-import { endsInMagic, REPLACING_MAGIC, STATS_MAGIC, TRAILER_BYTES } from '../../af/format/footer-trailer.ts'
+import { endsInMagic, REPLACING_MAGIC, TRAILER_BYTES } from '../../af/format/footer-trailer.ts'
 import { DEFAULT_LIMITS } from '../../af/format/limits.ts'
 import { Layer } from '../../af/layers/layer.ts'
 import { listSidecars } from '../../af/layers/listed.ts'
 import { Paths } from '../../af/layers/paths.ts'
-import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import { noContainer } from '../../af/write/create.ts'
+import { checkStats, foreignFile, isContainerEnd } from '../../af/write/occupied.ts'
+import { isHyperslabError } from '../../core/errors.ts'
 import { METADATA_BYTES, parseJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import type { StoredAt } from '../../store/store.ts'
@@ -43,13 +45,11 @@ export function containerTarget({ store, path }: StoredAt): Target {
       const end = await readTail(store, path, TRAILER_BYTES, { signal })
       const roots = new Map(end === undefined ? [] : [[BASE, end.etag]])
       if (endsIn(end, REPLACING_MAGIC)) return { state: 'replacing', roots, names: [], members: { arrays: [] } }
+      if (end !== undefined && end.size > 0 && !isContainerEnd(end)) throw noContainer(store.describe(path))
       const numbers = await listSidecars(store, paths, signal)
       await forEachLimited(numbers, AT_ONCE, (number) => checkSidecar(store, paths, number))
       const sidecars = numbers.map((number) => paths.sidecar(number))
-      const stats = await readTail(store, paths.stats, TRAILER_BYTES, { signal })
-      const isMeasured = stats !== undefined
-      if (isMeasured && !endsIn(stats, STATS_MAGIC))
-        throw foreign(store.describe(paths.stats), 'it has no statistics of a container')
+      const isMeasured = await checkStats(store, paths)
       const names = [...(end === undefined ? [] : [path]), ...sidecars, ...(isMeasured ? [paths.stats] : [])].map((key) =>
         key.slice(prefix.length),
       )
@@ -77,10 +77,5 @@ async function checkSidecar(store: Store, paths: Paths, number: number): Promise
   } catch (error) {
     if (!isHyperslabError(error, 'FormatError', 'IntegrityError', 'UnsupportedError')) throw error
   }
-  throw foreign(store.describe(key), 'it is no sidecar of this container')
-}
-
-function foreign(file: string, why: string): HyperslabError {
-  const text = `the file has a name that belongs to the container, but ${why}, so it is not replaced; move it elsewhere`
-  return new HyperslabError('AlreadyExistsError', text, { file })
+  throw foreignFile(store.describe(key), 'it is no sidecar of this container')
 }

@@ -1,37 +1,40 @@
-import { TRAILER_BYTES } from '../../af/format/footer-trailer.ts'
-import { refuseClaim } from '../../af/format/trailer-faults.ts'
+import { GroupsAbove } from '../../adapters/zarr/write/above.ts'
+import { checkNewName } from '../../af/write/occupied.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
-import type { StoredAt } from '../../store/store.ts'
-import { readTail, type Stage } from '../../store/store.ts'
-import { isContainerName } from '../../tree/formats.ts'
+import type { Stage, StoredAt } from '../../store/store.ts'
+import { type ContentKind, checkSameKind } from './content-kind.ts'
 
 /** Options for writing one object. */
 export interface WriteFileOptions {
+  /** Whether to replace an existing file of the same kind. */
   readonly overwrite: boolean
+  /** Returns the kind of the new file. */
+  readonly kind: () => Promise<ContentKind>
   readonly signal?: Signal | undefined
 }
 
 /**
  * Writes one object, which appears when it is complete. If several processes replace it at the same time, one
  * succeeds.
- * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; UnsupportedError for stores without
- *   conditional replacement; ConflictError if another process has replaced it meanwhile
+ * @throws AlreadyExistsError unless `overwrite` is set, and for a file of another kind; ReadOnlyError;
+ *   UnsupportedError for stores without conditional replacement; ConflictError if another process has
+ *   replaced it meanwhile; errors of {@link checkFileTarget}
  */
 export async function writeFile(
   { store, path }: StoredAt,
-  { overwrite, signal }: WriteFileOptions,
+  { overwrite, kind, signal }: WriteFileOptions,
   write: (stage: Stage) => Promise<void>,
 ): Promise<number> {
   const file = store.describe(path)
   if (store.stage === undefined) throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file })
+  await checkFileTarget({ store, path })
   const there = await store.stat(path, { signal })
   if (there !== undefined && !overwrite)
     throw new HyperslabError('AlreadyExistsError', 'the file exists; --overwrite replaces it', { file })
   if (there !== undefined) {
+    await checkSameKind({ store, path }, there, kind, signal)
     await checkReplacing({ store, path })
-    const end = isContainerName(path) ? await readTail(store, path, TRAILER_BYTES, { signal }) : undefined
-    if (end !== undefined) refuseClaim(end.bytes)
   }
   await store.makeFolder?.(path)
   const stage = await store.stage(path)
@@ -44,6 +47,17 @@ export async function writeFile(
   } finally {
     await stage.discard()
   }
+}
+
+/**
+ * Checks that a place may hold a file of its own, whether or not there is one: its name is not that of a part
+ * of a container, and it does not lie in a Zarr store, whose objects have such names.
+ * @throws InvalidArgumentError
+ */
+export async function checkFileTarget({ store, path }: StoredAt): Promise<void> {
+  await checkNewName({ store, path })
+  const above = await GroupsAbove.find({ store, root: path })
+  above.checkFile(store.describe(path))
 }
 
 /** @throws UnsupportedError for stores without conditional replacement */

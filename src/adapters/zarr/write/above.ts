@@ -81,8 +81,8 @@ export class GroupsAbove {
    *   metadata of the other version, which cannot describe the node
    */
   async check(version: 2 | 3, file: string): Promise<void> {
-    if (this.#array !== undefined) {
-      const array = this.#store.describe(this.#array.replace(/(?<=.)\/$/, ''))
+    const array = this.#arrayFile
+    if (array !== undefined) {
       const text = `the place lies in '${array}', which is an array, and an array contains no other nodes: write to another place`
       throw new HyperslabError('InvalidArgumentError', text, { file, actual: array })
     }
@@ -92,6 +92,22 @@ export class GroupsAbove {
       const text = `the group '${consolidated.file(this.#store)}' has consolidated metadata of Zarr version ${found}, which cannot describe a node of version ${version}: write to a place outside of it`
       throw new HyperslabError('UnsupportedError', text, { file, actual: version, expected: found })
     }
+  }
+
+  /**
+   * Checks that a file that is no part of a store can lie at the place.
+   * @throws InvalidArgumentError for a place in an array or a group
+   */
+  checkFile(file: string): void {
+    const node = this.#arrayFile ?? this.#groups[0]?.consolidated.file(this.#store)
+    if (node === undefined) return
+    const text = `the place lies in '${node}', which is a Zarr store or a part of one, and holds no other files: write to a place outside of it`
+    throw new HyperslabError('InvalidArgumentError', text, { file, actual: node })
+  }
+
+  /** Name in messages of an array above the place. */
+  get #arrayFile(): string | undefined {
+    return this.#array && this.#store.describe(this.#array.replace(/(?<=.)\/$/, ''))
   }
 
   /** Whether any group has consolidated metadata. */
