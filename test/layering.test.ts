@@ -65,6 +65,7 @@ const LAYERS: Record<string, string[]> = {
     'store/conditions',
     'store/ranges',
     'store/unconfined',
+    'store/links',
     'pool/task',
     'engine',
   ],

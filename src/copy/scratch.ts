@@ -17,9 +17,6 @@ import type {
 } from '../store/store.ts'
 import { readWhole } from '../store/whole.ts'
 
-/** Name of the folder of intermediate arrays in the target. */
-export const SCRATCH = '.hyperslab-scratch/'
-
 /** Number of objects that are removed at once. */
 const AT_ONCE = 16
 

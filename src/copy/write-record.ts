@@ -1,4 +1,4 @@
-import { isOwnName } from '../adapters/zarr/write/node-names.ts'
+import { isOwnName, RECORD_NAME } from '../adapters/zarr/write/node-names.ts'
 import type { CopyState } from '../array/lazy/rechunk-to.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
@@ -28,23 +28,18 @@ export interface WriteRecord {
 
 /** Version of records. Records of other versions belong to another write. */
 const FORMAT = 1
-/** Name of the object in the folder of the target. */
-const NAME = '.hyperslab-plan.json'
 const MOST_BYTES = 16 * 2 ** 20
 /** Minimum time between two updates of a record, in ms. */
 const INTERVAL_MS = 500
 
-/** Whether an object of a target is a record, by its name. */
-export const isRecord = (name: string): boolean => name === NAME
-
-const keyOf = (root: string): string => (root === '' ? NAME : `${root}/${NAME}`)
+const keyOf = (root: string): string => (root === '' ? RECORD_NAME : `${root}/${RECORD_NAME}`)
 
 /** Reads the record of a target; returns undefined if it has none. */
 export async function readRecord(store: Store, root: string): Promise<WriteRecord | undefined> {
   const found = await readWhole(store, keyOf(root), { maxBytes: MOST_BYTES, onUnproved: refuseUnproved })
   if (found === undefined) return undefined
   try {
-    const record = parseJson(found.bytes, NAME, { maxBytes: MOST_BYTES, exact: false }) as WriteRecord
+    const record = parseJson(found.bytes, RECORD_NAME, { maxBytes: MOST_BYTES, exact: false }) as WriteRecord
     if (record.format === FORMAT && typeof record.arrays === 'object') return record
   } catch {
     // Truncated when a machine failed, or written by another program.

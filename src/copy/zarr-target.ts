@@ -5,7 +5,7 @@ import { type NamedAttributes, namedAttributes } from '../adapters/zarr/named-at
 import { rootOf } from '../adapters/zarr/open.ts'
 import { attributesDocument, groupDocument } from '../adapters/zarr/write/document.ts'
 import { type NewZarrArray, newArray } from '../adapters/zarr/write/new-array.ts'
-import { checkNodeNames } from '../adapters/zarr/write/node-names.ts'
+import { checkNodeNames, SCRATCH } from '../adapters/zarr/write/node-names.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { checkCopy } from '../array/iteration.ts'
 import { deriveSource } from '../array/lazy/derive.ts'
@@ -27,7 +27,7 @@ import type { Store, StoreOptions } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
 import type { Location } from '../tree/location.ts'
 import { resolveTarget, type TargetOptions } from '../tree/target.ts'
-import { SCRATCH, Scratch, type ScratchOptions } from './scratch.ts'
+import { Scratch, type ScratchOptions } from './scratch.ts'
 import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
 import type { CopyTarget, CopyTask } from './target.ts'
 import { claimRecord, newRecord, RecordKeeper } from './write-record.ts'
@@ -262,10 +262,9 @@ export class ZarrTarget implements CopyTarget<never> {
 
   /** Removes what was written. Objects that other programs have put into the folder meanwhile stay. */
   async abandon(): Promise<void> {
-    const { hierarchyTarget } = await import('./replace/hierarchy.ts')
+    const { membership } = await import('../adapters/zarr/write/members.ts')
     const arrays = Object.entries(this.ranks).map(([path, rank]) => ({ path, rank, separator: '/', isPrefixed: true }))
-    const place = { store: this.store, path: this.root }
-    await newNodes(this.store, this.root).remove('', hierarchyTarget(place).membership({ arrays }))
+    await newNodes(this.store, this.root).clear(membership(arrays))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

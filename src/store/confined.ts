@@ -1,13 +1,16 @@
 import { HyperslabError } from '../core/errors.ts'
 import { wrongKey } from '../core/foreign-key.ts'
 import { withoutEndings } from '../core/text.ts'
+import { checkUnlinked } from './links.ts'
 import type { Stage, Store } from './store.ts'
 import { recordConfined } from './unconfined.ts'
 
 /** Methods whose first argument is a key. Links are followed. */
 const FOLLOWING = ['stat', 'getRange', 'getRanges', 'getTail', 'get', 'list', 'put', 'makeFolder', 'stage', 'leftovers']
-/** Methods that remove a link itself. */
-const REMOVING = ['delete', 'removeFolder']
+/** Methods that act on a link itself, which they test or remove. */
+const ON_LINKS = ['delete', 'removeFolder', 'isLink']
+/** Methods that write. */
+const WRITING = ['put', 'makeFolder', 'stage', 'publish']
 /** Methods with two keys. Links are not followed, because the object or folder itself gets the other name. */
 const MOVING = ['copy', 'rename']
 
@@ -16,8 +19,9 @@ type Method = (key: string, ...rest: unknown[]) => Promise<unknown>
 /**
  * Returns the same store, which refuses keys that lead out of a root by their names or by symbolic links. The
  * root itself may be a link, which is resolved once. Keys beside the root, such as sidecars, stay in its
- * folder. If another process replaces a folder with a link between the check and the use, this is not
- * noticed.
+ * folder. Nothing behind a link below the root is removed or moved, wherever the link leads. If another
+ * process replaces a folder with a link between the check and the use, this is not noticed.
+ * @param options `followLinks`: whether to read and write behind links that lead out of the root
  */
 export function confined(
   store: Store,
@@ -52,6 +56,7 @@ export function confined(
     const isFree = isOtherForm || names === ''
     const wrong = isFree ? undefined : path.startsWith(start) ? wrongKey(names, store.windowsNames) : 'it is elsewhere'
     if (wrong !== undefined) refuse(key, `this leads out of the place that was given: ${wrong}`)
+    if (removes(method) && path.startsWith(start)) await checkUnlinked(store, start, key)
     if (realPath === undefined) return
     const real = await boundary(start === below ? base || '.' : start || '.')
     const own = await realPath(actsOnLink(method) ? folderAt(path) || '.' : path)
@@ -63,8 +68,22 @@ export function confined(
   return guarded
 }
 
+/** Whether a method removes or moves objects. Moves are checked as removals of both keys. */
+const removes = (method: string): boolean => method !== 'isLink' && ON_LINKS.includes(method)
+
 /** Whether a method acts on a link itself instead of its target. */
-export const actsOnLink = (method: string): boolean => REMOVING.includes(method)
+export const actsOnLink = (method: string): boolean => ON_LINKS.includes(method)
+
+/**
+ * Returns the same store, which writes, removes and moves nothing behind a link below a root. Reads follow
+ * links.
+ */
+export const unlinked = (store: Store, root: string): Store =>
+  store.isLink === undefined
+    ? store
+    : guardedStore(store, async (key, method) => {
+        if (removes(method) || WRITING.includes(method)) await checkUnlinked(store, root, key)
+      })
 
 /**
  * Returns the same store, which checks each key before use.
@@ -88,7 +107,7 @@ export function guardedStore(store: Store, check: (key: string, method: string) 
         for (const key of [from, String(to)]) await check(key, 'delete')
         return method(from, to, ...rest)
       }
-    return FOLLOWING.includes(name) || REMOVING.includes(name) ? guarded(name, method) : method
+    return FOLLOWING.includes(name) || ON_LINKS.includes(name) ? guarded(name, method) : method
   })
 }
 

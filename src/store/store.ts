@@ -311,6 +311,11 @@ export interface Store {
    * without links omit it.
    */
   realPath?(key: string): Promise<string>
+  /**
+   * Whether a key, of an object or of a folder without a trailing slash, is a symbolic link itself. Optional:
+   * stores without links omit it.
+   */
+  isLink?(key: string): Promise<boolean>
   /** Whether the store holds a single file without access to its siblings. */
   readonly seesOneFile?: boolean
   /** Releases handles. The store may be used again afterwards. */

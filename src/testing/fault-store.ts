@@ -87,6 +87,7 @@ class Faults implements Store, FaultControls {
   readonly leftovers?: NonNullable<Store['leftovers']>
   readonly makeFolder?: NonNullable<Store['makeFolder']>
   readonly removeFolder?: NonNullable<Store['removeFolder']>
+  readonly isLink?: NonNullable<Store['isLink']>
   readonly #inner: Store
   readonly #script: FaultScript | undefined
   readonly #keepReplaced: boolean
@@ -141,6 +142,7 @@ class Faults implements Store, FaultControls {
     // Faults of folders have no consequences, so these calls pass through.
     if (inner.makeFolder) this.makeFolder = (near) => inner.makeFolder!(near)
     if (inner.removeFolder) this.removeFolder = (folder) => inner.removeFolder!(folder)
+    if (inner.isLink) this.isLink = (key) => inner.isLink!(key)
     if (inner.leftovers) this.leftovers = (near, options) => inner.leftovers!(near, options)
     if (inner.stage) this.stage = async (near) => this.#wrap(await this.#step('stage', near, () => inner.stage!(near)), near)
   }

@@ -382,6 +382,14 @@ describe('links in the target', () => {
     const following = confined(new FileStore(), target, { followLinks: true })
     await following.put!(join(target, 'a/y'), Buffer.from('x'))
     expect((await readdir(join(outside, 'elsewhere'))).sort()).toEqual(['x', 'y'])
+    // What a link leads to belongs to another place, also if links are followed.
+    for (const work of [
+      () => following.delete!(join(target, 'a/y')),
+      () => following.removeFolder!(`${join(target, 'a')}/`),
+      () => following.rename!(join(target, 'a/y'), join(target, 'y')),
+    ])
+      await expect(work()).rejects.toMatchObject({ tag: 'UnsupportedError', message: expect.stringContaining('symbolic link') })
+    expect((await readdir(join(outside, 'elsewhere'))).sort()).toEqual(['x', 'y'])
   })
 
   test('the target itself may be a link, and links within it are followed', async () => {

@@ -730,3 +730,26 @@ test('a place of a store is not replaced by arrays that are read from it, throug
   )
   await write(one, 'data/b.zarr')
 })
+
+test('a replacement changes nothing behind a link that has the name of its own folder', async () => {
+  const folder = await temporaryFolder()
+  const store = new FileStore()
+  const old = `${'0'.repeat(24)}`
+  await mkdir(`${folder}/mine/new-${old}`, { recursive: true })
+  for (const name of ['notes.tmp', `new-${old}/a`]) await writeFile(`${folder}/mine/${name}`, 'mine')
+  await zarrOf(store, `${folder}/x.zarr`, 1)
+  await symlink('../mine', `${folder}/x.zarr/.hyperslab-next`)
+  const file = await create(`${folder}/x.af`)
+  file.define('a', { dtype: 'int8', shape: [2] })
+  await file.close()
+  await symlink('mine', `${folder}/x.hyperslab-next`)
+  const before = (await store.list(`${folder}/`, { deep: true })).sort()
+  const refused = { tag: 'UnsupportedError', message: expect.stringContaining('is a symbolic link') }
+  await expect(createZarr(`${folder}/x.zarr`, { overwrite: true })).rejects.toMatchObject(refused)
+  await zarrOf(store, `${folder}/y.zarr`, 2)
+  await expect(copyPlace(`${folder}/y.zarr`, `${folder}/x.zarr`, { overwrite: true })).rejects.toMatchObject(refused)
+  const mine = async (): Promise<string[]> => (await store.list(`${folder}/mine/`, { deep: true })).sort()
+  expect(await mine()).toEqual([`${folder}/mine/new-${old}/a`, `${folder}/mine/notes.tmp`])
+  expect((await store.list(`${folder}/`, { deep: true })).filter((key) => !key.includes('y.zarr')).sort()).toEqual(before)
+  expect(await numberIn(store, `${folder}/x.zarr`)).toBe(1)
+})

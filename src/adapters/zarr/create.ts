@@ -28,7 +28,7 @@ const CHECKS: Checks<CreateZarrOptions> = { ...OPEN, attributes: 'object', overw
  */
 export function newNodes(store: Store, root: string, signal?: Signal): NodeWriter {
   const absences = new Absences(store)
-  const objects = new ObjectWriter(store, absences, () => undefined)
+  const objects = new ObjectWriter(store, root, absences, () => undefined)
   const reader = readerOf({ store, absences }, root, signal)
   return new NodeWriter({ store, objects, reader, root, file: store.describe(root), isRootLast: true })
 }

@@ -415,15 +415,19 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   /**
    * Deletes an array or a group with all its content. After an error it may be deleted in part, and no longer
    * belongs to the hierarchy.
-   * @throws UnknownArrayError; ReadOnlyError
+   * @throws InvalidArgumentError for '' and other names that no node has; UnknownArrayError; ReadOnlyError;
+   *   UnsupportedError, with nothing changed, for a name that leads through a symbolic link, and if the
+   *   folder contains a file that does not belong to the hierarchy
    */
   delete(name: string): Promise<void> {
     const path = this.#at(name)
     return within({ file: this.#store.file, array: path }, async () => {
       const nodes = await this.#store.nodes()
+      const { checkNodeName } = await import('./write/node-names.ts')
+      checkNodeName(path, { file: this.#store.file, array: path })
       await this.#store.node(path)
       try {
-        await nodes.remove(path)
+        await nodes.delete(path)
       } finally {
         this.#store.changed(path)
       }

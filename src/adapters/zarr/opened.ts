@@ -113,7 +113,7 @@ export class OpenedStore {
     if (!this.options.isWritable) throw new HyperslabError('ReadOnlyError', "it was opened for reading: pass mode 'r+' to write")
     this.#writer ??= import('./write/object-writer.ts').then(
       ({ ObjectWriter }) =>
-        new ObjectWriter(this.store, this.absences, (key) => {
+        new ObjectWriter(this.store, this.options.root, this.absences, (key) => {
           this.#written++
           this.#absent.delete(key)
         }),

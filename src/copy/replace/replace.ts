@@ -1,5 +1,6 @@
 import { HyperslabError, isHyperslabError, messageOf } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
+import { unlinked } from '../../store/confined.ts'
 import { publishBytes } from '../../store/publish-bytes.ts'
 import type { StoredAt } from '../../store/store.ts'
 import { checkApart, checkApartByMarker } from './apart.ts'
@@ -43,13 +44,14 @@ export interface ReplaceOptions {
  *   or contains it; ConflictError if another process replaces the place
  */
 export async function replace(
-  target: Target,
+  given: Target,
   { command, id, isVersioned = false, sources = [], signal }: ReplaceOptions,
   write: (prefix: string, check: OwnerCheck) => Promise<void>,
 ): Promise<void> {
+  const target = guardedTarget(given)
   const { store, workspace, place } = target
   checkStore(target)
-  for (const source of sources) await checkApart(source, { store, path: place })
+  for (const source of sources) await checkApart(source, { store: given.store, path: place })
   const before = await target.survey(signal)
   await checkReplacing({ store, path: place })
   const owner = await Owner.take(store, ownerOf(target), id, signal)
@@ -104,6 +106,12 @@ export async function replace(
   }
 }
 
+/** Returns the same target, which writes, removes and moves nothing behind a link in its folder. */
+const guardedTarget = (target: Target): Target => {
+  const { store, prefix } = target
+  return { ...target, store: unlinked(store, prefix.slice(0, prefix.lastIndexOf('/') + 1)) }
+}
+
 /**
  * Runs work that changes a place. Metadata above it follow before, so that they never describe new chunks as
  * old ones, and after it.
@@ -141,7 +149,8 @@ export type OwnerCheck = () => Promise<void>
  * other processes. Metadata above the place follow, before the work and after it.
  * @throws ConflictError if another process holds the place
  */
-export async function alone<T>(target: Target, signal: Signal | undefined, work: (check: OwnerCheck) => Promise<T>): Promise<T> {
+export async function alone<T>(given: Target, signal: Signal | undefined, work: (check: OwnerCheck) => Promise<T>): Promise<T> {
+  const target = guardedTarget(given)
   const { store, workspace, place } = target
   if (store.list === undefined || (await store.conditionalWrites?.(place))?.replace !== true)
     return followed(target, () => work(async () => undefined))

@@ -1,3 +1,4 @@
+import { STAGED } from '../../adapters/zarr/write/members.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
@@ -5,7 +6,7 @@ import { publishBytes } from '../../store/publish-bytes.ts'
 import type { Store } from '../../store/store.ts'
 import { readWhole } from '../../store/whole.ts'
 import type { Owner } from './owner.ts'
-import { type Members, type PlaceClaim, STAGED, type Target } from './target.ts'
+import type { Members, PlaceClaim, Target } from './target.ts'
 
 /** Number of objects copied or removed concurrently. */
 const AT_ONCE = 16

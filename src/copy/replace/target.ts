@@ -1,18 +1,6 @@
+import type { ChunkNames } from '../../adapters/zarr/write/members.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { Store } from '../../store/store.ts'
-
-/** End of the name of a temporary object, or of the lock of an object, which killed writers leave. */
-export const STAGED = /(\.(\d+-)?[0-9a-f]{24}\.tmp|\.lock)$/
-
-/** Names of the chunks of an array in its folder. */
-export interface ChunkNames {
-  /** Path of the array. */
-  readonly path: string
-  readonly rank: number
-  readonly separator: string
-  /** Whether names begin with `c`. */
-  readonly isPrefixed: boolean
-}
 
 /** Description of the objects that belong to a target. It is plain data, so that it outlives the metadata. */
 export interface Members {

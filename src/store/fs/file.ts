@@ -108,6 +108,10 @@ export class FileStore implements Store {
     return onFile(key, 'read', () => realPathOf(this.#fs, key))
   }
 
+  async isLink(key: string): Promise<boolean> {
+    return (await orMissing(key, 'read', () => this.#fs.promises.lstat(key)))?.isSymbolicLink() === true
+  }
+
   async stat(key: string): Promise<ObjectInfo | undefined> {
     const stats = await orMissing(key, 'read', () => this.#fs.promises.stat(key, { bigint: true }))
     return stats && checkedInfo(key, stats)

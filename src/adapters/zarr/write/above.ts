@@ -63,7 +63,7 @@ export class GroupsAbove {
   /** @throws errors of the store */
   static async find({ store: given, root, metadataBytes = METADATA_BYTES }: PlaceBelow): Promise<GroupsAbove> {
     const store = unconfined(given)
-    const objects = new ObjectWriter(store, new Absences(store), () => undefined)
+    const objects = new ObjectWriter(store, '', new Absences(store), () => undefined)
     const groups: GroupAbove[] = []
     const arrays: string[] = []
     await forEachLimited(await foldersAbove(store, root), AT_ONCE, async ({ prefix, name }) => {

@@ -6,6 +6,10 @@ import { METADATA } from '../metadata-names.ts'
 export const NODE_DOCUMENTS = METADATA.slice(0, 3)
 /** Prefix of the names of this package's own objects in a store. */
 const OWN = '.hyperslab-'
+/** Name of the folder of intermediate arrays in a target. */
+export const SCRATCH = `${OWN}scratch/`
+/** Name of the record of a write in the folder of its target. */
+export const RECORD_NAME = `${OWN}plan.json`
 
 /** Whether an object belongs to this package, such as the claim of a process that appends. */
 export const isOwnName = (name: string): boolean => name.startsWith(OWN) || name.includes(`/${OWN}`)

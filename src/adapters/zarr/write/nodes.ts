@@ -3,6 +3,7 @@ import { joinForeignKey } from '../../../core/foreign-key.ts'
 import { METADATA_BYTES, parseJson } from '../../../core/json.ts'
 import { forEachLimited, Lock } from '../../../core/limiter.ts'
 import type { Signal } from '../../../core/signal.ts'
+import { checkUnlinked } from '../../../store/links.ts'
 import type { Store } from '../../../store/store.ts'
 import { statToWrite } from '../../../store/unproved.ts'
 import { asObject, type JsonObject } from '../document.ts'
@@ -12,6 +13,7 @@ import { GroupsAbove } from './above.ts'
 import { CLAIM_NAME, Claim, isMarked, newMark } from './claim.ts'
 import { Consolidated, type DocumentsReader, NODE_DOCUMENTS_V2 } from './consolidated.ts'
 import { encodeDocument, groupDocument } from './document.ts'
+import { isFolderMark, membership, surveyMembers } from './members.ts'
 import { checkNodeName, NODE_DOCUMENTS } from './node-names.ts'
 import type { ChangeOptions, ObjectWriter } from './object-writer.ts'
 
@@ -152,12 +154,52 @@ export class NodeWriter {
   }
 
   /**
-   * Removes a node with all its content: first from consolidated metadata, then its own metadata, then the
-   * rest.
-   * @param belongs selects the objects to remove, by their names below the node. Default: all
-   * @throws errors of the store. The remaining objects then no longer belong to the hierarchy
+   * Deletes a node with all its content.
+   * @throws InvalidArgumentError for a path that no node can have; UnsupportedError, with nothing changed,
+   *   for a node behind a link, and if its folder contains an object that does not belong to the hierarchy;
+   *   errors of the store. After these, the remaining objects no longer belong to the hierarchy
    */
-  async remove(path: string, belongs: (name: string) => boolean = () => true): Promise<void> {
+  async delete(path: string): Promise<void> {
+    const { store, file } = this.#place
+    checkNodeName(path, { file, array: path })
+    await this.checkUnlinked(path)
+    const prefix = this.#at(`${path}/`)
+    const { arrays, stray } = await surveyMembers({
+      names: (await store.list!(prefix, { deep: true })).map((key) => key.slice(prefix.length)),
+      read: (name) => this.#place.reader.get(`${path}/${name}`, this.#metadataBytes),
+      sizeOf: async (name) => (await store.stat(prefix + name))?.size,
+    })
+    if (stray !== undefined) {
+      // Another process may be deleting the node.
+      if ((await this.node(path)) === undefined) this.#removed(path)
+      const key = store.describe(prefix + stray.name)
+      const isLink = (await store.isLink?.(prefix + stray.name)) === true
+      const text = `its folder contains '${key}'${isLink ? ', a symbolic link' : ''}: ${stray.why}, so nothing was deleted; move it elsewhere, or remove it`
+      throw new HyperslabError('UnsupportedError', text, { file, array: path, actual: key })
+    }
+    const belongs = membership(arrays)
+    await this.#removeNode(path, (name) => belongs(name) || isFolderMark(name))
+  }
+
+  /**
+   * Checks that the objects of a node may be removed.
+   * @throws UnsupportedError if its folder, or one above it, is a symbolic link
+   */
+  checkUnlinked(path: string): Promise<void> {
+    const { store, root } = this.#place
+    return checkUnlinked(store, root, this.#at(path === '' ? '' : `${path}/`))
+  }
+
+  /**
+   * Removes objects of the location itself, which was not completed.
+   * @param belongs selects them by their names
+   */
+  clear(belongs: (name: string) => boolean): Promise<void> {
+    return this.#removeNode('', belongs)
+  }
+
+  /** Removes a node: first from consolidated metadata, then its own metadata, then the rest. */
+  async #removeNode(path: string, belongs: (name: string) => boolean): Promise<void> {
     const { store, objects } = this.#place
     await this.#keepInStep(path, undefined, async () => new Map())
     const prefix = this.#at(path === '' ? '' : `${path}/`)

@@ -3,6 +3,7 @@ import { Lock } from '../../../core/limiter.ts'
 import { pause } from '../../../core/pace.ts'
 import type { Signal } from '../../../core/signal.ts'
 import type { Absences } from '../../../store/absences.ts'
+import { checkUnlinked } from '../../../store/links.ts'
 import type {
   ConditionalWrites,
   ObjectInfo,
@@ -52,6 +53,7 @@ interface Held {
  */
 export class ObjectWriter {
   readonly #store: Store
+  readonly #root: string
   readonly #absences: Absences
   readonly #written: (key: string) => void
   readonly #locks = new Map<string, Held>()
@@ -59,13 +61,15 @@ export class ObjectWriter {
   #conditions: Promise<ConditionalWrites> | undefined
 
   /**
+   * @param root the opened location, below which nothing behind a link is removed
    * @param absences absences of the store; this writer adds those that it finds
    * @param written called for each object that may have changed
    * @throws ReadOnlyError for a store that cannot be written to
    */
-  constructor(store: Store, absences: Absences, written: (key: string) => void) {
+  constructor(store: Store, root: string, absences: Absences, written: (key: string) => void) {
     checkWritableStore(store)
     this.#store = store
+    this.#root = root
     this.#absences = absences
     this.#written = written
   }
@@ -80,9 +84,10 @@ export class ObjectWriter {
     return this.#alone(key, () => this.#change(key, options, change))
   }
 
-  /** Stores an object, and replaces an existing one. */
-  replace(key: string, bytes: Uint8Array, { holds, signal }: Omit<ChangeOptions, 'maxBytes'> = {}): Promise<void> {
+  /** Stores an object, and replaces an existing one. Without bytes, none is left. */
+  replace(key: string, bytes: Uint8Array | undefined, { holds, signal }: Omit<ChangeOptions, 'maxBytes'> = {}): Promise<void> {
     return this.#alone(key, async () => {
+      if (bytes === undefined) return this.removeVersion(key, undefined)
       if (holds === undefined) return this.#put(key, bytes)
       try {
         await this.publish(key, bytes, { ifAbsent: true })
@@ -93,9 +98,13 @@ export class ObjectWriter {
     })
   }
 
-  /** Removes an object, if it exists. */
+  /**
+   * Removes an object, if it exists.
+   * @throws UnsupportedError for an object behind a link
+   */
   remove(key: string, { holds, signal }: Omit<ChangeOptions, 'maxBytes'> = {}): Promise<void> {
     return this.#alone(key, async () => {
+      await checkUnlinked(this.#store, this.#root, key)
       if (holds === undefined) return this.removeVersion(key, undefined)
       const { remove } = await this.can(key)
       const found = await this.#store.stat(key, { signal })
@@ -178,7 +187,10 @@ export class ObjectWriter {
     }
   }
 
-  /** Removes one version of an object or, without `ifMatch`, any version. */
+  /**
+   * Removes one version of an object or, without `ifMatch`, any version. Only for objects whose new content
+   * is "none", such as a chunk of fill values or a released claim. Other removals are {@link remove}.
+   */
   async removeVersion(key: string, ifMatch: string | undefined): Promise<void> {
     try {
       await this.#store.delete!(key, { ifMatch })

@@ -40,6 +40,7 @@ export function resizeZarr(array: Growing, to: NewShape): Promise<void> {
   const wanted = ({ shape, dimensionNames }: ZarrArrayMetadata): readonly number[] => newShape(to, { shape, dimensionNames })
   return nodes.alone(path, async () => {
     withShape(index.metadata, wanted(index.metadata))
+    await nodes.checkUnlinked(path)
     await nodes.claimed(path, undefined, async (claim) => {
       const before = await current(array, claim)
       const shape = wanted(before)

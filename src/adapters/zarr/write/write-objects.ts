@@ -134,8 +134,7 @@ async function writeObject(
   if (mask === undefined && isCovered(projections)) {
     const bytes = await changed(array, kinds, 0, undefined, changes, holds === undefined)
     await array.checked
-    if (bytes === undefined) await array.objects.remove(key)
-    else await array.objects.replace(key, bytes, { holds, signal })
+    await array.objects.replace(key, bytes, { holds, signal })
     return
   }
   await array.objects.change(key, { signal, holds }, async (old, isRemovable) => {
