@@ -166,12 +166,12 @@ test('opening and reading a file stays within its budget', async () => {
 const LOADER_BYTES = 1_822
 
 /** The goal is 40 kB. What makes the package smaller lowers this, so that it is not lost again. */
-const OPEN_BYTES = 52_850 + LOADER_BYTES
+const OPEN_BYTES = 53_050 + LOADER_BYTES
 
 test('opening and reading a Zarr store stays within its budget', async () => {
   const program =
     "import { openZarr } from 'hyperslab/zarr'; openZarr(location.hash).then((group) => group.array('t')).then((array) => array.get([0]))"
-  expect(await loadedBytes(program)).toBeLessThan(71_150)
+  expect(await loadedBytes(program)).toBeLessThan(71_650)
 })
 
 test.each([

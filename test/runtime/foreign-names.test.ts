@@ -382,7 +382,7 @@ describe('links in the target', () => {
     const following = confined(new FileStore(), target, { followLinks: true })
     await following.put!(join(target, 'a/y'), Buffer.from('x'))
     expect((await readdir(join(outside, 'elsewhere'))).sort()).toEqual(['x', 'y'])
-    // What a link leads to belongs to another place, also if links are followed.
+    // Objects behind a link belong to another place, also if links are followed.
     for (const work of [
       () => following.delete!(join(target, 'a/y')),
       () => following.removeFolder!(`${join(target, 'a')}/`),
