@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
 import { copyPlace } from '../../src/copy/copy-place.ts'
 import { importContainer } from '../../src/copy/import-container.ts'
-import { create, open, writeImmutable } from '../../src/runtime/index.ts'
+import { create, open, verify, writeImmutable } from '../../src/runtime/index.ts'
 import { importNetcdf } from '../../src/runtime/netcdf.ts'
 import { openDataset } from '../../src/runtime/open-dataset.ts'
 import { createZarr, importZarr } from '../../src/runtime/zarr.ts'
@@ -214,3 +214,27 @@ test('a container is read as before after a refused replacement', async () => {
   await using file = await open({ store, path: 'a.af' })
   expect([...(await file.array('x', 'int32').get()).data]).toEqual([1, 1, 1, 1])
 })
+
+test.each(['a store that lists', 'a store that cannot list'])(
+  'a container in the place of a layer is refused by its number, in %s, and stays',
+  async (kind) => {
+    const store = await places()
+    const other = (await store.get('b.af'))!.bytes
+    await store.put('layered.2.af', other)
+    const { list: _, ...blind } = Object.fromEntries(
+      ['describe', 'stat', 'getRange', 'get', 'list'].map((name) => [name, (store as never)[name] as () => unknown]),
+    )
+    const unlisted = Object.fromEntries(Object.entries(blind).map(([name, call]) => [name, call.bind(store)])) as never as Store
+    const place = { store: kind === 'a store that lists' ? store : unlisted, path: 'layered.af' }
+    await expect(open(place)).rejects.toMatchObject({
+      tag: 'FormatError',
+      message: expect.stringMatching(/layered\.2\.af: .*layer 2 by its name, but layer 0.*by its footer/),
+      details: { actual: 0, expected: 2 },
+    })
+    expect((await verify(place)).findings).toContainEqual(
+      expect.objectContaining({ severity: 'error', file: 'memory:layered.2.af' }),
+    )
+    await expect(create({ store, path: 'layered.af' }, { overwrite: true })).rejects.toMatchObject({ tag: 'AlreadyExistsError' })
+    expect((await store.get('layered.2.af'))?.bytes).toEqual(other)
+  },
+)

@@ -1,3 +1,4 @@
+import { HyperslabError } from '../../core/errors.ts'
 import { type ObjectInfo, type ReadOptions, readTail, type Store } from '../../store/store.ts'
 import { isVersion6, ROOT_BYTES_6 } from '../format/footer.ts'
 import { FOOTER_MAGIC, payloadBytes, TRAILER_BYTES } from '../format/footer-trailer.ts'
@@ -13,6 +14,7 @@ export type Sidecar = { readonly layer: Layer } | { readonly beside: NamedFile }
  * count towards that of the container.
  * @param open opens the layer. Default: `Layer.open`
  * @returns undefined if it does not exist
+ * @throws FormatError for a base
  */
 export async function openSidecar(
   store: Store,
@@ -36,10 +38,19 @@ export async function openSidecar(
 
 /** Returns a file that was opened, and the bytes of its footer if it is no layer. */
 function asSidecar(layer: Layer, { room }: Pick<Opening, 'room'>): Sidecar {
-  if (!layer.immutable) return { layer }
+  if (!layer.immutable) {
+    if (layer.footer.overlayIndex === 0) throw misplacedBase(layer)
+    return { layer }
+  }
   room.bytes += layer.footerBytes
   const { number, file, info } = layer
   return { beside: { number, file, info } }
+}
+
+/** Returns the error for a file that is a container of its own by its footer. Its values are no layer of this one. */
+export function misplacedBase({ file, number }: Pick<Layer, 'file' | 'number'>): HyperslabError {
+  const text = `the file is layer ${number} by its name, but layer 0, a container of its own, by its footer: move it elsewhere`
+  return new HyperslabError('FormatError', text, { file, actual: 0, expected: number })
 }
 
 /**

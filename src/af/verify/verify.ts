@@ -19,7 +19,7 @@ import { OPENINGS } from '../layers/opening.ts'
 import { Paths } from '../layers/paths.ts'
 import { probe } from '../layers/probed.ts'
 import { lostText } from '../layers/settled.ts'
-import { besideAt } from '../layers/sidecar.ts'
+import { besideAt, misplacedBase } from '../layers/sidecar.ts'
 import { arraysIn, besideText, Stack } from '../layers/stack.ts'
 import type { WorkingCopyOptions } from '../write/container-files.ts'
 import { hasGrid } from './block.ts'
@@ -239,7 +239,8 @@ async function openLayer(
   } catch (error) {
     report.take({ file }, error)
   }
-  if (footer.overlayIndex !== number)
+  if (footer.overlayIndex === 0 && number > 0 && footer.version !== 6) report.take({ file }, misplacedBase({ file, number }))
+  else if (footer.overlayIndex !== number)
     report.warn({ file }, `the file is number ${number} by its name, but ${footer.overlayIndex} by its footer`)
   report.checked.layers++
   const facts = { footerBytes: payload.length, limits, crcs, footerCrc: crc32cOf(payload) }
