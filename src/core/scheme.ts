@@ -3,6 +3,6 @@
  * locations have need no two slashes, because `file:/x` is a URL, too.
  */
 export function schemeOf(text: string): string | undefined {
-  const [, any, known] = /^(?:([a-z][a-z0-9+.-]+):\/\/|(file|https?|s3):)/i.exec(text) ?? []
+  const [, any, known] = /^(?:([a-z][\w+.-]+):\/\/|(file|https?|s3):)/i.exec(text) ?? []
   return (any ?? known)?.toLowerCase()
 }

@@ -1,5 +1,3 @@
-import { HyperslabError } from './errors.ts'
-
 /** Characters that encodeURIComponent leaves alone, but signatures of S3 and some servers encode. */
 const LEFT_ALONE = /[!'()*]/g
 
@@ -34,14 +32,4 @@ export function pathsOfFileUrl(url: string): string[] {
   const decoded = decodeNames(cut)
   const paths = decoded === undefined ? [written] : [written, decoded]
   return [...new Set(paths)].map((path) => path.replace(/^\/(?=[a-z]:\/)/i, ''))
-}
-
-/**
- * Returns the path of a `file:` URL as the URL standard defines it, from `file:/path` or `file:///path`.
- * @throws InvalidArgumentError for a relative path, and for a host
- */
-export function pathOfFileUrl(url: string): string {
-  if (/^file:(\/\/(localhost)?\/|\/(?!\/))/i.test(url)) return pathsOfFileUrl(url).at(-1)!
-  const text = 'a file: URL has no host and an absolute path, as in file:///folder/x.af; give a relative path without file:'
-  throw new HyperslabError('InvalidArgumentError', text, { actual: url })
 }

@@ -5,6 +5,12 @@ import type { S3Credentials } from '../store/s3/sign.ts'
 
 declare const process: { readonly env?: Readonly<Record<string, string | undefined>> } | undefined
 
+/** Options of a bucket that belong to a location. */
+export interface BucketOptions {
+  readonly notFound?: S3StoreOptions['notFound'] | undefined
+  readonly allowUrl?: S3StoreOptions['allowUrl'] | undefined
+}
+
 /**
  * Opens the store of `s3://bucket/key`. Credentials, region and endpoint come from the environment variables
  * of Amazon's own tools, if the runtime has an environment: AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY and
@@ -12,10 +18,7 @@ declare const process: { readonly env?: Readonly<Record<string, string | undefin
  * requests are anonymous. For other settings, create an `S3Store`.
  * @throws InvalidArgumentError for another form of URL, and if only one of the two keys is set
  */
-export function openBucket(
-  url: string,
-  { notFound, allowUrl }: Pick<S3StoreOptions, 'notFound' | 'allowUrl'> = {},
-): { store: S3Store; path: string } {
+export function openBucket(url: string, { notFound, allowUrl }: BucketOptions = {}): { store: S3Store; path: string } {
   const { bucket, key } = parseS3Url(url)
   const region = variable('AWS_REGION') ?? variable('AWS_DEFAULT_REGION')
   const endpoint = variable('AWS_ENDPOINT_URL_S3') ?? variable('AWS_ENDPOINT_URL')

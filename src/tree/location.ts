@@ -1,5 +1,4 @@
 import type { AsyncBuffer } from '../core/async-buffer.ts'
-import { HyperslabError } from '../core/errors.ts'
 import { checkValue } from '../core/options.ts'
 import { schemeOf } from '../core/scheme.ts'
 import type { BlobLike, FileHandleLike } from '../store/handles.ts'
@@ -82,27 +81,17 @@ export async function resolveLocation(location: Location, options: LocationOptio
 }
 
 /** Loads stores lazily that web pages do not need. */
-async function resolveText(text: string, { notFound, allowUrl }: LocationOptions): Promise<StoredAt> {
+async function resolveText(text: string, options: LocationOptions): Promise<StoredAt> {
   const scheme = schemeOf(text)
-  if (scheme !== undefined && !text.startsWith('://', scheme.length) && scheme !== 'file')
-    throw new HyperslabError('InvalidArgumentError', `a URL of ${scheme} begins with ${scheme}://`, { actual: text })
-  switch (scheme) {
-    case undefined:
-      return ofRoot({ store: await fileStore(), path: text })
-    case 'file':
-      return ofRoot({ store: await fileStore(), path: (await import('../core/url-names.ts')).pathOfFileUrl(text) })
-    case 'http':
-    case 'https': {
-      // Names of sidecars are derived from the path, so the store adds the query.
-      const [, path = '', query = ''] = /^([^?#]*)\??([^#]*)/.exec(text) ?? []
-      return { store: new HttpStore({ query, allowUrl, ...(notFound && { notFound }) }), path }
-    }
-    default:
-      return (await import('./other-location.ts')).resolveOtherUrl(scheme, text, {
-        ...(notFound && { notFound }),
-        ...(allowUrl && { allowUrl }),
-      })
+  if (scheme === undefined) {
+    const { FileStore } = await import('../store/fs/file.ts')
+    return ofRoot({ store: new FileStore(), path: text })
   }
+  const [isHttp, path = '', query = ''] = /^(?=https?:\/\/)([^?#]*)\??([^#]*)/i.exec(text) ?? []
+  if (isHttp === undefined) return ofRoot(await (await import('./other-location.ts')).resolveOtherUrl(scheme, text, options))
+  const { notFound, allowUrl } = options
+  // Names of sidecars are derived from the path, so the store adds the query.
+  return { store: new HttpStore({ query, allowUrl, ...(notFound && { notFound }) }), path }
 }
 
 /** Keeps the slash of the root of a disk. Slashes at the end of other folders are removed. */
@@ -110,8 +99,3 @@ const ofRoot = ({ store, path }: StoredAt): StoredAt => ({
   store,
   path: store.localPath !== undefined && /^\/+$/.test(path) ? '/.' : path,
 })
-
-async function fileStore(): Promise<Store> {
-  const { FileStore } = await import('../store/fs/file.ts')
-  return new FileStore()
-}

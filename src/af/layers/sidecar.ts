@@ -47,7 +47,7 @@ function asSidecar(layer: Layer, { room }: Pick<Opening, 'room'>): Sidecar {
   return { beside: { number, file, info } }
 }
 
-/** Returns the error for a file that is a container of its own by its footer. Its values are no layer of this one. */
+/** Returns the error for a file with the name of a layer that is a container of its own by its footer. */
 export function misplacedBase({ file, number }: Pick<Layer, 'file' | 'number'>): HyperslabError {
   const text = `the file is layer ${number} by its name, but layer 0, a container of its own, by its footer: move it elsewhere`
   return new HyperslabError('FormatError', text, { file, actual: 0, expected: number })
