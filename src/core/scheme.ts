@@ -3,6 +3,5 @@
  * locations have need no two slashes, because `file:/x` is a URL, too.
  */
 export function schemeOf(text: string): string | undefined {
-  const [, any, known] = /^(?:([a-z][\w+.-]+):\/\/|(file|https?|s3):)/i.exec(text) ?? []
-  return (any ?? known)?.toLowerCase()
+  return /^([a-z][\w+.-]+(?=:\/\/)|(file|https?|s3)(?=:))/i.exec(text)?.[0].toLowerCase()
 }
