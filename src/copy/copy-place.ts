@@ -127,14 +127,32 @@ export async function copyPlace(source: Location, target: Location, options: Cop
 /** Copies to an empty place. */
 async function addParts(parts: Parts, options: CopyPlaceOptions): Promise<CopiedPlace> {
   const { to, root, others, targetOf, last } = parts
-  if (others.length > 0) throw alreadyThere(to.store.describe(others[0]!), 'the source has no such object')
-  if (targetOf === undefined) return copyParts(parts, options)
+  const refuse: Refusal = async (key, why) => {
+    const text = `there is an object of this name already, and ${why}; ${await adviceFor(parts, options.signal)}`
+    throw new HyperslabError('AlreadyExistsError', text, { file: to.store.describe(key) })
+  }
+  if (others.length > 0) return refuse(others[0]!, 'the source has no such object')
+  if (targetOf === undefined) return copyParts({ ...parts, refuse }, options)
   return alone(targetOf({ store: to.store, path: root }), options.signal, async (check) => {
     const there = await Promise.all(last.map((name) => statToWrite(to.store, to.path + name, options.signal)))
     // A store that opens already is only compared.
     const isComplete = last.some((name, i) => there[i] !== undefined && !/(^|\/)\.zattrs$/.test(name))
-    return copyParts({ ...parts, isComplete, check }, options)
+    return copyParts({ ...parts, isComplete, check, refuse }, options)
   })
+}
+
+/** Refuses an object that exists at the target, with the reason. */
+type Refusal = (key: string, why: string) => Promise<never>
+
+/** Returns what to do about an existing object. Only objects of a whole store are replaced by `overwrite`. */
+async function adviceFor({ to, root, targetOf }: Parts, signal: Signal | undefined): Promise<string> {
+  try {
+    await targetOf?.({ store: to.store, path: root }).survey(signal)
+    return 'overwrite replaces it'
+  } catch (error) {
+    if (isHyperslabError(error, 'AlreadyExistsError')) return error.text
+    throw error
+  }
 }
 
 /** Copies beside the existing store, and replaces it when the copy is complete. */
@@ -181,14 +199,14 @@ async function replaceFile({ from, to }: Parts, { signal, onProgress }: CopyPlac
 }
 
 async function copyParts(
-  { from, to, old, names, last, confirm, isComplete, check }: CopiedParts,
+  { from, to, old, names, last, confirm, isComplete, check, refuse }: CopiedParts,
   { signal, onProgress }: CopyPlaceOptions,
 ): Promise<CopiedPlace> {
   const total = names.length + last.length
   let [done, objects, bytes] = [0, 0, 0]
   const copy = async (name: string): Promise<void> => {
     signal?.throwIfAborted()
-    const copied = await copyObject({ from, to, old, isComplete, check }, name, signal, (more) => {
+    const copied = await copyObject({ from, to, old, isComplete, check, refuse }, name, signal, (more) => {
       bytes += more
       onProgress?.({ done, total, bytes })
     })
@@ -211,11 +229,13 @@ interface CopiedParts extends Pick<Parts, 'from' | 'to' | 'old' | 'names' | 'las
   readonly isComplete?: boolean | undefined
   /** Throws if another process has taken the place over. */
   readonly check?: OwnerCheck | undefined
+  /** Refuses an existing object. Only drafts replace them. */
+  readonly refuse?: Refusal | undefined
 }
 
 /** @returns whether it did not exist yet */
 async function copyObject(
-  { from, to, old, isComplete = false, check }: Omit<CopiedParts, 'names' | 'last' | 'confirm'>,
+  { from, to, old, isComplete = false, check, refuse }: Omit<CopiedParts, 'names' | 'last' | 'confirm'>,
   name: string,
   signal: Signal | undefined,
   tell: (bytes: number) => void,
@@ -226,12 +246,12 @@ async function copyObject(
     if ((await statToWrite(to.store, target, signal)) === undefined) return false
     if (await sameAt({ from, to }, name, signal)) return true
     if (isDraft) return false
-    throw alreadyThere(to.store.describe(target), 'it is not the same as that of the source')
+    return refuse!(target, 'it is not the same as that of the source')
   }
   if (await isKept()) return false
   // Consolidated metadata repeat the others, and a killed copy may lack them alone.
   if (isComplete && !/(^|\/)\.zmetadata$/.test(name))
-    throw alreadyThere(to.store.describe(target), 'the target is complete without this object')
+    return refuse!(target, 'the target is complete without this object')
   await to.store.makeFolder?.(target)
   const there = old && (await statToWrite(to.store, old.path + name, signal))
   if (there !== undefined && (await sameAt({ from, to: old! }, name, signal))) {
@@ -314,9 +334,6 @@ const gone = (file: string): HyperslabError =>
     'the object was removed or changed while the store was being copied; run the command once more',
     { file },
   )
-
-const alreadyThere = (file: string, why: string): HyperslabError =>
-  new HyperslabError('AlreadyExistsError', `there is an object of this name already, and ${why}; overwrite replaces it`, { file })
 
 /** Form of an ETag that every store derives from the bytes alone. */
 const MD5 = /^"?[0-9a-f]{32}"?$/

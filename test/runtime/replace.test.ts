@@ -753,3 +753,17 @@ test('a replacement changes nothing behind a link that has the name of its own f
   expect((await store.list(`${folder}/`, { deep: true })).filter((key) => !key.includes('y.zarr')).sort()).toEqual(before)
   expect(await numberIn(store, `${folder}/x.zarr`)).toBe(1)
 })
+
+test('a refused copy advises to overwrite only where that succeeds', async () => {
+  const store = new MemoryStore()
+  await zarrOf(store, 'a.zarr', 1)
+  await zarrOf(store, 'b.zarr', 2)
+  const copy = (overwrite: boolean) => copyPlace({ store, path: 'a.zarr' }, { store, path: 'b.zarr' }, { overwrite })
+  await expect(copy(false)).rejects.toMatchObject({ message: expect.stringMatching(/overwrite replaces it$/) })
+  // A copy of another store was killed before its root metadata were written.
+  await store.delete('b.zarr/zarr.json')
+  await store.put('b.zarr/c/zarr.json', new Uint8Array(1))
+  const refused = { tag: 'AlreadyExistsError', message: expect.stringMatching(/no Zarr metadata at its root.*empty it$/) }
+  await expect(copy(false)).rejects.toMatchObject(refused)
+  await expect(copy(true)).rejects.toMatchObject(refused)
+})
