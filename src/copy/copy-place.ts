@@ -250,8 +250,7 @@ async function copyObject(
   }
   if (await isKept()) return false
   // Consolidated metadata repeat the others, and a killed copy may lack them alone.
-  if (isComplete && !/(^|\/)\.zmetadata$/.test(name))
-    return refuse!(target, 'the target is complete without this object')
+  if (isComplete && !/(^|\/)\.zmetadata$/.test(name)) return refuse!(target, 'the target is complete without this object')
   await to.store.makeFolder?.(target)
   const there = old && (await statToWrite(to.store, old.path + name, signal))
   if (there !== undefined && (await sameAt({ from, to: old! }, name, signal))) {
