@@ -44,15 +44,14 @@ Example: an object of S3, which the browser itself could not read
 }
 
 async function view(location: string, { port, open, followLinks, ...options }: ViewOptions): Promise<void> {
-  // Errors are reported here instead of in the page.
-  const at = notFoundAt(location, options)
-  await (await openDataset(location, at)).close()
-  const place = await resolveTarget(location, { followLinks, ...at })
+  const place = await resolveTarget(location, { followLinks, ...notFoundAt(location, options) })
   try {
     const found = await findTree(place)
     await found.look()
     const { format } = found
     const served = format.isReference ? { ...(await referencesAsZarr(place)), format: FOLDER } : { ...place, format }
+    // Errors are reported here instead of in the page, which reads through the same store.
+    await (await openDataset(place)).close()
     await interruptible(async (signal) => {
       const files = pageFiles(new URL('./', import.meta.url))
       const server = createViewServer(files, served, { host: HOST, onFailure: printError })
