@@ -70,7 +70,8 @@ async function isReferences({ store, path }: StoredAt, signal: Signal | undefine
   try {
     const all = await JsonMembers.read(found.bytes, path, { most: MOST_REFERENCES, inner: 'refs', signal })
     const references = all.has('version') ? (all.get('version') === 1 ? all.inner('refs') : undefined) : all
-    return [...(references?.names ?? [])].some((name) => METADATA_PATH.test(name))
+    for (const name of references?.names ?? []) if (METADATA_PATH.test(name)) return true
+    return false
   } catch (error) {
     if (isHyperslabError(error, 'FormatError', 'TooLargeError')) return false
     throw error
