@@ -3,8 +3,6 @@ import { readTail, type Store, type StoredAt, type Tail } from '../../store/stor
 import { endsInMagic, FOOTER_MAGIC, payloadBytes, STATS_MAGIC, TRAILER_BYTES } from '../format/footer-trailer.ts'
 import { type Paths, SIDECAR } from '../layers/paths.ts'
 
-/** Names of files that belong to a container. Some file systems ignore the case of names. */
-const SIDECAR_NAME = new RegExp(SIDECAR.source, 'i')
 const STATS_NAME = /[^/\\]\.stats$/i
 
 /**
@@ -14,7 +12,8 @@ const STATS_NAME = /[^/\\]\.stats$/i
  */
 export async function checkNewName({ store, path }: StoredAt): Promise<void> {
   for (const name of new Set([path, (await store.realPath?.(path)) ?? path])) {
-    const isSidecar = SIDECAR_NAME.test(name)
+    // Some file systems ignore the case of names.
+    const isSidecar = SIDECAR.test(name.toLowerCase())
     if (!isSidecar && !STATS_NAME.test(name)) continue
     const text = isSidecar
       ? 'this name is that of a sidecar of another container; choose one without a number before .af'
