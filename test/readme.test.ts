@@ -14,6 +14,7 @@ const PAGES = {
   'docs/arrays.md': 2,
   'docs/containers.md': 2,
   'docs/datasets.md': 1,
+  'docs/numerics.md': 1,
   'docs/writing.md': 6,
 }
 const examples = Object.keys(PAGES).flatMap((page) =>
