@@ -307,8 +307,21 @@ describe('refused:', () => {
     expect(file.changed).toBe(false)
   })
 
-  promise('names of sidecars', async () => {
-    await refuses(create({ store: new MemoryStore(), path: 'x.7.af' }), 'InvalidArgumentError', { file: 'x.7.af' })
+  promise('names of sidecars and statistics', async () => {
+    for (const path of ['x.7.af', 'x.stats'])
+      await refuses(create({ store: new MemoryStore(), path }), 'InvalidArgumentError', { file: path })
+  })
+
+  promise('a container in the place of a layer', async () => {
+    const store = new MemoryStore()
+    for (const path of ['x.af', 'y.af']) {
+      const file = await create({ store, path })
+      file.define('v', { dtype: 'int8', shape: [1] })
+      await file.flush()
+      await file.close()
+    }
+    await store.put('x.1.af', (await store.get('y.af'))!.bytes)
+    await refuses(open({ store, path: 'x.af' }), 'FormatError', { file: 'x.1.af', actual: 0, expected: 1 })
   })
 })
 

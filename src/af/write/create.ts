@@ -36,22 +36,23 @@ export function checkWrites(store: Store): void {
 export async function createContainer(files: ContainerFiles, overwrite: boolean): Promise<void> {
   if (overwrite) return replaceContainer(files)
   const { store, paths } = files
-  await checkFree(store, paths)
-  await removeStats(store, paths)
+  if (await checkFree(store, paths)) await store.delete!(paths.stats)
   const kind = await firstKind(files)
   await orAlreadyThere(() => publishBase(files, kind, [], { ifAbsent: true }))
 }
 
 /**
+ * Checks that the place of a new container is free.
+ * @returns whether statistics of an earlier container exist
  * @throws AlreadyExistsError if a container or a sidecar exists, or a file with the name of its statistics
  *   that contains none; InvalidArgumentError for the name of a sidecar
  */
-export async function checkFree(store: Store, paths: Paths): Promise<void> {
+export async function checkFree(store: Store, paths: Paths): Promise<boolean> {
   await checkNewName({ store, path: paths.base })
-  await checkStats(store, paths)
+  const isMeasured = await checkStats(store, paths)
   const sidecars = await listSidecars(store, paths)
   if ((await store.stat(paths.base)) !== undefined) throw alreadyThere('the file exists already', sidecars)
-  if (sidecars.length === 0) return
+  if (sidecars.length === 0) return isMeasured
   const names = sidecars.map((number) => paths.sidecar(number)).join(', ')
   throw alreadyThere(`sidecars of an earlier file exist (${names})`, sidecars)
 }
@@ -173,8 +174,7 @@ export async function publishNew(
 ): Promise<Layer> {
   const { store, paths } = files
   if (replaced === undefined) {
-    await checkFree(store, paths)
-    await removeStats(store, paths)
+    if (await checkFree(store, paths)) await store.delete!(paths.stats)
     return orAlreadyThere(() => publish({ ifAbsent: true }))
   }
   const { replace } = await conditionsOf(files)
