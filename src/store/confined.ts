@@ -1,7 +1,7 @@
 import { HyperslabError } from '../core/errors.ts'
 import { wrongKey } from '../core/foreign-key.ts'
 import { withoutEndings } from '../core/text.ts'
-import { checkUnlinked } from './links.ts'
+import { checkUnlinked, type TestedFolders } from './links.ts'
 import type { Stage, Store } from './store.ts'
 import { recordConfined } from './unconfined.ts'
 
@@ -75,15 +75,16 @@ const removes = (method: string): boolean => method !== 'isLink' && ON_LINKS.inc
 export const actsOnLink = (method: string): boolean => ON_LINKS.includes(method)
 
 /**
- * Returns the same store, which writes, removes and moves nothing behind a link below a root. Reads follow
- * links.
+ * Returns the same store for one operation, which writes, removes and moves nothing behind a link below a
+ * root. Reads follow links. Each folder is tested once.
  */
-export const unlinked = (store: Store, root: string): Store =>
-  store.isLink === undefined
-    ? store
-    : guardedStore(store, async (key, method) => {
-        if (removes(method) || WRITING.includes(method)) await checkUnlinked(store, root, key)
-      })
+export function unlinked(store: Store, root: string): Store {
+  if (store.isLink === undefined) return store
+  const tested: TestedFolders = new Map()
+  return guardedStore(store, async (key, method) => {
+    if (removes(method) || WRITING.includes(method)) await checkUnlinked(store, root, key, tested)
+  })
+}
 
 /**
  * Returns the same store, which checks each key before use.

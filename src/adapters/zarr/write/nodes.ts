@@ -3,7 +3,7 @@ import { joinForeignKey } from '../../../core/foreign-key.ts'
 import { METADATA_BYTES, parseJson } from '../../../core/json.ts'
 import { forEachLimited, Lock } from '../../../core/limiter.ts'
 import type { Signal } from '../../../core/signal.ts'
-import { checkUnlinked } from '../../../store/links.ts'
+import { checkUnlinked, type TestedFolders } from '../../../store/links.ts'
 import type { Store } from '../../../store/store.ts'
 import { statToWrite } from '../../../store/unproved.ts'
 import { asObject, type JsonObject } from '../document.ts'
@@ -214,7 +214,8 @@ export class NodeWriter {
 
   /** Removes objects, a few at a time. */
   async #remove(keys: readonly string[]): Promise<void> {
-    await forEachLimited(keys, AT_ONCE, (key) => this.#place.objects.remove(key))
+    const tested: TestedFolders = new Map()
+    await forEachLimited(keys, AT_ONCE, (key) => this.#place.objects.remove(key, { tested }))
   }
 
   /**

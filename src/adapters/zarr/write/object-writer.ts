@@ -3,7 +3,7 @@ import { Lock } from '../../../core/limiter.ts'
 import { pause } from '../../../core/pace.ts'
 import type { Signal } from '../../../core/signal.ts'
 import type { Absences } from '../../../store/absences.ts'
-import { checkUnlinked } from '../../../store/links.ts'
+import { checkUnlinked, type TestedFolders } from '../../../store/links.ts'
 import type {
   ConditionalWrites,
   ObjectInfo,
@@ -32,6 +32,12 @@ export interface ChangeOptions {
    * Objects are never removed if this is set.
    */
   readonly holds?: (() => Promise<void>) | undefined
+}
+
+/** Options of removing an object. */
+export interface RemoveOptions extends Omit<ChangeOptions, 'maxBytes'> {
+  /** Folders that one operation has tested for links. It shares them among its removals. */
+  readonly tested?: TestedFolders | undefined
 }
 
 /**
@@ -102,9 +108,9 @@ export class ObjectWriter {
    * Removes an object, if it exists.
    * @throws UnsupportedError for an object behind a link
    */
-  remove(key: string, { holds, signal }: Omit<ChangeOptions, 'maxBytes'> = {}): Promise<void> {
+  remove(key: string, { holds, signal, tested }: RemoveOptions = {}): Promise<void> {
     return this.#alone(key, async () => {
-      await checkUnlinked(this.#store, this.#root, key)
+      await checkUnlinked(this.#store, this.#root, key, tested)
       if (holds === undefined) return this.removeVersion(key, undefined)
       const { remove } = await this.can(key)
       const found = await this.#store.stat(key, { signal })

@@ -11,6 +11,7 @@ import type { Signal } from '../../../core/signal.ts'
 import { type Tensor, tensorOf } from '../../../core/tensor.ts'
 import type { Box } from '../../../grid/range.ts'
 import { boxShape } from '../../../grid/range.ts'
+import type { TestedFolders } from '../../../store/links.ts'
 import type { ZarrIndex } from '../array-index.ts'
 import { checkLinks, coordsOf } from '../chunk-names.ts'
 import { asShape, type JsonObject, showJson } from '../document.ts'
@@ -185,11 +186,12 @@ async function clearBeyond(
   const lengths = metadata.chunks as readonly number[]
   const keys = await objectsOf({ index }, metadata)
   const holds = (): Promise<void> => claim.holds()
+  const tested: TestedFolders = new Map()
   await forEachLimited(keys, AT_ONCE, async (key) => {
     const coords = coordsOf(metadata, key.slice(prefix.length))
     if (coords === undefined) return
     const starts = coords.map((k, axis) => k * lengths[axis]!)
-    if (starts.some((start, axis) => start >= kept[axis]!)) return objects.remove(key, { holds })
+    if (starts.some((start, axis) => start >= kept[axis]!)) return objects.remove(key, { holds, tested })
     const stops = starts.map((start, axis) => start + lengths[axis]!)
     // The whole grid of objects up to this one, so that elements beyond the array can be written.
     const whole = { ...metadata, shape: stops }

@@ -14,6 +14,7 @@ import { join, relative } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ZarrGroup } from '../../../../src/adapters/zarr/group.ts'
 import { createZarr, openZarr } from '../../../../src/runtime/zarr.ts'
+import { FileStore } from '../../../../src/store/fs/file.ts'
 import { MemoryStore } from '../../../../src/store/memory.ts'
 import { folderInMemory } from '../../../support/folder.ts'
 
@@ -54,6 +55,27 @@ const isLink = (name: string) => ({
 })
 
 describe('deleting from a group', () => {
+  test('a deletion tests each folder of chunks once for being a link, however many it contains', async () => {
+    const folder = await temporaryFolder()
+    const tested: string[] = []
+    const store = new (class extends FileStore {
+      override async isLink(key: string): Promise<boolean> {
+        tested.push(key)
+        return super.isLink(key)
+      }
+    })()
+    const group = await createZarr({ store, path: join(folder, 'a.zarr') })
+    const array = await group.createArray('t', { dtype: 'int8', shape: [100, 2], chunks: [1, 1], fillValue: 0 })
+    await array.set(null, 1)
+    tested.length = 0
+    await group.delete('t')
+    expect(readdirSync(join(folder, 'a.zarr'))).toEqual(['zarr.json'])
+    // One test of the path before anything is removed, one of the folder of metadata, and one of each folder of
+    // chunks with those above it.
+    expect(tested.length).toBe(1 + 1 + 102)
+    expect(new Set(tested).size).toBe(102)
+  })
+
   test('a group deletes no name that leads through a symbolic link, and touches nothing behind it', async () => {
     const folder = await temporaryFolder()
     await zarrIn(join(folder, 'other.zarr'))
