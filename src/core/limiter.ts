@@ -9,6 +9,7 @@ export async function forEachLimited<T>(items: Iterable<T>, limit: number, work:
   const iterator = items[Symbol.iterator]()
   const failures: unknown[] = []
   const pace = new Pace()
+  let isOver = false
   const lane = async (): Promise<void> => {
     for (let next = iterator.next(); !next.done && failures.length === 0; next = iterator.next()) {
       await work(next.value).catch((error: unknown) => {
@@ -16,8 +17,11 @@ export async function forEachLimited<T>(items: Iterable<T>, limit: number, work:
       })
       if (pace.due()) await pace.turn()
     }
+    isOver = true
   }
-  await Promise.all(Array.from({ length: limit }, lane))
+  const lanes: Promise<void>[] = []
+  while (lanes.length < limit && !isOver) lanes.push(lane())
+  await Promise.all(lanes)
   if (failures.length > 0) throw failures[0]
 }
 

@@ -147,7 +147,6 @@ export class BlockReader {
     const useOne = (need: Need<C>): Promise<R> =>
       // The decoded bytes may not be valid elements.
       within({ file: need.block.origin.file }, () => this.#useBlock(need, fetched?.get(need), use, signal))
-    if (batch.length === 1) return [await useOne(batch[0]!)]
     const results: R[] = []
     await forEachLimited(batch.keys(), this.#lanes, async (i) => {
       results[i] = await useOne(batch[i]!)
