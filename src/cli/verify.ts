@@ -42,7 +42,7 @@ export function addVerify(program: Command): void {
 
 async function verifyPlace(path: string, options: Options, signal: AbortSignal): Promise<Verified> {
   const found = await findTree(path, { signal, ...notFoundAt(path, options) })
-  await found.look(signal)
+  await found.settleFormat(signal)
   await checkPlaceOptions(found, path, options)
   const { place, format } = found
   const { layer, names, deep = false, notFound } = options

@@ -47,7 +47,7 @@ async function view(location: string, { port, open, followLinks, ...options }: V
   const place = await resolveTarget(location, { followLinks, ...notFoundAt(location, options) })
   try {
     const found = await findTree(place)
-    await found.look()
+    await found.settleFormat()
     const { format } = found
     const served = format.isReference ? { ...(await referencesAsZarr(place)), format: FOLDER } : { ...place, format }
     // Errors are reported here instead of in the page, which reads through the same store.

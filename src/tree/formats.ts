@@ -206,10 +206,9 @@ export interface Recognised {
  * @throws UnsupportedError for formats that are known and not read, with advice
  */
 export async function recognise({ store, path }: StoredAt, signal?: Signal): Promise<Recognised> {
-  const folder = FOLDER
   // The root of a store is a folder, of which some stores refuse to read bytes.
   const isRoot = path === '' && store.seesOneFile !== true
-  if (isRoot || path.endsWith('/') || METADATA_PATH.test(path)) return { format: folder }
+  if (isRoot || path.endsWith('/') || METADATA_PATH.test(path)) return { format: FOLDER }
   // The key of a picked file is not its name.
   const isPicked = store.seesOneFile ?? false
   const name = isPicked ? store.describe(path) : path
@@ -224,10 +223,10 @@ export async function recognise({ store, path }: StoredAt, signal?: Signal): Pro
   const head = isHere ? start && headIn(start.bytes) : await headOf(store, path, signal)
   if (head !== undefined) {
     const known = named?.isNamed ? named : formatOf(head, store.describe(path))
-    return { format: known ?? (isPicked ? FORMATS.find(({ isNamed }) => isNamed)! : folder), start }
+    return { format: known ?? (isPicked ? FORMATS.find(({ isNamed }) => isNamed)! : FOLDER), start }
   }
-  if (!named?.isNamed) return { format: folder }
-  return { format: (await isZarrFolder({ store, path }, signal)) ? folder : named }
+  if (!named?.isNamed) return { format: FOLDER }
+  return { format: (await isZarrFolder({ store, path }, signal)) ? FOLDER : named }
 }
 
 /** Format of folders. */

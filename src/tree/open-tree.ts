@@ -121,10 +121,11 @@ export class FoundTree {
   }
 
   /**
-   * Looks whether a place that only its name calls a file is a folder of Zarr. Its format is that from then
-   * on.
+   * Changes the format to that of a Zarr folder, if only the name told that the place is a file and it is such
+   * a folder.
+   * @returns whether the format was changed
    */
-  async isFolderAfterAll(signal?: Signal): Promise<boolean> {
+  async correctFormat(signal?: Signal): Promise<boolean> {
     const { store, path } = this.place
     const isSure = this.#format.isFolder || store.localPath !== undefined || store.seesOneFile
     if (isSure || !(await isZarrFolder({ store, path }, signal))) return false
@@ -137,11 +138,11 @@ export class FoundTree {
     return this.place.store.describe(this.place.path)
   }
 
-  /** Calls {@link isFolderAfterAll} if no file has this name. For callers that do not open the place. */
-  async look(signal?: Signal): Promise<void> {
+  /** Calls {@link correctFormat} if no file has this name. Opening the place does so by itself. */
+  async settleFormat(signal?: Signal): Promise<void> {
     const { store, path } = this.place
     if (!this.#format.isNamed || (await store.stat(path, { signal }).catch(() => undefined)) !== undefined) return
-    await this.isFolderAfterAll(signal)
+    await this.correctFormat(signal)
   }
 
   /** Returns an option that the format does not take, with the plural of the format that does. */
@@ -149,7 +150,7 @@ export class FoundTree {
     options: Readonly<Partial<Record<O, unknown>>>,
   ): Promise<{ readonly name: O; readonly plural: string } | undefined> {
     const option = this.#foreignTo(options)
-    return option !== undefined && (await this.isFolderAfterAll()) ? this.#foreignTo(options) : option
+    return option !== undefined && (await this.correctFormat()) ? this.#foreignTo(options) : option
   }
 
   #foreignTo<O extends FormatOption>(
@@ -187,7 +188,7 @@ export class FoundTree {
       return await format.open(place, options, this.#start)
     } catch (error) {
       if (format.isFolder || !isHyperslabError(error, 'NotFoundError', 'FormatError', 'StoreError')) throw error
-      if (await this.isFolderAfterAll(options.signal)) return FOLDER.open(place, options)
+      if (await this.correctFormat(options.signal)) return FOLDER.open(place, options)
       if (place.store.localPath !== undefined || place.store.seesOneFile) throw error
       const text = `${error.text}; nor is there Zarr metadata in a folder of this name, such as ${METADATA.slice(0, 2).join(' or ')}`
       throw new HyperslabError(error.tag, text, { ...error.details, cause: error })

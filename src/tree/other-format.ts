@@ -8,11 +8,13 @@ import { FOLDER, isZarrFolder, recognise } from './formats.ts'
  */
 export async function reasonOfContainer({ store, path }: StoredAt, error: HyperslabError): Promise<HyperslabError> {
   try {
-    const recognised = (await recognise({ store, path })).format
-    // Elsewhere than on this machine, the name alone may have told the format of what is no file.
-    const isFile = !recognised.isNamed || (await store.stat(path).catch(() => undefined)) !== undefined
-    const format = !isFile && (await isZarrFolder({ store, path })) ? FOLDER : recognised
-    if (format.isNamed || (format.isFolder && !(await isZarrFolder({ store, path })))) return error
+    let { format } = await recognise({ store, path })
+    if (format.isNamed || format.isFolder) {
+      // Elsewhere than on this machine, the name alone may have told the format of what is no file.
+      const isFile = format.isNamed && (await store.stat(path).catch(() => undefined)) !== undefined
+      if (isFile || !(await isZarrFolder({ store, path }))) return error
+      format = FOLDER
+    }
     const text = `${error.text}; this is ${format.noun}: openDataset opens it, or openTree for its arrays as they are stored`
     return new HyperslabError(error.tag, text, { ...error.details, cause: error })
   } catch {
