@@ -31,11 +31,16 @@ export class AttributeIndex implements ReadonlyMap<string, Value> {
   }
 
   has(name: string): boolean {
-    return (this.#places[this.#indices.get(name) ?? -1] ?? -1) >= 0
+    return this.#placeOf(name) >= 0
   }
 
   get(name: string): Value | undefined {
-    return this.#values[this.#places[this.#indices.get(name) ?? -1] ?? -1]?.value
+    return this.#values[this.#placeOf(name)]?.value
+  }
+
+  #placeOf(name: string): number {
+    const index = this.#indices.get(name)
+    return index === undefined ? -1 : this.#places[index]!
   }
 
   *keys(): MapIterator<string> {
