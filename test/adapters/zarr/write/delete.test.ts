@@ -70,8 +70,8 @@ describe('deleting from a group', () => {
     tested.length = 0
     await group.delete('t')
     expect(readdirSync(join(folder, 'a.zarr'))).toEqual(['zarr.json'])
-    // One test of the path before anything is removed, one of the folder of metadata, and one of each folder of
-    // chunks with those above it.
+    // One test of the path before anything is removed, one of the folder of metadata, and one of each folder
+    // of chunks with those above it.
     expect(tested.length).toBe(1 + 1 + 102)
     expect(new Set(tested).size).toBe(102)
   })
