@@ -121,8 +121,8 @@ export class FoundTree {
   }
 
   /**
-   * Changes the format to that of a Zarr folder, if only the name told that the place is a file and it is such
-   * a folder.
+   * Changes the format to that of a Zarr folder, if only the name told that the place is a file and it is
+   * such a folder.
    * @returns whether the format was changed
    */
   async correctFormat(signal?: Signal): Promise<boolean> {
