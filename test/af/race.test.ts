@@ -8,7 +8,7 @@ import { byBudget } from '../support/budget.ts'
 import { folderInMemory } from '../support/folder.ts'
 
 /** Few unless asked for. */
-const ROUNDS = byBudget({ quick: 8, full: 60, soak: 2000 })
+const ROUNDS = byBudget({ quick: 8, full: 30, soak: 2000 })
 
 describe('twelve writers flush one container at the same time: each gets a number of its own, nothing is lost', () => {
   test('in memory', async () => {

@@ -14,7 +14,7 @@ import { sourcesInMemory } from './support.ts'
 
 /** Building the server takes a minute, and so do the tests with it. */
 /** For each of both versions. */
-const KILLS = byBudget({ quick: 0, full: 10, soak: 200 })
+const KILLS = byBudget({ quick: 0, full: 6, soak: 200 })
 const here = KILLS > 0 && haveQueue('redis') && haveVersity()
 
 const sources = sourcesInMemory('queue-containers')

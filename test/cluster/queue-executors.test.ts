@@ -11,7 +11,7 @@ import { haveQueue, type QueueKind, QueueServer } from '../support/queue-server.
 import { bitsOf, FILL, SHAPE, sourcesInMemory, valuesOf } from './support.ts'
 
 const KINDS = process.env['HYPERSLAB_QUEUES']!.split(',') as QueueKind[]
-const RUNS = byBudget({ quick: 8, full: 40, soak: 1000 })
+const RUNS = byBudget({ quick: 8, full: 20, soak: 1000 })
 
 /** An array in plain numbers, in C order. */
 interface PlainArray {

@@ -165,6 +165,10 @@ export async function planOf(method: ReduceOperation['method'], source: ArrayRec
   return plan
 }
 
+/** The share of one of several tests that divide the items among them. */
+export const shareOf = <T>(items: readonly T[], index: number, count: number): readonly T[] =>
+  items.filter((_, i) => i % count === index)
+
 /** The name of a source for a method, another one for each of its neighbours. */
 export function sourceFor(recipes: ReadonlyMap<string, ArrayRecipe>, method: string, i: number): string {
   // Beyond int64 there is no product.

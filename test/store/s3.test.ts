@@ -11,7 +11,7 @@ import { type Bucket, bucketOf } from './s3/support.ts'
 import { zarrStores } from './s3/zarr.ts'
 
 /** Few unless asked for: a round is some 750 requests and takes a second or two. */
-const ROUNDS = byBudget({ quick: 3, full: 40, soak: 400 })
+const ROUNDS = byBudget({ quick: 3, full: 12, soak: 400 })
 
 const cephThere = haveCeph()
 if (!cephThere)
