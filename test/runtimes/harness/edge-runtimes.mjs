@@ -4,7 +4,7 @@ import { execute } from './processes.mjs'
 import { versionOf } from './tools.mjs'
 
 /** Few unless asked for: a round is a thousand operations on the bucket, and takes a second or more. */
-const ROUNDS = { full: 200, soak: 1000 }[process.env.HYPERSLAB_BUDGET] ?? 10
+const ROUNDS = { full: 60, soak: 1000 }[process.env.HYPERSLAB_BUDGET] ?? 10
 /** Rounds in one request to the Worker. */
 const BATCH = 5
 const races = Array.from({ length: Math.ceil(ROUNDS / BATCH) }, (_, i) => {
