@@ -315,7 +315,24 @@ async function planArrays(
     root,
     Array.from(nodes, (path) => (path === '' ? 'zarr.json' : `${path}/zarr.json`)),
   )
-  return source.arrays.map((each): PlannedArray => ({ ...each, ...plannedArray(each, options) }))
+  let length = 0
+  return source.arrays.map((each): PlannedArray => {
+    const planned = plannedArray(each, options)
+    length += writeJson(planned.content).length
+    if (length > MAX_METADATA) throw metadataTooLong(each.name, length)
+    return { ...each, ...planned }
+  })
+}
+
+/**
+ * Maximum length of the metadata of all arrays, as JSON. The group contains all of them once more. A file of
+ * version 6 stores a text once that all its arrays refer to, and here each array has its own.
+ */
+const MAX_METADATA = 128 * 2 ** 20
+
+function metadataTooLong(array: string, actual: number): HyperslabError {
+  const text = `the metadata of the arrays up to this one take ${actual} characters of JSON, and ${MAX_METADATA} are written; copy fewer arrays at a time, or drop long attributes`
+  return new HyperslabError('TooLargeError', text, { array, actual, expected: MAX_METADATA })
 }
 
 /** Returns the attributes of all groups as text, by path. */

@@ -266,3 +266,15 @@ test('arrays of bytes get no attribute for what is missing, which JSON cannot ho
   const { bytes } = (await store.get('b/a/zarr.json'))!
   expect(JSON.parse(new TextDecoder().decode(bytes))).not.toHaveProperty('attributes._FillValue')
 })
+
+test('one long text that many arrays share is not written again for each of them without a limit', async () => {
+  const store = new MemoryStore()
+  const array = new DiskArray({ dtype: 'int8', shape: [1], readBlock: () => undefined })
+  const attributes = new Map([['history', 'x'.repeat(2 ** 24)]])
+  const arrays = Array.from({ length: 1000 }, (_, i) => ({ name: `a${i}`, array, dimensionNames: ['x'], attributes }))
+  await expect(exportZarr({ attributes: new Map(), arrays } as never, { store, path: 'b' }, {})).rejects.toMatchObject({
+    tag: 'TooLargeError',
+    details: { array: 'a7', expected: 2 ** 27 },
+  })
+  expect(await store.list('')).toEqual([])
+})
