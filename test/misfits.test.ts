@@ -155,7 +155,7 @@ const ARRAY: Record<string, Method> = {
   rechunkTo: [array(), {}],
   ...Object.fromEntries(['sum', 'min', 'max', 'extrema', 'mean', 'prod', 'variance', 'std'].map((name) => [name, REDUCTION])),
   ...Object.fromEntries(
-    ['count', 'any', 'all', 'argMin', 'argMax', 'unique', 'histogram', 'median'].map((name) => [name, REDUCTION]),
+    ['count', 'countNonzero', 'any', 'all', 'argMin', 'argMax', 'unique', 'histogram', 'median'].map((name) => [name, REDUCTION]),
   ),
   quantile: [0.5, {}],
   reduce: [one, 0, {}],
@@ -166,7 +166,10 @@ const ARRAY: Record<string, Method> = {
   toString: [],
 }
 const REDUCTIONS = Object.fromEntries(
-  ['sum', 'mean', 'min', 'max', 'prod', 'count', 'variance', 'std', 'median'].map((name) => [name, [{ dim: 'time' }]]),
+  ['sum', 'mean', 'min', 'max', 'prod', 'count', 'countNonzero', 'variance', 'std', 'median'].map((name) => [
+    name,
+    [{ dim: 'time' }],
+  ]),
 )
 const TRUTHS = Object.fromEntries(['any', 'all'].map((name) => [name, [{ axis: 'time' }]]))
 const ARITHMETIC = Object.fromEntries(['add', 'sub', 'mul', 'div'].map((name) => [name, [variable(), {}]]))

@@ -101,6 +101,7 @@ const METHODS: Record<string, Call> = {
   variance: (o) => array().variance(o),
   std: (o) => array().std(o),
   count: (o) => array().count(o),
+  countNonzero: (o) => array().countNonzero(o),
   any: (o) => array().any(o),
   all: (o) => array().all(o),
   argMin: (o) => array().argMin(o),
@@ -143,7 +144,7 @@ const DATASET_METHODS: Record<string, Call> = {
   where: (o) => labelled().where(() => true, o),
   quantile: (o) => labelled().quantile(0.5, o),
 }
-const REDUCTIONS = ['sum', 'mean', 'min', 'max', 'prod', 'count', 'variance', 'std', 'median'] as const
+const REDUCTIONS = ['sum', 'mean', 'min', 'max', 'prod', 'count', 'countNonzero', 'variance', 'std', 'median'] as const
 const WHOLE_REDUCTIONS = [...REDUCTIONS, 'any', 'all'] as const
 Object.assign(DATASET_METHODS, Object.fromEntries(WHOLE_REDUCTIONS.map((name) => [name, (o: never) => labelled()[name](o)])))
 const DATA_ARRAY_METHODS: Record<string, Call> = {

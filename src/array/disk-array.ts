@@ -552,18 +552,30 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Returns the number of elements that are not 0, false or empty, or that satisfy `where`. With `zeros`, it
-   * counts all elements that are not skipped.
+   * Returns the number of elements that are not missing, or of those that satisfy `where`.
    * @throws InvalidArgumentError for an axis that does not exist; any error of `where`
    * @example
    * const t = generate((i) => i, { dtype: 'float32', shape: [5] })
-   * console.log(await t.count({ where: (x) => x > 2 })) // 2
+   * console.log(await t.count(), await t.count({ where: (x) => x > 2 })) // 5 2
    */
   count(options?: CountOptions<D> & Whole): Promise<number>
   count(options: CountOptions<D> & Along): Promise<Tensor<'float64'>>
   count(options?: CountOptions<D>): Promise<number | Tensor<'float64'>>
   count(options?: CountOptions<D>): Promise<number | Tensor<'float64'>> {
     return this.#reduce('count', options)
+  }
+
+  /**
+   * Returns the number of elements that are not 0, false or empty; as {@link count} otherwise.
+   * @example
+   * const t = generate((i) => i, { dtype: 'float32', shape: [5] })
+   * console.log(await t.countNonzero()) // 4
+   */
+  countNonzero(options?: ReduceOptions & Whole): Promise<number>
+  countNonzero(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
+  countNonzero(options?: ReduceOptions): Promise<number | Tensor<'float64'>>
+  countNonzero(options?: ReduceOptions): Promise<number | Tensor<'float64'>> {
+    return this.#reduce('countNonzero', options)
   }
 
   /**

@@ -23,10 +23,19 @@ import type { Shown } from './labelled.ts'
 
 const KINDS = ['sum', 'mean', 'min', 'max', 'prod', 'variance', 'std', 'count', 'median'] as const satisfies ReduceKind[]
 const TRUTHS = ['any', 'all'] as const
-const POSITIONS = { argmin: 'argMin', argmax: 'argMax' } as const
+/** Methods that are not named like their operation. */
+const METHODS = { argmin: 'argMin', argmax: 'argMax', countnonzero: 'countNonzero' } as const
 
 /** Operations of `reduce`. The last two return tables over all elements. */
-export const OPS = [...KINDS, 'quantile', ...TRUTHS, ...(['argmin', 'argmax'] as const), 'histogram', 'unique'] as const
+export const OPS = [
+  ...KINDS,
+  'countnonzero',
+  'quantile',
+  ...TRUTHS,
+  ...(['argmin', 'argmax'] as const),
+  'histogram',
+  'unique',
+] as const
 export type Op = (typeof OPS)[number]
 export type CellOp = Exclude<Op, 'histogram' | 'unique'>
 
@@ -86,9 +95,9 @@ export function callOf(
   const { axis } = axesOf(variable, named)
   if (op === 'quantile') return { method: op, args: [q.length === 1 ? q[0]! : q], options: { axis, ...skip } }
   if (op !== 'argmin' && op !== 'argmax')
-    return { method: op, args: [], options: { axis, ...skip, ...(op === 'count' && { zeros: true }) } }
+    return { method: op === 'countnonzero' ? METHODS[op] : op, args: [], options: { axis, ...skip } }
   // Without axes, the result is a single position.
-  return { method: POSITIONS[op], args: [], options: { ...(named !== undefined && { axis }), ...skip } }
+  return { method: METHODS[op], args: [], options: { ...(named !== undefined && { axis }), ...skip } }
 }
 
 /**
@@ -106,7 +115,8 @@ export async function reduced(
   const call = callOf(variable, op, how, { q })
   const reduce = (): Promise<Tensor> => perform(call) as Promise<Tensor>
   if (op === 'quantile') return quantileAlong(labelled, q.length === 1 ? q[0]! : q, how, reduce).variable
-  if (op !== 'any' && op !== 'all' && op !== 'argmin' && op !== 'argmax') return reduceAlong(labelled, op, how, reduce).variable
+  if (op !== 'any' && op !== 'all' && op !== 'argmin' && op !== 'argmax')
+    return reduceAlong(labelled, op === 'countnonzero' ? METHODS[op] : op, how, reduce).variable
   const { kept } = axesOf(variable, how.axis)
   if (op === 'any' || op === 'all') return reducedTo(variable, inMemoryAs('bool', await reduce()), kept)
   if (how.axis !== undefined) return reducedTo(variable, inMemoryAs('float64', await reduce()), kept)

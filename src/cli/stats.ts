@@ -148,7 +148,7 @@ const JOBS = 4
 function callsOf({ array }: Variable, { raw = false }: RawOption): Calls {
   const skip = { ...skipping(array, !raw), ...(isFloat(array.dtype) && { skipNaN: true }) }
   const call = (method: keyof Calls, options: MethodCall['options'] = skip): MethodCall => ({ method, args: [], options })
-  return { count: call('count', { ...skip, zeros: true }), extrema: call('extrema'), mean: call('mean'), std: call('std') }
+  return { count: call('count'), extrema: call('extrema'), mean: call('mean'), std: call('std') }
 }
 
 /**

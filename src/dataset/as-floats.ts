@@ -32,8 +32,8 @@ export function asFloats(array: DiskArray, name = array.source.label?.array): Di
 }
 
 /**
- * Returns 1 for each value and NaN for each missing one. Groups and windows count elements other than 0, so
- * this counts zeros, too.
+ * Returns 1 for each value and NaN for each missing one. Groups and windows reduce numbers alone, so this
+ * counts text, too.
  */
 export const presence = (array: DiskArray): DiskArray =>
   array.map<'float64'>((value) => (Number.isNaN(value) ? Number.NaN : 1), { dtype: 'float64' }) as DiskArray

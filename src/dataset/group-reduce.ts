@@ -56,7 +56,7 @@ export async function reduceGroups(
     return (await parts[by]({ axis: others, ...(isExtreme ? skip : { skipMissing: false, signal }) })) as Tensor
   }
   if (kind === 'sum' || kind === 'prod' || kind === 'min' || kind === 'max') return over(kind, kind)
-  if (kind === 'count') return over('count', 'sum')
+  if (kind === 'count' || kind === 'countNonzero') return over(kind, 'sum')
   if (kind === 'mean') {
     const [sums, counts] = [await over('sum', 'sum'), await over('count', 'sum')]
     const data = Float64Array.from(sums.data as ArrayLike<number | bigint>, (sum, i) => Number(sum) / Number(counts.data[i]))
@@ -119,7 +119,7 @@ function inGroupOrder(
   if (labels.length === count && labels.every((label, i) => label === i)) return values
   const shape = values.shape.map((length, each) => (each === axis ? count : length))
   const result = tensorOf(dtype, shape) as Tensor<'float64'>
-  if (labels.filter((label) => label >= 0).length < count && kind !== 'count' && kind !== 'sum') {
+  if (labels.filter((label) => label >= 0).length < count && !kind.startsWith('count') && kind !== 'sum') {
     if (kind === 'prod') (result.data as { fill(value: unknown): void }).fill(isBigInt(dtype) ? 1n : 1)
     else if (isFloat(dtype)) result.data.fill(Number.NaN)
     else invalidArgument(`a group without positions has no ${kind} of ${dtype} values`, kind)

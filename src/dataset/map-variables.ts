@@ -22,7 +22,7 @@ export function mapVariables(
   kind?: string,
 ): Pick<DatasetParts, 'variables' | 'coords'> {
   const drops = ({ array: { dtype } }: Variable): boolean =>
-    kind !== undefined && (dtype === 'string' || dtype === 'binary') && !/^(count|any|all)$/.test(kind)
+    kind !== undefined && (dtype === 'string' || dtype === 'binary') && !/^(count|countNonzero|any|all)$/.test(kind)
   const mapped = [...variables].flatMap(([name, variable]): [string, Variable][] => {
     if (!isFor(variable)) return [[name, variable]]
     return drops(variable) ? [] : [[name, apply({ variable, coordinates: coords }).variable]]

@@ -59,6 +59,11 @@ export abstract class Parted<A> {
     return this.reduce('count', options)
   }
 
+  /** Counts the values of each part that are neither missing nor 0. */
+  countNonzero(options?: ReduceDimsOptions): A {
+    return this.reduce('countNonzero', options)
+  }
+
   /** Returns the variance of each part, divided by the number of values minus `ddof` (default 0). */
   variance(options?: ReduceDimsOptions & FoldOptions): A {
     return this.reduce('variance', options)

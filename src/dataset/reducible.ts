@@ -46,6 +46,11 @@ export abstract class Reducible<A> extends Printable {
     return this.reduce('count', options)
   }
 
+  /** Counts the values along some dimensions that are neither missing nor 0, false or empty. */
+  countNonzero(options?: KeepDimsOptions): A {
+    return this.reduce('countNonzero', options)
+  }
+
   /** Whether any value along some dimensions is not 0, false or empty; false if there are no values. */
   any(options?: KeepDimsOptions): A {
     return this.reduce('any', options)

@@ -38,7 +38,18 @@ export interface KeepDimsOptions extends ReduceDimsOptions {
 export type ReduceKind = GroupKind | 'any' | 'all'
 
 /** Reductions of groups. */
-export type GroupKind = 'sum' | 'mean' | 'min' | 'max' | 'count' | 'prod' | 'variance' | 'std' | 'median' | 'quantile'
+export type GroupKind =
+  | 'sum'
+  | 'mean'
+  | 'min'
+  | 'max'
+  | 'count'
+  | 'countNonzero'
+  | 'prod'
+  | 'variance'
+  | 'std'
+  | 'median'
+  | 'quantile'
 
 export const REDUCE_CHECKS: Checks<ReduceDimsOptions> = { axis: 'string or list', skipMissing: 'boolean' }
 export const KEEP_CHECKS: Checks<KeepDimsOptions> = { ...REDUCE_CHECKS, keepDims: 'boolean' }
@@ -61,8 +72,6 @@ export type Reducing = (options: {
   readonly ddof?: number
   readonly skipMissing: boolean
   readonly skipNaN?: boolean
-  /** Whether zeros are counted. */
-  readonly zeros?: true
   readonly signal: Signal
 }) => Promise<Tensor>
 
@@ -83,8 +92,7 @@ export function reduceAlong(
   const { axis, kept, shape, others } = axesOf(variable, options.axis, keepDims)
   const { dtype, missing } = reducedKind(variable.with({ array }), kind)
   const spread = ddof === undefined ? {} : { ddof }
-  // Without this, arrays count elements other than 0.
-  const skip = { ...skipping(array, skipMissing), ...(kind === 'count' && { zeros: true as const }) }
+  const skip = skipping(array, skipMissing)
   const how = { axis, ...(keepDims && { keepDims }), ...spread, ...skip }
   const compute =
     kind === 'mean' && dtype === 'timestamp_ns'

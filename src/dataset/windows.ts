@@ -104,10 +104,10 @@ function rolled(
   reducedKind(variable, kind)
   const padded = asFloats(variable.array, variable.name).pad(widths, { value: Number.NaN })
   // The number of present values decides which windows are missing.
-  const all = minPeriods === undefined && kind !== 'count'
+  const all = minPeriods === undefined && !kind.startsWith('count')
   const fold = (of: DiskArray, by: FoldKind) => rollingBy(of, sizes, by, { skipMissing: !all, skipNaN: !all, ...(ddof !== undefined && { ddof }) }) // biome-ignore format: one line
   if (all) return result(variable, fold(padded, kind), coordinates, kind)
-  const counts = fold(presence(padded), 'count')
+  const counts = fold(padded, 'count')
   const values = kind === 'count' ? counts : fold(padded, kind)
   const least = minPeriods ?? sizeOf(sizes)
   const enough = (value: number, count: number): number => (count >= least ? value : Number.NaN)

@@ -57,6 +57,7 @@ const weights = Float64Array.from({ length: SHAPE[1]! }, (_, i) => i % 4)
 
 const REDUCTIONS: Record<string, Reduced> = {
   count: (x, keep) => x.count(keep),
+  countNonzero: (x, keep) => x.countNonzero(keep),
   'count by axis': (x, keep) => x.count({ ...keep, axis: 1 }),
   'count of a condition': (x, keep) => x.count({ ...keep, where: (value) => value < 3 }),
   any: (x, keep) => x.any({ ...keep, where: (value) => value > 1e9 }),
@@ -71,7 +72,7 @@ const REDUCTIONS: Record<string, Reduced> = {
   'weighted mean': (x, keep) => x.weightedMean({ '0': [1, 2, 3, 0, 2, 1], '1': weights }, keep),
   'weighted mean by an axis': (x, keep) => x.weightedMean({ '0': [1, 2, 3, 0, 2, 1], '1': weights }, { ...keep, axis: 0 }),
   ...Object.fromEntries(
-    (['sum', 'mean', 'min', 'max', 'count', 'variance', 'prod'] as const).map((kind): [string, Reduced] => [
+    (['sum', 'mean', 'min', 'max', 'count', 'countNonzero', 'variance', 'prod'] as const).map((kind): [string, Reduced] => [
       `groups: ${kind}`,
       async (x, keep) => [await x.groupBy(0, labels, kind, keep)],
     ]),

@@ -220,7 +220,7 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
     )
   })
 
-  test('count, any and all', async () => {
+  test('count, countNonzero, any and all', async () => {
     await fc.assert(
       fc.asyncProperty(cases, fc.boolean(), async (one, asked) => {
         const limit = isBigInt(one.plain.dtype) ? 2n : 2
@@ -230,7 +230,12 @@ describe('reductions in plain loops equal the oracle and read each chunk once', 
         await check(
           one,
           (array, o) => array.count({ ...o, ...given }),
-          (values) => values.filter(holds).length,
+          (values) => (asked ? values.filter(holds) : values).length,
+        )
+        await check(
+          one,
+          (array, o) => array.countNonzero(o),
+          (values) => values.filter((value) => Number.isNaN(value) || Number(value) !== 0).length,
         )
         await check(
           one,
@@ -370,7 +375,7 @@ describe('reductions to other shapes', () => {
       [1, 2, 2],
     ])
     await expect(array.unique({ limit: 2 })).rejects.toMatchObject({ tag: 'TooLargeError', details: { expected: 2 } })
-    expect(await array.count()).toBe(4)
+    expect([await array.count(), await array.countNonzero()]).toEqual([5, 4])
     expect(await array.any({ where: (text) => text > 'a' })).toBe(true)
   })
 
@@ -453,7 +458,7 @@ describe('reductions to other shapes', () => {
     await fc.assert(
       fc.asyncProperty(
         cases,
-        fc.constantFrom('sum', 'mean', 'min', 'max', 'count', 'variance'),
+        fc.constantFrom('sum', 'mean', 'min', 'max', 'count', 'countNonzero', 'variance'),
         fc.nat(),
         async (one, kind, seed) => {
           const { shape, dtype } = one.plain

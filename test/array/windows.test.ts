@@ -10,7 +10,7 @@ import { runs } from '../support/budget.ts'
 import { CountingSource } from '../support/counting-source.ts'
 import { type Plain, plainGet } from '../support/oracle.ts'
 
-const KINDS = ['sum', 'mean', 'prod', 'min', 'max', 'count', 'variance', 'std'] as const
+const KINDS = ['sum', 'mean', 'prod', 'min', 'max', 'count', 'countNonzero', 'variance', 'std'] as const
 type Kind = (typeof KINDS)[number]
 
 const cases = shapes

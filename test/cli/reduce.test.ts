@@ -46,6 +46,7 @@ const ORACLES: Record<string, (values: number[]) => number | boolean> = {
   variance,
   std: (values) => Math.sqrt(variance(values)),
   count: (values) => values.length,
+  countnonzero: (values) => values.filter(Boolean).length,
   median: quantile(0.5),
   'quantile --q 0.3': quantile(0.3),
   any: (values) => values.some(Boolean),

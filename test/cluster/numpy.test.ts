@@ -25,6 +25,7 @@ interface Reductions {
   readonly min: string | number
   readonly max: string | number
   readonly count: number
+  readonly countNonzero: number
   readonly any: boolean
   readonly all: boolean
 }
@@ -67,29 +68,32 @@ describe.skipIf(env === undefined)('jobs come to what numpy comes to', () => {
   const textOf = (value: unknown, dtype: string): string | number => (isWhole(dtype) ? `${value}` : Number(value))
 
   describe.each(DTYPES)('%s', (dtype) => {
-    test.each(['sum', 'mean', 'variance', 'std', 'min', 'max', 'count', 'any', 'all'] as const)('%s', async (method) => {
-      const expected = theirs.get(dtype)!
-      const tolerance = {
-        sum: expected.magnitude,
-        mean: expected.magnitude / expected.count,
-        variance: expected.variance,
-        std: expected.std,
-      }
-      const near = tolerance[method as 'sum']
-      const check = (found: unknown, wanted: Reductions): void => {
-        if (method === 'count' || method === 'any' || method === 'all') expect(Number(found)).toBe(Number(wanted[method]))
-        else if (method === 'min' || method === 'max' || (method === 'sum' && isWhole(dtype)))
-          expect(textOf(found, dtype)).toBe(wanted[method])
-        else
-          expect(Math.abs(Number(found) - Number(wanted[method]))).toBeLessThanOrEqual(
-            BOUND * Math.max(near, Math.abs(Number(wanted[method]))),
-          )
-      }
-      check(await ours(dtype, { method, options: { ignoreStats: true } }), expected)
-      const { data } = (await ours(dtype, { method, options: { axis: 0, ignoreStats: true } })) as { data: ArrayLike<unknown> }
-      expect(data.length).toBe(expected.cells.length)
-      for (const [i, cell] of expected.cells.entries()) check(data[i], cell)
-    })
+    test.each(['sum', 'mean', 'variance', 'std', 'min', 'max', 'count', 'countNonzero', 'any', 'all'] as const)(
+      '%s',
+      async (method) => {
+        const expected = theirs.get(dtype)!
+        const tolerance = {
+          sum: expected.magnitude,
+          mean: expected.magnitude / expected.count,
+          variance: expected.variance,
+          std: expected.std,
+        }
+        const near = tolerance[method as 'sum']
+        const check = (found: unknown, wanted: Reductions): void => {
+          if (/^(count|countNonzero|any|all)$/.test(method)) expect(Number(found)).toBe(Number(wanted[method]))
+          else if (method === 'min' || method === 'max' || (method === 'sum' && isWhole(dtype)))
+            expect(textOf(found, dtype)).toBe(wanted[method])
+          else
+            expect(Math.abs(Number(found) - Number(wanted[method]))).toBeLessThanOrEqual(
+              BOUND * Math.max(near, Math.abs(Number(wanted[method]))),
+            )
+        }
+        check(await ours(dtype, { method, options: { ignoreStats: true } }), expected)
+        const { data } = (await ours(dtype, { method, options: { axis: 0, ignoreStats: true } })) as { data: ArrayLike<unknown> }
+        expect(data.length).toBe(expected.cells.length)
+        for (const [i, cell] of expected.cells.entries()) check(data[i], cell)
+      },
+    )
 
     test('positions, distinct values, bins and quantiles', async () => {
       const expected = theirs.get(dtype)!

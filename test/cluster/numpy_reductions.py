@@ -27,7 +27,8 @@ def reductions(values, there):
         "std": math.sqrt(variance),
         "min": text(own.min()),
         "max": text(own.max()),
-        "count": int(np.count_nonzero(own)),
+        "count": int(own.size),
+        "countNonzero": int(np.count_nonzero(own)),
         "any": bool(own.any()),
         "all": bool(own.all()),
     }

@@ -158,7 +158,7 @@ describe('a recipe', () => {
     const { location } = mean.source as { location: string }
     await using file = await open(location)
     const array = file.array('x', 'float64')
-    for (const kind of ['mean', 'variance', 'count'] as const) {
+    for (const kind of ['mean', 'variance', 'count', 'countNonzero'] as const) {
       const source = { ...mean.source, views: [{ coarsen: { t: 3, y: 2 }, kind }] } as never
       const coarse = coarsen(array, { t: 3, y: 2 }, kind)
       const plan = await planJob({ method: 'sum', source, options: { axis: 't' } }, tiny)

@@ -54,7 +54,8 @@ const joined = (arrays: readonly PlainArray[]): PlainArray => ({
 function reducedBy(method: string, elements: readonly number[], missing: number | undefined): number | undefined {
   const own = elements.filter((value) => value !== missing)
   const sum = own.reduce((a, b) => a + b, 0)
-  if (method === 'count') return own.filter((value) => value !== 0).length
+  if (method === 'count') return own.length
+  if (method === 'countNonzero') return own.filter((value) => value !== 0).length
   if (method === 'sum') return sum
   if (own.length === 0) return undefined
   return method === 'mean' ? sum / own.length : method === 'min' ? Math.min(...own) : Math.max(...own)
@@ -114,7 +115,7 @@ const cases = (): fc.Arbitrary<Case> => {
     })
 }
 
-const METHODS = ['sum', 'min', 'max', 'mean', 'count'] as const
+const METHODS = ['sum', 'min', 'max', 'mean', 'count', 'countNonzero'] as const
 
 /** Tests that every executor must pass. */
 function conformance(executor: () => Executor): void {
@@ -141,7 +142,7 @@ function conformance(executor: () => Executor): void {
         expect(found.length).toBe(expected.length)
         const sizes = [...cells.values()].map((elements) => elements.reduce((sum, value) => sum + Math.abs(value), 0))
         for (const [i, value] of found.entries()) {
-          const isSame = isExact || ['min', 'max', 'count'].includes(method)
+          const isSame = isExact || ['min', 'max', 'count', 'countNonzero'].includes(method)
           expect(Math.abs(value - expected[i]!), `${method} ${i}`).toBeLessThanOrEqual(
             isSame && method !== 'mean' ? 0 : 1e-6 * sizes[i]!,
           )

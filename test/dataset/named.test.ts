@@ -140,6 +140,14 @@ test('groups and windows count zeros as values, also where they make means or ne
   expect(await numbers(r.coarsen({ x: 2, y: 2 }).count())).toEqual([4, 3])
   expect(await numbers(n.rolling({ x: 2 }, { minPeriods: 2 }).sum())).toEqual([Number.NaN, 0, 5, 5])
   expect(await numbers(n.rolling({ x: 2 }).count())).toEqual([Number.NaN, 2, 2, 2])
+  // countNonzero leaves out zeros, and missing values as the others do.
+  expect(await r.countNonzero().get()).toBe(3)
+  expect(await wet.countNonzero().get('n').get()).toBe(1)
+  expect(await numbers(r.groupBy(bins).countNonzero())).toEqual([0, 2, 1, 0])
+  expect(await numbers(r.groupBy(bins).countNonzero({ axis: ['x', 'y'] }))).toEqual([2, 1])
+  expect(await numbers(r.coarsen({ x: 2, y: 2 }).countNonzero())).toEqual([2, 1])
+  expect(await numbers(n.rolling({ x: 2 }).countNonzero())).toEqual([Number.NaN, 0, 1, 1])
+  expect(await numbers(r.rolling({ y: 2 }, { minPeriods: 1 }).countNonzero())).toEqual([0, 1, 0, 1, Number.NaN, 0, 1, 1])
 })
 
 test('repeated labels make groups, are refused between labels, and a coordinate may be called coord', async () => {

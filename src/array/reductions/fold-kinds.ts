@@ -5,7 +5,7 @@ import type { BlockSource } from '../source.ts'
 import type { Row, RowMode, SkipOptions } from './rows.ts'
 
 /** Reductions that keep one value per cell. */
-export const FOLD_KINDS = ['sum', 'mean', 'prod', 'min', 'max', 'count', 'variance', 'std'] as const
+export const FOLD_KINDS = ['sum', 'mean', 'prod', 'min', 'max', 'count', 'countNonzero', 'variance', 'std'] as const
 /** A reduction that keeps one value per cell, for groups and windows. */
 export type FoldKind = (typeof FOLD_KINDS)[number]
 
@@ -23,6 +23,7 @@ export type FoldedDType<D extends DType, K extends FoldKind> = {
   max: D
   mean: 'float64'
   count: 'float64'
+  countNonzero: 'float64'
   variance: 'float64'
   std: 'float64'
 }[K]
@@ -37,7 +38,7 @@ export function foldedDType<D extends DType, K extends FoldKind>(dtype: D, kind:
 
 /** @throws UnsupportedError for types that the reduction is not defined for */
 export function checkFoldable(kind: string, dtype: DType): asserts dtype is FixedDType {
-  const orders = kind === 'min' || kind === 'max' || kind === 'extrema' || kind === 'count' || kind.startsWith('arg')
+  const orders = kind === 'min' || kind === 'max' || kind === 'extrema' || kind.startsWith('count') || kind.startsWith('arg')
   if (isFixed(dtype) && (orders || dtype !== 'timestamp_ns')) return
   throw new HyperslabError('UnsupportedError', `there is no ${kind} of ${dtype} values`, { actual: dtype })
 }

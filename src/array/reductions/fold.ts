@@ -27,7 +27,8 @@ export function foldOf(
     case 'max':
       return new ExtremeFold(kind, dtype, cells, skipped, empty)
     case 'count':
-      return new TruthFold('count', cells, skipped)
+    case 'countNonzero':
+      return new TruthFold(kind, cells, skipped)
     default:
       return new MomentFold(kind, cells, skipped, ddof)
   }
@@ -340,18 +341,24 @@ class ExtremeFold implements Fold {
   }
 }
 
-/** Number of elements that are true: not 0, false or empty. */
+/** Reductions by a condition on each element. */
+export type TruthKind = 'count' | 'countNonzero' | 'any' | 'all'
+
+/**
+ * Number of elements that satisfy a condition. Without one, `count` counts all elements, and the others test
+ * whether an element is not 0, false or empty.
+ */
 export class TruthFold implements Fold {
-  readonly #kind: 'count' | 'any' | 'all'
+  readonly #kind: TruthKind
   readonly #skipped: Skipped
   readonly #where: ((value: never) => unknown) | undefined
   readonly #bools: boolean
-  /** Number of true elements of each cell, and of all others. */
+  /** Number of elements of each cell that satisfy the condition, and of all others. */
   readonly found: Float64Array
   readonly others: Float64Array
 
-  /** @param where replaces the test; with `bools`, it receives booleans */
-  constructor(kind: 'count' | 'any' | 'all', cells: number, skipped: Skipped, where?: (value: never) => unknown, bools = false) {
+  /** @param where condition; with `bools`, it receives booleans */
+  constructor(kind: TruthKind, cells: number, skipped: Skipped, where?: (value: never) => unknown, bools = false) {
     this.#kind = kind
     this.#skipped = skipped
     this.#where = where
@@ -363,23 +370,26 @@ export class TruthFold implements Fold {
   row: Row<ArrayLike<unknown>> = (values, at, length, cell, step) => {
     const { fill, nan } = this.#skipped
     const [found, others, where, bools] = [this.found, this.others, this.#where, this.#bools]
+    const every = this.#kind === 'count'
     for (let i = at; i < at + length; i++, cell += step) {
       const x = values[i]
       if (x === fill || (nan && Number.isNaN(x))) continue
-      const holds = where === undefined ? isTrue(x) : where((bools ? x !== 0 : x) as never)
+      const holds = where === undefined ? every || isTrue(x) : where((bools ? x !== 0 : x) as never)
       if (holds) found[cell]!++
       else others[cell]!++
     }
   }
 
   repeat(value: unknown, times: number, cell: number): void {
-    const holds = this.#where === undefined ? isTrue(value) : this.#where((this.#bools ? value !== 0 : value) as never)
+    const where = this.#where
+    const holds =
+      where === undefined ? this.#kind === 'count' || isTrue(value) : where((this.#bools ? value !== 0 : value) as never)
     ;(holds ? this.found : this.others)[cell]! += times
   }
 
   /** Whether further elements cannot change the result. */
   decided(): boolean {
-    if (this.#kind === 'count') return false
+    if (this.#kind === 'count' || this.#kind === 'countNonzero') return false
     return (this.#kind === 'any' ? this.found : this.others).every((count) => count > 0)
   }
 
@@ -397,9 +407,9 @@ export class TruthFold implements Fold {
   }
 }
 
-/** Converts counts of true and of other elements to the result. */
-export function truthOf(kind: 'count' | 'any' | 'all', found: Float64Array, others: Float64Array): Float64Array | Uint8Array {
-  if (kind === 'count') return found
+/** Converts counts of elements that satisfy a condition, and of the others, to the result. */
+export function truthOf(kind: TruthKind, found: Float64Array, others: Float64Array): Float64Array | Uint8Array {
+  if (kind === 'count' || kind === 'countNonzero') return found
   return kind === 'any' ? Uint8Array.from(found, (n) => +(n > 0)) : Uint8Array.from(others, (n) => +(n === 0))
 }
 

@@ -10,16 +10,16 @@ import type { ReduceOptions } from './reduce.ts'
 import type { SkipOptions } from './rows.ts'
 import type { UniqueOptions } from './unique.ts'
 
-/** Options of `count`, `any` and `all`. */
-export interface TruthOptions<D extends DType = DType> extends ReduceOptions {
-  /** Condition on elements. The default is that an element is not 0, false or empty; NaN satisfies it. */
+/** Options of `count`. */
+export interface CountOptions<D extends DType = DType> extends ReduceOptions {
+  /** Condition on elements; only elements that satisfy it are counted. Default: all that are not skipped. */
   readonly where?: (value: ScalarOf<D>) => unknown
 }
 
-/** Options of `count`. */
-export interface CountOptions<D extends DType = DType> extends TruthOptions<D> {
-  /** Whether to count elements that are 0, false or empty, too: all that are not skipped. */
-  readonly zeros?: boolean
+/** Options of `any` and `all`. */
+export interface TruthOptions<D extends DType = DType> extends ReduceOptions {
+  /** Condition on elements. The default is that an element is not 0, false or empty; NaN satisfies it. */
+  readonly where?: (value: ScalarOf<D>) => unknown
 }
 
 /** Options of `groupBy`. */
@@ -30,8 +30,7 @@ const FOLD: Checks<FoldOptions> = { ddof: 'number' }
 const EACH: Checks<BlockOptions & SkipOptions> = { ...BLOCK_CHECKS, ...SKIP }
 const REDUCE: Checks<ReduceOptions> = { ...EACH, axis: 'number or string or list', keepDims: 'boolean', ignoreStats: 'boolean' }
 const VARIANCE: Checks<ReduceOptions & FoldOptions> = { ...REDUCE, ...FOLD }
-const TRUTH: Checks<TruthOptions<DType>> = { ...REDUCE, where: 'function' }
-const COUNT: Checks<CountOptions<DType>> = { ...TRUTH, zeros: 'boolean' }
+const WHERE: Checks<CountOptions<DType> & TruthOptions<DType>> = { ...REDUCE, where: 'function' }
 const QUANTILE: Checks<QuantileOptions> = { ...REDUCE, maxBytes: 'number from 0' }
 
 export type ReducingCall =
@@ -44,6 +43,7 @@ export type ReducingCall =
   | 'variance'
   | 'std'
   | 'count'
+  | 'countNonzero'
   | 'any'
   | 'all'
   | 'argMin'
@@ -68,9 +68,10 @@ const CALLS: Readonly<Record<ReducingCall, Readonly<Record<string, Check>>>> = {
   prod: REDUCE,
   variance: VARIANCE,
   std: VARIANCE,
-  count: COUNT,
-  any: TRUTH,
-  all: TRUTH,
+  count: WHERE,
+  countNonzero: REDUCE,
+  any: WHERE,
+  all: WHERE,
   argMin: REDUCE,
   argMax: REDUCE,
   unique: { ...EACH, limit: 'number from 0' } satisfies Checks<UniqueOptions>,

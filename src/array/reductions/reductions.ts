@@ -37,6 +37,7 @@ const DIVIDED: Record<DividedMethod, Dividing> = {
   quantile: divideQuantile,
   median: (source, options, unitBytes) => divideQuantile(source, options, unitBytes, 0.5),
   count: (source, options, unitBytes) => divideTruth(source, 'count', options, unitBytes),
+  countNonzero: (source, options, unitBytes) => divideTruth(source, 'countNonzero', options, unitBytes),
   any: (source, options, unitBytes) => divideTruth(source, 'any', options, unitBytes),
   all: (source, options, unitBytes) => divideTruth(source, 'all', options, unitBytes),
   variance: (source, options, unitBytes) => divideVariance(source, 'variance', options, unitBytes),

@@ -1,9 +1,8 @@
 import { type DType, isBigInt, isFixed, type ScalarOf } from '../../core/dtype.ts'
-import { invalidArgument } from '../../core/errors.ts'
 import type { Tensor } from '../../core/tensor.ts'
 import { type Box, wholeBox } from '../../grid/range.ts'
 import type { BlockSource } from '../source.ts'
-import { TruthFold, truthOf } from './fold.ts'
+import { TruthFold, type TruthKind, truthOf } from './fold.ts'
 import type { CountOptions } from './options.ts'
 import { layoutOf, shaped } from './reduce.ts'
 import { RegionCells } from './region-cells.ts'
@@ -11,7 +10,7 @@ import { RowReader, skippedOf } from './rows.ts'
 import { eachRun, eachUnwritten } from './runs.ts'
 import { type DividedReduction, unitsOf } from './units.ts'
 
-/** Numbers of true and of other elements of the cells of a region. */
+/** Numbers of elements of the cells of a region that satisfy a condition, and of the others. */
 export interface TruthCells {
   readonly region: Box
   readonly found: Float64Array
@@ -19,20 +18,19 @@ export interface TruthCells {
 }
 
 /**
- * Divides the count of true elements, or whether any or all of them are. Counts do not depend on the order in
- * which they are added.
+ * Divides a count of elements, or whether any or all of them satisfy a condition. Counts do not depend on the
+ * order in which they are added.
  */
 export function divideTruth(
   source: BlockSource,
-  kind: 'count' | 'any' | 'all',
+  kind: TruthKind,
   options: CountOptions,
   unitBytes: number,
 ): DividedReduction<TruthCells, Tensor | ScalarOf<DType>> {
   const { dtype } = source
-  const { zeros = false } = options
-  if (zeros && options.where !== undefined) invalidArgument('count takes `where` or `zeros`, not both', options)
   const layout = layoutOf(source, options.axis)
   const { reduced } = layout
+  const isCount = kind === 'count' || kind === 'countNonzero'
   const units = unitsOf(source, unitBytes)
   const merge = (parts: readonly TruthCells[], boxes = parts.map(({ region }) => region)): TruthCells => {
     const cells = new RegionCells(boxes, reduced)
@@ -55,7 +53,7 @@ export function divideTruth(
       const mode = options.where || isBigInt(dtype) || !isFixed(dtype) ? 'raw' : 'float'
       const reader = new RowReader(dtype, mode, skippedOf(source, options))
       const fold = new TruthFold(kind, cells.size, reader.skipped, options.where as never, dtype === 'bool')
-      const decided = kind === 'count' ? undefined : () => fold.decided()
+      const decided = isCount ? undefined : () => fold.decided()
       const unwritten = eachUnwritten(source, reader, cells, signal, fold.repeat.bind(fold), decided)
       const places = { start: 0, stride: reduced.map(() => 0) }
       await eachRun(source, { signal, between: [from, to], runs: units, unwritten, ...(decided && { atOnce: 1 }) }, (run) => {
@@ -66,8 +64,7 @@ export function divideTruth(
     },
     finish(all) {
       const { found, others } = merge(all === undefined ? [] : [all], [wholeBox(source.shape)])
-      if (zeros) return shaped('float64', found.map((count, cell) => count + others[cell]!), layout, options) // biome-ignore format: one line
-      return shaped(kind === 'count' ? 'float64' : 'bool', truthOf(kind, found, others), layout, options)
+      return shaped(isCount ? 'float64' : 'bool', truthOf(kind, found, others), layout, options)
     },
   }
 }

@@ -121,7 +121,7 @@ function kindOf(source: BlockSource, dtype: DType, kind: FoldKind, { skipMissing
   const extreme = kind === 'min' || kind === 'max'
   if (extreme && (!skipMissing || !isFloat(dtype))) return source
   const some = skipMissing && isAnyMissing(missingElements(source))
-  if (!some || kind === 'sum' || kind === 'prod' || kind === 'count') return { dtype, missing: NOTHING }
+  if (!some || kind === 'sum' || kind === 'prod' || kind.startsWith('count')) return { dtype, missing: NOTHING }
   return { dtype, fillValue: Number.NaN, missing: NOT_A_NUMBER }
 }
 

@@ -169,6 +169,7 @@ class Script {
   #reduced(groups: string, kind: unknown, options: unknown, q?: unknown): string {
     if (kind === 'count' && (options as ReduceDimsOptions | undefined)?.skipMissing === false)
       refuse('count with { skipMissing: false }', options)
+    if (kind === 'countNonzero') refuse('countNonzero', options)
     const given = [kind === 'quantile' ? number(q as number) : '', ...reduction(kind, options)]
     return `${groups}.${methodOf(kind)}(${given.filter((each) => each !== '').join(', ')})`
   }
