@@ -233,7 +233,7 @@ const KINDS: Record<string, Kind> = {
       toString: [],
     },
   },
-  where: { make: () => hyperslab.where(array(), { min: 0 }), methods: { count: [], all: [{}] } },
+  findWhere: { make: () => hyperslab.findWhere(array(), { min: 0 }), methods: { count: [], all: [{}] } },
   Dataset: {
     make: labelled,
     methods: {
@@ -341,7 +341,7 @@ const BUILDERS: Record<string, readonly [(...args: never[]) => unknown, ...unkno
   coarsen: [hyperslab.coarsen, array(), { time: 2 }, 'mean', {}],
   rolling: [hyperslab.rolling, array(), { time: 2 }, 'mean', {}],
   roll: [hyperslab.roll, array(), 1],
-  where: [hyperslab.where, array(), { min: 0 }, {}],
+  findWhere: [hyperslab.findWhere, array(), { min: 0 }, {}],
   zip: [hyperslab.zip, array(), array()],
   zipBlocks: [hyperslab.zipBlocks, [array()], {}],
   slice: [slice, 0, 2, 1],

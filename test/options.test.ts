@@ -42,7 +42,7 @@ const FUNCTIONS: Record<string, Call> = {
   generate: (o) => hyperslab.generate(() => 1, Object.assign(o, { dtype: 'float64', shape: [2] })),
   coarsen: (o) => hyperslab.coarsen(array(), { time: 2 }, kind, o),
   rolling: (o) => hyperslab.rolling(array(), { time: 2 }, kind, o),
-  where: (o) => hyperslab.where(array(), { min: 0 }, o),
+  findWhere: (o) => hyperslab.findWhere(array(), { min: 0 }, o),
   zipBlocks: (o) => hyperslab.zipBlocks([array()], o).next(),
   createPool: (o) => hyperslab.createPool(o),
   plan: (o) => hyperslab.plan(hyperslab.resolveSelection(null, [4, 3]), array().chunks, o),
@@ -129,7 +129,7 @@ const FILE_METHODS: Record<string, Call> = {
   refresh: async (o) => (await file()).refresh(o),
   compact: async (o) => (await file()).compact(o),
 }
-const WHERE_METHODS: Record<string, Call> = { all: (o) => hyperslab.where(array(), { min: 0 }).all(o) }
+const WHERE_METHODS: Record<string, Call> = { all: (o) => hyperslab.findWhere(array(), { min: 0 }).all(o) }
 
 const labelled = () => new dataset.Dataset({ t: { dims: ['x'], data: [1, 2] } }, { coords: { x: [10, 20] } })
 const DATASET_METHODS: Record<string, Call> = {
@@ -315,7 +315,7 @@ describe('every function that takes options is here', () => {
       [...WITHOUT.dataArrayMethods, 'reduce'],
     ],
     ['methods of groups', () => methodsOf(labelled().get('t').groupBy('x')), GROUP_METHODS, ['reduce']],
-    ['methods of where', () => methodsOf(hyperslab.where(array(), {})), WHERE_METHODS, WITHOUT.whereMethods],
+    ['methods of findWhere', () => methodsOf(hyperslab.findWhere(array(), {})), WHERE_METHODS, WITHOUT.whereMethods],
   ])('%s', async (_, namesOf, calls, without) => {
     expect(sorted(await namesOf())).toEqual(sorted([...Object.keys(calls), ...without]))
   })
@@ -326,7 +326,7 @@ describe.each([
   ['methods of arrays', METHODS],
   ['methods of stored arrays', FILE_ARRAY_METHODS],
   ['methods of files', FILE_METHODS],
-  ['methods of where', WHERE_METHODS],
+  ['methods of findWhere', WHERE_METHODS],
   ['methods of datasets', DATASET_METHODS],
   ['methods of labelled arrays', DATA_ARRAY_METHODS],
   ['methods of groups', GROUP_METHODS],
@@ -398,7 +398,7 @@ describe('what is wrong is said', () => {
     [() => array().reduce(Math.max, undefined as never), 'reduce takes an initial value after the functions'],
     [() => array().map((x) => x, { dtype: 'float' } as never), 'map: dtype cannot be "float"'],
     [() => array().is('flaot64' as never), 'unknown dtype "flaot64"'],
-    [() => hyperslab.where(array(), { mix: 1 } as never), "the range of where has no option 'mix'; did you mean 'min'?"],
+    [() => hyperslab.findWhere(array(), { mix: 1 } as never), "the range of findWhere has no option 'mix'; did you mean 'min'?"],
     [() => new DiskArray({ dtype: 'int8', shape: [1] } as never), 'DiskArray: readBlock must be a function, got undefined'],
     [() => new hyperslab.S3Store({} as never), 'S3Store: bucket must be a string, got undefined'],
     [() => hyperslab.open({ store: new MemoryStore() } as never), 'path must be a string, got undefined'],

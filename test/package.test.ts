@@ -249,6 +249,7 @@ test('the public names', async () => {
       "create",
       "createPool",
       "dateOf",
+      "findWhere",
       "generate",
       "initKernels",
       "isHyperslabError",
@@ -270,7 +271,6 @@ test('the public names', async () => {
       "stack",
       "timestampOf",
       "verify",
-      "where",
       "writeImmutable",
       "zip",
       "zipBlocks",
@@ -278,7 +278,7 @@ test('the public names', async () => {
   `)
 })
 
-const CONSUMER = `import { BlockCache, createPool, initKernels, MemoryBudget, open, slice, type Tensor, where } from '${join(root, 'dist/index.js')}'
+const CONSUMER = `import { BlockCache, createPool, initKernels, MemoryBudget, open, slice, type Tensor, findWhere } from '${join(root, 'dist/index.js')}'
 import { openNetcdf } from '${join(root, 'dist/netcdf.js')}'
 import { openDataset } from '${join(root, 'dist/dataset.js')}'
 import { openZarr } from '${join(root, 'dist/zarr.js')}'
@@ -318,7 +318,7 @@ export { kept, view, zarrita }
 const unknown = file.array('z')
 const means = await tas.mean({ axis: 0 })
 const element = await tas.get([0, 0, 0])
-const found = where(tas, { min: 0 })
+const found = findWhere(tas, { min: 0 })
 export const shown = [unknown.name, means.data, element, await found.count(), cache.stats(), budget.stats(), pool.size]
 `
 

@@ -128,6 +128,15 @@ export {
   zipBlocks,
 } from '../array/combine.ts'
 export { DiskArray } from '../array/disk-array.ts'
+export {
+  type FindWhereOptions,
+  findWhere,
+  type ValueRange,
+  type WhereMatch,
+  type WhereMatchInArray,
+  type WhereMatchInPart,
+  type WhereSearch,
+} from '../array/find-where.ts'
 export type { GetAsOptions, GetOptions, ReadPlan } from '../array/get.ts'
 export type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from '../array/iteration.ts'
 export type { BroadcastOptions } from '../array/lazy/broadcast.ts'
@@ -167,15 +176,6 @@ export type {
 } from '../array/source.ts'
 export type { Progress, TransferOptions, TransferProgress } from '../array/transfers.ts'
 export type { Values } from '../array/values.ts'
-export {
-  type Found,
-  type FoundInArray,
-  type FoundInPart,
-  type ValueRange,
-  type Where,
-  type WhereOptions,
-  where,
-} from '../array/where.ts'
 export type { Codec } from '../codec/codec.ts'
 export type { Imported } from '../copy/import-arrays.ts'
 export type { AttributeValues, ImmutableArray } from '../copy/named-arrays.ts'

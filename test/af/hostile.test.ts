@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { floatFill } from '../../src/af/format/footer.ts'
-import { coarsen, DiskArray, isHyperslabError, rolling, slice, where, zipBlocks } from '../../src/runtime/index.ts'
+import { coarsen, DiskArray, findWhere, isHyperslabError, rolling, slice, zipBlocks } from '../../src/runtime/index.ts'
 import { claim, givenUp } from '../support/hostile.ts'
 
 const HUGE = { shape: [2 ** 26, 2 ** 26], chunkShape: [1, 1] }
@@ -28,15 +28,15 @@ describe('an array of 2^52 elements in as many chunks, of which three are stored
   })
 
   test('is searched without going through what nobody wrote', async () => {
-    expect(await where(x, { min: 1 }, keep).count()).toBe(ELEMENTS)
-    expect(await where(x, { min: 1 }, { skipMissing: true }).count()).toBe(3)
-    const { indices } = await where(x, { min: 3 }, keep).all()
+    expect(await findWhere(x, { min: 1 }, keep).count()).toBe(ELEMENTS)
+    expect(await findWhere(x, { min: 1 }, { skipMissing: true }).count()).toBe(3)
+    const { indices } = await findWhere(x, { min: 3 }, keep).all()
     expect(indices.map((each) => [...each])).toEqual([
       [0, 5, 2 ** 26 - 1],
       [0, 3, 2 ** 26 - 1],
     ])
-    expect((await where(x, { max: 2 }, keep).all({ limit: 4 })).indices[1]).toEqual(Float64Array.of(1, 2, 3, 4))
-    expect(await where(x, { min: 9, max: 1 }).count()).toBe(0)
+    expect((await findWhere(x, { max: 2 }, keep).all({ limit: 4 })).indices[1]).toEqual(Float64Array.of(1, 2, 3, 4))
+    expect(await findWhere(x, { min: 9, max: 1 }).count()).toBe(0)
   })
 
   test('is sliced, planned and looked at by views', async () => {
@@ -141,8 +141,8 @@ describe('a file of 1 kB that claims 2^52 elements: each answers, refuses with a
       groupBy: () => array.groupBy(0, labels, 'mean', keep),
       rolling: () => rolling(array, { '0': 2 }, 'mean', { skipMissing }).sum(keep),
       coarsen: () => coarsen(array, { '0': 2 }, 'max', { skipMissing }).get(null, { signal }),
-      where: () => where(array, { min: 0, max: 5 }, keep).count(),
-      'all of where': () => where(array, { max: 0 }, keep).all(),
+      where: () => findWhere(array, { min: 0, max: 5 }, keep).count(),
+      'all of where': () => findWhere(array, { max: 0 }, keep).all(),
       equals: () => array.equals(array, { signal }),
       values: () => drain(array.values({ signal })),
       blocks: () => drain(array.blocks({ signal })),
@@ -190,8 +190,8 @@ describe('an endless operation yields to other work, and ends when its signal is
     product: (signal) => mapped.prod({ signal }),
     'mean by axis': (signal) => wide.mean({ axis: 1, signal, skipMissing: false }),
     'product by axis': (signal) => wide.prod({ axis: 1, signal, skipMissing: false }),
-    where: (signal) => drain(where(x, { max: 0 }, { signal, skipMissing: false })),
-    'where of a map': (signal) => where(x.map((value) => value + 1) as typeof x, { min: 5 }, { signal }).count(),
+    where: (signal) => drain(findWhere(x, { max: 0 }, { signal, skipMissing: false })),
+    'where of a map': (signal) => findWhere(x.map((value) => value + 1) as typeof x, { min: 5 }, { signal }).count(),
     blocks: (signal) => drain(x.blocks({ signal })),
     values: (signal) => drain(x.values({ signal })),
     equals: (signal) => x.equals(x, { signal }),
@@ -215,7 +215,7 @@ test('chunks that do not fit in memory are refused before they are allocated', a
   await expect(x.blocks().next()).rejects.toMatchObject(tooLarge)
   await expect(x.map((value) => value).unique()).rejects.toMatchObject({ tag: 'TooLargeError' })
   expect((await x.unique()).counts.data).toEqual(Float64Array.of(2 ** 32 - 1))
-  await expect(where(x, { min: 1 }).count()).rejects.toMatchObject(tooLarge)
+  await expect(findWhere(x, { min: 1 }).count()).rejects.toMatchObject(tooLarge)
   expect(await x.sum()).toBe(0)
   expect(await x.get([2 ** 31])).toBe(0)
 })

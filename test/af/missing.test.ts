@@ -8,11 +8,11 @@ import {
   DiskArray,
   type FileArray,
   type FoldKind,
+  findWhere,
   MemoryStore,
   open,
   rolling,
   slice,
-  where,
 } from '../../src/runtime/index.ts'
 import { cells } from '../support/oracle.ts'
 
@@ -235,7 +235,7 @@ describe('what is missing in a container', () => {
 
         const [one, two] = isWide(dtype) ? [1n, 2n] : [1, 2]
         const found = data.flatMap((x, at) => (!isSkipped(x) && x >= one! && x <= two! ? [at] : []))
-        const search = where(array, { min: 1, max: 2 }, skips)
+        const search = findWhere(array, { min: 1, max: 2 }, skips)
         expect(await search.count()).toBe(found.length)
         expect([...(await search.all()).positions].sort((a, b) => a - b)).toEqual(found)
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { create, MemoryStore, slice, where } from '../../src/runtime/index.ts'
+import { create, findWhere, MemoryStore, slice } from '../../src/runtime/index.ts'
 
 /** Enough chunks for runs of missing ones not to be looked up one by one. */
 const SHAPE = [140, 70]
@@ -54,8 +54,8 @@ test('of an array of which little is stored all reads are what a plain array giv
       expect(await view.variance(keep)).toBeCloseTo(variance, 9)
       const least = all.indexOf(Math.min(...all))
       expect(await view.argMin(keep)).toEqual([Math.floor(least / selected[0]!.length), least % selected[0]!.length])
-      expect(await where(x, { min: 1 }, { skipMissing: false }).count()).toBe(plain.flat().filter((each) => each >= 1).length)
-      const found = await where(x, { min: 3 }, { skipMissing: false }).all()
+      expect(await findWhere(x, { min: 1 }, { skipMissing: false }).count()).toBe(plain.flat().filter((each) => each >= 1).length)
+      const found = await findWhere(x, { min: 3 }, { skipMissing: false }).all()
       expect([...found.positions].sort((a, b) => a - b)).toEqual(plain.flat().flatMap((each, i) => (each >= 3 ? [i] : [])))
     }),
     { numRuns: 25 },

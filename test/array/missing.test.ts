@@ -9,10 +9,10 @@ import {
   concat,
   create,
   DiskArray,
+  findWhere,
   MemoryStore,
   type Missing,
   scaled,
-  where,
 } from '../../src/runtime/index.ts'
 import { runs } from '../support/budget.ts'
 
@@ -64,7 +64,7 @@ describe('reductions skip missing elements', () => {
         const { counts } = await array.unique(options)
         expect([...counts.data].reduce((a, b) => a + b, 0)).toBe(taken.length)
         expect(await array.reduce((n) => n + 1, 0, options)).toBe(taken.length)
-        expect(await where(array, { min: -5 }, options).count()).toBe(taken.filter((x) => x >= -5).length)
+        expect(await findWhere(array, { min: -5 }, options).count()).toBe(taken.filter((x) => x >= -5).length)
         const least = array.min(options)
         if (taken.length === 0) await expect(least).rejects.toMatchObject({ tag: 'EmptyReductionError' })
         else expect(await least).toBe(taken.some(Number.isNaN) ? Number.NaN : Math.min(...taken) + 0)

@@ -2,9 +2,9 @@ import { expectTypeOf } from 'vitest'
 import type { FileArray } from '../../src/af/file-array.ts'
 import { broadcast, concat, generate, scaled } from '../../src/array/combine.ts'
 import { DiskArray } from '../../src/array/disk-array.ts'
+import { findWhere } from '../../src/array/find-where.ts'
 import type { ReduceOptions } from '../../src/array/reductions/reduce.ts'
 import { coarsen } from '../../src/array/reductions/windows.ts'
-import { where } from '../../src/array/where.ts'
 import type { DType, ScalarOf } from '../../src/core/dtype.ts'
 import type { Tensor } from '../../src/core/tensor.ts'
 import type { Selection } from '../../src/grid/selection.ts'
@@ -144,7 +144,7 @@ export const exact = async (
   // @ts-expect-error
   coarsen(f, { x: 2 }, 'mean', { skipNaN: true, skipnan: true })
   // @ts-expect-error
-  where(f, { min: 0, maxx: 1 })
+  findWhere(f, { min: 0, maxx: 1 })
   // @ts-expect-error
   file.define('x', { dtype: 'int8', shape: [1], chunks: [1] })
   // @ts-expect-error

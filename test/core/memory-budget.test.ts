@@ -7,6 +7,7 @@ import {
   concat,
   create,
   DiskArray,
+  findWhere,
   generate,
   MemoryBudget,
   MemoryStore,
@@ -16,7 +17,6 @@ import {
   rolling,
   slice,
   stack,
-  where,
   zip,
   zipBlocks,
 } from '../../src/runtime/index.ts'
@@ -113,7 +113,7 @@ describe('reads of containers that share a budget', async () => {
         a.view([slice(0, null, 2)]).get(),
         b.toTensor(),
         a.sum({ ignoreStats: true }),
-        where(b, { min: 3 }).count(),
+        findWhere(b, { min: 3 }).count(),
       )
     await Promise.all(work)
     expect(await joined.sum()).toBe(7 * size)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
-import { where } from '../../src/array/where.ts'
+import { findWhere } from '../../src/array/find-where.ts'
 import { encodeLz4 } from '../../src/codec/lz4-encode.ts'
 import { cloneTensor } from '../../src/core/dense.ts'
 import { toBytes } from '../../src/core/dtype.ts'
@@ -84,7 +84,7 @@ describe.each(['lz4', 'none'] as const)('a format that is an index and nothing e
     expect(await blocksOf(() => array.countNonzero())).toEqual([present.filter((value) => value !== 0).length, 8])
     expect(await blocksOf(() => array.view([slice(0, 3)]).max())).toEqual([29, 3])
     expect(await plain(() => array.min({ axis: 1 }) as Promise<Tensor<'int32'>>)).toEqual([[0, 10, 20, 30, 40, 50, 60], 8])
-    expect(await blocksOf(() => where(array, { min: 60 }).count())).toEqual([10, 8])
+    expect(await blocksOf(() => findWhere(array, { min: 60 }).count())).toEqual([10, 8])
     expect((await array.plan([slice(3, 6)])).requests).toBe(2)
     expect(await plain(() => array.transpose([1, 0]).get([4]) as Promise<Tensor<'int32'>>)).toEqual([
       [0, 1, 2, 3, 4, 5, 6].map((i) => at(i, 4)),

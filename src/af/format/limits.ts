@@ -27,7 +27,7 @@ export interface Limits {
   readonly blockBytes?: number
   /**
    * Elements of an array that one operation may visit. Default: 2^40. Unwritten elements count, unless the
-   * operation can skip them, as reductions of containers and `where` do. At worst, an operation takes the
+   * operation can skip them, as reductions of containers and `findWhere` do. At worst, an operation takes the
    * time of this many elements, hours by default, but it yields to other work and obeys its signal. Opening
    * and slicing larger arrays is not limited by this.
    */

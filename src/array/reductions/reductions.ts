@@ -16,7 +16,7 @@ import { type DividedReduction, reduceWhole, UNIT_BYTES } from './units.ts'
 import { weightedMean } from './weighted-mean.ts'
 
 /** Reductions that arrays have as methods. */
-export type ReducingMethod = Exclude<ReducingCall, 'coarsen' | 'rolling' | 'where'>
+export type ReducingMethod = ReducingCall
 
 /** Divides a reduction of a source into units, which are merged. */
 type Dividing = (source: BlockSource, options: never, unitBytes: number, ...given: never[]) => DividedReduction

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { DiskArray } from '../../../src/array/disk-array.ts'
-import { where } from '../../../src/array/where.ts'
+import { findWhere } from '../../../src/array/find-where.ts'
 import { coordsAt, sizeOf, stridesOf } from '../../../src/core/shape.ts'
 import { tensorOf } from '../../../src/core/tensor.ts'
 import { slice as range } from '../../../src/grid/slice.ts'
@@ -102,10 +102,10 @@ describe('what is reduced, gathered and searched where it lies is what is in the
         }
         const least = values.indexOf(Math.min(...values))
         expect(await array.argMin()).toEqual(coordsAt(least, shape))
-        expect(await where(array, { min: 50 }).count()).toBe(values.filter((value) => value >= 50).length)
+        expect(await findWhere(array, { min: 50 }).count()).toBe(values.filter((value) => value >= 50).length)
         const part = array.view(shape.map((_, axis) => (axes[axis] ? range(null, null, 2) : null)) as never)
         const wanted = values.filter((_, i) => coordsAt(i, shape).every((k, axis) => !axes[axis] || k % 2 === 0))
-        expect(await where(part, { min: 50 }).count()).toBe(wanted.filter((value) => value >= 50).length)
+        expect(await findWhere(part, { min: 50 }).count()).toBe(wanted.filter((value) => value >= 50).length)
       }),
       { numRuns: 60 },
     )
@@ -155,7 +155,7 @@ describe('what is reduced, gathered and searched where it lies is what is in the
       expect([selection, (await array.plan(selection as never)).requests]).toEqual([selection, counting.slices.length])
     }
     counting.slices = []
-    expect(await where(array.view([range(1, 3), range(5, 9)]), { min: -Infinity }).count()).toBe(2 * 4 * 150)
+    expect(await findWhere(array.view([range(1, 3), range(5, 9)]), { min: -Infinity }).count()).toBe(2 * 4 * 150)
     // Reads only the selected parts of the two records.
     expect([counting.slices.length, counting.bytesRead]).toEqual([2, 2 * 4 * 600])
     counting.slices = []

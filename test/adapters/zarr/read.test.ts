@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ZarrArray, ZarrGroup } from '../../../src/adapters/zarr/group.ts'
-import { where } from '../../../src/array/where.ts'
+import { findWhere } from '../../../src/array/find-where.ts'
 import { slice } from '../../../src/grid/slice.ts'
 import { openZarr } from '../../../src/runtime/zarr.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -40,7 +40,7 @@ describe('chunks', () => {
     expect(await array.count({ axis: 0 })).toMatchObject({ shape: [9] })
     expect((await array.min({ axis: 1 })).data).toEqual(Int32Array.from({ length: 10 }, (_, i) => 9 * i))
     expect(await array.max()).toBe(89)
-    expect(await where(array, { min: 88 }).count()).toBe(2)
+    expect(await findWhere(array, { min: 88 }).count()).toBe(2)
   })
 
   test('that nobody wrote are full of the fill value; that they are not there is remembered until it is forgotten', async () => {

@@ -1,6 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { concat, create, type DiskArray, MemoryStore, mosaic, open, scaled, slice, where } from '../../../src/runtime/index.ts'
+import {
+  concat,
+  create,
+  type DiskArray,
+  findWhere,
+  MemoryStore,
+  mosaic,
+  open,
+  scaled,
+  slice,
+} from '../../../src/runtime/index.ts'
 
 const SHAPE = [24, 16]
 type Numbers = DiskArray<'float64', 2>
@@ -73,7 +83,7 @@ describe.each(Object.entries(LAZY))('%s of containers', (name, make) => {
           value <= low + width &&
           !(skipMissing && (values.some((each) => each === value) || (nan && Number.isNaN(value))))
         const expected = [...data.keys()].filter((at) => isFound(data[at]!))
-        const query = (of: DiskArray) => where(of, { min: low, max: low + width }, { skipMissing })
+        const query = (of: DiskArray) => findWhere(of, { min: low, max: low + width }, { skipMissing })
         before = blocks()
         const { positions } = await query(array).all()
         const cost = blocks() - before
@@ -82,7 +92,7 @@ describe.each(Object.entries(LAZY))('%s of containers', (name, make) => {
         expect(await query(array).count()).toBe(expected.length)
         const countCost = blocks() - before
         const alone = async (of: Numbers, range: object = {}): Promise<[number, number]> => {
-          const own = where(of, { min: low, max: low + width, ...range }, { skipMissing })
+          const own = findWhere(of, { min: low, max: low + width, ...range }, { skipMissing })
           before = blocks()
           await own.all()
           const all = blocks() - before
@@ -109,7 +119,7 @@ test('chunks of one block are read together by a view of more chunks than blocks
   const x = file.array('x') as DiskArray as Numbers
   for (const array of [x, x.view([null, null]), x.rechunk([3, 5]), x.transpose([1, 0])] as DiskArray[]) {
     const before = file.readCost.blocks
-    await where(array, { min: 3, max: 9 }).all()
+    await findWhere(array, { min: 3, max: 9 }).all()
     expect(file.readCost.blocks - before).toBe(1)
   }
 })
@@ -125,7 +135,7 @@ test('an exact cast and a scaled array keep what statistics rule out, a part of 
   const x = file.array('packed', 'int16', 1)
   const cost = async (array: DiskArray, range: object, skipMissing = true): Promise<[number[], number]> => {
     const before = file.readCost.blocks
-    const { positions } = await where(array, range, { skipMissing }).all()
+    const { positions } = await findWhere(array, range, { skipMissing }).all()
     return [[...positions], file.readCost.blocks - before]
   }
   const at = (holds: (value: number) => boolean) => [...values.keys()].filter((i) => values[i] !== -999 && holds(values[i]!))
@@ -134,7 +144,7 @@ test('an exact cast and a scaled array keep what statistics rule out, a part of 
   // Backwards, with values that only the options call missing; what is missing is in no range.
   const scaledDown = scaled(x, { scaleFactor: -0.5, addOffset: 1, missingValues: [18] })
   expect(await cost(scaledDown, { max: -7.5 }, false)).toEqual([at((value) => value >= 17 && value !== 18), 1])
-  expect(await where(scaledDown, { max: -6.5 }).count()).toBe(at((value) => value >= 15 && value !== 18).length)
+  expect(await findWhere(scaledDown, { max: -6.5 }).count()).toBe(at((value) => value >= 15 && value !== 18).length)
   const unsigned = scaled(x, { unsigned: true })
   expect(await cost(unsigned, { min: 1, max: 3 })).toEqual([[21, 22, 23], 1])
   const sparse = mosaic([{ origin: [5], array: x }, { origin: [60], array: x.view([slice(0, 8)]) }], { shape: [100] }) // biome-ignore format: one line

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
-import { where } from '../../src/array/where.ts'
+import { findWhere } from '../../src/array/find-where.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { elements, grids, numbered, numericDTypes, plains, shapes } from '../support/arbitraries.ts'
 import { runs } from '../support/budget.ts'
@@ -25,7 +25,7 @@ describe('where of any source', () => {
         fc.pre(!ends.some((end) => Number.isNaN(end)))
         const [min, max] = ends[0] < ends[1] ? ends : [ends[1], ends[0]]
         const source = new CountingSource(plain, grid)
-        const query = where(new DiskArray(source), { min, max })
+        const query = findWhere(new DiskArray(source), { min, max })
         expect(source.reads.length).toBe(0)
         const { positions, values, complete } = await query.all()
         const data = plain.data as ArrayLike<number | bigint>
@@ -43,7 +43,7 @@ describe('where of any source', () => {
   test('ends are of any kind of number; those of float32 are rounded to it', async () => {
     const find = async (plain: Plain, range: object): Promise<number[]> => {
       const array = new DiskArray(new CountingSource(plain, ChunkGrid.regular(plain.shape, [2])))
-      return [...(await where(array, range).all()).positions]
+      return [...(await findWhere(array, range).all()).positions]
     }
     const wide = { dtype: 'int64', shape: [4], data: BigInt64Array.of(-(2n ** 63n), -1n, 2n, 2n ** 63n - 1n) } as const
     expect(await find(wide, {})).toEqual([0, 1, 2, 3])
@@ -62,7 +62,7 @@ describe('where of any source', () => {
 
   test('of nothing there is nothing to read', async () => {
     const source = new CountingSource(numbered('int16', [6]), ChunkGrid.regular([6], [2]))
-    expect(await where(new DiskArray(source), { min: 2, max: 1 }).count()).toBe(0)
+    expect(await findWhere(new DiskArray(source), { min: 2, max: 1 }).count()).toBe(0)
     expect(source.reads).toEqual([])
   })
 })

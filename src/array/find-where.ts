@@ -24,18 +24,18 @@ export interface ValueRange {
 
 const RANGE_CHECKS: Checks<ValueRange> = { min: 'value', max: 'value' }
 
-/** Options of `where`. */
-export interface WhereOptions extends BlockOptions {
+/** Options of `findWhere`. */
+export interface FindWhereOptions extends BlockOptions {
   /** Whether to skip missing elements; default true. */
   readonly skipMissing?: boolean
   /** Largest chunk, and largest result of `all`, in bytes; default 2 GiB. */
   readonly maxBytes?: number
 }
 
-const WHERE_CHECKS: Checks<WhereOptions> = { ...BLOCK_CHECKS, skipMissing: 'boolean', maxBytes: 'number from 0' }
+const WHERE_CHECKS: Checks<FindWhereOptions> = { ...BLOCK_CHECKS, skipMissing: 'boolean', maxBytes: 'number from 0' }
 
 /** Elements that were found: their `values` and positions. */
-export interface Found<D extends DType> {
+export interface WhereMatch<D extends DType> {
   /** Positions in C order of the whole array, as those of `flat` in numpy. */
   readonly positions: Float64Array
   /** The same as one array of indices for each axis, as in `numpy.nonzero`. */
@@ -44,13 +44,13 @@ export interface Found<D extends DType> {
 }
 
 /** Elements found in one part of the array, in ascending order. */
-export interface FoundInPart<D extends DType> extends Found<D> {
+export interface WhereMatchInPart<D extends DType> extends WhereMatch<D> {
   /** The part: a stored chunk, clipped to the array. */
   readonly box: Box
 }
 
 /** All elements found, or the first ones. */
-export interface FoundInArray<D extends DType> extends Found<D> {
+export interface WhereMatchInArray<D extends DType> extends WhereMatch<D> {
   /** Whether the search was complete; false if it stopped at the limit. */
   readonly complete: boolean
 }
@@ -64,26 +64,26 @@ export interface FoundInArray<D extends DType> extends Found<D> {
  *   when read, TooLargeError for more than `maxBytes`
  * @example
  * const t = generate((i, j) => 10 * i + j, { dtype: 'float32', shape: [2, 3] })
- * console.log(await where(t, { min: 10 }).count()) // 3
- * const { indices } = await where(t, { min: 11 }).all()
+ * console.log(await findWhere(t, { min: 10 }).count()) // 3
+ * const { indices } = await findWhere(t, { min: 11 }).all()
  * console.log(indices) // [ Float64Array(2) [ 1, 1 ], Float64Array(2) [ 1, 2 ] ]
  */
-export function where<D extends DType>(
+export function findWhere<D extends DType>(
   array: { readonly source: BlockSource<D> },
   range: ValueRange,
-  options: WhereOptions = {},
-): Where<D> {
-  const source = sourceOf('where', array)
-  checkOptions('where', options, WHERE_CHECKS, source.label)
-  checkValue('where', 'range', range, 'plain object', source.label)
-  checkOptions('the range of where', range, RANGE_CHECKS, source.label)
-  return new Where(source, range, options)
+  options: FindWhereOptions = {},
+): WhereSearch<D> {
+  const source = sourceOf('findWhere', array)
+  checkOptions('findWhere', options, WHERE_CHECKS, source.label)
+  checkValue('findWhere', 'range', range, 'plain object', source.label)
+  checkOptions('the range of findWhere', range, RANGE_CHECKS, source.label)
+  return new WhereSearch(source, range, options)
 }
 
-/** The elements that {@link where} finds. */
-export class Where<D extends DType> implements AsyncIterable<FoundInPart<D>> {
+/** The elements that {@link findWhere} finds. */
+export class WhereSearch<D extends DType> implements AsyncIterable<WhereMatchInPart<D>> {
   readonly #source: BlockSource<D>
-  readonly #options: WhereOptions
+  readonly #options: FindWhereOptions
   readonly #maxBytes: number
   readonly #low: number | bigint
   readonly #high: number | bigint
@@ -92,7 +92,7 @@ export class Where<D extends DType> implements AsyncIterable<FoundInPart<D>> {
   readonly #fill: number | bigint | undefined
   #places = new Uint32Array(0)
 
-  constructor(source: BlockSource<D>, { min, max }: ValueRange, options: WhereOptions) {
+  constructor(source: BlockSource<D>, { min, max }: ValueRange, options: FindWhereOptions) {
     const { dtype, label } = source
     try {
       if (!isFixed(dtype))
@@ -115,9 +115,9 @@ export class Where<D extends DType> implements AsyncIterable<FoundInPart<D>> {
    * Yields the elements part by part, without empty parts. Parts are stored chunks, clipped to the array, in
    * C order of the chunks or, in containers, of their blocks. Combined arrays come one after another.
    */
-  async *[Symbol.asyncIterator](): AsyncGenerator<FoundInPart<D>, void, undefined> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<WhereMatchInPart<D>, void, undefined> {
     const { shape, dtype } = this.#source
-    const visit = (box: Box, tensor: Tensor<D>): FoundInPart<D> => {
+    const visit = (box: Box, tensor: Tensor<D>): WhereMatchInPart<D> => {
       const elements = this.#dense(tensor)
       const places = this.#placesIn(elements)
       const values = allocate(dtype, places.length)
@@ -148,13 +148,13 @@ export class Where<D extends DType> implements AsyncIterable<FoundInPart<D>> {
    * Collects all elements in the order of iteration; with `limit`, the first ones.
    * @throws InvalidArgumentError for an invalid limit
    */
-  async all(options: { readonly limit?: number } = {}): Promise<FoundInArray<D>> {
+  async all(options: { readonly limit?: number } = {}): Promise<WhereMatchInArray<D>> {
     const { dtype, shape, label } = this.#source
     checkOptions('all', options, { limit: 'number' }, label)
     const { limit = Number.POSITIVE_INFINITY } = options
     if (!(limit >= 0 && (Number.isSafeInteger(limit) || limit === Number.POSITIVE_INFINITY)))
       throw new HyperslabError('InvalidArgumentError', `limit must be a number from 0, got ${limit}`, { ...label, actual: limit })
-    const parts: FoundInPart<D>[] = []
+    const parts: WhereMatchInPart<D>[] = []
     let length = 0
     if (limit > 0) {
       for await (const part of this) {
@@ -225,7 +225,7 @@ export class Where<D extends DType> implements AsyncIterable<FoundInPart<D>> {
   }
 }
 
-class Part<D extends DType> implements FoundInPart<D> {
+class Part<D extends DType> implements WhereMatchInPart<D> {
   readonly box: Box
   readonly positions: Float64Array
   readonly values: DataOf<D>

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { create, createPool, MemoryStore, open, where } from '../../src/runtime/index.ts'
+import { create, createPool, findWhere, MemoryStore, open } from '../../src/runtime/index.ts'
 import { isQuick, runs } from '../support/budget.ts'
 import { pick } from '../support/oracle.ts'
 import { type Element, layered, same, values, write } from './layered.ts'
@@ -55,7 +55,7 @@ describe('where', () => {
           else ruledOut++
           if (unknown.has(number) || !(ends.out || ends.in)) countReads++
         }
-        const query = where(array, { ...(min !== undefined && { min }), ...(max !== undefined && { max }) }, { skipMissing })
+        const query = findWhere(array, { ...(min !== undefined && { min }), ...(max !== undefined && { max }) }, { skipMissing })
         let before = file.readCost.blocks
         const found: [number, Element][] = []
         for await (const { box, positions, indices, values } of query) {
@@ -103,7 +103,7 @@ describe('where', () => {
       await writer.flush()
     }
     await using file = await open(place, { cacheBytes: 0 })
-    const { positions, complete } = await where(file.array('x'), { min: 5.5, max: 84 }).all()
+    const { positions, complete } = await findWhere(file.array('x'), { min: 5.5, max: 84 }).all()
     expect([[...positions].sort((a, b) => a - b), complete]).toEqual([Array.from({ length: 79 }, (_, i) => i + 6), true])
     expect(file.readCost.blocks).toBe(2)
   })
@@ -118,7 +118,7 @@ describe('where', () => {
     const results: unknown[] = []
     for (const more of [{}, { pool }]) {
       await using file = await open(place, more)
-      results.push(await where(file.array('x'), { min: 100, max: 3000 }).all(), file.readCost)
+      results.push(await findWhere(file.array('x'), { min: 100, max: 3000 }).all(), file.readCost)
     }
     expect(results.slice(2)).toEqual(results.slice(0, 2))
     expect(pool.inlineReason).toBeUndefined()
@@ -131,7 +131,7 @@ describe('where', () => {
     for (let row = 0; row < 32; row++) await array.set([row], row)
     await writer.flush()
     await using file = await open(place, { cacheBytes: 0 })
-    const { positions, complete } = await where(file.array('x'), {}).all({ limit: 5 })
+    const { positions, complete } = await findWhere(file.array('x'), {}).all({ limit: 5 })
     expect([[...positions], complete]).toEqual([[0, 1, 2, 3, 4], false])
     // The search reads at most 16 of the 32 blocks, each of 1 MiB: two rounds of 8.
     expect(file.readCost.blocks).toBeLessThanOrEqual(16)
@@ -139,7 +139,7 @@ describe('where', () => {
     const seen: number[] = []
     await expect(
       (async () => {
-        for await (const { box } of where(file.array('x'), {}, { signal: controller.signal })) {
+        for await (const { box } of findWhere(file.array('x'), {}, { signal: controller.signal })) {
           seen.push(box[0]!.start)
           if (seen.length === 3) controller.abort(new Error('enough'))
         }
@@ -153,16 +153,16 @@ describe('where', () => {
     await using file = await create(place)
     const text = file.define('text', { dtype: 'string', shape: [1] })
     const numbers = file.define('numbers', { dtype: 'int64', shape: [1] })
-    expect(() => where(text, {})).toThrow(
+    expect(() => findWhere(text, {})).toThrow(
       expect.objectContaining({ tag: 'UnsupportedError', details: { file: 'memory:a.af', array: 'text', actual: 'string' } }),
     )
     for (const min of [Number.NaN, '1', null, new Date()])
-      expect(() => where(numbers, { min: min as never })).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
-    await expect(where(numbers, {}).all({ limit: -1 })).rejects.toMatchObject({
+      expect(() => findWhere(numbers, { min: min as never })).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
+    await expect(findWhere(numbers, {}).all({ limit: -1 })).rejects.toMatchObject({
       tag: 'InvalidArgumentError',
       details: { array: 'numbers' },
     })
     await file.close()
-    await expect(where(numbers, {}).count()).rejects.toMatchObject({ tag: 'ClosedError', details: { array: 'numbers' } })
+    await expect(findWhere(numbers, {}).count()).rejects.toMatchObject({ tag: 'ClosedError', details: { array: 'numbers' } })
   })
 })
