@@ -43,14 +43,41 @@ export function fletcher32(bytes: Uint8Array): number {
 const POLYNOMIAL = 0xedb88320
 let table: Int32Array | undefined
 
-/** Computes the CRC-32 of zip and gzip. */
-export function crc32(bytes: Uint8Array): number {
-  table ??= Int32Array.from({ length: 256 }, (_, byte) => {
+/**
+ * Returns the table of CRC-32. Entry `256 * k + byte` is the remainder of a byte that is followed by `k` zero
+ * bytes.
+ */
+function crcTable(): Int32Array {
+  const entries = new Int32Array(8 * 256)
+  for (let byte = 0; byte < 256; byte++) {
     let crc = byte
     for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? POLYNOMIAL : 0)
-    return crc
-  })
-  let crc = -1
-  for (let at = 0; at < bytes.length; at++) crc = (crc >>> 8) ^ table[(crc ^ bytes[at]!) & 255]!
+    entries[byte] = crc
+  }
+  for (let i = 256; i < entries.length; i++) entries[i] = (entries[i - 256]! >>> 8) ^ entries[entries[i - 256]! & 255]!
+  return entries
+}
+
+/**
+ * Computes the CRC-32 of zip and gzip, eight bytes at a time.
+ * @param before checksum of the bytes in front
+ */
+export function crc32(bytes: Uint8Array, before = 0): number {
+  table ??= crcTable()
+  let crc = ~before
+  let at = 0
+  for (const end = bytes.length - 7; at < end; at += 8) {
+    crc ^= bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
+    crc =
+      table[1792 + (crc & 255)]! ^
+      table[1536 + ((crc >>> 8) & 255)]! ^
+      table[1280 + ((crc >>> 16) & 255)]! ^
+      table[1024 + (crc >>> 24)]! ^
+      table[768 + bytes[at + 4]!]! ^
+      table[512 + bytes[at + 5]!]! ^
+      table[256 + bytes[at + 6]!]! ^
+      table[bytes[at + 7]!]!
+  }
+  for (; at < bytes.length; at++) crc = (crc >>> 8) ^ table[(crc ^ bytes[at]!) & 255]!
   return ~crc >>> 0
 }

@@ -106,11 +106,21 @@ export function framesOf(bytes: Uint8Array): Frame[] {
 function headerAt(view: DataView, at: number): { contentBytes: number | undefined; start: number; hasChecksum: boolean } {
   const descriptor = view.getUint8(at)
   if (descriptor & 8) throw malformed('a bit of the frame header that must be 0 is set')
-  if (descriptor & 3) throw malformed('it was made with a dictionary')
   const single = (descriptor & 32) !== 0
-  const size = at + (single ? 1 : 2)
+  const size = dictionaryEnd(view, at + (single ? 1 : 2), descriptor & 3)
   const sizeBytes = descriptor >> 6 === 0 ? Number(single) : 1 << (descriptor >> 6)
   return { contentBytes: contentBytesAt(view, size, sizeBytes), start: size + sizeBytes, hasChecksum: (descriptor & 4) !== 0 }
+}
+
+/**
+ * Returns the offset after the number of the dictionary, which takes 0, 1, 2 or 4 bytes. The number 0 stands
+ * for none.
+ * @throws CodecError for another number
+ */
+function dictionaryEnd(view: DataView, at: number, sizeCode: number): number {
+  const end = at + ((1 << sizeCode) >> 1)
+  for (let i = at; i < end; i++) if (view.getUint8(i) !== 0) throw malformed('it was made with a dictionary')
+  return end
 }
 
 function contentBytesAt(view: DataView, at: number, sizeBytes: number): number | undefined {

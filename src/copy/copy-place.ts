@@ -368,6 +368,10 @@ async function partsOf(
     const { format } = await recognise(from, signal)
     if (format.isArchive)
       return { ...(await hierarchyParts(await format.zarrIn!(from, { signal }), to, overwrite, signal)), source: from }
+    if (!to.path.endsWith('/')) {
+      const text = `the source is a file, neither Zarr nor a zip archive of it, and the target ${to.store.describe(to.path)} has the name of a Zarr store; use import or rechunk, or another name`
+      throw new HyperslabError('InvalidArgumentError', text, { file })
+    }
   }
   const target = named(to, from)
   return { from, to: target, root: target.path, names: [], last: [''], others: [], source: from }
@@ -451,6 +455,8 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boole
   if (own !== undefined) checkNotReplacingIn(own.bytes, root.store.describe(`${root.path}zarr.json`))
   // The metadata of nodes come after the attributes, because attributes alone do not make a node.
   const last = ['.zattrs', ...METADATA.filter((name) => name !== '.zattrs')].filter((name) => all.includes(name))
+  if (!last.some((name) => name !== '.zattrs')) throw noHierarchy(root.store.describe(slashless(path)))
+  if (isReplaced) await checkOpens({ store: from.store, path: slashless(path) }, signal)
   const below = all.filter((name) => !last.includes(name))
   const names = [...below.filter((name) => !isMetadata(name)), ...below.filter(isMetadata)]
   const wanted = new Set(all)
@@ -476,6 +482,21 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boole
       const changed = documents.find((_, i) => now[i] !== versions[i])
       if (changed !== undefined) throw gone(root.store.describe(changed))
     },
+  }
+}
+
+const noHierarchy = (file: string): HyperslabError =>
+  new HyperslabError('NotFoundError', 'there is no Zarr array or group: metadata are missing at its root', { file })
+
+/**
+ * Checks that a source opens before it replaces anything. A source with unknown codecs does.
+ * @throws FormatError for damaged metadata of the root
+ */
+async function checkOpens(source: StoredAt, signal: Signal | undefined): Promise<void> {
+  try {
+    await openZarr(source, { signal })
+  } catch (error) {
+    if (!isHyperslabError(error, 'UnsupportedError')) throw error
   }
 }
 

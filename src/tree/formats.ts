@@ -223,7 +223,9 @@ export async function recognise({ store, path }: StoredAt, signal?: Signal): Pro
   const head = isHere ? start && headIn(start.bytes) : await headOf(store, path, signal)
   if (head !== undefined) {
     const known = named?.isNamed ? named : formatOf(head, store.describe(path))
-    return { format: known ?? (isPicked ? FORMATS.find(({ isNamed }) => isNamed)! : FOLDER), start }
+    // Bytes in front of an archive, such as a program that unpacks it, tell nothing.
+    const archive = named?.isArchive ? named : undefined
+    return { format: known ?? archive ?? (isPicked ? FORMATS.find(({ isNamed }) => isNamed)! : FOLDER), start }
   }
   if (!named?.isNamed) return { format: FOLDER }
   return { format: (await isZarrFolder({ store, path }, signal)) ? FOLDER : named }

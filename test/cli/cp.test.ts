@@ -1,11 +1,12 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { copyPlace } from '../../src/copy/copy-place.ts'
 import { open } from '../../src/runtime/index.ts'
 import { createZarr, openZarr } from '../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { FaultStore } from '../../src/testing/index.ts'
+import { plainZip } from '../support/plain-zip.ts'
 import { hyperslab, smallContainer, temporaryFolder } from './support.ts'
 
 const range = Float32Array.from({ length: 24 }, (_, i) => i)
@@ -32,6 +33,48 @@ test('files that are not read here are copied as they are', async () => {
     await copyPlace(join(folder, name), join(folder, `copy-${name}`))
     expect(await readFile(join(folder, `copy-${name}`), 'latin1')).toBe(content)
   }
+})
+
+test('an archive without a Zarr store replaces none, and is no file with the name of one', async () => {
+  const folder = await temporaryFolder()
+  await smallStore(folder)
+  const text = (content: string): Uint8Array => new TextEncoder().encode(content)
+  const archives = {
+    empty: plainZip([]),
+    readme: plainZip([['readme.txt', text('hello')]]),
+    attributes: plainZip([['.zattrs', text('{}')]]),
+    damaged: plainZip([['zarr.json', text('not json')]]),
+    other: plainZip([['zarr.json', text('{"zarr_format":3,"node_type":"bowl"}')]]),
+  }
+  for (const [name, bytes] of Object.entries(archives)) {
+    await writeFile(join(folder, `${name}.zip`), bytes)
+    const copying = copyPlace(join(folder, `${name}.zip`), join(folder, 'in.zarr'), { overwrite: true })
+    await expect(copying, name).rejects.toMatchObject({ tag: expect.stringMatching(/^(NotFound|Format)Error$/) })
+    await expectSame(folder, 'in.zarr')
+  }
+  for (const name of ['empty', 'readme', 'attributes'])
+    await expect(copyPlace(join(folder, `${name}.zip`), join(folder, 'new.zarr')), name).rejects.toMatchObject({
+      tag: 'NotFoundError',
+    })
+  await writeFile(join(folder, 'some.bin'), 'bytes of anything')
+  await expect(copyPlace(join(folder, 'some.bin'), join(folder, 'new.zarr'))).rejects.toMatchObject({
+    tag: 'InvalidArgumentError',
+    message: expect.stringContaining('new.zarr has the name of a Zarr store'),
+  })
+  expect((await readdir(folder)).filter((name) => name.startsWith('new'))).toEqual([])
+})
+
+test('an archive behind other bytes, such as a program that unpacks it, is read and unpacked', async () => {
+  const folder = await temporaryFolder()
+  await smallStore(folder)
+  const names = (await readdir(join(folder, 'in.zarr'), { recursive: true, withFileTypes: true })).filter((each) => each.isFile())
+  const entries = names.map(({ parentPath, name }) => join(parentPath, name))
+  const contents = await Promise.all(entries.map((path) => readFile(path)))
+  const archive = plainZip(entries.map((path, i) => [relative(join(folder, 'in.zarr'), path), contents[i]!]))
+  await writeFile(join(folder, 'self.zip'), Buffer.concat([Buffer.alloc(1500, '#!'), archive]))
+  await expectSame(folder, 'self.zip')
+  await copyPlace(join(folder, 'self.zip'), join(folder, 'out.zarr'))
+  await expectSame(folder, 'out.zarr')
 })
 
 test('a container with its sidecars, a Zarr store and a file are copied, once', { timeout: 60_000 }, async () => {

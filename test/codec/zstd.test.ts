@@ -110,6 +110,20 @@ describe.each([...(native === undefined ? [] : ['native']), 'module', 'fzstd'])(
     expect(await failure(decode(dictionary, bytes.length))).toContain('dictionary')
   })
 
+  test('a frame that names the dictionary 0 needs none', async () => {
+    choose()
+    // A single segment of 5 bytes, and a raw block, the last one.
+    const content = Uint8Array.of(9, 8, 7, 6, 5)
+    for (const [code, number] of [
+      [1, [0]],
+      [2, [0, 0]],
+      [3, [0, 0, 0, 0]],
+    ] as const) {
+      const header = [0x28, 0xb5, 0x2f, 0xfd, 0x20 | code, ...number, content.length]
+      expect(await decode(Uint8Array.of(...header, (content.length << 3) | 1, 0, 0, ...content), 5)).toEqual(content)
+    }
+  })
+
   test('a frame that lies about its size is found out', async () => {
     choose()
     const encoded = await zstd().encode(new Uint8Array(70_000).fill(1))

@@ -6,6 +6,7 @@ import { FileStore } from '../../src/store/fs/file.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { ZipStore } from '../../src/store/zip/zip.ts'
 import { type Files, haveZip, runPython, WRITE_ALL, zipped, zippedByPython } from '../support/archives.ts'
+import { plainZip } from '../support/plain-zip.ts'
 
 const random = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => (i * 7919 + (i >> 3)) & 255)
 const FILES: Files = { 'climate.af': random(3000), 'folder/größe 温度.bin': random(300), empty: new Uint8Array() }
@@ -188,8 +189,21 @@ describe.skipIf(!there)('what cannot be read', () => {
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
     }
     // Each outcome is frequent, so that the changes hit the structure.
-    for (const outcome of ['read', 'FormatError', 'UnsupportedError']) expect(outcomes.get(outcome), outcome).toBeGreaterThan(50)
-    expect([...outcomes.keys()].sort()).toEqual(['FormatError', 'UnsupportedError', 'read'])
+    const kinds = ['FormatError', 'IntegrityError', 'UnsupportedError', 'read']
+    for (const outcome of kinds) expect(outcomes.get(outcome), outcome).toBeGreaterThan(20)
+    expect([...outcomes.keys()].sort()).toEqual(kinds)
+  })
+
+  test('a changed byte of a stored file is found by each read of the whole file', async () => {
+    const archive = plainZip([['a', random(5000)]])
+    archive[30 + 1 + 4321]! ^= 1
+    const store = await storeOf(archive)
+    const failed = { tag: 'IntegrityError', details: { file: 'memory:x.zip/a' } }
+    await expect(store.get!('a')).rejects.toMatchObject(failed)
+    await expect(store.getRange('a', 0, 5000)).rejects.toMatchObject(failed)
+    await expect(store.getTail!('a', 9000)).rejects.toMatchObject(failed)
+    // A part says nothing of the whole.
+    expect(await store.getRange('a', 1, 4999)).toHaveLength(4999)
   })
 })
 

@@ -1,10 +1,10 @@
-import { crc32 } from '../../codec/checksums.ts'
 import { ByteCache } from '../../core/byte-cache.ts'
 import { HyperslabError, isHyperslabError, messageOf } from '../../core/errors.ts'
 import { Limiter } from '../../core/limiter.ts'
 import { Pace } from '../../core/pace.ts'
 import type { Signal } from '../../core/signal.ts'
 import { SingleFlight } from '../../core/single-flight.ts'
+import { checkEntry } from './check-entry.ts'
 import type { ZipEntry } from './directory.ts'
 
 /** Maximum number of entries inflated concurrently. */
@@ -54,11 +54,7 @@ export class InflatedEntries {
       const stored = await read(shared)
       if (stored === undefined) return undefined
       const content = await inflated(stored, entry.size, shared)
-      const actual = crc32(content)
-      if (actual !== entry.crc) {
-        const text = `its CRC-32 is ${hex(actual)}, that of the directory is ${hex(entry.crc)}: the archive is damaged`
-        throw new HyperslabError('IntegrityError', text, { actual, expected: entry.crc })
-      }
+      await checkEntry(entry, content, shared)
       this.#cache.set(entry, content)
       return content
     }
@@ -78,8 +74,6 @@ pack the archive without compression (zip -0), or unpack it`
     throw new HyperslabError('TooLargeError', text, { actual: size, expected: this.#maxBytes, limit: 'maxInflatedBytes' })
   }
 }
-
-const hex = (sum: number): string => sum.toString(16).padStart(8, '0')
 
 /** Receives the inflated bytes, piece by piece. */
 type Take = (piece: Uint8Array) => void

@@ -54,6 +54,7 @@ interface Archive extends ObjectInfo {
 }
 
 interface Content extends ObjectInfo {
+  readonly entry: ZipEntry
   readonly file: string
   /** Offset in the archive. */
   readonly offset: number
@@ -79,13 +80,13 @@ const METHODS: Record<number, string> = { 9: 'deflate64', 12: 'bzip2', 14: 'lzma
  * `maxInflatedBytes`; `warnings` reports this.
  *
  * The directory is read once, and again when a read, a `stat` or a `getTail` finds that the archive was
- * replaced. Until then, added files are not noticed. The version of a file is that of the archive. Checksums
- * of stored files are not verified.
+ * replaced. Until then, added files are not noticed. The version of a file is that of the archive. Stored
+ * files are compared with their CRC-32 if they are read whole; ranges of them are not.
  *
  * Every read can throw NotFoundError (no archive), FormatError (not a zip archive, or a damaged one) and
  * UnsupportedError. UnsupportedError is for archives in several parts, for too large directories, and for
- * files that are encrypted or compressed by another method. Reads of deflated files can throw CodecError,
- * IntegrityError and TooLargeError, too.
+ * files that are encrypted or compressed by another method. Reads of whole files can throw IntegrityError,
+ * and reads of deflated files CodecError and TooLargeError, too.
  */
 export class ZipStore implements Store {
   readonly getRanges?: NonNullable<Store['getRanges']>
@@ -134,16 +135,18 @@ export class ZipStore implements Store {
       const [range] = rangesIn(content, [{ offset, length }])
       if (content.bytes !== undefined) return content.bytes.slice(offset, offset + length)
       const pinned = { signal: options.signal, ifMatch: content.version }
-      return this.#store.getRange(this.#path, range!.offset, length, pinned)
+      const bytes = await this.#store.getRange(this.#path, range!.offset, length, pinned)
+      return bytes && length === content.size ? this.#checked(content.entry, bytes, options.signal) : bytes
     })
   }
 
   async getTail(key: string, length: number, options: StoreOptions = {}): Promise<Tail | undefined> {
-    return this.#read(key, options, async ({ size, etag, offset, version, bytes: content }) => {
+    return this.#read(key, options, async ({ entry, size, etag, offset, version, bytes: content }) => {
       const wanted = Math.min(length, size)
       if (content !== undefined) return { size, etag, bytes: content.slice(size - wanted) }
       const pinned = { signal: options.signal, ifMatch: version }
       const bytes = await this.#store.getRange(this.#path, offset + size - wanted, wanted, pinned)
+      if (bytes !== undefined && wanted === size) await this.#checked(entry, bytes, options.signal)
       return bytes && { size, etag, bytes }
     })
   }
@@ -153,12 +156,23 @@ export class ZipStore implements Store {
     return this.#readEntry(key, { signal }, async (archive, entry) => {
       const { size, etag } = infoOf(archive, entry)
       checkWhole(this.describe(key), size, maxBytes)
-      const content =
-        entry.method === DEFLATE
-          ? (await this.#inflate(archive, entry, signal))?.slice()
-          : await this.#readStored(archive, entry, signal)
-      return content && { size, etag, bytes: content }
+      if (entry.method === DEFLATE) {
+        const content = await this.#inflate(archive, entry, signal)
+        return content && { size, etag, bytes: content.slice() }
+      }
+      const content = await this.#readStored(archive, entry, signal)
+      return content && { size, etag, bytes: await this.#checked(entry, content, signal) }
     })
+  }
+
+  /**
+   * Returns the content of a stored file, after it was compared with its checksum.
+   * @throws IntegrityError
+   */
+  async #checked(entry: ZipEntry, content: Uint8Array, signal: Signal | undefined): Promise<Uint8Array> {
+    const { checkEntry } = await import('./check-entry.ts')
+    await within({ file: this.describe(entry.name) }, () => checkEntry(entry, content, signal))
+    return content
   }
 
   /** Reads the stored bytes of a file. */
@@ -230,7 +244,7 @@ Pack the archive without compression (zip -0) to read files in place`,
 
   #read<T>(key: string, options: RangeOptions, read: (content: Content) => Promise<T | undefined>): Promise<T | undefined> {
     return this.#readEntry(key, options, async (archive, entry) => {
-      const known = { ...infoOf(archive, entry), file: this.describe(key), version: archive.etag }
+      const known = { ...infoOf(archive, entry), entry, file: this.describe(key), version: archive.etag }
       if (entry.method !== DEFLATE) return read({ ...known, offset: await this.#locate(archive, entry, options.signal) })
       const bytes = await this.#inflate(archive, entry, options.signal)
       return bytes && read({ ...known, offset: 0, bytes })
