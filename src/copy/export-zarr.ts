@@ -9,6 +9,7 @@ import { guardedStore } from '../store/confined.ts'
 import type { Store } from '../store/store.ts'
 import { statToWrite } from '../store/unproved.ts'
 import type { Location } from '../tree/location.ts'
+import { watchSources } from './source-versions.ts'
 import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
 import { bootOf, claimRecord, newRecord, RecordKeeper, readRecord } from './write-record.ts'
 import { type ExportOptions, type PlannedArray, ZarrTarget } from './zarr-target.ts'
@@ -112,8 +113,10 @@ async function writeTo(write: OwnWrite, options: ExportOptions): Promise<boolean
   const record = await startWrite(write, options)
   if (record === undefined) return false
   try {
+    const unchanged = await watchSources(target.arrays, signal)
     await writeArrays(write, record, options)
     signal?.throwIfAborted()
+    await unchanged(signal)
     await check()
     await target.writeMetadata()
     if (resume === undefined) await record.remove()

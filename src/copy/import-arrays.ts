@@ -31,6 +31,7 @@ import { draftName } from '../store/fs/names.ts'
 import type { Store } from '../store/store.ts'
 import { type Location, resolveLocation } from '../tree/location.ts'
 import { attributeOfJson, isJsonValue, isTextOfJson, textOfJson } from './json-attributes.ts'
+import { watchSources } from './source-versions.ts'
 import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
 
 // Named here, because the compiler leaves the endings of files imported beside `await using` as they are.
@@ -173,8 +174,13 @@ export async function importArrays(
     // Blocks of the draft have their final encoding.
     const asDrafted = { ...files, options: { ...files.options, recode: false } }
     const { stored } = source
-    if (stored === undefined)
-      return await copy(source, { store, paths: draft }, options, (file) => publish(asDrafted, file.stored))
+    if (stored === undefined) {
+      const unchanged = await watchSources(source.arrays, signal)
+      return await copy(source, { store, paths: draft }, options, async (file) => {
+        await unchanged(signal)
+        return publish(asDrafted, file.stored)
+      })
+    }
     const { bytes, warnings } = await publish(files, stored, options.onProgress)
     return { arrays: namesIn(stored), bytes, warnings: [...source.warnings, ...warnings] }
   }

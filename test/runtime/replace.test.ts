@@ -767,3 +767,31 @@ test('a refused copy advises to overwrite only where that succeeds', async () =>
   await expect(copy(false)).rejects.toMatchObject(refused)
   await expect(copy(true)).rejects.toMatchObject(refused)
 })
+
+test('a store that is replaced while its arrays are copied is not published as a mixture', async () => {
+  for (const make of [zarrOf, zarr2Of])
+    for (const kind of ['zarr', 'af', 'dataset'] as const) {
+      const store = new MemoryStore()
+      await make(store, 'in.zarr', 1, 8)
+      await make(store, 'other.zarr', 2, 8)
+      const watched = new FaultStore(store, { faults: () => undefined })
+      let reads = 0
+      const original = watched.get.bind(watched)
+      watched.get = async (key, options) => {
+        if (/\/a\/(c\/)?\d$/.test(key) && ++reads === 2)
+          await copyPlace({ store, path: 'other.zarr' }, { store, path: 'in.zarr' }, { overwrite: true })
+        return original(key, options)
+      }
+      const source = { store: watched, path: 'in.zarr' }
+      const target = { store, path: kind === 'af' ? 'out.af' : 'out.zarr' }
+      const copying = async (): Promise<unknown> => {
+        if (kind === 'af') return importZarr(source, target, { chunks: { dim_0: 8 } })
+        if (kind === 'dataset') return (await openDataset(source)).write(target)
+        const array = await (await openZarr(source, { kind: 'group' })).array('a')
+        return exportZarr({ attributes: new Map(), arrays: [arrayAsStored('a', array)] }, target, {})
+      }
+      await expect(copying(), kind).rejects.toMatchObject({ tag: 'ConflictError' })
+      expect(reads).toBeGreaterThan(1)
+      expect((await store.list('')).filter((key) => key.startsWith('out') && !key.includes('.hyperslab'))).toEqual([])
+    }
+})

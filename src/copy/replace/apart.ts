@@ -1,6 +1,5 @@
 import { METADATA, METADATA_PATH } from '../../adapters/zarr/metadata-names.ts'
 import type { DiskArray } from '../../array/disk-array.ts'
-import type { Origins } from '../../array/source.ts'
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import type { Signal } from '../../core/signal.ts'
@@ -10,6 +9,7 @@ import { fileSystem } from '../../store/fs/file-system.ts'
 import type { Store, StoredAt } from '../../store/store.ts'
 import { unconfined } from '../../store/unconfined.ts'
 import { type Location, resolveLocation } from '../../tree/location.ts'
+import { originsOf } from '../source-versions.ts'
 import { hasToken } from './owner.ts'
 import type { Survey, Target } from './target.ts'
 
@@ -50,24 +50,18 @@ export async function checkSources(sources: readonly Location[], target: StoredA
 export const isStored = (place: Location): boolean => typeof place === 'object' && place !== null && 'store' in place
 
 /**
- * Returns the places that arrays are read from, through all operations between. For references, these are
- * also the places that they point into.
+ * Returns the places that arrays are read from. For references, these are also the places that they point
+ * into.
  */
 export async function placesRead(arrays: readonly { readonly array: DiskArray }[]): Promise<StoredAt[]> {
-  const found = new Map<Store, Set<string>>()
-  const add = ({ store, path }: StoredAt): unknown => found.set(store, (found.get(store) ?? new Set()).add(path))
   const { ReferenceStore } = await import('../../adapters/zarr/references.ts')
-  const seen = new Set<Origins>()
-  const left = arrays.flatMap(({ array }) => array.source.origins ?? [])
-  for (let origins = left.pop(); origins !== undefined; origins = left.pop()) {
-    if (seen.has(origins)) continue
-    seen.add(origins)
-    left.push(...(origins.below ?? []))
-    const place = origins.place as StoredAt | undefined
-    if (place?.store instanceof ReferenceStore) for (const target of await place.store.places()) add(target)
-    else if (place !== undefined) add(place)
+  const pointed = async ({ store }: StoredAt): Promise<StoredAt[]> => {
+    if (!(store instanceof ReferenceStore)) return []
+    return [...(await store.places())]
   }
-  return [...found].flatMap(([store, paths]) => [...paths].map((path) => ({ store, path })))
+  const own = originsOf(arrays)
+  const others = await Promise.all(own.map(pointed))
+  return own.flatMap((place, i) => (place.store instanceof ReferenceStore ? others[i]! : [place]))
 }
 
 const folderOrFile = (path: string): string => path.replace(METADATA_PATH, '').replace(/(?<=.)\/$/, '')
