@@ -1,4 +1,5 @@
 import { commonDivisor } from '../core/divisors.ts'
+import { HyperslabError } from '../core/errors.ts'
 import { sizeOf } from '../core/shape.ts'
 import { type AxisChunks, ChunkGrid } from './chunks.ts'
 import { type AxisDocument, gridDocument, parseGrid } from './grid-document.ts'
@@ -44,11 +45,26 @@ export interface RechunkRequest {
 /** Bytes that could be read in the time that it takes to create or open an object. */
 const OBJECT_BYTES = 64 * 1024
 
+/** Largest number of chunks along an axis. A plan goes through them several times, in seconds. */
+const MAX_AXIS_CHUNKS = 2 ** 22
+
+/** @throws TooLargeError for more chunks along an axis than a plan can go through */
+function checkAxes({ axes }: ChunkGrid, what: string): void {
+  const axis = axes.findIndex(({ count }) => count > MAX_AXIS_CHUNKS)
+  if (axis < 0) return
+  const { count, length } = axes[axis]!
+  const text = `axis ${axis} has ${count} chunks of the ${what}, and copies go through ${MAX_AXIS_CHUNKS} at most; select a part of its ${length} elements, or use larger chunks`
+  throw new HyperslabError('TooLargeError', text, { actual: count, expected: MAX_AXIS_CHUNKS })
+}
+
 /**
  * Returns the plan with the least I/O. Source chunks that overlap several regions are read for each of them.
  * If that costs more than writing and reading an intermediate array, the plan has two passes.
+ * @throws TooLargeError for more than 2^22 chunks along an axis
  */
 export function planRechunk({ from, to, elementBytes, maxBytes, mostPasses = 2 }: RechunkRequest): RechunkPlan {
+  checkAxes(from, 'source')
+  checkAxes(to, 'target')
   const room = maxBytes / elementBytes
   const write = copyGrid(from, to, room)
   const bytes = sizeOf(from.shape) * elementBytes

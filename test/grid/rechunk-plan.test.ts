@@ -149,3 +149,14 @@ describe('copyGrid', () => {
     expect(copyGrid(ChunkGrid.regular([24, 24], [3, 3]), ChunkGrid.regular([24, 24], [4, 4]), 144).chunkShape).toEqual([12, 12])
   })
 })
+
+test('more chunks along an axis than a plan can go through are refused, in the source and in the target', () => {
+  const [many, few] = [1, 2 ** 30].map((length) => ChunkGrid.regular([3, 2 ** 40], [3, length])) as [ChunkGrid, ChunkGrid]
+  for (const [from, to] of [
+    [many, few],
+    [few, many],
+  ] as const)
+    expect(() => planRechunk({ from, to, elementBytes: 4, maxBytes: 2 ** 26 })).toThrow(
+      /^axis 1 has 1099511627776 chunks of the (source|target), and copies go through 4194304 at most/,
+    )
+})
