@@ -82,7 +82,8 @@ const METHODS: Record<string, Call> = {
   get: (o) => array().get(null, o),
   set: (o) => array().set(null, 1, o),
   blocks: (o) => array().blocks(o).next(),
-  values: (o) => array().values(o).next(),
+  elements: (o) => array().elements(o).next(),
+  values: (o) => array().values(o),
   toTensor: (o) => array().toTensor(o),
   equals: (o) => array().equals(array(), o),
   assign: (o) => array().assign(array(), o),
@@ -148,6 +149,7 @@ const REDUCTIONS = ['sum', 'mean', 'min', 'max', 'prod', 'count', 'countNonzero'
 const WHOLE_REDUCTIONS = [...REDUCTIONS, 'any', 'all'] as const
 Object.assign(DATASET_METHODS, Object.fromEntries(WHOLE_REDUCTIONS.map((name) => [name, (o: never) => labelled()[name](o)])))
 const DATA_ARRAY_METHODS: Record<string, Call> = {
+  values: (o) => labelled().get('t').values(o),
   get: (o) => labelled().get('t').get(o),
   rolling: (o) => labelled().get('t').rolling({ x: 2 }, o),
   toCSV: (o) => labelled().get('t').toCSV(o).next(),
@@ -219,7 +221,6 @@ const WITHOUT = {
     ...['isnull', 'notnull', 'clip', 'round', 'astype', 'transpose', 'squeeze', 'expandDims'],
     'assignAttrs',
     'isel',
-    'values',
     'dates',
     'groupBy',
     'resample',

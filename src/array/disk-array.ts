@@ -1,4 +1,4 @@
-import { checkDType, type DType, type ScalarOf } from '../core/dtype.ts'
+import { checkDType, type DataOf, type DType, type ScalarOf } from '../core/dtype.ts'
 import { within } from '../core/errors.ts'
 import { Printable } from '../core/inspect.ts'
 import { lazily } from '../core/lazily.ts'
@@ -246,16 +246,16 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * @example
    * const t = generate((i) => i * i, { dtype: 'int32', shape: [4] })
    * let last = 0
-   * for await (const value of t.values()) last = value
+   * for await (const value of t.elements()) last = value
    * console.log(last) // 9
    */
-  async *values(options: BlockOptions = {}): AsyncGenerator<ScalarOf<D>, void> {
-    yield* (await this.#iteration('values', options)).values(this.source, options)
+  async *elements(options: BlockOptions = {}): AsyncGenerator<ScalarOf<D>, void> {
+    yield* (await this.#iteration('elements', options)).elements(this.source, options)
   }
 
-  /** Same as {@link values}, for `for await`. */
+  /** Same as {@link elements}, for `for await`. */
   [Symbol.asyncIterator](): AsyncGenerator<ScalarOf<D>, void> {
-    return this.values()
+    return this.elements()
   }
 
   /**
@@ -267,6 +267,17 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    */
   async toTensor(options: ProgressOptions = {}): Promise<Tensor<D>> {
     return (await this.#iteration('toTensor', options)).readTensor(this.source, options)
+  }
+
+  /**
+   * Reads the whole array as a typed array in C order; for strings and binaries, as a list.
+   * @throws as {@link toTensor}
+   * @example
+   * const t = generate((i, j) => 10 * i + j, { dtype: 'int8', shape: [2, 2] })
+   * console.log(await t.values()) // Int8Array(4) [ 0, 1, 10, 11 ]
+   */
+  async values(options: ProgressOptions = {}): Promise<DataOf<D>> {
+    return (await (await this.#iteration('values', options)).readTensor(this.source, options)).data
   }
 
   /**

@@ -56,8 +56,9 @@ const EQUALS_CHECKS: Checks<EqualsOptions> = { ...PROGRESS_CHECKS, equalNaN: 'bo
 
 const CALLS = {
   blocks: BLOCKS_CHECKS,
-  values: BLOCK_CHECKS,
+  elements: BLOCK_CHECKS,
   toTensor: PROGRESS_CHECKS,
+  values: PROGRESS_CHECKS,
   equals: EQUALS_CHECKS,
   assign: PROGRESS_CHECKS,
   copyTo: PROGRESS_CHECKS,
@@ -96,7 +97,10 @@ export function blocks<D extends DType>(source: BlockSource<D>, options: BlocksO
 export const ELEMENTS_AT_ONCE = 1024
 
 /** Yields the elements in C order of the array. */
-export async function* values<D extends DType>(source: BlockSource<D>, options: BlockOptions): AsyncGenerator<ScalarOf<D>, void> {
+export async function* elements<D extends DType>(
+  source: BlockSource<D>,
+  options: BlockOptions,
+): AsyncGenerator<ScalarOf<D>, void> {
   const read = async (box: Box, signal: Signal): Promise<DataOf<D>> =>
     ((await readParts([source], box, { signal })) as [Tensor<D>])[0].data
   const pace = new Pace(options.signal)

@@ -1,5 +1,6 @@
 import type { DiskArray } from '../array/disk-array.ts'
 import type { GetOptions } from '../array/get.ts'
+import type { ProgressOptions } from '../array/iteration.ts'
 import { missingElements } from '../array/missing.ts'
 import { missingTest } from '../array/missing-test.ts'
 import type { Histogram, HistogramOptions } from '../array/reductions/histogram.ts'
@@ -151,10 +152,9 @@ export class DataArray extends Reducible<DataArray> {
     return (await this.array.get(this.dims.length === 0 ? [] : null, options)) as Tensor | ScalarOf<DType>
   }
 
-  /** Reads the values as a flat list, in C order. */
-  async values(): Promise<ArrayLike<unknown>> {
-    const result = await this.array.toTensor()
-    return result.data as ArrayLike<unknown>
+  /** Reads the values as a typed array in C order; text and binaries as a list. */
+  values(options?: ProgressOptions): Promise<ArrayLike<unknown>> {
+    return this.array.values(options) as Promise<ArrayLike<unknown>>
   }
 
   /**

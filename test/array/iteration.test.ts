@@ -49,7 +49,7 @@ function slow(length = 100) {
 }
 
 describe('going through an array', () => {
-  test('values come in C order of the array, each chunk read once', async () => {
+  test('elements come in C order of the array, each chunk read once, and so do values', async () => {
     await fc.assert(
       fc.asyncProperty(arrays, async ({ plain, a }) => {
         const source = new CountingSource(plain, a)
@@ -57,6 +57,8 @@ describe('going through an array', () => {
         for await (const value of new DiskArray(source)) found.push(value)
         expect(found).toEqual(Array.from({ length: plain.data.length }, (_, i) => readElement(plain.dtype, plain.data, i)))
         expect(source.reads.length).toBeLessThanOrEqual(a.count)
+        expect(await new DiskArray(source).values()).toEqual(plain.data)
+        expect(source.reads.length).toBeLessThanOrEqual(2 * a.count)
       }),
       { numRuns: runs(200) },
     )

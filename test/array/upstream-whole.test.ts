@@ -58,7 +58,7 @@ test.each([0, 1])('one of two operands in memory, at place %i, and nothing is re
 
 test('there are as many elements as positions', async () => {
   let count = 0
-  for await (const _ of upstreamArray([10, 9], SMALL).array.values()) count++
+  for await (const _ of upstreamArray([10, 9], SMALL).array.elements()) count++
   expect(count).toBe(90)
 })
 

@@ -136,7 +136,7 @@ describe('reads of containers that share a budget', async () => {
     blocks: ({ x }) => drain(x.rechunk([size]).blocks()),
     'zipped blocks': ({ x, y }) => drain(zipBlocks([x, y].map((each) => each.rechunk([size])))),
     zip: async ({ x, y }) => (await zip(x, y).next()).value,
-    values: async ({ x }) => (await x.values().next()).value,
+    elements: async ({ x }) => (await x.elements().next()).value,
   }
   test.each(Object.keys(kinds))('forty reads at once hold no more than the budget, and as much as fits: %s', async (kind) => {
     const { budget, arrays } = await opened()
