@@ -47,8 +47,8 @@ export class Contest {
 
   async create() {
     const file = await create(this.path)
-    file.define('shared', { dtype: 'uint16', shape: [ROWS, this.#columns], chunkShape: [32, this.#columns] })
-    file.define('own', { dtype: 'uint16', shape: [this.#columns, ROWS], chunkShape: [1, 32] })
+    file.createArray('shared', { dtype: 'uint16', shape: [ROWS, this.#columns], chunks: [32, this.#columns] })
+    file.createArray('own', { dtype: 'uint16', shape: [this.#columns, ROWS], chunks: [1, 32] })
     await file.flush()
     await file.close()
   }

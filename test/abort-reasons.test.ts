@@ -45,7 +45,11 @@ const x = async ({ container }: Place) => (await open(container)).array('x', 'fl
 const labelled = async ({ container }: Place) => (await openDataset(container)).get('x')
 const target = (path: string) => ({ store: new MemoryStore(), path })
 const empty = async (chunkShape?: number[]) =>
-  (await create(target('q.af'))).define('x', { dtype: 'float64', shape: [20, 30], ...(chunkShape && { chunkShape }) })
+  (await create(target('q.af'))).createArray('x', {
+    dtype: 'float64',
+    shape: [20, 30],
+    ...(chunkShape && { chunks: chunkShape }),
+  })
 const drained = async (parts: AsyncIterable<unknown>) => {
   for await (const _ of parts);
 }
@@ -125,10 +129,10 @@ beforeAll(async () => {
   places['files'] = { container: file, zarr: join(folder, 'y.zarr'), file }
   for (const { container, zarr } of Object.values(places)) {
     const made = await create(container)
-    const values = { dtype: 'float64', shape: [20, 30], chunkShape: [7, 8], dimensionNames: ['time', 'lon'] } as const
-    await made.define('x', values).set(null, Float64Array.from({ length: 600 }, (_, i) => i) as never)
+    const values = { dtype: 'float64', shape: [20, 30], chunks: [7, 8], dimensionNames: ['time', 'lon'] } as const
+    await made.createArray('x', values).set(null, Float64Array.from({ length: 600 }, (_, i) => i) as never)
     const labels = { dtype: 'float64', shape: [20], dimensionNames: ['time'] } as const
-    await made.define('time', labels).set(null, Float64Array.from({ length: 20 }, (_, i) => i) as never)
+    await made.createArray('time', labels).set(null, Float64Array.from({ length: 20 }, (_, i) => i) as never)
     await made.flush()
     await made.close()
     await (await openDataset(container)).write(zarr)

@@ -164,7 +164,7 @@ describe('docstrings', () => {
   /** The most used. */
   const WITH_EXAMPLE = Object.entries({
     '': 'open create verify DiskArray concat stack broadcast scaled generate zip findWhere coarsen rolling slice points openNetcdf importNetcdf MemoryStore HttpStore S3Store R2Store OpfsStore FileStore MemoryBudget BlockCache createPool isHyperslabError timestampOf',
-    ArrayFile: 'array define delete attrs stats flush refresh compact',
+    ArrayFile: 'array createArray delete attrs stats flush refresh compact',
     FileArray: 'resize append',
     Attributes: 'set',
     DiskArray:
@@ -188,7 +188,7 @@ describe('examples', () => {
     const path = join(folder, 'climate.af')
     await using file = await hyperslab.create(path)
     const dimensionNames = ['time', 'lat', 'lon']
-    const tas = file.define('tas', { dtype: 'float32', shape: [12, 4, 8], chunkShape: [3, 4, 8], dimensionNames })
+    const tas = file.createArray('tas', { dtype: 'float32', shape: [12, 4, 8], chunks: [3, 4, 8], dimensionNames })
     for (let month = 0; month < 12; month++) await tas.set([month], 280 + month)
     await file.flush()
     const variable = { name: 'tas', type: 'short', dimensions: ['time', 'lat'], values: [280, 281, 282, 283] } as const

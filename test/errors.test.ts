@@ -24,7 +24,7 @@ test('there is a section for each kind of error', () => {
 
 test.each(examples)('$tag: the example throws it, with the message that is shown', async ({ tag, code, message }) => {
   await using file = await create({ store: new MemoryStore(), path: 'a.af' })
-  file.define('tas', { dtype: 'float32', shape: [12, 4], dimensionNames: ['time', 'lat'] })
+  file.createArray('tas', { dtype: 'float32', shape: [12, 4], dimensionNames: ['time', 'lat'] })
   await file.flush()
   const names = { file, open, create, slice, MemoryStore, DiskArray, openDataset, openZarr }
   const run = new AsyncFunction(...Object.keys(names), code)

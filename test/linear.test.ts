@@ -291,20 +291,26 @@ const KINDS: readonly (readonly [name: string, size: number, work: (size: number
         ],
       }),
   ],
-  ['arrays of footers', 800, (n) => footerIn((file) => range(n, (i) => file.define(`a${i}`, { dtype: 'int8', shape: [1] })))],
+  [
+    'arrays of footers',
+    800,
+    (n) => footerIn((file) => range(n, (i) => file.createArray(`a${i}`, { dtype: 'int8', shape: [1] }))),
+  ],
   ['attributes of footers', 5000, (n) => footerIn((file) => range(n, (i) => file.attrs.set(`a${i}`, i)))],
   [
     'attributes of arrays of footers',
     1000,
     (n) =>
-      footerIn((file) => range(n, (i) => file.define(`a${i}`, { dtype: 'int8', shape: [1] }).attrs.set(`a${i}`, `text ${i}`))),
+      footerIn((file) =>
+        range(n, (i) => file.createArray(`a${i}`, { dtype: 'int8', shape: [1] }).attrs.set(`a${i}`, `text ${i}`)),
+      ),
   ],
   [
     'chunks of footers',
     1500,
     (n) =>
       footerIn((file) =>
-        file.define('a', { dtype: 'int8', shape: [n], chunkShape: [1] }).set(
+        file.createArray('a', { dtype: 'int8', shape: [n], chunks: [1] }).set(
           null,
           range(n, (i) => i % 100),
         ),

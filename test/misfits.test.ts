@@ -91,13 +91,13 @@ const array = () => {
 const file = () => create({ store: new MemoryStore(), path: 'x.af' })
 const stored = async () => {
   const opened = await file()
-  const defined = opened.define('x', { dtype: 'float64', shape: [4, 3], dimensionNames: ['time', 'x'] })
+  const defined = opened.createArray('x', { dtype: 'float64', shape: [4, 3], dimensionNames: ['time', 'x'] })
   await defined.set(null, 1)
   return defined
 }
 const written = async () => {
   const opened = await file()
-  await opened.define('x', { dtype: 'float64', shape: [4, 3] }).set(null, 1)
+  await opened.createArray('x', { dtype: 'float64', shape: [4, 3] }).set(null, 1)
   opened.attrs.set('title', 'x')
   return opened
 }
@@ -197,7 +197,7 @@ const KINDS: Record<string, Kind> = {
     methods: {
       array: ['x', 'float64', 2],
       arrays: [],
-      define: ['y', { dtype: 'float64', shape: [2] }],
+      createArray: ['y', { dtype: 'float64', shape: [2] }],
       delete: ['x'],
       attributeIndex: ['title'],
       layers: [],

@@ -24,7 +24,7 @@ const array = () =>
   })
 const place = { store: new MemoryStore(), path: 'x.af' }
 const file = async () => create({ store: new MemoryStore(), path: 'x.af' })
-const stored = async () => (await file()).define('x', { dtype: 'float64', shape: [4, 3] })
+const stored = async () => (await file()).createArray('x', { dtype: 'float64', shape: [4, 3] })
 const store = { describe: String } as never
 const kind = 'mean' as const
 
@@ -125,7 +125,7 @@ const METHODS: Record<string, Call> = {
 }
 const FILE_ARRAY_METHODS: Record<string, Call> = { append: async (o) => (await stored()).append(0, [1, 2, 3], o) }
 const FILE_METHODS: Record<string, Call> = {
-  define: async (o) => (await file()).define('y', Object.assign(o, { dtype: 'int8', shape: [1] } as const)),
+  createArray: async (o) => (await file()).createArray('y', Object.assign(o, { dtype: 'int8', shape: [1] } as const)),
   verify: async (o) => (await file()).verify(o),
   refresh: async (o) => (await file()).refresh(o),
   compact: async (o) => (await file()).compact(o),
@@ -234,7 +234,7 @@ const WITHOUT = {
 /** Options that the calls above set themselves. */
 const GIVEN: Record<string, readonly string[]> = {
   generate: ['dtype', 'shape'],
-  define: ['dtype', 'shape'],
+  createArray: ['dtype', 'shape'],
   S3Store: ['bucket'],
   ZipStore: ['store', 'path'],
 }
@@ -340,7 +340,7 @@ describe.each([
       details: { actual: 'speling', expected: expect.any(Array) },
     })
     // Four of these merge the options into their own. `broadcast` takes the value for its last operand.
-    if (['generate', 'S3Store', 'ZipStore', 'define', 'broadcast'].includes(name)) return
+    if (['generate', 'S3Store', 'ZipStore', 'createArray', 'broadcast'].includes(name)) return
     for (const options of [null, 1, 'axis', [0], AbortSignal.abort(), new Map()])
       expect(await refusal(options), String(options)).toMatchObject({
         tag: 'InvalidArgumentError',
@@ -407,7 +407,10 @@ describe('what is wrong is said', () => {
       () => hyperslab.open(place, { limits: { footerbytes: 1 } } as never),
       "limits has no option 'footerbytes'; did you mean 'footerBytes'?",
     ],
-    [async () => (await file()).define('y', { dtype: 'int8', shape: [2], chunks: [1] } as never), "did you mean 'chunkShape'?"],
+    [
+      async () => (await file()).createArray('y', { dtype: 'int8', shape: [2], chunkShape: [1] } as never),
+      "no option 'chunkShape'",
+    ],
     [async () => (await stored()).resize(5 as never), 'expected an object by axis, got 5'],
   ])('%#', async (call, message) => {
     await expect((async () => call())()).rejects.toMatchObject({

@@ -130,10 +130,10 @@ async function loadedBytes(program: string): Promise<number> {
 test('stack traces of the package and what it prints name classes, and columns that an editor shows', async () => {
   const { create, MemoryStore } = await import(join(root, 'dist/index.js'))
   const file = await create({ store: new MemoryStore(), path: 'climate.af' })
-  const array = file.define('tas', {
+  const array = file.createArray('tas', {
     dtype: 'float32',
     shape: [12, 180, 360],
-    chunkShape: [1, 180, 360],
+    chunks: [1, 180, 360],
     dimensionNames: ['t', 'y', 'x'],
   })
   const shown = inspect([file, array, array.transpose([2, 0, 1])], { breakLength: 1000 })

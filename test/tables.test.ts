@@ -34,7 +34,7 @@ function plain(result: unknown): unknown {
 
 test.skipIf(zarr === undefined)('what zarrita gives is what the code beside it gives', async () => {
   const file = await hyperslab.create({ store: new hyperslab.MemoryStore(), path: 'x.af' })
-  const tas = file.define('tas', { dtype: 'float32', shape: [2, 3, 4], chunkShape: [1, 3, 2] })
+  const tas = file.createArray('tas', { dtype: 'float32', shape: [2, 3, 4], chunks: [1, 3, 2] })
   tas.attrs.set('units', 'K')
   await tas.set(
     null,
@@ -57,7 +57,7 @@ test('the code beside that of DiskArrays.jl gives what its table says', async ()
   const values = Array.from({ length: 12 }, (_, i) => i)
   const file = await hyperslab.create({ store: new hyperslab.MemoryStore(), path: 'a.af' })
   const arrayOf = async (name: string) => {
-    const array = file.define(name, { dtype: 'float64', shape: [3, 4], chunkShape: [2, 2] })
+    const array = file.createArray(name, { dtype: 'float64', shape: [3, 4], chunks: [2, 2] })
     await array.set(null, values)
     return array
   }

@@ -12,7 +12,7 @@ async function container(chunks) {
   const file = await create({ store, path: 'a.af' })
   const next = random(chunks)
   const length = chunks * CHUNK
-  const array = file.define('x', { dtype: 'float32', shape: [length], chunkShape: [CHUNK] })
+  const array = file.createArray('x', { dtype: 'float32', shape: [length], chunks: [CHUNK] })
   await array.set(
     null,
     Float32Array.from({ length }, () => Math.round(next() * 1e4) / 100),

@@ -43,7 +43,7 @@ try {
   const one = { location: join(folder, 'x.af'), array: 'x' }
   const file = await create(one.location, { codec: 'lz4' })
   const shape = [rows, 512, 512]
-  await file.define('x', { dtype: 'float32', shape, chunkShape: [1, 512, 512] }).set(null, climate(rows * 512 * 512, 1))
+  await file.createArray('x', { dtype: 'float32', shape, chunks: [1, 512, 512] }).set(null, climate(rows * 512 * 512, 1))
   await file.flush()
   await file.close()
   const source = { concat: new Array(sized(16, 1)).fill(one) }

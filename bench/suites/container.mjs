@@ -66,7 +66,7 @@ const ours = {
   async write({ folder, values }) {
     const file = await create(path(folder))
     const result = await check(async () => {
-      const array = file.define('t', { dtype: 'float32', shape: SHAPE, chunkShape: [1, CHUNK] })
+      const array = file.createArray('t', { dtype: 'float32', shape: SHAPE, chunks: [1, CHUNK] })
       await array.set(null, values)
       await file.flush()
     })
@@ -136,7 +136,7 @@ async function writeImmutableFiles(root, values) {
   for (const codec of ['lz4', 'none']) await ours.writeImmutable({ folder: folders[codec], values, codec })
   const file = await create({ store: new MemoryStore(), path: 'named.af' }, LARGE)
   for (let i = 0; i < NAMED; i++) {
-    const { attrs } = file.define(`a${i}`, { dtype: 'float32', shape: [8] })
+    const { attrs } = file.createArray(`a${i}`, { dtype: 'float32', shape: [8] })
     for (let k = 0; k < ATTRIBUTES; k++) attrs.set(`key${k}`, k % 2 === 0 ? `value ${i % 97}` : i % 89)
   }
   await file.flush()
@@ -144,7 +144,7 @@ async function writeImmutableFiles(root, values) {
   await file.close()
   const small = await create({ store: new MemoryStore(), path: 'small.af' })
   for (let i = 0; i < SMALL_ARRAYS; i++)
-    await small.define(`a${i}`, { dtype: 'float32', shape: [SMALL] }).set(null, values.subarray(i, i + SMALL))
+    await small.createArray(`a${i}`, { dtype: 'float32', shape: [SMALL] }).set(null, values.subarray(i, i + SMALL))
   await small.flush()
   await writeImmutable(small, path(folders.arrays))
   await small.close()
@@ -165,7 +165,7 @@ async function writeFiles(root, values) {
   await layers.flush()
   await layers.close()
   const small = await create(path(folders.small))
-  const array = small.define('t', { dtype: 'float32', shape: [SMALL_CHUNKS * SMALL], chunkShape: [SMALL] })
+  const array = small.createArray('t', { dtype: 'float32', shape: [SMALL_CHUNKS * SMALL], chunks: [SMALL] })
   await array.set(null, values.subarray(0, SMALL_CHUNKS * SMALL))
   await small.flush()
   await small.close()

@@ -93,7 +93,7 @@ await inFolder(async (folder) => {
     const values = Float32Array.from({ length: BYTES / 4 / (chunk < 1024 ? 8 : 1) }, (_, i) => i)
     for (const [name, path] of Object.entries(paths)) {
       const file = await create(path, { codec: 'none', extras: name === 'checked' })
-      await file.define('x', { dtype: 'float32', shape: [values.length], chunkShape: [elements] }).set(null, values)
+      await file.createArray('x', { dtype: 'float32', shape: [values.length], chunks: [elements] }).set(null, values)
       await file.compact()
       await file.close()
     }

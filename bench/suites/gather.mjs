@@ -27,7 +27,7 @@ const SELECTIONS = {
 const values = climate(SIZE, 3)
 const store = new MemoryStore()
 const file = await create({ store, path: 'x.af' }, { codec: 'none' })
-await file.define('x', { dtype: 'float32', shape: SHAPE, chunkShape: CHUNKS }).set(null, { data: values, shape: SHAPE })
+await file.createArray('x', { dtype: 'float32', shape: SHAPE, chunks: CHUNKS }).set(null, { data: values, shape: SHAPE })
 await file.compact()
 await file.close()
 const array = (await open({ store: await viewsOf(store, 'x.af'), path: 'x.af' })).array('x', 'float32')

@@ -10,7 +10,7 @@ const CHUNKS = sized(256, 16)
 
 async function write(path) {
   const file = await create(path, { codec: 'lz4' })
-  const array = file.define('t', { dtype: 'float32', shape: [CHUNKS, CHUNK], chunkShape: [1, CHUNK] })
+  const array = file.createArray('t', { dtype: 'float32', shape: [CHUNKS, CHUNK], chunks: [1, CHUNK] })
   for (let i = 0; i < CHUNKS; i++) await array.set([i], climate(CHUNK, i))
   await file.flush()
   await file.close()

@@ -10,7 +10,7 @@ const ROUNDS = sized(9, 1)
 const store = new MemoryStore()
 const file = await create({ store, path: 'a.af' }, { codec: 'lz4' })
 const data = climate(LENGTH, 1)
-await file.define('t', { dtype: 'float32', shape: [LENGTH], chunkShape: [CHUNK] }).set(null, data)
+await file.createArray('t', { dtype: 'float32', shape: [LENGTH], chunks: [CHUNK] }).set(null, data)
 await file.flush()
 await file.close()
 

@@ -46,7 +46,7 @@ const [OURS, ...THEIRS] = ['af lz4, chunk a block', 'zarr lz4', 'zarr lz4, shard
 async function writeContainer({ codec, blockBytes }) {
   const store = new MemoryStore()
   const file = await create({ store, path: 'x.af' }, { codec, blockBytes })
-  const array = file.define('tas', { dtype: 'float32', shape: SHAPE, chunkShape: CHUNKS })
+  const array = file.createArray('tas', { dtype: 'float32', shape: SHAPE, chunks: CHUNKS })
   await array.set(null, { data: values, shape: SHAPE })
   await file.compact()
   const { size } = await store.stat('x.af')

@@ -46,8 +46,8 @@ await inFolder(async (folder) => {
     const location = join(folder, 'x.af')
     const file = await create(location)
     const shape = [96, 256, 256]
-    const options = { dtype: 'float32', shape, chunkShape: [1, 256, 256], dimensionNames: ['time', 'y', 'x'] }
-    await file.define('x', options).set(null, climate(96 * 256 * 256, 1))
+    const options = { dtype: 'float32', shape, chunks: [1, 256, 256], dimensionNames: ['time', 'y', 'x'] }
+    await file.createArray('x', options).set(null, climate(96 * 256 * 256, 1))
     await file.flush()
     await file.close()
     const source = { location, array: 'x' }

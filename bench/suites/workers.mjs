@@ -69,7 +69,7 @@ try {
   const one = { location: join(folder, 'x.af'), array: 'x' }
   const file = await create(one.location, { codec: 'lz4' })
   const shape = [ROWS, 512, 512]
-  await file.define('x', { dtype: 'float32', shape, chunkShape: [1, 512, 512] }).set(null, climate(ROWS * 512 * 512, 1))
+  await file.createArray('x', { dtype: 'float32', shape, chunks: [1, 512, 512] }).set(null, climate(ROWS * 512 * 512, 1))
   await file.flush()
   await file.close()
   // One file under several names, so that units that are read at the same time share no block.

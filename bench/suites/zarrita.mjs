@@ -33,7 +33,7 @@ const tensorstore = await startPython(['tensorstore==0.1.86', 'numpy==2.4.6'])
 async function ours(codec) {
   const store = new MemoryStore()
   const file = await create({ store, path: 'x.af' }, { codec })
-  await file.define('x', { dtype: 'float32', shape: SHAPE, chunkShape: CHUNKS }).set(null, { data: values, shape: SHAPE })
+  await file.createArray('x', { dtype: 'float32', shape: SHAPE, chunks: CHUNKS }).set(null, { data: values, shape: SHAPE })
   await file.compact()
   await file.close()
   const opened = await open({ store: await viewsOf(store, 'x.af'), path: 'x.af' }, { cacheBytes: 0 })

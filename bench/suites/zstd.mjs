@@ -79,7 +79,7 @@ const store = new MemoryStore()
 const options = { codec: 'zstd', level: LEVEL }
 async function write(verifyWrites) {
   const file = await create({ store, path: 'a.af' }, { ...options, verifyWrites, overwrite: true })
-  await file.define('x', { dtype: 'float32', shape: [values.length], chunkShape: [MiB / 4] }).set(null, values)
+  await file.createArray('x', { dtype: 'float32', shape: [values.length], chunks: [MiB / 4] }).set(null, values)
   await file.flush()
   await file.close()
 }

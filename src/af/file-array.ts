@@ -53,7 +53,7 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
    *   ReadOnlyError
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
-   * const x = file.define('x', { dtype: 'int8', shape: [2, 3], dimensionNames: ['time', 'lat'] })
+   * const x = file.createArray('x', { dtype: 'int8', shape: [2, 3], dimensionNames: ['time', 'lat'] })
    * await x.resize({ time: 4 })
    * console.log(x.shape) // [ 4, 3 ]
    */
@@ -69,7 +69,7 @@ export class FileArray<D extends DType = DType, R extends number = number> exten
    *   `resize` and `set`
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
-   * const x = file.define('x', { dtype: 'int8', shape: [0, 3], chunkShape: [2, 3] })
+   * const x = file.createArray('x', { dtype: 'int8', shape: [0, 3], chunks: [2, 3] })
    * await x.append(0, [1, 2, 3])
    * console.log(x.shape) // [ 1, 3 ]
    */

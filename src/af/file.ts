@@ -160,11 +160,11 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
    * @throws AlreadyExistsError; InvalidArgumentError, which names the option that does not fit; ReadOnlyError
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
-   * const pr = file.define('pr', { dtype: 'int16', shape: [100, 100], chunkShape: [10, 100], fillValue: -1 })
+   * const pr = file.createArray('pr', { dtype: 'int16', shape: [100, 100], chunks: [10, 100], fillValue: -1 })
    * console.log(pr.chunks.counts) // [ 10, 1 ]
    * console.log(await pr.get([0, 0])) // -1
    */
-  define<D extends DType, const S extends readonly number[] = readonly number[]>(
+  createArray<D extends DType, const S extends readonly number[] = readonly number[]>(
     name: string,
     options: ArrayOptions<D, S>,
   ): FileArray<D, S['length']> {
@@ -176,7 +176,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
    * @throws UnknownArrayError; ReadOnlyError
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
-   * file.define('old', { dtype: 'int8', shape: [2] })
+   * file.createArray('old', { dtype: 'int8', shape: [2] })
    * file.delete('old')
    * console.log(file.arrays()) // []
    */
@@ -196,7 +196,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     return new Attributes(
       () => state()?.attributes ?? new Map(),
       () => {
-        if (state() === undefined) this.define(FILE_ARRAY, { dtype: 'uint8', shape: [] })
+        if (state() === undefined) this.createArray(FILE_ARRAY, { dtype: 'uint8', shape: [] })
         return this.array(FILE_ARRAY).index.changeAttributes()
       },
     )
@@ -208,7 +208,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
    * @throws InvalidArgumentError for a key that is not a string
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
-   * file.define('tas', { dtype: 'float32', shape: [3] }).attrs.set('units', 'K')
+   * file.createArray('tas', { dtype: 'float32', shape: [3] }).attrs.set('units', 'K')
    * console.log(file.attributeIndex('units').get('tas')) // K
    */
   attributeIndex(key: string): ReadonlyMap<string, PlainAttribute> {
@@ -348,7 +348,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
    * @example
    * const place = { store: new MemoryStore(), path: 'a.af' }
    * const file = await create(place)
-   * await file.define('x', { dtype: 'int32', shape: [3] }).set(null, [1, 2, 3])
+   * await file.createArray('x', { dtype: 'int32', shape: [3] }).set(null, [1, 2, 3])
    * await file.flush()
    * console.log(await (await open(place)).array('x').sum()) // 6
    */
@@ -365,7 +365,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
    * @example
    * const place = { store: new MemoryStore(), path: 'a.af' }
    * const [mine, theirs] = [await create(place), await open(place)]
-   * theirs.define('x', { dtype: 'int32', shape: [3] })
+   * theirs.createArray('x', { dtype: 'int32', shape: [3] })
    * await theirs.flush()
    * await mine.refresh()
    * console.log(mine.arrays()) // [ 'x' ]
@@ -386,7 +386,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
    *   cannot replace a file on condition of its version
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
-   * const x = file.define('x', { dtype: 'int32', shape: [3] })
+   * const x = file.createArray('x', { dtype: 'int32', shape: [3] })
    * for (const value of [1, 2]) {
    *   await x.fill(value)
    *   await file.flush()

@@ -210,7 +210,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    *   InvalidArgumentError if the values do not fit
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
-   * const x = file.define('x', { dtype: 'float32', shape: [2, 3] })
+   * const x = file.createArray('x', { dtype: 'float32', shape: [2, 3] })
    * await x.set([0], [1, 2, 3])
    * await x.set([1, slice(1, 3)], 7)
    * console.log((await x.get()).data) // Float32Array(6) [ 1, 2, 3, 0, 7, 7 ]
@@ -448,7 +448,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * @example
    * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [8, 8], chunks: [1, 8] })
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
-   * const columns = file.define('columns', { dtype: 'int32', shape: [8, 8], chunkShape: [8, 1] })
+   * const columns = file.createArray('columns', { dtype: 'int32', shape: [8, 8], chunks: [8, 1] })
    * await t.rechunkTo(columns)
    * console.log(await columns.get([7, 7])) // 77
    */

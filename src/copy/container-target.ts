@@ -165,7 +165,7 @@ export class ContainerTarget implements CopyTarget<PackedBytes> {
     const { settings, immutable } = this.#write
     const store = new MemoryStore()
     await using file = await ArrayFile.create(store, DRAFT, settings)
-    const to = file.define(name, defined)
+    const to = file.createArray(name, defined)
     checkCopy(from.source, to.source)
     await within(from.source.label ?? {}, () => copyRegion(from.source, to.source, regions.write, number, options.signal))
     await file.flush()

@@ -277,7 +277,7 @@ export function defineCopies(
     checkNamed(each.name, () => `${place}: an array of shape ${showShape(each.array.shape)} has no name: '${each.name}'`)
     const { from, fill = each.fill } = withOneMissing(each, warnings)
     const defined = definitionLike(each, fill, options)
-    const to = file.define(each.name, defined)
+    const to = file.createArray(each.name, defined)
     setAttributes(to.attrs, each.attributes(fill), { place, array: each.name }, warnings)
     return { from, to, defined, ...(each.maxBytes !== undefined && { maxBytes: each.maxBytes }) }
   })
@@ -382,7 +382,7 @@ function definitionLike(
   return {
     dtype,
     shape,
-    chunkShape: estimated.map((length, axis) => given[axis] ?? length),
+    chunks: estimated.map((length, axis) => given[axis] ?? length),
     dimensionNames,
     ...(fill !== undefined && dtype !== 'binary' && { fillValue: readElement(dtype, [fill] as never, 0) }),
   }

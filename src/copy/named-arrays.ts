@@ -21,7 +21,7 @@ export interface ImmutableArray {
   /** Source of the elements. */
   readonly array: DiskArray
   /** Shape of its chunks. */
-  readonly chunkShape?: readonly number[]
+  readonly chunks?: readonly number[]
   /** One name for each axis. */
   readonly dimensionNames?: readonly string[]
   /** Value of missing elements. */
@@ -35,7 +35,7 @@ export type GivenArray = DiskArray | ImmutableArray
 
 const ARRAY_CHECKS: Checks<ImmutableArray> = {
   array: 'object',
-  chunkShape: 'list',
+  chunks: 'list',
   dimensionNames: 'list of strings',
   fillValue: 'value',
   attributes: 'plain object',
@@ -61,9 +61,9 @@ function sourceArray(call: string, name: string, given: GivenArray): SourceArray
   checkValue(call, `the array '${name}'`, given, 'object')
   const wanted: ImmutableArray = given instanceof DiskArray ? { array: given } : given
   checkOptions(`${call}: '${name}'`, wanted, ARRAY_CHECKS)
-  const { array, chunkShape, dimensionNames, fillValue, attributes } = wanted
+  const { array, chunks, dimensionNames, fillValue, attributes } = wanted
   if (!(array instanceof DiskArray)) invalidArgument(`${call}: '${name}' is no array`, array)
-  for (const [what, list] of Object.entries({ chunkShape, dimensionNames }))
+  for (const [what, list] of Object.entries({ chunks, dimensionNames }))
     if (list !== undefined && list.length !== array.shape.length)
       invalidArgument(`${call}: '${name}': ${what} has ${list.length} entries for ${array.shape.length} axes`, list)
   const ofArray = attributes === undefined ? typedAttributesOf(array.attrs) : (Object.entries(attributes) as TypedAttributes)
@@ -71,7 +71,7 @@ function sourceArray(call: string, name: string, given: GivenArray): SourceArray
     name,
     array: fillValue === undefined ? array : withMissing(array, fillValue),
     dimensionNames: dimensionNames ?? array.shape.map((_, axis) => array.dimensionNames?.[axis] ?? `dim_${axis}`),
-    chunkShape: chunkShape ?? array.chunks.chunkShape,
+    chunkShape: chunks ?? array.chunks.chunkShape,
     ...(fillValue !== undefined && { fill: elementOf(array, fillValue) }),
     attributes: () => ofArray,
   }

@@ -44,7 +44,7 @@ export async function open<const A extends ArrayTypes = Untyped>(
  *   does not end in `.af`
  * @example
  * await using file = await create('year.af', { codec: 'lz4' })
- * file.define('tas', { dtype: 'float32', shape: [12, 4, 8], dimensionNames: ['time', 'lat', 'lon'] })
+ * file.createArray('tas', { dtype: 'float32', shape: [12, 4, 8], dimensionNames: ['time', 'lat', 'lon'] })
  * await file.flush()
  * console.log(file.arrays()) // [ 'tas' ]
  */

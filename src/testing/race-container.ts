@@ -124,8 +124,8 @@ class Race {
   async create(): Promise<void> {
     const { storeFor, path, writers, flushes } = this.#options
     const file = await ArrayFile.create(storeFor(-1), path)
-    file.define('shared', { dtype: 'uint8', shape: [flushes, writers], chunkShape: [2, writers] })
-    file.define('own', { dtype: 'uint8', shape: [writers, flushes], chunkShape: [1, 1] })
+    file.createArray('shared', { dtype: 'uint8', shape: [flushes, writers], chunks: [2, writers] })
+    file.createArray('own', { dtype: 'uint8', shape: [writers, flushes], chunks: [1, 1] })
     await file.flush()
     await file.close()
   }

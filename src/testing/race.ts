@@ -29,7 +29,7 @@ export async function raceWriters(options: RaceOptions): Promise<number> {
   const { storeFor, path, seed } = options
   const creator = await ArrayFile.create(storeFor(-1), path)
   // Neighbours share a chunk and must not undo each other's writes.
-  creator.define('x', { dtype: 'uint8', shape: [WRITERS], chunkShape: [5] })
+  creator.createArray('x', { dtype: 'uint8', shape: [WRITERS], chunks: [5] })
   await creator.flush()
   await creator.close()
   const order = shuffled(WRITERS, seed)

@@ -13,7 +13,7 @@ beforeAll(async () => {
   rude = await RudeServer.start()
   const store = new MemoryStore()
   const file = await createWithBase({ store, path: 'a.af' })
-  await file.define('x', { dtype: 'uint8', shape: [2] }).set([], 1)
+  await file.createArray('x', { dtype: 'uint8', shape: [2] }).set([], 1)
   await file.flush()
   await file.compact()
   await file.array('x').set([1], 2)

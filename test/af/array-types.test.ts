@@ -5,7 +5,7 @@ let place: { store: MemoryStore; path: string }
 beforeEach(async () => {
   place = { store: new MemoryStore(), path: 'x.af' }
   await using file = await create(place)
-  await file.define('tas', { dtype: 'float32', shape: [2, 3] }).set(null, 7)
+  await file.createArray('tas', { dtype: 'float32', shape: [2, 3] }).set(null, 7)
   await file.flush()
 })
 
@@ -38,7 +38,7 @@ test('what was said holds after others have changed it', async () => {
   await using other = await open(place)
   other.delete('tas')
   await other.flush()
-  other.define('tas', { dtype: 'int8', shape: [4] })
+  other.createArray('tas', { dtype: 'int8', shape: [4] })
   await other.flush()
   await file.refresh()
   expect(() => file.array('tas')).toThrow('the array is int8 of 1 axes, not float32 of 2 axes')

@@ -13,7 +13,7 @@ const values = Int16Array.from({ length: ROWS * COLUMNS }, (_, i) => (i < 8 ? 5 
 async function written(codec: string): Promise<Uint8Array> {
   const store = new MemoryStore()
   await using file = await create({ store, path }, { codec, blockBytes: 2 * 2 * COLUMNS, segmentBytes: 1 })
-  await file.define('x', { dtype: 'int16', shape: [ROWS, COLUMNS], chunkShape: [1, COLUMNS], fillValue: -1 }).set(null, values)
+  await file.createArray('x', { dtype: 'int16', shape: [ROWS, COLUMNS], chunks: [1, COLUMNS], fillValue: -1 }).set(null, values)
   await file.compact()
   return (await store.getRange(path, 0, (await store.stat(path))!.size))!
 }

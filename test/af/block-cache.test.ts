@@ -20,7 +20,7 @@ function field(seed: number): Float32Array<ArrayBuffer> {
 async function bytesOf(values: Float32Array, options: CreateOptions = {}): Promise<Uint8Array> {
   const store = new MemoryStore()
   const file = await create({ store, path: 'x.af' }, { blockBytes: BLOCK * CHUNK * 4, ...options })
-  const array = file.define('a', { dtype: 'float32', shape: [CHUNKS * CHUNK], chunkShape: [CHUNK] })
+  const array = file.createArray('a', { dtype: 'float32', shape: [CHUNKS * CHUNK], chunks: [CHUNK] })
   await array.set([], { data: values, shape: [values.length] })
   await file.compact()
   const { size } = (await store.stat('x.af'))!
@@ -135,7 +135,7 @@ describe('decoded blocks', () => {
     const codecs = (key: number) => [{ name: 'mask', decode: xor(key), encode: xor(key) }]
     const store = new MemoryStore()
     const file = await create({ store, path: 'x.af' }, { codec: 'mask', codecs: codecs(1) })
-    await file.define('a', { dtype: 'uint8', shape: [4], chunkShape: [2] }).set([], 0)
+    await file.createArray('a', { dtype: 'uint8', shape: [4], chunks: [2] }).set([], 0)
     await file.compact()
     rude.put('mask.af', (await store.getRange('x.af', 0, (await store.stat('x.af'))!.size))!)
     const cache = new BlockCache()

@@ -15,7 +15,7 @@ const valuesOf = async (store: MemoryStore): Promise<number[]> => {
 async function written(): Promise<MemoryStore> {
   const store = new MemoryStore()
   await using file = await createWithBase({ store, path })
-  const x = file.define('x', { dtype: 'uint8', shape: [3], chunkShape: [1] })
+  const x = file.createArray('x', { dtype: 'uint8', shape: [3], chunks: [1] })
   await x.set(null, 1)
   await file.flush()
   await x.set([1], 2)
@@ -54,8 +54,8 @@ describe('creating', () => {
     const store = new MemoryStore()
     await using first = await create({ store, path })
     await using second = await open({ store, path })
-    await first.define('x', { dtype: 'uint8', shape: [2] }).set(null, 1)
-    await second.define('y', { dtype: 'uint8', shape: [1] }).set(null, 2)
+    await first.createArray('x', { dtype: 'uint8', shape: [2] }).set(null, 1)
+    await second.createArray('y', { dtype: 'uint8', shape: [1] }).set(null, 2)
     await first.flush()
     expect((await store.list('')).sort()).toEqual([path, 'a.stats'])
     await expect(second.flush()).rejects.toMatchObject({ tag: 'ConflictError' })
@@ -192,7 +192,7 @@ describe('a compaction by a handle that knows an old state', () => {
   async function interrupted(meanwhile: (memory: MemoryStore) => Promise<void>): Promise<ArrayFile> {
     const memory = new MemoryStore()
     await using file = await createWithBase({ store: memory, path }, { codec: 'none' })
-    const x = file.define('x', { dtype: 'uint8', shape: [300_000], chunkShape: [100_000] })
+    const x = file.createArray('x', { dtype: 'uint8', shape: [300_000], chunks: [100_000] })
     await x.set(null, 1)
     await file.flush()
     await x.set([1], 2)
@@ -231,7 +231,7 @@ describe('a compaction by a handle that knows an old state', () => {
 test('a change of a part of a chunk that was compacted away cannot be refreshed, is kept, and can be written anew', async () => {
   const store = new MemoryStore()
   await using other = await createWithBase({ store, path }, { codec: 'none' })
-  await other.define('x', { dtype: 'uint8', shape: [300_000], chunkShape: [100_000] }).set(null, 1)
+  await other.createArray('x', { dtype: 'uint8', shape: [300_000], chunks: [100_000] }).set(null, 1)
   await other.flush()
   // Without a cache nothing is left here of what the chunk was.
   await using stale = await open({ store, path }, { cacheBytes: 0 })
@@ -328,7 +328,7 @@ test('a store that replaces nothing on condition is written to, but not compacte
     stage: () => memory.stage(),
   }
   await using file = await create({ store: plain, path })
-  await file.define('x', { dtype: 'uint8', shape: [2] }).set(null, 3)
+  await file.createArray('x', { dtype: 'uint8', shape: [2] }).set(null, 3)
   await file.flush()
   expect(file.layers().map(({ number }) => number)).toEqual([0, 1])
   await expect(file.compact()).rejects.toMatchObject({

@@ -40,7 +40,7 @@ function counting(): { codec: Codec; take(): { encoded: number; decoded: number 
 async function written(options: FileOptions): Promise<MemoryStore> {
   const store = new MemoryStore()
   const file = await create({ store, path }, { blockBytes: BLOCK, ...options })
-  await file.define('x', { dtype: 'float32', shape: [SIZE], chunkShape: [CHUNK] }).set(null, values)
+  await file.createArray('x', { dtype: 'float32', shape: [SIZE], chunks: [CHUNK] }).set(null, values)
   await file.flush()
   await file.close()
   return store
@@ -100,8 +100,8 @@ describe('compacting', () => {
     const options = { codec: codec.name, codecs: [codec], verifyWrites: false, blockBytes: BLOCK }
     const store = new MemoryStore()
     const file = await create({ store, path }, options)
-    await file.define('w', { dtype: 'float32', shape: [deleted * CHUNK], chunkShape: [CHUNK] }).set(null, 1)
-    await file.define('x', { dtype: 'float32', shape: [SIZE], chunkShape: [CHUNK] }).set(null, values)
+    await file.createArray('w', { dtype: 'float32', shape: [deleted * CHUNK], chunks: [CHUNK] }).set(null, 1)
+    await file.createArray('x', { dtype: 'float32', shape: [SIZE], chunks: [CHUNK] }).set(null, values)
     await file.flush()
     file.delete('w')
     take()

@@ -35,7 +35,7 @@ describe('reading', () => {
         const where = place()
         const plain = numbered(dtype, shape)
         await using writer = await create(where, { codec, blockBytes })
-        await writer.define('x', { dtype, shape, chunkShape: grid.chunkShape }).set(null, plain.data as never)
+        await writer.createArray('x', { dtype, shape, chunks: grid.chunkShape }).set(null, plain.data as never)
         await writer.flush()
         await using file = await open(where)
         const result = await file.array('x', dtype).get(selection)
@@ -61,7 +61,7 @@ describe('reading', () => {
   test('chunks nobody wrote cost nothing and read as the fill value', async () => {
     const where = place()
     await using file = await create(where)
-    const array = file.define('x', { dtype: 'int16', shape: [4, 6], chunkShape: [2, 3], fillValue: -7 })
+    const array = file.createArray('x', { dtype: 'int16', shape: [4, 6], chunks: [2, 3], fillValue: -7 })
     await array.set([0, 0], 5)
     await file.flush()
     await using reader = await open(where)
@@ -74,7 +74,7 @@ describe('reading', () => {
   test('a few chunks of very many are found', async () => {
     const where = place()
     await using writer = await create(where)
-    const array = writer.define('x', { dtype: 'int32', shape: [1_000_000, 1000], chunkShape: [1, 1], fillValue: -1 })
+    const array = writer.createArray('x', { dtype: 'int32', shape: [1_000_000, 1000], chunks: [1, 1], fillValue: -1 })
     const written = [0, 1, 4096, 999_999, 77_777]
     for (const y of written) await array.set([y, y % 1000], y)
     await writer.flush()
@@ -87,7 +87,7 @@ describe('reading', () => {
   test('concurrent reads of one block fetch it once', async () => {
     const where = place()
     await using writer = await create(where)
-    await writer.define('x', { dtype: 'int32', shape: [8], chunkShape: [2] }).set(null, [0, 1, 2, 3, 4, 5, 6, 7])
+    await writer.createArray('x', { dtype: 'int32', shape: [8], chunks: [2] }).set(null, [0, 1, 2, 3, 4, 5, 6, 7])
     await writer.flush()
     await using file = await open(where)
     const array = file.array('x')
@@ -101,9 +101,9 @@ describe('opening', () => {
     const memory = new MemoryStore()
     await using writer = await create({ store: memory, path: 'a.af' }, { codec: 'none' })
     // Footers of 1 chunk, of 5000, of none.
-    await writer.define('x', { dtype: 'uint8', shape: [2] }).set(null, 1)
+    await writer.createArray('x', { dtype: 'uint8', shape: [2] }).set(null, 1)
     await writer.flush()
-    await writer.define('y', { dtype: 'uint8', shape: [5000], chunkShape: [1] }).set(null, 1)
+    await writer.createArray('y', { dtype: 'uint8', shape: [5000], chunks: [1] }).set(null, 1)
     await writer.flush()
     writer.array('x').attrs.set('a', 1)
     await writer.flush()
@@ -148,10 +148,10 @@ describe('writing', () => {
         const options = {
           dtype,
           shape,
-          chunkShape: grid.chunkShape,
+          chunks: grid.chunkShape,
           ...(fill === undefined || dtype === 'binary' ? {} : { fillValue: asScalar(fill) }),
         }
-        let array = file.define<DType>('x', options)
+        let array = file.createArray<DType>('x', options)
         const expected = blank(dtype, shape, dtype === 'binary' ? undefined : fill)
         for (const { selection, value, after } of steps) {
           await array.set(selection, asScalar(value))
@@ -201,7 +201,7 @@ describe('writing', () => {
   test('rows written one after another into chunks of many rows leave no holes', async () => {
     const where = place()
     await using file = await create(where, { codec: 'none', blockBytes: 64 })
-    const array = file.define('x', { dtype: 'uint8', shape: [16, 16], chunkShape: [8, 8] })
+    const array = file.createArray('x', { dtype: 'uint8', shape: [16, 16], chunks: [8, 8] })
     for (let y = 0; y < 16; y++)
       await array.set(
         [y],
@@ -216,7 +216,7 @@ describe('writing', () => {
   test('what is not flushed is nobody else’s, and close drops it', async () => {
     const where = place()
     await using file = await create(where)
-    const array = file.define('x', { dtype: 'uint8', shape: [2] })
+    const array = file.createArray('x', { dtype: 'uint8', shape: [2] })
     await file.flush()
     await array.set(null, 7)
     expect(file.changed).toBe(true)
@@ -234,14 +234,14 @@ describe('layers', () => {
   test('a deleted array is gone, and what lay below does not come back when it is defined anew', async () => {
     const where = place()
     await using file = await create(where)
-    const options = { dtype: 'int32' as const, shape: [4], chunkShape: [2], fillValue: -1 }
-    await file.define('x', options).set(null, [1, 2, 3, 4])
+    const options = { dtype: 'int32' as const, shape: [4], chunks: [2], fillValue: -1 }
+    await file.createArray('x', options).set(null, [1, 2, 3, 4])
     await file.flush()
     const old = file.array('x')
     file.delete('x')
     expect(file.arrays()).toEqual([])
     await expect(old.get()).rejects.toMatchObject({ tag: 'UnknownArrayError', details: { file: 'memory:a.af', array: 'x' } })
-    const anew = file.define('x', options)
+    const anew = file.createArray('x', options)
     await anew.set([0], 9)
     const expected = Int32Array.of(9, -1, -1, -1)
     expect((await anew.get()).data).toEqual(expected)
@@ -259,7 +259,7 @@ describe('layers', () => {
   test('an older reader keeps what it opened, or is told', async () => {
     const where = place()
     await using file = await create(where, { codec: 'none' })
-    const array = file.define('x', { dtype: 'uint8', shape: [4], chunkShape: [2] })
+    const array = file.createArray('x', { dtype: 'uint8', shape: [4], chunks: [2] })
     await array.set(null, [1, 2, 3, 4])
     await file.compact()
     await using reader = await open(where)
@@ -271,7 +271,7 @@ describe('layers', () => {
   test('of two writers one is told, loses nothing, and can go on', async () => {
     const where = place()
     await using first = await create(where)
-    await first.define('x', { dtype: 'uint8', shape: [4], chunkShape: [2] }).set(null, 1)
+    await first.createArray('x', { dtype: 'uint8', shape: [4], chunks: [2] }).set(null, 1)
     await first.flush()
     await using second = await open(where)
     await first.array('x').set([0], 2)
@@ -294,8 +294,8 @@ describe('layers', () => {
       const where = place()
       const value = (text: string) => (dtype === 'string' ? text : Number(text))
       await using first = await create(where)
-      const options = { dtype, shape: [6], chunkShape: [6] }
-      const array = first.define<DType>('x', options)
+      const options = { dtype, shape: [6], chunks: [6] }
+      const array = first.createArray<DType>('x', options)
       if (dtype !== 'float64') await array.set(null, ['1', '2', '3', '4', '5', '6'].map(value))
       await first.flush()
       await using second = await open(where)
@@ -325,7 +325,7 @@ describe('layers', () => {
     }
     const store = new Interrupted()
     await using first = await create({ store, path: 'a.af' })
-    await first.define('x', { dtype: 'uint8', shape: [4], chunkShape: [2] }).set(null, 1)
+    await first.createArray('x', { dtype: 'uint8', shape: [4], chunks: [2] }).set(null, 1)
     await first.flush()
     await using second = await open({ store, path: 'a.af' })
     await second.array('x').set([slice(0, 2)], 9)
@@ -346,7 +346,7 @@ describe('layers', () => {
   test('a change whose ground is gone is refused, and kept', async () => {
     const where = place()
     await using first = await create(where)
-    await first.define('x', { dtype: 'uint8', shape: [4] }).set(null, 1)
+    await first.createArray('x', { dtype: 'uint8', shape: [4] }).set(null, 1)
     await first.compact()
     await using second = await open(where)
     await second.array('x').set([3], 3)
@@ -365,7 +365,7 @@ describe('layers', () => {
   test('an array that somebody else deleted cannot be written on', async () => {
     const where = place()
     await using first = await create(where)
-    first.define('x', { dtype: 'uint8', shape: [4] })
+    first.createArray('x', { dtype: 'uint8', shape: [4] })
     await first.flush()
     await using second = await open(where)
     await second.array('x').set([0], 1)
@@ -380,8 +380,8 @@ describe('attributes', () => {
   test('of every kind come back after flush, overlay and compaction', async () => {
     const where = place()
     await using file = await create(where)
-    const x = file.define('x', { dtype: 'uint8', shape: [] })
-    const y = file.define('y', { dtype: 'uint8', shape: [] })
+    const x = file.createArray('x', { dtype: 'uint8', shape: [] })
+    const y = file.createArray('y', { dtype: 'uint8', shape: [] })
     const values: [string, unknown][] = [
       ['number', 1.5],
       ['bigint', -5n],
@@ -421,7 +421,7 @@ describe('attributes', () => {
 
   test('a type can be forced; what has no type is refused', async () => {
     await using file = await create(place())
-    const { attrs } = file.define('x', { dtype: 'uint8', shape: [] })
+    const { attrs } = file.createArray('x', { dtype: 'uint8', shape: [] })
     attrs.set('n', { type: 'int16', value: 5 })
     expect(attrs.typed('n')).toEqual({ type: 'int16', value: 5 })
     for (const value of [undefined, null, {}, [1, 'a'], () => 1]) {
@@ -437,7 +437,7 @@ describe('statistics', () => {
     const where = place()
     await using file = await create(where)
     const shape = [6, 5]
-    const array = file.define<NumericDType>('x', { dtype: 'int16', shape, chunkShape: [2, 2], fillValue: 0 })
+    const array = file.createArray<NumericDType>('x', { dtype: 'int16', shape, chunks: [2, 2], fillValue: 0 })
     await array.set(
       [slice(0, 4)],
       Array.from({ length: 20 }, (_, i) => i - 3),
@@ -461,9 +461,9 @@ describe('statistics', () => {
   test('floats are in total order, strings by their bytes', async () => {
     const where = place()
     await using file = await create(where)
-    await file.define('f', { dtype: 'float64', shape: [4] }).set(null, [0, -0, 0, -0])
-    await file.define('n', { dtype: 'float32', shape: [3] }).set(null, [1, Number.NaN, 2])
-    await file.define('s', { dtype: 'string', shape: [3], fillValue: 'zz' }).set(null, ['zz', 'b', 'äh'])
+    await file.createArray('f', { dtype: 'float64', shape: [4] }).set(null, [0, -0, 0, -0])
+    await file.createArray('n', { dtype: 'float32', shape: [3] }).set(null, [1, Number.NaN, 2])
+    await file.createArray('s', { dtype: 'string', shape: [3], fillValue: 'zz' }).set(null, ['zz', 'b', 'äh'])
     await file.flush()
     const f = await file.stats('f')
     expect([Object.is(f.min, -0), Object.is(f.max, 0)]).toEqual([true, true])

@@ -3,16 +3,16 @@ import { MemoryStore, open } from '../../src/runtime/index.ts'
 import { FaultStore } from '../../src/testing/index.ts'
 import { createWithBase as create } from '../support/containers.ts'
 
-const OPTIONS = { dtype: 'int32' as const, shape: [6], chunkShape: [2], fillValue: -1 }
+const OPTIONS = { dtype: 'int32' as const, shape: [6], chunks: [2], fillValue: -1 }
 const place = () => ({ store: new MemoryStore(), path: 'a.af' })
 
 test('an array defined anew stores fill wherever a layer has a chunk of the old one, once a shape', async () => {
   const where = place()
   await using file = await create(where, { codec: 'none' })
-  await file.define('x', { ...OPTIONS, shape: [7] }).set(null, [1, 2, 3, 4, 5, 6, 7])
+  await file.createArray('x', { ...OPTIONS, shape: [7] }).set(null, [1, 2, 3, 4, 5, 6, 7])
   await file.flush()
   file.delete('x')
-  await file.define('x', { ...OPTIONS, shape: [7] }).set([2], 9)
+  await file.createArray('x', { ...OPTIONS, shape: [7] }).set([2], 9)
   await file.flush()
   expect(file.layers().at(-1)).toMatchObject({ chunks: 4, uncompressedBytes: 8 + 8 + 4 })
   await using reader = await open(where)
@@ -28,14 +28,14 @@ test('an array defined anew stores fill wherever a layer has a chunk of the old 
 test('what another writer adds before a second try is covered too', async () => {
   const where = place()
   await using first = await create(where, { codec: 'none' })
-  await first.define('x', OPTIONS).set([0], 1)
+  await first.createArray('x', OPTIONS).set([0], 1)
   await first.flush()
   await using second = await open(where)
   first.delete('x')
   await first.flush()
   await second.refresh()
-  second.define('x', { ...OPTIONS, fillValue: -2 })
-  await first.define('y', OPTIONS).set([0], 1)
+  second.createArray('x', { ...OPTIONS, fillValue: -2 })
+  await first.createArray('y', OPTIONS).set([0], 1)
   await first.flush()
   await expect(second.flush()).rejects.toMatchObject({ tag: 'ConflictError' })
   await second.refresh()
@@ -47,8 +47,8 @@ test('what another writer adds before a second try is covered too', async () => 
 test('a flush that only deletes writes the statistics of the others again', async () => {
   const where = place()
   await using file = await create(where)
-  await file.define('x', OPTIONS).set([0], 1)
-  await file.define('y', OPTIONS).set([0], 2)
+  await file.createArray('x', OPTIONS).set([0], 1)
+  await file.createArray('y', OPTIONS).set([0], 2)
   await file.flush()
   file.delete('y')
   await file.flush()
@@ -61,12 +61,12 @@ test('a flush that only deletes writes the statistics of the others again', asyn
 test('a refresh takes in what another writer defined anew under a name; handles on the old array refuse', async () => {
   const where = place()
   await using first = await create(where)
-  await first.define('x', OPTIONS).set(null, 1)
+  await first.createArray('x', OPTIONS).set(null, 1)
   await first.flush()
   await using second = await open(where)
   const old = second.array('x')
   first.delete('x')
-  await first.define('x', { dtype: 'string', shape: [2], fillValue: 'none' }).set([0], 'a')
+  await first.createArray('x', { dtype: 'string', shape: [2], fillValue: 'none' }).set([0], 'a')
   await first.flush()
   await second.refresh()
   expect((await second.array('x', 'string').get()).data).toEqual(['a', 'none'])
@@ -76,11 +76,11 @@ test('a refresh takes in what another writer defined anew under a name; handles 
 test('an array deleted and defined anew stays pending while another writer goes on with the old one', async () => {
   const where = place()
   await using first = await create(where)
-  await first.define('x', OPTIONS).set(null, 1)
+  await first.createArray('x', OPTIONS).set(null, 1)
   await first.flush()
   await using second = await open(where)
   second.delete('x')
-  await second.define('x', OPTIONS).set([0], 5)
+  await second.createArray('x', OPTIONS).set([0], 5)
   await first.array('x').set([5], 6)
   await first.flush()
   await expect(second.flush()).rejects.toMatchObject({ tag: 'ConflictError' })

@@ -133,7 +133,7 @@ describe('asking', () => {
   let file: ArrayFile
   beforeAll(async () => {
     file = await create({ store: new MemoryStore(), path: 'a.af' })
-    await file.define('x', { dtype: 'int8', shape: [2, 3], chunkShape: [1, 2] }).set(null, 1)
+    await file.createArray('x', { dtype: 'int8', shape: [2, 3], chunks: [1, 2] }).set(null, 1)
   })
 
   test('for a missing array lists those there are', async () => {
@@ -154,19 +154,19 @@ describe('asking', () => {
     ['a negative length', { dtype: 'int8', shape: [2, -1] }, /\[2,-1\]/],
     ['a fractional length', { dtype: 'int8', shape: [1.5] }, '1.5'],
     ['a length beyond the format', { dtype: 'int8', shape: [2 ** 32] }, '4294967296'],
-    ['a chunk of another rank', { dtype: 'int8', shape: [2, 2], chunkShape: [2] }, /chunk shape \[2\] has 1 axes/],
-    ['a chunk length of 0', { dtype: 'int8', shape: [2], chunkShape: [0] }, 'chunkLength'],
+    ['a chunk of another rank', { dtype: 'int8', shape: [2, 2], chunks: [2] }, /chunk shape \[2\] has 1 axes/],
+    ['a chunk length of 0', { dtype: 'int8', shape: [2], chunks: [0] }, 'chunkLength'],
     ['a chunk beyond 4 GiB', { dtype: 'float64', shape: [2 ** 16, 2 ** 16] }, '4 GiB'],
     ['too many names', { dtype: 'int8', shape: [2], dimensionNames: ['a', 'b'] }, '2 dimension names for 1 axes'],
     ['a fill value out of range', { dtype: 'int8', shape: [2], fillValue: 200 }, '200'],
     ['a fill value of another kind', { dtype: 'int64', shape: [2], fillValue: 'a' }, '"a"'],
     ['a fill value for binaries', { dtype: 'binary', shape: [2], fillValue: new Uint8Array(1) }, 'binary'],
   ])('to define %s', (_, options, words) =>
-    expectError(() => file.define('bad', options as never), 'InvalidArgumentError', "array 'bad'", words),
+    expectError(() => file.createArray('bad', options as never), 'InvalidArgumentError', "array 'bad'", words),
   )
 
   test('to define what is there', () =>
-    expectError(() => file.define('x', { dtype: 'int8', shape: [] }), 'AlreadyExistsError', "array 'x'"))
+    expectError(() => file.createArray('x', { dtype: 'int8', shape: [] }), 'AlreadyExistsError', "array 'x'"))
 
   test('nothing of this was kept', async () => {
     expect(file.arrays()).toEqual(['x'])
@@ -178,7 +178,7 @@ describe('creating', () => {
   test('over a container, over sidecars of one, under the name of a sidecar, with an unknown codec', async () => {
     const store = new MemoryStore()
     await using first = await create({ store, path: 'a.af' })
-    await first.define('x', { dtype: 'int8', shape: [] }).set(null, 1)
+    await first.createArray('x', { dtype: 'int8', shape: [] }).set(null, 1)
     await first.flush()
     await first.array('x').set(null, 2)
     await first.flush()
@@ -209,7 +209,7 @@ describe('creating', () => {
     }
     await expectError(create({ store: readOnly, path: 'b.af' }), 'ReadOnlyError', 'ro:b.af')
     const file = await open({ store: readOnly, path: 'a.af' })
-    await expectError(() => file.define('x', { dtype: 'int8', shape: [] }), 'ReadOnlyError', 'ro:a.af')
+    await expectError(() => file.createArray('x', { dtype: 'int8', shape: [] }), 'ReadOnlyError', 'ro:a.af')
     await expectError(() => file.attrs.set('a', 1), 'ReadOnlyError', 'ro:a.af')
     await expectError(file.compact(), 'ReadOnlyError', 'ro:a.af')
     await file.flush()

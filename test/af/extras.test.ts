@@ -58,10 +58,10 @@ describe('statistics of chunks', () => {
           await using writer = await create({ store, path }, { extras })
           const values = valuesOf(dtype, seeds)
           const number = values.find((value) => !Number.isNaN(value))
-          const array = writer.define('x', {
+          const array = writer.createArray('x', {
             dtype,
             shape: [3, 4],
-            chunkShape: [2, 3],
+            chunks: [2, 3],
             ...(fill && number !== undefined ? { fillValue: number as never } : {}),
           })
           await array.set(null, values as never)
@@ -84,7 +84,7 @@ describe('statistics of chunks', () => {
   test('of chunks that were not changed are not read again for a flush', async () => {
     const store = new MemoryStore()
     await using writer = await create({ store, path }, { blockBytes: 16 })
-    await writer.define('x', { dtype: 'float32', shape: [100], chunkShape: [4] }).set(
+    await writer.createArray('x', { dtype: 'float32', shape: [100], chunks: [4] }).set(
       null,
       Float32Array.from({ length: 100 }, (_, i) => i),
     )
@@ -103,7 +103,7 @@ describe('checksums', () => {
     const store = new MemoryStore()
     await using writer = await create({ store, path })
     const values = Int16Array.from({ length: 40 }, (_, i) => i * i)
-    await writer.define('x', { dtype: 'int16', shape: [40], chunkShape: [7] }).set(null, values)
+    await writer.createArray('x', { dtype: 'int16', shape: [40], chunks: [7] }).set(null, values)
     await writer.flush()
     const whole = await bytesOf(store, 'a.1.af')
     const { blocks } = decodeFooter(splitFile(whole, FOOTER_MAGIC).payload)
@@ -140,7 +140,7 @@ describe('checksums', () => {
   ])('are found beside a footer that %s', async (_, chunks) => {
     const store = new MemoryStore()
     await using writer = await create({ store, path }, { codec: 'none', blockBytes: 1 })
-    await writer.define('x', { dtype: 'uint8', shape: [chunks], chunkShape: [1] }).set(null, 7)
+    await writer.createArray('x', { dtype: 'uint8', shape: [chunks], chunks: [1] }).set(null, 7)
     await writer.flush()
     const damaged = await bytesOf(store, 'a.1.af')
     const { payload } = splitFile(damaged, FOOTER_MAGIC)
@@ -160,7 +160,7 @@ describe('checksums', () => {
     }
     const store = new BufferStore()
     await using writer = await create({ store, path }, { codec: 'none' })
-    await writer.define('x', { dtype: 'int32', shape: [6], chunkShape: [2] }).set(null, Int32Array.of(1, 2, 3, 4, 5, 6))
+    await writer.createArray('x', { dtype: 'int32', shape: [6], chunks: [2] }).set(null, Int32Array.of(1, 2, 3, 4, 5, 6))
     await writer.flush()
     await store.delete('a.stats')
     await using file = await open({ store, path }, { codec: 'none', blockBytes: 8 })
@@ -175,7 +175,7 @@ describe('checksums', () => {
       const where = { store: new MemoryStore(), path }
       const values = Int32Array.of(-1, -1, ...new Array<number>(zeros).fill(0))
       await using file = await create(where, { codec: 'none', extras: false })
-      await file.define('x', { dtype: 'int32', shape: [values.length] }).set(null, values)
+      await file.createArray('x', { dtype: 'int32', shape: [values.length] }).set(null, values)
       await file.flush()
       await using reader = await open(where)
       expect((await reader.array('x', 'int32', 1).get()).data).toEqual(values)
@@ -185,7 +185,7 @@ describe('checksums', () => {
   test('extras: false leaves them out, but for the identity of the file', async () => {
     const store = new MemoryStore()
     await using writer = await create({ store, path }, { extras: false })
-    writer.define('x', { dtype: 'int8', shape: [1] })
+    writer.createArray('x', { dtype: 'int8', shape: [1] })
     await writer.flush()
     for (const key of [path, 'a.1.af'])
       expect(decodeFooter(splitFile(await bytesOf(store, key), FOOTER_MAGIC).payload).blocks).toEqual([

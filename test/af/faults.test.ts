@@ -38,15 +38,15 @@ async function prepare(): Promise<{
   const memory = new MemoryStore()
   const store = new FaultStore(memory)
   const file = await ArrayFile.create(store, KEY, options)
-  await file.define('x', { dtype: 'uint8', shape: SHAPE, chunkShape: [2, 2] }).set(
+  await file.createArray('x', { dtype: 'uint8', shape: SHAPE, chunks: [2, 2] }).set(
     null,
     Array.from({ length: 16 }, (_, i) => i),
   )
-  await file.define('old', { dtype: 'uint8', shape: [2] }).set(null, 3)
+  await file.createArray('old', { dtype: 'uint8', shape: [2] }).set(null, 3)
   await file.flush()
   await file.array('x').set([0], 50)
   await file.array('x').set([0], 60)
-  await file.define('new', { dtype: 'uint8', shape: [3] }).set(null, 7)
+  await file.createArray('new', { dtype: 'uint8', shape: [3] }).set(null, 7)
   file.delete('old')
   const x = Array.from({ length: 16 }, (_, i) => (i < 4 ? 60 : i))
   return { memory, store, file, pending: { x, new: [7, 7, 7] } }

@@ -94,7 +94,7 @@ describe('where', () => {
   test('reads each block once, also where blocks are mixed among chunks, without a cache', async () => {
     const place = { store: new MemoryStore(), path: 'a.af' }
     await using writer = await create(place, { blockBytes: 400 })
-    const array = writer.define('x', { dtype: 'float32', shape: [100], chunkShape: [10] })
+    const array = writer.createArray('x', { dtype: 'float32', shape: [100], chunks: [10] })
     for (const first of [0, 1]) {
       for (let chunk = first; chunk < 10; chunk += 2) {
         const ten = Float32Array.from({ length: 10 }, (_, i) => 10 * chunk + i)
@@ -112,7 +112,7 @@ describe('where', () => {
     const place = { store: new MemoryStore(), path: 'a.af' }
     await using writer = await create(place, { blockBytes: 1 })
     const values = Int32Array.from({ length: 5000 }, (_, i) => (i * 7919) % 5000)
-    await writer.define('x', { dtype: 'int32', shape: [50, 100], chunkShape: [7, 100] }).set(null, values)
+    await writer.createArray('x', { dtype: 'int32', shape: [50, 100], chunks: [7, 100] }).set(null, values)
     await writer.flush()
     await using pool = createPool({ size: 2 })
     const results: unknown[] = []
@@ -127,7 +127,7 @@ describe('where', () => {
   test('stops reading when nobody wants more', async () => {
     const place = { store: new MemoryStore(), path: 'a.af' }
     await using writer = await create(place, { codec: 'none', blockBytes: 2 ** 20 })
-    const array = writer.define('x', { dtype: 'float64', shape: [32, 2 ** 17], chunkShape: [1, 2 ** 17] })
+    const array = writer.createArray('x', { dtype: 'float64', shape: [32, 2 ** 17], chunks: [1, 2 ** 17] })
     for (let row = 0; row < 32; row++) await array.set([row], row)
     await writer.flush()
     await using file = await open(place, { cacheBytes: 0 })
@@ -151,8 +151,8 @@ describe('where', () => {
   test('errors name file and array', async () => {
     const place = { store: new MemoryStore(), path: 'a.af' }
     await using file = await create(place)
-    const text = file.define('text', { dtype: 'string', shape: [1] })
-    const numbers = file.define('numbers', { dtype: 'int64', shape: [1] })
+    const text = file.createArray('text', { dtype: 'string', shape: [1] })
+    const numbers = file.createArray('numbers', { dtype: 'int64', shape: [1] })
     expect(() => findWhere(text, {})).toThrow(
       expect.objectContaining({ tag: 'UnsupportedError', details: { file: 'memory:a.af', array: 'text', actual: 'string' } }),
     )

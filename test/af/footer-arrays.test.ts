@@ -82,7 +82,7 @@ describe('the pass over the arrays of a footer of version 6', () => {
     const place = { store: new MemoryStore(), path: 'a.af' }
     const file = await create(place)
     for (let i = 0; i < 300; i++) {
-      const array = file.define(`name ${i} ${'long '.repeat(i % 7)}`, { dtype: 'int16', shape: [4, i % 3], chunkShape: [3, 2] })
+      const array = file.createArray(`name ${i} ${'long '.repeat(i % 7)}`, { dtype: 'int16', shape: [4, i % 3], chunks: [3, 2] })
       array.attrs.set('units', i % 2 === 0 ? 'K' : 'm').set('n', i)
       if (i % 3 > 0) await array.fill(i)
     }

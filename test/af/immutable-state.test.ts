@@ -21,7 +21,7 @@ const FOLDER = fileURLToPath(new URL('../fixtures/af6/', import.meta.url))
 /** Puts a file of version 6 with a float64 array of 4 elements there. */
 async function sealAt(store: Store, path: string, values: readonly number[] | undefined, overwrite = false): Promise<void> {
   const file = await create({ store: new MemoryStore(), path: 'a.af' })
-  const x = file.define('x', { dtype: 'float64', shape: [4] })
+  const x = file.createArray('x', { dtype: 'float64', shape: [4] })
   if (values !== undefined) await x.set(null, values)
   await file.flush()
   await writeImmutable(file, { store, path }, { overwrite })
@@ -50,7 +50,7 @@ describe('a copy of an open container', () => {
     for (const wait of [0, 1, 5]) {
       const store = new MemoryStore()
       const file = await create({ store, path: 'a.af' }, { blockBytes: 4096 })
-      const x = file.define('x', { dtype: 'int32', shape: [64, 64], chunkShape: [16, 16] })
+      const x = file.createArray('x', { dtype: 'int32', shape: [64, 64], chunks: [16, 16] })
       const values = Int32Array.from({ length: 4096 }, (_, i) => i + 1)
       await x.set(null, values)
       x.attrs.set('k', 1)
@@ -89,7 +89,7 @@ describe('a refreshed handle', () => {
     const x = file.array('x', 'float64')
     expect([await x.min(), (await file.stats('x')).min]).toEqual([5, 5])
     await using layered = await create({ store, path: 's.af' }, { overwrite: true })
-    await layered.define('x', { dtype: 'float64', shape: [4] }).fill(2)
+    await layered.createArray('x', { dtype: 'float64', shape: [4] }).fill(2)
     await layered.flush()
     await file.refresh()
     expect([await x.min(), await x.max(), (await file.stats('x')).min]).toEqual([2, 2, 2])
@@ -107,7 +107,7 @@ describe('a refreshed handle', () => {
   test('answers of the file of version 6 that took the place of a container', async () => {
     const store = new MemoryStore()
     await using layered = await create({ store, path: 's.af' })
-    await layered.define('x', { dtype: 'float64', shape: [4] }).fill(2)
+    await layered.createArray('x', { dtype: 'float64', shape: [4] }).fill(2)
     await layered.flush()
     await using file = await open({ store, path: 's.af' })
     expect([await file.array('x').max(), (await file.stats('x')).max]).toEqual([2, 2])
@@ -139,7 +139,7 @@ test('a refresh from a server without versions takes the chunks from where the n
     // the other are.
     const source = await create({ store: new MemoryStore(), path: 'a.af' })
     for (const name of order.map((each) => `x${each}`)) {
-      await source.define(name, { dtype: 'int32', shape: [4] }).fill(Number(name[1]) + 10)
+      await source.createArray(name, { dtype: 'int32', shape: [4] }).fill(Number(name[1]) + 10)
     }
     await source.flush()
     await writeImmutable(source, { store, path: `${i}.af` }, { codec: 'none' })
@@ -196,7 +196,7 @@ describe('a copy that is aborted', () => {
   const aborted = async (write: (store: Store, options: ImportOptions) => Promise<unknown>): Promise<MemoryStore> => {
     const store = new MemoryStore()
     const file = await create({ store, path: 'a.af' })
-    await file.define('x', { dtype: 'int32', shape: [8], chunkShape: [2] }).fill(1)
+    await file.createArray('x', { dtype: 'int32', shape: [8], chunks: [2] }).fill(1)
     await file.flush()
     const controller = new AbortController()
     const onProgress = ({ done, total }: { done: number; total: number }) => void (done === total && controller.abort())
@@ -219,7 +219,7 @@ describe('a copy that is aborted', () => {
 test('a container takes no statistics over that a removed one left behind', async () => {
   const store = new MemoryStore()
   const old = await create({ store, path: 'z.af' })
-  await old.define('x', { dtype: 'float64', shape: [4] }).fill(100)
+  await old.createArray('x', { dtype: 'float64', shape: [4] }).fill(100)
   await old.flush()
   await store.delete('z.af')
   expect(await store.stat('z.stats')).toBeDefined()
@@ -238,7 +238,7 @@ describe('a copy by elements', () => {
   async function renamedAs(rename: (footer: Footer) => Footer): Promise<MemoryStore> {
     const store = new MemoryStore()
     const file = await create({ store, path: 'a.af' })
-    const x = file.define('x', { dtype: 'float64', shape: [4], fillValue: -0 })
+    const x = file.createArray('x', { dtype: 'float64', shape: [4], fillValue: -0 })
     x.attrs.set('key', 1)
     await x.set([0], 5)
     await x.set([1], 6)

@@ -58,7 +58,7 @@ const empty = async (): Promise<ArrayFile> => create({ store: new MemoryStore(),
 
 async function small(): Promise<ArrayFile> {
   const file = await empty()
-  await file.define('x', { dtype: 'int16', shape: [3], fillValue: -1 }).set(null, [1, 2, 3])
+  await file.createArray('x', { dtype: 'int16', shape: [3], fillValue: -1 }).set(null, [1, 2, 3])
   await file.flush()
   return file
 }
@@ -176,7 +176,7 @@ describe('statistics', () => {
       const Bits = dtype === 'float32' ? Uint32Array : BigUint64Array
       const values = (dtype === 'float32' ? bits.map(Number) : bits) as never
       const data = new (dtype === 'float32' ? Float32Array : Float64Array)(new Bits(values).buffer)
-      const array = file.define(name, { dtype, shape: [bits.length], chunkShape: [chunk] })
+      const array = file.createArray(name, { dtype, shape: [bits.length], chunks: [chunk] })
       await array.set(null, { shape: [bits.length], data } as never)
     }
     await put(
@@ -203,7 +203,7 @@ describe('statistics', () => {
 
   test('follow the shape of an array that was resized', async () => {
     const file = await empty()
-    const x = file.define('x', { dtype: 'int32', shape: [5], chunkShape: [3], fillValue: -1 })
+    const x = file.createArray('x', { dtype: 'int32', shape: [5], chunks: [3], fillValue: -1 })
     await x.set(null, [1, 2, 3, 4, 5])
     await file.flush()
     await x.resize([4])
@@ -255,7 +255,7 @@ describe('sources', () => {
           'b',
           {
             array: filled('int16', [4, 3], 7),
-            chunkShape: [2, 3],
+            chunks: [2, 3],
             dimensionNames: ['t', 'x'],
             fillValue: -9,
             attributes: { scale, list: [1n] },
@@ -282,7 +282,7 @@ describe('sources', () => {
 
   test('keep their attributes with types, and their chunks, where nothing else is given', async () => {
     const file = await empty()
-    const x = file.define('x', { dtype: 'uint8', shape: [4], chunkShape: [2], dimensionNames: ['t'], fillValue: 3 })
+    const x = file.createArray('x', { dtype: 'uint8', shape: [4], chunks: [2], dimensionNames: ['t'], fillValue: 3 })
     x.attrs.set('n', { type: 'int8', value: 5 })
     await x.set([0], 1)
     await file.flush()
@@ -442,7 +442,7 @@ describe('a file of version 6 that replaces the base of a container', () => {
       return { file: (await readWhole(store, 'y.af'))!.bytes }
     })()
     const before = await createWithBase({ store, path: 'x.af' })
-    await before.define('x', { dtype: 'int16', shape: [2] }).set(null, [1, 2])
+    await before.createArray('x', { dtype: 'int16', shape: [2] }).set(null, [1, 2])
     await before.flush()
     let replaced = false
     /** After so many operations that follow the replacement, the writer is killed: right after the last. */

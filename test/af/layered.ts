@@ -80,7 +80,7 @@ export async function write(layered: Layered): Promise<Written> {
   const unknown = new Set<number>()
   let file = await create(where)
   const fillValue = (dtype === 'bool' ? fill === 1 : fill) as never
-  file.define('x', { dtype, shape, chunkShape, ...(fill !== null && { fillValue }) })
+  file.createArray('x', { dtype, shape, chunks: chunkShape, ...(fill !== null && { fillValue }) })
   await file.flush()
   for (const [i, { selection, elements, extras }] of writes.entries()) {
     await file.close()

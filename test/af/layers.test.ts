@@ -47,7 +47,7 @@ describe('an older layer', () => {
           await using past = await open({ store, path: 'a.af' }, { layer })
           expect(past.layers().at(-1)!.number).toBe(layer)
           if (past.arrays().length === Object.keys(state).length) expect(await stateOf(past)).toEqual(state)
-          expect(() => past.define('new', { dtype: 'int8', shape: [] })).toThrow(/layer \d+ is a state of the past/)
+          expect(() => past.createArray('new', { dtype: 'int8', shape: [] })).toThrow(/layer \d+ is a state of the past/)
         }
       }),
       { numRuns: 60 },
@@ -57,7 +57,7 @@ describe('an older layer', () => {
   async function apply(file: Awaited<ReturnType<typeof create>>, step: Step, n: number): Promise<void> {
     const has = file.arrays().includes('a')
     if (step.kind === 'define' || (step.kind === 'set' && !has)) {
-      if (!has) file.define('a', { dtype: 'int32', shape: SHAPE, chunkShape: [4, 2], fillValue: -1 })
+      if (!has) file.createArray('a', { dtype: 'int32', shape: SHAPE, chunks: [4, 2], fillValue: -1 })
     }
     if (step.kind === 'set') await file.array('a').set(step.at, step.value)
     if (step.kind === 'delete' && has) file.delete('a')
@@ -67,7 +67,7 @@ describe('an older layer', () => {
   test('that is not there, or no number', async () => {
     const store = new MemoryStore()
     await using file = await create({ store, path: 'a.af' })
-    file.define('x', { dtype: 'int8', shape: [] })
+    file.createArray('x', { dtype: 'int8', shape: [] })
     await file.flush()
     const at = (layer: number) => open({ store, path: 'a.af' }, { layer })
     await expect(at(2)).rejects.toMatchObject({
@@ -86,8 +86,8 @@ describe('an older layer', () => {
 test('the statistics of all arrays', async () => {
   const store = new MemoryStore()
   await using file = await create({ store, path: 'a.af' })
-  await file.define('x', { dtype: 'int16', shape: [4], fillValue: 0 }).set([0], 7)
-  await file.define('s', { dtype: 'string', shape: [2] }).set(null, ['b', 'a'])
+  await file.createArray('x', { dtype: 'int16', shape: [4], fillValue: 0 }).set([0], 7)
+  await file.createArray('s', { dtype: 'string', shape: [2] }).set(null, ['b', 'a'])
   await file.flush()
   expect(await file.stats()).toEqual(
     new Map([

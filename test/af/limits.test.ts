@@ -13,7 +13,7 @@ const opened = (limits: Limits) => open(where, { limits })
 
 describe('limits', async () => {
   const file = await create(where)
-  await file.define('x', { dtype: 'int32', shape: [100] }).set(null, 7)
+  await file.createArray('x', { dtype: 'int32', shape: [100] }).set(null, 7)
   await file.flush()
   await file.close()
   const list = (depth: number): AfDType => (depth === 0 ? { kind: 'int8' } : { kind: 'list', child: list(depth - 1) })
@@ -34,7 +34,7 @@ describe('limits', async () => {
     const path = 'many.af'
     const writer = await create({ store: where.store, path })
     for (let i = 0; i < 12; i++) {
-      writer.define(`x${i}`, { dtype: 'int8', shape: [2] })
+      writer.createArray(`x${i}`, { dtype: 'int8', shape: [2] })
       await writer.flush()
     }
     for (const name of ['listed', 'probed']) {
@@ -58,7 +58,7 @@ describe('limits', async () => {
     const path = 'growing.af'
     await using writer = await create({ store: where.store, path })
     const flush = async (name: string): Promise<void> => {
-      writer.define(name, { dtype: 'int8', shape: [2] })
+      writer.createArray(name, { dtype: 'int8', shape: [2] })
       await writer.flush()
     }
     for (let i = 0; i < 4; i++) await flush(`x${i}`)
@@ -81,7 +81,7 @@ describe('limits', async () => {
       return (await reader.array('x', 'int8').get()).data
     }
     await using file = await create(place, { limits })
-    const x = file.define('x', { dtype: 'int8', shape: [20], chunkShape: [1] })
+    const x = file.createArray('x', { dtype: 'int8', shape: [20], chunks: [1] })
     let error: unknown
     let last = -1
     while (error === undefined && last < 20) {
@@ -105,7 +105,7 @@ describe('limits', async () => {
   test('of the footer of a compacted container: it stays as it is', async () => {
     const place = { store: where.store, path: 'wide.af' }
     await using file = await create(place, { limits: { footerBytes: 3000 } })
-    await file.define('x', { dtype: 'int8', shape: [200], chunkShape: [1] }).set([[0, 3]], 1)
+    await file.createArray('x', { dtype: 'int8', shape: [200], chunks: [1] }).set([[0, 3]], 1)
     await file.flush()
     await file.array('x').set(null, 1)
     await expect(file.compact()).rejects.toMatchObject({ tag: 'TooLargeError', details: { limit: 'limits.footerBytes' } })
@@ -125,7 +125,7 @@ describe('limits', async () => {
       },
     })
     await using small = await open({ store, path }, { limits: { footerBytes: 1500 } })
-    small.define('y', { dtype: 'int8', shape: [2] })
+    small.createArray('y', { dtype: 'int8', shape: [2] })
     await small.flush()
     expect(asked).toEqual([1500])
     expect(await small.stats('y')).toMatchObject({ rowCount: 2 })

@@ -7,7 +7,7 @@ import { MemoryStore } from '../../src/store/memory.ts'
 // Files of strangers may claim as many chunks as elements.
 test('what would list more chunks than memory holds is refused; other reads of the same array are not', async () => {
   const file = await ArrayFile.create(new MemoryStore(), 'many.af')
-  const array = file.define('x', { dtype: 'uint8', shape: [2, 2 ** 23], chunkShape: [1, 1], fillValue: 7 })
+  const array = file.createArray('x', { dtype: 'uint8', shape: [2, 2 ** 23], chunks: [1, 1], fillValue: 7 })
   const tagOf = async (work: () => Promise<unknown>): Promise<unknown> =>
     work().then(
       () => 'done',

@@ -52,10 +52,10 @@ type Layout = typeof layouts extends fc.Arbitrary<infer T> ? T : never
 async function written({ dtype, fill, values, unwritten, chunkShape, flushed }: Layout) {
   const place = { store: new MemoryStore(), path: 'a.af' }
   let file = await create(place, { blockBytes: 40 })
-  let array = file.define('x', {
+  let array = file.createArray('x', {
     dtype,
     shape: SHAPE,
-    chunkShape,
+    chunks: chunkShape,
     ...(fill !== undefined && { fillValue: fill as never }),
   }) as FileArray
   const rows = SHAPE[0] - unwritten

@@ -18,7 +18,7 @@ test('statistics are stored with NaNs at the ends, by their signs', async () => 
       const store = new MemoryStore()
       await using file = await create({ store, path: 'a.af' })
       const values = new Float64Array(BigUint64Array.from(bits).buffer)
-      await file.define('x', { dtype: 'float64', shape: [bits.length], chunkShape: [2] }).set(null, values)
+      await file.createArray('x', { dtype: 'float64', shape: [bits.length], chunks: [2] }).set(null, values)
       await file.flush()
       const bytes = (await store.getRange('a.stats', 0, (await store.stat('a.stats'))!.size))!
       const [{ min, max }] = decodeStatsFile(bytes).arrays as never as [Record<'min' | 'max', { bits: bigint }>]
@@ -53,7 +53,7 @@ describe('statistics of arrays with NaNs', () => {
         const expected = plainly([...values], fill)
         await using file = await create(where)
         const fillValue = fill === undefined ? {} : { fillValue: fill }
-        await file.define('x', { dtype, shape: [values.length], chunkShape: [2], ...fillValue }).set(null, values)
+        await file.createArray('x', { dtype, shape: [values.length], chunks: [2], ...fillValue }).set(null, values)
         expect(await file.stats('x')).toEqual(expected)
         await file.flush()
         expect(await file.stats('x')).toEqual(expected)

@@ -77,7 +77,7 @@ describe('selections of every kind from a container', () => {
           const plain: Plain = { dtype, shape, data: allocate(dtype, numbered(dtype, shape).data.length) }
           plainSet(plain, box, values)
           await using writer = await create(where, { codec, blockBytes })
-          const written = writer.define('x', { dtype, shape, chunkShape })
+          const written = writer.createArray('x', { dtype, shape, chunks: chunkShape })
           if (values.length > 0) await written.set(box as never, values as never)
           if (flushed) await writer.flush()
           const file = flushed ? await open(where, { cacheBytes: 0, ...(pooled && { pool }) }) : writer
@@ -114,7 +114,7 @@ describe('selections of every kind from a container', () => {
     for (let blockBytes = 1; blockBytes <= 48; blockBytes++) {
       const where = { store: new MemoryStore(), path: 'a.af' }
       await using writer = await create(where, { blockBytes })
-      await writer.define('x', { dtype: 'uint8', shape, chunkShape: [1, 3] }).set(null, plain.data)
+      await writer.createArray('x', { dtype: 'uint8', shape, chunks: [1, 3] }).set(null, plain.data)
       await writer.flush()
       await using file = await open(where)
       for (const selection of selections) {
@@ -127,7 +127,7 @@ describe('selections of every kind from a container', () => {
   test('what is larger than a piece of kernel memory', async () => {
     const where = { store: new MemoryStore(), path: 'a.af' }
     await using writer = await create(where)
-    await writer.define('x', { dtype: 'float64', shape: [4, 8], chunkShape: [2, 4] }).set(null, numbered('float64', [4, 8]).data)
+    await writer.createArray('x', { dtype: 'float64', shape: [4, 8], chunks: [2, 4] }).set(null, numbered('float64', [4, 8]).data)
     await writer.flush()
     await using file = await open(where, { cacheBytes: 0 })
     const columns = Uint32Array.from({ length: 600_000 }, (_, i) => (i * 7 + (i >> 3)) % 8)
@@ -141,7 +141,7 @@ describe('selections of every kind from a container', () => {
 test('points that lie further apart than 32 bits count', async () => {
   await using file = await create({ store: new MemoryStore(), path: 'a.af' })
   const shape = [100_000, 100_000]
-  const array = file.define('x', { dtype: 'int8', shape, chunkShape: [1000, 1000] })
+  const array = file.createArray('x', { dtype: 'int8', shape, chunks: [1000, 1000] })
   const picked = points([
     [99_999, 99_999],
     [0, 0],
@@ -156,7 +156,7 @@ test('points that lie further apart than 32 bits count', async () => {
 
 test('the same places along two axes are not taken for each other', async () => {
   await using file = await create({ store: new MemoryStore(), path: 'a.af' })
-  const array = file.define('x', { dtype: 'uint8', shape: [5, 5], chunkShape: [2, 3] })
+  const array = file.createArray('x', { dtype: 'uint8', shape: [5, 5], chunks: [2, 3] })
   await array.set(null, numbered('uint8', [5, 5]).data)
   const ranges = [
     { start: 0, stop: 3, step: 1 },

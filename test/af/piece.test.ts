@@ -42,7 +42,7 @@ test('a box goes to a target of any layout, and nowhere else', async () => {
       const plain = numbered(dtype, shape)
       const where = { store: new MemoryStore(), path: 'a.af' }
       await using writer = await create(where, { codec, blockBytes })
-      await writer.define('x', { dtype, shape, chunkShape: grid.chunkShape }).set(null, plain.data)
+      await writer.createArray('x', { dtype, shape, chunks: grid.chunkShape }).set(null, plain.data)
       await writer.flush()
 
       const boxShape = box.map(({ start, stop }) => stop - start)

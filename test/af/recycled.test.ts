@@ -92,7 +92,7 @@ test.each(['lz4', 'none'] as const)('what was given back for others to read into
   const values = Float64Array.from({ length: CHUNK * CHUNKS }, (_, i) => Math.round(1000 * Math.sin(i)))
   const made = await create({ store, path: 'x.af' }, { codec, blockBytes: 3 * CHUNK * 8 })
   await made
-    .define('x', { dtype: 'float64', shape: [values.length], chunkShape: [CHUNK] })
+    .createArray('x', { dtype: 'float64', shape: [values.length], chunks: [CHUNK] })
     .set([], { data: values, shape: [values.length] })
   await made.flush()
   await made.close()

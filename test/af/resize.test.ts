@@ -8,13 +8,13 @@ import { createWithBase as create } from '../support/containers.ts'
 
 const place = () => ({ store: new MemoryStore(), path: 'a.af' })
 const ints = (...values: number[]) => Int32Array.from(values)
-const OPTIONS = { dtype: 'int32', shape: [5], chunkShape: [4], dimensionNames: ['time'], fillValue: -1 } as const
+const OPTIONS = { dtype: 'int32', shape: [5], chunks: [4], dimensionNames: ['time'], fillValue: -1 } as const
 
 describe('resizing', () => {
   test('writes chunks anew that end elsewhere, and leaves the others where they are', async () => {
     const where = place()
     await using file = await create(where, { codec: 'none' })
-    const x = file.define('x', OPTIONS)
+    const x = file.createArray('x', OPTIONS)
     await x.set(null, [1, 2, 3, 4, 5])
     await file.flush()
     const other = file.array('x')
@@ -36,7 +36,7 @@ describe('resizing', () => {
   test('what was cut off and came back in steps stays fill when others are looked for', async () => {
     const where = place()
     await using file = await create(where, { blockBytes: 1 })
-    const x = file.define('x', { ...OPTIONS, shape: [1] })
+    const x = file.createArray('x', { ...OPTIONS, shape: [1] })
     await x.set(null, [7])
     await file.flush()
     for (const length of [0, 1, 2]) await x.resize([length])
@@ -52,7 +52,7 @@ describe('resizing', () => {
     for (const flushes of [false, true]) {
       const where = place()
       await using file = await create(where)
-      const x = file.define('x', { ...OPTIONS, shape: [12] })
+      const x = file.createArray('x', { ...OPTIONS, shape: [12] })
       await x.set(null, 7)
       await file.flush()
       await x.resize([5])
@@ -73,7 +73,7 @@ describe('resizing', () => {
 
   test('along any axis, numbers of chunks change and their contents do not', async () => {
     await using file = await create(place(), { blockBytes: 1 })
-    const x = file.define('x', { dtype: 'int32', shape: [3, 3], chunkShape: [2, 2], fillValue: -1 })
+    const x = file.createArray('x', { dtype: 'int32', shape: [3, 3], chunks: [2, 2], fillValue: -1 })
     await x.set(null, [1, 2, 3, 4, 5, 6, 7, 8, 9])
     await x.resize({ 1: 5 })
     expect((await x.get()).data).toEqual(ints(1, 2, 3, -1, -1, 4, 5, 6, -1, -1, 7, 8, 9, -1, -1))
@@ -89,7 +89,7 @@ describe('resizing', () => {
   test('append reserves its place, and changes nothing when values do not fit', async () => {
     const where = place()
     await using file = await create(where)
-    const x = file.define('x', { dtype: 'int32', shape: [0, 2], chunkShape: [3, 2], dimensionNames: ['t', 'x'] })
+    const x = file.createArray('x', { dtype: 'int32', shape: [0, 2], chunks: [3, 2], dimensionNames: ['t', 'x'] })
     await Promise.all([x.append('t', [1, 2, 3, 4]), x.append(0, { data: [5, 6], shape: [1, 2] })])
     expect((await x.get()).data).toEqual(ints(1, 2, 3, 4, 5, 6))
     await expect(x.append('t', [1, 2, 3])).rejects.toMatchObject({
@@ -108,7 +108,7 @@ describe('resizing', () => {
 
   test('appending row by row into chunks of many rows leaves no holes', async () => {
     await using file = await create(place(), { blockBytes: 100, codec: 'none' })
-    const x = file.define('x', { dtype: 'int32', shape: [0], chunkShape: [16] })
+    const x = file.createArray('x', { dtype: 'int32', shape: [0], chunks: [16] })
     for (let i = 0; i < 100; i++) await x.append(0, [i])
     await file.flush()
     expect(file.layers().at(-1)).toMatchObject({ chunks: 7, uncompressedBytes: 400 })
@@ -118,7 +118,7 @@ describe('resizing', () => {
   test('is done or fails: nothing is written once the array has its new shape', async () => {
     const store = new FaultStore(new MemoryStore())
     await using file = await create({ store, path: 'a.af' }, { blockBytes: 64 })
-    const x = file.define('x', { ...OPTIONS, shape: [5], chunkShape: [100] })
+    const x = file.createArray('x', { ...OPTIONS, shape: [5], chunks: [100] })
     await x.set(null, [1, 2, 3, 4, 5])
     store.faultAfter(0)
     const [resized] = await Promise.allSettled([x.resize([90])])
@@ -130,7 +130,7 @@ describe('resizing', () => {
 
   test('a read that was planned before the array was cut is told', async () => {
     await using file = await create(place())
-    const x = file.define('x', OPTIONS)
+    const x = file.createArray('x', OPTIONS)
     await x.set(null, 1)
     const source = x.source
     await x.resize([2])
@@ -149,7 +149,7 @@ describe('resizing', () => {
     ['another number of axes', [1], { actual: [1], expected: 2 }],
   ])('refuses %s before anything changes', async (_, shape, details) => {
     await using file = await create(place())
-    const x = file.define('x', { dtype: 'int32', shape: [2, 2], chunkShape: [2 ** 16, 2 ** 16] })
+    const x = file.createArray('x', { dtype: 'int32', shape: [2, 2], chunks: [2 ** 16, 2 ** 16] })
     await x.set(null, 1)
     await file.flush()
     await expect(x.resize(shape)).rejects.toMatchObject({
@@ -162,7 +162,7 @@ describe('resizing', () => {
   test('pending changes follow a resize by another writer; two resizes are a conflict unless they agree', async () => {
     const where = place()
     await using first = await create(where)
-    await first.define('x', OPTIONS).set(null, [1, 2, 3, 4, 5])
+    await first.createArray('x', OPTIONS).set(null, [1, 2, 3, 4, 5])
     await first.flush()
     await using second = await open(where)
     await using third = await open(where)
@@ -185,7 +185,7 @@ describe('resizing', () => {
   test('a resize takes in what another writer puts into chunks that end elsewhere', async () => {
     const where = place()
     await using first = await create(where)
-    first.define('x', { ...OPTIONS, shape: [6] })
+    first.createArray('x', { ...OPTIONS, shape: [6] })
     await first.flush()
     await using second = await open(where)
     await second.array('x').resize([7])
@@ -200,7 +200,7 @@ describe('resizing', () => {
   test('old sidecars that come back over a compacted array count for nothing', async () => {
     const where = place()
     await using file = await create(where, { extras: false })
-    await file.define('x', OPTIONS).set(null, [1, 2, 3, 4, 5])
+    await file.createArray('x', OPTIONS).set(null, [1, 2, 3, 4, 5])
     await file.flush()
     await file.array('x').resize([9])
     await file.flush()
@@ -239,7 +239,7 @@ test('no block gets larger than the format can count, unless by a single chunk',
 test('what two writers change of the attributes of one array is put together', async () => {
   const where = place()
   await using first = await create(where)
-  first.define('x', OPTIONS).attrs.set('a', 1).set('b', 1).set('c', 1).set('d', 1)
+  first.createArray('x', OPTIONS).attrs.set('a', 1).set('b', 1).set('c', 1).set('d', 1)
   await first.flush()
   await using second = await open(where)
   first.array('x').attrs.set('a', 2).set('new', 'first').delete('c')

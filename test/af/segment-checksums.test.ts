@@ -50,7 +50,7 @@ class Store extends MemoryStore {
 
 async function written(options: CreateOptions = {}, chunk = CHUNK, store = new Store()): Promise<Store> {
   await using file = await create({ store, path }, { codec: 'none', blockBytes: 4 * CHUNK * BLOCK, ...options })
-  const array = file.define('x', { dtype: 'int32', shape: [LENGTH], chunkShape: [chunk], fillValue: 7 })
+  const array = file.createArray('x', { dtype: 'int32', shape: [LENGTH], chunks: [chunk], fillValue: 7 })
   await array.set(null, values)
   await file.compact()
   store.ranges.length = 0
@@ -133,7 +133,7 @@ describe('reading', () => {
     const [store, elements, chunks] = [new Store(), LEAST / 4, 2000]
     await using writer = await create({ store, path }, { codec: 'none' })
     const data = Int32Array.from({ length: chunks * elements }, (_, i) => i)
-    await writer.define('x', { dtype: 'int32', shape: [data.length], chunkShape: [elements] }).set(null, data)
+    await writer.createArray('x', { dtype: 'int32', shape: [data.length], chunks: [elements] }).set(null, data)
     await writer.compact()
     await using file = await open({ store, path }, { cacheBytes: 0 })
     const table = tableOf(await bytesOf(store))!
@@ -259,7 +259,7 @@ describe('what is pending', () => {
       return made
     }
     await using file = await create({ store, path }, { codec: 'none', blockBytes: 4 * CHUNK * BLOCK })
-    const array = file.define('x', { dtype: 'int32', shape: [LENGTH], chunkShape: [CHUNK] })
+    const array = file.createArray('x', { dtype: 'int32', shape: [LENGTH], chunks: [CHUNK] })
     await array.set(null, values)
     expect(await chunk(file, 3)).toEqual(expected(3))
     expect(file.readCost).toEqual({ blocks: 1, bytes: LEAST })
@@ -279,7 +279,7 @@ describe('what is pending', () => {
   test('whoever has written a layer checks parts of it as others do', async () => {
     const store = new Store()
     await using file = await create({ store, path }, { codec: 'none' })
-    await file.define('x', { dtype: 'int32', shape: [LENGTH], chunkShape: [CHUNK] }).set(null, values)
+    await file.createArray('x', { dtype: 'int32', shape: [LENGTH], chunks: [CHUNK] }).set(null, values)
     await file.flush()
     store.ranges.length = 0
     expect(await chunk(file, 3)).toEqual(expected(3))

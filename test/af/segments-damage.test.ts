@@ -27,7 +27,7 @@ const SMALL = 20
 async function file(): Promise<Uint8Array> {
   const store = new MemoryStore()
   await using file = await create({ store, path }, { blockBytes: 240, segmentBytes: 30 })
-  const array = file.define('x', { dtype: 'int16', shape: [small.length], chunkShape: [SMALL] })
+  const array = file.createArray('x', { dtype: 'int16', shape: [small.length], chunks: [SMALL] })
   await array.set(null, small)
   await file.compact()
   return bytesOf(store)

@@ -25,7 +25,7 @@ class CountingStore extends MemoryStore {
 
 async function written(options: CreateOptions = {}, store = new CountingStore()): Promise<CountingStore> {
   await using file = await create({ store, path }, { blockBytes: 4 * CHUNK * BLOCK, segmentBytes: 1, ...options })
-  const array = file.define('x', { dtype: 'int32', shape: [LENGTH], chunkShape: [CHUNK] })
+  const array = file.createArray('x', { dtype: 'int32', shape: [LENGTH], chunks: [CHUNK] })
   await array.set(null, values)
   await file.compact()
   store.ranges.length = 0
@@ -84,7 +84,7 @@ describe('reading', () => {
   test('a table that does not come with the footer is read once, when the first segment is', async () => {
     const store = new CountingStore()
     await using writer = await create({ store, path }, { segmentBytes: 1 })
-    const array = writer.define('x', { dtype: 'int32', shape: [LENGTH], chunkShape: [8] })
+    const array = writer.createArray('x', { dtype: 'int32', shape: [LENGTH], chunks: [8] })
     await array.set(null, values)
     await writer.compact()
     await using file = await open({ store, path }, { cacheBytes: 0 })
@@ -103,7 +103,7 @@ describe('reading', () => {
   test('sums have the same bits, whatever is in memory', async () => {
     const store = new MemoryStore()
     await using writer = await create({ store, path }, { segmentBytes: 1 })
-    const array = writer.define('x', { dtype: 'float64', shape: [64], chunkShape: [4] })
+    const array = writer.createArray('x', { dtype: 'float64', shape: [64], chunks: [4] })
     await array.set(
       null,
       Float64Array.from({ length: 64 }, (_, i) => Math.sin(i) * 10 ** (i % 30)),

@@ -9,7 +9,7 @@ test('the boxes of a selection share blocks: each is fetched once, as planned', 
   const writer = await ArrayFile.create(store, 'a.af', { blockBytes: 4096 })
   const shape = [60, 60]
   const values = Float64Array.from({ length: 3600 }, (_, i) => i)
-  await writer.define('x', { dtype: 'float64', shape, chunkShape: [5, 5] }).set(null, values)
+  await writer.createArray('x', { dtype: 'float64', shape, chunks: [5, 5] }).set(null, values)
   await writer.flush()
   const selections = [
     [

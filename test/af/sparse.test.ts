@@ -21,7 +21,12 @@ test('of an array of which little is stored all reads are what a plain array giv
       const wide = dtype === 'int64'
       const value = (x: number): never => (wide ? BigInt(x) : x) as never
       await using file = await create({ store: new MemoryStore(), path: 'x.af' })
-      const x = file.define('x', { dtype, shape: SHAPE, chunkShape, ...(fill !== undefined && { fillValue: value(fill) }) })
+      const x = file.createArray('x', {
+        dtype,
+        shape: SHAPE,
+        chunks: chunkShape,
+        ...(fill !== undefined && { fillValue: value(fill) }),
+      })
       const plain = Array.from({ length: SHAPE[0]! }, () => new Array<number>(SHAPE[1]!).fill(fill ?? 0))
       for (const [i, [row, column, cell]] of cells.entries()) {
         if (flushes > 0 && i % 4 === 3) await file.flush()

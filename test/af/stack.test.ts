@@ -9,7 +9,7 @@ import { createWithBase, footerOf, metaOf } from '../support/containers.ts'
 /** Two layers above the base: all elements 1, then the second 2. */
 async function written(store: MemoryStore): Promise<ArrayFile> {
   const file = await createWithBase({ store, path: 'a.af' })
-  await file.define('x', { dtype: 'uint8', shape: [2] }).set([], 1)
+  await file.createArray('x', { dtype: 'uint8', shape: [2] }).set([], 1)
   await file.flush()
   await file.array('x').set([1], 2)
   await file.flush()
@@ -67,12 +67,12 @@ describe.each([
   const prepare = async (): Promise<{ store: MemoryStore; writer: ArrayFile }> => {
     const store = new MemoryStore()
     const writer = await createWithBase({ store, path: 'a.af' })
-    const x = writer.define('x', { dtype: 'uint8', shape: [2] })
+    const x = writer.createArray('x', { dtype: 'uint8', shape: [2] })
     x.attrs.set('history', 'x'.repeat(more))
     await x.set([], 1)
     await writer.flush()
     await writer.compact()
-    writer.define('y', { dtype: 'uint8', shape: [2] })
+    writer.createArray('y', { dtype: 'uint8', shape: [2] })
     await writer.flush()
     return { store, writer }
   }
@@ -145,7 +145,7 @@ test.each(Array.from({ length: 14 }, (_, nth) => nth))(
     await store.put('a.3.af', foreign(3))
     const view = interrupted(store, nth, async () => {
       const file = await ArrayFile.create(store, 'a.af', { overwrite: true })
-      await file.define('z', { dtype: 'uint8', shape: [2] }).set([], 1)
+      await file.createArray('z', { dtype: 'uint8', shape: [2] }).set([], 1)
       await file.flush()
       await file.close()
     })

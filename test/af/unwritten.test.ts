@@ -21,10 +21,10 @@ async function sparse<D extends DType>(
   picks: readonly number[] = [1, 8],
 ) {
   const file = await create({ store: new MemoryStore(), path: 'x.af' }, { codec: 'none' })
-  const x = file.define('x', {
+  const x = file.createArray('x', {
     dtype,
     shape: SHAPE,
-    chunkShape: CHUNK,
+    chunks: CHUNK,
     ...(fillValue !== undefined && { fillValue }),
   } as never) as unknown as DiskArray<D>
   for (const number of picks) {
@@ -183,7 +183,7 @@ test('the chunks that hold something written are those that a box of it touches'
       async (axes, picks, flushes) => {
         const shape = axes.map(({ length }) => length)
         const file = await create({ store: new MemoryStore(), path: 'x.af' })
-        const x = file.define('x', { dtype: 'int8', shape, chunkShape: axes.map(({ own }) => own) })
+        const x = file.createArray('x', { dtype: 'int8', shape, chunks: axes.map(({ own }) => own) })
         const touched = new Set<number>()
         const grid = ChunkGrid.regular(shape, axes.map(({ other }) => other)) // biome-ignore format: one line
         for (const pick of picks) {

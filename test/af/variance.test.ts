@@ -22,10 +22,10 @@ async function stored(
 ): Promise<{ array: FileArray } & AsyncDisposable & { blocks(): number }> {
   const where = { store: new MemoryStore(), path: 'a.af' }
   await using writer = await create(where, { blockBytes: 1 })
-  const array = writer.define('x', {
+  const array = writer.createArray('x', {
     dtype: 'float32',
     shape: [12, 10],
-    chunkShape: [3, 4],
+    chunks: [3, 4],
     dimensionNames: ['y', 'x'],
     ...options,
   })
@@ -109,7 +109,7 @@ describe('variances of a container', () => {
 
   test('of the greatest numbers, which nobody wrote, are 0', async () => {
     await using file = await create({ store: new MemoryStore(), path: 'a.af' })
-    const array = file.define('x', { dtype: 'float64', shape: [100, 30], chunkShape: [50, 10], fillValue: Number.MAX_VALUE })
+    const array = file.createArray('x', { dtype: 'float64', shape: [100, 30], chunks: [50, 10], fillValue: Number.MAX_VALUE })
     expect(await array.variance({ skipMissing: false })).toBe(0)
     expect([...(await array.variance({ axis: 0, skipMissing: false })).data]).toEqual(new Array(30).fill(0))
   })
@@ -128,7 +128,7 @@ describe('variances of a container', () => {
     const where = { store: new MemoryStore(), path: 'a.af' }
     await using writer = await create(where, { blockBytes: 1 })
     const fillValue = (dtype === 'bool' ? true : dtype === 'uint64' ? 1n : 1) as never
-    const array = writer.define('x', { dtype, shape: [rows, columns], chunkShape: [50, 4], fillValue })
+    const array = writer.createArray('x', { dtype, shape: [rows, columns], chunks: [50, 4], fillValue })
     const value = (i: number): unknown => {
       const x = at(Math.floor(i / columns), i % columns)
       return dtype === 'bool' ? x === 1 : dtype === 'uint64' ? BigInt(x) : x

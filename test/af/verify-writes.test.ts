@@ -34,7 +34,7 @@ declare const WebAssembly: { RuntimeError: new (text: string) => Error }
 async function attempts(options: CreateOptions, reason: string): Promise<MemoryStore> {
   const store = new MemoryStore()
   await using file = await create({ store, path }, options)
-  const array = file.define('x', { dtype: 'int32', shape: [40], chunkShape: [5] })
+  const array = file.createArray('x', { dtype: 'int32', shape: [40], chunks: [5] })
   await array.set(null, values)
   const before = await store.list('')
   await expect(file.flush()).rejects.toMatchObject({
@@ -71,7 +71,7 @@ describe('a flush throws if its codec fails once, and the next one writes the ri
     const store = new MemoryStore()
     const options = { codec: 'stub', codecs: [stub([(right) => right, flipped])], blockBytes: 40 }
     await using file = await create({ store, path }, options)
-    const array = file.define('x', { dtype: 'int32', shape: [40], chunkShape: [5] })
+    const array = file.createArray('x', { dtype: 'int32', shape: [40], chunks: [5] })
     await expect(array.set(null, values)).rejects.toMatchObject({
       tag: 'CodecError',
       message: expect.stringContaining('block 1: '),
@@ -88,7 +88,7 @@ describe('a flush throws if its codec fails once, and the next one writes the ri
     const failures: ((right: Uint8Array) => Uint8Array)[] = []
     const options = { codec: 'stub', codecs: [stub(failures)] }
     await using file = await create({ store, path }, options)
-    const array = file.define('x', { dtype: 'int32', shape: [40], chunkShape: [5] })
+    const array = file.createArray('x', { dtype: 'int32', shape: [40], chunks: [5] })
     await array.set(null, values)
     await file.flush()
     await array.set([0], 7)
@@ -134,7 +134,7 @@ describe('verifyWrites', () => {
     const read = async (options: CreateOptions): Promise<unknown> => {
       const store = new MemoryStore()
       await using file = await create({ store, path }, options)
-      await file.define('x', { dtype: 'int32', shape: [40], chunkShape: [5] }).set(null, values)
+      await file.createArray('x', { dtype: 'int32', shape: [40], chunks: [5] }).set(null, values)
       await file.flush()
       await using again = await open({ store, path }, options)
       return (await again.array('x').get()).data
@@ -154,7 +154,7 @@ describe('verifyWrites', () => {
       const codec = stub([(right) => right.map((byte, i) => (right.length - 1 - i === at ? byte ^ 128 : byte))])
       const store = new MemoryStore()
       await using file = await create({ store, path }, { codec: 'stub', codecs: [codec] })
-      await file.define('x', { dtype: 'uint8', shape: [21], chunkShape: [7] }).set(null, 9)
+      await file.createArray('x', { dtype: 'uint8', shape: [21], chunks: [7] }).set(null, 9)
       await expect(file.flush()).rejects.toThrow(`to others from byte ${at} on`)
     }
   })

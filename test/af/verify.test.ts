@@ -46,18 +46,18 @@ const findings = async (
 async function container(options: CreateOptions = {}): Promise<MemoryStore> {
   const store = new MemoryStore()
   await using file = await create({ store, path }, { blockBytes: 400, ...options })
-  const x = file.define('x', { dtype: 'float64', shape: [30, 7], chunkShape: [4, 3], fillValue: -1 })
+  const x = file.createArray('x', { dtype: 'float64', shape: [30, 7], chunks: [4, 3], fillValue: -1 })
   await x.set(
     null,
     Float64Array.from({ length: 210 }, (_, i) => (i % 11 === 0 ? -1 : i % 13 === 0 ? Number.NaN : Math.sin(i))),
   )
-  await file.define('wide', { dtype: 'int64', shape: [9], chunkShape: [2] }).set(
+  await file.createArray('wide', { dtype: 'int64', shape: [9], chunks: [2] }).set(
     null,
     BigInt64Array.from({ length: 9 }, (_, i) => BigInt(i) ** 20n),
   )
-  await file.define('words', { dtype: 'string', shape: [5], chunkShape: [2] }).set(null, ['a', '', 'ccc', 'dé', 'e'])
-  await file.define('gone', { dtype: 'uint8', shape: [4] }).set(null, 3)
-  file.define('empty', { dtype: 'uint8', shape: [4] })
+  await file.createArray('words', { dtype: 'string', shape: [5], chunks: [2] }).set(null, ['a', '', 'ccc', 'dé', 'e'])
+  await file.createArray('gone', { dtype: 'uint8', shape: [4] }).set(null, 3)
+  file.createArray('empty', { dtype: 'uint8', shape: [4] })
   x.attrs.set('units', 'K')
   await file.flush()
   await x.set([5], 8)
@@ -156,7 +156,7 @@ describe('damage', () => {
   test('of every single byte of a small file', async () => {
     const store = new MemoryStore()
     await using file = await create({ store, path })
-    await file.define('x', { dtype: 'int16', shape: [40], chunkShape: [7] }).set(null, 5)
+    await file.createArray('x', { dtype: 'int16', shape: [40], chunks: [7] }).set(null, 5)
     await file.flush()
     const bytes = await bytesOf(store, 'a.1.af')
     for (let at = 0; at < bytes.length; at++) {
@@ -401,7 +401,7 @@ describe('tables that contradict each other', () => {
   test('a file wrong all over fills no memory', async () => {
     const store = new MemoryStore()
     await using file = await create({ store, path }, { extras: false })
-    await file.define('x', { dtype: 'uint8', shape: [3000], chunkShape: [1] }).set(null, 1)
+    await file.createArray('x', { dtype: 'uint8', shape: [3000], chunks: [1] }).set(null, 1)
     await file.flush()
     await refooter(store, 'a.1.af', (footer) => withArray(footer, 'x', (meta) => ({ ...meta, chunkShape: [2] })))
     const { findings, omitted } = await verify({ store, path })
@@ -432,7 +432,7 @@ describe('deep: statistics', () => {
     await using file = await create({ store, path })
     const most = Number.MAX_VALUE
     const chunks = [Infinity, -Infinity, Infinity, Infinity, most, most, 1, 2]
-    const array = file.define('x', { dtype: 'float64', shape: [8], chunkShape: [2] })
+    const array = file.createArray('x', { dtype: 'float64', shape: [8], chunks: [2] })
     await array.set(null, { shape: [8], data: new Float64Array(chunks) })
     await file.flush()
     expect(await findings(store)).toEqual([])

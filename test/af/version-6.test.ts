@@ -190,7 +190,7 @@ describe('files of footer version 6', () => {
       () => array.set([0], 5),
       () => array.fill(1),
       () => array.attrs.set('units', 'K'),
-      () => file.define('x', { dtype: 'int8', shape: [1] }),
+      () => file.createArray('x', { dtype: 'int8', shape: [1] }),
       () => file.delete('temperature'),
       () => file.attrs.set('title', 'x'),
       () => file.compact(),
@@ -284,7 +284,7 @@ describe('files of footer version 6', () => {
   test('index attributes of a container with layers and pending changes as they are read one by one', async () => {
     const place = { store: new MemoryStore(), path: 'x.af' }
     await using file = await create(place)
-    for (const name of ['a', 'b', 'c', 'd']) file.define(name, { dtype: 'int8', shape: [1] }).attrs.set('units', `${name} 1`)
+    for (const name of ['a', 'b', 'c', 'd']) file.createArray(name, { dtype: 'int8', shape: [1] }).attrs.set('units', `${name} 1`)
     file.array('a').attrs.set('title', 'a 1')
     await file.flush()
     file.array('b').attrs.set('units', 'b 2')
@@ -375,7 +375,7 @@ describe('files that have the names of sidecars', () => {
   async function container(): Promise<MemoryStore> {
     const store = new MemoryStore()
     await using file = await create({ store, path: 'x.af' })
-    await file.define('a', { dtype: 'int32', shape: [2] }).set(null, [1, 2])
+    await file.createArray('a', { dtype: 'int32', shape: [2] }).set(null, [1, 2])
     await file.flush()
     return store
   }
@@ -423,7 +423,7 @@ describe('a file of version 6 that is named like a sidecar', () => {
   async function layered(layers: number): Promise<MemoryStore> {
     const store = new MemoryStore()
     await using file = await create({ store, path: 'x.af' })
-    const array = file.define('a', { dtype: 'int32', shape: [2] })
+    const array = file.createArray('a', { dtype: 'int32', shape: [2] })
     for (let i = 0; i <= layers; i++) {
       await array.fill(i)
       await file.flush()

@@ -128,10 +128,10 @@ class Run {
         const options = {
           dtype: 'int32',
           shape,
-          ...(chunkShape && { chunkShape }),
+          ...(chunkShape && { chunks: chunkShape }),
           ...(fill !== undefined && { fillValue: fill }),
         }
-        this.#file.define(name, options as { dtype: 'int32'; shape: number[] })
+        this.#file.createArray(name, options as { dtype: 'int32'; shape: number[] })
         this.models.set(name, { shape, chunkShape: stored(shape, chunkShape), fill, attributes: new Map(), elements: new Map() })
         return
       }
@@ -280,6 +280,6 @@ describe('arrays with axes of length 0', () => {
 
   test('refuse chunks of length 0 along an axis that has elements', async () => {
     const file = await create({ store: new MemoryStore(), path: 'x.af' })
-    expect(() => file.define('x', { dtype: 'int32', shape: [0, 2], chunkShape: [0, 0] })).toThrow(/chunk/)
+    expect(() => file.createArray('x', { dtype: 'int32', shape: [0, 2], chunks: [0, 0] })).toThrow(/chunk/)
   })
 })

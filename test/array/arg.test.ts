@@ -134,7 +134,7 @@ test('positions of extremes of a container, with and without workers, and of its
       const where = { store: new MemoryStore(), path: 'a.af' }
       const fillValue = (dtype === 'bool' ? fill === 1 : fill) as never
       await using writer = await create(where, { codec, blockBytes, segmentBytes })
-      const array = writer.define('x', { dtype, shape, chunkShape: grid.chunkShape, fillValue })
+      const array = writer.createArray('x', { dtype, shape, chunks: grid.chunkShape, fillValue })
       const part = all ? [] : selection
       const written = plainGet(plain, part).data
       await array.set(part, written as never)
@@ -211,7 +211,7 @@ describe('large chunks', () => {
         random(i) % 97 < 96 ? values[2 % values.length]! : values[random(i) % values.length]!,
       )
       const fillValue = (dtype === 'bool' ? fill === 1 : fill) as never
-      const array = writer.define('x', { dtype, shape, chunkShape, fillValue })
+      const array = writer.createArray('x', { dtype, shape, chunks: chunkShape, fillValue })
       await array.set(null, plain.data as never)
       await writer.flush()
       const steps = shape.map(() => slice(1, null, 2)) as Selector[]
@@ -233,7 +233,7 @@ describe('large chunks', () => {
 test('positions beyond 2^31 are exact, and what nobody wrote is not gone through', async () => {
   await using file = await create({ store: new MemoryStore(), path: 'a.af' })
   const length = 2 ** 32 - 1
-  const array = file.define('x', { dtype: 'int8', shape: [2, length], chunkShape: [1, 2 ** 20], fillValue: 5 })
+  const array = file.createArray('x', { dtype: 'int8', shape: [2, length], chunks: [1, 2 ** 20], fillValue: 5 })
   await array.set([1, slice(length - 3, length)], Int8Array.of(7, 4, 4))
   await file.flush()
   const before = file.readCost.blocks

@@ -33,7 +33,7 @@ describe('get as another type', () => {
 
   test('puts rows where padded ones belong, of a container, too', async () => {
     await using file = await create({ store: new MemoryStore(), path: 'x.af' })
-    const x = file.define('x', { dtype: 'int16', shape: SHAPE, chunkShape: [3, 4] })
+    const x = file.createArray('x', { dtype: 'int16', shape: SHAPE, chunks: [3, 4] })
     await x.set(null, plain.data)
     await file.flush()
     const data = new Float32Array(3 * 64).fill(-1)

@@ -215,18 +215,18 @@ describe('what is copied', () => {
 
   test('between containers: an error names both arrays and the element', async () => {
     const file = await create({ store: new MemoryStore(), path: 'a.af' })
-    const from = file.define('from', { dtype: 'int32', shape: [3], fillValue: -9 })
+    const from = file.createArray('from', { dtype: 'int32', shape: [3], fillValue: -9 })
     await from.set(null, [1, -9, 3])
-    const to = file.define('to', { dtype: 'int32', shape: [3] })
+    const to = file.createArray('to', { dtype: 'int32', shape: [3] })
     await expect(from.copyTo(to)).rejects.toMatchObject({
       ...REFUSED,
       details: { array: 'from', actual: -9 },
       message: /'from': an element is -9, which is missing, and array 'to' of .* has no value for missing elements/,
     })
-    const other = file.define('other', { dtype: 'int32', shape: [3], fillValue: -1 })
+    const other = file.createArray('other', { dtype: 'int32', shape: [3], fillValue: -1 })
     await from.copyTo(other)
     expect(await all(other)).toEqual([1, -1, 3])
-    const clash = file.define('clash', { dtype: 'int32', shape: [3], fillValue: 3 })
+    const clash = file.createArray('clash', { dtype: 'int32', shape: [3], fillValue: 3 })
     await expect(from.copyTo(clash)).rejects.toMatchObject({
       ...REFUSED,
       message: expect.stringContaining('is 3, which is not missing'),

@@ -79,8 +79,8 @@ export const ranks = async (file: ArrayFile, any: DiskArray, known: DiskArray<'f
   expectTypeOf(coarsen(known, { x: 2 }, 'max')).toEqualTypeOf<DiskArray<'float32', 3>>()
   expectTypeOf(generate(() => 1, { dtype: 'int8', shape: [2, 3] })).toEqualTypeOf<DiskArray<'int8', 2>>()
 
-  expectTypeOf(file.define('x', { dtype: 'int64', shape: [2, 3] })).toEqualTypeOf<FileArray<'int64', 2>>()
-  expectTypeOf(file.define('x', { dtype: 'int64', shape: [...any.shape] })).toEqualTypeOf<FileArray<'int64', number>>()
+  expectTypeOf(file.createArray('x', { dtype: 'int64', shape: [2, 3] })).toEqualTypeOf<FileArray<'int64', 2>>()
+  expectTypeOf(file.createArray('x', { dtype: 'int64', shape: [...any.shape] })).toEqualTypeOf<FileArray<'int64', number>>()
   expectTypeOf(file.array('x')).toEqualTypeOf<FileArray<DType, number>>()
   expectTypeOf(file.array('x', 'bool')).toEqualTypeOf<FileArray<'bool', number>>()
   expectTypeOf(file.array('x', 'bool', 2)).toEqualTypeOf<FileArray<'bool', 2>>()
@@ -146,7 +146,7 @@ export const exact = async (
   // @ts-expect-error
   findWhere(f, { min: 0, maxx: 1 })
   // @ts-expect-error
-  file.define('x', { dtype: 'int8', shape: [1], chunks: [1] })
+  file.createArray('x', { dtype: 'int8', shape: [1], chunkShape: [1] })
   // @ts-expect-error
   await open('x.af', { arrays: { x: ['int8', 1] }, layers: 1 })
   // @ts-expect-error

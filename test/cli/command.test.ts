@@ -44,7 +44,7 @@ describe('get', () => {
     const folder = await temporaryFolder()
     {
       await using file = await create(join(folder, 'long.af'))
-      await file.define('a', { dtype: 'int16', shape: [1001] }).set(
+      await file.createArray('a', { dtype: 'int16', shape: [1001] }).set(
         null,
         Int16Array.from({ length: 1001 }, (_, i) => i),
       )
@@ -156,7 +156,7 @@ describe('info', () => {
     const folder = await temporaryFolder()
     {
       await using file = await create(join(folder, 'c.af'))
-      const a = file.define('a\x1b[2J', { dtype: 'float32', shape: [2, 2] })
+      const a = file.createArray('a\x1b[2J', { dtype: 'float32', shape: [2, 2] })
       a.attrs.set('units', 'K\x07').set('long_name', '\u009b1m')
       await a.set(null, [1, 2, 3, 4])
       await file.flush()
@@ -200,11 +200,11 @@ describe('info', () => {
     const folder = await temporaryFolder()
     {
       await using file = await create(join(folder, 'c.af'), { codec: 'lz4' })
-      await file.define('a', { dtype: 'uint8', shape: [5000] }).set(
+      await file.createArray('a', { dtype: 'uint8', shape: [5000] }).set(
         null,
         Uint8Array.from({ length: 5000 }, (_, i) => i % 251),
       )
-      const packed = file.define('packed', { dtype: 'int16', shape: [5000], fillValue: -1 })
+      const packed = file.createArray('packed', { dtype: 'int16', shape: [5000], fillValue: -1 })
       packed.attrs.set('scale_factor', 0.5)
       await packed.set(
         null,
@@ -279,7 +279,7 @@ describe('verify', () => {
     const folder = await temporaryFolder()
     {
       await using file = await create(join(folder, 'c.af'), { extras: false })
-      await file.define('a', { dtype: 'uint8', shape: [4] }).set(null, 1)
+      await file.createArray('a', { dtype: 'uint8', shape: [4] }).set(null, 1)
       await file.flush()
       await file.array('a').set([0], 2)
       await file.flush()
@@ -381,7 +381,7 @@ test('a reader of stdout that stops early is no failure', async () => {
   const folder = await temporaryFolder()
   {
     await using file = await create(join(folder, 'long.af'))
-    await file.define('a', { dtype: 'int32', shape: [500_000] }).set(
+    await file.createArray('a', { dtype: 'int32', shape: [500_000] }).set(
       null,
       Int32Array.from({ length: 500_000 }, (_, i) => i),
     )

@@ -157,10 +157,10 @@ describe('a plot', () => {
   ) {
     const at = { store: new MemoryStore(), path: 'p.af' }
     await using file = await create(at)
-    const lat = file.define(dim, { dtype: 'float64', shape: [3], dimensionNames: [dim] })
+    const lat = file.createArray(dim, { dtype: 'float64', shape: [3], dimensionNames: [dim] })
     lat.attrs.set('units', units)
     await lat.set(null, latitudes)
-    const data = file.define('data', { dtype: 'float32', shape: [3, 3], dimensionNames: [dim, 'x'], fillValue: -1 })
+    const data = file.createArray('data', { dtype: 'float32', shape: [3, 3], dimensionNames: [dim, 'x'], fillValue: -1 })
     await data.set(null, values)
     await file.flush()
     await using place = new TreePlace(await openTree(at))

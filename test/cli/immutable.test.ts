@@ -7,10 +7,10 @@ import { hyperslab, NETCDF, temporaryFolder } from './support.ts'
 async function layered(): Promise<string> {
   const folder = await temporaryFolder()
   await using file = await create(join(folder, 'x.af'))
-  const x = file.define('x', { dtype: 'int16', shape: [4], chunkShape: [2], dimensionNames: ['t'], fillValue: -1 })
+  const x = file.createArray('x', { dtype: 'int16', shape: [4], chunks: [2], dimensionNames: ['t'], fillValue: -1 })
   await x.set([0], 5)
   x.attrs.set('n', { type: 'int8', value: 3 })
-  file.define('none', { dtype: 'float32', shape: [0, 3] })
+  file.createArray('none', { dtype: 'float32', shape: [0, 3] })
   file.attrs.set('title', 'layers')
   await file.flush()
   await x.set([3], 7)

@@ -65,10 +65,15 @@ describe('plot', () => {
   async function plot(selection: string, { width = 12, mode = 'ascii' as ColourMode, values = [0, 1, 2, 3, 4, 5, 6, 7] } = {}) {
     const at = { store: new MemoryStore(), path: 'p.af' }
     await using file = await create(at)
-    const time = file.define('time', { dtype: 'int32', shape: [2], dimensionNames: ['time'] })
+    const time = file.createArray('time', { dtype: 'int32', shape: [2], dimensionNames: ['time'] })
     time.attrs.set('units', 'days since 2000-01-01')
     await time.set(null, [0, 31])
-    const data = file.define('data', { dtype: 'float32', shape: [2, 2, 2], dimensionNames: ['time', 'y', 'x'], fillValue: -1 })
+    const data = file.createArray('data', {
+      dtype: 'float32',
+      shape: [2, 2, 2],
+      dimensionNames: ['time', 'y', 'x'],
+      fillValue: -1,
+    })
     await data.set(null, values)
     await file.flush()
     await using place = new TreePlace(await openTree(at))

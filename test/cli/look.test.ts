@@ -35,13 +35,13 @@ test('head prints the first elements of all arrays, in C order and decoded', asy
 async function numbers(): Promise<string> {
   const folder = await temporaryFolder()
   await using file = await create(join(folder, 'x.af'))
-  const x = file.define('x', { dtype: 'float32', shape: [6], chunkShape: [2], dimensionNames: ['n'], fillValue: -9 })
+  const x = file.createArray('x', { dtype: 'float32', shape: [6], chunks: [2], dimensionNames: ['n'], fillValue: -9 })
   await x.set(null, [1e6, 1e6 + 2, -9, 1e6 + 4, Number.NaN, 1e6 + 8])
-  await file.define('n', { dtype: 'int32', shape: [6], dimensionNames: ['n'] }).set(null, [1, 2, 3, 4, 5, 6])
-  const big = file.define('big', { dtype: 'int64', shape: [2] })
+  await file.createArray('n', { dtype: 'int32', shape: [6], dimensionNames: ['n'] }).set(null, [1, 2, 3, 4, 5, 6])
+  const big = file.createArray('big', { dtype: 'int64', shape: [2] })
   await big.set(null, [2n ** 60n + 1n, -3n])
-  await file.define('none', { dtype: 'int8', shape: [2], fillValue: -1 }).set(null, [-1, -1])
-  await file.define('word', { dtype: 'string', shape: [1] }).set(null, ['a'])
+  await file.createArray('none', { dtype: 'int8', shape: [2], fillValue: -1 }).set(null, [-1, -1])
+  await file.createArray('word', { dtype: 'string', shape: [1] }).set(null, ['a'])
   await file.flush()
   return folder
 }
@@ -87,14 +87,14 @@ test('diff says what differs: arrays, dimensions, types, attributes and values',
   {
     await using file = await create(join(folder, 'other.af'))
     const dimensionNames = ['time', 'lat', 'lon']
-    const t = file.define('t', { dtype: 'float64', shape: [2, 3, 4], chunkShape: [2, 2, 2], dimensionNames })
+    const t = file.createArray('t', { dtype: 'float64', shape: [2, 3, 4], chunks: [2, 2, 2], dimensionNames })
     t.attrs.set('units', 'C').set('long_name', 'temperature')
     const values = Array.from({ length: 24 }, (_, i) => (i === 7 ? 7.5 : i === 20 ? 20.25 : i))
     await t.set(null, values)
-    const name = file.define('name', { dtype: 'string', shape: [2], dimensionNames: ['time'] })
+    const name = file.createArray('name', { dtype: 'string', shape: [2], dimensionNames: ['time'] })
     await name.set(null, ['one', 'three'])
-    file.define('lon', { dtype: 'float64', shape: [3], dimensionNames: ['lon'] }).attrs.set('units', 'degrees_east')
-    file.define('more', { dtype: 'int8', shape: [] })
+    file.createArray('lon', { dtype: 'float64', shape: [3], dimensionNames: ['lon'] }).attrs.set('units', 'degrees_east')
+    file.createArray('more', { dtype: 'int8', shape: [] })
     await file.flush()
   }
   const diff = async (...more: string[]) => {
@@ -147,7 +147,7 @@ test('diff names the value that is furthest away, with a tolerance in proportion
     ['b', [101, 201, 290, Number.NaN]],
   ] as const) {
     await using file = await create(join(folder, `${name}.af`))
-    await file.define('x', { dtype: 'float64', shape: [4], chunkShape: [1] }).set(null, [...values])
+    await file.createArray('x', { dtype: 'float64', shape: [4], chunks: [1] }).set(null, [...values])
     await file.flush()
   }
   const { stdout } = await hyperslab(folder, ['diff', 'a.af', 'b.af'])

@@ -47,7 +47,7 @@ beforeEach(async () => {
   group = rude.put('g.zarr/zarr.json', root).replace('/zarr.json', '')
   const path = join(folder, 'c.af')
   await using file = await create(path, { overwrite: true })
-  await file.define('v', { dtype: 'int8', shape: [4], dimensionNames: ['x'] }).set([], 1)
+  await file.createArray('v', { dtype: 'int8', shape: [4], dimensionNames: ['x'] }).set([], 1)
   await file.flush()
   container = rude.put('c.af', await readFile(path))
   rude.manners = { missing: 403 }

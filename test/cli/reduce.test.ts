@@ -17,10 +17,10 @@ async function container(): Promise<string> {
   const folder = await temporaryFolder()
   await using file = await create(join(folder, 'x.af'))
   const dimensionNames = ['row', 'column']
-  const x = file.define('x', { dtype: 'float32', shape: SHAPE, chunkShape: [2, 2], dimensionNames, fillValue: -999 })
+  const x = file.createArray('x', { dtype: 'float32', shape: SHAPE, chunks: [2, 2], dimensionNames, fillValue: -999 })
   await x.set(null, VALUES)
-  await file.define('row', { dtype: 'int32', shape: [3], dimensionNames: ['row'] }).set(null, [0, 1, 2])
-  await file.define('column', { dtype: 'int32', shape: [4], dimensionNames: ['column'] }).set(null, [0, 1, 2, 3])
+  await file.createArray('row', { dtype: 'int32', shape: [3], dimensionNames: ['row'] }).set(null, [0, 1, 2])
+  await file.createArray('column', { dtype: 'int32', shape: [4], dimensionNames: ['column'] }).set(null, [0, 1, 2, 3])
   await file.flush()
   return folder
 }

@@ -182,17 +182,17 @@ describe('references to containers', () => {
       {
         await using file = await create(join(folder, 'x.af'), { codec, blockBytes: 1 })
         const shape = [64, 64]
-        const x = file.define('x', {
+        const x = file.createArray('x', {
           dtype: 'float32',
           shape,
-          chunkShape: [16, 16],
+          chunks: [16, 16],
           dimensionNames: ['y', 'x'],
           fillValue: Number.NaN,
         })
         await x.set(null, { data: values, shape })
-        await file.define('i', { dtype: 'int64', shape: [5], chunkShape: [9], fillValue: -1n }).set([1], 7n)
-        await file.define('b', { dtype: 'bool', shape: [2], chunkShape: [2] }).set(null, [true, false])
-        file.define('sparse', { dtype: 'uint8', shape: [4, 4], chunkShape: [2, 2], fillValue: 9 })
+        await file.createArray('i', { dtype: 'int64', shape: [5], chunks: [9], fillValue: -1n }).set([1], 7n)
+        await file.createArray('b', { dtype: 'bool', shape: [2], chunks: [2] }).set(null, [true, false])
+        file.createArray('sparse', { dtype: 'uint8', shape: [4, 4], chunks: [2, 2], fillValue: 9 })
         await file.flush()
         await file.array('sparse').set([0, 3], 1)
         await x.set([63, 63], 5)
@@ -220,9 +220,9 @@ describe('references to containers', () => {
     const folder = await temporaryFolder()
     {
       await using file = await create(join(folder, 'x.af'), { codec: 'lz4' })
-      await file.define('shared', { dtype: 'int16', shape: [8], chunkShape: [2] }).set(null, [1, 2, 3, 4, 5, 6, 7, 8])
-      await file.define('cut', { dtype: 'int16', shape: [7], chunkShape: [2] }).fill(1)
-      await file.define('text', { dtype: 'string', shape: [1] }).set(null, ['x'])
+      await file.createArray('shared', { dtype: 'int16', shape: [8], chunks: [2] }).set(null, [1, 2, 3, 4, 5, 6, 7, 8])
+      await file.createArray('cut', { dtype: 'int16', shape: [7], chunks: [2] }).fill(1)
+      await file.createArray('text', { dtype: 'string', shape: [1] }).set(null, ['x'])
       await file.flush()
     }
     const { exitCode, stderr } = await hyperslab(folder, ['references', 'refs.json', 'x.af'])

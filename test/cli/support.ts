@@ -143,16 +143,16 @@ export async function smallContainer(): Promise<string> {
   const folder = await temporaryFolder()
   await using file = await create(join(folder, 'small.af'))
   const dimensionNames = ['time', 'lat', 'lon']
-  const t = file.define('t', { dtype: 'float32', shape: [2, 3, 4], chunkShape: [1, 3, 4], dimensionNames, fillValue: -999 })
+  const t = file.createArray('t', { dtype: 'float32', shape: [2, 3, 4], chunks: [1, 3, 4], dimensionNames, fillValue: -999 })
   t.attrs.set('units', 'K').set('long_name', 'temperature')
-  const time = file.define('time', { dtype: 'int32', shape: [2], dimensionNames: ['time'] })
+  const time = file.createArray('time', { dtype: 'int32', shape: [2], dimensionNames: ['time'] })
   time.attrs.set('units', 'days since 2000-01-01')
-  const lat = file.define('lat', { dtype: 'float64', shape: [3], dimensionNames: ['lat'] })
+  const lat = file.createArray('lat', { dtype: 'float64', shape: [3], dimensionNames: ['lat'] })
   lat.attrs.set('units', 'degrees_north')
-  const lon = file.define('lon', { dtype: 'float64', shape: [4], dimensionNames: ['lon'] })
+  const lon = file.createArray('lon', { dtype: 'float64', shape: [4], dimensionNames: ['lon'] })
   lon.attrs.set('units', 'degrees_east')
-  const id = file.define('id', { dtype: 'int64', shape: [2], dimensionNames: ['time'] })
-  const name = file.define('name', { dtype: 'string', shape: [2], dimensionNames: ['time'] })
+  const id = file.createArray('id', { dtype: 'int64', shape: [2], dimensionNames: ['time'] })
+  const name = file.createArray('name', { dtype: 'string', shape: [2], dimensionNames: ['time'] })
   file.attrs.set('title', 'a small container')
   await t.set(
     [0],

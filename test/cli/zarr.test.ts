@@ -373,10 +373,10 @@ test('coordinates are not those of other groups', async () => {
   {
     await using file = await create(join(folder, 'c.af'))
     for (const [group, latitudes] of Object.entries({ a: [0, 10], b: [10, 0] })) {
-      const lat = file.define(`${group}/lat`, { dtype: 'float64', shape: [2], dimensionNames: ['lat'] })
+      const lat = file.createArray(`${group}/lat`, { dtype: 'float64', shape: [2], dimensionNames: ['lat'] })
       lat.attrs.set('units', 'degrees_north')
       await lat.set(null, latitudes)
-      const t = file.define(`${group}/t`, { dtype: 'uint8', shape: [2, 2], dimensionNames: ['lat', 'x'] })
+      const t = file.createArray(`${group}/t`, { dtype: 'uint8', shape: [2, 2], dimensionNames: ['lat', 'x'] })
       await t.set(null, [0, 0, 9, 9])
     }
     await file.flush()

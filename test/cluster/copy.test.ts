@@ -42,13 +42,13 @@ beforeAll(async () => {
   location = join(folder, 'x.af')
   const file = await create(location)
   const dimensionNames = ['time', 'lat', 'lon']
-  const options = { shape: SHAPE, chunkShape: [1, 10, 9], dimensionNames }
-  const array = file.define('tas', { ...options, dtype: 'float32', fillValue: -999 })
+  const options = { shape: SHAPE, chunks: [1, 10, 9], dimensionNames }
+  const array = file.createArray('tas', { ...options, dtype: 'float32', fillValue: -999 })
   await array.set(null, data)
-  await file.define('n', { ...options, dtype: 'int32' }).set(null, Int32Array.from(data.keys()))
+  await file.createArray('n', { ...options, dtype: 'int32' }).set(null, Int32Array.from(data.keys()))
   // So large that to read it often takes longer than to write it twice.
-  const large = { dtype: 'int32', shape: LARGE, chunkShape: [1, 128, 128], dimensionNames: ['t', 'y', 'x'] } as const
-  await file.define('large', large).set(
+  const large = { dtype: 'int32', shape: LARGE, chunks: [1, 128, 128], dimensionNames: ['t', 'y', 'x'] } as const
+  await file.createArray('large', large).set(
     null,
     Int32Array.from({ length: 128 ** 3 }, (_, i) => i),
   )

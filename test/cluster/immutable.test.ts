@@ -109,7 +109,7 @@ describe('a file of footer version 6 by tasks', () => {
       const Bits = dtype === 'float32' ? Uint32Array : BigUint64Array
       const values = (dtype === 'float32' ? bits.map(Number) : bits) as never
       const data = new (dtype === 'float32' ? Float32Array : Float64Array)(new Bits(values).buffer)
-      const array = file.define(name, { dtype, shape: [bits.length], chunkShape: [1] })
+      const array = file.createArray(name, { dtype, shape: [bits.length], chunks: [1] })
       await array.set(null, { shape: [bits.length], data } as never)
     }
     await put('wide', 'float64', [
@@ -138,7 +138,7 @@ describe('a file of footer version 6 by tasks', () => {
     const own = newPlace()
     const [location, target] = [join(own, 'source.af'), join(own, 'x.af')]
     await using file = await create(location)
-    await file.define('x', { dtype: 'int16', shape: [6], chunkShape: [2] }).set(null, [1, 2, 3, 4, 5, 6])
+    await file.createArray('x', { dtype: 'int16', shape: [6], chunks: [2] }).set(null, [1, 2, 3, 4, 5, 6])
     await file.flush()
     const plan = await planOf(location, target, {}, 4)
     await using job = await openJob(plan)

@@ -18,7 +18,7 @@ beforeAll(async () => {
   folder = await folderInMemory('plan')
   const location = join(folder, 'x.af')
   const file = await create(location)
-  await file.define('x', { dtype: 'float64', shape: [20, 3], chunkShape: [1, 3], dimensionNames: ['t', 'y'] }).set(null, data)
+  await file.createArray('x', { dtype: 'float64', shape: [20, 3], chunks: [1, 3], dimensionNames: ['t', 'y'] }).set(null, data)
   await file.flush()
   await file.close()
   mean = { method: 'mean', source: { location, array: 'x' } }
@@ -224,7 +224,7 @@ describe('a job', () => {
     const location = join(folder, 'wide.af')
     const wide = Float64Array.from({ length: 4000 }, (_, i) => i / 7)
     const file = await create(location)
-    await file.define('x', { dtype: 'float64', shape: [2, 2000], chunkShape: [1, 2000] }).set(null, wide)
+    await file.createArray('x', { dtype: 'float64', shape: [2, 2000], chunks: [1, 2000] }).set(null, wide)
     await file.flush()
     await file.close()
     const plan = await planJob({ method: 'mean', source: { location, array: 'x' }, options: { axis: 0 } }, { ...tiny, scratch })
@@ -245,7 +245,7 @@ describe('a job', () => {
     const scratch = join(folder, 'first')
     const location = join(folder, 'tall.af')
     const file = await create(location)
-    const x = file.define('x', { dtype: 'float64', shape: [16, 2000], chunkShape: [1, 2000] })
+    const x = file.createArray('x', { dtype: 'float64', shape: [16, 2000], chunks: [1, 2000] })
     await x.set(
       null,
       Float64Array.from({ length: 32_000 }, (_, i) => i / 7),

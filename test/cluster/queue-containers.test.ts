@@ -43,8 +43,8 @@ beforeAll(async () => {
   Object.assign(process.env, env)
   location = join(sources.folder, 'large.af')
   await using file = await create(location)
-  const options = { dtype: 'int32', shape: SHAPE, chunkShape: [1, 256, 512], dimensionNames: ['time', 'y', 'x'] } as const
-  await file.define('large', options).set(null, values)
+  const options = { dtype: 'int32', shape: SHAPE, chunks: [1, 256, 512], dimensionNames: ['time', 'y', 'x'] } as const
+  await file.createArray('large', options).set(null, values)
   await file.flush()
 }, 120_000)
 afterAll(async () => {

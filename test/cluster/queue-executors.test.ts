@@ -204,7 +204,7 @@ function conformance(executor: () => Executor): void {
 /** Three hundred chunks of nothing but missing values. */
 async function writeMissing(location: string): Promise<void> {
   const file = await create(location)
-  const x = file.define('x', { dtype: 'float32', shape: [600], chunkShape: [2], fillValue: FILL })
+  const x = file.createArray('x', { dtype: 'float32', shape: [600], chunks: [2], fillValue: FILL })
   await x.set(null, new Float32Array(600).fill(FILL))
   await file.flush()
   await file.close()

@@ -72,7 +72,7 @@ async function writeSources(folder: string): Promise<Map<string, ArrayRecipe>> {
   for (const dtype of DTYPES) {
     const fillValue = (dtype === 'int64' ? BigInt(FILL) * 2_000_003n : FILL) as never
     const values = valuesOf(dtype, FILL) as never
-    await file.define(dtype, { dtype, shape: SHAPE, chunkShape: CHUNKS, dimensionNames, fillValue }).set(null, values)
+    await file.createArray(dtype, { dtype, shape: SHAPE, chunks: CHUNKS, dimensionNames, fillValue }).set(null, values)
     recipes.set(`container ${dtype}`, { location: af, array: dtype })
     if (dtype !== 'float32' && dtype !== 'int64') continue
     const array = await group.createArray(dtype, { dtype, shape: SHAPE, chunks: CHUNKS, dimensionNames, fillValue } as never)

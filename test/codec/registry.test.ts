@@ -26,7 +26,7 @@ const values = Float64Array.from({ length: 5000 }, (_, i) => Math.round(1000 * M
 async function written(options: FileOptions): Promise<MemoryStore> {
   const store = new MemoryStore()
   await using file = await create({ store, path: 'a.af' }, { blockBytes: 8000, ...options })
-  await file.define('x', { dtype: 'float64', shape: [5000], chunkShape: [250] }).set(null, values)
+  await file.createArray('x', { dtype: 'float64', shape: [5000], chunks: [250] }).set(null, values)
   await file.flush()
   return store
 }
@@ -64,7 +64,7 @@ describe.each([false, true])('a codec that is passed, asynchronous: %s', (wait) 
         const store = new MemoryStore()
         await using file = await create({ store, path: 'a.af' }, options)
         const expected = new Int16Array(40)
-        const array = file.define('x', { dtype: 'int16', shape: [40], chunkShape: [4] })
+        const array = file.createArray('x', { dtype: 'int16', shape: [40], chunks: [4] })
         for (const [i, { start, length, flush }] of history.entries()) {
           const stop = Math.min(start + length, 40)
           await array.set([{ start, stop, step: 1 }], i + 1)
@@ -83,7 +83,7 @@ describe.each([false, true])('a codec that is passed, asynchronous: %s', (wait) 
   test('an array deleted while its block is being encoded leaves nothing behind', async () => {
     const store = new MemoryStore()
     await using file = await create({ store, path: 'a.af' }, { codec: 'deflate', codecs: [deflate(wait)] })
-    const [kept, gone] = ['kept', 'gone'].map((name) => file.define(name, { dtype: 'uint8', shape: [100] }))
+    const [kept, gone] = ['kept', 'gone'].map((name) => file.createArray(name, { dtype: 'uint8', shape: [100] }))
     await gone!.set(null, 1)
     await kept!.set(null, 2)
     const flushing = file.flush()
@@ -131,7 +131,7 @@ test('a failed encoding keeps what was written, and the next flush writes it', a
   }
   const store = new MemoryStore()
   await using file = await create({ store, path: 'a.af' }, { codec: 'deflate', codecs: [codec] })
-  const array = file.define('x', { dtype: 'uint8', shape: [3] })
+  const array = file.createArray('x', { dtype: 'uint8', shape: [3] })
   await array.set(null, [1, 2, 3])
   expect((await failure(file.flush())).message).toContain('does not encode 3 bytes: no')
   expect((await array.get()).data).toEqual(Uint8Array.of(1, 2, 3))

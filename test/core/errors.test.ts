@@ -83,7 +83,7 @@ test('each of those who wait for one piece of work that fails is told of its own
 test('two arrays whose chunks lie in one block that cannot be fetched are both named', async () => {
   const store = new MemoryStore()
   const made = await create({ store, path: 'a.af' })
-  for (const name of ['tas', 'pr']) await made.define(name, { dtype: 'float32', shape: [4] }).set(null, [1, 2, 3, 4])
+  for (const name of ['tas', 'pr']) await made.createArray(name, { dtype: 'float32', shape: [4] }).set(null, [1, 2, 3, 4])
   await made.flush()
   expect(made.layers()[0]!.blocks).toBe(1)
   await made.close()

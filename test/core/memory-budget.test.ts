@@ -83,7 +83,7 @@ describe('reads of containers that share a budget', async () => {
   const store = new MemoryStore()
   const file = await create({ store, path: 'x.af' }, { codec: 'none' })
   const size = 2 ** 16
-  await file.define('x', { dtype: 'int8', shape: [size], chunkShape: [2 ** 12] }).set(null, 3)
+  await file.createArray('x', { dtype: 'int8', shape: [size], chunks: [2 ** 12] }).set(null, 3)
   await file.flush()
   const bytes = 8 * size
   const opened = async () => {
@@ -151,7 +151,7 @@ describe('reads of containers that share a budget', async () => {
     const budgets = [20, 300, 5000].map((most) => new MemoryBudget(most))
     const small = { store: new MemoryStore(), path: 'small.af' }
     const made = await create(small, { codec: 'none' })
-    await made.define('x', { dtype: 'int8', shape: [30], chunkShape: [7] }).set(
+    await made.createArray('x', { dtype: 'int8', shape: [30], chunks: [7] }).set(
       null,
       Array.from({ length: 30 }, (_, i) => i),
     )
@@ -218,7 +218,7 @@ describe('reads of containers that share a budget', async () => {
   test('tables of segments count while they are read', async () => {
     const place = { store: new MemoryStore(), path: 'segments.af' }
     const written = await create(place, { codec: 'none' })
-    await written.define('x', { dtype: 'int8', shape: [2 ** 22], chunkShape: [2 ** 12] }).set(null, 3)
+    await written.createArray('x', { dtype: 'int8', shape: [2 ** 22], chunks: [2 ** 12] }).set(null, 3)
     await written.flush()
     const held: number[] = []
     const budget = new MemoryBudget(2 ** 20)

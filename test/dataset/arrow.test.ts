@@ -71,10 +71,10 @@ test('many rows come in batches, and no times that Arrow has not', async () => {
 test('times of other calendars are text', async () => {
   const store = new MemoryStore()
   const file = await create({ store, path: 'x.af' })
-  const time = file.define('time', { dtype: 'float64', shape: [2], dimensionNames: ['time'] })
+  const time = file.createArray('time', { dtype: 'float64', shape: [2], dimensionNames: ['time'] })
   time.attrs.set('units', 'days since 2000-02-29').set('calendar', '360_day')
   await time.set(null, [0, 1])
-  const t = file.define('t', { dtype: 'float64', shape: [2], dimensionNames: ['time'] })
+  const t = file.createArray('t', { dtype: 'float64', shape: [2], dimensionNames: ['time'] })
   await t.set(null, [7, 8])
   await file.flush()
   await file.close()

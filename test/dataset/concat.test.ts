@@ -372,7 +372,7 @@ describe('files', () => {
     const places = Array.from({ length: count }, () => ({ store: new LoggingStore(), path: 'x.af' }))
     for (const [at, place] of places.entries()) {
       const file = await create(place)
-      for (const name of ['x', 't']) await file.define(name, { dtype: 'float32', shape: [2], dimensionNames: ['x'] }).set(null, [2 * at, 2 * at + 1]) // biome-ignore format: one line
+      for (const name of ['x', 't']) await file.createArray(name, { dtype: 'float32', shape: [2], dimensionNames: ['x'] }).set(null, [2 * at, 2 * at + 1]) // biome-ignore format: one line
       await file.flush()
       await file.close()
     }

@@ -195,7 +195,7 @@ const path = 'a.af'
 async function stored(options: ArrayOptions, values: ArrayLike<unknown>): Promise<{ store: MemoryStore; path: string }> {
   const where = { store: new MemoryStore(), path }
   await using writer = await create(where, { blockBytes: 1 })
-  await writer.define('x', options).set(null, values)
+  await writer.createArray('x', options).set(null, values)
   await writer.flush()
   return where
 }
@@ -220,7 +220,7 @@ describe('statistics that do not do', () => {
   test('sums of 64-bit integers are exact beyond their range', async () => {
     const top = 2n ** 63n - 1n
     await using file = await open(
-      await stored({ dtype: 'int64', shape: [4], chunkShape: [2], fillValue: -5n }, [top, top, -5n, -top]),
+      await stored({ dtype: 'int64', shape: [4], chunks: [2], fillValue: -5n }, [top, top, -5n, -top]),
     )
     expect(await file.array('x').mean({ skipMissing: true })).toBe(Number(top) / 3)
     await expect(file.array('x').sum({ skipMissing: true })).resolves.toBe(top)
@@ -253,7 +253,7 @@ test('what nobody wrote takes no time', async () => {
   const where = { store: new MemoryStore(), path }
   await using writer = await create(where)
   // 9e10 elements
-  const array = writer.define('x', { dtype: 'int32', shape: [3e6, 3e4], chunkShape: [3e4, 3e4], fillValue: 7 })
+  const array = writer.createArray('x', { dtype: 'int32', shape: [3e6, 3e4], chunks: [3e4, 3e4], fillValue: 7 })
   const all = { skipMissing: false }
   expect([await array.sum(all), await array.mean(all), await array.min(all)]).toEqual([63e10, 7, 7])
   expect([await array.sum(), await array.mean()]).toEqual([0, Number.NaN])

@@ -107,7 +107,7 @@ describe('attributes', () => {
     ['a list with holes', [1, undefined]],
   ])('refuses %s, and keeps what there was', async (_, value) => {
     await using file = await create({ store: new MemoryStore(), path: 'a.af' })
-    const { attrs } = file.define('a', { dtype: 'int8', shape: [] })
+    const { attrs } = file.createArray('a', { dtype: 'int8', shape: [] })
     attrs.set('key', 1)
     const refusal = expect.objectContaining({ tag: 'InvalidArgumentError', message: expect.stringContaining("'key'") })
     expect(() => attrs.set('key', value as number)).toThrow(refusal)
@@ -117,7 +117,7 @@ describe('attributes', () => {
 
   test('are copies', async () => {
     await using file = await create({ store: new MemoryStore(), path: 'a.af' })
-    const { attrs } = file.define('a', { dtype: 'int8', shape: [] })
+    const { attrs } = file.createArray('a', { dtype: 'int8', shape: [] })
     const [list, words] = [Int8Array.of(1), ['a']]
     attrs.set('list', list).set('words', words)
     list[0] = 2

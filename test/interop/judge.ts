@@ -42,7 +42,7 @@ export function description(array: ModelArray): Description {
     name,
     dtype,
     shape: options.shape,
-    chunkShape: options.chunkShape,
+    chunkShape: options.chunks,
     dimensionNames: options.dimensionNames,
     fillValue: wireScalar(fill),
     values: wireData(dtype, data),

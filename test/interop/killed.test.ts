@@ -83,7 +83,7 @@ class Container {
 
   async create(): Promise<void> {
     const file = await ArrayFile.create(new FileStore(), this.#path)
-    file.define('a', { dtype: 'uint8', shape: [6], chunkShape: [3], dimensionNames: ['x'] })
+    file.createArray('a', { dtype: 'uint8', shape: [6], chunks: [3], dimensionNames: ['x'] })
     await file.flush()
     await file.close()
   }

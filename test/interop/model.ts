@@ -26,7 +26,7 @@ export class ModelArray {
   constructor(name: string, options: ModelArray['options']) {
     const { dtype, shape, fillValue } = options
     this.name = name
-    this.options = { ...options, chunkShape: define(name, options).chunkShape }
+    this.options = { ...options, chunks: define(name, options).chunkShape }
     this.fill = fillValue === undefined ? null : toFill(dtype, fillValue)
     this.data = this.#blank(shape)
   }
@@ -69,7 +69,7 @@ export class ModelArray {
 
   /** Whether a chunk of this coordinate is in the grid. */
   hasChunk(coord: string): boolean {
-    const { shape, chunkShape } = this.options
+    const { shape, chunks: chunkShape } = this.options
     const axes = coord === '' ? [] : coord.split(',').map(Number)
     return axes.length === shape.length && axes.every((k, axis) => k * chunkShape[axis]! < shape[axis]!)
   }
@@ -87,7 +87,7 @@ export class ModelArray {
   }
 
   #chunkOf(index: readonly number[]): string {
-    return index.map((k, axis) => Math.floor(k / this.options.chunkShape[axis]!)).join()
+    return index.map((k, axis) => Math.floor(k / this.options.chunks[axis]!)).join()
   }
 
   #isNull(value: unknown): boolean {

@@ -29,10 +29,10 @@ describe.skipIf(!havePeer)('a container that was packed in parts, read by the Ru
     } as const
     const file = await create(location, { overwrite: true })
     for (const [name, { dtype, data, fillValue }] of Object.entries(arrays)) {
-      const array = file.define(name, {
+      const array = file.createArray(name, {
         dtype,
         shape: [35, 12],
-        chunkShape: [5, 12],
+        chunks: [5, 12],
         dimensionNames: ['y', 'x'],
         fillValue,
       } as never)

@@ -50,7 +50,7 @@ async function perform({ steps }: Program, side: Side): Promise<Arrays> {
 /** Has this package carry out a program in a container, whose changes are then pending. */
 export const writeSteps = (program: Program, file: ArrayFile): Promise<Arrays> =>
   perform(program, {
-    define: async ({ name, options }) => file.define(name, options),
+    define: async ({ name, options }) => file.createArray(name, options),
     write: ({ name }, start, shape, data) => setBox(file.array(name), start, shape, data),
     attribute: async ({ name }, key, value) => file.array(name).attrs.set(key, value),
   })
@@ -70,7 +70,7 @@ export async function writeInCrate(program: Program, peer: Peer, place: { folder
   const { codec, blockBytes } = program
   await peer.do('create', { codec, blockBytes })
   const arrays = await perform(program, {
-    define: ({ name, dtype, fill, options: { shape, chunkShape, dimensionNames } }) =>
+    define: ({ name, dtype, fill, options: { shape, chunks: chunkShape, dimensionNames } }) =>
       peer.do('define', { name, dtype, shape, chunkShape, dimensionNames, fillValue: wireScalar(fill) }),
     write: ({ name, dtype }, start, shape, data) => peer.do('write', { name, dtype, start, shape, data: wireData(dtype, data) }),
     attribute: ({ name }, key, value) => peer.do('attribute', { name, key, value: wireAttribute(value) }),

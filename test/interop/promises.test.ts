@@ -53,7 +53,7 @@ describe.skipIf(!havePeer)('the Rust crate reads', () => {
     for (const dtype of DTYPES) {
       const plain = dtype === 'string' || dtype === 'binary'
       const fillValue = plain ? {} : { fillValue: (dtype === 'bool' ? true : isBigInt(dtype) ? 7n : 7) as never }
-      const array = file.define(dtype, { dtype, shape: [5, 2], chunkShape: [2, 2], dimensionNames: ['y', 'x'], ...fillValue })
+      const array = file.createArray(dtype, { dtype, shape: [5, 2], chunks: [2, 2], dimensionNames: ['y', 'x'], ...fillValue })
       await array.set([0], elementsOf(dtype, 2) as never)
     }
     await file.flush()
@@ -71,7 +71,7 @@ describe.skipIf(!havePeer)('the Rust crate reads', () => {
 
   promise('attributes of all 26 kinds', async () => {
     await using file = await create(path())
-    const array = file.define('a', { dtype: 'float32', shape: [3] })
+    const array = file.createArray('a', { dtype: 'float32', shape: [3] })
     await array.set(null, [1, 2, 3])
     for (const type of ATTRIBUTE_TYPES) array.attrs.set(type, attributeOf(type))
     await file.flush()
@@ -87,8 +87,8 @@ describe.skipIf(!havePeer)('the Rust crate reads', () => {
   promise('layers, tombstones and compacted files', async () => {
     for (const codec of ['lz4', 'zstd', 'none']) {
       await using file = await create(path(), { codec, overwrite: true })
-      await file.define('a', { dtype: 'int32', shape: [6], chunkShape: [2] }).set(null, [1, 2, 3, 4, 5, 6])
-      await file.define('b', { dtype: 'int32', shape: [1] }).set(null, [1])
+      await file.createArray('a', { dtype: 'int32', shape: [6], chunks: [2] }).set(null, [1, 2, 3, 4, 5, 6])
+      await file.createArray('b', { dtype: 'int32', shape: [1] }).set(null, [1])
       await file.flush()
       await file.array('a').set([3], 40)
       file.delete('b')
@@ -119,7 +119,7 @@ describe.skipIf(!havePeer)('the Rust crate reads', () => {
     )
     for (const segmentBytes of [1, 600, 3000]) {
       await using file = await create(path(), { segmentBytes, overwrite: true })
-      await file.define('a', { dtype: 'int16', shape: [values.length], chunkShape: [100] }).set(null, values)
+      await file.createArray('a', { dtype: 'int16', shape: [values.length], chunks: [100] }).set(null, values)
       await file.flush()
       await inCrate()
       const { arrays } = await peer.dump([])
@@ -141,7 +141,7 @@ function attributeOf(type: AttributeValue['type']): AttributeValue {
 async function inMemory(options: Parameters<typeof create>[1] = {}): Promise<MemoryStore> {
   const store = new MemoryStore()
   await using file = await createWithBase({ store, path: 'a.af' }, { blockBytes: 80, ...options })
-  await file.define('x', { dtype: 'int32', shape: [40], chunkShape: [5] }).set(
+  await file.createArray('x', { dtype: 'int32', shape: [40], chunks: [5] }).set(
     null,
     Int32Array.from({ length: 40 }, (_, i) => i),
   )
@@ -183,7 +183,7 @@ describe('only this package reads', () => {
     const store = new MemoryStore()
     const values = Float64Array.from({ length: 8 * 40_000 }, (_, i) => Math.sin(i))
     await using file = await createWithBase({ store, path: 'a.af' })
-    await file.define('x', { dtype: 'float64', shape: [values.length], chunkShape: [40_000] }).set(null, values)
+    await file.createArray('x', { dtype: 'float64', shape: [values.length], chunks: [40_000] }).set(null, values)
     await file.flush()
     await using again = await open({ store, path: 'a.af' })
     expect(await again.array('x', 'float64').get([100_000])).toBe(values[100_000])
@@ -196,7 +196,7 @@ describe('only this package reads', () => {
     const store = new MemoryStore()
     const values = Float64Array.from({ length: 8 * 1000 }, (_, i) => Math.sin(i))
     await using file = await createWithBase({ store, path: 'a.af' }, { codec: 'none' })
-    await file.define('x', { dtype: 'float64', shape: [values.length], chunkShape: [1000] }).set(null, values)
+    await file.createArray('x', { dtype: 'float64', shape: [values.length], chunks: [1000] }).set(null, values)
     await file.flush()
     await damage(store, 8 * 2500)
     await using again = await open({ store, path: 'a.af' })
@@ -301,7 +301,7 @@ describe('refused:', () => {
   promise('what the format has no numbers for', async () => {
     const store = await inMemory()
     await using file = await open({ store, path: 'a.af' })
-    const define = (shape: number[]) => () => file.define('y', { dtype: 'uint8', shape })
+    const define = (shape: number[]) => () => file.createArray('y', { dtype: 'uint8', shape })
     for (const shape of [[2 ** 32], [2 ** 16, 2 ** 16]])
       expect(define(shape)).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
     expect(file.changed).toBe(false)
@@ -316,7 +316,7 @@ describe('refused:', () => {
     const store = new MemoryStore()
     for (const path of ['x.af', 'y.af']) {
       const file = await create({ store, path })
-      file.define('v', { dtype: 'int8', shape: [1] })
+      file.createArray('v', { dtype: 'int8', shape: [1] })
       await file.flush()
       await file.close()
     }

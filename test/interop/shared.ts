@@ -106,11 +106,11 @@ export class Shared {
     const { arrays, layered, deleted } = this.model
     if (arrays.has(name)) return
     const below = [...(layered.get(name) ?? [])]
-    const { dtype, shape, chunkShape, dimensionNames, fillValue } = array.options
+    const { dtype, shape, chunks: chunkShape, dimensionNames, fillValue } = array.options
     if (side === 'ours') {
       // A new array covers lower layers only where it has chunks.
       if (!below.every((coord) => array.hasChunk(coord))) return
-      file!.define(name, array.options)
+      file!.createArray(name, array.options)
     } else {
       // The crate writes no tombstone, and lets everything below show through.
       if (dtype === 'bool' || deleted.has(name) || below.length > 0) return

@@ -47,7 +47,7 @@ const definitions = fc.constantFrom(...DTYPES).chain((dtype) =>
     .map(({ axes, fillValue }): ModelArray['options'] => ({
       dtype,
       shape: axes.map(({ length }) => length),
-      chunkShape: axes.map(({ chunk }) => chunk),
+      chunks: axes.map(({ chunk }) => chunk),
       dimensionNames: axes.map(({ name }) => name),
       ...(fillValue === undefined ? {} : { fillValue }),
     })),

@@ -121,7 +121,7 @@ describe.skipIf(!havePeers)('arrays with axes of length 0, and the crates 0.12, 
         const { shape, chunkShape } = array
         const file = `ours-${number++}.af`
         const ours = await create(join(folder, file))
-        const x = ours.define('x', { dtype: 'int32', shape, chunkShape, dimensionNames: names(shape) })
+        const x = ours.createArray('x', { dtype: 'int32', shape, chunks: chunkShape, dimensionNames: names(shape) })
         x.attrs.set('units', 'K')
         await ours.flush()
         const before = expected(shape, ones(chunkShape), new Int32Array(0), { units })

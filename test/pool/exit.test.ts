@@ -8,7 +8,7 @@ function run(program: string): { status: number | null; stdout: string; stderr: 
   const prelude = `import { create, createPool, MemoryStore, open } from '${entry}'
 const where = { store: new MemoryStore(), path: 'a.af' }
 const writer = await create(where, { blockBytes: 8000 })
-await writer.define('x', { dtype: 'float64', shape: [20_000], chunkShape: [1000] }).set(null, new Float64Array(20_000).fill(0.5))
+await writer.createArray('x', { dtype: 'float64', shape: [20_000], chunks: [1000] }).set(null, new Float64Array(20_000).fill(0.5))
 await writer.flush()
 const pool = createPool({ size: 2 })
 const file = await open(where, { pool })

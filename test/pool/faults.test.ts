@@ -22,7 +22,7 @@ async function container(): Promise<{ store: MemoryStore; path: string }> {
   // Checksums would find damage before a worker does.
   await using file = await create(where, { blockBytes: (8 * LENGTH) / 20, extras: false })
   const values = Float64Array.from({ length: LENGTH }, (_, i) => i)
-  await file.define('x', { dtype: 'float64', shape: [LENGTH], chunkShape: [500] }).set(null, values)
+  await file.createArray('x', { dtype: 'float64', shape: [LENGTH], chunks: [500] }).set(null, values)
   await file.flush()
   return where
 }

@@ -25,7 +25,7 @@ describe('reading with a pool', () => {
           const where = place()
           const plain = numbered(dtype, shape)
           await using writer = await create(where, { codec, blockBytes, segmentBytes })
-          await writer.define('x', { dtype, shape, chunkShape: grid.chunkShape }).set(null, plain.data as never)
+          await writer.createArray('x', { dtype, shape, chunks: grid.chunkShape }).set(null, plain.data as never)
           await writer.flush()
           const read = async (options: FileOptions): Promise<unknown[]> => {
             await using file = await open(where, { cacheBytes, ...options })
@@ -47,7 +47,7 @@ describe('reading with a pool', () => {
   test('two who read one block at the same time share the fetch and the decoding', async () => {
     const where = place()
     await using writer = await create(where)
-    await writer.define('x', { dtype: 'int32', shape: [8], chunkShape: [2] }).set(null, [0, 1, 2, 3, 4, 5, 6, 7])
+    await writer.createArray('x', { dtype: 'int32', shape: [8], chunks: [2] }).set(null, [0, 1, 2, 3, 4, 5, 6, 7])
     await writer.flush()
     const tasks: string[] = []
     const counting = {
@@ -74,7 +74,7 @@ describe('reading with a pool', () => {
       Array.from({ length: 12 }, async (_, k) => {
         const where = place()
         await using file = await create(where, { blockBytes: 64 })
-        await file.define('x', { dtype: 'float64', shape: [100], chunkShape: [10] }).set(
+        await file.createArray('x', { dtype: 'float64', shape: [100], chunks: [10] }).set(
           null,
           Array.from({ length: 100 }, (_, i) => i * k),
         )

@@ -32,7 +32,7 @@ const SUM = VALUES.reduce((sum, value) => sum + value)
 async function write(name: string, values: Float64Array): Promise<string> {
   const path = join(folder, name)
   await using file = await create(path, { blockBytes: 3200 })
-  await file.define('x', { dtype: 'float64', shape: [4000], chunkShape: [200] }).set(null, values)
+  await file.createArray('x', { dtype: 'float64', shape: [4000], chunks: [200] }).set(null, values)
   await file.flush()
   return path
 }
@@ -61,7 +61,7 @@ test('reading local files with a pool equals the oracle and fetches what is fetc
       const place = join(folder, `${++count}.af`)
       const plain = numbered('int32', shape)
       await using writer = await create(place, { codec, blockBytes, segmentBytes })
-      await writer.define('x', { dtype: 'int32', shape, chunkShape: grid.chunkShape }).set(null, plain.data)
+      await writer.createArray('x', { dtype: 'int32', shape, chunks: grid.chunkShape }).set(null, plain.data)
       await writer.flush()
       const read = async (options: FileOptions): Promise<unknown[]> => {
         await using file = await open(place, { cacheBytes, ...options })

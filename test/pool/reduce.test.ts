@@ -93,7 +93,7 @@ test('a container is reduced to the same bits with a pool, and to what a plain s
       const current = { ...plain, data: plain.data.slice().fill(fill as never) } as Plain
       const where = { store: new MemoryStore(), path: 'a.af' }
       await using writer = await create(where, { codec, blockBytes, segmentBytes, pool })
-      const array = writer.define('x', { dtype, shape, chunkShape: grid.chunkShape, fillValue })
+      const array = writer.createArray('x', { dtype, shape, chunks: grid.chunkShape, fillValue })
       for (const part of parts === 'all' ? [[]] : [selection, second]) {
         const values = plainGet(plain as Plain, part).data
         await array.set(part, values as never)
@@ -127,7 +127,7 @@ test('sums do not depend on the number of workers', async () => {
   await using writer = await create(where, { blockBytes: 5000 })
   const length = 60_000
   const values = Float64Array.from({ length }, (_, i) => Math.sin(i) * 10 ** (i % 17))
-  await writer.define('x', { dtype: 'float64', shape: [60, length / 60], chunkShape: [7, 100] }).set(null, values)
+  await writer.createArray('x', { dtype: 'float64', shape: [60, length / 60], chunks: [7, 100] }).set(null, values)
   await writer.flush()
   const results: unknown[] = []
   for (const size of [0, 1, 2, 5]) {

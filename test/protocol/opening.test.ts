@@ -31,7 +31,7 @@ beforeAll(async () => {
   rude = await RudeServer.start()
   const store = new MemoryStore()
   const file = await createWithBase({ store, path: 'x.af' })
-  const x = file.define('x', { dtype: 'uint8', shape: [2] })
+  const x = file.createArray('x', { dtype: 'uint8', shape: [2] })
   const fill = async (value: number, history = ''): Promise<void> => {
     await x.fill(value)
     x.attrs.set('state', value)
@@ -249,7 +249,7 @@ describe('opening a container that another program replaces meanwhile', () => {
   beforeAll(async () => {
     const store = new MemoryStore()
     const file = await create({ store, path: 'x.af' })
-    const x = file.define('x', { dtype: 'uint8', shape: [2] })
+    const x = file.createArray('x', { dtype: 'uint8', shape: [2] })
     x.attrs.set('state', 'other')
     await x.fill(77)
     await file.flush()

@@ -152,7 +152,7 @@ describe.skipIf(!have)('the reader for Python', () => {
     await rm(path)
     await rm(join(folder, 'x.1.af'))
     await using layered = await create(path)
-    const x = layered.define('x', { dtype: 'int16', shape: [2] })
+    const x = layered.createArray('x', { dtype: 'int16', shape: [2] })
     for (const value of [1, 2, 3]) {
       await x.fill(value)
       await layered.flush()
@@ -167,7 +167,7 @@ describe.skipIf(!have)('the reader for Python', () => {
     const layers: Record<string, (store: MemoryStore) => Promise<number[]>> = {
       resized: async (store) => {
         await using file = await create({ store, path: 'a.af' })
-        const x = file.define('x', { dtype: 'int16', shape: [4], chunkShape: [2] })
+        const x = file.createArray('x', { dtype: 'int16', shape: [4], chunks: [2] })
         await x.set(null, [1, 2, 3, 4])
         await file.flush()
         await x.resize([7])
@@ -178,17 +178,17 @@ describe.skipIf(!have)('the reader for Python', () => {
       },
       'defined anew as it was': async (store) => {
         await using file = await create({ store, path: 'a.af' })
-        const options = { dtype: 'int16', shape: [4], chunkShape: [2] } as const
-        await file.define('x', options).set(null, [1, 2, 3, 4])
+        const options = { dtype: 'int16', shape: [4], chunks: [2] } as const
+        await file.createArray('x', options).set(null, [1, 2, 3, 4])
         await file.flush()
         file.delete('x')
-        await file.define('x', options).set([0], 5)
+        await file.createArray('x', options).set([0], 5)
         await file.flush()
         return [5, 0, 0, 0]
       },
       'left over from an earlier base': async (store) => {
         await using file = await create({ store, path: 'a.af' })
-        const x = file.define('x', { dtype: 'int16', shape: [4], chunkShape: [2] })
+        const x = file.createArray('x', { dtype: 'int16', shape: [4], chunks: [2] })
         await file.flush()
         await x.set([0], 1)
         await file.flush()

@@ -166,7 +166,7 @@ describe('notFound', () => {
   test('opens containers behind 403, and jobs of them and of Zarr', async () => {
     const store = new MemoryStore()
     const file = await create({ store, path: 'c.af' })
-    await file.define('v', { dtype: 'int8', shape: [4] }).set([], 1)
+    await file.createArray('v', { dtype: 'int8', shape: [4] }).set([], 1)
     await file.flush()
     const key = (await store.list('c'))[0]!
     const container = rude.put('c.af', (await store.getRange(key, 0, (await store.stat(key))!.size))!)

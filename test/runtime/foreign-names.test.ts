@@ -292,8 +292,8 @@ describe('what is written of arrays by their names', () => {
   test('a container with a hostile name is refused by ds.write and by jobs, and touches nothing', async () => {
     const source = join(folder, 'source.af')
     const file = await create(source)
-    await file.define('good', { dtype: 'float32', shape: [4], dimensionNames: ['x'] }).set(null, 1)
-    await file.define('../../victim.zarr/x', { dtype: 'float32', shape: [4], dimensionNames: ['x'] }).set(null, 2)
+    await file.createArray('good', { dtype: 'float32', shape: [4], dimensionNames: ['x'] }).set(null, 1)
+    await file.createArray('../../victim.zarr/x', { dtype: 'float32', shape: [4], dimensionNames: ['x'] }).set(null, 2)
     await file.flush()
     await file.close()
     await using ds = await openDataset(source)

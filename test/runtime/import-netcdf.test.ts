@@ -13,7 +13,7 @@ import { writeNetcdf } from '../support/netcdf-writer.ts'
 async function twoLayers(): Promise<string> {
   const folder = await temporaryFolder()
   await using file = await create(join(folder, 'c.af'))
-  const old = file.define('old', { dtype: 'uint8', shape: [3] })
+  const old = file.createArray('old', { dtype: 'uint8', shape: [3] })
   await old.set(null, [1, 2, 3])
   await file.flush()
   await old.set(null, [4, 5, 6])

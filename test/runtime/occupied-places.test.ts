@@ -17,7 +17,7 @@ const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 async function containerOf(store: Store, path: string, value: number, layers = 0): Promise<void> {
   await using file = await create({ store, path })
-  const x = file.define('x', { dtype: 'int32', shape: [4], dimensionNames: ['x'] })
+  const x = file.createArray('x', { dtype: 'int32', shape: [4], dimensionNames: ['x'] })
   await x.fill(value)
   await file.flush()
   for (let i = 0; i < layers; i++) {

@@ -38,8 +38,8 @@ test.each(['a.csv', 'https://example.org/b.TSV'])('%s is refused by its name, wi
 test('a container is a dataset, with the labels of its dimensions; groups are of Zarr alone', async () => {
   const path = join(folder, 'x.af')
   const file = await create(path)
-  await file.define('lat', { dtype: 'float32', shape: [3], dimensionNames: ['lat'] }).set(null, [10, 20.1, 30])
-  const tas = file.define('tas', { dtype: 'int16', shape: [3], dimensionNames: ['lat'], fillValue: -1 })
+  await file.createArray('lat', { dtype: 'float32', shape: [3], dimensionNames: ['lat'] }).set(null, [10, 20.1, 30])
+  const tas = file.createArray('tas', { dtype: 'int16', shape: [3], dimensionNames: ['lat'], fillValue: -1 })
   tas.attrs.set('scale_factor', { type: 'float32', value: 0.5 }).set('units', 'K')
   await tas.set(null, [4, -1, 6])
   await file.flush()

@@ -15,7 +15,7 @@ const files = new Map<string, Uint8Array>()
 beforeAll(async () => {
   const store = new MemoryStore()
   await using file = await create({ store, path: 'a.af' })
-  await file.define('x', { dtype: 'uint8', shape: [3] }).set(null, 1)
+  await file.createArray('x', { dtype: 'uint8', shape: [3] }).set(null, 1)
   await file.flush()
   await file.compact()
   for (const i of [1, 2]) {

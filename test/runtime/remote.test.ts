@@ -19,7 +19,7 @@ beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'hyperslab-remote-'))
   const path = join(folder, 'x.af')
   const file = await create(path)
-  const array = file.define('a', { dtype: 'float64', shape: SHAPE, chunkShape: [10, 100] })
+  const array = file.createArray('a', { dtype: 'float64', shape: SHAPE, chunks: [10, 100] })
   values = Float64Array.from({ length: 40 * 500 }, (_, i) => Math.sqrt(i))
   await array.set([], { data: values, shape: SHAPE })
   await file.compact()

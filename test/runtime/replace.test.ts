@@ -288,7 +288,7 @@ test('an export that is killed at any operation leaves the old, the new or a pla
 test('a container with its sidecars is replaced as one', async () => {
   const containerOf = async (store: Store, path: string, values: number[]): Promise<void> => {
     const file = await create({ store, path })
-    const array = file.define('a', { dtype: 'int32', shape: [4], chunkShape: [1] })
+    const array = file.createArray('a', { dtype: 'int32', shape: [4], chunks: [1] })
     for (const value of values) {
       await array.set(null, new Int32Array(4).fill(value))
       await file.flush()
@@ -328,7 +328,7 @@ test('a container is not written over itself, nor over one that was changed mean
   const folder = await temporaryFolder()
   const write = async (name: string, value: number): Promise<void> => {
     await using file = await create(`${folder}/${name}.af`, { overwrite: true })
-    await file.define('a', { dtype: 'int32', shape: [4], dimensionNames: ['x'] }).set(null, new Int32Array(4).fill(value))
+    await file.createArray('a', { dtype: 'int32', shape: [4], dimensionNames: ['x'] }).set(null, new Int32Array(4).fill(value))
     await file.flush()
   }
   const valueIn = async (name: string): Promise<unknown> => {
@@ -392,7 +392,7 @@ test('files that have the names of sidecars, and are none, are not replaced with
   const store = new MemoryStore()
   const file = async (path: string): Promise<void> => {
     await using made = await create({ store, path })
-    await made.define('x', { dtype: 'int8', shape: [2] }).set(null, [1, 2])
+    await made.createArray('x', { dtype: 'int8', shape: [2] }).set(null, [1, 2])
     await made.flush()
   }
   await file('y.af')
@@ -647,7 +647,7 @@ test('a folder that holds only temporary files does not stop a switch', async ()
 test('files that appear beside a container while it is half switched stay', async () => {
   const file = async (store: Store, path: string, value: number): Promise<void> => {
     await using made = await create({ store, path })
-    const array = made.define('a', { dtype: 'int8', shape: [2] })
+    const array = made.createArray('a', { dtype: 'int8', shape: [2] })
     for (const each of [0, value]) {
       await array.set(null, each)
       await made.flush()
@@ -740,7 +740,7 @@ test('a replacement changes nothing behind a link that has the name of its own f
   await zarrOf(store, `${folder}/x.zarr`, 1)
   await symlink('../mine', `${folder}/x.zarr/.hyperslab-next`)
   const file = await create(`${folder}/x.af`)
-  file.define('a', { dtype: 'int8', shape: [2] })
+  file.createArray('a', { dtype: 'int8', shape: [2] })
   await file.close()
   await symlink('mine', `${folder}/x.hyperslab-next`)
   const before = (await store.list(`${folder}/`, { deep: true })).sort()

@@ -288,7 +288,7 @@ describe('names that every object has members of', () => {
     const place = memory('a.af')
     const file = await create(place)
     for (const name of NAMES) {
-      const x = file.define(name, { dtype: 'int32', shape: [2, 3], dimensionNames: [name, 'y'] })
+      const x = file.createArray(name, { dtype: 'int32', shape: [2, 3], dimensionNames: [name, 'y'] })
       await x.set(null, [1, 2, 3, 4, 5, 6])
       x.attrs.set(name, 'text')
       file.attrs.set(name, 1.5)

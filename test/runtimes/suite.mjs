@@ -175,7 +175,7 @@ async function checkContainers({ open, create, slice }, { at: locate }, check, r
   await check('arrays of every type are written, flushed and read back', async () => {
     const written = await create(file)
     for (const dtype of Object.keys(ELEMENTS)) {
-      const array = written.define(dtype, { dtype, shape: SHAPE, chunkShape: [2, 4, 6], dimensionNames: ['z', 'y', 'x'] })
+      const array = written.createArray(dtype, { dtype, shape: SHAPE, chunks: [2, 4, 6], dimensionNames: ['z', 'y', 'x'] })
       await array.set(null, numbered(dtype))
       array.attrs.set('type', dtype)
     }
@@ -240,7 +240,7 @@ async function checkContainers({ open, create, slice }, { at: locate }, check, r
     for (const codec of ['lz4', 'none']) {
       const location = locate(`${codec}.af`)
       const written = await create(location, { codec, blockBytes: 300_000 })
-      await written.define('long', { dtype: 'float64', shape: [200_000], chunkShape: [7000] }).set(null, values)
+      await written.createArray('long', { dtype: 'float64', shape: [200_000], chunks: [7000] }).set(null, values)
       await written.flush()
       await written.close()
       const reader = await open(location)
@@ -258,7 +258,7 @@ async function checkContainers({ open, create, slice }, { at: locate }, check, r
     const location = locate('zstd.af')
     const values = Float64Array.from({ length: 20_000 }, (_, i) => Math.floor(i / 9))
     const written = await create(location, { codec: 'zstd', level: 5, blockBytes: 30_000 })
-    await written.define('x', { dtype: 'float64', shape: [20_000], chunkShape: [700] }).set(null, values)
+    await written.createArray('x', { dtype: 'float64', shape: [20_000], chunks: [700] }).set(null, values)
     await written.flush()
     await written.close()
     const reader = await open(location)
@@ -271,7 +271,7 @@ async function checkContainers({ open, create, slice }, { at: locate }, check, r
     await rejects('AlreadyExistsError', () => create(file))
     await rejects('UnknownArrayError', () => small.array('missing'))
     await rejects('InvalidSelectionError', () => small.array('int8').get([5]))
-    await rejects('AlreadyExistsError', () => small.define('int8', { dtype: 'int8', shape: [1] }))
+    await rejects('AlreadyExistsError', () => small.createArray('int8', { dtype: 'int8', shape: [1] }))
     await rejects('UnsupportedError', () => small.array('string').sum())
   })
   await check('of two writers one is told, and succeeds after refreshing', async () => {

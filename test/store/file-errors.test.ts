@@ -75,7 +75,7 @@ test('too many open files, and a limit of the size, as processes meet them', () 
     import { openSync } from 'node:fs'
     const said = (work) => work.then(() => 'done', (error) => error.tag + ': ' + error.message)
     const file = await create(${JSON.stringify(join(folder, 'big.af'))}, { codec: 'none' })
-    const x = file.define('x', { dtype: 'uint8', shape: [4e6] })
+    const x = file.createArray('x', { dtype: 'uint8', shape: [4e6] })
     await x.set(null, 1)
     console.log(await said(file.flush()))
     for (;;) try { openSync('/dev/null') } catch { break }

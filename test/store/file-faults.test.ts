@@ -192,7 +192,7 @@ test('a flush after a failed fsync of its data writes them again, and checks the
     }),
   )
   const file = await ArrayFile.create(store, key, { blockBytes: 64 })
-  const x = file.define('x', { dtype: 'uint8', shape: [1000], chunkShape: [100] })
+  const x = file.createArray('x', { dtype: 'uint8', shape: [1000], chunks: [100] })
   await x.set([], new Uint8Array(1000).fill(5))
   fails = true
   await expect(file.flush()).rejects.toMatchObject({ tag: 'StoreError' })
@@ -341,7 +341,7 @@ describe.skipIf(!mounted && process.env['CI'] !== 'true')('on a full disk', () =
   test('a flush that does not fit on the disk loses nothing, and succeeds once there is room', async () => {
     const store = new FileStore()
     const file = await ArrayFile.create(store, key, { codec: 'none', blockBytes: 65536 })
-    const x = file.define('x', { dtype: 'uint8', shape: [400_000], chunkShape: [10_000] })
+    const x = file.createArray('x', { dtype: 'uint8', shape: [400_000], chunks: [10_000] })
     await x.set([], new Uint8Array(400_000).fill(1))
     await file.flush()
     await writeFile(join(folder, 'ballast'), new Uint8Array(1_400_000))
@@ -383,7 +383,7 @@ test('a flush waits for the disk three times, a compaction four times', async ()
     }),
   )
   const file = await ArrayFile.create(store, key)
-  const array = file.define('x', { dtype: 'int32', shape: [4] })
+  const array = file.createArray('x', { dtype: 'int32', shape: [4] })
   const syncsOf = async (work: () => Promise<void>): Promise<number> => {
     synced.length = 0
     await work()

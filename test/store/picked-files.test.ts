@@ -7,7 +7,7 @@ import { createWithBase } from '../support/containers.ts'
 async function picked(): Promise<Map<string, File>> {
   const store = new MemoryStore()
   await using file = await createWithBase({ store, path: 'a.af' })
-  const x = file.define('x', { dtype: 'uint8', shape: [3], chunkShape: [1] })
+  const x = file.createArray('x', { dtype: 'uint8', shape: [3], chunks: [1] })
   await x.set(null, [1, 2, 3])
   await file.flush()
   await x.set([1], 9)

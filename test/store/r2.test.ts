@@ -159,7 +159,7 @@ describe('R2 store', () => {
     const bucket = new MemoryBucket()
     const store = new R2Store(bucket, ENOUGH)
     await using file = await ArrayFile.create(store, 'a.af')
-    await file.define('x', { dtype: 'uint8', shape: [2] }).set(null, 1)
+    await file.createArray('x', { dtype: 'uint8', shape: [2] }).set(null, 1)
     await file.flush()
     await file.array('x').set([1], 2)
     await file.flush()

@@ -111,7 +111,7 @@ describe.skipIf(!there)('a container in an archive', () => {
     const file = await create(join(folder, 'climate.af'), { codec: 'none' })
     file.attrs.set('title', 'climate')
     await file.flush()
-    const array = file.define('tas', { dtype: 'float32', shape: [100, 400], chunkShape: [10, 400] })
+    const array = file.createArray('tas', { dtype: 'float32', shape: [100, 400], chunks: [10, 400] })
     await array.set([], { data: VALUES, shape: [100, 400] })
     await file.flush()
     await array.set([5], new Float32Array(400).fill(7))

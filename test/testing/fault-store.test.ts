@@ -219,7 +219,7 @@ test.each([1, 2, 3, 4, 5])('a container written through a store that fails holds
     }
   }
   const file = await untilDone(() => ArrayFile.open(store, 'a.af'))
-  const x = file.define('x', { dtype: 'uint8', shape: [8], chunkShape: [2] })
+  const x = file.createArray('x', { dtype: 'uint8', shape: [8], chunks: [2] })
   for (let i = 0; i < 8; i++) {
     await untilDone(() => x.set([i], i + 1))
     await untilDone(() => file.flush())

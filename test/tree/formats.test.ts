@@ -191,7 +191,7 @@ describe('openDataset finds what there is', () => {
   test('in files that users have picked', async () => {
     const store = new MemoryStore()
     const file = await create({ store, path: 'x.af' })
-    await file.define('latitude', { dtype: 'float32', shape: [7], dimensionNames: ['latitude'] }).set(null, LATITUDES)
+    await file.createArray('latitude', { dtype: 'float32', shape: [7], dimensionNames: ['latitude'] }).set(null, LATITUDES)
     await file.flush()
     const { bytes } = (await store.get('x.af'))!
     const files = [bytes as never]

@@ -22,7 +22,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'hyperslab-location-'))
   rude = await RudeServer.start()
   const file = await create(join(folder, 'x.af'), { codec: 'none' })
-  const array = file.define('a', { dtype: 'float32', shape: [1000], chunkShape: [100] })
+  const array = file.createArray('a', { dtype: 'float32', shape: [1000], chunks: [100] })
   await array.set([], { data: VALUES, shape: [1000] })
   await file.compact()
   await file.close()

@@ -35,7 +35,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 async function writeContainer({ shape, data }: Values, store: MemoryStore): Promise<void> {
   await using file = await create({ store, path: 'x.af' })
-  const array = file.define('v', { dtype: 'int16', shape: [...shape], chunkShape: [2, 3], dimensionNames: ['y', 'x'] })
+  const array = file.createArray('v', { dtype: 'int16', shape: [...shape], chunks: [2, 3], dimensionNames: ['y', 'x'] })
   array.attrs.set('units', 'm')
   await array.set(null, data)
   await file.flush()

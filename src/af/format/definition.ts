@@ -6,12 +6,12 @@ import { ChunkGrid } from '../../grid/chunks.ts'
 import type { AfDType, FillValue } from './footer.ts'
 import { fromFill, toFill } from './footer-values.ts'
 
-/** Options of `define`: among them the type (`dtype`) and the `shape` of the array. */
+/** Options of `createArray`: among them the type (`dtype`) and the `shape` of the array. */
 export interface ArrayOptions<D extends DType = DType, S extends readonly number[] = readonly number[]> {
   readonly dtype: D
   readonly shape: S
   /** Shape of a chunk. Default: the shape of the array. */
-  readonly chunkShape?: readonly number[]
+  readonly chunks?: readonly number[]
   /** One name for each axis. Default: `dim_0`, `dim_1` and so on. */
   readonly dimensionNames?: readonly string[]
   /** Value of unwritten elements. Default: 0, '' or no bytes. */
@@ -21,7 +21,7 @@ export interface ArrayOptions<D extends DType = DType, S extends readonly number
 const CHECKS: Checks<ArrayOptions> = {
   dtype: DTYPES,
   shape: 'list',
-  chunkShape: 'list',
+  chunks: 'list',
   dimensionNames: 'list of strings',
   fillValue: 'value',
 }
@@ -46,9 +46,9 @@ export const MAX_U32 = 0xffffffff
 
 /** @throws InvalidArgumentError if the options contradict each other or do not fit the format */
 export function define(name: string, options: ArrayOptions): Definition {
-  checkValue('define', 'options', options, 'object')
-  checkOptions('define', options, CHECKS)
-  const { dtype, shape, chunkShape = shape, dimensionNames, fillValue } = options
+  checkValue('createArray', 'options', options, 'object')
+  checkOptions('createArray', options, CHECKS)
+  const { dtype, shape, chunks = shape, dimensionNames, fillValue } = options
   if (typeof name !== 'string' || name === '')
     throw new HyperslabError('InvalidArgumentError', 'an array needs a name', { actual: name })
   checkDType(dtype)
@@ -62,7 +62,7 @@ export function define(name: string, options: ArrayOptions): Definition {
   }
   const grid = ChunkGrid.regular(
     shape,
-    chunkShape.map((length, axis) => (shape[axis] === 0 && length === 0 ? 1 : length)),
+    chunks.map((length, axis) => (shape[axis] === 0 && length === 0 ? 1 : length)),
   )
   checkSizes(dtype, grid)
   return {

@@ -37,7 +37,7 @@ export class Attributes extends ReadonlyAttributes<AttributeValue> {
    *   ReadOnlyError
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
-   * const { attrs } = file.define('x', { dtype: 'int16', shape: [3] })
+   * const { attrs } = file.createArray('x', { dtype: 'int16', shape: [3] })
    * attrs.set('units', 'K').set('scale_factor', { type: 'float32', value: 0.5 })
    * console.log([...attrs.keys()]) // [ 'units', 'scale_factor' ]
    */

@@ -42,7 +42,7 @@ export class Define extends Command {
     return !model.handles[this.handle]!.seen.has(this.name) && model.isAlone(this.handle)
   }
   async run(model: Model, { files }: Real): Promise<void> {
-    files[this.handle]!.define(this.name, this.options)
+    files[this.handle]!.createArray(this.name, this.options)
     const { id } = blank(this.options)
     this.edit(model, this.name, 'define', (arrays) => arrays.set(this.name, { ...blank(this.options), id }))
   }

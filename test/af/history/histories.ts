@@ -10,7 +10,7 @@ const handle = fc.nat(1)
 const name = fc.oneof(fc.constant('a'), fc.constantFrom('a', 'b', 'c'))
 const definitions = fc.tuple(shapes, dtypes).chain(([shape, dtype]) =>
   fc.tuple(grids(shape, false), fc.option(elements(dtype), { nil: undefined })).map(([grid, fill]): ArrayOptions => {
-    const options = { dtype, shape, chunkShape: grid.chunkShape }
+    const options = { dtype, shape, chunks: grid.chunkShape }
     return fill === undefined || dtype === 'binary'
       ? options
       : { ...options, fillValue: (dtype === 'bool' ? fill === 1 : fill) as never }
@@ -57,7 +57,7 @@ type History = typeof histories extends fc.Arbitrary<infer T> ? T : never
 export async function runHistory([all, first, second, definition]: History): Promise<{ model: Model; real: Real }> {
   const where = { store: new MemoryStore(), path: 'a.af' }
   const file = await create(where)
-  file.define('a', definition)
+  file.createArray('a', definition)
   await file.flush()
   await file.close()
   const committed: Arrays = new Map([['a', blank(definition)]])

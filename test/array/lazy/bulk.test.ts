@@ -22,7 +22,7 @@ type Numbers = DiskArray<'float64', 2>
 async function container(path: string, written: readonly boolean[], blockBytes: number, fillValue?: number) {
   const place = { store: new MemoryStore(), path }
   await using writer = await create(place, { blockBytes, codec: 'lz4' })
-  const array = writer.define('x', { dtype: 'float64', shape: SHAPE, chunkShape: [4, 4], ...(fillValue !== undefined && { fillValue }) }) // biome-ignore format: one line
+  const array = writer.createArray('x', { dtype: 'float64', shape: SHAPE, chunks: [4, 4], ...(fillValue !== undefined && { fillValue }) }) // biome-ignore format: one line
   for (const [number, isWritten] of written.entries()) {
     if (!isWritten) continue
     const box = array.chunks.box(array.chunks.index(number))
@@ -127,7 +127,7 @@ test('chunks of one block are read together by a view of more chunks than blocks
 test('an exact cast and a scaled array keep what statistics rule out, a part of a mosaic nobody covers is not read', async () => {
   const place = { store: new MemoryStore(), path: 'packed.af' }
   await using writer = await create(place, { blockBytes: 1 })
-  const packed = writer.define('packed', { dtype: 'int16', shape: [40], chunkShape: [4], fillValue: -999 })
+  const packed = writer.createArray('packed', { dtype: 'int16', shape: [40], chunks: [4], fillValue: -999 })
   const values = Int16Array.from({ length: 40 }, (_, i) => (i % 9 === 0 ? -999 : i - 20))
   await packed.set(null, values)
   await writer.flush()

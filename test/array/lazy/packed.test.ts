@@ -15,7 +15,7 @@ const KINDS = ['sum', 'mean', 'min', 'max', 'variance', 'std'] as const
 /** Returns an array of integers of which some are missing, with one unwritten chunk. */
 async function container(values: readonly number[]) {
   const file = await ArrayFile.create(new MemoryStore(), 'a.af')
-  const array = file.define('x', { dtype: 'int16', shape: SHAPE, chunkShape: [2, 3, 7], fillValue: FILL })
+  const array = file.createArray('x', { dtype: 'int16', shape: SHAPE, chunks: [2, 3, 7], fillValue: FILL })
   await array.set([slice(0, 4)], Int16Array.from(values.slice(0, 4 * 6 * 7)))
   await file.flush()
   return { array, file }

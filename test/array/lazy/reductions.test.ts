@@ -10,7 +10,7 @@ import { runs } from '../../support/budget.ts'
 /** An array of a container, of which some chunks are missing. */
 async function stored() {
   const file = await ArrayFile.create(new MemoryStore(), 'a.af')
-  const array = file.define('x', { dtype: 'int64', shape: [6, 7, 40], chunkShape: [2, 3, 20], fillValue: -1n })
+  const array = file.createArray('x', { dtype: 'int64', shape: [6, 7, 40], chunks: [2, 3, 20], fillValue: -1n })
   const values = BigInt64Array.from({ length: 4 * 7 * 40 }, (_, i) => BigInt((i * 7919) % 1000) * 10_000_000_000_000n - 77n)
   await array.set([slice(0, 4)], values)
   await file.flush()

@@ -276,7 +276,7 @@ describe('scaled without options', () => {
 
   test('of a container, attributes that are set later count', async () => {
     await using file = await create({ store: new MemoryStore(), path: 'a.af' })
-    const array = file.define('x', { dtype: 'int16', shape: [3], fillValue: -9 })
+    const array = file.createArray('x', { dtype: 'int16', shape: [3], fillValue: -9 })
     await array.set(null, [1, -9, 3])
     const view = array.view([slice(null, null, -1)])
     array.attrs.set('scale_factor', 0.5)

@@ -52,17 +52,17 @@ const [SCALE, OFFSET, FILL] = [0.01, 250, -32768]
 const packed = (value) => Math.round((value - OFFSET) / SCALE)
 
 export async function writeFlipped(folder, { shape, lat, lon, time, at }) {
-  const options = { dtype: 'int16', shape, chunkShape: [5, 7, 11], dimensionNames: ['time', 'lat', 'lon'], fillValue: FILL }
+  const options = { dtype: 'int16', shape, chunks: [5, 7, 11], dimensionNames: ['time', 'lat', 'lon'], fillValue: FILL }
   const pack = (value) => (value === null ? FILL : packed(value))
   return write(join(folder, 'flipped.af'), { lat, lon, time }, 4096, async (file) => {
-    const array = file.define('tas', options)
+    const array = file.createArray('tas', options)
     array.attrs.set('scale_factor', SCALE)
     array.attrs.set('add_offset', OFFSET)
     const values = Int16Array.from({ length: shape[0] * shape[1] * shape[2] })
     for (let i = 0; i < values.length; i++) values[i] = pack(at(...placeOf(shape, i)))
     await array.set(null, values)
-    file.define('soil', { dtype: 'float32', shape: [2, shape[1], shape[2]], dimensionNames: ['depth', 'lat', 'lon'] })
-    const land = file.define('land', { dtype: 'uint8', shape: shape.slice(1), dimensionNames: ['lat', 'lon'] })
+    file.createArray('soil', { dtype: 'float32', shape: [2, shape[1], shape[2]], dimensionNames: ['depth', 'lat', 'lon'] })
+    const land = file.createArray('land', { dtype: 'uint8', shape: shape.slice(1), dimensionNames: ['lat', 'lon'] })
     await land.set(null, 7)
   })
 }
@@ -90,7 +90,7 @@ export async function writeLarge(folder) {
   }
   const source = new DiskArray({ dtype: 'float32', shape, chunks: chunkShape, readBlock })
   return write(join(folder, 'large.af'), { lat, lon, time }, 2 ** 20, async (file) => {
-    const array = file.define('tas', { dtype: 'float32', shape, chunkShape, dimensionNames: ['time', 'lat', 'lon'] })
+    const array = file.createArray('tas', { dtype: 'float32', shape, chunks: chunkShape, dimensionNames: ['time', 'lat', 'lon'] })
     await array.assign(source)
   })
 }
@@ -100,7 +100,7 @@ async function write(path, coordinates, blockBytes, fill) {
   const file = await create(path, { blockBytes })
   await fill(file)
   for (const [name, values] of Object.entries(coordinates)) {
-    const array = file.define(name, { dtype: 'float64', shape: [values.length], dimensionNames: [name] })
+    const array = file.createArray(name, { dtype: 'float64', shape: [values.length], dimensionNames: [name] })
     await array.set(null, Float64Array.from(values))
   }
   file.array('time').attrs.set('units', 'days since 1850-01-01')

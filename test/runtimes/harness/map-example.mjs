@@ -65,7 +65,7 @@ async function makeContainers(folder) {
   const write = async (name, value) => {
     const container = await create(join(folder, name))
     const define = async (dim, units, length, first) => {
-      const axis = container.define(dim, { dtype: 'float64', shape: [length], dimensionNames: [dim] })
+      const axis = container.createArray(dim, { dtype: 'float64', shape: [length], dimensionNames: [dim] })
       axis.attrs.set('units', units)
       const step = (-2 * first) / length
       await axis.set(
@@ -76,7 +76,7 @@ async function makeContainers(folder) {
     await define('lat', 'degrees_north', LAT, -90)
     await define('lon', 'degrees_east', LON, -180)
     const dimensionNames = ['time', 'lat', 'lon']
-    const tas = container.define('tas', { dtype: 'float32', shape: [2, LAT, LON], chunkShape: [1, 90, 180], dimensionNames })
+    const tas = container.createArray('tas', { dtype: 'float32', shape: [2, LAT, LON], chunks: [1, 90, 180], dimensionNames })
     tas.attrs.set('units', 'K')
     const of = (i) => value(Math.floor(i / LON / LAT), Math.floor(i / LON) % LAT, i % LON)
     await tas.set(

@@ -22,7 +22,7 @@ export async function makeContainers(folder, dist) {
     await file.close()
   }
   await write('wide.af', async (file) => {
-    const array = file.define('wide', { dtype: 'int32', shape: WIDE.shape, chunkShape: [100, 1600], fillValue: -1 })
+    const array = file.createArray('wide', { dtype: 'int32', shape: WIDE.shape, chunks: [100, 1600], fillValue: -1 })
     await array.set(
       null,
       Int32Array.from({ length: array.size }, (_, i) => i),
@@ -30,16 +30,16 @@ export async function makeContainers(folder, dist) {
     await array.set([slice(WIDE.missing.row, null), slice(WIDE.missing.column, null)], -1)
   })
   await write('packed.af', async (file) => {
-    const t = file.define('t', { dtype: 'int16', shape: [2, 2], dimensionNames: ['y', 'x'], fillValue: -1 })
+    const t = file.createArray('t', { dtype: 'int16', shape: [2, 2], dimensionNames: ['y', 'x'], fillValue: -1 })
     t.attrs.set('scale_factor', 0.5).set('add_offset', 270).set('units', 'K').set('coordinates', 'north')
     await t.set(null, [0, 2, 4, -1])
-    const north = file.define('north', { dtype: 'float32', shape: [2], dimensionNames: ['y'] })
+    const north = file.createArray('north', { dtype: 'float32', shape: [2], dimensionNames: ['y'] })
     north.attrs.set('units', 'degrees_north')
     await north.set(null, [10, 20])
   })
   await write('hostile.af', async (file) => {
     const html = '<img src=x onerror="window.wasHere = true">'
-    const array = file.define(html, { dtype: 'float32', shape: [2, 3], dimensionNames: ['<b>y', html] })
+    const array = file.createArray(html, { dtype: 'float32', shape: [2, 3], dimensionNames: ['<b>y', html] })
     array.attrs.set('long_name', html).set('units', html).set('note', `<script>window.wasHere = true</script>`)
     await array.set(null, [1, 2, 3, 4, 5, 6])
   })
@@ -48,7 +48,7 @@ export async function makeContainers(folder, dist) {
     const [rows, columns] = [90, 180]
     const define = (name, values, dims, units) => {
       const shape = dims.length === 1 ? [values.length] : [rows, columns]
-      const array = file.define(name, { dtype: 'float32', shape, dimensionNames: dims, fillValue: -999 })
+      const array = file.createArray(name, { dtype: 'float32', shape, dimensionNames: dims, fillValue: -999 })
       array.attrs.set('units', units)
       return array.set(null, Float32Array.from(values))
     }
@@ -71,14 +71,14 @@ export async function makeContainers(folder, dist) {
       ['grid_latitude', 'rlat'],
       ['grid_longitude', 'rlon'],
     ]) {
-      const axis = file.define(dim, { dtype: 'float32', shape: [3], dimensionNames: [dim] })
+      const axis = file.createArray(dim, { dtype: 'float32', shape: [3], dimensionNames: [dim] })
       axis.attrs.set('standard_name', name).set('units', 'degrees')
       await axis.set(null, [-1, 0, 1])
     }
-    const array = file.define('t', {
+    const array = file.createArray('t', {
       dtype: 'int64',
       shape: [2, 3, 3],
-      chunkShape: [1, 3, 3],
+      chunks: [1, 3, 3],
       dimensionNames: ['z', 'rlat', 'rlon'],
     })
     await array.set(
@@ -89,7 +89,7 @@ export async function makeContainers(folder, dist) {
   await write('pair.af', async (file) => {
     const define = async (name, units, values, dims = ['y', 'x']) => {
       const shape = dims.length === 3 ? [2, 2, 3] : [2, 3]
-      const array = file.define(name, { dtype: 'float32', shape, dimensionNames: dims })
+      const array = file.createArray(name, { dtype: 'float32', shape, dimensionNames: dims })
       array.attrs.set('units', units)
       await array.set(null, values)
     }
@@ -101,7 +101,7 @@ export async function makeContainers(folder, dist) {
   // Blocks of one chunk, each of which takes a read.
   const fill = async (file) => {
     const shape = [240, 64, 64]
-    const array = file.define('t', { dtype: 'float32', shape, chunkShape: [1, 64, 64], dimensionNames: ['time', 'y', 'x'] })
+    const array = file.createArray('t', { dtype: 'float32', shape, chunks: [1, 64, 64], dimensionNames: ['time', 'y', 'x'] })
     await array.set(
       null,
       Float32Array.from({ length: array.size }, (_, i) => (i * 2654435761) % 1000),

@@ -106,7 +106,7 @@ async function checkStore(check, rejects) {
   await check('a file handle is opened, read only', async () => {
     const [store, path] = [new OpfsStore(), folder()]
     const file = await create({ store, path: `${path}/x.af` })
-    await file.define('a', { dtype: 'int16', shape: [3] }).set(null, Int16Array.of(1, 2, 3))
+    await file.createArray('a', { dtype: 'int16', shape: [3] }).set(null, Int16Array.of(1, 2, 3))
     await file.compact()
     const handle = await (await directoryAt(path)).getFileHandle('x.af')
     const reader = await open(handle)
@@ -166,7 +166,7 @@ async function raceWorkers() {
     const path = `${folder()}/a.af`
     const creator = await create({ store: new OpfsStore(), path })
     const total = 3 * WORKERS
-    creator.define('x', { dtype: 'uint8', shape: [total], chunkShape: [5] })
+    creator.createArray('x', { dtype: 'uint8', shape: [total], chunks: [5] })
     await creator.flush()
     await Promise.all(writers.map((writer) => writer.do({ step: 'open', path })))
     let conflicts = 0

@@ -4,7 +4,7 @@ import { create, open } from '../../../src/runtime/index.ts'
 const [folder] = process.argv.slice(2)
 const path = `${folder}/sources.af`
 const file = await create(path)
-const array = file.define('x', { dtype: 'float32', shape: [6, 4], chunkShape: [2, 4] })
+const array = file.createArray('x', { dtype: 'float32', shape: [6, 4], chunks: [2, 4] })
 await array.set(
   null,
   Float32Array.from({ length: 24 }, (_, i) => i),

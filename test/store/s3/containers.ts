@@ -25,7 +25,7 @@ export function containers(given: () => Bucket): void {
       'PUT x.af 200', 'GET x. 200', 'GET x.af 206', 'HEAD x.af 200',
     ]) // biome-ignore format: steps
 
-    const x = file.define('x', { dtype: 'float64', shape: [40, 50], chunkShape: [10, 50] })
+    const x = file.createArray('x', { dtype: 'float64', shape: [40, 50], chunks: [10, 50] })
     await x.set(
       [],
       Float64Array.from({ length: 2000 }, (_, i) => i),
@@ -84,7 +84,7 @@ export function containers(given: () => Bucket): void {
     const { store } = logged()
     const path = `${given().folder()}x.af`
     const writer = await ArrayFile.create(store, path)
-    await writer.define('x', { dtype: 'uint8', shape: [2] }).set([], 1)
+    await writer.createArray('x', { dtype: 'uint8', shape: [2] }).set([], 1)
     await writer.compact()
     const base = (await store.stat(path))!
     await writer.array('x').set([], 1)
@@ -104,7 +104,7 @@ export function containers(given: () => Bucket): void {
     const writing = given().store({ bucket: 'public', headers })
     const path = `${given().folder()}x.af`
     const file = await ArrayFile.create(writing, path)
-    const x = file.define('x', { dtype: 'uint8', shape: [1] })
+    const x = file.createArray('x', { dtype: 'uint8', shape: [1] })
     for (const value of [4, 5]) {
       await x.set([], value)
       await file.flush()

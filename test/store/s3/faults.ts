@@ -182,7 +182,7 @@ export function faults(given: () => Bucket): void {
     const path = `${given().folder()}x.af`
     proxy.fault = (_, nth) => (nth % 3 === 2 ? TROUBLES.filter((t) => !('status' in t && t.status === 400))[(nth / 3) % 6 | 0] : undefined) // biome-ignore format: one line
     const file = await ArrayFile.create(store, path)
-    const x = file.define('x', { dtype: 'int32', shape: [100], chunkShape: [10] })
+    const x = file.createArray('x', { dtype: 'int32', shape: [100], chunks: [10] })
     for (let i = 0; i < 5; i++) {
       await x.set([], new Int32Array(100).fill(i))
       await x.set([i], 100)
