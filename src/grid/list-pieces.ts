@@ -41,7 +41,7 @@ function cutList(positions: Float64Array, chunks: AxisChunks, cutting: Cutting):
   const places = order ?? numbersTo(length)
   const run = new Run(sorted, places, cutting.steps)
   const pieces: Piece[] = []
-  const full = cutting.strategy === 'hull' || (cutting.density < 1 && isFull(sorted, cutting.density))
+  const full = cutting.strategy === 'box' || (cutting.density < 1 && isFull(sorted, cutting.density))
   // Constant difference between the positions of a run; 0 if it is unknown.
   let step = 0
   let chunk = chunks.find(sorted[0]!)
@@ -154,7 +154,7 @@ function cutPoints(coordinates: readonly Float64Array[], axes: readonly AxisChun
   if (length === 0) return []
   const all = numbersTo(length)
   const whole = boundsOf(coordinates, all)
-  const full = cutting.strategy === 'hull' || (cutting.density < 1 && length / whole.size >= cutting.density)
+  const full = cutting.strategy === 'box' || (cutting.density < 1 && length / whole.size >= cutting.density)
   if (full && whole.size <= cutting.maxSize) return [pieceOf(coordinates, all, whole, countWithin(whole, axes))]
   const cells = new Float64Array(length)
   coordinates.forEach((positions, k) => {

@@ -30,7 +30,7 @@ export interface Piece {
 export interface Cutting {
   /** Whether ranges may have a step above 1. */
   readonly steps: boolean
-  readonly strategy: 'chunk' | 'ranges' | 'hull'
+  readonly strategy: 'chunk' | 'ranges' | 'box'
   /** Least share of selected positions at which a selection is not cut. */
   readonly density: number
   /** Largest piece with unselected elements; beyond it, pieces are cut between chunks. */
@@ -79,7 +79,7 @@ export function cutProgression(picks: AxisView, chunks: AxisChunks, cutting: Cut
     }
   }
   const span = (length - 1) * stride + 1
-  const full = cutting.strategy === 'hull' || (cutting.density < 1 && length / span >= cutting.density)
+  const full = cutting.strategy === 'box' || (cutting.density < 1 && length / span >= cutting.density)
   if (cutting.steps || stride === 1 || (full && span <= cutting.maxSize)) return [piece(0, length)]
   if (cutting.strategy === 'ranges' && !full) {
     checkReads(length)

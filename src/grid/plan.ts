@@ -56,9 +56,9 @@ export interface PlanOptions {
    *
    * - `'chunk'`: where at least one whole chunk is saved, the only I/O that a cut can save
    * - `'ranges'`: at every gap, for sources that read single elements cheaply
-   * - `'hull'`: nowhere, unless positions in the read exceed 32 bits
+   * - `'box'`: nowhere, unless positions in the read exceed 32 bits
    */
-  readonly strategy?: 'chunk' | 'ranges' | 'hull' | undefined
+  readonly strategy?: 'chunk' | 'ranges' | 'box' | undefined
   /**
    * Share from 0 to 1 (default 1). Along an axis, a selection that fills at least this share of its bounding
    * range is not cut.
@@ -66,7 +66,7 @@ export interface PlanOptions {
   readonly density?: number | undefined
 }
 
-export const PLAN_CHECKS: Checks<PlanOptions> = { strategy: ['chunk', 'ranges', 'hull'], density: 'number' }
+export const PLAN_CHECKS: Checks<PlanOptions> = { strategy: ['chunk', 'ranges', 'box'], density: 'number' }
 
 /** Options of `plan`, including those that a source determines. */
 export interface PlanContext extends PlanOptions {
@@ -90,7 +90,7 @@ export function planChecked(selection: ResolvedSelection, grid: ChunkGrid, conte
   const cutting = { strategy, density, steps, maxSize: MOST_PLACES, cutPicks }
   const axes = axesOf(selection.parts, grid)
   const pieces = selection.parts.map((part, i) => cut(part, axes[i]!, cutting))
-  if (strategy !== 'hull') bound(selection.parts, axes, pieces, { cutting, maxSize: READ_BYTES / elementBytes })
+  if (strategy !== 'box') bound(selection.parts, axes, pieces, { cutting, maxSize: READ_BYTES / elementBytes })
   checkReads(pieces.reduce((count, { length }) => count * length, 1))
   const transfers: Transfer[] = []
   let [chunks, elements] = [0, 0]

@@ -30,7 +30,7 @@ const cases = shapes.chain((shape) =>
       codec: fc.constantFrom('lz4', 'lz4', 'none'),
       blockBytes: fc.constantFrom(1, 64, 1 << 20),
       pooled: fc.boolean(),
-      strategy: fc.constantFrom(undefined, 'chunk' as const, 'ranges' as const, 'hull' as const),
+      strategy: fc.constantFrom(undefined, 'chunk' as const, 'ranges' as const, 'box' as const),
       layout: fc.constantFrom<Layout>('fresh', 'backwards', 'transposed', 'apart'),
     }),
   ),
@@ -100,7 +100,7 @@ describe('selections of every kind from a container', () => {
           // For uncompressed blocks, a read takes only some of the chunks.
           const most = codec === 'none' ? chunksAt(flat, shape, chunkShape).size : requests
           expect(cost).toBeLessThanOrEqual(most)
-          if (codec === 'lz4' && strategy !== 'hull') expect(cost).toBe(requests)
+          if (codec === 'lz4' && strategy !== 'box') expect(cost).toBe(requests)
         },
       ),
       { numRuns: runs(600) },
@@ -150,7 +150,7 @@ test('points that lie further apart than 32 bits count', async () => {
   ])
   await array.set([picked], Int8Array.of(1, 2, 3, 4))
   await file.flush()
-  for (const options of [{}, { strategy: 'hull' as const }, { density: 0 }])
+  for (const options of [{}, { strategy: 'box' as const }, { density: 0 }])
     expect(elementsOf(await array.get([picked], options))).toEqual([1, 2, 3, 4])
 })
 

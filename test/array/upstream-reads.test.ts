@@ -54,7 +54,7 @@ const shapeOf = (result: unknown): readonly number[] => (typeof result === 'numb
 
 /** Axes of (4, 5, 1) here: 0 of length 1, 1 of length 5, 2 of length 4. */
 const SHAPE = [1, 5, 4]
-const ALL_STRATEGIES = (['chunk', 'ranges', 'hull'] as const).flatMap((strategy) =>
+const ALL_STRATEGIES = (['chunk', 'ranges', 'box'] as const).flatMap((strategy) =>
   [false, true].flatMap((steps) => [0.5, 1].map((density) => ({ strategy, steps, density }))),
 )
 

@@ -104,7 +104,7 @@ describe('defects that are not to be had', () => {
 
   test('an empty list beside a sparse one', async () => {
     const { array, reads } = upstreamArray([30, 20], { chunks: [6, 5] })
-    for (const strategy of ['chunk', 'ranges', 'hull'] as const) {
+    for (const strategy of ['chunk', 'ranges', 'box'] as const) {
       expect((await array.get([[0, 19], []], { strategy })).shape).toEqual([2, 0])
       await array.set([[0, 19], []], [], { strategy })
     }
