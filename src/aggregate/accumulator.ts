@@ -1,6 +1,6 @@
 import { type FixedDType, isBigInt, isFloat } from '../core/dtype.ts'
 import type { Arena } from '../kernels/arena.ts'
-import { accumulators, counters, identityOf, type ReduceOp, reduceElements, results, type Skip } from '../kernels/reduce.ts'
+import { accumulators, counters, identityOf, type ReduceOp, reduceElements, results, type SkipRule } from '../kernels/reduce.ts'
 
 /** Cells of a result: their `values`, and the `counts` of elements reduced to each. */
 export interface Cells {
@@ -14,11 +14,11 @@ export interface Cells {
 export class WholeAccumulator {
   readonly #op: ReduceOp
   readonly #dtype: FixedDType
-  readonly #skip: Skip
+  readonly #skip: SkipRule
   readonly #partials: (number | bigint)[] = []
   #count = 0
 
-  constructor(op: ReduceOp, dtype: FixedDType, skip: Skip) {
+  constructor(op: ReduceOp, dtype: FixedDType, skip: SkipRule) {
     this.#op = op
     this.#dtype = dtype
     this.#skip = skip

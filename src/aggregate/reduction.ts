@@ -1,6 +1,6 @@
 import { allocate, type FixedDType, type TypedArray } from '../core/dtype.ts'
 import type { Box } from '../grid/range.ts'
-import type { ReduceOp, Skip } from '../kernels/reduce.ts'
+import type { ReduceOp, SkipRule } from '../kernels/reduce.ts'
 import type { Cells } from './accumulator.ts'
 
 /** A reduction of elements of `dtype` without those to `skip`, as data that can be sent to other threads. */
@@ -11,7 +11,7 @@ export interface Reduction<Op = ReduceOp | 'extrema' | 'moments'> {
    */
   readonly op: Op
   readonly dtype: FixedDType
-  readonly skip: Skip
+  readonly skip: SkipRule
   /** Whether each axis is reduced. */
   readonly reduced: readonly boolean[]
   /**

@@ -22,7 +22,7 @@ import { reshape } from './lazy/reshape.ts'
 import { type Missing, missingOf } from './missing.ts'
 import type { CumulativeOptions } from './reductions/cumulative-sum.ts'
 import type { FoldedDType, FoldKind, FoldOptions, SumDTypes } from './reductions/fold-kinds.ts'
-import type { Grouped } from './reductions/group-by.ts'
+import type { GroupByResult } from './reductions/group-by.ts'
 import type { Histogram, HistogramOptions } from './reductions/histogram.ts'
 import type { CountOptions, GroupOptions, TruthOptions } from './reductions/options.ts'
 import type { QuantileOptions } from './reductions/quantile.ts'
@@ -763,7 +763,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
     labels: Iterable<L>,
     kind: K,
     options: GroupOptions = {},
-  ): Promise<Grouped<FoldedDType<D, K>, L>> {
+  ): Promise<GroupByResult<FoldedDType<D, K>, L>> {
     return this.#reduce('groupBy', options, axis, labels, kind)
   }
 

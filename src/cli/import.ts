@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES, type Imported, type ImportOptions } from '../copy/import-arrays.ts'
+import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES, type ImportOptions, type ImportResult } from '../copy/import-arrays.ts'
 import { importContainer } from '../copy/import-container.ts'
 import { importNetcdf } from '../runtime/netcdf.ts'
 import { importZarr } from '../runtime/zarr.ts'
@@ -150,7 +150,7 @@ async function importPlace(
   input: string,
   output: string,
   { names, notFound, ...options }: ImportedAs,
-): Promise<Imported & { readonly sourceBytes?: number }> {
+): Promise<ImportResult & { readonly sourceBytes?: number }> {
   const at = notFound === undefined ? {} : { notFound }
   const found = await findTree(input, { ...at, signal: options.signal })
   const { format, place } = found

@@ -1,6 +1,6 @@
 import type { Axis } from '../array/axes.ts'
 import { FOLD_KINDS, type FoldKind, type WindowOptions } from '../array/reductions/fold-kinds.ts'
-import { type Lengths, WINDOW_CHECKS } from '../array/reductions/windows.ts'
+import { type AxisLengths, WINDOW_CHECKS } from '../array/reductions/windows.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
 import { schemeOf } from '../core/scheme.ts'
@@ -26,7 +26,7 @@ export interface TransposeRecipe {
 
 /** Blocks of the given lengths, each reduced to one element by `kind` and `options`, as in `coarsen`. */
 export interface CoarsenRecipe {
-  readonly coarsen: Lengths
+  readonly coarsen: AxisLengths
   readonly kind: FoldKind
   readonly options?: WindowOptions
 }

@@ -95,7 +95,7 @@ export interface ImportOptions extends Pick<CreateOptions, 'codec' | 'level' | '
 }
 
 /** Result of an import. */
-export interface Imported {
+export interface ImportResult {
   /** Names of the arrays. */
   readonly arrays: readonly string[]
   /** Size of the container in bytes. */
@@ -134,14 +134,14 @@ export async function importArrays(
   target: Location,
   options: ImportOptions,
   sources: readonly Location[] = [],
-): Promise<Imported> {
+): Promise<ImportResult> {
   codecsByName(options.codecs ?? [])
   const { store, path } = await resolveLocation(target)
   const final = new Paths(path)
   const draft = new Paths(draftName(final.stem))
   const { overwrite = false, immutable = false, signal } = options
   const settings = containerSettings(options)
-  const work = async (): Promise<Imported> => {
+  const work = async (): Promise<ImportResult> => {
     const replaced = await within({ file: store.describe(path) }, async (): Promise<Replaced | undefined> => {
       checkWrites(store)
       await checkNewName({ store, path })
@@ -239,7 +239,7 @@ async function copy(
   { store, paths }: Pick<ContainerFiles, 'store' | 'paths'>,
   options: ImportOptions,
   publish: (file: ArrayFile) => Promise<StoredCopy>,
-): Promise<Imported> {
+): Promise<ImportResult> {
   const { signal, onProgress } = options
   await using file = await ArrayFile.create(store, paths.base, containerSettings(options))
   const { copies, warnings } = defineCopies(file, source, options)

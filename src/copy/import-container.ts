@@ -2,7 +2,14 @@ import { ArrayFile } from '../af/file.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from '../tree/location.ts'
-import { FILE_ARRAY, IMPORT_CHECKS, type Imported, type ImportOptions, type ImportSource, importArrays } from './import-arrays.ts'
+import {
+  FILE_ARRAY,
+  IMPORT_CHECKS,
+  type ImportOptions,
+  type ImportResult,
+  type ImportSource,
+  importArrays,
+} from './import-arrays.ts'
 import { arraysSource, typedAttributesOf } from './named-arrays.ts'
 
 /** Options that do not apply to copies of stored arrays, which keep their chunks. */
@@ -18,7 +25,7 @@ export async function importContainer(
   source: Location,
   target: Location,
   { notFound, ...options }: ImportOptions & NotFoundOptions = {},
-): Promise<Imported> {
+): Promise<ImportResult> {
   checkOptions('importContainer', options, IMPORT_CHECKS)
   await checkNotFound('importContainer', source, { notFound })
   const { codecs, signal } = options

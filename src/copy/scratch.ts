@@ -6,13 +6,13 @@ import type { FirstPass } from '../grid/rechunk-plan.ts'
 import { publishBytes } from '../store/publish-bytes.ts'
 import type {
   ObjectInfo,
+  ObjectTail,
   PutOptions,
   RangeOptions,
   Stage,
   Store,
   StoredAt,
   StoreOptions,
-  Tail,
   WholeOptions,
 } from '../store/store.ts'
 import { readWhole } from '../store/whole.ts'
@@ -166,7 +166,7 @@ class ChunkStore implements Store {
     return this.#store.getRange(key, offset, length, options)
   }
 
-  async get(key: string, options?: WholeOptions): Promise<Tail | undefined> {
+  async get(key: string, options?: WholeOptions): Promise<ObjectTail | undefined> {
     const found = await readWhole(this.#store, key, options)
     if (found !== undefined || !this.#chunks.isSealed) return found
     const text = 'a part of the intermediate array is gone: does another process write to the same target?'

@@ -2,7 +2,7 @@ import { ArrayFile } from '../af/file.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { Location } from '../tree/location.ts'
-import { IMPORT_CHECKS, type Imported, type ImportOptions, importArrays } from './import-arrays.ts'
+import { IMPORT_CHECKS, type ImportOptions, type ImportResult, importArrays } from './import-arrays.ts'
 import { checkNoChunks, storedSource } from './import-container.ts'
 import { type AttributeValues, arraysSource, type GivenArray } from './named-arrays.ts'
 
@@ -12,7 +12,7 @@ export interface WritesItself {
   write(
     location: Location,
     options: { readonly immutable: true; readonly format: 'af' },
-  ): Promise<Omit<Imported, 'bytes'> & { readonly bytes?: number }>
+  ): Promise<Omit<ImportResult, 'bytes'> & { readonly bytes?: number }>
 }
 
 /** Source of a file: a container, a dataset, or arrays by name. */
@@ -44,7 +44,7 @@ export async function writeSource(
   source: ImmutableSource,
   location: Location,
   options: WriteImmutableOptions = {},
-): Promise<Imported> {
+): Promise<ImportResult> {
   checkOptions(CALL, options, CHECKS)
   checkValue(CALL, 'the source', source, 'object')
   const { attributes, ...rest } = options

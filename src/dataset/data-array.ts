@@ -4,7 +4,7 @@ import type { ProgressOptions } from '../array/iteration.ts'
 import { missingElements } from '../array/missing.ts'
 import { missingTest } from '../array/missing-test.ts'
 import type { Histogram, HistogramOptions } from '../array/reductions/histogram.ts'
-import type { Lengths } from '../array/reductions/windows.ts'
+import type { AxisLengths } from '../array/reductions/windows.ts'
 import type { DType, ScalarOf } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { checkOptions, checkValue } from '../core/options.ts'
@@ -257,7 +257,7 @@ export class DataArray extends Reducible<DataArray> {
    * labelled by its last position.
    * @throws InvalidArgumentError for dimensions that do not exist, and for invalid lengths
    */
-  rolling(lengths: Lengths, options: RollingOptions = {}): WindowedArray<DataArray> {
+  rolling(lengths: AxisLengths, options: RollingOptions = {}): WindowedArray<DataArray> {
     return rollingWindows(this.#divided, lengths, options, this.#over('rolling', lengths, options))
   }
 
@@ -265,7 +265,7 @@ export class DataArray extends Reducible<DataArray> {
    * Forms blocks of neighbouring positions for a reduction: `coarsen({ lat: 2, lon: 2 }).mean()`.
    * @throws InvalidArgumentError as {@link rolling}, and if an axis is not divisible
    */
-  coarsen(lengths: Lengths, options: CoarsenOptions = {}): WindowedArray<DataArray> {
+  coarsen(lengths: AxisLengths, options: CoarsenOptions = {}): WindowedArray<DataArray> {
     return coarsenedBlocks(this.#divided, lengths, options, this.#over('coarsen', lengths, options))
   }
 

@@ -3,7 +3,7 @@
 import { DiskArray } from '../array/disk-array.ts'
 import { inMemory } from '../array/lazy/generate.ts'
 import type { FoldOptions } from '../array/reductions/fold-kinds.ts'
-import type { Lengths } from '../array/reductions/windows.ts'
+import type { AxisLengths } from '../array/reductions/windows.ts'
 import { allocate, type DataOf, type DType, toElement } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
@@ -24,7 +24,7 @@ import { mapVariables } from './map-variables.ts'
 import { type Origin, originOf } from './origin.ts'
 import type { ArrowRecordBatch } from './out/arrow.ts'
 import type { TableOptions } from './out/csv.ts'
-import type { Location, WriteDatasetOptions, Written } from './out/write.ts'
+import type { Location, WriteDatasetOptions, WriteResult } from './out/write.ts'
 import type { Divided, Over } from './parted.ts'
 import type { LabelledPoints, SelPointsOptions } from './points.ts'
 import { Reducible } from './reducible.ts'
@@ -322,12 +322,12 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
   }
 
   /** Forms windows of the variables for a reduction, as {@link DataArray.rolling}. */
-  rolling(lengths: Lengths, options: RollingOptions = {}): WindowedArray<Dataset> {
+  rolling(lengths: AxisLengths, options: RollingOptions = {}): WindowedArray<Dataset> {
     return rollingWindows(this.#divided, lengths, options, this.#over('rolling', lengths, options))
   }
 
   /** Forms blocks of the variables for a reduction, as {@link DataArray.coarsen}. */
-  coarsen(lengths: Lengths, options: CoarsenOptions = {}): WindowedArray<Dataset> {
+  coarsen(lengths: AxisLengths, options: CoarsenOptions = {}): WindowedArray<Dataset> {
     return coarsenedBlocks(this.#divided, lengths, options, this.#over('coarsen', lengths, options))
   }
 
@@ -379,7 +379,7 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
    * await ds.write(place, { encoding: { t: { dtype: 'int16', scale_factor: 0.25, _FillValue: -1 } } })
    * console.log(await (await openDataset(place)).get('t').values()) // Float64Array(2) [ 271.5, 275.25 ]
    */
-  async write(location: Location, options: WriteDatasetOptions = {}): Promise<Written> {
+  async write(location: Location, options: WriteDatasetOptions = {}): Promise<WriteResult> {
     return (await import('./out/write.ts')).writeDataset(this.parts, location, options)
   }
 

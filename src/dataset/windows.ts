@@ -1,7 +1,7 @@
 import { DiskArray } from '../array/disk-array.ts'
 import { broadcastSource } from '../array/lazy/broadcast.ts'
 import type { FoldKind, FoldOptions } from '../array/reductions/fold-kinds.ts'
-import { coarsenBy, type Lengths, rollingBy } from '../array/reductions/windows.ts'
+import { type AxisLengths, coarsenBy, rollingBy } from '../array/reductions/windows.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { member } from '../core/member.ts'
 import { type Check, type Checks, checkOptions } from '../core/options.ts'
@@ -84,7 +84,12 @@ export class WindowedArray<A> extends Parted<A> {
  * too few values are missing.
  * @throws InvalidArgumentError for invalid lengths
  */
-export function rollingWindows<A>(divided: Divided, lengths: Lengths, options: RollingOptions, over: Over<A>): WindowedArray<A> {
+export function rollingWindows<A>(
+  divided: Divided,
+  lengths: AxisLengths,
+  options: RollingOptions,
+  over: Over<A>,
+): WindowedArray<A> {
   checkOptions('rolling', options, ROLLING, divided.label)
   checkLengths(divided, lengths)
   return new WindowedArray(divided.label, {}, (kind, own) =>
@@ -94,7 +99,7 @@ export function rollingWindows<A>(divided: Divided, lengths: Lengths, options: R
 
 function rolled(
   { variable, coordinates }: Labelled,
-  lengths: Lengths,
+  lengths: AxisLengths,
   { center = false, minPeriods }: RollingOptions,
   kind: FoldKind,
   { ddof }: WindowOptions,
@@ -118,7 +123,12 @@ function rolled(
  * Forms blocks of given lengths. Coordinates become the means of each block.
  * @throws InvalidArgumentError for invalid lengths, and for an axis that is not divisible
  */
-export function coarsenedBlocks<A>(divided: Divided, lengths: Lengths, options: CoarsenOptions, over: Over<A>): WindowedArray<A> {
+export function coarsenedBlocks<A>(
+  divided: Divided,
+  lengths: AxisLengths,
+  options: CoarsenOptions,
+  over: Over<A>,
+): WindowedArray<A> {
   checkOptions('coarsen', options, COARSEN, divided.label)
   checkLengths(divided, lengths)
   const rest = restOf(divided, lengths, options.boundary ?? 'exact')
@@ -143,7 +153,7 @@ const spreadOf = ({ ddof }: WindowOptions): readonly object[] => (ddof === undef
 function coarsened(
   variable: Variable,
   coordinates: Coords,
-  lengths: Lengths,
+  lengths: AxisLengths,
   kind: FoldKind,
   { skipMissing = true, ddof }: WindowOptions,
 ): Labelled {
@@ -169,7 +179,7 @@ const result = (variable: Variable, array: DiskArray, coordinates: Coords, kind:
 })
 
 /** Checks lengths by dimension. */
-function checkLengths({ label, lengths: dims }: Divided, lengths: Lengths): void {
+function checkLengths({ label, lengths: dims }: Divided, lengths: AxisLengths): void {
   if (Object(lengths) !== lengths) invalidArgument(`lengths by dimension are an object, got ${quoted(lengths)}`, lengths)
   for (const [dim, size] of Object.entries(lengths)) {
     checkDim(dim, [...dims.keys()], label)
@@ -177,13 +187,13 @@ function checkLengths({ label, lengths: dims }: Divided, lengths: Lengths): void
   }
 }
 
-const sizesAlong = ({ dims }: Variable, lengths: Lengths): number[] => dims.map((dim) => member(lengths, dim) ?? 1)
+const sizesAlong = ({ dims }: Variable, lengths: AxisLengths): number[] => dims.map((dim) => member(lengths, dim) ?? 1)
 
 /**
  * Returns the selection of whole blocks.
  * @throws InvalidArgumentError for an axis that is not divisible, if it has to be
  */
-function restOf({ label, lengths: dims }: Divided, lengths: Lengths, boundary: 'exact' | 'trim' | 'pad'): Map<string, Taken> {
+function restOf({ label, lengths: dims }: Divided, lengths: AxisLengths, boundary: 'exact' | 'trim' | 'pad'): Map<string, Taken> {
   const taken = new Map<string, Taken>()
   for (const [axis, [dim, length]] of [...dims].entries()) {
     const size = member(lengths, dim) ?? 1
@@ -197,13 +207,13 @@ function restOf({ label, lengths: dims }: Divided, lengths: Lengths, boundary: '
   return taken
 }
 
-function coarsenedCoords(coordinates: Coords, lengths: Lengths): Coords {
+function coarsenedCoords(coordinates: Coords, lengths: AxisLengths): Coords {
   const coords = [...coordinates].map(([dim, coord]) => [dim, coarsenedCoord(coord, lengths)] as const)
   return new Map(coords.filter(([, coord]) => coord !== undefined) as [string, Variable][])
 }
 
 /** Returns a coordinate of blocks: means of labels or other numbers. Undefined for values without a mean. */
-function coarsenedCoord(coord: Variable, lengths: Lengths): Variable | undefined {
+function coarsenedCoord(coord: Variable, lengths: AxisLengths): Variable | undefined {
   if (!coord.dims.some((dim) => Object.hasOwn(lengths, dim))) return coord
   const { index, array, dims } = coord
   const sizes = dims.map((dim) => member(lengths, dim) ?? 1)

@@ -3,7 +3,7 @@ import { ByteCache, type CacheStats } from '../core/byte-cache.ts'
 import { compactBytes } from '../core/bytes.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { SingleFlight } from '../core/single-flight.ts'
-import { readTail, type Store, type Tail } from '../store/store.ts'
+import { type ObjectTail, readTail, type Store } from '../store/store.ts'
 import type { BlockRef } from './block.ts'
 
 /** Options of `BlockCache`. */
@@ -82,7 +82,7 @@ export class BlockCache {
 export type Decoded = Uint8Array | Lz4PrefixDecoder
 
 /** Fetched bytes: a range of a file as stored, or its end. */
-export type Slab = Uint8Array | (Tail & { readonly byteLength: number; readonly identity: string })
+export type Slab = Uint8Array | (ObjectTail & { readonly byteLength: number; readonly identity: string })
 
 /** Caches and shared requests of block readers. */
 export interface BlockMemory {

@@ -10,7 +10,7 @@ export type ReduceOp = 'sum' | 'min' | 'max'
  * `nan` also NaNs. For floats, the fill value is rounded to the type, -0 equals 0, and a fill value of NaN
  * matches every NaN.
  */
-export type Skip = 'none' | 'nan' | { readonly fill: number | bigint; readonly nan?: boolean }
+export type SkipRule = 'none' | 'nan' | { readonly fill: number | bigint; readonly nan?: boolean }
 
 const OPS: Record<ReduceOp | 'squares', number> = { sum: 0, min: 1, max: 2, squares: 3 }
 /** Bits of a kernel's skip code. */
@@ -93,7 +93,7 @@ export function reduceElements(
   arena: Arena,
   op: ReduceOp | 'squares',
   dtype: FixedDType,
-  skip: Skip,
+  skip: SkipRule,
   shape: readonly number[],
   src: number,
   srcStride: readonly number[],
@@ -112,7 +112,7 @@ export function reduceElements(
   })
 }
 
-function putSkip(arena: Arena, dtype: FixedDType, skip: Skip): { code: number; fill: number } {
+function putSkip(arena: Arena, dtype: FixedDType, skip: SkipRule): { code: number; fill: number } {
   const nothing = { code: 0, fill: 0 }
   if (skip === 'none') return nothing
   if (skip === 'nan' || Number.isNaN(skip.fill)) return { code: isFloat(dtype) ? SKIP_NANS : 0, fill: 0 }

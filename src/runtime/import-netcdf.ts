@@ -1,8 +1,8 @@
 import type { NetcdfAttributes } from '../adapters/netcdf/index.ts'
 import {
   IMPORT_CHECKS,
-  type Imported,
   type ImportOptions,
+  type ImportResult,
   type ImportSource,
   importArrays,
   type TypedAttributes,
@@ -19,13 +19,17 @@ export interface ImportNetcdfOptions extends ImportOptions, NotFoundOptions {}
 const CHECKS: Checks<ImportNetcdfOptions> = { ...IMPORT_CHECKS, notFound: 'list of integers' }
 
 /** Result of `importNetcdf`. */
-export interface ImportedNetcdf extends Imported {
+export interface NetcdfImportResult extends ImportResult {
   /** Size of the NetCDF file in bytes. */
   readonly sourceBytes: number
 }
 
 /** See `importNetcdf` of hyperslab/netcdf. */
-export async function importFile(source: Location, target: Location, options: ImportNetcdfOptions = {}): Promise<ImportedNetcdf> {
+export async function importFile(
+  source: Location,
+  target: Location,
+  options: ImportNetcdfOptions = {},
+): Promise<NetcdfImportResult> {
   checkOptions('importNetcdf', options, CHECKS)
   const { signal, variables, notFound } = options
   let sourceBytes = 0

@@ -8,8 +8,8 @@ import { type Element, missingElements } from '../array/missing.ts'
 import { nodesBelow } from '../array/walk.ts'
 import {
   IMPORT_CHECKS,
-  type Imported,
   type ImportOptions,
+  type ImportResult,
   type ImportSource,
   importArrays,
   type SourceArray,
@@ -31,7 +31,7 @@ export interface ImportZarrOptions
     Pick<ZarrOptions, 'names' | 'consolidated' | 'limits' | 'resolve' | 'notFound'> {}
 
 /** Result of `importZarr`. */
-export interface ImportedZarr extends Imported {}
+export interface ZarrImportResult extends ImportResult {}
 
 const CHECKS: Checks<ImportZarrOptions> = {
   ...IMPORT_CHECKS,
@@ -43,7 +43,7 @@ const CHECKS: Checks<ImportZarrOptions> = {
 }
 
 /** See `importZarr` of hyperslab/zarr. */
-export async function importStore(source: ZarrLocation, target: Location, options: ImportZarrOptions): Promise<ImportedZarr> {
+export async function importStore(source: ZarrLocation, target: Location, options: ImportZarrOptions): Promise<ZarrImportResult> {
   checkOptions('importZarr', options, CHECKS)
   checkOptions('limits', options.limits, ZARR_LIMIT_CHECKS)
   const { names, consolidated, limits, resolve, notFound, codecs, signal, variables } = options

@@ -6,7 +6,7 @@
 import { ArrayFile } from '../af/file.ts'
 import type { ArrayTypes, CreateOptions, OpenOptions, Untyped } from '../af/layers/file-options.ts'
 import type { Verification, VerifyOptions } from '../af/verify/verify.ts'
-import type { Imported } from '../copy/import-arrays.ts'
+import type { ImportResult } from '../copy/import-arrays.ts'
 import type { ImmutableSource, WriteImmutableOptions } from '../copy/write-immutable.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import { checkNotFound, type Location, resolveLocation } from '../tree/location.ts'
@@ -99,7 +99,7 @@ export async function writeImmutable(
   source: ImmutableSource,
   location: Location,
   options?: WriteImmutableOptions,
-): Promise<Imported> {
+): Promise<ImportResult> {
   return (await import('../copy/write-immutable.ts')).writeSource(source, location, options)
 }
 
@@ -111,7 +111,7 @@ export type { Limits } from '../af/format/limits.ts'
 export type { Attributes, PlainAttribute, TypedAttribute } from '../af/layers/attributes.ts'
 export type { ArrayTypes, CreateOptions, FileOptions, OpenOptions, Untyped } from '../af/layers/file-options.ts'
 export type { Statistics } from '../af/layers/statistics.ts'
-export type { Checked, Finding, Verification, VerifyOptions } from '../af/verify/verify.ts'
+export type { Finding, Verification, VerifiedCounts, VerifyOptions } from '../af/verify/verify.ts'
 export type { PartialAggregate, PlacedAggregate, Reduction } from '../aggregate/reduction.ts'
 export type { Axis } from '../array/axes.ts'
 export {
@@ -153,14 +153,14 @@ export type { NewShape } from '../array/new-shape.ts'
 export type { ArrayNode, GroupNode, NodeLevel, NodePyramid, NodeStatistics, StorageInfo } from '../array/nodes.ts'
 export type { CumulativeOptions } from '../array/reductions/cumulative-sum.ts'
 export type { FoldKind, WindowOptions } from '../array/reductions/fold-kinds.ts'
-export type { Grouped } from '../array/reductions/group-by.ts'
+export type { GroupByResult } from '../array/reductions/group-by.ts'
 export type { Histogram, HistogramOptions } from '../array/reductions/histogram.ts'
 export type { CountOptions, GroupOptions, TruthOptions } from '../array/reductions/options.ts'
 export type { QuantileOptions } from '../array/reductions/quantile.ts'
 export type { ReduceOptions } from '../array/reductions/reduce.ts'
 export type { Unique, UniqueOptions } from '../array/reductions/unique.ts'
 export type { Weights } from '../array/reductions/weighted-mean.ts'
-export { coarsen, type Lengths, rolling } from '../array/reductions/windows.ts'
+export { type AxisLengths, coarsen, rolling } from '../array/reductions/windows.ts'
 export type { Selected } from '../array/selected.ts'
 export type {
   BlockOptions,
@@ -177,7 +177,7 @@ export type {
 export type { Progress, TransferOptions, TransferProgress } from '../array/transfers.ts'
 export type { Values } from '../array/values.ts'
 export type { Codec } from '../codec/codec.ts'
-export type { Imported } from '../copy/import-arrays.ts'
+export type { ImportResult } from '../copy/import-arrays.ts'
 export type { AttributeValues, ImmutableArray } from '../copy/named-arrays.ts'
 export type { ImmutableSource, WriteImmutableOptions, WritesItself } from '../copy/write-immutable.ts'
 export type { AsyncBuffer } from '../core/async-buffer.ts'
@@ -208,7 +208,7 @@ export {
 export { type ChunkSelector, chunk, newAxis, type PointsSelector, points } from '../grid/selectors.ts'
 export { type Slice, slice } from '../grid/slice.ts'
 export { initKernels, type KernelsInput } from '../kernels/instance.ts'
-export type { ReduceOp, Skip } from '../kernels/reduce.ts'
+export type { ReduceOp, SkipRule } from '../kernels/reduce.ts'
 export { createPool, type Pool, type PoolOptions } from '../pool/pool.ts'
 export type { WorkerLike } from '../pool/spawn.ts'
 export type { WorkerPool } from '../pool/task.ts'
@@ -231,6 +231,7 @@ export type {
   Leftover,
   ListOptions,
   ObjectInfo,
+  ObjectTail,
   OpenUpload,
   PublishCondition,
   PutOptions,
@@ -240,7 +241,6 @@ export type {
   Stage,
   Store,
   StoreOptions,
-  Tail,
   WholeOptions,
 } from '../store/store.ts'
 export { type ZipOptions, ZipStore } from '../store/zip/zip.ts'

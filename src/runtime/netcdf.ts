@@ -4,7 +4,7 @@
  */
 
 import type { Location } from '../tree/location.ts'
-import type { ImportedNetcdf, ImportNetcdfOptions } from './import-netcdf.ts'
+import type { ImportNetcdfOptions, NetcdfImportResult } from './import-netcdf.ts'
 
 /**
  * Copies a classic NetCDF file into a container of a single file, with dimension names, fill values and
@@ -22,7 +22,7 @@ export async function importNetcdf(
   source: Location,
   target: Location,
   options: ImportNetcdfOptions = {},
-): Promise<ImportedNetcdf> {
+): Promise<NetcdfImportResult> {
   // Loaded lazily, so that programs that only read do not load the code for writing.
   const { importFile } = await import('./import-netcdf.ts')
   return importFile(source, target, options)
@@ -36,7 +36,7 @@ export type {
   NetcdfVariable,
   OpenNetcdfOptions,
 } from '../adapters/netcdf/index.ts'
-export type { Imported, ImportOptions } from '../copy/import-arrays.ts'
+export type { ImportOptions, ImportResult } from '../copy/import-arrays.ts'
 export type { AsyncBuffer } from '../core/async-buffer.ts'
 export { openNetcdf } from '../tree/open-netcdf.ts'
-export type { ImportedNetcdf, ImportNetcdfOptions } from './import-netcdf.ts'
+export type { ImportNetcdfOptions, NetcdfImportResult } from './import-netcdf.ts'

@@ -8,7 +8,7 @@ import type { ZarrGroup } from '../adapters/zarr/group.ts'
 import type { ZarrVerification } from '../adapters/zarr/verify.ts'
 import type { Location } from '../tree/location.ts'
 import type { ZarrLocation } from '../tree/open-zarr.ts'
-import type { ImportedZarr, ImportZarrOptions } from './import-zarr.ts'
+import type { ImportZarrOptions, ZarrImportResult } from './import-zarr.ts'
 import type { VerifyZarrOptions } from './verify-zarr.ts'
 
 /**
@@ -69,7 +69,11 @@ export type { LevelAxis } from '../array/nodes.ts'
  * const { arrays } = await importZarr('small.zarr', 'small.af', { variables: ['blosc'], codec: 'lz4' })
  * console.log(arrays) // [ 'blosc' ]
  */
-export async function importZarr(source: ZarrLocation, target: Location, options: ImportZarrOptions = {}): Promise<ImportedZarr> {
+export async function importZarr(
+  source: ZarrLocation,
+  target: Location,
+  options: ImportZarrOptions = {},
+): Promise<ZarrImportResult> {
   // Loaded lazily, so that programs that only read do not load the code for writing.
   const { importStore } = await import('./import-zarr.ts')
   return importStore(source, target, options)
@@ -77,8 +81,8 @@ export async function importZarr(source: ZarrLocation, target: Location, options
 
 export type { ZarrChecked, ZarrFinding, ZarrVerification } from '../adapters/zarr/verify.ts'
 export { type ZarritaCodec, type ZarritaCodecEntry, type ZarritaRegistry, zarrCodecs } from '../adapters/zarr/zarrita.ts'
-export type { Imported, ImportOptions } from '../copy/import-arrays.ts'
+export type { ImportOptions, ImportResult } from '../copy/import-arrays.ts'
 export { openZarr, type ZarrLocation, type ZarrOptions } from '../tree/open-zarr.ts'
 export { type AsZarrStoreOptions, asZarrStore, type ZarrStoreOfArrays } from './as-zarr-store.ts'
-export type { ImportedZarr, ImportZarrOptions } from './import-zarr.ts'
+export type { ImportZarrOptions, ZarrImportResult } from './import-zarr.ts'
 export type { VerifyZarrOptions } from './verify-zarr.ts'

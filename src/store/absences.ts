@@ -1,5 +1,5 @@
 import type { Signal } from '../core/signal.ts'
-import type { Tail, UnprovedAbsence } from './store.ts'
+import type { ObjectTail, UnprovedAbsence } from './store.ts'
 import type { AbsenceState } from './witness.ts'
 
 /** Number of bytes of the known object that are read again. */
@@ -35,7 +35,7 @@ export class Absences {
   }
 
   /** Records an object as the known one, unless there is one already. */
-  known(key: string, { bytes, size, etag }: Tail): void {
+  known(key: string, { bytes, size, etag }: ObjectTail): void {
     if (this.#state.witness !== undefined || bytes.length === 0) return
     const end = bytes.slice(-WITNESS_BYTES)
     this.#state.witness = { key, offset: size - end.length, bytes: end, etag }

@@ -6,11 +6,11 @@ import {
   type DeleteOptions,
   endsBefore,
   type ObjectInfo,
+  type ObjectTail,
   type PublishCondition,
   type RangeOptions,
   type Stage,
   type Store,
-  type Tail,
   type WholeOptions,
 } from './store.ts'
 import { checkWhole } from './whole.ts'
@@ -51,7 +51,7 @@ export class MemoryStore implements Store {
     return entry.bytes.slice(offset, offset + length)
   }
 
-  async get(key: string, { maxBytes }: WholeOptions = {}): Promise<Tail | undefined> {
+  async get(key: string, { maxBytes }: WholeOptions = {}): Promise<ObjectTail | undefined> {
     const entry = this.#objects.get(key)
     if (entry === undefined) return undefined
     const { bytes, etag } = entry

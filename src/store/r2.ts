@@ -14,12 +14,12 @@ import type {
   DeleteOptions,
   ListOptions,
   ObjectInfo,
+  ObjectTail,
   PublishCondition,
   RangeOptions,
   Stage,
   Store,
   StoreOptions,
-  Tail,
   WholeOptions,
 } from './store.ts'
 import { changed, endsBefore, readVersion } from './store.ts'
@@ -160,7 +160,7 @@ export class R2Store implements Store {
     return missing ? undefined : results
   }
 
-  async getTail(key: string, length: number, { signal }: StoreOptions = {}): Promise<Tail | undefined> {
+  async getTail(key: string, length: number, { signal }: StoreOptions = {}): Promise<ObjectTail | undefined> {
     if (length === 0) {
       const info = await this.stat(key, { signal })
       return info && { ...info, bytes: new Uint8Array(0) }
@@ -169,9 +169,9 @@ export class R2Store implements Store {
     return found && { ...infoOf(found.object), bytes: found.bytes }
   }
 
-  get(key: string, { maxBytes, signal }: WholeOptions = {}): Promise<Tail | undefined> {
+  get(key: string, { maxBytes, signal }: WholeOptions = {}): Promise<ObjectTail | undefined> {
     const file = this.describe(key)
-    const attempt = async (): Promise<Tail | undefined> => {
+    const attempt = async (): Promise<ObjectTail | undefined> => {
       const object = await this.#bucket.get(key)
       if (object === null) return undefined
       try {

@@ -189,7 +189,7 @@ export interface Leftover {
 }
 
 /** End of an object, with size and version of the whole. */
-export interface Tail extends ObjectInfo {
+export interface ObjectTail extends ObjectInfo {
   /** Last bytes of the object, at most as many as requested. */
   readonly bytes: Uint8Array
 }
@@ -237,14 +237,14 @@ export interface Store {
    * Returns the last bytes of an object with its size and version. Optional, for stores where this saves a
    * request.
    */
-  getTail?(key: string, length: number, options?: ReadOptions): Promise<Tail | undefined>
+  getTail?(key: string, length: number, options?: ReadOptions): Promise<ObjectTail | undefined>
   /**
    * Returns a whole object with its version; `undefined` if it does not exist. Also `undefined` if a server
    * answers with the HTML page that it sends for any unknown name. Optional, for stores where this saves a
    * request.
    * @throws TooLargeError for more than `maxBytes`, without reading all of it
    */
-  get?(key: string, options?: WholeOptions): Promise<Tail | undefined>
+  get?(key: string, options?: WholeOptions): Promise<ObjectTail | undefined>
   /** Returns keys that start with `prefix`, in no particular order. */
   list?(prefix: string, options?: ListOptions): Promise<string[]>
   /** Stores a whole object. Afterwards it exists completely or, after an error, not at all. */
@@ -360,7 +360,12 @@ export interface Stage {
 }
 
 /** Reads the last bytes of an object, in one request if the store can. */
-export async function readTail(store: Store, key: string, length: number, options: ReadOptions = {}): Promise<Tail | undefined> {
+export async function readTail(
+  store: Store,
+  key: string,
+  length: number,
+  options: ReadOptions = {},
+): Promise<ObjectTail | undefined> {
   if (store.getTail !== undefined) return store.getTail(key, length, options)
   const info = await store.stat(key, options)
   if (info === undefined) return undefined

@@ -1,11 +1,11 @@
 import { HyperslabError } from '../core/errors.ts'
-import { readVersion, type Store, type Tail, type WholeOptions } from './store.ts'
+import { type ObjectTail, readVersion, type Store, type WholeOptions } from './store.ts'
 
 /**
  * Reads a whole object, in one request if the store can.
  * @throws TooLargeError, without having read all of it, for more than `maxBytes`
  */
-export async function readWhole(store: Store, key: string, options: WholeOptions = {}): Promise<Tail | undefined> {
+export async function readWhole(store: Store, key: string, options: WholeOptions = {}): Promise<ObjectTail | undefined> {
   if (store.get !== undefined) return store.get(key, options)
   const { maxBytes, ...asking } = options
   return readVersion(store, key, asking, async (info) => {

@@ -8,7 +8,7 @@ import { counted } from '../core/inspect.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import type { WorkerPool } from '../pool/task.ts'
-import type { Store, StoredAt, Tail } from '../store/store.ts'
+import type { ObjectTail, Store, StoredAt } from '../store/store.ts'
 import type { ReferenceOptions } from './reference-store.ts'
 
 /** Options of opening a tree that belong to the place. Formats pass them on. */
@@ -54,7 +54,7 @@ export interface Format {
    * Opens it. Code that only this format needs is imported here.
    * @param start first bytes of the file, if they are known
    */
-  open(place: StoredAt, options: OpenFormatOptions, start?: Tail): Promise<OpenedNodes<LayerInfo>>
+  open(place: StoredAt, options: OpenFormatOptions, start?: ObjectTail): Promise<OpenedNodes<LayerInfo>>
   /** Check for damage. Optional: formats without checksums omit it. */
   readonly verification?: FormatVerification
 }
@@ -193,7 +193,7 @@ const REFUSED: readonly (readonly [readonly string[], string, string])[] = [
 /** Format of a place, and the first bytes of its file if they were read whole. */
 export interface Recognised {
   readonly format: Format
-  readonly start?: Tail | undefined
+  readonly start?: ObjectTail | undefined
 }
 
 /**
@@ -271,7 +271,7 @@ const headIn = (bytes: Uint8Array): string | undefined =>
   bytes.length < HEAD_BYTES ? undefined : String.fromCharCode(...bytes.subarray(0, HEAD_BYTES))
 
 /** Returns the first bytes of a file, of one version of it; undefined if there is no file. */
-const startOf = (store: Store, path: string, signal: Signal | undefined): Promise<Tail | undefined> =>
+const startOf = (store: Store, path: string, signal: Signal | undefined): Promise<ObjectTail | undefined> =>
   ofFile(
     (async () => {
       const info = await store.stat(path, { signal })

@@ -5,7 +5,7 @@ import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
-import type { StoredAt, Tail } from '../store/store.ts'
+import type { ObjectTail, StoredAt } from '../store/store.ts'
 import {
   FOLDER,
   FORMATS,
@@ -107,9 +107,9 @@ export async function findTree(
 export class FoundTree {
   readonly place: StoredAt
   #format: Format
-  readonly #start: Tail | undefined
+  readonly #start: ObjectTail | undefined
 
-  constructor(place: StoredAt, format: Format, start?: Tail) {
+  constructor(place: StoredAt, format: Format, start?: ObjectTail) {
     this.place = place
     this.#format = format
     this.#start = start

@@ -11,7 +11,7 @@ import { plainOf, type Reduction } from '../../src/aggregate/reduction.ts'
 import { isBigInt, isFloat } from '../../src/core/dtype.ts'
 import { projectBox } from '../../src/grid/projection.ts'
 import { boxShape, wholeBox } from '../../src/grid/range.ts'
-import type { ReduceOp, Skip } from '../../src/kernels/reduce.ts'
+import type { ReduceOp, SkipRule } from '../../src/kernels/reduce.ts'
 import { type ArrayOptions, type FileArray, MemoryStore, open, slice } from '../../src/runtime/index.ts'
 import { type Element, layered, same, type Type, write } from '../af/layered.ts'
 import { runs } from '../support/budget.ts'
@@ -148,7 +148,7 @@ describe('reductions of layers with and without statistics of chunks', () => {
         const reduced = shape.map((_, axis) => axes[axis]!.reduced)
         // Rounded to the type, it is the fill value.
         const near = dtype === 'float32' ? (fill as number) * (1 + 2 ** -40) : fill
-        const skip: Skip =
+        const skip: SkipRule =
           skips === 'nan' ? 'nan' : skips === 'none' || fill === null ? 'none' : { fill: near!, nan: skips === 'both' }
         const isSkipped = (value: Element): boolean =>
           (skip !== 'none' && skip !== 'nan' && same(value, fill!)) ||

@@ -12,7 +12,7 @@ import {
   type ReduceOp,
   reduceElements,
   results,
-  type Skip,
+  type SkipRule,
 } from '../../src/kernels/reduce.ts'
 import { runs } from '../support/budget.ts'
 import { boxes, exactSum, guarded, type Layout, layOut, placeOf, putAt, sample, take } from './support.ts'
@@ -20,7 +20,7 @@ import { boxes, exactSum, guarded, type Layout, layOut, placeOf, putAt, sample, 
 const OPS: ReduceOp[] = ['sum', 'min', 'max']
 const isFloat = (dtype: NumericDType) => dtype.startsWith('float')
 const isWide = (dtype: NumericDType) => dtype === 'int64' || dtype === 'uint64'
-const skipsOf = (dtype: NumericDType): Skip[] => [
+const skipsOf = (dtype: NumericDType): SkipRule[] => [
   'none',
   'nan',
   { fill: isWide(dtype) ? 3n : 3 },
@@ -28,7 +28,7 @@ const skipsOf = (dtype: NumericDType): Skip[] => [
   ...(isFloat(dtype) ? [{ fill: NaN }, { fill: 3, nan: true }] : []),
 ]
 
-function isSkipped(skip: Skip, value: number | bigint): boolean {
+function isSkipped(skip: SkipRule, value: number | bigint): boolean {
   if (skip === 'none') return false
   if (skip === 'nan') return Number.isNaN(value)
   return value === skip.fill || (Number.isNaN(value) && (skip.nan === true || Number.isNaN(skip.fill)))
@@ -92,7 +92,7 @@ interface Case {
 }
 
 /** Reduces two boxes one after the other into the same cells, by kernel and by hand. */
-function check(op: ReduceOp, dtype: NumericDType, skip: Skip, { shape, layout, cells, misalign }: Case): void {
+function check(op: ReduceOp, dtype: NumericDType, skip: SkipRule, { shape, layout, cells, misalign }: Case): void {
   withArena((arena) => {
     const bytes = cellBytes(op, dtype)
     const expected = new Map<number, (number | bigint)[]>()

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { elementBytes, isBigInt, isFloat, NUMERIC_DTYPES, type NumericDType, type TypedArray } from '../../src/core/dtype.ts'
 import { eachIndex } from '../../src/core/shape.ts'
 import { type Arena, withArena } from '../../src/kernels/arena.ts'
-import { counters, reduceElements, type Skip } from '../../src/kernels/reduce.ts'
+import { counters, reduceElements, type SkipRule } from '../../src/kernels/reduce.ts'
 import { runs } from '../support/budget.ts'
 import { boxes, exactSum, guarded, type Layout, layOut, placeOf, putAt, sample, take } from './support.ts'
 
-const skipsOf = (dtype: NumericDType): Skip[] => [
+const skipsOf = (dtype: NumericDType): SkipRule[] => [
   'none',
   'nan',
   { fill: isBigInt(dtype) ? 3n : 3 },
@@ -16,7 +16,7 @@ const skipsOf = (dtype: NumericDType): Skip[] => [
   ...(isFloat(dtype) ? [{ fill: NaN }, { fill: 3, nan: true }, { fill: 0.1 }] : []),
 ]
 
-function isSkipped(dtype: NumericDType, skip: Skip, value: number | bigint): boolean {
+function isSkipped(dtype: NumericDType, skip: SkipRule, value: number | bigint): boolean {
   if (skip === 'none') return false
   if (skip === 'nan') return Number.isNaN(value)
   const fill = dtype === 'float32' ? Math.fround(skip.fill as number) : skip.fill
@@ -49,7 +49,7 @@ interface Case {
 const SHIFTS = [0, 0.1, -3, 100.25, 2 ** 31, -(2 ** 40), NaN, Infinity, 1e-300]
 
 /** Adds the squares of two boxes to the same cells, by kernel and by hand. */
-function check(dtype: NumericDType, skip: Skip, { shape, layout, cells, misalign }: Case): void {
+function check(dtype: NumericDType, skip: SkipRule, { shape, layout, cells, misalign }: Case): void {
   withArena((arena) => {
     const added = guarded(arena, 8 * cells.places, 0)
     const about = guarded(arena, 8 * cells.places, 0)
@@ -153,7 +153,14 @@ describe.each(NUMERIC_DTYPES.filter((dtype) => !isFloat(dtype)))('squares of %s'
   })
 })
 
-function squaresOf(arena: Arena, dtype: NumericDType, src: number, length: number, shift: number, skip: Skip = 'none'): number {
+function squaresOf(
+  arena: Arena,
+  dtype: NumericDType,
+  src: number,
+  length: number,
+  shift: number,
+  skip: SkipRule = 'none',
+): number {
   const cell = counters(arena, 2)
   arena.view('float64', cell + 8, 1)[0] = shift
   reduceElements(arena, 'squares', dtype, skip, [length], src, [1], cell, [0], cell + 8)

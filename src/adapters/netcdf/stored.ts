@@ -1,12 +1,12 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { newController } from '../../core/signal.ts'
-import type { Store, StoredAt, StoreOptions, Tail } from '../../store/store.ts'
+import type { ObjectTail, Store, StoredAt, StoreOptions } from '../../store/store.ts'
 import { type NetcdfFile, type OpenBuffer, type OpenNetcdfOptions, openBuffer } from './file.ts'
 
 /** Options of `openStored`. */
 export interface OpenStoredOptions extends OpenNetcdfOptions {
   /** First bytes of the file, if they are known. */
-  readonly start?: Tail | undefined
+  readonly start?: ObjectTail | undefined
 }
 
 /** Opens a file of a store, which it closes with the file. */
@@ -25,7 +25,12 @@ export async function openStored({ store, path }: StoredAt, { start, ...options 
  * One version of an object, read by range. To close it gives up what is being read: a program would else not
  * end before the server does.
  */
-async function bufferOf(store: Store, path: string, { signal }: StoreOptions, start: Tail | undefined): Promise<OpenBuffer> {
+async function bufferOf(
+  store: Store,
+  path: string,
+  { signal }: StoreOptions,
+  start: ObjectTail | undefined,
+): Promise<OpenBuffer> {
   const missing = (): never => {
     throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(path) })
   }

@@ -8,7 +8,7 @@ import { SingleFlight } from '../../core/single-flight.ts'
 import { type BlockMemory, memoryOf } from '../../engine/block-cache.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import { Absences } from '../../store/absences.ts'
-import type { Store, Tail } from '../../store/store.ts'
+import type { ObjectTail, Store } from '../../store/store.ts'
 import { readWhole } from '../../store/whole.ts'
 import type { ShardTable } from './shards.ts'
 import type { ObjectWriter } from './write/object-writer.ts'
@@ -87,7 +87,7 @@ export class OpenedStore {
   }
 
   /** Reads a whole object; returns undefined if it does not exist, and remembers that. */
-  read(key: string, maxBytes: number, signal: Signal | undefined): Promise<Tail | undefined> {
+  read(key: string, maxBytes: number, signal: Signal | undefined): Promise<ObjectTail | undefined> {
     return this.find(key, (onUnproved) => readWhole(this.store, key, { signal, maxBytes, onUnproved }))
   }
 

@@ -1,5 +1,5 @@
 import { invalidArgument } from '../../core/errors.ts'
-import type { Store, Tail } from '../../store/store.ts'
+import type { ObjectTail, Store } from '../../store/store.ts'
 import { endsBefore } from '../../store/store.ts'
 
 /**
@@ -29,7 +29,7 @@ export const isReadable = (value: unknown): value is ReadableStore => {
  */
 export function storeOfReadable(readable: ReadableStore): Store {
   const at = (key: string): `/${string}` => `/${key}`
-  const whole = async (key: string, signal: unknown): Promise<Tail | undefined> => {
+  const whole = async (key: string, signal: unknown): Promise<ObjectTail | undefined> => {
     const bytes = checked(await readable.get(at(key), { signal }), key)
     return bytes && { bytes, size: bytes.length, etag: '' }
   }

@@ -11,11 +11,11 @@ import {
   endsBefore,
   type ListOptions,
   type ObjectInfo,
+  type ObjectTail,
   type RangeOptions,
   type Store,
   type StoredAt,
   type StoreOptions,
-  type Tail,
   type WholeOptions,
 } from '../../store/store.ts'
 import { objectTooLarge, readWhole } from '../../store/whole.ts'
@@ -99,7 +99,7 @@ export class ReferenceStore implements Store {
     })
   }
 
-  async get(key: string, options: WholeOptions = {}): Promise<Tail | undefined> {
+  async get(key: string, options: WholeOptions = {}): Promise<ObjectTail | undefined> {
     const most = options.maxBytes ?? Number.POSITIVE_INFINITY
     const checkSize = (size: number): void => {
       if (size > most) throw objectTooLarge(this.describe(key), `${size}`, size, most)

@@ -3,7 +3,7 @@ import { forEachLimited } from '../../core/limiter.ts'
 import { Pace } from '../../core/pace.ts'
 import { sizeOf } from '../../core/shape.ts'
 import type { Signal } from '../../core/signal.ts'
-import { type ObjectInfo, readTail, type Tail } from '../../store/store.ts'
+import { type ObjectInfo, type ObjectTail, readTail } from '../../store/store.ts'
 import { indexBytes } from './codecs.ts'
 import type { KnownTable, OpenedStore } from './opened.ts'
 import type { ChunkPlace } from './places.ts'
@@ -112,7 +112,7 @@ async function findShard(
   signal: Signal,
 ): Promise<KnownShard | undefined> {
   const { store } = opened
-  const found = await opened.find<ObjectInfo & Partial<Tail>>(key, (onUnproved) =>
+  const found = await opened.find<ObjectInfo & Partial<ObjectTail>>(key, (onUnproved) =>
     indexAtStart ? store.stat(key, { signal, onUnproved }) : readTail(store, key, length, { signal, onUnproved }),
   )
   if (found === undefined) return undefined

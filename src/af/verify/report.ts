@@ -17,7 +17,7 @@ export interface Finding {
 }
 
 /** Counts of checked items: `blocks`, `chunks` and more. */
-export interface Checked {
+export interface VerifiedCounts {
   /** Files that could be parsed, without the statistics file. */
   layers: number
   /** Arrays that exist. */
@@ -45,7 +45,7 @@ export class Report {
   readonly findings: Finding[] = []
   omitted = 0
   errors = 0
-  readonly checked: Checked = {
+  readonly checked: VerifiedCounts = {
     layers: 0,
     arrays: 0,
     blocks: 0,

@@ -24,10 +24,10 @@ import { arraysIn, besideText, Stack } from '../layers/stack.ts'
 import type { WorkingCopyOptions } from '../write/container-files.ts'
 import { hasGrid } from './block.ts'
 import { blocksToRead, checkBlocks, verifyLayer } from './layer.ts'
-import { type Checked, type Finding, Report } from './report.ts'
+import { type Finding, Report, type VerifiedCounts } from './report.ts'
 import { type LiveArrays, LiveStats, verifyFooterStats, verifyStatsFile } from './statistics.ts'
 
-export type { Checked, Finding } from './report.ts'
+export type { Finding, VerifiedCounts } from './report.ts'
 
 /** Options of `verify`. */
 export interface VerifyOptions extends StoreOptions {
@@ -60,7 +60,7 @@ export interface Verification {
   readonly findings: readonly Finding[]
   /** Number of findings beyond the first thousand. */
   readonly omitted: number
-  readonly checked: Readonly<Checked>
+  readonly checked: Readonly<VerifiedCounts>
 }
 
 /** Settings for reading. */

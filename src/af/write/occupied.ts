@@ -1,5 +1,5 @@
 import { HyperslabError } from '../../core/errors.ts'
-import { readTail, type Store, type StoredAt, type Tail } from '../../store/store.ts'
+import { type ObjectTail, readTail, type Store, type StoredAt } from '../../store/store.ts'
 import { endsInMagic, FOOTER_MAGIC, payloadBytes, STATS_MAGIC, TRAILER_BYTES } from '../format/footer-trailer.ts'
 import { type Paths, SIDECAR } from '../layers/paths.ts'
 
@@ -23,7 +23,7 @@ export async function checkNewName({ store, path }: StoredAt): Promise<void> {
 }
 
 /** Whether a file ends as containers and their sidecars do. */
-export const isContainerEnd = ({ bytes, size }: Tail): boolean => payloadBytes(bytes, FOOTER_MAGIC, size) !== undefined
+export const isContainerEnd = ({ bytes, size }: ObjectTail): boolean => payloadBytes(bytes, FOOTER_MAGIC, size) !== undefined
 
 /**
  * Checks that a file with the name of statistics contains statistics.

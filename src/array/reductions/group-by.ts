@@ -18,7 +18,7 @@ import { eachRun, MOST_CELLS, unwrittenValue } from './runs.ts'
 import { type DividedReduction, firstPiece, unitsAlong } from './units.ts'
 
 /** Groups of positions, each reduced to one. */
-export interface Grouped<R extends DType, L> {
+export interface GroupByResult<R extends DType, L> {
   /** Distinct labels in order of first appearance. */
   readonly labels: readonly L[]
   /** The reduced array, in which groups replace the axis. */
@@ -50,7 +50,7 @@ export function divideGroups<D extends DType, L, K extends FoldKind>(
   along: Axis,
   given: Iterable<L>,
   kind: K,
-): DividedReduction<GroupCells, Grouped<FoldedDType<D, K>, L>> {
+): DividedReduction<GroupCells, GroupByResult<FoldedDType<D, K>, L>> {
   checkKind('groupBy', kind, source)
   const axis = [...resolveAxes(along, source)][0]!
   if (typeof (Object(given) as Iterable<L>)[Symbol.iterator] !== 'function')

@@ -1,7 +1,7 @@
 import { type DataOf, type DType, type FixedDType, isBigInt, isFixed, isFloat } from '../../core/dtype.ts'
 import { sizeOf } from '../../core/shape.ts'
 import { mergedAxes, type Tensor } from '../../core/tensor.ts'
-import type { Skip } from '../../kernels/reduce.ts'
+import type { SkipRule } from '../../kernels/reduce.ts'
 import { missingElements } from '../missing.ts'
 import type { BlockSource } from '../source.ts'
 
@@ -30,7 +30,7 @@ export function skippedOf(source: BlockSource, { skipMissing = true, skipNaN = f
 }
 
 /** Returns the skipped values in the form of the kernels. */
-export function skipOf(source: BlockSource, options: SkipOptions): Skip {
+export function skipOf(source: BlockSource, options: SkipOptions): SkipRule {
   const { fill, nan } = skippedOf(source, options)
   if (fill === undefined) return nan ? 'nan' : 'none'
   return nan ? { fill: fill as number, nan } : { fill: fill as number | bigint }

@@ -14,7 +14,7 @@ import { checkFoldable, checkKind, type FoldedDType, type FoldKind, foldedDType,
 import type { Windows } from './window-fold.ts'
 
 /** Lengths along some axes, by dimension name or number. */
-export type Lengths = { readonly [axis: string]: number }
+export type AxisLengths = { readonly [axis: string]: number }
 
 export const WINDOW_CHECKS: Checks<WindowOptions> = { skipMissing: 'boolean', skipNaN: 'boolean', ddof: 'number' }
 
@@ -34,7 +34,7 @@ const MOST_CHUNKS = 16
  */
 export function coarsen<D extends DType, K extends FoldKind, R extends number = number>(
   array: DiskArray<D, R>,
-  factors: Lengths,
+  factors: AxisLengths,
   kind: K,
   options: WindowOptions = {},
 ): DiskArray<FoldedDType<D, K>, R> {
@@ -68,7 +68,7 @@ export function coarsenBy({ source }: DiskArray, sizes: readonly number[], kind:
  */
 export function rolling<D extends DType, K extends FoldKind, R extends number = number>(
   array: DiskArray<D, R>,
-  windows: Lengths,
+  windows: AxisLengths,
   kind: K,
   options: WindowOptions = {},
 ): DiskArray<FoldedDType<D, K>, R> {
@@ -96,7 +96,7 @@ export function rollingBy({ source }: DiskArray, sizes: readonly number[], kind:
   return new DiskArray(windowSource(source, sizes, steps, axes, kind, options))
 }
 
-function sizesOf(source: BlockSource<DType>, given: Lengths): number[] {
+function sizesOf(source: BlockSource<DType>, given: AxisLengths): number[] {
   const sizes = source.shape.map(() => 1)
   for (const [axis, size] of byAxis(given, source)) {
     if (!Number.isSafeInteger(size) || size < 1) {

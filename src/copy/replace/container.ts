@@ -9,7 +9,7 @@ import { isHyperslabError } from '../../core/errors.ts'
 import { METADATA_BYTES, parseJson } from '../../core/json.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import type { StoredAt } from '../../store/store.ts'
-import { readTail, type Store, type Tail } from '../../store/store.ts'
+import { type ObjectTail, readTail, type Store } from '../../store/store.ts'
 import { readWhole } from '../../store/whole.ts'
 import type { Target } from './target.ts'
 
@@ -63,7 +63,7 @@ export function containerTarget({ store, path }: StoredAt): Target {
   }
 }
 
-const endsIn = (end: Tail | undefined, magic: string): boolean => end !== undefined && endsInMagic(end.bytes, magic)
+const endsIn = (end: ObjectTail | undefined, magic: string): boolean => end !== undefined && endsInMagic(end.bytes, magic)
 
 /**
  * Checks that a file with the name of a sidecar is a sidecar.

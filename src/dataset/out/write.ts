@@ -1,8 +1,8 @@
 import { bytesOf } from '../../array/source.ts'
 import {
   IMPORT_CHECKS,
-  type Imported,
   type ImportOptions,
+  type ImportResult,
   type ImportSource,
   importArrays,
   importOf,
@@ -65,7 +65,7 @@ export interface WriteDatasetOptions
 }
 
 /** Result of `write`. */
-export interface Written extends Omit<Imported, 'bytes'> {
+export interface WriteResult extends Omit<ImportResult, 'bytes'> {
   /** Size of a container in bytes; undefined for Zarr, which has many objects. */
   readonly bytes?: number
   /** Whether all data were already written; see `resume`. */
@@ -120,7 +120,7 @@ export const warningsOf = ({ variables, coords, problems, warnings }: WrittenPar
 ]
 
 /** Implements {@link Dataset.write}. */
-export async function writeDataset(parts: WrittenParts, location: Location, options: WriteDatasetOptions): Promise<Written> {
+export async function writeDataset(parts: WrittenParts, location: Location, options: WriteDatasetOptions): Promise<WriteResult> {
   checkOptions('write', options, CHECKS)
   const { encoding = {}, format = formatOf(location), shards, levels, maxBytes, resume, sources, ...rest } = options
   const { attributes, arrays } = encodedParts(parts, encoding)

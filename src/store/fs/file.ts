@@ -7,12 +7,12 @@ import type {
   Leftover,
   ListOptions,
   ObjectInfo,
+  ObjectTail,
   PutOptions,
   RangeOptions,
   RenameOptions,
   Stage,
   Store,
-  Tail,
   WholeOptions,
 } from '../store.ts'
 import { changed } from '../store.ts'
@@ -136,7 +136,7 @@ export class FileStore implements Store {
     keepRoom(bytes)
   }
 
-  async getTail(key: string, length: number): Promise<Tail | undefined> {
+  async getTail(key: string, length: number): Promise<ObjectTail | undefined> {
     const opened = await this.#openFile(key)
     if (opened === undefined) return undefined
     const { size, etag } = opened
@@ -150,7 +150,7 @@ export class FileStore implements Store {
     }
   }
 
-  async get(key: string, { maxBytes, signal }: WholeOptions = {}): Promise<Tail | undefined> {
+  async get(key: string, { maxBytes, signal }: WholeOptions = {}): Promise<ObjectTail | undefined> {
     signal?.throwIfAborted()
     const opened = await this.#openFile(key)
     if (opened === undefined) return undefined

@@ -1,6 +1,6 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { Transient } from '../retry.ts'
-import type { ByteRange, ObjectInfo, Tail } from '../store.ts'
+import type { ByteRange, ObjectInfo, ObjectTail } from '../store.ts'
 import { changed, endsBefore } from '../store.ts'
 import type { HttpAnswer } from './client.ts'
 import { Absence, isProved, type RequestContext } from './context.ts'
@@ -116,7 +116,7 @@ export async function readSuffix(
   answer: HttpAnswer,
   place: RequestContext,
   length: number,
-): Promise<Tail | ObjectInfo | Absence | 'unknown'> {
+): Promise<ObjectTail | ObjectInfo | Absence | 'unknown'> {
   const { status, headers } = answer
   const total = status === 200 ? contentLength(headers) : status === 206 ? contentRange(headers)?.total : undefined
   if (total === undefined) {

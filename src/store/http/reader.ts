@@ -1,6 +1,6 @@
 import type { Signal } from '../../core/signal.ts'
 import { RangeRequester, type RequestOptions } from '../requester.ts'
-import type { ByteRange, ObjectInfo, RangeOptions, ReadOptions, Store, Tail, WholeOptions } from '../store.ts'
+import type { ByteRange, ObjectInfo, ObjectTail, RangeOptions, ReadOptions, Store, WholeOptions } from '../store.ts'
 import { readVersion } from '../store.ts'
 import { type HttpRange, isHtml, readRange, readSize, readSuffix } from './answers.ts'
 import { type HttpAnswer, HttpClient, type HttpClientOptions } from './client.ts'
@@ -104,7 +104,7 @@ export abstract class HttpReader implements Store {
    * Takes one request if the server answers ranges that count from the end. Takes two if it does not, or if a
    * browser would send a preflight request.
    */
-  async getTail(key: string, length: number, options: ReadOptions = {}): Promise<Tail | undefined> {
+  async getTail(key: string, length: number, options: ReadOptions = {}): Promise<ObjectTail | undefined> {
     const { signal } = options
     const place = this.place(key)
     let first: ObjectInfo | undefined
@@ -114,11 +114,11 @@ export abstract class HttpReader implements Store {
       const absence = tail instanceof Absence ? tail : await this.#ifPage(place, seen, signal)
       if (absence !== undefined) return orAbsent<never>(absence, options)
       if (typeof tail === 'object') {
-        if ('bytes' in tail) return tail as Tail
+        if ('bytes' in tail) return tail as ObjectTail
         first = tail as ObjectInfo
       }
     }
-    const read = async (info: ObjectInfo): Promise<Tail | undefined> => {
+    const read = async (info: ObjectInfo): Promise<ObjectTail | undefined> => {
       const wanted = Math.min(length, info.size)
       if (wanted === 0) return { ...info, bytes: new Uint8Array(0) }
       const bytes = await this.getRange(key, info.size - wanted, wanted, { ...options, ifMatch: info.etag })
@@ -127,7 +127,7 @@ export abstract class HttpReader implements Store {
     return readVersion(this, key, options, read, first)
   }
 
-  async get(key: string, options: WholeOptions = {}): Promise<Tail | undefined> {
+  async get(key: string, options: WholeOptions = {}): Promise<ObjectTail | undefined> {
     const place = this.place(key)
     const { readWholeObject } = await import('./whole.ts')
     return orAbsent(await readWholeObject(this.#wholeReads(place), place, options), options)
@@ -206,7 +206,7 @@ export abstract class HttpReader implements Store {
     length: number,
     signal: Signal | undefined,
     seen: Seen,
-  ): Promise<Tail | ObjectInfo | 'unknown' | Absence> {
+  ): Promise<ObjectTail | ObjectInfo | 'unknown' | Absence> {
     const range = { offset: -length, length }
     const request = { ...place, method: 'GET', headers: { range: `bytes=-${length}` }, range } as const
     const found = await this.client.send(request, (answer) => readSuffix(noting(answer, seen), place, length), signal)

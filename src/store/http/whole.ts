@@ -2,7 +2,7 @@ import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import { randomName } from '../conditions.ts'
 import type { RangeRequester } from '../requester.ts'
-import type { Tail, WholeOptions } from '../store.ts'
+import type { ObjectTail, WholeOptions } from '../store.ts'
 import { checkWhole, MAX_WHOLE_BYTES, objectTooLarge } from '../whole.ts'
 import { isHtml, readRefusal, short } from './answers.ts'
 import type { HttpAnswer, HttpClient } from './client.ts'
@@ -38,7 +38,7 @@ export async function readWholeObject(
   reads: WholeReads,
   place: RequestContext,
   { maxBytes, signal, onUnproved }: WholeOptions,
-): Promise<Tail | Absence> {
+): Promise<ObjectTail | Absence> {
   const found = await request(reads, place, maxBytes, signal)
   if (found === undefined || found instanceof Absence) return found ?? new Absence()
   const { tail, html } = found
@@ -76,7 +76,7 @@ export async function areAnsweredAlike(
 }
 
 interface Found {
-  readonly tail: Tail
+  readonly tail: ObjectTail
   readonly html: boolean
 }
 

@@ -10,11 +10,11 @@ import {
   endsBefore,
   type ListOptions,
   type ObjectInfo,
+  type ObjectTail,
   type RangeOptions,
   readTail,
   type Store,
   type StoreOptions,
-  type Tail,
   type WholeOptions,
 } from '../store.ts'
 import { checkWhole } from '../whole.ts'
@@ -140,7 +140,7 @@ export class ZipStore implements Store {
     })
   }
 
-  async getTail(key: string, length: number, options: StoreOptions = {}): Promise<Tail | undefined> {
+  async getTail(key: string, length: number, options: StoreOptions = {}): Promise<ObjectTail | undefined> {
     return this.#read(key, options, async ({ entry, size, etag, offset, version, bytes: content }) => {
       const wanted = Math.min(length, size)
       if (content !== undefined) return { size, etag, bytes: content.slice(size - wanted) }
@@ -152,7 +152,7 @@ export class ZipStore implements Store {
   }
 
   /** Reads local header and content together, unless the content is further away. */
-  async get(key: string, { maxBytes, signal }: WholeOptions = {}): Promise<Tail | undefined> {
+  async get(key: string, { maxBytes, signal }: WholeOptions = {}): Promise<ObjectTail | undefined> {
     return this.#readEntry(key, { signal }, async (archive, entry) => {
       const { size, etag } = infoOf(archive, entry)
       checkWhole(this.describe(key), size, maxBytes)

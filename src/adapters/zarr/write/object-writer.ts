@@ -7,9 +7,9 @@ import { checkUnlinked, type TestedFolders } from '../../../store/links.ts'
 import type {
   ConditionalWrites,
   ObjectInfo,
+  ObjectTail,
   PublishCondition,
   Store,
-  Tail,
   UnprovedAbsence,
   WholeOptions,
 } from '../../../store/store.ts'
@@ -121,7 +121,7 @@ export class ObjectWriter {
   }
 
   /** Reads an object with its version. */
-  read(key: string, options: WholeOptions): Promise<Tail | undefined> {
+  read(key: string, options: WholeOptions): Promise<ObjectTail | undefined> {
     return readWhole(this.#store, key, options)
   }
 

@@ -5,11 +5,11 @@ import { createZarr, openZarr, verifyZarr } from '../../../../src/runtime/zarr.t
 import { MemoryStore } from '../../../../src/store/memory.ts'
 import type {
   DeleteOptions,
+  ObjectTail,
   PublishCondition,
   RangeOptions,
   Stage,
   Store,
-  Tail,
   WholeOptions,
 } from '../../../../src/store/store.ts'
 import { type Fault, FaultStore } from '../../../../src/testing/index.ts'
@@ -21,7 +21,7 @@ class DigestStore extends MemoryStore {
     return found && { size: found.size, etag: found.etag }
   }
 
-  override async get(key: string, options?: WholeOptions): Promise<Tail | undefined> {
+  override async get(key: string, options?: WholeOptions): Promise<ObjectTail | undefined> {
     const found = await super.get(key, options)
     return found && { ...found, etag: digest(found.bytes) }
   }
