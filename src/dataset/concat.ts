@@ -74,7 +74,7 @@ async function concatParts(
   if (along === undefined) return datasets[0]!
   const isNew = labels !== undefined || !datasets.some((each) => allDims(each).includes(along))
   const parts = isNew ? alongNewDim(along, datasets, labels).map((each, at) => ({ ...each, place: given[at]!.place })) : given
-  const problems = new Map(parts.flatMap((part) => [...(part.problems ?? [])]))
+  const decodeErrors = new Map(parts.flatMap((part) => [...(part.decodeErrors ?? [])]))
   const warnings = [...new Set(parts.flatMap((part) => part.warnings ?? []))]
   const indexes = parts.map(({ coords }) => coords.get(along)?.index)
   const runs: readonly LabelRun[] =
@@ -83,12 +83,12 @@ async function concatParts(
       : parts.map((_, part) => ({ part }))
   const first = parts[runs[0]!.part]!
   const ordered = [...new Set([first, ...runs.map(({ part }) => parts[part]!), ...parts])]
-  checkNames(ordered, problems)
+  checkNames(ordered, decodeErrors)
   const variables = new Map<string, Variable>()
   const coords = new Map<string, Variable>()
   const compared: (readonly [Own, Own])[] = []
   for (const [name, variable] of [...first.coords, ...first.variables]) {
-    if (problems.has(name)) continue
+    if (decodeErrors.has(name)) continue
     const all = parts.map((part): Own => ({ variable: find(part, name)!, part }))
     for (const other of all) checkMeaning({ variable, part: first }, other)
     const isAlong = variable.dims.includes(along)
@@ -106,7 +106,7 @@ async function concatParts(
     COMPARED_AT_A_TIME,
     ([own, other]) => checkEqual(own, other, options.signal),
   )
-  return { variables, coords, attrs: first.attrs, problems, warnings, close }
+  return { variables, coords, attrs: first.attrs, decodeErrors, warnings, close }
 }
 
 /** Closes all files, even if closing one fails, and then throws its error. */
@@ -143,11 +143,11 @@ function differingDim(parts: readonly Part[]): string {
  * Checks that all datasets have the same names. A variable that is unreadable in one dataset is omitted from
  * all.
  */
-function checkNames(parts: readonly Part[], problems: ReadonlyMap<string, HyperslabError>): void {
+function checkNames(parts: readonly Part[], decodeErrors: ReadonlyMap<string, HyperslabError>): void {
   const names = new Set(parts.flatMap((part) => allVariables(part).map(({ name }) => name)))
   for (const name of names) {
     const without = parts.find((part) => find(part, name) === undefined)
-    if (without === undefined || problems.has(name)) continue
+    if (without === undefined || decodeErrors.has(name)) continue
     const having = parts.find((part) => find(part, name) !== undefined)!
     refuse(`${without.place} has no variable of this name, ${having.place} has one: drop it there`, { array: name })
   }

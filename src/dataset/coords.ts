@@ -26,7 +26,7 @@ export interface DatasetParts {
   readonly variables: ReadonlyMap<string, Variable>
   readonly coords: Coords
   readonly attrs: Attrs
-  readonly problems?: ReadonlyMap<string, HyperslabError> | undefined
+  readonly decodeErrors?: ReadonlyMap<string, HyperslabError> | undefined
   /** Warnings about the file, one per line. */
   readonly warnings?: readonly string[] | undefined
   readonly close?: (() => Promise<void>) | undefined

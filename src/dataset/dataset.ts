@@ -73,17 +73,17 @@ export class DatasetState implements DatasetParts {
   readonly variables: ReadonlyMap<string, Variable>
   readonly coords: Coords
   readonly attrs: Attrs
-  readonly problems: ReadonlyMap<string, HyperslabError>
+  readonly decodeErrors: ReadonlyMap<string, HyperslabError>
   readonly warnings: readonly string[]
   readonly close: (() => Promise<void>) | undefined
   readonly origin: Origin | undefined
 
   /** @throws InvalidArgumentError if lengths along a dimension differ */
-  constructor({ variables, coords, attrs, problems = new Map(), warnings = [], close, origin }: DatasetParts) {
+  constructor({ variables, coords, attrs, decodeErrors = new Map(), warnings = [], close, origin }: DatasetParts) {
     this.variables = variables
     this.coords = coords
     this.attrs = attrs
-    this.problems = problems
+    this.decodeErrors = decodeErrors
     this.warnings = warnings
     this.close = close
     this.origin = origin
@@ -134,7 +134,7 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
 
   /**
    * Creates a dataset from the arrays of a file, decoded by the CF conventions. The labels of its dimensions
-   * are read. A variable that cannot be decoded is omitted; `problems` has the reason.
+   * are read. A variable that cannot be decoded is omitted; `decodeErrors` has the reason.
    * @throws errors of reading the labels
    */
   static async from(file: DatasetFile, options: DecodeOptions = {}): Promise<Dataset> {
@@ -172,8 +172,8 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
   }
 
   /** Omitted variables, each with the reason. */
-  get problems(): ReadonlyMap<string, HyperslabError> {
-    return this.parts.problems
+  get decodeErrors(): ReadonlyMap<string, HyperslabError> {
+    return this.parts.decodeErrors
   }
 
   /**
@@ -181,10 +181,10 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
    * @throws UnknownArrayError with the known names; for an omitted variable, the reason
    */
   get(name: string): DataArray {
-    const { variables, coords, problems } = this.parts
+    const { variables, coords, decodeErrors } = this.parts
     const found = variables.get(name) ?? coords.get(name)
     if (found !== undefined) return this.#array(found)
-    const problem = problems.get(name)
+    const problem = decodeErrors.get(name)
     if (problem !== undefined) throw problem
     const known = [...variables.keys(), ...coords.keys()]
     throw new HyperslabError('UnknownArrayError', `there is no variable of this name: there are ${known.join(', ') || 'none'}`, {
@@ -297,14 +297,14 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
   }
 
   /**
-   * Returns the dataset without some variables, coordinates or entries of `problems`.
+   * Returns the dataset without some variables, coordinates or entries of `decodeErrors`.
    * @throws UnknownArrayError
    */
   drop(...names: readonly string[]): Dataset {
-    const { variables, coords, problems } = this.parts
-    for (const name of names) if (!problems.has(name)) this.get(name)
+    const { variables, coords, decodeErrors } = this.parts
+    for (const name of names) if (!decodeErrors.has(name)) this.get(name)
     const kept = <T>(map: ReadonlyMap<string, T>) => new Map([...map].filter(([name]) => !names.includes(name)))
-    return this.#with({ variables: kept(variables), coords: kept(coords), problems: kept(problems) }, 'drop', names)
+    return this.#with({ variables: kept(variables), coords: kept(coords), decodeErrors: kept(decodeErrors) }, 'drop', names)
   }
 
   /**
@@ -368,7 +368,7 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
    * appears when it is complete. Variables and coordinates keep their attributes. They are encoded as in
    * their source file (packed, or as numbers of units of time), unless `encoding` overrides it. Computed
    * values are stored unchanged. Reads and computes block by block, and shards one at a time. In containers,
-   * nested attributes become JSON text. Variables in `problems` are omitted, with a warning.
+   * nested attributes become JSON text. Variables in `decodeErrors` are omitted, with a warning.
    * @returns names of the arrays, size of a container in bytes, warnings
    * @throws AlreadyExistsError unless `overwrite` is set, which keeps the old store until the new one is
    *   complete; InvalidArgumentError for values that their encoding cannot store, and for options of the

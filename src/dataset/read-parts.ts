@@ -29,7 +29,7 @@ export async function readParts(file: DatasetFile, options: DecodeOptions): Prom
   const { decode = true, signal, limits = {} } = options
   checkOptions('limits', limits, LIMITS)
   const memory = new CoordinateMemory(limits.coordinateBytes)
-  const problems = new Map(file.unreadable)
+  const decodeErrors = new Map(file.unreadable)
   const decoded = new Map<string, Variable>()
   const raws = withDistinctDims(file.variables)
   const bounded = new Map(raws.flatMap((raw) => boundsOf(raw).map((name) => [name, raw] as const)))
@@ -39,7 +39,7 @@ export async function readParts(file: DatasetFile, options: DecodeOptions): Prom
       decoded.set(raw.name, new Variable({ ...parts, repeated: raw.repeated }))
     } catch (error) {
       if (!isHyperslabError(error)) throw error
-      problems.set(raw.name, error)
+      decodeErrors.set(raw.name, error)
     }
   }
   const names = coordinateNames(decoded, file.attrs ?? {})
@@ -55,7 +55,7 @@ export async function readParts(file: DatasetFile, options: DecodeOptions): Prom
   const variables = new Map([...decoded].filter(([name]) => !names.has(name)))
   const origin = file.opened && originOf(undefined, 'open', file.opened, decode)
   const { attrs = {}, warnings } = file
-  return { variables, coords: ordered, attrs, problems, warnings, close: file.close?.bind(file), origin }
+  return { variables, coords: ordered, attrs, decodeErrors, warnings, close: file.close?.bind(file), origin }
 }
 
 /**

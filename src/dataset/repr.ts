@@ -19,14 +19,14 @@ export interface Described {
   readonly variables: ReadonlyMap<string, Variable>
   readonly attrs: Readonly<Record<string, unknown>>
   /** Omitted variables. */
-  readonly problems: ReadonlyMap<string, unknown>
+  readonly decodeErrors: ReadonlyMap<string, unknown>
 }
 
 /**
  * Describes a dataset: dimensions, coordinates with their first and last values and units, variables with
  * units and chunks.
  */
-export function describeDataset({ dims, coords, variables, attrs, problems }: Described): string {
+export function describeDataset({ dims, coords, variables, attrs, decodeErrors }: Described): string {
   const lengths = Object.entries(dims).map(([dim, length]) => `${dim}: ${length}`)
   return [
     '<Dataset>',
@@ -43,7 +43,7 @@ export function describeDataset({ dims, coords, variables, attrs, problems }: De
             details(variable),
           ]),
         )),
-    ...(problems.size === 0 ? [] : [`Left out (see problems): ${[...problems.keys()].join(', ')}`]),
+    ...(decodeErrors.size === 0 ? [] : [`Left out (see decodeErrors): ${[...decodeErrors.keys()].join(', ')}`]),
     ...attributeLines(attrs),
   ].join('\n')
 }

@@ -47,7 +47,7 @@ const TESTS: Record<string, () => Promise<void>> = {
       Float64Array.of(Number.NaN, 2.5, Number.NaN),
     )
     const unclear = { ...attrs, valid_range: Float64Array.of(1.25, 4.25) }
-    expect((await from(raw('t', 'int16', Int16Array.of(1, 5, 9), unclear))).problems.get('t')?.message).toMatch(/not clear/)
+    expect((await from(raw('t', 'int16', Int16Array.of(1, 5, 9), unclear))).decodeErrors.get('t')?.message).toMatch(/not clear/)
   },
   'bytes whose range is beyond their type are unsigned': async () => {
     const ds = await from(raw('t', 'int8', Int8Array.of(-56, 1), { valid_range: Int16Array.of(0, 254) }))
@@ -64,7 +64,7 @@ const TESTS: Record<string, () => Promise<void>> = {
   'a date whose year comes last needs equal day and month': async () => {
     const of = (units: string) => from(raw('t', 'int16', Int16Array.of(1), { units }))
     expect(await (await of('days since 1-1-1970')).get('t').dates()).toEqual([new Date('1970-01-02')])
-    expect((await of('days since 2-1-1970')).problems.get('t')?.message).toMatch(/1970-01-02 .* or 1970-02-01/)
+    expect((await of('days since 2-1-1970')).decodeErrors.get('t')?.message).toMatch(/1970-01-02 .* or 1970-02-01/)
   },
   'unwritten elements of NetCDF files are missing': async () => {
     const variables = [{ name: 't', type: 'short' as const, dimensions: ['x'], values: [1, -32767, 3] }]

@@ -25,7 +25,7 @@ async function dataset(dtype: NumericDType, values: readonly number[], attrs: Re
       { name: 'x', array: labels, dims: ['x'] },
     ],
   })
-  for (const problem of ds.problems.values()) throw problem
+  for (const problem of ds.decodeErrors.values()) throw problem
   return ds
 }
 

@@ -215,8 +215,8 @@ describe('datasets', () => {
   test('what cannot be read is dropped by name', async () => {
     const problem = new HyperslabError('UnsupportedError', 'nested')
     const ds = await Dataset.from({ variables: [], unreadable: new Map([['bad', problem], ['worse', problem]]) }) // biome-ignore format: one line
-    expect(String(ds)).toMatch(/^Left out \(see problems\): bad, worse$/m)
-    expect([...ds.drop('bad').problems.keys()]).toEqual(['worse'])
+    expect(String(ds)).toMatch(/^Left out \(see decodeErrors\): bad, worse$/m)
+    expect([...ds.drop('bad').decodeErrors.keys()]).toEqual(['worse'])
     expect(() => ds.drop('good')).toThrow(expect.objectContaining({ tag: 'UnknownArrayError' }))
   })
 

@@ -191,7 +191,7 @@ test('a dataset that is written is the same when it is opened, and so is what is
     fc.asyncProperty(contents(false), async (variables) => {
       const attrs = { title: 'any', history: 'x', version: 2 }
       const ds = await Dataset.from({ variables, attrs })
-      expect([...ds.problems]).toEqual([])
+      expect([...ds.decodeErrors]).toEqual([])
       const place = newPlace()
       const written = await ds.write(place)
       expect(written.warnings).toEqual([])

@@ -239,7 +239,7 @@ describe.skipIf(peer === undefined).each(NAMES)('%s', (name) => {
   test.each(FORMS)(`chains of operations on %s give what xarray gives`, async (form) => {
     const path = join(folder, `${name}${form}`)
     await using ds = await openDataset(path)
-    expect([...ds.problems]).toEqual([])
+    expect([...ds.decodeErrors]).toEqual([])
     let answered = 0
     const random = mulberry(NAMES.indexOf(name) * 10 + FORMS.indexOf(form))
     for (let i = 0; i < CHAINS; i++) {

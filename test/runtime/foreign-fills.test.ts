@@ -228,7 +228,7 @@ describe('a `_FillValue` that is no element', () => {
 
   async function expectMeaning(path: string): Promise<void> {
     await using ds = await openDataset(at(path))
-    expect([...ds.problems.values()].map(({ message }) => message)).toEqual([])
+    expect([...ds.decodeErrors.values()].map(({ message }) => message)).toEqual([])
     for (const [name, { expected }] of Object.entries(CASES)) expect(await list(ds, name), `${path} ${name}`).toEqual(expected)
     if (python === undefined || path.endsWith('.af') || path.endsWith('.nc')) return
     const found = (await python.ask({ path: at(path), kind: path.endsWith('.json') ? 'references' : 'zarr' })) as {

@@ -121,7 +121,7 @@ test('a missing value NaN of floats is the same number after a container', async
 test('a range of JSON is unclear for packed floats, in what is written as well', async () => {
   const store = await version2('<f4', Float32Array.of(1, 2), ',"scale_factor":0.5,"valid_range":[0.0,200.0]')
   const ds = await openDataset({ store, path: 's.zarr' })
-  expect(ds.problems.get('t')?.message).toMatch(/not clear whether it bounds packed or unpacked/)
+  expect(ds.decodeErrors.get('t')?.message).toMatch(/not clear whether it bounds packed or unpacked/)
   const whole = await version2('<f4', Float32Array.of(1, 2), ',"scale_factor":0.5,"valid_range":[0,3]')
   for (const path of ['a.zarr', 'a.af']) await (await openDataset({ store: whole, path: 's.zarr' })).write({ store: whole, path })
   for (const path of ['a.zarr', 'a.af']) expect(await list(await openDataset({ store: whole, path }), 't')).toEqual([0.5, 1])

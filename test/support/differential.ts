@@ -78,7 +78,7 @@ export function startDifferential(): DifferentialPeer | undefined {
 /** Our side of a dataset. */
 async function describe(ds: Dataset): Promise<Reading> {
   const variables: Record<string, Described> = {}
-  const refused: Record<string, string> = Object.fromEntries([...ds.problems].map(([name, { message }]) => [name, message]))
+  const refused: Record<string, string> = Object.fromEntries([...ds.decodeErrors].map(([name, { message }]) => [name, message]))
   const all = [...Object.values(ds.coords).map((array) => [array, true] as const), ...Object.values(ds.variables).map((array) => [array, false] as const)] // biome-ignore format: one line
   for (const [array, coord] of all) {
     try {
@@ -339,7 +339,7 @@ export async function differencesOf(peer: DifferentialPeer, spec: Spec, folder: 
   found.push(...compareReadings('decoded', await describe(ds), theirs.ranged, spec))
   const twice = Object.values({ ...ds.variables, ...ds.coords }).filter((array) => array.dims.length > new Set(array.dims.map((dim) => theirs.variables[array.name]?.dims[array.dims.indexOf(dim)] ?? dim)).size) // biome-ignore format: one line
   const refused = [...Object.keys(theirs.ranged.refused), ...twice.map(({ name }) => name)]
-  const whole = ds.drop(...refused.filter((name) => name in ds.variables || name in ds.coords || ds.problems.has(name)))
+  const whole = ds.drop(...refused.filter((name) => name in ds.variables || name in ds.coords || ds.decodeErrors.has(name)))
   const known = new Set([...found.map(({ variable }) => variable), ...twice.map(({ name }) => name)])
   for (const [i, step] of spec.steps.entries())
     found.push(

@@ -125,7 +125,7 @@ async function openGroup(path: string, wanted: ViewState, signal: AbortSignal): 
   frames.forget()
   profiles.forget()
   const place = { url: state.url, group: path }
-  listVariables(arrays, opened.problems, found.levels, (array) => void pick(array, { ...START, ...place }))
+  listVariables(arrays, opened.decodeErrors, found.levels, (array) => void pick(array, { ...START, ...place }))
   byId('start').hidden = true
   byId('contents').hidden = false
   const largest = [...arrays].filter(isNumeric).sort((a, b) => b.array.size - a.array.size)[0]

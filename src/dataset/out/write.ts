@@ -108,14 +108,14 @@ export interface WrittenParts {
   readonly variables: ReadonlyMap<string, Variable>
   readonly coords: Coords
   readonly attrs: Attrs
-  readonly problems: ReadonlyMap<string, HyperslabError>
+  readonly decodeErrors: ReadonlyMap<string, HyperslabError>
   readonly warnings: readonly string[]
 }
 
 /** Returns warnings of the file, omitted variables, and attributes that decoding has ignored. */
-export const warningsOf = ({ variables, coords, problems, warnings }: WrittenParts): string[] => [
+export const warningsOf = ({ variables, coords, decodeErrors, warnings }: WrittenParts): string[] => [
   ...warnings,
-  ...Array.from(problems, ([name, { message }]) => `'${name}' is left out: ${message}`),
+  ...Array.from(decodeErrors, ([name, { message }]) => `'${name}' is left out: ${message}`),
   ...[...coords.values(), ...variables.values()].flatMap((variable) => variable.warnings),
 ]
 

@@ -36,7 +36,7 @@ const FLAGS = writeNetcdf({
 
 /** Expects the same variables, however they were copied. */
 async function expectFlags(ds: Dataset): Promise<void> {
-  expect([...ds.problems.values()]).toEqual([])
+  expect([...ds.decodeErrors.values()]).toEqual([])
   expect(ds.get('temp_qc').dims).toEqual(['profile', 'level'])
   expect(await list(ds, 'temp_qc')).toEqual(['1', '1', '4', '1', '4', '1'])
   expect([ds.get('direction').dims, await list(ds, 'direction')]).toEqual([['profile'], ['A', 'D']])

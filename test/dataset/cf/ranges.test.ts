@@ -158,12 +158,12 @@ describe('the valid range', () => {
   test.each(TABLE)('%s, and copies are read the same', async (_, type, values, attributes, wanted) => {
     const ds = await open(type, values, attributes)
     if (wanted instanceof RegExp) {
-      expect(ds.problems.get('v')?.message).toMatch(wanted)
+      expect(ds.decodeErrors.get('v')?.message).toMatch(wanted)
       return
     }
-    expect([...ds.problems.values()]).toEqual([])
+    expect([...ds.decodeErrors.values()]).toEqual([])
     for await (const copy of copiesOf(ds)) {
-      expect([...copy.problems.values()]).toEqual([])
+      expect([...copy.decodeErrors.values()]).toEqual([])
       const found = (await list(copy)) as number[]
       expect(found.length).toBe(wanted.length)
       for (const [i, value] of wanted.entries()) {
@@ -248,7 +248,7 @@ describe('text where numbers belong', () => {
       { name: 'w', type: 'short', dimensions: ['x'], values: [1, 2] },
     ]
     const ds = await openDataset(new Blob([writeNetcdf({ dimensions: [['x', 2]], variables }) as never]))
-    expect([[...ds.problems.keys()], await list(ds, 'w')]).toEqual([['v'], [1, 2]])
+    expect([[...ds.decodeErrors.keys()], await list(ds, 'w')]).toEqual([['v'], [1, 2]])
     const { arrays, warnings } = await ds.write({ store: new MemoryStore(), path: 'a.zarr' })
     expect([arrays, warnings]).toEqual([['w'], [expect.stringMatching(/'v' is left out: .*scale_factor/)]])
   })
@@ -267,7 +267,7 @@ describe('text where numbers belong', () => {
       expect.stringMatching(/'w': missing_value/),
     ])
     const ds = await openDataset({ store, path: 'a.af' })
-    expect([[...ds.problems.keys()], await list(ds, 'w')]).toEqual([['v'], [1, 2]])
+    expect([[...ds.decodeErrors.keys()], await list(ds, 'w')]).toEqual([['v'], [1, 2]])
   })
 })
 
@@ -284,7 +284,7 @@ test('packed floats have a range of their own type, which JSON does not tell', a
   expect(await list(ds)).toEqual([none, 10, none])
   const store = new MemoryStore()
   await ds.write({ store, path: 'a.zarr' })
-  expect((await openDataset({ store, path: 'a.zarr' })).problems.get('v')?.message).toMatch(/it is not clear/)
+  expect((await openDataset({ store, path: 'a.zarr' })).decodeErrors.get('v')?.message).toMatch(/it is not clear/)
 })
 
 test('booleans with missing values are read, with a warning', async () => {
