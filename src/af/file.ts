@@ -160,7 +160,8 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
    * @throws AlreadyExistsError; InvalidArgumentError, which names the option that does not fit; ReadOnlyError
    * @example
    * const file = await create({ store: new MemoryStore(), path: 'a.af' })
-   * const pr = file.createArray('pr', { dtype: 'int16', shape: [100, 100], chunks: [10, 100], fillValue: -1 })
+   * const options = { dtype: 'int16', shape: [100, 100], chunks: [10, 100], fillValue: -1 } as const
+   * const pr = file.createArray('pr', options)
    * console.log(pr.chunks.counts) // [ 10, 1 ]
    * console.log(await pr.get([0, 0])) // -1
    */

@@ -252,7 +252,7 @@ async function copyObject(
   // Consolidated metadata repeat the others, and a killed copy may lack them alone.
   if (isComplete && !/(^|\/)\.zmetadata$/.test(name)) return refuse!(target, 'the target is complete without this object')
   await to.store.makeFolder?.(target)
-  const there = old && (await statToWrite(to.store, old.path + name, signal))
+  const there = old && (await statOld(to.store, old.path + name, signal))
   if (there !== undefined && (await sameAt({ from, to: old! }, name, signal))) {
     await copyObjectWithin(to.store, old!.path + name, target, there.etag)
     return false
@@ -273,6 +273,16 @@ async function copyObject(
     return await publishCopied(stage, target, isDraft, isKept)
   } finally {
     await stage.discard()
+  }
+}
+
+/** Returns an object of the replaced store; undefined also for a folder, and for a path through a file. */
+async function statOld(store: Store, key: string, signal: Signal | undefined): Promise<ObjectInfo | undefined> {
+  try {
+    return await statToWrite(store, key, signal)
+  } catch (error) {
+    if (isHyperslabError(error, 'FormatError', 'NotFoundError')) return undefined
+    throw error
   }
 }
 

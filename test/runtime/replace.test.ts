@@ -795,3 +795,31 @@ test('a store that is replaced while its arrays are copied is not published as a
       expect((await store.list('')).filter((key) => key.startsWith('out') && !key.includes('.hyperslab'))).toEqual([])
     }
 })
+
+test('a store whose arrays have other ranks is replaced, where folders take the places of files', async () => {
+  const folder = await temporaryFolder()
+  const make = async (name: string, shape: number[], value: number): Promise<void> => {
+    const array = await (await createZarr(`${folder}/${name}`)).createArray('x', {
+      dtype: 'int8',
+      shape,
+      chunks: shape.map(() => 2),
+    })
+    await array.set(null, new Int8Array(shape.reduce((product, length) => product * length)).fill(value))
+  }
+  await make('flat.zarr', [4], 1)
+  await make('square.zarr', [4, 4], 2)
+  for (const [from, value, rank] of [
+    ['square', 2, 2],
+    ['flat', 1, 1],
+  ] as const) {
+    await make('out.zarr', rank === 2 ? [4] : [4, 4], 9)
+    await copyPlace(`${folder}/${from}.zarr`, `${folder}/out.zarr`, { overwrite: true })
+    const { shape, data } = (await (await openZarr(`${folder}/out.zarr/x`, { kind: 'array' })).get()) as {
+      shape: number[]
+      data: Int8Array
+    }
+    expect(shape).toHaveLength(rank)
+    expect(new Set(data)).toEqual(new Set([value]))
+    await rm(`${folder}/out.zarr`, { recursive: true })
+  }
+})

@@ -179,13 +179,14 @@ function missingAttributes({ values, nan }: Missing, { dtype, fillValue, missing
   const missing: readonly ScalarOf<DType>[] = nan ? [...named, Number.NaN] : named
   const first = missing.find((value) => value === fillValue) ?? missing[0]
   const others = missing.filter((value) => value !== first && !(Number.isNaN(value) && Number.isNaN(first)))
-  // For text, xarray reads `missing_value`, and refuses stores with `_FillValue`.
+  // xarray opens no store with `_FillValue` on text or bytes. For text it reads `missing_value`.
+  if (dtype === 'binary') return {}
   if (dtype === 'string') return missing.length === 0 ? {} : { missing_value: others.length === 0 ? first : missing }
   // The implied missing value is not named by `_FillValue`, because the source names it in no attribute.
   if (own?.implied !== undefined) return missing.length === 0 ? {} : attributesDocument(new Map([['missing_value', missing]]))
   return {
     ...(first !== undefined && { _FillValue: missingDocument(first, dtype) }),
-    ...(others.length > 0 && dtype !== 'binary' && attributesDocument(new Map([['missing_value', others]]))),
+    ...(others.length > 0 && attributesDocument(new Map([['missing_value', others]]))),
   }
 }
 

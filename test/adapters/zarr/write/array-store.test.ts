@@ -48,8 +48,10 @@ describe('arrays as a Zarr store', () => {
         const expected = plainGet(plain, selection)
         const result = listOf(await array.get(selection))
         expect(result.map((value) => (typeof value === 'boolean' ? Number(value) : value))).toEqual([...expected.data])
-        const isTime = plain.dtype === 'timestamp_ns'
-        if (!isTime) expect(missingElements(array.source)).toEqual(missingElements(source))
+        const { dtype } = plain
+        // xarray opens no store that names missing bytes.
+        const missing = dtype === 'binary' ? { values: [], nan: false } : missingElements(source)
+        if (dtype !== 'timestamp_ns') expect(missingElements(array.source)).toEqual(missing)
         // Once, and in boxes that are chunks of the store.
         expect(new Set(source.reads.map((box) => JSON.stringify(box))).size).toBe(source.reads.length)
       }),
