@@ -13,7 +13,7 @@ import { checkFree, checkWrites, findReplaced, type Replaced } from '../af/write
 import { checkNewName } from '../af/write/occupied.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { elementwise } from '../array/lazy/elementwise.ts'
-import { missingAs } from '../array/lazy/missing-as.ts'
+import { missingAs } from '../array/lazy/replace-missing.ts'
 import { type Element, isAnyMissing, missingElement, missingElements, NOTHING } from '../array/missing.ts'
 import { bytesOf } from '../array/source.ts'
 import type { Progress } from '../array/transfers.ts'

@@ -1,6 +1,6 @@
 import type { PlainAttribute, TypedAttribute } from '../af/layers/attributes.ts'
 import { DiskArray } from '../array/disk-array.ts'
-import { missingAs } from '../array/lazy/missing-as.ts'
+import { missingAs } from '../array/lazy/replace-missing.ts'
 import { type Element, isAnyMissing, missingElements } from '../array/missing.ts'
 import type { NamedValues } from '../array/source.ts'
 import { type ScalarOf, toElement } from '../core/dtype.ts'

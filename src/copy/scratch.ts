@@ -1,4 +1,4 @@
-import { type HiddenArray, hiddenArray } from '../adapters/zarr/create.ts'
+import { type UnpublishedArray, unpublishedArray } from '../adapters/zarr/create.ts'
 import type { ScratchArray } from '../array/lazy/rechunk-to.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
@@ -48,11 +48,11 @@ export class Scratch {
    * Returns the intermediate array.
    * @param writeBytes bytes of chunks that are written at the same time
    */
-  async array(array: ScratchArray, writeBytes?: number): Promise<HiddenArray> {
+  async array(array: ScratchArray, writeBytes?: number): Promise<UnpublishedArray> {
     const { store, path } = await this.#opened()
     const options = { ...array, codec: 'none', writeEmptyChunks: true }
     const chunks = new ChunkStore(store, this.#options.isDurable ?? false, this.#chunks)
-    return hiddenArray(chunks, path.slice(0, -1), '', options, { separator: '.', writeBytes })
+    return unpublishedArray(chunks, path.slice(0, -1), '', options, { separator: '.', writeBytes })
   }
 
   /** Whether the output of the first `count` regions of a pass exists. */

@@ -1,4 +1,4 @@
-import { type HiddenArray, hiddenArray, newNodes } from '../adapters/zarr/create.ts'
+import { newNodes, type UnpublishedArray, unpublishedArray } from '../adapters/zarr/create.ts'
 import type { JsonObject } from '../adapters/zarr/document.ts'
 import { groupsAbove } from '../adapters/zarr/hierarchy.ts'
 import { type NamedAttributes, namedAttributes } from '../adapters/zarr/named-attributes.ts'
@@ -87,7 +87,7 @@ export class ZarrTarget implements CopyTarget<never> {
   readonly root: string
   readonly #source: ZarrExport
   readonly #id: string
-  readonly #outputs = new Map<string, Promise<HiddenArray>>()
+  readonly #outputs = new Map<string, Promise<UnpublishedArray>>()
   #hidden: Promise<void> | undefined
 
   private constructor(source: ZarrExport, arrays: readonly PlannedArray[], store: Store, root: string, id: string) {
@@ -155,17 +155,17 @@ export class ZarrTarget implements CopyTarget<never> {
     const { array, step } = this.#array(name)
     if (step === undefined) return array
     // The array that chunks are written through may have noted as absent what other processes wrote since.
-    return step.halve(await hiddenArray(this.store, this.root, step.finer, this.#array(step.finer).options, {}))
+    return step.halve(await unpublishedArray(this.store, this.root, step.finer, this.#array(step.finer).options, {}))
   }
 
   /**
    * Returns the array that chunks are written to.
    * @param writeBytes bytes of objects that are written at the same time
    */
-  output(name: string, writeBytes?: number): Promise<HiddenArray> {
+  output(name: string, writeBytes?: number): Promise<UnpublishedArray> {
     let output = this.#outputs.get(name)
     if (output === undefined) {
-      output = hiddenArray(this.store, this.root, name, this.#array(name).options, { writeBytes })
+      output = unpublishedArray(this.store, this.root, name, this.#array(name).options, { writeBytes })
       this.#outputs.set(name, output)
     }
     return output

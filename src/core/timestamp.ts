@@ -20,13 +20,13 @@ const ISO = /^([+-]\d{6}|\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[
  * @throws InvalidArgumentError for an invalid time, or one before 1677-09-21T00:12:43.145224192Z or after
  *   2262-04-11T23:47:16.854775807Z
  * @example
- * console.log(timestampOf('2024-01-01T00:00Z')) // 1704067200000000000n
+ * console.log(toTimestamp('2024-01-01T00:00Z')) // 1704067200000000000n
  */
-export function timestampOf(time: Date | InstantLike | string): bigint {
+export function toTimestamp(time: Date | InstantLike | string): bigint {
   const nanoseconds = typeof time === 'string' ? parse(time) : isDate(time) ? ofDate(time) : time?.epochNanoseconds
   if (typeof nanoseconds !== 'bigint') wrong(time, 'is not a time')
   if (nanoseconds < MIN || nanoseconds > MAX) {
-    const text = `is beyond what 64 bits of nanoseconds reach, ${isoOf(MIN)} to ${isoOf(MAX)}`
+    const text = `is beyond what 64 bits of nanoseconds reach, ${toISO(MIN)} to ${toISO(MAX)}`
     wrong(typeof time === 'string' ? time : `${nanoseconds} ns`, text, [MIN, MAX])
   }
   return nanoseconds
@@ -36,16 +36,16 @@ export function timestampOf(time: Date | InstantLike | string): bigint {
  * Converts a timestamp to a `Date`, rounded down to the millisecond.
  * @throws InvalidArgumentError if the timestamp is not a 64-bit integer
  */
-export function dateOf(timestamp: bigint): Date {
+export function toDate(timestamp: bigint): Date {
   return new Date(Number(split(timestamp).milliseconds))
 }
 
 /**
  * Formats a timestamp in ISO 8601, in UTC, with as many decimals (0, 3, 6 or 9) as all nanoseconds need.
- * `timestampOf` and `Temporal.Instant.from` read it back.
+ * `toTimestamp` and `Temporal.Instant.from` read it back.
  * @throws InvalidArgumentError if the timestamp is not a 64-bit integer
  */
-export function isoOf(timestamp: bigint): string {
+export function toISO(timestamp: bigint): string {
   const { milliseconds, rest } = split(timestamp)
   const iso = new Date(Number(milliseconds)).toISOString().slice(0, -1)
   const decimals = `${iso.slice(-3)}${String(rest).padStart(6, '0')}`.replace(/(000){1,3}$/, '')

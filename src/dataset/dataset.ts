@@ -17,6 +17,7 @@ import { DataArray } from './data-array.ts'
 import type { DatasetFile, DecodeOptions } from './dataset-file.ts'
 import type { Replacement } from './elements.ts'
 import { GroupBy, type GroupKey } from './group-by.ts'
+import type { Divided, Over } from './grouped-reductions.ts'
 import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
@@ -25,7 +26,6 @@ import { type Origin, originOf } from './origin.ts'
 import type { ArrowRecordBatch } from './out/arrow.ts'
 import type { TableOptions } from './out/csv.ts'
 import type { Location, WriteDatasetOptions, WriteResult } from './out/write.ts'
-import type { Divided, Over } from './parted.ts'
 import type { LabelledPoints, SelPointsOptions } from './points.ts'
 import { Reducible } from './reducible.ts'
 import {
@@ -545,7 +545,7 @@ function dataOf(dtype: DType, list: ArrayLike<unknown>): DataOf<DType> {
 }
 
 /** Converts a time to an element of a `timestamp_ns` array. */
-function timestampOf(time: TimeLabel): bigint {
+function timestampFrom(time: TimeLabel): bigint {
   const { start } = parseTimeLabel(time, 'proleptic_gregorian')
   if (fits64(start)) return start
   return invalidArgument(`${String(time)} is beyond 64 bits of nanoseconds, 1677-09-21 to 2262-04-11`, time)
@@ -581,7 +581,7 @@ function toTensor(data: Exclude<VariableData, DiskArray>, dims: readonly string[
     )
   const first = (data as ArrayLike<unknown>)[0]
   if (first instanceof Date) {
-    const times = BigInt64Array.from(data as unknown as Date[], timestampOf)
+    const times = BigInt64Array.from(data as unknown as Date[], timestampFrom)
     return { ...tensorOf('timestamp_ns', [times.length], times), dtype: 'timestamp_ns' }
   }
   const list = data as ArrayLike<unknown>

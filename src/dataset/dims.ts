@@ -10,11 +10,11 @@ import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import { sizeOf } from '../core/shape.ts'
 import { wholeAxis } from '../core/tensor.ts'
-import { timestampOf } from '../core/timestamp.ts'
+import { toTimestamp } from '../core/timestamp.ts'
 import { ChunkGrid, READ_BYTES, RegularChunks } from '../grid/chunks.ts'
 import { subsetChunks } from '../grid/derived-chunks.ts'
-import { asFloats } from './as-floats.ts'
 import { dropAttributes } from './attributes.ts'
+import { asFloats } from './cast-float.ts'
 import { type Labelled, takeCoords } from './coords.ts'
 import type { Replacement } from './elements.ts'
 import type { Taken } from './label-selectors.ts'
@@ -205,7 +205,7 @@ function surrounded({ name, array, times }: Variable, fillValue: Replacement | u
   const isTime = array.dtype === 'timestamp_ns'
   if (fillValue === undefined) return isTime ? [withNaT(array), NAT] : [asFloats(array, name), Number.NaN]
   if (times !== undefined && !isTime) invalidArgument(`times of ${name} cannot be ${String(fillValue)}`, fillValue)
-  const value = fillValue instanceof Date && isTime ? timestampOf(fillValue) : fillValue
+  const value = fillValue instanceof Date && isTime ? toTimestamp(fillValue) : fillValue
   toElement(array.dtype, value)
   return [array, value]
 }

@@ -8,8 +8,8 @@ import { checkDType, type DType, isFloat, isNumeric, toElement } from '../core/d
 import { HyperslabError, invalidArgument, isHyperslabError } from '../core/errors.ts'
 import { lazily } from '../core/lazily.ts'
 import { checkValue } from '../core/options.ts'
-import { timestampOf } from '../core/timestamp.ts'
-import { asFloats } from './as-floats.ts'
+import { toTimestamp } from '../core/timestamp.ts'
+import { asFloats } from './cast-float.ts'
 import { asNumbers, reducedTo } from './reductions.ts'
 import type { Variable } from './variable.ts'
 
@@ -106,7 +106,7 @@ export function filled(variable: Variable, value: Replacement): Variable {
     throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: value, expected: dtype })
   }
   if (!isFloat(dtype) && !isTime && !isAnyMissing(missingElements(array.source))) return variable
-  const fill = value instanceof Date ? timestampOf(value) : value
+  const fill = value instanceof Date ? toTimestamp(value) : value
   const isOwn = isOf(dtype, fill)
   const from = isOwn ? array : numbersOf('fillna', variable)
   const to = isOwn ? dtype : 'float64'

@@ -6,9 +6,9 @@ import type { Signal } from '../core/signal.ts'
 import { computedOnce } from './computed.ts'
 import { type Coords, coordsAlong, type Labelled, labelledDims } from './coords.ts'
 import { groupLabels } from './group-labels.ts'
+import { type Divided, GroupedReductions, type Over } from './grouped-reductions.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Label } from './label-values.ts'
-import { type Divided, type Over, Parted } from './parted.ts'
 import {
   checkReduction,
   type GroupKind,
@@ -43,7 +43,7 @@ export interface PositionGroups {
  * An array or a dataset in groups. Each reduction is lazy. A group without values is missing, except that
  * `sum` and `count` are 0 and `prod` is 1.
  */
-export class GroupBy<A, L = A> extends Parted<A> {
+export class GroupBy<A, L = A> extends GroupedReductions<A> {
   readonly #divided: Divided
   readonly #over: Over<A>
   readonly #groups: PositionGroups

@@ -6,7 +6,7 @@ import { type DType, isBigInt, isFloat } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import { copyTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../core/tensor.ts'
-import { presence } from './as-floats.ts'
+import { presence } from './cast-float.ts'
 import { meanOfTimes } from './mean-of-times.ts'
 import { type GroupKind, skipping } from './reductions.ts'
 

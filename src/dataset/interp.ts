@@ -5,15 +5,15 @@ import { isNumeric } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { allDims } from './all-variables.ts'
-import { asFloats } from './as-floats.ts'
 import type { LabelLike } from './between.ts'
+import { asFloats } from './cast-float.ts'
 import { type Coords, type DatasetParts, type Labelled, labelledDims } from './coords.ts'
 import type { LabelIndex } from './label-index.ts'
+import { withInstants } from './replace-times.ts'
 import { packInstants } from './time/instant.ts'
 import { parseTimeLabel } from './time/labels.ts'
 import { listArray, type Variable } from './variable.ts'
 import { withIndex } from './with-index.ts'
-import { withInstants } from './with-instants.ts'
 
 /** Labels to interpolate at, by dimension: one label, which drops the dimension, or a list. */
 export type InterpLabels = Readonly<Record<string, LabelLike | readonly LabelLike[]>>

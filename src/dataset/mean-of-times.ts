@@ -1,6 +1,6 @@
 import type { DiskArray } from '../array/disk-array.ts'
 import type { Tensor } from '../core/tensor.ts'
-import { presence } from './as-floats.ts'
+import { presence } from './cast-float.ts'
 import { NAT, NS_PER_SECOND } from './time/instant.ts'
 
 /**

@@ -2,7 +2,7 @@ import type { DiskArray } from '../array/disk-array.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { Pace } from '../core/pace.ts'
 import type { Signal } from '../core/signal.ts'
-import { asFloats } from './as-floats.ts'
+import { asFloats } from './cast-float.ts'
 import { coordinateMemoryOf } from './coordinate-memory.ts'
 import type { Variable } from './variable.ts'
 

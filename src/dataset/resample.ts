@@ -2,9 +2,9 @@ import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { checkValue } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
 import type { PositionGroups } from './group-by.ts'
-import type { Divided } from './parted.ts'
+import type { Divided } from './grouped-reductions.ts'
+import { withInstants } from './replace-times.ts'
 import { parseFrequency, resampleBins } from './time/frequency.ts'
-import { withInstants } from './with-instants.ts'
 
 /**
  * Groups positions by the periods of their times, with the labels of pandas. Empty periods in between are

@@ -4,7 +4,7 @@ import type { Signal } from '../core/signal.ts'
 import { combineArrays } from './arithmetic.ts'
 import { computedOnce } from './computed.ts'
 import { coordsAlong, type Labelled } from './coords.ts'
-import type { Wrap } from './parted.ts'
+import type { Wrap } from './grouped-reductions.ts'
 import { axesOf, REDUCE_CHECKS, type ReduceDimsOptions, reduceAlong, reducedTo, skipping } from './reductions.ts'
 
 /** An array with weights along one of its dimensions. Reductions are lazy. */

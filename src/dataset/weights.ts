@@ -5,7 +5,7 @@ import { isFloat } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Tensor } from '../core/tensor.ts'
-import { asFloats } from './as-floats.ts'
+import { asFloats } from './cast-float.ts'
 import type { Variable } from './variable.ts'
 
 /**

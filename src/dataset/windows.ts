@@ -9,12 +9,12 @@ import { quoted } from '../core/quoted.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Tensor } from '../core/tensor.ts'
-import { asFloats, presence } from './as-floats.ts'
+import { asFloats, presence } from './cast-float.ts'
 import { computedOnce } from './computed.ts'
 import { type Coords, type Labelled, takeCoords } from './coords.ts'
+import { type Divided, GroupedReductions, type Over } from './grouped-reductions.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Taken } from './label-selectors.ts'
-import { type Divided, type Over, Parted } from './parted.ts'
 import {
   checkDim,
   checkReduction,
@@ -24,9 +24,9 @@ import {
   reducedTo,
   skipping,
 } from './reductions.ts'
+import { withInstants } from './replace-times.ts'
 import { packInstants } from './time/instant.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
-import { withInstants } from './with-instants.ts'
 
 /** Options of `rolling`. */
 export interface RollingOptions {
@@ -56,7 +56,7 @@ type WindowOptions = Pick<ReduceDimsOptions, 'skipMissing'> & FoldOptions
 /**
  * An array or a dataset in windows or blocks of neighbouring positions. Reductions return one value for each.
  */
-export class WindowedArray<A> extends Parted<A> {
+export class WindowedArray<A> extends GroupedReductions<A> {
   readonly #reduce: ReduceWindows<A>
   readonly #label: Divided['label']
   readonly #checks: Readonly<Record<string, Check>>

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { dateOf, isoOf, timestampOf } from '../../src/core/timestamp.ts'
+import { toDate, toISO, toTimestamp } from '../../src/core/timestamp.ts'
 
 const MIN = -(2n ** 63n)
 const MAX = 2n ** 63n - 1n
@@ -14,7 +14,7 @@ describe('timestamps', () => {
   test('survive being written in ISO 8601, to the nanosecond', () => {
     fc.assert(
       fc.property(timestamps, (timestamp) => {
-        expect(timestampOf(isoOf(timestamp))).toBe(timestamp)
+        expect(toTimestamp(toISO(timestamp))).toBe(timestamp)
       }),
     )
   })
@@ -22,18 +22,18 @@ describe('timestamps', () => {
   test('agree with Date to the millisecond', () => {
     fc.assert(
       fc.property(timestamps, (timestamp) => {
-        const date = dateOf(timestamp)
+        const date = toDate(timestamp)
         const rest = timestamp - BigInt(date.getTime()) * 1_000_000n
         expect(rest >= 0n && rest < 1_000_000n).toBe(true)
-        expect(isoOf(timestamp).slice(0, 19)).toBe(date.toISOString().slice(0, 19))
-        if (rest === 0n) expect(timestampOf(date)).toBe(timestamp)
+        expect(toISO(timestamp).slice(0, 19)).toBe(date.toISOString().slice(0, 19))
+        if (rest === 0n) expect(toTimestamp(date)).toBe(timestamp)
       }),
     )
     fc.assert(
       fc.property(fc.date({ min: new Date(-9e12), max: new Date(9e12), noInvalidDate: true }), (date) => {
-        expect(timestampOf(date)).toBe(BigInt(date.getTime()) * 1_000_000n)
-        expect(timestampOf(date.toISOString())).toBe(timestampOf(date))
-        expect(dateOf(timestampOf(date))).toEqual(date)
+        expect(toTimestamp(date)).toBe(BigInt(date.getTime()) * 1_000_000n)
+        expect(toTimestamp(date.toISOString())).toBe(toTimestamp(date))
+        expect(toDate(toTimestamp(date))).toEqual(date)
       }),
     )
   })
@@ -49,7 +49,7 @@ describe('timestamps', () => {
     ['+002024-02-29T12:00Z', 1_709_208_000_000_000_000n],
     ['2262-04-11T23:47:16.854775807Z', MAX],
     ['1677-09-21T00:12:43.145224192Z', MIN],
-  ])('%s', (text, timestamp) => expect(timestampOf(text)).toBe(timestamp))
+  ])('%s', (text, timestamp) => expect(toTimestamp(text)).toBe(timestamp))
 
   test.each<[bigint, string]>([
     [0n, '1970-01-01T00:00:00Z'],
@@ -58,9 +58,9 @@ describe('timestamps', () => {
     [1_000n, '1970-01-01T00:00:00.000001Z'],
     [MAX, '2262-04-11T23:47:16.854775807Z'],
     [MIN, '1677-09-21T00:12:43.145224192Z'],
-  ])('%s is %s', (timestamp, text) => expect(isoOf(timestamp)).toBe(text))
+  ])('%s is %s', (timestamp, text) => expect(toISO(timestamp)).toBe(text))
 
-  test('take what has nanoseconds of its own', () => expect(timestampOf({ epochNanoseconds: 5n })).toBe(5n))
+  test('take what has nanoseconds of its own', () => expect(toTimestamp({ epochNanoseconds: 5n })).toBe(5n))
 
   test.each<[string, unknown, RegExp]>([
     ['a local time', '2024-01-01T00:00', /offset/],
@@ -77,12 +77,12 @@ describe('timestamps', () => {
     ['an invalid date', new Date(Number.NaN), /not a time/],
     ['a number', 5, /not a time/],
   ])('refuse %s', (_, time, words) => {
-    expect(() => timestampOf(time as string)).toThrow(words)
-    expect(() => timestampOf(time as string)).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
+    expect(() => toTimestamp(time as string)).toThrow(words)
+    expect(() => toTimestamp(time as string)).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
   })
 
   test.each([[2n ** 63n], [5], [undefined]])('%s is none', (timestamp) => {
-    for (const show of [isoOf, dateOf]) {
+    for (const show of [toISO, toDate]) {
       expect(() => show(timestamp as bigint)).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
     }
   })

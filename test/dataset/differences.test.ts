@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
 import type { DType } from '../../src/core/dtype.ts'
-import { timestampOf } from '../../src/core/timestamp.ts'
+import { toTimestamp } from '../../src/core/timestamp.ts'
 import { between } from '../../src/dataset/between.ts'
 import type { RawVariable } from '../../src/dataset/cf/decode.ts'
 import { concatDatasets } from '../../src/dataset/concat-datasets.ts'
@@ -116,7 +116,7 @@ const TESTS: Record<string, () => Promise<void>> = {
       raw('t', 'float64', Float64Array.of(0.4, 1.6), { units }),
       raw('u', 'int64', BigInt64Array.of(0n, 1n), { units: 'nanoseconds since 2000-01-01' }),
     )
-    const start = timestampOf('2000-01-01T00:00Z')
+    const start = toTimestamp('2000-01-01T00:00Z')
     expect(await ds.get('t').values()).toEqual(BigInt64Array.of(start, start + 2000n))
     expect(await ds.get('u').values()).toEqual(BigInt64Array.of(start, start + 1n))
   },

@@ -58,7 +58,7 @@ export async function createNode(
 }
 
 /** An array without published metadata, which other readers cannot see. */
-export interface HiddenArray extends ZarrArray {
+export interface UnpublishedArray extends ZarrArray {
   /** Content of its future `zarr.json`. */
   readonly content: JsonObject
 }
@@ -75,13 +75,13 @@ export interface HiddenOptions {
  * Returns an array whose chunks can be written, without writing its metadata.
  * @param path of the array below the root; '' for the root itself
  */
-export async function hiddenArray(
+export async function unpublishedArray(
   store: Store,
   root: string,
   path: string,
   array: NewZarrArray,
   { separator = '/', writeBytes }: HiddenOptions,
-): Promise<HiddenArray> {
+): Promise<UnpublishedArray> {
   const made = newArray(array, []).content
   const content = { ...made, chunk_key_encoding: { name: 'default', configuration: { separator } } }
   const opened = new OpenedStore(store, { codecs: [], ...READ_LIMITS, writeBytes, isWritable: true, root })

@@ -34,8 +34,8 @@ import {
   requestsOf,
 } from '../source.ts'
 import { deriveSource, inCommon, type Kind, sharedAttributes } from './derive.ts'
-import { missingAs } from './missing-as.ts'
 import { READS_AT_A_TIME } from './picks.ts'
+import { missingAs } from './replace-missing.ts'
 
 /** An array, and the position of its first element in the whole. */
 export interface Tile<D extends DType = DType> {

@@ -1,5 +1,5 @@
 import { within } from '../../core/errors.ts'
-import { withOneMissing } from '../lazy/missing-as.ts'
+import { withOneMissing } from '../lazy/replace-missing.ts'
 import type { BlockSource, ReduceBoxOptions } from '../source.ts'
 import { cumsum } from './cumulative-sum.ts'
 import { foldElements, mapReduce } from './folded.ts'

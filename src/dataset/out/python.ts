@@ -1,7 +1,7 @@
 import { positionAt } from '../../array/lazy/picks.ts'
 import type { FoldOptions } from '../../array/reductions/fold-kinds.ts'
 import { HyperslabError } from '../../core/errors.ts'
-import { timestampOf } from '../../core/timestamp.ts'
+import { toTimestamp } from '../../core/timestamp.ts'
 import { Between, type LabelLike } from '../between.ts'
 import type { Coords, Labelled } from '../coords.ts'
 import type { ShiftOptions } from '../dims.ts'
@@ -150,7 +150,7 @@ class Script {
     if (typeof value === 'number' || typeof value === 'bigint') return number(value)
     if (typeof value === 'string') return text(value)
     if (typeof value === 'boolean') return value ? 'True' : 'False'
-    if (value instanceof Date) return this.#instant(timestampOf(value))
+    if (value instanceof Date) return this.#instant(toTimestamp(value))
     const array = value as Recorded
     return array.origin === undefined ? dictionary(entries(value, (each) => this.#fill(each))) : this.expression(array)
   }

@@ -27,7 +27,7 @@ export function asFloats(array: DiskArray, name = array.source.label?.array): Di
     fillValue: Number.NaN,
     missing: isAnyMissing(missing) ? NOT_A_NUMBER : NOTHING,
   } as const
-  const load = lazily(async () => (await import('./to-floats.ts')).toFloats(source, kind.dtype))
+  const load = lazily(async () => (await import('./float-conversion.ts')).toFloats(source, kind.dtype))
   return new DiskArray(elementwise(source, kind, { load, back: false })) as DiskArray
 }
 

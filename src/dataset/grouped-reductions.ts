@@ -25,7 +25,7 @@ export interface Divided {
 }
 
 /** An array in parts, such as groups or windows. Reductions return one value for each part, and are lazy. */
-export abstract class Parted<A> {
+export abstract class GroupedReductions<A> {
   /** @internal */
   protected abstract reduce(kind: FoldKind, options: ReduceDimsOptions | undefined): A
 
