@@ -35,6 +35,77 @@ test('no two files of src export the same name', () => {
   expect([...owners].filter(([, list]) => list.length > 1)).toEqual([])
 })
 
+/** Public words that were replaced, with the word that has their meaning now. No alias is left. */
+const REPLACED: Readonly<Record<string, string>> = {
+  where: 'findWhere',
+  Where: 'WhereSearch',
+  WhereOptions: 'FindWhereOptions',
+  Found: 'WhereMatch',
+  FoundInPart: 'WhereMatchInPart',
+  FoundInArray: 'WhereMatchInArray',
+  Written: 'WriteResult',
+  Imported: 'ImportResult',
+  ImportedNetcdf: 'NetcdfImportResult',
+  ImportedZarr: 'ZarrImportResult',
+  Checked: 'VerifiedCounts',
+  Grouped: 'GroupByResult',
+  Skip: 'SkipRule',
+  Lengths: 'AxisLengths',
+  Tail: 'ObjectTail',
+  isoOf: 'toISO',
+  dateOf: 'toDate',
+  timestampOf: 'toTimestamp',
+}
+/** Methods, accessors and options of public classes that were replaced, by file. */
+const REPLACED_MEMBERS: readonly (readonly [file: string, old: RegExp, now: string])[] = [
+  ['src/array/disk-array.ts', /^ {2}async \*values\(/m, 'elements'],
+  ['src/array/reductions/options.ts', /\bzeros\b/, 'count, countNonzero'],
+  ['src/dataset/data-array.ts', /^ {2}(plus|minus|times|over)\(/m, 'add, sub, mul, div'],
+  ['src/dataset/dataset.ts', /^ {2}get problems\(/m, 'decodeErrors'],
+  ['src/af/file.ts', /^ {2}define[<(]/m, 'createArray'],
+  ['src/af/format/definition.ts', /readonly chunkShape\?:/, 'chunks'],
+  ['src/copy/named-arrays.ts', /readonly chunkShape\?:/, 'chunks'],
+  ['src/grid/plan.ts', /'hull'/, 'box'],
+]
+
+test('entry files export no word that was replaced, and its new word instead', () => {
+  const entries = filesBelow('src/runtime', /^\w+\.ts$/).map((file) => linesIn(file).join('\n'))
+  const exported = entries.flatMap((code) =>
+    [...code.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names]) =>
+      names!.split(',').map((name) =>
+        name
+          .replace(/^\s*type\s+/, '')
+          .replace(/^.*\bas\s+/s, '')
+          .trim(),
+      ),
+    ),
+  )
+  expect(exported.length).toBeGreaterThan(200)
+  expect(exported.filter((name) => Object.hasOwn(REPLACED, name))).toEqual([])
+  expect(Object.values(REPLACED).filter((name) => !exported.includes(name))).toEqual([])
+})
+
+test('public classes and options have no member that was replaced, and its new word instead', () => {
+  for (const [file, old, now] of REPLACED_MEMBERS) {
+    const code = linesIn(file).join('\n')
+    expect(old.test(code), `${file}: ${old}`).toBe(false)
+    for (const word of now.split(', ')) expect(code, `${file}: ${word}`).toMatch(new RegExp(`\\b${word}\\b`))
+  }
+})
+
+test('pages and programs use no call that was replaced', () => {
+  const texts = [
+    ...['README.md', 'SECURITY.md', 'CONTRIBUTING.md'],
+    ...['docs', 'site/pages', 'demo', 'examples', 'bench'].flatMap((folder) => filesBelow(folder, /\.(mdx?|m?js)$/)),
+  ]
+  // `file.define(…)`, `count({ zeros })`, a search by `where(…)`, and `for await (… of x.values())`.
+  const old =
+    /\w\.define\(|\bzeros: true|await where\(|\b(isoOf|dateOf|timestampOf)\(|createArray\([^)]*chunkShape|await \(.* of \w+\.values\(\)|strategy: 'hull'/
+  const found = texts.flatMap((file) => linesIn(file).flatMap((line, i) => (old.test(line) ? [`${file}:${i + 1}`] : [])))
+  expect(texts.length).toBeGreaterThan(50)
+  expect(found).toEqual([])
+})
+
 test(`no line of a comment is wider than ${MAX_COMMENT_COLUMNS} columns`, () => {
   const wide = sources.flatMap((file) =>
     linesIn(file).flatMap((line, i) => {
