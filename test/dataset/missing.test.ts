@@ -197,3 +197,31 @@ test('a product over no position of a group is 1, of integers as of floats', asy
     expect(Array.from((products as { data: ArrayLike<number | bigint> }).data)[1]).toBe(one)
   }
 })
+
+describe.each(['int16', 'int64', 'float32'] as const)('skipMissing of %s values', (dtype) => {
+  const REDUCTIONS = ['sum', 'mean', 'min', 'max', 'prod', 'count', 'countNonzero', 'any', 'all', 'std', 'median'] as const
+  test('skips the same elements of labelled data and of their array', async () => {
+    const t = (await dataset(dtype, [4, -1, 0, 8, -1, 3])).get('t')
+    // NaN is missing in the floats that decoding returns for named missing values.
+    expect(t.array.missing).toEqual({ values: dtype === 'int64' ? [-1n] : [], nan: dtype !== 'int64' })
+    for (const kind of REDUCTIONS) {
+      const [labelled, plain] = [await t[kind]().get(), await t.array[kind]()]
+      expect([kind, labelled]).toEqual([kind, kind === 'mean' ? expect.closeTo(plain as number, 12) : plain])
+    }
+    expect([await t.count().get(), await t.countNonzero().get()]).toEqual([4, 3])
+    expect([await t.array.count({ skipMissing: false }), await t.count({ skipMissing: false }).get()]).toEqual([6, 6])
+  })
+
+  test('if it is false, a missing value makes the result of labelled data missing', async () => {
+    const t = (await dataset(dtype, [4, -1, 6])).get('t')
+    for (const kind of ['sum', 'mean', 'min', 'std'] as const) expect(await t[kind]({ skipMissing: false }).get()).toBeNaN()
+  })
+})
+
+test('NaN is missing in floats of labelled data, and in an array only where it says so', async () => {
+  const t = new Dataset({ t: { dims: ['x'], data: [1, Number.NaN, 3] } }).get('t')
+  expect([await t.sum().get(), await t.count().get(), await t.array.sum()]).toEqual([4, 2, Number.NaN])
+  expect([await t.array.sum({ skipNaN: true }), await t.array.count(), await t.array.count({ skipNaN: true })]).toEqual([4, 3, 2])
+  const said = new DiskArray({ ...t.array.source, readBlock: t.array.source.readBlock, missing: { values: [], nan: true } })
+  expect([await said.sum(), await said.count(), await said.count({ skipMissing: false })]).toEqual([4, 2, 3])
+})
