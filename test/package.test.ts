@@ -379,7 +379,7 @@ describe('types', () => {
       ['result', 'Tensor<"float32">'],
       ['means', 'Tensor<"float64">'],
       ['element', 'number'],
-      ['found', 'Where<"float32">'],
+      ['found', 'WhereSearch<"float32">'],
     ])('%s is shown as %s', (name, type) => {
       const info = service.getQuickInfoAtPosition(path, endOf(`const ${name}`) - 1)
       expect(ts.displayPartsToString(info!.displayParts)).toBe(`const ${name}: ${type}`)
