@@ -1,4 +1,4 @@
-import { allocate, type FixedDType, isFloat, type TypedArray } from '../core/dtype.ts'
+import { allocate, isFloat, type TypedArray } from '../core/dtype.ts'
 import { eachIndex, sameShape, sizeOf, stridesOf } from '../core/shape.ts'
 import { mergedAxes } from '../core/tensor.ts'
 import { type Box, boxShape } from '../grid/range.ts'
@@ -6,7 +6,15 @@ import { hullOf } from '../grid/touched.ts'
 import { identityOf } from '../kernels/reduce.ts'
 import { type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.ts'
 import { beats, Extremes, givesPositions } from './positions.ts'
-import { columnsOf, isPlain, isWhole, type PartialAggregate, type PlacedAggregate, type Reduction } from './reduction.ts'
+import {
+  type CellOp,
+  isPlain,
+  isWhole,
+  type PartialAggregate,
+  type PlacedAggregate,
+  type Reduction,
+  splitReduction,
+} from './reduction.ts'
 
 interface MergedCells extends PartialAggregate {
   readonly values: TypedArray
@@ -17,30 +25,26 @@ type MergeCells = (into: MergedCells, at: number, from: MergedCells, first: numb
 
 /** Merges parts in order into the cells of a region that contains all their regions. */
 export class PartMerger {
-  readonly #reduction: Reduction
   readonly #region: Box
-  readonly #whole: WholeAccumulator | undefined
-  readonly #cells: MergedCells
   readonly #stride: readonly number[]
-  readonly #merge: MergeCells
+  readonly #each: readonly CellMerger[]
+  readonly #isWhole: boolean
 
   constructor(reduction: Reduction, region: Box) {
     const shape = boxShape(region)
-    this.#reduction = reduction
     this.#region = region
     this.#stride = stridesOf(shape)
-    this.#whole = wholeOf(reduction)
-    this.#cells = emptyCells(reduction, this.#whole === undefined ? sizeOf(shape) : 0)
-    this.#merge = mergeOf(reduction)
+    this.#each = splitReduction(reduction).map((each) => new CellMerger(each, sizeOf(shape)))
+    this.#isWhole = isWhole(reduction)
   }
 
-  take(part: PlacedAggregate): void {
-    if (this.#whole !== undefined) {
-      this.#whole.take(part.values[0]!, part.counts[0]!)
+  take({ region, parts }: PlacedAggregate): void {
+    if (this.#isWhole) {
+      this.#take(parts, 0, 0, 1)
       return
     }
-    const own = boxShape(part.region)
-    const first = part.region.reduce((at, { start }, axis) => at + (start - this.#region[axis]!.start) * this.#stride[axis]!, 0)
+    const own = boxShape(region)
+    const first = region.reduce((at, { start }, axis) => at + (start - this.#region[axis]!.start) * this.#stride[axis]!, 0)
     const { shape, strides } = mergedAxes(own, [this.#stride, stridesOf(own)])
     const length = shape.at(-1) ?? 1
     const [step, ownStep] = strides.at(-1) ?? [1, 1]
@@ -51,27 +55,58 @@ export class PartMerger {
         at += index[axis]! * strides[axis]![0]!
         from += index[axis]! * strides[axis]![1]!
       }
-      this.#merge(this.#cells, at, part as unknown as MergedCells, from, isDense ? length : 1)
+      this.#take(parts, at, from, isDense ? length : 1)
     })
+  }
+
+  #take(parts: readonly PartialAggregate[], at: number, from: number, count: number): void {
+    for (let i = 0; i < parts.length; i++) this.#each[i]!.take(at, parts[i]!, from, count)
   }
 
   /** Returns the merged part. Cells without elements have count 0. */
   finish(): PlacedAggregate {
-    return { ...(this.#whole?.finish() ?? this.#cells), region: this.#region }
+    return { parts: this.#each.map((each) => each.finish()), region: this.#region }
   }
 
   /**
-   * Returns the cells in the form that users of a reduction expect: for extrema those of minima, then those
-   * of maxima.
+   * Returns the cells of each operation in the form that users of a reduction expect: sums as numbers or
+   * bigints, and of moments the sums of squares alone.
    */
   cells(): Cells[] {
-    if (this.#whole !== undefined) return [this.#whole.finish()]
-    const { values, counts, places } = this.#cells
+    return this.#each.map((each) => each.cells())
+  }
+}
+
+/** Merges the cells of one operation. */
+class CellMerger {
+  readonly #reduction: Reduction<CellOp>
+  readonly #whole: WholeAccumulator | undefined
+  readonly #cells: MergedCells
+  readonly #merge: MergeCells
+
+  constructor(reduction: Reduction<CellOp>, size: number) {
+    this.#reduction = reduction
+    this.#whole = wholeOf(reduction)
+    this.#cells = emptyCells(reduction, this.#whole === undefined ? size : 0)
+    this.#merge = mergeOf(reduction)
+  }
+
+  /** Merges `count` cells of a part, from `first` on, into those from `at` on. */
+  take(at: number, part: PartialAggregate, first: number, count: number): void {
+    if (this.#whole === undefined) this.#merge(this.#cells, at, part as MergedCells, first, count)
+    else this.#whole.take(part.values[0]!, part.counts[0]!)
+  }
+
+  finish(): PartialAggregate {
+    return this.#whole?.finish() ?? this.#cells
+  }
+
+  cells(): Cells {
+    if (this.#whole !== undefined) return this.#whole.finish()
+    const { values, counts } = this.#cells
     const { op, dtype } = this.#reduction
-    const size = counts.length
-    if (op === 'extrema') return [values.subarray(0, size), values.subarray(size)].map((each) => ({ values: each, counts }))
-    if (op === 'moments') return [{ values: values.subarray(size), counts }]
-    return [places === undefined ? { values: joinedCells({ op, dtype }, values), counts } : { values, counts, places }]
+    if (op === 'moments') return { values: values.subarray(counts.length), counts }
+    return givesPositions(this.#reduction) ? this.#cells : { values: joinedCells({ op, dtype }, values), counts }
   }
 }
 
@@ -85,12 +120,18 @@ export function mergedParts(reduction: Reduction, parts: readonly PlacedAggregat
 /** Merges a part in place into another one of the same cells; undefined if their cells differ. */
 export function absorbedPart(reduction: Reduction, part: PlacedAggregate, more: PlacedAggregate): PlacedAggregate | undefined {
   if (isWhole(reduction) || !sameBox(part.region, more.region)) return undefined
-  mergeOf(reduction)(part as unknown as MergedCells, 0, more as unknown as MergedCells, 0, part.counts.length)
+  for (const [i, each] of splitReduction(reduction).entries()) mergedCells(each, part.parts[i]!, more.parts[i]!)
   return part
 }
 
+/** Merges cells in place into others, and returns these. */
+export function mergedCells(reduction: Reduction<CellOp>, cells: PartialAggregate, more: PartialAggregate): PartialAggregate {
+  mergeOf(reduction)(cells as MergedCells, 0, more as MergedCells, 0, cells.counts.length)
+  return cells
+}
+
 /** Creates an accumulator for parts of a whole reduction, whose values need not be kernel numbers. */
-const wholeOf = (reduction: Reduction): WholeAccumulator | undefined =>
+const wholeOf = (reduction: Reduction<CellOp>): WholeAccumulator | undefined =>
   isPlain(reduction) && isWhole(reduction) && !givesPositions(reduction)
     ? new WholeAccumulator(reduction.op, reduction.dtype, reduction.skip)
     : undefined
@@ -98,34 +139,25 @@ const wholeOf = (reduction: Reduction): WholeAccumulator | undefined =>
 const sameBox = (a: Box, b: Box): boolean =>
   sameShape(boxShape(a), boxShape(b)) && a.every(({ start }, axis) => start === b[axis]!.start)
 
-function emptyCells(reduction: Reduction, size: number): MergedCells {
+function emptyCells(reduction: Reduction<CellOp>, size: number): MergedCells {
   const counts = new Float64Array(size)
+  if (!isPlain(reduction)) return { values: new Float64Array(2 * size), counts }
+  const { op, dtype } = reduction
   if (givesPositions(reduction)) {
-    const { values, places } = new Extremes(reduction.op, reduction.dtype, size)
+    const { values, places } = new Extremes(reduction.op, dtype, size)
     return { values, counts, places }
   }
-  const { op } = reduction
-  const { type, width } = columnOf(reduction)
-  const values = allocate(type, width * size) as TypedArray
-  const fill = (which: 'min' | 'max', from: number, to: number): unknown =>
-    (values as Float64Array).fill(identityOf(which, reduction.dtype) as number, from, to)
-  if (op === 'min' || op === 'extrema') fill('min', 0, size)
-  if (op === 'max' || op === 'extrema') fill('max', values.length - size, values.length)
+  const values = allocate(cellType(reduction), cellWidth(reduction) * size) as TypedArray
+  if (op !== 'sum') values.fill(identityOf(op, dtype) as never)
   return { values, counts }
 }
 
-/** Returns the type and the number of the numbers per cell of a part. */
-function columnOf(reduction: Reduction): { readonly type: FixedDType; readonly width: number } {
-  if (isPlain(reduction)) return { type: cellType(reduction), width: cellWidth(reduction) }
-  return { type: reduction.op === 'moments' ? 'float64' : reduction.dtype, width: columnsOf(reduction) }
-}
-
-function mergeOf(reduction: Reduction): MergeCells {
-  const { op } = reduction
+function mergeOf(reduction: Reduction<CellOp>): MergeCells {
+  const { op, dtype } = reduction
   if (givesPositions(reduction)) return mergePositions(reduction.op === 'min')
   if (op === 'moments') return mergeMoments
-  if (op === 'sum') return isFloat(reduction.dtype) ? addFloats : addIntegers(columnOf(reduction).width)
-  return op === 'extrema' ? mergeExtrema : mergeExtremes(op === 'max')
+  if (op === 'sum') return isFloat(dtype) ? addFloats : addIntegers(cellWidth({ op, dtype }))
+  return mergeExtremes(op === 'max')
 }
 
 const addFloats: MergeCells = (into, at, from, first, count) => {
@@ -178,13 +210,6 @@ function raise(best: Float64Array, at: number, more: Float64Array, first: number
     const x = more[first + i]!
     if (x > best[at + i]! || Number.isNaN(x)) best[at + i] = x
   }
-}
-
-const mergeExtrema: MergeCells = (into, at, from, first, count) => {
-  const [best, more] = [into.values as Float64Array, from.values as Float64Array]
-  lower(best, at, more, first, count)
-  raise(best, into.counts.length + at, more, from.counts.length + first, count)
-  addInto(into.counts, at, from.counts, first, count)
 }
 
 /** Merges moments by Chan's formula. */

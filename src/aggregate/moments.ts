@@ -4,7 +4,7 @@ import { type Arena, withArena } from '../kernels/arena.ts'
 import { type BoxTable, boxesOf, tableOf } from '../kernels/boxes.ts'
 import { accumulators, cellBytes, counters, reduceElements, results } from '../kernels/reduce.ts'
 import { cellStride } from './cells.ts'
-import type { PartialAggregate, PlacedAggregate, Reduction } from './reduction.ts'
+import type { PartialAggregate, Reduction } from './reduction.ts'
 
 /** Moments per cell: number of elements, mean, and sum of squared deviations from the mean. */
 export class Moments {
@@ -83,7 +83,7 @@ export function momentsOf(
 }
 
 /** Returns the moments of a box whose elements all equal the one at `bytes`. */
-export function constantMoments(reduction: Reduction, element: Uint8Array, box: Box, region: Box): PlacedAggregate {
+export function constantMoments(reduction: Reduction, element: Uint8Array, box: Box, region: Box): PartialAggregate {
   const shape = region.map(() => 1)
   const table = tableOf(shape.length, [{ offset: 0, place: 0, shape, stride: shape }])
   const { values, counts } = withArena((arena) => momentsOf(arena, reduction, table, arena.put(element), shape))
@@ -92,6 +92,5 @@ export function constantMoments(reduction: Reduction, element: Uint8Array, box: 
   return {
     values: new Float64Array(2 * size).fill(mean!, 0, size).fill(squares!, size),
     counts: new Float64Array(size).fill((counts[0]! * sizeOf(boxShape(box))) / size),
-    region,
   }
 }

@@ -6,24 +6,24 @@ import { type BoxTable, boxesOf, tableOf } from '../kernels/boxes.ts'
 import { accumulators, cellBytes, counters, reduceElements } from '../kernels/reduce.ts'
 import { cellType, cellWidth, WholeAccumulator } from './accumulator.ts'
 import { cellBox, cellStride } from './cells.ts'
+import { mergedCells } from './merge.ts'
 import { momentsOf } from './moments.ts'
 import { extremesOf, givesPositions, positionOf } from './positions.ts'
 import {
+  type CellOp,
   isPlain,
   isWhole,
   type PartialAggregate,
   type PlacedAggregate,
-  pairedParts,
-  plainOf,
   type Reduction,
+  splitReduction,
 } from './reduction.ts'
 
 /**
- * Reduces boxes of elements in kernel memory, one after another.
+ * Reduces boxes of elements in kernel memory, one operation after another, each box after another.
  * @param base address that offsets are relative to
  * @param shape of the cells; `place` of a box is the first of its cells
- * @param before earlier result of the same cells, which is modified; for reductions for which {@link
- *   goesOn} is true
+ * @param before earlier parts of the same cells, at least two, which are modified
  */
 export function reduceBoxes(
   arena: Arena,
@@ -31,17 +31,34 @@ export function reduceBoxes(
   table: BoxTable,
   base: number,
   shape: readonly number[],
-  before?: PartialAggregate,
+  before?: readonly PartialAggregate[],
+): PartialAggregate[] {
+  const parts: PartialAggregate[] = []
+  for (const [i, each] of splitReduction(reduction).entries())
+    parts.push(arena.scratch(() => reduceCells(arena, each, table, base, shape, before?.[i], parts[0]?.counts)))
+  return parts
+}
+
+/**
+ * Reduces boxes of elements by one operation.
+ * @param counted the numbers of elements of the cells, if they are known
+ */
+function reduceCells(
+  arena: Arena,
+  reduction: Reduction<CellOp>,
+  table: BoxTable,
+  base: number,
+  shape: readonly number[],
+  before: PartialAggregate | undefined,
+  counted: Float64Array | undefined,
 ): PartialAggregate {
-  if (!isPlain(reduction)) {
-    if (reduction.op === 'moments') return momentsOf(arena, reduction, table, base, shape)
-    const both = plainOf(reduction).map((each, half) =>
-      reduceBoxes(arena, each, table, base, shape, before && halfOf(before, half)),
-    )
-    return before ?? pairedParts(reduction.dtype, both)
+  if (!isPlain(reduction) || givesPositions(reduction)) {
+    const found = givesPositions(reduction)
+      ? extremesOf(arena, reduction, table, base, shape)
+      : momentsOf(arena, reduction, table, base, shape)
+    return before === undefined ? found : mergedCells(reduction, before, found)
   }
   const { op, dtype, skip, reduced } = reduction
-  if (givesPositions(reduction)) return extremesOf(arena, reduction, table, base, shape)
   if (isWhole(reduction)) {
     const whole = new WholeAccumulator(op, dtype, skip)
     for (const box of boxesOf(table)) arena.scratch(() => whole.add(arena, box.shape, base + box.offset, box.stride))
@@ -50,8 +67,9 @@ export function reduceBoxes(
   const size = sizeOf(shape)
   const values = before?.values as TypedArray | undefined
   const cells = values === undefined ? accumulators(arena, op, dtype, size) : arena.put(toBytes(values))
-  const each = countOfEach(reduction, table, size)
-  const counts = each !== undefined ? 0 : before === undefined ? counters(arena, size) : arena.put(toBytes(before.counts))
+  const each = counted === undefined ? countOfEach(reduction, table, size) : undefined
+  const isKnown = each !== undefined || counted !== undefined
+  const counts = isKnown ? 0 : before === undefined ? counters(arena, size) : arena.put(toBytes(before.counts))
   const own = cellStride(shape, reduced)
   const step = cellBytes(op, dtype)
   for (const { offset, place, shape: boxShape, stride } of boxesOf(table)) {
@@ -59,28 +77,13 @@ export function reduceBoxes(
     reduceElements(arena, op, dtype, skip, boxShape, base + offset, stride, cells + place * step, own, counter)
   }
   const found = arena.view(cellType(reduction), cells, size * cellWidth(reduction)) as TypedArray
-  if (before === undefined || values === undefined) {
-    const counted = each === undefined ? arena.view('float64', counts, size).slice() : new Float64Array(size).fill(each)
-    return { values: found.slice(), counts: counted }
-  }
+  const taken = counts === 0 ? counted : arena.view('float64', counts, size)
+  if (before === undefined || values === undefined)
+    return { values: found.slice(), counts: taken?.slice() ?? new Float64Array(size).fill(each!) }
   values.set(found as never)
-  if (each === undefined) before.counts.set(arena.view('float64', counts, size))
-  else for (let cell = 0; cell < size; cell++) before.counts[cell]! += each
+  if (taken !== undefined) before.counts.set(taken)
+  else for (let cell = 0; cell < size; cell++) before.counts[cell]! += each!
   return before
-}
-
-/** Whether later elements may be reduced into an earlier result, as if all had come together. */
-export const goesOn = (reduction: Reduction): boolean =>
-  reduction.op !== 'moments' && !givesPositions(reduction) && !isWhole(reduction)
-
-/**
- * Returns the cells of minima or of maxima to continue with. The counts, which both share, must change only
- * once.
- */
-function halfOf({ values, counts }: PartialAggregate, half: number): PartialAggregate {
-  const size = counts.length
-  const own = (values as TypedArray).subarray(half * size, (half + 1) * size)
-  return { values: own, counts: half === 0 ? counts.slice() : counts }
 }
 
 /** Returns the number of elements per cell if it is constant; counting takes longer than comparing. */
@@ -103,6 +106,6 @@ export function reduceConstant(reduction: Reduction, element: Uint8Array, box: B
   const boxes = [{ offset: 0, place: 0, first: positionOf(reduction, box), shape, stride: shape.map(() => 0) }]
   return withArena((arena) => {
     const pointer = arena.put(element)
-    return { ...reduceBoxes(arena, reduction, tableOf(shape.length, boxes), pointer, boxShape(region)), region }
+    return { parts: reduceBoxes(arena, reduction, tableOf(shape.length, boxes), pointer, boxShape(region)), region }
   })
 }

@@ -1,13 +1,23 @@
-import { allocate, type FixedDType, type TypedArray } from '../core/dtype.ts'
+import type { FixedDType } from '../core/dtype.ts'
 import type { Box } from '../grid/range.ts'
 import type { ReduceOp, SkipRule } from '../kernels/reduce.ts'
 import type { Cells } from './accumulator.ts'
 
+/** An operation with cells of its own: one of the kernels, or `'moments'` (`momentsOf`), which give variances. */
+export type CellOp = ReduceOp | 'moments'
+
+/** Operations that reduce the same elements together, and the ones they consist of. */
+const TOGETHER = {
+  extrema: ['min', 'max'],
+  summary: ['min', 'max', 'sum'],
+  description: ['min', 'max', 'sum', 'moments'],
+} as const satisfies Readonly<Record<string, readonly CellOp[]>>
+
 /** A reduction of elements of `dtype` without those to `skip`, as data that can be sent to other threads. */
-export interface Reduction<Op = ReduceOp | 'extrema' | 'moments'> {
+export interface Reduction<Op = CellOp | keyof typeof TOGETHER> {
   /**
-   * The operation: one of the kernels; `'extrema'`, minimum and maximum at once, all minima before all
-   * maxima; or `'moments'` (`momentsOf`), from which variances are computed.
+   * The operation, or several that need each element only once: `'extrema'` (minimum and maximum),
+   * `'summary'` (also the sum) and `'description'` (also the moments).
    */
   readonly op: Op
   readonly dtype: FixedDType
@@ -21,50 +31,37 @@ export interface Reduction<Op = ReduceOp | 'extrema' | 'moments'> {
   readonly places?: readonly number[]
 }
 
-export const isWhole = ({ reduced }: Reduction): boolean => reduced.every(Boolean)
+export const isWhole = ({ reduced }: Pick<Reduction, 'reduced'>): boolean => reduced.every(Boolean)
 
-/**
- * Returns the kernel reductions that a reduction consists of; their parts are reduced like elements. Moments
- * have none.
- */
-export function plainOf(reduction: Reduction): readonly Reduction<ReduceOp>[] {
+/** Splits a reduction into one for each operation, in the order of its parts. */
+export function splitReduction(reduction: Reduction): readonly Reduction<CellOp>[] {
   const { op } = reduction
-  if (op === 'moments') return []
-  return op === 'extrema'
-    ? [
-        { ...reduction, op: 'min' },
-        { ...reduction, op: 'max' },
-      ]
-    : [{ ...reduction, op }]
+  const ops: readonly CellOp[] = Object.hasOwn(TOGETHER, op) ? TOGETHER[op as keyof typeof TOGETHER] : [op as CellOp]
+  return ops.map((each) => ({ ...reduction, op: each }))
 }
 
-/** Whether a kernel computes the reduction, so that parts are reduced like elements. */
-export const isPlain = (reduction: Reduction): reduction is Reduction<ReduceOp> =>
-  reduction.op !== 'moments' && reduction.op !== 'extrema'
+/** Whether a kernel computes the reduction, so that cells are reduced like elements. */
+export const isPlain = (reduction: Reduction<CellOp>): reduction is Reduction<ReduceOp> => reduction.op !== 'moments'
 
 /**
- * Returns the number of columns of a part's values, each with one value per cell: minima before maxima, or
- * means before sums of squares. Other reductions store the values of a cell together, in one column.
- */
-export const columnsOf = (reduction: Reduction): number => (isPlain(reduction) ? 1 : 2)
-
-/**
- * Elements of an array reduced together: one cell for each position along the kept axes. Cells are stored as
- * the kernels leave them (two numbers for sums of 64-bit integers), so that parts can be reduced further
- * without loss. A whole reduction has one cell, with its value.
+ * Elements of an array reduced by one operation: one cell for each position along the kept axes. Cells are
+ * stored as the kernels leave them, so that they can be reduced further without loss: two numbers for sums of
+ * 64-bit integers; for moments, all means before all sums of squares. A whole reduction by a kernel has one
+ * cell, with its value.
  */
 export type PartialAggregate = Cells
 
-/** Combines a part of minima and a part of maxima into one. */
-export function pairedParts(dtype: FixedDType, [min, max]: readonly PartialAggregate[]): PartialAggregate {
-  const size = min!.counts.length
-  const values = allocate(dtype, 2 * size) as TypedArray
-  values.set(min!.values as never)
-  values.set(max!.values as never, size)
-  return { values, counts: min!.counts }
+/** Elements of a `region` of the result, in which reduced axes have length 1, reduced by each operation. */
+export interface PlacedAggregate {
+  readonly region: Box
+  /** Partial aggregate of each operation of the reduction, in order. */
+  readonly parts: readonly PartialAggregate[]
 }
 
-/** A part and its `region` of the result, in which reduced axes have length 1. */
-export interface PlacedAggregate extends PartialAggregate {
-  readonly region: Box
-}
+/** Returns a part with another region, whose positions are larger by `positions`. */
+export const movedPart = ({ parts }: PlacedAggregate, region: Box, positions: number): PlacedAggregate => ({
+  region,
+  parts: parts.map((part) =>
+    part.places === undefined || positions === 0 ? part : { ...part, places: part.places.map((place) => place + positions) },
+  ),
+})

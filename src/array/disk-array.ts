@@ -26,7 +26,7 @@ import type { GroupByResult } from './reductions/group-by.ts'
 import type { Histogram, HistogramOptions } from './reductions/histogram.ts'
 import type { CountOptions, GroupOptions, TruthOptions } from './reductions/options.ts'
 import type { QuantileOptions } from './reductions/quantile.ts'
-import type { ReduceOptions } from './reductions/reduce.ts'
+import type { DescribeOptions, Description, ReduceOptions } from './reductions/reduce.ts'
 import type { ReducingMethod } from './reductions/reductions.ts'
 import type { SkipOptions } from './reductions/rows.ts'
 import type { Unique, UniqueOptions } from './reductions/unique.ts'
@@ -560,6 +560,32 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   std(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>>
   std(options?: ReduceOptions & FoldOptions): Promise<number | Tensor<'float64'>> {
     return this.#reduce('std', options)
+  }
+
+  /**
+   * Returns number of elements, missing elements, minimum, maximum, mean and standard deviation together,
+   * from one read of each chunk. Each has the bits that the method of its name returns with `ignoreStats`;
+   * `missing` counts the skipped elements. Without elements, the extremes are undefined (along axes as for
+   * {@link min}), mean and deviation NaN. Times have no mean and no deviation: both are NaN.
+   *
+   * With `std: false`, chunks are not read if their stored statistics suffice.
+   * @throws UnsupportedError for strings and binaries
+   * @example
+   * const t = generate((i) => i, { dtype: 'int16', shape: [5], fillValue: 4 })
+   * const { count, missing, min, max, mean } = await t.describe()
+   * console.log(count, missing, min, max, mean) // 4 1 0 3 1.5
+   * const rows = generate((i, j) => 10 * i + j, { dtype: 'int16', shape: [2, 3] })
+   * console.log((await rows.describe({ axis: 1 })).mean.data) // Float64Array(2) [ 1, 11 ]
+   */
+  describe(options?: DescribeOptions & Whole): Promise<Description<number, ScalarOf<D> | undefined>>
+  describe(options: DescribeOptions & Along): Promise<Description<Tensor<'float64'>, Tensor<D>>>
+  describe(
+    options?: DescribeOptions,
+  ): Promise<Description<number, ScalarOf<D> | undefined> | Description<Tensor<'float64'>, Tensor<D>>>
+  describe(
+    options?: DescribeOptions,
+  ): Promise<Description<number, ScalarOf<D> | undefined> | Description<Tensor<'float64'>, Tensor<D>>> {
+    return this.#reduce('describe', options)
   }
 
   /**

@@ -3,12 +3,13 @@ import { constantMoments } from '../aggregate/moments.ts'
 import { givesPositions, positionOf } from '../aggregate/positions.ts'
 import { reduceBoxes } from '../aggregate/reduce-boxes.ts'
 import {
+  type CellOp,
+  isPlain,
   isWhole,
   type PartialAggregate,
   type PlacedAggregate,
-  pairedParts,
-  plainOf,
   type Reduction,
+  splitReduction,
 } from '../aggregate/reduction.ts'
 import type { ReduceBoxOptions } from '../array/source.ts'
 import { allocate, elementBytes, isBigInt, isFloat, type TypedArray, toBytes } from '../core/dtype.ts'
@@ -18,7 +19,7 @@ import { sizeOf, stridesOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
 import { type AxisProjection, copyOf } from '../grid/projection.ts'
-import { type Box, boxShape } from '../grid/range.ts'
+import { type Box, boxShape, wholeBox } from '../grid/range.ts'
 import { cutBox, hullOf, outerBox, TouchedChunks } from '../grid/touched.ts'
 import { withArena } from '../kernels/arena.ts'
 import { boxIn, type StridedBox, tableOf } from '../kernels/boxes.ts'
@@ -110,8 +111,8 @@ class ChunkReduction {
   readonly #snapshot: ChunkSnapshot
   readonly #grid: ChunkGrid
   readonly #reduction: Reduction
-  /** The reductions that kernels compute: two for the pair of extrema, none for moments. */
-  readonly #plain: readonly Reduction<ReduceOp>[]
+  /** The reductions to one operation each. */
+  readonly #each: readonly Reduction<CellOp>[]
   readonly #fill: number | bigint
   readonly #box: Box
   readonly #touched: TouchedChunks
@@ -122,7 +123,7 @@ class ChunkReduction {
     this.#snapshot = snapshot
     this.#grid = snapshot.grid
     this.#reduction = reduction
-    this.#plain = plainOf(reduction)
+    this.#each = splitReduction(reduction)
     this.#fill = fill
     this.#box = box
     this.#touched = new TouchedChunks(box, this.#grid)
@@ -136,7 +137,7 @@ class ChunkReduction {
   /** Whether statistics of chunks may replace reads. */
   get answerable(): boolean {
     const some = this.#box.every((_, axis) => this.#touched.someAlong(axis, (each) => this.#merges(each, axis)))
-    return some && mayAnswer(this.#reduction, this.#cellShape) && this.#snapshot.statistics !== undefined
+    return some && mayAnswer(this.#each, this.#cellShape) && this.#snapshot.statistics !== undefined
   }
 
   /** @param asks whether to use statistics, which are loaded then */
@@ -146,15 +147,12 @@ class ChunkReduction {
     asks: boolean,
     signal: Signal | undefined,
   ): Promise<void> {
-    const answers = asks ? this.#plain.map((each) => new Answers(each, this.#cellShape)) : undefined
-    if (answers !== undefined && this.#askWhole(answers)) {
-      const parts = answers.flatMap((each) => each.finish() ?? [])
-      if (parts.length > 0) take({ ...this.#partOf(parts), region: parts[0]!.region })
-      return
-    }
-    const found = await this.#locate(take, answers, signal)
-    const answered = (answers ?? []).flatMap((each) => each.finish() ?? [])
-    if (answered.length > 0) take({ ...this.#partOf(answered), region: answered[0]!.region })
+    const answers = asks ? this.#each.map((each) => new Answers(each as Reduction<ReduceOp>, this.#cellShape)) : undefined
+    const isAnswered = answers !== undefined && this.#askWhole(answers)
+    const found = isAnswered ? undefined : await this.#locate(take, answers, signal)
+    const parts = (answers ?? []).flatMap((each) => each.finish() ?? [])
+    if (parts.length > 0) take({ parts, region: wholeBox(this.#cellShape) })
+    if (found === undefined) return
     const takeAll = (parts: readonly PlacedAggregate[]): void => parts.forEach(take)
     await blocks?.use(
       found.blocks,
@@ -181,14 +179,14 @@ class ChunkReduction {
           return bytes instanceof Uint8Array ? arena.put(bytes) : bytes.pointer
         })
         return pieces.map(({ table, shape, region }) =>
-          arena.scratch(() => ({ ...reduceBoxes(arena, this.#reduction, table, 0, shape), region })),
+          arena.scratch(() => ({ parts: reduceBoxes(arena, this.#reduction, table, 0, shape), region })),
         )
       },
       there: (chunks) => {
         const pieces = piecesOf(chunks, ({ address }) => address.offset)
         return {
           task: { kind: 'reduce', reduction: this.#reduction, pieces: pieces.map(({ table, shape }) => ({ table, shape })) },
-          result: ({ parts }) => parts.map((part, i) => ({ ...part, region: pieces[i]!.region })),
+          result: (answer) => answer.parts.map((parts, i) => ({ parts, region: pieces[i]!.region })),
         }
       },
     }
@@ -240,7 +238,7 @@ class ChunkReduction {
   /** Uses the statistics of the whole array, if minimum or maximum is requested. */
   #askWhole(answers: readonly Answers[]): boolean {
     const { whole } = this.#snapshot.statistics!
-    if (whole === undefined || !this.#plain.every(({ op }) => op === 'min' || op === 'max')) return false
+    if (whole === undefined || !this.#each.every(({ op }) => op === 'min' || op === 'max')) return false
     const { shape } = this.#grid
     const isAll = this.#box.every(
       ({ start, stop, step }, axis) =>
@@ -262,17 +260,12 @@ class ChunkReduction {
   #take(answers: readonly Answers[], stats: ChunkStats, projections: readonly Pick<AxisProjection, 'to'>[]): boolean {
     const known: Aggregate[] = []
     for (let i = 0; i < answers.length; i++) {
-      const one = answer(this.#plain[i]!, stats, this.#counted)
+      const one = answer(this.#each[i] as Reduction<ReduceOp>, stats, this.#counted)
       if (one === undefined) return false
       known.push(one)
     }
     for (let i = 0; i < answers.length; i++) answers[i]!.add(known[i]!, projections)
     return true
-  }
-
-  /** Merges the results of the kernel reductions into one part. */
-  #partOf(parts: readonly PartialAggregate[]): PartialAggregate {
-    return parts.length === 1 ? parts[0]! : pairedParts(this.#reduction.dtype, parts)
   }
 
   /**
@@ -287,10 +280,6 @@ class ChunkReduction {
     const reduction = this.#reduction
     const region = this.#cellsOf(box)
     const one = toBytes((allocate(reduction.dtype, 1) as TypedArray).fill(this.#fill as never))
-    if (reduction.op === 'moments') {
-      take(constantMoments(reduction, one, box, region))
-      return
-    }
     if (givesPositions(reduction)) {
       // Among equal elements, the first one determines the position.
       const shape = boxShape(region)
@@ -299,8 +288,10 @@ class ChunkReduction {
       return
     }
     const cells = sizeOf(boxShape(region))
-    const parts = this.#plain.map((each) => this.#constant(each, sizeOf(boxShape(box)) / cells, cells))
-    take({ ...this.#partOf(parts), region })
+    const parts = this.#each.map((each) =>
+      isPlain(each) ? this.#constant(each, sizeOf(boxShape(box)) / cells, cells) : constantMoments(each, one, box, region),
+    )
+    take({ parts, region })
   }
 
   /**
@@ -343,7 +334,7 @@ class ChunkReduction {
   #reduceOne(bytes: Uint8Array, elements: Target['elements'], region: Box): PlacedAggregate {
     return withArena((arena) => {
       const table = tableOf(elements.shape.length, [{ ...elements, place: 0 }])
-      return { ...reduceBoxes(arena, this.#reduction, table, arena.put(bytes), boxShape(region)), region }
+      return { parts: reduceBoxes(arena, this.#reduction, table, arena.put(bytes), boxShape(region)), region }
     })
   }
 

@@ -1,11 +1,10 @@
 import { cellType, cellWidth, WholeAccumulator } from '../aggregate/accumulator.ts'
 import { cellStride } from '../aggregate/cells.ts'
 import { givesPositions } from '../aggregate/positions.ts'
-import { isWhole, type PlacedAggregate, type Reduction } from '../aggregate/reduction.ts'
+import { type CellOp, isPlain, isWhole, type PartialAggregate, type Reduction } from '../aggregate/reduction.ts'
 import { type FixedDType, isBigInt, isFloat, type TypedArray } from '../core/dtype.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { AxisProjection } from '../grid/projection.ts'
-import { wholeBox } from '../grid/range.ts'
 import { withArena } from '../kernels/arena.ts'
 import { accumulators, type ReduceOp } from '../kernels/reduce.ts'
 import type { ChunkStats } from './chunk-stats.ts'
@@ -21,8 +20,8 @@ export interface Aggregate {
 const MAX_CELLS = 2 ** 20
 
 /** @param shape of the cells */
-export const mayAnswer = (reduction: Reduction, shape: readonly number[]): boolean =>
-  reduction.op !== 'moments' && !givesPositions(reduction) && sizeOf(shape) <= MAX_CELLS
+export const mayAnswer = (each: readonly Reduction<CellOp>[], shape: readonly number[]): boolean =>
+  each.every((one) => isPlain(one) && !givesPositions(one)) && sizeOf(shape) <= MAX_CELLS
 
 /**
  * Reduces the elements of a chunk by its statistics; undefined if these are less precise than reading.
@@ -112,10 +111,9 @@ export class Answers {
     }
   }
 
-  /** Returns all aggregates as one part. */
-  finish(): PlacedAggregate | undefined {
-    const cells = this.#whole?.finish() ?? this.#cells
-    return cells && { ...cells, region: wholeBox(this.#shape) }
+  /** Returns the cells of all aggregates; undefined if there are none. */
+  finish(): PartialAggregate | undefined {
+    return this.#whole?.finish() ?? this.#cells
   }
 
   /** Adds to a cell of the kernels. Cells of 64-bit integers are sums of the low and of the high halves. */

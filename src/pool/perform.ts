@@ -36,7 +36,7 @@ export interface Reply {
   /** Buffer of the request, or a larger one, with the bytes of the answer at its start. */
   readonly buffer: ArrayBuffer
   readonly length: number
-  readonly parts: readonly PartialAggregate[]
+  readonly parts: readonly (readonly PartialAggregate[])[]
   /** Whether the file had other bytes than expected, so that nothing was done. */
   readonly unread?: boolean
   readonly failure?: TaskFailure

@@ -44,10 +44,10 @@ export interface ReducePiece {
   readonly shape: readonly number[]
 }
 
-/** Result of a task: bytes, or for a reduction one part per piece. */
+/** Result of a task: bytes, or for a reduction the parts of each piece. */
 export interface TaskResult {
   readonly bytes: Uint8Array
-  readonly parts: readonly PartialAggregate[]
+  readonly parts: readonly (readonly PartialAggregate[])[]
 }
 
 /** A pool of worker threads. */

@@ -145,7 +145,9 @@ const bulkReduce: Check = async (source, content) => {
     for (const op of ['min', 'max'] as const) {
       const reduction: Reduction<'min' | 'max'> = { op, dtype, skip: 'none', reduced: source.shape.map(() => true) }
       const parts: number[] = []
-      await bulk.reduce(box, reduction, ({ values, counts }) => void (counts[0]! > 0 && parts.push(values[0] as number)))
+      await bulk.reduce(box, reduction, ({ parts: [part] }) => {
+        if (part!.counts[0]! > 0) parts.push(part!.values[0] as number)
+      })
       const extreme = (all: number[]): number =>
         all.reduce((a, b) => (Number.isNaN(a) || (op === 'min' ? a <= b : a >= b) ? a : b))
       equal(extreme(parts), extreme([...elementsIn(source, content, box)] as number[]))

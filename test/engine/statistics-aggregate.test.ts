@@ -7,7 +7,7 @@ import { FOOTER_MAGIC } from '../../src/af/format/footer-trailer.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'
 import { nullsAreFill } from '../../src/af/layers/null-value.ts'
 import { PartMerger } from '../../src/aggregate/merge.ts'
-import { plainOf, type Reduction } from '../../src/aggregate/reduction.ts'
+import { type Reduction, splitReduction } from '../../src/aggregate/reduction.ts'
 import { isBigInt, isFloat } from '../../src/core/dtype.ts'
 import { projectBox } from '../../src/grid/projection.ts'
 import { boxShape, wholeBox } from '../../src/grid/range.ts'
@@ -127,7 +127,7 @@ describe('reductions of layers with and without statistics of chunks', () => {
     })
     const request = fc.record({
       axes: fc.array(axis, { minLength: 3, maxLength: 3 }),
-      op: fc.constantFrom<ReduceOp | 'extrema'>('sum', 'sum', 'min', 'max', 'extrema'),
+      op: fc.constantFrom<ReduceOp | 'extrema' | 'summary'>('sum', 'sum', 'min', 'max', 'extrema', 'summary'),
       skips: fc.constantFrom('none', 'fill', 'nan', 'both'),
       /** Chunks reach over one position of the axes that are kept. */
       thin: fc.boolean(),
@@ -154,7 +154,7 @@ describe('reductions of layers with and without statistics of chunks', () => {
           (skip !== 'none' && skip !== 'nan' && same(value, fill!)) ||
           (skip !== 'none' && skips !== 'fill' && Number.isNaN(value))
         const reduction: Reduction = { op, dtype, skip, reduced }
-        const kernels = plainOf(reduction)
+        const kernels = splitReduction(reduction)
         const cellShape = kept.map((length, axis) => (reduced[axis] ? 1 : length))
         const merger = new PartMerger(reduction, wholeBox(cellShape))
         const before = file.readCost.blocks

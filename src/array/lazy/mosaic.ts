@@ -1,4 +1,4 @@
-import type { PlacedAggregate, Reduction } from '../../aggregate/reduction.ts'
+import { movedPart, type PlacedAggregate, type Reduction } from '../../aggregate/reduction.ts'
 import {
   allocate,
   type DataOf,
@@ -237,8 +237,7 @@ class Mosaic<D extends DType> {
       const first = places.reduce((sum, step, axis) => sum + step * outer[axis]!.start, 0)
       const kept = outer.map((view, axis) => (reduced[axis] ? { ...view, start: 0 } : view))
       const add = (part: PlacedAggregate): void => {
-        const positions = part.places?.map((place) => place + first)
-        parts.push({ ...part, region: shifted(part.region, kept), ...(positions && { places: positions }) })
+        parts.push(movedPart(part, shifted(part.region, kept), first))
       }
       await within(tile.label ?? {}, () => tile.bulk!.reduce!(box, reduction, add, options))
       return parts

@@ -1,4 +1,4 @@
-import { columnsOf, isWhole, type PlacedAggregate, type Reduction } from '../../aggregate/reduction.ts'
+import { isPlain, isWhole, type PlacedAggregate, type Reduction, splitReduction } from '../../aggregate/reduction.ts'
 import type { DType, TypedArray } from '../../core/dtype.ts'
 import { Pace } from '../../core/pace.ts'
 import { eachIndex, sizeOf, stridesOf } from '../../core/shape.ts'
@@ -276,24 +276,26 @@ export async function reduceView(
  * Permutes the axes of a part of a reduction, and its cells.
  * @param order for each axis the one it comes from; axes of length 1 may be missing
  */
-function permutedPart(reduction: Reduction, part: PlacedAggregate, order: readonly number[]): PlacedAggregate {
-  const region = order.map((axis) => part.region[axis]!)
-  if (order.every((axis, i) => i === 0 || axis > order[i - 1]!)) return { ...part, region }
+function permutedPart(reduction: Reduction, { region: from, parts }: PlacedAggregate, order: readonly number[]): PlacedAggregate {
+  const region = order.map((axis) => from[axis]!)
+  if (order.every((axis, i) => i === 0 || axis > order[i - 1]!)) return { parts, region }
   const ordered = (values: TypedArray, columns = 1): TypedArray => {
     // Some cells consist of several values: columns of all cells, or neighbours.
-    const width = values.length / columns / sizeOf(boxShape(part.region))
-    const [column, ...below] = stridesOf([columns, ...boxShape(part.region), width])
+    const width = values.length / columns / sizeOf(boxShape(from))
+    const [column, ...below] = stridesOf([columns, ...boxShape(from), width])
     const shape = [columns, ...boxShape(region), width]
     const stride = [column!, ...order.map((axis) => below[axis]!), 1]
     const copy = tensorOf('int8', shape, values.slice() as Int8Array)
     copyTensor({ data: values, shape, stride, offset: 0 } as Tensor, copy as Tensor)
     return copy.data as TypedArray
   }
-  const { values, counts, places } = part
+  const each = splitReduction(reduction)
   return {
     region,
-    values: ordered(values as TypedArray, columnsOf(reduction)),
-    counts: ordered(counts) as Float64Array,
-    ...(places && { places: ordered(places) as Float64Array }),
+    parts: parts.map(({ values, counts, places }, i) => ({
+      values: ordered(values as TypedArray, isPlain(each[i]!) ? 1 : 2),
+      counts: ordered(counts) as Float64Array,
+      ...(places && { places: ordered(places) as Float64Array }),
+    })),
   }
 }

@@ -6,7 +6,7 @@ import type { CumulativeOptions } from './cumulative-sum.ts'
 import type { FoldOptions } from './fold-kinds.ts'
 import type { HistogramOptions } from './histogram.ts'
 import type { QuantileOptions } from './quantile.ts'
-import type { ReduceOptions } from './reduce.ts'
+import type { DescribeOptions, ReduceOptions } from './reduce.ts'
 import type { SkipOptions } from './rows.ts'
 import type { UniqueOptions } from './unique.ts'
 
@@ -42,6 +42,7 @@ export type ReducingCall =
   | 'prod'
   | 'variance'
   | 'std'
+  | 'describe'
   | 'count'
   | 'countNonzero'
   | 'any'
@@ -68,6 +69,7 @@ const CALLS: Readonly<Record<ReducingCall, Readonly<Record<string, Check>>>> = {
   prod: REDUCE,
   variance: VARIANCE,
   std: VARIANCE,
+  describe: { ...VARIANCE, std: 'boolean' } satisfies Checks<DescribeOptions>,
   count: WHERE,
   countNonzero: REDUCE,
   any: WHERE,

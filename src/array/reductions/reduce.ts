@@ -4,8 +4,15 @@ import { absorbedPart, mergedParts, PartMerger } from '../../aggregate/merge.ts'
 import { FAN_IN, type MergeTree } from '../../aggregate/merge-tree.ts'
 import { deviations } from '../../aggregate/moments.ts'
 import { type PositionReduction, positionOf } from '../../aggregate/positions.ts'
-import { goesOn, reduceBoxes } from '../../aggregate/reduce-boxes.ts'
-import { isWhole, type PlacedAggregate, type Reduction } from '../../aggregate/reduction.ts'
+import { reduceBoxes } from '../../aggregate/reduce-boxes.ts'
+import {
+  type CellOp,
+  isWhole,
+  movedPart,
+  type PlacedAggregate,
+  type Reduction,
+  splitReduction,
+} from '../../aggregate/reduction.ts'
 import {
   allocate,
   type DataOf,
@@ -90,6 +97,65 @@ export function divideExtrema(
   }))
 }
 
+/** Statistics of elements, each of type `T`; extremes of type `E`. */
+export interface Description<T = number, E = unknown> {
+  /** Number of elements that are not skipped. */
+  readonly count: T
+  /** Number of skipped elements: missing ones and, with `skipNaN`, NaN. */
+  readonly missing: T
+  /** Smallest element; undefined if `count` is 0. */
+  readonly min: E
+  /** Greatest element; undefined if `count` is 0. */
+  readonly max: E
+  /** Arithmetic mean; NaN if `count` is 0, and for `timestamp_ns`, whose mean is no number. */
+  readonly mean: T
+  /** Standard deviation; NaN where the mean is, and without `std`. */
+  readonly std: T
+}
+
+/** Options of `describe`. */
+export interface DescribeOptions extends ReduceOptions, FoldOptions {
+  /**
+   * Whether to compute the standard deviation; default true. Without it, statistics of chunks suffice if the
+   * source has them.
+   */
+  readonly std?: boolean
+}
+
+/**
+ * Divides the description, which reads each chunk once. Each member has the bits of the reduction of its
+ * name.
+ */
+export function divideDescription(
+  source: BlockSource,
+  options: DescribeOptions,
+  unitBytes: number,
+): DividedReduction<PlacedAggregate, Description<unknown>> {
+  const { dtype, shape } = source
+  const isTime = dtype === 'timestamp_ns'
+  if (!isTime) checkFoldable('mean', dtype)
+  const layout = layoutOf(source, options.axis)
+  const op = isTime ? 'extrema' : options.std === false ? 'summary' : 'description'
+  const reduction = reductionOf(source, dtype, op, layout, options)
+  const size = sizeOf(shape) / layout.size
+  const numbers = (data: TypedArray): unknown => shaped('float64', data, layout, options)
+  return divide(source, reduction, layout, unitBytes, ([min, max, sum, moments]) => {
+    const { counts } = min!
+    const isEmpty = options.axis === undefined && counts[0] === 0
+    const extreme = (op: 'min' | 'max', cells: Cells): unknown =>
+      isEmpty ? undefined : shaped(dtype, valuesOf(source, op, cells, options), layout, options)
+    const none = counts.map(() => Number.NaN)
+    return {
+      count: numbers(counts),
+      missing: numbers(counts.map((count) => size - count)),
+      min: extreme('min', min!),
+      max: extreme('max', max!),
+      mean: numbers(sum === undefined ? none : means(sum)),
+      std: numbers(moments === undefined ? none : deviations('std', moments.values as Float64Array, counts, options.ddof ?? 0)),
+    }
+  })
+}
+
 /**
  * Divides variance or standard deviation. Each part that a source reduces at once is relative to its own
  * mean; parts are merged in order by Chan's formula.
@@ -171,7 +237,8 @@ function packedReduction<Op extends Reduction['op']>(
   return { ...reduction, op: turned as Op, dtype, skip: fill !== undefined ? { fill, nan } : nan ? 'nan' : 'none' }
 }
 
-function unpackedCells({ values, counts }: Cells, { op, dtype }: Reduction, { scaleFactor, addOffset }: AffineMap): Cells {
+/** @param op operation that the packed cells result from */
+function unpackedCells({ values, counts }: Cells, op: CellOp, dtype: FixedDType, { scaleFactor, addOffset }: AffineMap): Cells {
   const unpacked = counts.map((count, cell) => {
     const value = Number(values[cell])
     if (op === 'moments') return value * scaleFactor * scaleFactor
@@ -223,8 +290,10 @@ function divide<R>(
   const map = affineFor(source, reduction)
   if (map !== undefined) {
     return divide(map.packed, packedReduction(reduction, map), layout, unitBytes, (packed) => {
-      const cells = packed.map((each) => unpackedCells(each, reduction, map))
-      return result(map.scaleFactor < 0 ? cells.reverse() : cells)
+      const each = splitReduction(reduction)
+      const cells = packed.map((part, i) => unpackedCells(part, each[i]!.op, reduction.dtype, map))
+      const [min, max, ...others] = cells
+      return result(max !== undefined && map.scaleFactor < 0 ? [max, min!, ...others] : cells)
     })
   }
   const pieced = unitsAlong(source, unitBytes, reduction.reduced)
@@ -274,14 +343,13 @@ async function reduceInPlace(
     let taken = false
     for (const box of boxes) {
       const first = cellBox(box, reduction.reduced).map(({ start }) => start)
-      const position = positionOf(reduction, box)
-      const take = ({ region, places, ...part }: PlacedAggregate): void => {
-        taken = true
-        merger.take({
-          ...part,
-          ...(places && { places: position === 0 ? places : places.map((place) => place + position) }),
-          region: region.map(({ start, stop, step }, axis) => ({ start: start + first[axis]!, stop: stop + first[axis]!, step })),
+      const take = (part: PlacedAggregate): void => {
+        const region = part.region.map(({ start, stop, step }, axis) => {
+          const by = first[axis]!
+          return { start: start + by, stop: stop + by, step }
         })
+        taken = true
+        merger.take(movedPart(part, region, positionOf(reduction, box)))
       }
       await reduce(box, reduction, take, options)
     }
@@ -310,7 +378,6 @@ async function reduceAsRead(
   tree: Parts,
   { signal }: BlockOptions,
 ): Promise<void> {
-  const goes = goesOn(reduction)
   const between = [firstPiece(pieced, from), firstPiece(pieced, to)] as const
   let [piece, unit, end] = [between[0], from, between[0]]
   let part: PlacedAggregate | undefined
@@ -320,10 +387,10 @@ async function reduceAsRead(
     const region = cellBox(box, reduction.reduced)
     const elements = { offset: 0, place: 0, first: positionOf(reduction, box), shape, stride: stridesOf(shape) }
     const table = tableOf(shape.length, [elements])
-    const before = goes ? part : undefined
-    const found = withArena((arena) => reduceBoxes(arena, reduction, table, arena.put(toBytes(data)), boxShape(region), before))
-    const more = { ...found, region }
-    part = part === undefined || goes ? more : absorbedPart(reduction, part, more)!
+    const parts = withArena((arena) =>
+      reduceBoxes(arena, reduction, table, arena.put(toBytes(data)), boxShape(region), part?.parts),
+    )
+    part = { parts, region }
     if (++piece < end) return
     tree.add(part)
     part = undefined

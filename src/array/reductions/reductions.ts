@@ -8,7 +8,7 @@ import { divideHistogram, histogram } from './histogram.ts'
 import { checkCall, type ReducingCall } from './options.ts'
 import { divideProduct } from './product.ts'
 import { divideQuantile } from './quantile.ts'
-import { divideArg, divideExtrema, divideFold, divideVariance } from './reduce.ts'
+import { divideArg, divideDescription, divideExtrema, divideFold, divideVariance } from './reduce.ts'
 import type { SkipOptions } from './rows.ts'
 import { divideTruth } from './truth.ts'
 import { divideUnique } from './unique.ts'
@@ -42,6 +42,7 @@ const DIVIDED: Record<DividedMethod, Dividing> = {
   all: (source, options, unitBytes) => divideTruth(source, 'all', options, unitBytes),
   variance: (source, options, unitBytes) => divideVariance(source, 'variance', options, unitBytes),
   std: (source, options, unitBytes) => divideVariance(source, 'std', options, unitBytes),
+  describe: divideDescription,
   argMin: (source, options, unitBytes) => divideArg(source, 'argMin', options, unitBytes),
   argMax: (source, options, unitBytes) => divideArg(source, 'argMax', options, unitBytes),
 }
