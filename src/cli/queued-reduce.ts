@@ -33,7 +33,7 @@ export function performByQueue(queued: Queued): Perform {
  * Prints the tasks that the workers of a queue would do.
  * @throws UsageError for options and selections that workers cannot receive
  */
-export async function printDryRun(queued: Queued, op: Op, call: MethodCall): Promise<void> {
+export async function printDryRun(queued: Queued, call: MethodCall, op?: Op): Promise<void> {
   const plan = await interruptible((signal) => planning(queued)(call, signal))
   const again = op === 'histogram' && call.method === 'extrema'
   const after = again ? ['this finds the range of the bins; a second job, of as many tasks, counts what is in them'] : []

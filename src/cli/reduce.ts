@@ -92,7 +92,7 @@ Example: by many machines, on each of which hyperslab work runs
         const queued = { location: path, placed, part, options }
         if (isQueued(options) && op === 'mean' && variable.array.dtype === 'timestamp_ns')
           throw new UsageError('workers of a queue do not compute means of times')
-        if (options.dryRun) return printDryRun(queued, op, callOf(variable, op, how, options))
+        if (options.dryRun) return printDryRun(queued, callOf(variable, op, how, options), op)
         const perform = isQueued(options) ? performByQueue(queued) : performHere(variable.array)
         if (isTable(op))
           return printTable(format, await countsOf(variable, op, how, options, shownAs(variable, options), perform))

@@ -89,9 +89,6 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
       const found = await hyperslab(sources.folder, [...one, ...by], env)
       expect([found.exitCode, found.stderr, found.stdout], op[0]).toEqual([0, '', expected.stdout])
     }
-    // The last digits of floats depend on the order in which they are added.
-    const rounded = (text: string): unknown =>
-      JSON.parse(text, (_, value) => (typeof value === 'number' ? Number(value.toPrecision(12)) : value))
     for (const statistics of [
       ['stats', NETCDF, 'tas', 'time', 'lat', '--json'],
       ['stats', NETCDF, 'tas', '--sel', 'lat=50:60', '--json'],
@@ -101,12 +98,12 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
       const expected = await hyperslab(sources.folder, statistics)
       const found = await hyperslab(sources.folder, [...statistics, ...by], env)
       expect([found.exitCode, found.stderr]).toEqual([0, ''])
-      expect(rounded(found.stdout)).toEqual(rounded(expected.stdout))
+      expect(found.stdout).toBe(expected.stdout)
     }
     const dry = await hyperslab(sources.folder, ['stats', NETCDF, 'tas', '--dry-run'])
-    expect(dry.stdout).toMatch(
-      /^job [0-9a-f]{12}: float32 \[12, 96, 192\]\n1 task of .*\n(.*\n)*4 jobs like this one for 'tas'\n$/,
-    )
+    // One job with one task reads the array once.
+    expect(dry.stdout.match(/^job /gm)).toHaveLength(1)
+    expect(dry.stdout).toMatch(/^job [0-9a-f]{12}: float32 \[12, 96, 192\]\n1 task of .*\n/)
     const { id } = told.at(-1)!
     const listed = await hyperslab(sources.folder, ['jobs', '--prefix', queue.prefix], env)
     expect(listed.stdout).toMatch(new RegExp(`^${id.slice(0, 12)} +done +1/1 `, 'm'))
