@@ -109,6 +109,7 @@ const METHODS: Record<string, Call> = {
   argMax: (o) => array().argMax(o),
   unique: (o) => array().unique(o),
   histogram: (o) => array().histogram(o),
+  describe: (o) => array().describe(o),
   quantile: (o) => array().quantile(0.5, o),
   median: (o) => array().median(o),
   reduce: (o) => array().reduce((a, b) => a + b, 0, o),
@@ -159,6 +160,7 @@ const DATA_ARRAY_METHODS: Record<string, Call> = {
   interp: (o) => labelled().get('t').interp({ x: 12 }, o),
   quantile: (o) => labelled().get('t').quantile(0.5, o),
   histogram: (o) => labelled().get('t').histogram(o),
+  describe: (o) => labelled().get('t').describe(o),
   climatology: (o) => labelled().get('t').climatology('month', o),
   anomaly: (o) => labelled().get('t').anomaly('month', o),
   where: (o) =>

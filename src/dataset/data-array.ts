@@ -4,6 +4,7 @@ import type { ProgressOptions } from '../array/iteration.ts'
 import { missingElements } from '../array/missing.ts'
 import { missingTest } from '../array/missing-test.ts'
 import type { Histogram, HistogramOptions } from '../array/reductions/histogram.ts'
+import type { Description } from '../array/reductions/reduce.ts'
 import type { AxisLengths } from '../array/reductions/windows.ts'
 import type { DType, ScalarOf } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
@@ -29,7 +30,15 @@ import type { ArrowRecordBatch } from './out/arrow.ts'
 import type { TableOptions } from './out/csv.ts'
 import type { LabelledPoints, SelPointsOptions } from './points.ts'
 import { Reducible } from './reducible.ts'
-import { type KeepDimsOptions, quantileAlong, type ReduceDimsOptions, type ReduceKind, reduceAlong } from './reductions.ts'
+import {
+  type DescribeValuesOptions,
+  describeValues,
+  type KeepDimsOptions,
+  quantileAlong,
+  type ReduceDimsOptions,
+  type ReduceKind,
+  reduceAlong,
+} from './reductions.ts'
 import { describeArray } from './repr.ts'
 import { resampledGroups } from './resample.ts'
 import type { SortOptions } from './sort-by.ts'
@@ -212,6 +221,20 @@ export class DataArray extends Reducible<DataArray> {
    */
   cumsum(axis?: string | readonly string[], options?: Pick<ReduceDimsOptions, 'skipMissing'>): DataArray {
     return this.#then('cumsum', axis, options)(cumulated(this, axis, options))
+  }
+
+  /**
+   * Returns statistics of all values from one read of each chunk: how many there are and are missing, minimum,
+   * maximum, mean and standard deviation. NaN is missing, as in other reductions. Times have extremes, in
+   * nanoseconds since 1970, but mean and deviation NaN.
+   * @throws UnsupportedError for text and binaries
+   * @example
+   * const ds = new Dataset({ t: { dims: ['x'], data: [1, NaN, 3] } })
+   * console.log(await ds.get('t').describe())
+   * // { count: 2, missing: 1, min: 1, max: 3, mean: 2, std: 1 }
+   */
+  describe(options?: DescribeValuesOptions): Promise<Description<number, ScalarOf<DType> | undefined>> {
+    return describeValues(this.variable, options)
   }
 
   /** Counts the values in bins; missing values are in no bin. */

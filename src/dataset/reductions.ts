@@ -1,7 +1,8 @@
 import type { DiskArray } from '../array/disk-array.ts'
 import { type Missing, missingElements } from '../array/missing.ts'
 import { type FoldOptions, foldedDType } from '../array/reductions/fold-kinds.ts'
-import { type DType, isFloat } from '../core/dtype.ts'
+import type { DescribeOptions, Description } from '../array/reductions/reduce.ts'
+import { type DType, isFloat, type ScalarOf } from '../core/dtype.ts'
 import { type ErrorDetails, HyperslabError, invalidArgument, isHyperslabError } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
@@ -202,6 +203,30 @@ export function axesOf(
     shape: kept.map((dim) => (reduced.includes(dim) ? 1 : array.shape[axisOf(dim)]!)),
     others,
   }
+}
+
+/** Options of `describe` of labelled arrays; the others are as for arrays. */
+export interface DescribeValuesOptions extends Pick<DescribeOptions, 'std' | 'ddof' | 'signal'> {
+  /** Whether missing values are skipped; as for {@link ReduceDimsOptions}. Default: true. */
+  readonly skipMissing?: boolean
+}
+
+const DESCRIBE_CHECKS: Checks<DescribeValuesOptions> = {
+  std: 'boolean',
+  ddof: 'number',
+  signal: 'AbortSignal',
+  skipMissing: 'boolean',
+}
+
+/** Describes all values of a variable. */
+export function describeValues(
+  { name, array }: Variable,
+  options: DescribeValuesOptions = {},
+): Promise<Description<number, ScalarOf<DType> | undefined>> {
+  checkOptions('describe', options, DESCRIBE_CHECKS, { array: name })
+  const { skipMissing, ...how } = options
+  const values = keepingMissing(array, skipMissing)
+  return values.describe({ ...how, ...skipping(values, skipMissing) })
 }
 
 /** Returns the options that skip missing values and, for floats, NaN. */

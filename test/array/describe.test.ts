@@ -142,7 +142,7 @@ test('a description agrees with the elements and has the bits of single reductio
       const where = { store: new MemoryStore(), path: 'a.af' }
       const fillValue = (dtype === 'bool' ? fill === 1 : fill) as never
       await using writer = await create(where, { codec, blockBytes, segmentBytes })
-      const array = writer.define('x', { dtype, shape, chunkShape: grid.chunkShape, fillValue })
+      const array = writer.createArray('x', { dtype, shape, chunkShape: grid.chunkShape, fillValue })
       const part = all ? [] : selection
       const written = plainGet(plain, part).data
       await array.set(part, written as never)
@@ -201,7 +201,7 @@ describe('a description', () => {
     const where = { store: new MemoryStore(), path: 'a.af' }
     await using file = await create(where, { blockBytes: 1 })
     const fillValue = (dtype === 'float32' ? -9 : -9n) as never
-    const x = file.define('x', { dtype, shape: [6], chunkShape: [2], fillValue })
+    const x = file.createArray('x', { dtype, shape: [6], chunkShape: [2], fillValue })
     await x.set(null, (dtype === 'float32' ? values : values.map((x) => BigInt(x || 0))) as never)
     await file.flush()
     return where

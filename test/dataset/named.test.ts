@@ -86,6 +86,23 @@ test('cosines are of degrees where units say so, or those of a latitude say noth
     expect(found).toBeCloseTo(0.5, 14)
 })
 
+test('a description of an array skips missing values, unless they are to be kept', async () => {
+  const values = known(Array.from({ length: 2 * MONTHS }, (_, i) => value(i >> 1, i % 2)))
+  const std = Math.sqrt(mean(values.map((each) => (each - mean(values)) ** 2)))
+  const found = await t.describe()
+  expect(found).toMatchObject({ count: values.length, missing: 10, min: Math.min(...values), max: Math.max(...values) })
+  expect([found.mean, found.std]).toEqual([expect.closeTo(mean(values), 9), expect.closeTo(std, 9)])
+  expect((await t.describe({ std: false })).std).toBeNaN()
+  expect(await t.describe({ skipMissing: false })).toMatchObject({ count: 2 * MONTHS, missing: 0, min: Number.NaN })
+  const { time } = ds.coords
+  expect(await time!.describe()).toMatchObject({
+    count: MONTHS,
+    min: BigInt(Date.UTC(2001, 0, 15)) * 10n ** 6n,
+    mean: Number.NaN,
+  })
+  expect(() => t.describe({ axis: 'time' } as never)).toThrow('axis')
+})
+
 test('quantiles and histograms leave out what is missing', async () => {
   const of = (values: readonly number[], q: number): number => {
     const sorted = known(values).sort((a, b) => a - b)
