@@ -7,10 +7,10 @@ import { identityOf } from '../kernels/reduce.ts'
 import { type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.ts'
 import { beats, Extremes, givesPositions } from './positions.ts'
 import {
-  type CellOp,
   isPlain,
   isWhole,
   type PartialAggregate,
+  type PartOp,
   type PlacedAggregate,
   type Reduction,
   splitReduction,
@@ -79,12 +79,12 @@ export class PartMerger {
 
 /** Merges the cells of one operation. */
 class CellMerger {
-  readonly #reduction: Reduction<CellOp>
+  readonly #reduction: Reduction<PartOp>
   readonly #whole: WholeAccumulator | undefined
   readonly #cells: MergedCells
   readonly #merge: MergeCells
 
-  constructor(reduction: Reduction<CellOp>, size: number) {
+  constructor(reduction: Reduction<PartOp>, size: number) {
     this.#reduction = reduction
     this.#whole = wholeOf(reduction)
     this.#cells = emptyCells(reduction, this.#whole === undefined ? size : 0)
@@ -125,13 +125,13 @@ export function absorbedPart(reduction: Reduction, part: PlacedAggregate, more: 
 }
 
 /** Merges cells in place into others, and returns these. */
-export function mergedCells(reduction: Reduction<CellOp>, cells: PartialAggregate, more: PartialAggregate): PartialAggregate {
+export function mergedCells(reduction: Reduction<PartOp>, cells: PartialAggregate, more: PartialAggregate): PartialAggregate {
   mergeOf(reduction)(cells as MergedCells, 0, more as MergedCells, 0, cells.counts.length)
   return cells
 }
 
 /** Creates an accumulator for parts of a whole reduction, whose values need not be kernel numbers. */
-const wholeOf = (reduction: Reduction<CellOp>): WholeAccumulator | undefined =>
+const wholeOf = (reduction: Reduction<PartOp>): WholeAccumulator | undefined =>
   isPlain(reduction) && isWhole(reduction) && !givesPositions(reduction)
     ? new WholeAccumulator(reduction.op, reduction.dtype, reduction.skip)
     : undefined
@@ -139,7 +139,7 @@ const wholeOf = (reduction: Reduction<CellOp>): WholeAccumulator | undefined =>
 const sameBox = (a: Box, b: Box): boolean =>
   sameShape(boxShape(a), boxShape(b)) && a.every(({ start }, axis) => start === b[axis]!.start)
 
-function emptyCells(reduction: Reduction<CellOp>, size: number): MergedCells {
+function emptyCells(reduction: Reduction<PartOp>, size: number): MergedCells {
   const counts = new Float64Array(size)
   if (!isPlain(reduction)) return { values: new Float64Array(2 * size), counts }
   const { op, dtype } = reduction
@@ -152,7 +152,7 @@ function emptyCells(reduction: Reduction<CellOp>, size: number): MergedCells {
   return { values, counts }
 }
 
-function mergeOf(reduction: Reduction<CellOp>): MergeCells {
+function mergeOf(reduction: Reduction<PartOp>): MergeCells {
   const { op, dtype } = reduction
   if (givesPositions(reduction)) return mergePositions(reduction.op === 'min')
   if (op === 'moments') return mergeMoments

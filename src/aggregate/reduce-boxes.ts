@@ -10,10 +10,10 @@ import { mergedCells } from './merge.ts'
 import { momentsOf } from './moments.ts'
 import { extremesOf, givesPositions, positionOf } from './positions.ts'
 import {
-  type CellOp,
   isPlain,
   isWhole,
   type PartialAggregate,
+  type PartOp,
   type PlacedAggregate,
   type Reduction,
   splitReduction,
@@ -45,7 +45,7 @@ export function reduceBoxes(
  */
 function reduceCells(
   arena: Arena,
-  reduction: Reduction<CellOp>,
+  reduction: Reduction<PartOp>,
   table: BoxTable,
   base: number,
   shape: readonly number[],

@@ -3,18 +3,18 @@ import type { Box } from '../grid/range.ts'
 import type { ReduceOp, SkipRule } from '../kernels/reduce.ts'
 import type { Cells } from './accumulator.ts'
 
-/** An operation with cells of its own: one of the kernels, or `'moments'` (`momentsOf`), which give variances. */
-export type CellOp = ReduceOp | 'moments'
+/** An operation of the kernels, or `'moments'` (`momentsOf`), from which variances are computed. */
+export type PartOp = ReduceOp | 'moments'
 
 /** Operations that reduce the same elements together, and the ones they consist of. */
 const TOGETHER = {
   extrema: ['min', 'max'],
   summary: ['min', 'max', 'sum'],
   description: ['min', 'max', 'sum', 'moments'],
-} as const satisfies Readonly<Record<string, readonly CellOp[]>>
+} as const satisfies Readonly<Record<string, readonly PartOp[]>>
 
 /** A reduction of elements of `dtype` without those to `skip`, as data that can be sent to other threads. */
-export interface Reduction<Op = CellOp | keyof typeof TOGETHER> {
+export interface Reduction<Op = PartOp | keyof typeof TOGETHER> {
   /**
    * The operation, or several that need each element only once: `'extrema'` (minimum and maximum),
    * `'summary'` (also the sum) and `'description'` (also the moments).
@@ -34,14 +34,14 @@ export interface Reduction<Op = CellOp | keyof typeof TOGETHER> {
 export const isWhole = ({ reduced }: Pick<Reduction, 'reduced'>): boolean => reduced.every(Boolean)
 
 /** Splits a reduction into one for each operation, in the order of its parts. */
-export function splitReduction(reduction: Reduction): readonly Reduction<CellOp>[] {
+export function splitReduction(reduction: Reduction): readonly Reduction<PartOp>[] {
   const { op } = reduction
-  const ops: readonly CellOp[] = Object.hasOwn(TOGETHER, op) ? TOGETHER[op as keyof typeof TOGETHER] : [op as CellOp]
+  const ops: readonly PartOp[] = Object.hasOwn(TOGETHER, op) ? TOGETHER[op as keyof typeof TOGETHER] : [op as PartOp]
   return ops.map((each) => ({ ...reduction, op: each }))
 }
 
 /** Whether a kernel computes the reduction, so that cells are reduced like elements. */
-export const isPlain = (reduction: Reduction<CellOp>): reduction is Reduction<ReduceOp> => reduction.op !== 'moments'
+export const isPlain = (reduction: Reduction<PartOp>): reduction is Reduction<ReduceOp> => reduction.op !== 'moments'
 
 /**
  * Elements of an array reduced by one operation: one cell for each position along the kept axes. Cells are

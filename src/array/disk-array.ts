@@ -26,7 +26,7 @@ import type { GroupByResult } from './reductions/group-by.ts'
 import type { Histogram, HistogramOptions } from './reductions/histogram.ts'
 import type { CountOptions, GroupOptions, TruthOptions } from './reductions/options.ts'
 import type { QuantileOptions } from './reductions/quantile.ts'
-import type { DescribeOptions, Description, ReduceOptions } from './reductions/reduce.ts'
+import type { DescribeOptions, DescribeResult, ReduceOptions } from './reductions/reduce.ts'
 import type { ReducingMethod } from './reductions/reductions.ts'
 import type { SkipOptions } from './reductions/rows.ts'
 import type { Unique, UniqueOptions } from './reductions/unique.ts'
@@ -577,14 +577,14 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * const rows = generate((i, j) => 10 * i + j, { dtype: 'int16', shape: [2, 3] })
    * console.log((await rows.describe({ axis: 1 })).mean.data) // Float64Array(2) [ 1, 11 ]
    */
-  describe(options?: DescribeOptions & Whole): Promise<Description<number, ScalarOf<D> | undefined>>
-  describe(options: DescribeOptions & Along): Promise<Description<Tensor<'float64'>, Tensor<D>>>
+  describe(options?: DescribeOptions & Whole): Promise<DescribeResult<number, ScalarOf<D> | undefined>>
+  describe(options: DescribeOptions & Along): Promise<DescribeResult<Tensor<'float64'>, Tensor<D>>>
   describe(
     options?: DescribeOptions,
-  ): Promise<Description<number, ScalarOf<D> | undefined> | Description<Tensor<'float64'>, Tensor<D>>>
+  ): Promise<DescribeResult<number, ScalarOf<D> | undefined> | DescribeResult<Tensor<'float64'>, Tensor<D>>>
   describe(
     options?: DescribeOptions,
-  ): Promise<Description<number, ScalarOf<D> | undefined> | Description<Tensor<'float64'>, Tensor<D>>> {
+  ): Promise<DescribeResult<number, ScalarOf<D> | undefined> | DescribeResult<Tensor<'float64'>, Tensor<D>>> {
     return this.#reduce('describe', options)
   }
 

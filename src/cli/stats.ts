@@ -3,7 +3,7 @@ import { type DType, isFixed, isFloat } from '../core/dtype.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import { skipping } from '../dataset/reductions.ts'
 import type { Variable } from '../dataset/variable.ts'
-import type { Description } from '../runtime/index.ts'
+import type { DescribeResult } from '../runtime/index.ts'
 import type { ArrayDescription } from './description.ts'
 import { EXIT, oneLine, UsageError } from './failure.ts'
 import { elementJson, elementText, type Result } from './format.ts'
@@ -64,7 +64,7 @@ Example: by many machines, on each of which hyperslab work runs
           }
           const perform = byQueue ? performByQueue(queued) : performHere(variable.array)
           const known = stored.find(({ name }) => name === placed.name)
-          const description = (known && storedTimes(variable, known)) ?? ((await perform(call)) as Description)
+          const description = (known && storedTimes(variable, known)) ?? ((await perform(call)) as DescribeResult)
           const cells = cellsOf(description, variable, shownAs(variable, options))
           const members = Object.entries(cells).map(([name, { json }]) => `"${name}":${json}`)
           if (json) objects.push(`${JSON.stringify(placed.name)}:{${members.join(',')}}`)
@@ -95,11 +95,11 @@ interface Cell {
 const NONE: Cell = { text: '-', json: 'null' }
 
 /**
- * Formats a description. Extremes have the type of the array, and computed members are numbers. The mean of times
- * is a time.
+ * Formats a description. Extremes have the type of the array, and computed members are numbers. The mean of
+ * times is a time.
  */
 function cellsOf(
-  { min, max, mean, std, count, missing }: Description,
+  { min, max, mean, std, count, missing }: DescribeResult,
   { array }: Variable,
   { dates }: Shown,
 ): Record<Column, Cell> {
@@ -119,8 +119,11 @@ function cellsOf(
   }
 }
 
-/** Returns the stored statistics of a whole array of times, which `describe` would read; undefined without them. */
-function storedTimes({ array }: Variable, { statistics }: ArrayDescription): Description | undefined {
+/**
+ * Returns the stored statistics of a whole array of times, which `describe` would read; undefined without
+ * them.
+ */
+function storedTimes({ array }: Variable, { statistics }: ArrayDescription): DescribeResult | undefined {
   if (statistics === undefined || array.dtype !== 'timestamp_ns') return undefined
   const { min, max, nullCount, rowCount } = statistics
   return { min, max, mean: Number.NaN, std: Number.NaN, count: rowCount - nullCount, missing: nullCount }

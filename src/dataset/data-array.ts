@@ -4,7 +4,7 @@ import type { ProgressOptions } from '../array/iteration.ts'
 import { missingElements } from '../array/missing.ts'
 import { missingTest } from '../array/missing-test.ts'
 import type { Histogram, HistogramOptions } from '../array/reductions/histogram.ts'
-import type { Description } from '../array/reductions/reduce.ts'
+import type { DescribeResult } from '../array/reductions/reduce.ts'
 import type { AxisLengths } from '../array/reductions/windows.ts'
 import type { DType, ScalarOf } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
@@ -224,16 +224,16 @@ export class DataArray extends Reducible<DataArray> {
   }
 
   /**
-   * Returns statistics of all values from one read of each chunk: how many there are and are missing, minimum,
-   * maximum, mean and standard deviation. NaN is missing, as in other reductions. Times have extremes, in
-   * nanoseconds since 1970, but mean and deviation NaN.
+   * Returns statistics of all values from one read of each chunk: the numbers of values and of missing ones,
+   * minimum, maximum, mean and standard deviation. NaN is missing, as in other reductions. Extremes of times
+   * are nanoseconds since 1970; their mean and deviation are NaN.
    * @throws UnsupportedError for text and binaries
    * @example
    * const ds = new Dataset({ t: { dims: ['x'], data: [1, NaN, 3] } })
    * console.log(await ds.get('t').describe())
    * // { count: 2, missing: 1, min: 1, max: 3, mean: 2, std: 1 }
    */
-  describe(options?: DescribeValuesOptions): Promise<Description<number, ScalarOf<DType> | undefined>> {
+  describe(options?: DescribeValuesOptions): Promise<DescribeResult<number, ScalarOf<DType> | undefined>> {
     return describeValues(this.variable, options)
   }
 

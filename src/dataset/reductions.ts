@@ -1,7 +1,7 @@
 import type { DiskArray } from '../array/disk-array.ts'
 import { type Missing, missingElements } from '../array/missing.ts'
 import { type FoldOptions, foldedDType } from '../array/reductions/fold-kinds.ts'
-import type { DescribeOptions, Description } from '../array/reductions/reduce.ts'
+import type { DescribeOptions, DescribeResult } from '../array/reductions/reduce.ts'
 import { type DType, isFloat, type ScalarOf } from '../core/dtype.ts'
 import { type ErrorDetails, HyperslabError, invalidArgument, isHyperslabError } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions } from '../core/options.ts'
@@ -222,7 +222,7 @@ const DESCRIBE_CHECKS: Checks<DescribeValuesOptions> = {
 export function describeValues(
   { name, array }: Variable,
   options: DescribeValuesOptions = {},
-): Promise<Description<number, ScalarOf<DType> | undefined>> {
+): Promise<DescribeResult<number, ScalarOf<DType> | undefined>> {
   checkOptions('describe', options, DESCRIBE_CHECKS, { array: name })
   const { skipMissing, ...how } = options
   const values = keepingMissing(array, skipMissing)

@@ -3,10 +3,10 @@ import { constantMoments } from '../aggregate/moments.ts'
 import { givesPositions, positionOf } from '../aggregate/positions.ts'
 import { reduceBoxes } from '../aggregate/reduce-boxes.ts'
 import {
-  type CellOp,
   isPlain,
   isWhole,
   type PartialAggregate,
+  type PartOp,
   type PlacedAggregate,
   type Reduction,
   splitReduction,
@@ -112,7 +112,7 @@ class ChunkReduction {
   readonly #grid: ChunkGrid
   readonly #reduction: Reduction
   /** The reductions to one operation each. */
-  readonly #each: readonly Reduction<CellOp>[]
+  readonly #each: readonly Reduction<PartOp>[]
   readonly #fill: number | bigint
   readonly #box: Box
   readonly #touched: TouchedChunks

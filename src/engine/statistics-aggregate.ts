@@ -1,7 +1,7 @@
 import { cellType, cellWidth, WholeAccumulator } from '../aggregate/accumulator.ts'
 import { cellStride } from '../aggregate/cells.ts'
 import { givesPositions } from '../aggregate/positions.ts'
-import { type CellOp, isPlain, isWhole, type PartialAggregate, type Reduction } from '../aggregate/reduction.ts'
+import { isPlain, isWhole, type PartialAggregate, type PartOp, type Reduction } from '../aggregate/reduction.ts'
 import { type FixedDType, isBigInt, isFloat, type TypedArray } from '../core/dtype.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { AxisProjection } from '../grid/projection.ts'
@@ -20,7 +20,7 @@ export interface Aggregate {
 const MAX_CELLS = 2 ** 20
 
 /** @param shape of the cells */
-export const mayAnswer = (each: readonly Reduction<CellOp>[], shape: readonly number[]): boolean =>
+export const mayAnswer = (each: readonly Reduction<PartOp>[], shape: readonly number[]): boolean =>
   each.every((one) => isPlain(one) && !givesPositions(one)) && sizeOf(shape) <= MAX_CELLS
 
 /**

@@ -8,7 +8,7 @@ import { ChunkGrid } from '../../src/grid/chunks.ts'
 import {
   create,
   createPool,
-  type Description,
+  type DescribeResult,
   type FileArray,
   type FileOptions,
   generate,
@@ -49,10 +49,10 @@ function filled(dtype: FixedDType, shape: readonly number[], value: (i: number) 
   return { dtype, shape, data } as Plain
 }
 
-type Listed = Readonly<Record<keyof Description, readonly unknown[]>>
+type Listed = Readonly<Record<keyof DescribeResult, readonly unknown[]>>
 
 /** Lists the members, with one value per cell. */
-const listed = (found: Description<unknown>): Listed =>
+const listed = (found: DescribeResult<unknown>): Listed =>
   Object.fromEntries(
     Object.entries(found).map(([name, value]) => [
       name,
@@ -88,7 +88,7 @@ function expectClose(found: unknown, expected: unknown, scale: number, what: str
   else expect(Math.abs((found as number) - expected), `${what}: ${found} for ${expected}`).toBeLessThanOrEqual(1e-9 * scale)
 }
 
-function expectDescription(found: Description<unknown>, plain: Plain, fill: Value, options: Options): void {
+function expectDescription(found: DescribeResult<unknown>, plain: Plain, fill: Value, options: Options): void {
   const { count, missing, min, max, mean, std } = listed(found)
   for (const [cell, expected] of plainly(plain, fill, options).entries()) {
     const exact = [count[cell], missing[cell], min[cell], max[cell]]
@@ -106,7 +106,7 @@ const bitsOf = (value: unknown): string => Buffer.from(encodeState(value as Stat
 const tagOf = (error: unknown): unknown => (error as { tag?: string }).tag ?? String(error)
 
 /** Asserts that each member has the bits of the method of its name. */
-async function expectBitsOfMethods(array: DiskArray, found: Description<unknown>, options: Options): Promise<void> {
+async function expectBitsOfMethods(array: DiskArray, found: DescribeResult<unknown>, options: Options): Promise<void> {
   const isTime = array.dtype === 'timestamp_ns'
   for (const name of ['count', 'min', 'max', 'mean', 'std'] as const) {
     if (isTime && (name === 'mean' || name === 'std')) continue
@@ -142,7 +142,7 @@ test('a description agrees with the elements and has the bits of single reductio
       const where = { store: new MemoryStore(), path: 'a.af' }
       const fillValue = (dtype === 'bool' ? fill === 1 : fill) as never
       await using writer = await create(where, { codec, blockBytes, segmentBytes })
-      const array = writer.createArray('x', { dtype, shape, chunkShape: grid.chunkShape, fillValue })
+      const array = writer.createArray('x', { dtype, shape, chunks: grid.chunkShape, fillValue })
       const part = all ? [] : selection
       const written = plainGet(plain, part).data
       await array.set(part, written as never)
@@ -201,7 +201,7 @@ describe('a description', () => {
     const where = { store: new MemoryStore(), path: 'a.af' }
     await using file = await create(where, { blockBytes: 1 })
     const fillValue = (dtype === 'float32' ? -9 : -9n) as never
-    const x = file.createArray('x', { dtype, shape: [6], chunkShape: [2], fillValue })
+    const x = file.createArray('x', { dtype, shape: [6], chunks: [2], fillValue })
     await x.set(null, (dtype === 'float32' ? values : values.map((x) => BigInt(x || 0))) as never)
     await file.flush()
     return where

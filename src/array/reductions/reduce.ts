@@ -6,9 +6,9 @@ import { deviations } from '../../aggregate/moments.ts'
 import { type PositionReduction, positionOf } from '../../aggregate/positions.ts'
 import { reduceBoxes } from '../../aggregate/reduce-boxes.ts'
 import {
-  type CellOp,
   isWhole,
   movedPart,
+  type PartOp,
   type PlacedAggregate,
   type Reduction,
   splitReduction,
@@ -98,7 +98,7 @@ export function divideExtrema(
 }
 
 /** Statistics of elements, each of type `T`; extremes of type `E`. */
-export interface Description<T = number, E = unknown> {
+export interface DescribeResult<T = number, E = unknown> {
   /** Number of elements that are not skipped. */
   readonly count: T
   /** Number of skipped elements: missing ones and, with `skipNaN`, NaN. */
@@ -130,7 +130,7 @@ export function divideDescription(
   source: BlockSource,
   options: DescribeOptions,
   unitBytes: number,
-): DividedReduction<PlacedAggregate, Description<unknown>> {
+): DividedReduction<PlacedAggregate, DescribeResult<unknown>> {
   const { dtype, shape } = source
   const isTime = dtype === 'timestamp_ns'
   if (!isTime) checkFoldable('mean', dtype)
@@ -238,7 +238,7 @@ function packedReduction<Op extends Reduction['op']>(
 }
 
 /** @param op operation that the packed cells result from */
-function unpackedCells({ values, counts }: Cells, op: CellOp, dtype: FixedDType, { scaleFactor, addOffset }: AffineMap): Cells {
+function unpackedCells({ values, counts }: Cells, op: PartOp, dtype: FixedDType, { scaleFactor, addOffset }: AffineMap): Cells {
   const unpacked = counts.map((count, cell) => {
     const value = Number(values[cell])
     if (op === 'moments') return value * scaleFactor * scaleFactor
