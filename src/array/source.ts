@@ -128,7 +128,12 @@ export interface BulkAccess<D extends DType = DType> {
  * replaces a place looks here whether it is being read.
  */
 export interface Origins {
-  readonly place?: { readonly store: object; readonly path: string }
+  readonly place?: {
+    readonly store: object
+    readonly path: string
+    /** Whether it is a folder of Zarr, whose objects change one by one. Readers of files pin a version. */
+    readonly isFolder?: boolean
+  }
   readonly below?: readonly Origins[]
 }
 

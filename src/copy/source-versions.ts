@@ -1,23 +1,26 @@
 import { METADATA } from '../adapters/zarr/metadata-names.ts'
 import type { DiskArray } from '../array/disk-array.ts'
 import type { Origins } from '../array/source.ts'
-import { HyperslabError, isHyperslabError } from '../core/errors.ts'
+import { HyperslabError } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import { withoutEndings } from '../core/text.ts'
 import type { Store, StoredAt } from '../store/store.ts'
 
+/** A place that arrays are read from. */
+type Origin = StoredAt & NonNullable<Origins['place']>
+
 /** Returns the places that arrays are read from, through all operations between, each once. */
-export function originsOf(arrays: readonly { readonly array: DiskArray }[]): StoredAt[] {
-  const found = new Map<Store, Map<string, StoredAt>>()
+export function originsOf(arrays: readonly { readonly array: DiskArray }[]): Origin[] {
+  const found = new Map<Store, Map<string, Origin>>()
   const seen = new Set<Origins>()
   const left = arrays.flatMap(({ array }) => array.source.origins ?? [])
   for (let origins = left.pop(); origins !== undefined; origins = left.pop()) {
     if (seen.has(origins)) continue
     seen.add(origins)
     left.push(...(origins.below ?? []))
-    const place = origins.place as StoredAt | undefined
+    const place = origins.place as Origin | undefined
     if (place === undefined) continue
-    const paths = found.get(place.store) ?? new Map<string, StoredAt>()
+    const paths = found.get(place.store) ?? new Map<string, Origin>()
     found.set(place.store, paths.set(place.path, place))
   }
   return [...found.values()].flatMap((paths) => [...paths.values()])
@@ -25,8 +28,7 @@ export function originsOf(arrays: readonly { readonly array: DiskArray }[]): Sto
 
 /**
  * Records the versions of the Zarr stores that arrays are read from. Another process may replace such a store
- * while its chunks are read, and elements of both would be mixed. Other formats pin the version that they
- * opened.
+ * while its chunks are read, and elements of both would be mixed.
  * @returns a check, to be called before the elements are published. It throws ConflictError if a store was
  *   replaced or its metadata changed
  */
@@ -34,34 +36,23 @@ export async function watchSources(
   arrays: readonly { readonly array: DiskArray }[],
   signal: Signal | undefined,
 ): Promise<(signal?: Signal) => Promise<void>> {
-  const places = originsOf(arrays)
-  const before = await Promise.all(places.map((place) => versionOf(place, signal)))
-  return async (now) => {
-    const after = await Promise.all(places.map((place, i) => (before[i] === '' ? '' : versionOf(place, now))))
-    const i = after.findIndex((version, i) => version !== before[i])
-    if (i < 0) return
-    const { store, path } = places[i]!
+  const folders = originsOf(arrays).filter(({ isFolder }) => isFolder)
+  const keys = folders.flatMap(({ store, path }) =>
+    NODES.map((name) => ({ store, path, key: path === '' ? name : `${withoutEndings(path, '/')}/${name}` })),
+  )
+  const etagOf = async ({ store, key }: (typeof keys)[number], signal: Signal | undefined): Promise<string | undefined> =>
+    (await store.stat(key, { signal }))?.etag
+  const etags = await Promise.all(keys.map((each) => etagOf(each, signal)))
+  return async (signal) => {
+    const isChanged = await Promise.all(
+      keys.map(async (each, i) => etags[i] !== undefined && (await etagOf(each, signal)) !== etags[i]),
+    )
+    const changed = keys[isChanged.indexOf(true)]
+    if (changed === undefined) return
     const text = 'the source was replaced or changed while it was copied, and nothing was published; run the command once more'
-    throw new HyperslabError('ConflictError', text, { file: store.describe(path) })
+    throw new HyperslabError('ConflictError', text, { file: changed.store.describe(changed.path) })
   }
-}
-
-/** Returns the versions of the metadata at the root of a Zarr store; '' if there are none. */
-async function versionOf({ store, path }: StoredAt, signal: Signal | undefined): Promise<string> {
-  const prefix = withoutEndings(path, '/') === '' ? '' : `${withoutEndings(path, '/')}/`
-  const etags = await Promise.all(NODES.map((name) => etagOf(store, prefix + name, signal)))
-  return etags.every((etag) => etag === undefined) ? '' : JSON.stringify(etags)
 }
 
 /** Metadata that a replacement writes anew. Attributes of version 2 are left out, for they may be changed. */
 const NODES = METADATA.filter((name) => name !== '.zattrs' && name !== '.zmetadata')
-
-async function etagOf(store: Store, key: string, signal: Signal | undefined): Promise<string | undefined> {
-  try {
-    return (await store.stat(key, { signal }))?.etag
-  } catch (error) {
-    // The place is a file.
-    if (isHyperslabError(error, 'FormatError', 'NotFoundError')) return undefined
-    throw error
-  }
-}

@@ -230,8 +230,7 @@ export class DataArray extends Reducible<DataArray> {
    * @throws UnsupportedError for text and binaries
    * @example
    * const ds = new Dataset({ t: { dims: ['x'], data: [1, NaN, 3] } })
-   * console.log(await ds.get('t').describe())
-   * // { count: 2, missing: 1, min: 1, max: 3, mean: 2, std: 1 }
+   * console.log(await ds.get('t').describe()) // { count: 2, missing: 1, min: 1, max: 3, mean: 2, std: 1 }
    */
   describe(options?: DescribeValuesOptions): Promise<DescribeResult<number, ScalarOf<DType> | undefined>> {
     return describeValues(this.variable, options)

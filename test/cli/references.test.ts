@@ -96,7 +96,7 @@ describe('references to NetCDF', () => {
     const array = await group.array('t', 'int16', 3)
     expect(array.shape).toEqual([5, 3, 4])
     expect([...(await array.toTensor()).data]).toEqual(t)
-    expect(await array.count()).toBe(59)
+    expect(await array.count()).toBe(60)
     expect(array.missing).toEqual({ values: [105], nan: false })
     expect(group.attrs.get('title')).toBe('months')
     expect(await pythonReads(join(folder, 'refs.json'))).toEqual({

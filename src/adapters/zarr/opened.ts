@@ -71,7 +71,7 @@ export class OpenedStore {
   constructor(store: Store, options: OpenedOptions) {
     this.store = store
     this.options = options
-    this.origins = { place: { store, path: options.root } }
+    this.origins = { place: { store, path: options.root, isFolder: true } }
     this.memory = options.memory ?? memoryOf(BLOCK_BYTES)
     this.absences = new Absences(store, () => this.forget())
   }
