@@ -156,7 +156,10 @@ const ARRAY: Record<string, Method> = {
   rechunkTo: [array(), {}],
   ...Object.fromEntries(['sum', 'min', 'max', 'extrema', 'mean', 'prod', 'variance', 'std'].map((name) => [name, REDUCTION])),
   ...Object.fromEntries(
-    ['count', 'countNonzero', 'any', 'all', 'argMin', 'argMax', 'unique', 'histogram', 'median'].map((name) => [name, REDUCTION]),
+    ['count', 'countNonzero', 'any', 'all', 'argMin', 'argMax', 'unique', 'histogram', 'median', 'describe'].map((name) => [
+      name,
+      REDUCTION,
+    ]),
   ),
   quantile: [0.5, {}],
   reduce: [one, 0, {}],
@@ -279,6 +282,7 @@ const KINDS: Record<string, Kind> = {
       dates: [],
       quantile: [0.5, { dim: 'x' }],
       histogram: [{}],
+      describe: [{}],
       climatology: ['month', {}],
       anomaly: ['month', {}],
       groupBy: ['time.month'],
