@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { FileStore } from '../../src/store/fs/file.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
+import type { Store } from '../../src/store/store.ts'
 import { ZipStore } from '../../src/store/zip/zip.ts'
 import { type Files, haveZip, runPython, WRITE_ALL, zipped, zippedByPython } from '../support/archives.ts'
 import { plainZip } from '../support/plain-zip.ts'
@@ -204,6 +205,17 @@ describe.skipIf(!there)('what cannot be read', () => {
     await expect(store.getTail!('a', 9000)).rejects.toMatchObject(failed)
     // A part says nothing of the whole.
     expect(await store.getRange('a', 1, 4999)).toHaveLength(4999)
+    const inner = new MemoryStore()
+    await inner.put('x.zip', archive)
+    const getRanges: Store['getRanges'] = async (key, ranges, options) =>
+      (await Promise.all(ranges.map(({ offset, length }) => inner.getRange(key, offset, length, options)))) as Uint8Array[]
+    const ranged = new ZipStore({ store: Object.assign(inner, { getRanges }), path: 'x.zip' })
+    const ranges = [
+      { offset: 7, length: 2 },
+      { offset: 0, length: 5000 },
+    ]
+    await expect(ranged.getRanges!('a', ranges)).rejects.toMatchObject(failed)
+    expect(await ranged.getRanges!('a', ranges.slice(0, 1))).toEqual([archive.slice(38, 40)])
   })
 })
 

@@ -131,13 +131,7 @@ export class ZipStore implements Store {
   }
 
   async getRange(key: string, offset: number, length: number, options: RangeOptions = {}): Promise<Uint8Array | undefined> {
-    return this.#read(key, options, async (content) => {
-      const [range] = rangesIn(content, [{ offset, length }])
-      if (content.bytes !== undefined) return content.bytes.slice(offset, offset + length)
-      const pinned = { signal: options.signal, ifMatch: content.version }
-      const bytes = await this.#store.getRange(this.#path, range!.offset, length, pinned)
-      return bytes && length === content.size ? this.#checked(content.entry, bytes, options.signal) : bytes
-    })
+    return (await this.#getRanges(key, [{ offset, length }], options))?.[0]
   }
 
   async getTail(key: string, length: number, options: StoreOptions = {}): Promise<ObjectTail | undefined> {
@@ -238,8 +232,18 @@ Pack the archive without compression (zip -0) to read files in place`,
       const { bytes } = content
       if (bytes !== undefined) return ranges.map(({ offset, length }) => bytes.slice(offset, offset + length))
       const pinned = { signal: options.signal, ifMatch: content.version }
-      return this.#store.getRanges!(this.#path, inArchive, pinned)
+      const found = await this.#fetch(inArchive, pinned)
+      // A range of the whole file can be compared with its checksum.
+      for (const each of found ?? []) if (each.length === content.size) await this.#checked(content.entry, each, options.signal)
+      return found
     })
+  }
+
+  /** Reads ranges of the archive, together where its store does that. */
+  async #fetch(ranges: readonly ByteRange[], options: RangeOptions): Promise<Uint8Array[] | undefined> {
+    if (ranges.length !== 1) return this.#store.getRanges!(this.#path, ranges, options)
+    const bytes = await this.#store.getRange(this.#path, ranges[0]!.offset, ranges[0]!.length, options)
+    return bytes && [bytes]
   }
 
   #read<T>(key: string, options: RangeOptions, read: (content: Content) => Promise<T | undefined>): Promise<T | undefined> {
