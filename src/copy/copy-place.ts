@@ -466,7 +466,8 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boole
   // The metadata of nodes come after the attributes, because attributes alone do not make a node.
   const last = ['.zattrs', ...METADATA.filter((name) => name !== '.zattrs')].filter((name) => all.includes(name))
   if (!last.some((name) => name !== '.zattrs')) throw noHierarchy(root.store.describe(slashless(path)))
-  if (isReplaced) await checkOpens({ store: from.store, path: slashless(path) }, signal)
+  // Names were read from the open source already.
+  if (isReplaced && named === undefined) await checkOpens({ store: from.store, path: slashless(path) }, signal)
   const below = all.filter((name) => !last.includes(name))
   const names = [...below.filter((name) => !isMetadata(name)), ...below.filter(isMetadata)]
   const wanted = new Set(all)

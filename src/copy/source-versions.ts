@@ -2,8 +2,8 @@ import { METADATA } from '../adapters/zarr/metadata-names.ts'
 import type { DiskArray } from '../array/disk-array.ts'
 import type { Origins } from '../array/source.ts'
 import { HyperslabError } from '../core/errors.ts'
+import { forEachLimited } from '../core/limiter.ts'
 import type { Signal } from '../core/signal.ts'
-import { withoutEndings } from '../core/text.ts'
 import type { Store, StoredAt } from '../store/store.ts'
 
 /** A place that arrays are read from. */
@@ -36,23 +36,24 @@ export async function watchSources(
   arrays: readonly { readonly array: DiskArray }[],
   signal: Signal | undefined,
 ): Promise<(signal?: Signal) => Promise<void>> {
-  const folders = originsOf(arrays).filter(({ isFolder }) => isFolder)
-  const keys = folders.flatMap(({ store, path }) =>
-    NODES.map((name) => ({ store, path, key: path === '' ? name : `${withoutEndings(path, '/')}/${name}` })),
+  const objects = originsOf(arrays).flatMap(({ store, path, isFolder }) =>
+    isFolder ? NODES.map((name) => ({ store, path, key: path === '' ? name : `${path}/${name}` })) : [],
   )
-  const etagOf = async ({ store, key }: (typeof keys)[number], signal: Signal | undefined): Promise<string | undefined> =>
-    (await store.stat(key, { signal }))?.etag
-  const etags = await Promise.all(keys.map((each) => etagOf(each, signal)))
-  return async (signal) => {
-    const isChanged = await Promise.all(
-      keys.map(async (each, i) => etags[i] !== undefined && (await etagOf(each, signal)) !== etags[i]),
-    )
-    const changed = keys[isChanged.indexOf(true)]
-    if (changed === undefined) return
-    const text = 'the source was replaced or changed while it was copied, and nothing was published; run the command once more'
-    throw new HyperslabError('ConflictError', text, { file: changed.store.describe(changed.path) })
-  }
+  const etags = new Map<(typeof objects)[number], string>()
+  await forEachLimited(objects, AT_ONCE, async (object) => {
+    const found = await object.store.stat(object.key, { signal })
+    if (found !== undefined) etags.set(object, found.etag)
+  })
+  return (signal) =>
+    forEachLimited(etags, AT_ONCE, async ([{ store, path, key }, etag]) => {
+      if ((await store.stat(key, { signal }))?.etag === etag) return
+      const text = 'the source was replaced or changed while it was copied, and nothing was published; run the command once more'
+      throw new HyperslabError('ConflictError', text, { file: store.describe(path) })
+    })
 }
+
+/** Number of objects that are requested at once. */
+const AT_ONCE = 16
 
 /** Metadata that a replacement writes anew. Attributes of version 2 are left out, for they may be changed. */
 const NODES = METADATA.filter((name) => name !== '.zattrs' && name !== '.zmetadata')

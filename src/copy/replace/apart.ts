@@ -55,13 +55,11 @@ export const isStored = (place: Location): boolean => typeof place === 'object' 
  */
 export async function placesRead(arrays: readonly { readonly array: DiskArray }[]): Promise<StoredAt[]> {
   const { ReferenceStore } = await import('../../adapters/zarr/references.ts')
-  const pointed = async ({ store }: StoredAt): Promise<StoredAt[]> => {
-    if (!(store instanceof ReferenceStore)) return []
-    return [...(await store.places())]
-  }
-  const own = originsOf(arrays)
-  const others = await Promise.all(own.map(pointed))
-  return own.flatMap((place, i) => (place.store instanceof ReferenceStore ? others[i]! : [place]))
+  const places: StoredAt[] = []
+  for (const place of originsOf(arrays))
+    if (place.store instanceof ReferenceStore) for (const target of await place.store.places()) places.push(target)
+    else places.push(place)
+  return places
 }
 
 const folderOrFile = (path: string): string => path.replace(METADATA_PATH, '').replace(/(?<=.)\/$/, '')
