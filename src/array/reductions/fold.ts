@@ -344,6 +344,9 @@ class ExtremeFold implements Fold {
 /** Reductions by a condition on each element. */
 export type TruthKind = 'count' | 'countNonzero' | 'any' | 'all'
 
+/** Whether the result is a number of elements; otherwise it is a boolean. */
+export const isCount = (kind: TruthKind): boolean => kind === 'count' || kind === 'countNonzero'
+
 /**
  * Number of elements that satisfy a condition. Without one, `count` counts all elements, and the others test
  * whether an element is not 0, false or empty.
@@ -389,7 +392,7 @@ export class TruthFold implements Fold {
 
   /** Whether further elements cannot change the result. */
   decided(): boolean {
-    if (this.#kind === 'count' || this.#kind === 'countNonzero') return false
+    if (isCount(this.#kind)) return false
     return (this.#kind === 'any' ? this.found : this.others).every((count) => count > 0)
   }
 
@@ -409,7 +412,7 @@ export class TruthFold implements Fold {
 
 /** Converts counts of elements that satisfy a condition, and of the others, to the result. */
 export function truthOf(kind: TruthKind, found: Float64Array, others: Float64Array): Float64Array | Uint8Array {
-  if (kind === 'count' || kind === 'countNonzero') return found
+  if (isCount(kind)) return found
   return kind === 'any' ? Uint8Array.from(found, (n) => +(n > 0)) : Uint8Array.from(others, (n) => +(n === 0))
 }
 

@@ -2,7 +2,7 @@ import { type DType, isBigInt, isFixed, type ScalarOf } from '../../core/dtype.t
 import type { Tensor } from '../../core/tensor.ts'
 import { type Box, wholeBox } from '../../grid/range.ts'
 import type { BlockSource } from '../source.ts'
-import { TruthFold, type TruthKind, truthOf } from './fold.ts'
+import { isCount, TruthFold, type TruthKind, truthOf } from './fold.ts'
 import type { CountOptions } from './options.ts'
 import { layoutOf, shaped } from './reduce.ts'
 import { RegionCells } from './region-cells.ts'
@@ -30,7 +30,6 @@ export function divideTruth(
   const { dtype } = source
   const layout = layoutOf(source, options.axis)
   const { reduced } = layout
-  const isCount = kind === 'count' || kind === 'countNonzero'
   const units = unitsOf(source, unitBytes)
   const merge = (parts: readonly TruthCells[], boxes = parts.map(({ region }) => region)): TruthCells => {
     const cells = new RegionCells(boxes, reduced)
@@ -53,7 +52,7 @@ export function divideTruth(
       const mode = options.where || isBigInt(dtype) || !isFixed(dtype) ? 'raw' : 'float'
       const reader = new RowReader(dtype, mode, skippedOf(source, options))
       const fold = new TruthFold(kind, cells.size, reader.skipped, options.where as never, dtype === 'bool')
-      const decided = isCount ? undefined : () => fold.decided()
+      const decided = isCount(kind) ? undefined : () => fold.decided()
       const unwritten = eachUnwritten(source, reader, cells, signal, fold.repeat.bind(fold), decided)
       const places = { start: 0, stride: reduced.map(() => 0) }
       await eachRun(source, { signal, between: [from, to], runs: units, unwritten, ...(decided && { atOnce: 1 }) }, (run) => {
@@ -64,7 +63,7 @@ export function divideTruth(
     },
     finish(all) {
       const { found, others } = merge(all === undefined ? [] : [all], [wholeBox(source.shape)])
-      return shaped(isCount ? 'float64' : 'bool', truthOf(kind, found, others), layout, options)
+      return shaped(isCount(kind) ? 'float64' : 'bool', truthOf(kind, found, others), layout, options)
     },
   }
 }
