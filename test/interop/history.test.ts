@@ -6,7 +6,7 @@ import { havePeer, Peer } from './peer.ts'
 import { Shared } from './shared.ts'
 import { histories } from './steps.ts'
 
-const RUNS = byBudget({ quick: 40, full: 300, soak: 3000 })
+const RUNS = byBudget({ quick: 40, full: 120, soak: 3000 })
 const SEED = seedOf('histories with the crate', 20261121)
 
 describe.skipIf(!havePeer)('with the Rust crate array-format 0.12', () => {

@@ -19,7 +19,7 @@ import { Shared } from './shared.ts'
 import { histories } from './steps.ts'
 
 /** Number of damaged payloads of each kind. Statistics have a tenth of it. */
-const COUNT = byBudget({ quick: 20_000, full: 100_000, soak: 1_000_000 })
+const COUNT = byBudget({ quick: 20_000, full: 40_000, soak: 1_000_000 })
 const BATCH = 5000
 const SEED = seedOf('mutations', 20261121)
 /** Memory that damaged footers of some kilobytes may cost at most, all together. */
