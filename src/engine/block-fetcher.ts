@@ -49,6 +49,20 @@ export class BlockFetcher {
   }
 
   /**
+   * Reads one range of what a block needs into `target`, which has its length. A concurrent reader of the
+   * same range reads it again.
+   * @throws IntegrityError if the bytes have changed since they were written; any error of the store
+   */
+  async readInto({ block, parts, ranges }: Need<unknown>, i: number, target: Uint8Array, signal: Signal | undefined): Promise<void> {
+    const { offset, length } = ranges[i]!
+    this.count(length)
+    const bytes = await block.origin.read(offset, length, signal, target)
+    if (bytes !== target) target.set(bytes)
+    if (parts === undefined) checkStoredBytes(block, target)
+    else parts.check?.(i, target)
+  }
+
+  /**
    * Whether the checksum of a fetched block is still unchecked. The code that decodes it in kernel memory
    * checks it there.
    */

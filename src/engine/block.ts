@@ -22,8 +22,11 @@ export interface BlockOrigin {
   readonly cacheKey?: string | undefined
   /** The local file that contains the bytes, for threads that read by themselves. */
   readonly local?: { readonly path: string; readonly etag: string } | undefined
-  /** @param length Infinity reads to the end */
-  read(offset: number, length: number, signal?: Signal): Promise<Uint8Array>
+  /**
+   * @param length Infinity reads to the end
+   * @param into memory for the bytes. An origin that can read into it returns it; others ignore it
+   */
+  read(offset: number, length: number, signal?: Signal, into?: Uint8Array): Promise<Uint8Array>
   /** Takes back a buffer from `read` that has no more readers, to reuse its memory. */
   readonly recycle?: ((bytes: Uint8Array) => void) | undefined
   /** Reads several ranges. Optional: only stores that merge them into fewer requests have it. */

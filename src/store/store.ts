@@ -110,6 +110,11 @@ export interface RangeOptions extends ReadOptions {
   readonly ifMatch?: string
   /** Whether to request from the server itself. Neither a concurrent request nor a cache may answer. */
   readonly fresh?: boolean
+  /**
+   * Memory for the bytes of `getRange`, of the same length. A store that can read into it returns it, once no
+   * read writes to it any more. Other stores ignore it, and return memory of their own.
+   */
+  readonly into?: Uint8Array | undefined
 }
 
 /** Options for reading a whole object. */

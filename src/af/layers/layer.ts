@@ -166,8 +166,9 @@ export class Layer implements BlockOrigin {
     })
   }
 
-  async read(offset: number, length: number, signal?: Signal): Promise<Uint8Array> {
-    return present(await this.#store.getRange(this.key, offset, length, { signal, ifMatch: this.info.etag }), this.file)
+  async read(offset: number, length: number, signal?: Signal, into?: Uint8Array): Promise<Uint8Array> {
+    const options = { signal, ifMatch: this.info.etag, into }
+    return present(await this.#store.getRange(this.key, offset, length, options), this.file)
   }
 
   async #readMany(ranges: readonly ByteRange[], signal?: Signal): Promise<Uint8Array[]> {

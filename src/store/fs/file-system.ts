@@ -87,6 +87,7 @@ export function openForReading(fs: FileSystem, path: string): Promise<number> {
 
 /**
  * Reads exactly the bytes of a range.
+ * @param into memory of that length to read into; by default memory that {@link keepRoom} may get back
  * @throws FormatError if the file ends before
  */
 export async function readExactly(
@@ -96,9 +97,10 @@ export async function readExactly(
   offset: number,
   length: number,
   size: number,
+  into?: Uint8Array,
 ): Promise<Uint8Array> {
   if (offset + length > size) throw endsBefore(path, size, offset + length)
-  const bytes = roomFor(length)
+  const bytes = into ?? roomFor(length)
   await onFile(path, 'read', async () => {
     for (let done = 0; done < length; ) {
       const count = await readSome(fs, file, bytes, done, offset + done)

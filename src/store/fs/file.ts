@@ -123,7 +123,7 @@ export class FileStore implements Store {
     const shared = await this.#share(key, etag)
     try {
       const opened = await shared.opened
-      if (opened?.etag === etag) return await readExactly(this.#fs, opened.file, key, offset, length, opened.size)
+      if (opened?.etag === etag) return await readExactly(this.#fs, opened.file, key, offset, length, opened.size, options.into)
     } finally {
       await this.#release(shared)
     }
