@@ -53,7 +53,12 @@ export class BlockFetcher {
    * same range reads it again.
    * @throws IntegrityError if the bytes have changed since they were written; any error of the store
    */
-  async readInto({ block, parts, ranges }: Need<unknown>, i: number, target: Uint8Array, signal: Signal | undefined): Promise<void> {
+  async readInto(
+    { block, parts, ranges }: Need<unknown>,
+    i: number,
+    target: Uint8Array,
+    signal: Signal | undefined,
+  ): Promise<void> {
     const { offset, length } = ranges[i]!
     this.count(length)
     const bytes = await block.origin.read(offset, length, signal, target)

@@ -1,4 +1,4 @@
-import { type DType, elementBytes, type FixedDType, isFixed, toBytes, type TypedArray } from '../core/dtype.ts'
+import { type DType, elementBytes, type FixedDType, isFixed, type TypedArray, toBytes } from '../core/dtype.ts'
 import { type AxisIndices, indexAt, isListed } from '../core/places.ts'
 import { sizeOf, stridesOf } from '../core/shape.ts'
 import { type AxisView, copyTensor, fillTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../core/tensor.ts'

@@ -1,5 +1,5 @@
-import { promises } from 'node:fs'
 import * as fs from 'node:fs'
+import { promises } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
