@@ -49,7 +49,7 @@ test('uncompressed chunks of a local file are read straight into the result wher
       const { store, into } = recorded()
       const file = await open({ store, path: place(extras) })
       const columns = slice(Number(cut), COLUMNS)
-      const selected = step === -1 ? slice(to - 1, from === 0 ? undefined : from - 1, -1) : slice(from, to, step)
+      const selected = step === -1 ? slice(to - 1, from === 0 ? null : from - 1, -1) : slice(from, to, step)
       const { data, shape } = await file.array('x', 'float64').get([selected, columns])
       const first = step === -1 ? to - 1 : from
       const own = Array.from({ length: Math.ceil((to - from) / Math.abs(step)) }, (_, i) => first + i * step)
