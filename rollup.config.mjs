@@ -142,7 +142,7 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   const shared = /^(?:tree\/(location|formats)|dataset\/(dataset-file)|engine\/(chunk-values|write-box))$/.exec(room)
   if (shared) return shared.slice(1).find(Boolean)
   if (
-    /^(runtime\/(raw-variable|group-variables|dataset-file)|dataset\/(cf\/(decode|bounds)|time\/(units|dates)|coordinate-memory|read-parts|with-times))$/.test(
+    /^dataset\/(open\/(raw-variable|group-variables|dataset-file)|cf\/(decode|bounds)|time\/(units|dates)|coordinate-memory|read-parts|with-times)$/.test(
       room,
     )
   )

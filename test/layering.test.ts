@@ -76,11 +76,14 @@ const LAYERS: Record<string, string[]> = {
   'dataset/time': ['core'],
   'dataset/cf': ['core', 'array', 'dataset'],
   dataset: ['core', 'grid', 'array'],
+  'dataset/open': ['core', 'array', 'pool/task', 'store/store', 'tree', 'dataset'],
+  // Copies of other formats, with their attributes.
+  'dataset/import': ['core', 'array', 'af/format/footer', 'adapters', 'tree', 'copy', 'dataset'],
   // Loaded when something is written.
   'dataset/out': ['core', 'grid', 'array', 'tree', 'copy', 'dataset'],
   'cluster/bullmq': ['core', 'pool/task', 'store/store', 'store/confined', 'tree', 'cluster'],
   // Opens what a job names as users do.
-  cluster: ['core', 'grid', 'aggregate', 'array', 'pool/task', 'store/store', 'af', 'tree', 'copy', 'dataset/out', 'runtime'],
+  cluster: ['core', 'grid', 'aggregate', 'array', 'pool/task', 'store/store', 'af', 'tree', 'copy', 'dataset'],
   runtime: BELOW_RUNTIME,
   cli: [...BELOW_RUNTIME, 'runtime'],
   testing: ['core', 'grid', 'aggregate', 'array', 'store/store', 'store/whole', 'af'],
@@ -112,7 +115,7 @@ const PACKAGES_OF_FILES: Record<string, string[]> = {
 const PLATFORM =
   /\b(process|Deno|Bun|Buffer|require|window|document|localStorage|navigator|XMLHttpRequest|indexedDB|__dirname|setImmediate)\b/
 const MAY_NAME_PLATFORMS =
-  /^(runtime\/|cli\/|tree\/(bucket|absolute-path)\.ts|store\/(?!store\.ts|memory\.ts)|core\/pace\.ts|kernels\/module\.ts|codec\/platform-zlib\.ts|pool\/(spawn|worker)\.ts)/
+  /^(cli\/|tree\/(bucket|absolute-path)\.ts|store\/(?!store\.ts|memory\.ts)|core\/pace\.ts|kernels\/module\.ts|codec\/platform-zlib\.ts|pool\/(spawn|worker)\.ts)/
 
 const root = new URL('../src/', import.meta.url).pathname
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
@@ -157,6 +160,32 @@ test.each(files)('%s imports only from the layers below', (file) => {
 test.each(files.filter((file) => !MAY_NAME_PLATFORMS.test(file)))('%s names no platform', (file) => {
   const code = codeOf(file).replace(/'(?:[^'\\\n]|\\.)*'/g, "''")
   expect(PLATFORM.exec(code)?.[0]).toBeUndefined()
+})
+
+test.each(files.filter((file) => file.startsWith('runtime/') && file !== 'runtime/worker.ts' && !file.endsWith('.d.ts')))(
+  '%s has exports without code',
+  (file) => {
+    const others = codeOf(file).replace(/^export (?:type )?\{[^}]*\} from '[^']+'$/gm, '')
+    expect(others.trim()).toBe('')
+  },
+)
+
+test('no folder imports itself in a circle', () => {
+  const graph = new Map<string, Set<string>>()
+  for (const file of files)
+    for (const specifier of importsOf(file).filter((s) => s.startsWith('.'))) {
+      const [from, to] = [file, relative(root, join(root, dirname(file), specifier))].map((path) => path.split('/')[0]!)
+      if (from !== to) graph.set(from!, (graph.get(from!) ?? new Set()).add(to!))
+    }
+  const done = new Set<string>()
+  const visit = (folder: string, path: string[]): void => {
+    if (done.has(folder)) return
+    expect(path.includes(folder) ? [...path.slice(path.indexOf(folder)), folder].join(' -> ') : '').toBe('')
+    for (const next of graph.get(folder) ?? []) visit(next, [...path, folder])
+    done.add(folder)
+  }
+  expect(graph.size).toBeGreaterThan(10)
+  for (const folder of graph.keys()) visit(folder, [])
 })
 
 test('no file imports itself in a circle, neither code nor types', () => {

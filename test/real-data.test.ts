@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { importFile } from '../src/runtime/import-netcdf.ts'
+import { importNetcdf } from '../src/dataset/import/import-netcdf.ts'
 import { type ArrayFile, open } from '../src/runtime/index.ts'
 
 /** Means of each month, as computed with other software. */
@@ -18,7 +18,7 @@ afterAll(() => rm(folder, { recursive: true }))
 
 async function imported(file: string): Promise<ArrayFile> {
   const path = join(folder, `${file.split('/').at(-1)}.af`)
-  await importFile(new URL(file, import.meta.url).pathname, path)
+  await importNetcdf(new URL(file, import.meta.url).pathname, path)
   return open(path)
 }
 

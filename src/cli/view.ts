@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { AddressInfo } from 'node:net'
 import { type Command, Option } from 'commander'
-import { openDataset } from '../runtime/open-dataset.ts'
+import { openDataset } from '../dataset/open/open-dataset.ts'
 import { FOLDER } from '../tree/formats.ts'
 import { findTree } from '../tree/open-tree.ts'
 import { resolveTarget } from '../tree/target.ts'

@@ -6,7 +6,7 @@ import { forEachLimited } from '../core/limiter.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Selection } from '../grid/selection.ts'
 import type { WorkerPool } from '../pool/task.ts'
-import type { Dataset } from '../runtime/dataset.ts'
+import type { Dataset } from '../dataset/dataset.ts'
 import type { NotFoundOptions } from '../tree/location.ts'
 import { findTree, type Tree } from '../tree/open-tree.ts'
 import type { Pins } from './pins.ts'
@@ -56,8 +56,8 @@ export class RecipeOpener implements AsyncDisposable {
   /** @throws errors of opening it; ConflictError if a version differs from the pinned one */
   openDataset({ dataset, notFound, ...rules }: DatasetRecipe & { readonly decode?: boolean }): Promise<Dataset> {
     return once(this.#datasets, JSON.stringify([dataset, notFound, rules]), async () => {
-      const { openDatasets } = await import('../runtime/open-datasets.ts')
-      const { openDataset } = await import('../runtime/open-dataset.ts')
+      const { openDatasets } = await import('../dataset/open/open-datasets.ts')
+      const { openDataset } = await import('../dataset/open/open-dataset.ts')
       const { places: _, ...reading } = this.#options
       const how = { ...reading, ...rules } as object
       if (typeof dataset === 'string') return openDataset(await this.#pins.place(dataset, { notFound }), how)

@@ -4,7 +4,7 @@ import { type AxisLengths, WINDOW_CHECKS } from '../array/reductions/windows.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
 import { schemeOf } from '../core/scheme.ts'
-import type { ConcatDatasetsOptions } from '../runtime/dataset.ts'
+import type { ConcatDatasetsOptions } from '../dataset/concat-options.ts'
 import { checkStatuses } from '../tree/not-found.ts'
 
 /** Selected positions of an axis: one, some, or all. */

@@ -1,10 +1,7 @@
-import { ArrayFile } from '../af/file.ts'
-import { invalidArgument } from '../core/errors.ts'
-import { type Checks, checkOptions, checkValue } from '../core/options.ts'
+import type { ArrayFile } from '../af/file.ts'
 import type { Location } from '../tree/location.ts'
-import { IMPORT_CHECKS, type ImportOptions, type ImportResult, importArrays } from './import-arrays.ts'
-import { checkNoChunks, storedSource } from './import-container.ts'
-import { type AttributeValues, arraysSource, type GivenArray } from './named-arrays.ts'
+import type { ImportOptions, ImportResult } from './import-arrays.ts'
+import type { AttributeValues, GivenArray } from './named-arrays.ts'
 
 /** A Dataset, which writes itself. */
 export interface WritesItself {
@@ -25,46 +22,26 @@ export interface WriteImmutableOptions
   readonly attributes?: AttributeValues
 }
 
-const { codec, level, codecs, blockBytes, overwrite, chunks, signal, onProgress } = IMPORT_CHECKS
-const CHECKS: Checks<WriteImmutableOptions> = {
-  codec,
-  level,
-  codecs,
-  blockBytes,
-  overwrite,
-  chunks,
-  signal,
-  onProgress,
-  attributes: 'plain object',
-}
-const CALL = 'writeImmutable'
-
-/** See `writeImmutable` of the package. */
-export async function writeSource(
+/**
+ * Writes a file of footer version 6, which the crate array-format reads from 0.15 on: a single file that is
+ * never changed. It appears when it is complete.
+ * @param source a container, whose chunks and attributes are copied as they are stored; a dataset; or arrays
+ *   by name, with options that replace their properties
+ * @throws AlreadyExistsError if the file exists, unless `overwrite` is set, and if files of a container with
+ *   layers lie beside it; InvalidArgumentError; UnsupportedError for arrays that the version cannot hold;
+ *   ConflictError if another process has written the file meanwhile
+ * @example
+ * await using file = await open('climate.af')
+ * const place = { store: new MemoryStore(), path: 'copy.af' }
+ * const { arrays } = await writeImmutable({ tas: file.array('tas') }, place, { codec: 'zstd' })
+ * console.log(arrays) // [ 'tas' ]
+ * const copy = await open(place)
+ * console.log(copy.layers()[0]?.version) // 6
+ */
+export async function writeImmutable(
   source: ImmutableSource,
   location: Location,
-  options: WriteImmutableOptions = {},
+  options?: WriteImmutableOptions,
 ): Promise<ImportResult> {
-  checkOptions(CALL, options, CHECKS)
-  checkValue(CALL, 'the source', source, 'object')
-  const { attributes, ...rest } = options
-  const writing = { ...rest, immutable: true } as const
-  if (source instanceof ArrayFile) {
-    checkNoChunks(CALL, options)
-    if (attributes !== undefined)
-      invalidArgument(`${CALL}: attributes: a container is copied with its own attributes`, attributes)
-    // The caller keeps the container and closes it.
-    const open = async () => ({ ...storedSource(source, undefined), async [Symbol.asyncDispose]() {} })
-    return importArrays(CALL, open, location, writing)
-  }
-  if (isWriting(source)) {
-    if (attributes !== undefined) invalidArgument(`${CALL}: attributes: a dataset has its own, attrs`, attributes)
-    const { bytes = 0, arrays, warnings } = await source.write(location, { ...writing, format: 'af' })
-    return { arrays, bytes, warnings }
-  }
-  const entries = source instanceof Map ? [...source] : Object.entries(source)
-  const given = arraysSource(CALL, entries as [string, GivenArray][], Object.entries(attributes ?? {}))
-  return importArrays(CALL, async () => given, location, writing)
+  return (await import('./immutable-source.ts')).writeSource(source, location, options)
 }
-
-const isWriting = (source: object): source is WritesItself => typeof (source as { write?: unknown }).write === 'function'

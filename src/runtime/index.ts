@@ -3,106 +3,6 @@
  * @module hyperslab
  */
 
-import { ArrayFile } from '../af/file.ts'
-import type { ArrayTypes, CreateOptions, OpenOptions, Untyped } from '../af/layers/file-options.ts'
-import type { Verification, VerifyOptions } from '../af/verify/verify.ts'
-import type { ImportResult } from '../copy/import-arrays.ts'
-import type { ImmutableSource, WriteImmutableOptions } from '../copy/write-immutable.ts'
-import { isHyperslabError } from '../core/errors.ts'
-import { checkNotFound, type Location, resolveLocation } from '../tree/location.ts'
-
-/**
- * Opens a container.
- * @throws NotFoundError; FormatError if it is not a container, or is damaged; UnsupportedError;
- *   UnknownArrayError or InvalidArgumentError if `arrays` names a missing array, or a wrong type or rank. Of
- *   another format the error names `openDataset` and `openTree`, which open it
- * @example
- * await using file = await open('climate.af')
- * console.log(file.arrays()) // [ 'tas' ]
- * console.log(await file.array('tas', 'float32', 3).get([0, 0, 0])) // 280
- */
-export async function open<const A extends ArrayTypes = Untyped>(
-  location: Location,
-  options?: OpenOptions<A>,
-): Promise<ArrayFile<A>> {
-  await checkNotFound('open', location, Object(options))
-  const { store, path } = await resolveLocation(location, Object(options))
-  try {
-    return await ArrayFile.open(store, path, options)
-  } catch (error) {
-    // Errors of the store say nothing about the format, and no module loads while too many files are open.
-    if (!isHyperslabError(error, 'FormatError', 'NotFoundError', 'InvalidArgumentError')) throw error
-    const reason = await (await import('../tree/other-format.ts')).reasonOfContainer({ store, path }, error)
-    if (Object(location).store !== store) await store.close?.()
-    throw reason
-  }
-}
-
-/**
- * Creates an empty container.
- * @throws AlreadyExistsError unless `overwrite` is set; ReadOnlyError; InvalidArgumentError for a name that
- *   does not end in `.af`
- * @example
- * await using file = await create('year.af', { codec: 'lz4' })
- * file.createArray('tas', { dtype: 'float32', shape: [12, 4, 8], dimensionNames: ['time', 'lat', 'lon'] })
- * await file.flush()
- * console.log(file.arrays()) // [ 'tas' ]
- */
-export async function create(location: Location, options?: CreateOptions): Promise<ArrayFile> {
-  const { store, path } = await resolveLocation(location)
-  return ArrayFile.create(store, path, options)
-}
-
-/**
- * Checks a container, even if it does not open: as `verify` of {@link ArrayFile}, with the damage of any of
- * its files among the findings.
- * @throws NotFoundError if it does not exist; ConflictError if another writer compacts it meanwhile; errors
- *   of the store
- * @example
- * const { ok, checked } = await verify('climate.af')
- * console.log(ok) // true
- * console.log(checked.chunks) // 4
- */
-export async function verify(
-  location: Location,
-  options: Pick<OpenOptions, 'codecs' | 'limits' | 'layer' | 'notFound'> & VerifyOptions = {},
-): Promise<Verification> {
-  await checkNotFound('verify', location, Object(options))
-  const [{ store, path }, { verifyPath }] = await Promise.all([
-    resolveLocation(location, Object(options)),
-    import('../af/verify/verify.ts'),
-  ])
-  try {
-    return await verifyPath(store, path, options)
-  } finally {
-    await store.close?.()
-  }
-}
-
-/**
- * Writes a file of footer version 6, which the crate array-format reads from 0.15 on: a single file that is
- * never changed. It appears when it is complete.
- * @param source a container, whose chunks and attributes are copied as they are stored; a dataset; or arrays
- *   by name, with options that replace their properties
- * @throws AlreadyExistsError if the file exists, unless `overwrite` is set, and if files of a container with
- *   layers lie beside it; InvalidArgumentError; UnsupportedError for arrays that the version cannot hold;
- *   ConflictError if another process has written the file meanwhile
- * @example
- * await using file = await open('climate.af')
- * const place = { store: new MemoryStore(), path: 'copy.af' }
- * const { arrays } = await writeImmutable({ tas: file.array('tas') }, place, { codec: 'zstd' })
- * console.log(arrays) // [ 'tas' ]
- * const copy = await open(place)
- * console.log(copy.layers()[0]?.version) // 6
- */
-export async function writeImmutable(
-  source: ImmutableSource,
-  location: Location,
-  options?: WriteImmutableOptions,
-): Promise<ImportResult> {
-  return (await import('../copy/write-immutable.ts')).writeSource(source, location, options)
-}
-
 export type { ArrayFile, LayerInfo } from '../af/file.ts'
 export type { ArrayStorage, FileArray } from '../af/file-array.ts'
 export type { ArrayOptions } from '../af/format/definition.ts'
@@ -179,7 +79,12 @@ export type { Values } from '../array/values.ts'
 export type { Codec } from '../codec/codec.ts'
 export type { ImportResult } from '../copy/import-arrays.ts'
 export type { AttributeValues, ImmutableArray } from '../copy/named-arrays.ts'
-export type { ImmutableSource, WriteImmutableOptions, WritesItself } from '../copy/write-immutable.ts'
+export {
+  type ImmutableSource,
+  type WriteImmutableOptions,
+  type WritesItself,
+  writeImmutable,
+} from '../copy/write-immutable.ts'
 export type { AsyncBuffer } from '../core/async-buffer.ts'
 export type { CacheStats } from '../core/byte-cache.ts'
 export type { DataOf, DType, NumericDType, ScalarOf, TypedArray } from '../core/dtype.ts'
@@ -244,5 +149,6 @@ export type {
   WholeOptions,
 } from '../store/store.ts'
 export { type ZipOptions, ZipStore } from '../store/zip/zip.ts'
+export { create, open, verify } from '../tree/containers.ts'
 export type { Location } from '../tree/location.ts'
 export { type OpenTreeOptions, openTree, type Tree } from '../tree/open-tree.ts'

@@ -11,7 +11,7 @@ import { Dataset } from '../../src/dataset/dataset.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { slice } from '../../src/grid/slice.ts'
 import { open } from '../../src/runtime/index.ts'
-import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { openDataset } from '../../src/dataset/open/open-dataset.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { CountingSource } from '../support/counting-source.ts'
 

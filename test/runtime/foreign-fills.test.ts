@@ -6,11 +6,11 @@ import { exportZarr } from '../../src/copy/export-zarr.ts'
 import { arrayAsStored } from '../../src/copy/stored-arrays.ts'
 import { writeJson } from '../../src/core/json.ts'
 import type { Dataset } from '../../src/dataset/dataset.ts'
-import { asZarrStore } from '../../src/runtime/as-zarr-store.ts'
-import { importFile } from '../../src/runtime/import-netcdf.ts'
+import { asZarrStore } from '../../src/adapters/zarr/as-zarr-store.ts'
+import { importNetcdf } from '../../src/dataset/import/import-netcdf.ts'
 import { open } from '../../src/runtime/index.ts'
 import { openNetcdf } from '../../src/runtime/netcdf.ts'
-import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { openDataset } from '../../src/dataset/open/open-dataset.ts'
 import { createZarr, importZarr, openZarr, type ZarrArray, type ZarrGroup } from '../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { folderInMemory } from '../support/folder.ts'
@@ -260,7 +260,7 @@ describe('a `_FillValue` that is no element', () => {
     await using container = await openDataset(at('b.af'))
     await container.write(at('b.zarr'))
     await expectMeaning('b.zarr')
-    await importFile(at('a.nc'), at('c.af'))
+    await importNetcdf(at('a.nc'), at('c.af'))
     await expectMeaning('c.af')
     await using imported = await openDataset(at('c.af'))
     await imported.write(at('c.zarr'))
@@ -274,7 +274,7 @@ describe('a `_FillValue` that is no element', () => {
     const arrays = file.variables.map((each) => arrayAsStored(each.name, each))
     await exportZarr({ attributes: new Map(), arrays }, at('r.zarr'), {})
     await expectMeaning('r.zarr')
-    await importFile(at('a.nc'), at('e.af'))
+    await importNetcdf(at('a.nc'), at('e.af'))
     await using container = await open(at('e.af'))
     const stored = container.arrays().map((name) => arrayAsStored(name, container.array(name) as never))
     await exportZarr({ attributes: new Map(), arrays: stored }, at('e.zarr'), {})

@@ -13,7 +13,7 @@ import type { Calendar } from '../../src/dataset/time/calendar.ts'
 import { CFTime, NAT } from '../../src/dataset/time/instant.ts'
 import { parseTimeLabel } from '../../src/dataset/time/labels.ts'
 import { slice } from '../../src/grid/slice.ts'
-import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { openDataset } from '../../src/dataset/open/open-dataset.ts'
 import { type Spec, type SpecAttr, type SpecStep, type SpecVariable, UNWRITTEN } from './differential-specs.ts'
 import { startPython } from './python.ts'
 

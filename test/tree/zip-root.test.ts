@@ -1,7 +1,7 @@
 import { zipSync } from 'fflate'
 import { expect, test } from 'vitest'
 import { copyPlace } from '../../src/copy/copy-place.ts'
-import { openDataset } from '../../src/runtime/open-dataset.ts'
+import { openDataset } from '../../src/dataset/open/open-dataset.ts'
 import { openZarr, type ZarrGroup } from '../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 

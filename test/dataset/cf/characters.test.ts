@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Dataset } from '../../../src/dataset/dataset.ts'
-import { importFile } from '../../../src/runtime/import-netcdf.ts'
-import { importStore } from '../../../src/runtime/import-zarr.ts'
-import { openDataset } from '../../../src/runtime/open-dataset.ts'
+import { importNetcdf } from '../../../src/dataset/import/import-netcdf.ts'
+import { importZarr } from '../../../src/dataset/import/import-zarr.ts'
+import { openDataset } from '../../../src/dataset/open/open-dataset.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import { utf8, type WriterVariable, writeNetcdf } from '../../support/netcdf-writer.ts'
 
@@ -66,7 +66,7 @@ describe('characters of NetCDF', () => {
     await ds.write({ store, path: 'a.zarr' })
     await expectFlags(await openDataset({ store, path: 'a.zarr' }))
     await store.put('a.nc', FLAGS)
-    await importFile({ store, path: 'a.nc' }, { store, path: 'a.af' })
+    await importNetcdf({ store, path: 'a.nc' }, { store, path: 'a.af' })
     await expectFlags(await openDataset({ store, path: 'a.af' }))
   })
 })
@@ -112,9 +112,9 @@ describe('characters of Zarr', () => {
 
   test('are imported by the same rule, also alone', async () => {
     const store = await asBytes()
-    await importStore({ store, path: 'b.zarr' }, { store, path: 'b.af' }, {})
+    await importZarr({ store, path: 'b.zarr' }, { store, path: 'b.af' }, {})
     await expectFlags(await openDataset({ store, path: 'b.af' }))
-    await importStore({ store, path: 'b.zarr' }, { store, path: 'c.af' }, { variables: ['temp_qc', 'mode'] })
+    await importZarr({ store, path: 'b.zarr' }, { store, path: 'c.af' }, { variables: ['temp_qc', 'mode'] })
     const ds = await openDataset({ store, path: 'c.af' })
     expect([await list(ds, 'temp_qc'), await list(ds, 'mode')]).toEqual([
       ['1', '1', '4', '1', '4', '1'],
@@ -153,8 +153,8 @@ describe('a dimension that an array has twice', () => {
     const { bytes } = (await store.get('a.zarr/cov/zarr.json'))!
     expect(JSON.parse(new TextDecoder().decode(bytes)).dimension_names).toEqual(['x', 'x'])
     await ds.write({ store, path: 'a.af' })
-    await importFile({ store, path: 'a.nc' }, { store, path: 'b.af' })
-    await importStore({ store, path: 'a.zarr' }, { store, path: 'c.af' }, {})
+    await importNetcdf({ store, path: 'a.nc' }, { store, path: 'b.af' })
+    await importZarr({ store, path: 'a.zarr' }, { store, path: 'c.af' }, {})
     for (const path of ['a.zarr', 'a.af', 'b.af', 'c.af']) {
       const copy = await openDataset({ store, path })
       expect([copy.get('cov').dims, await list(copy, 'cov')]).toEqual([

@@ -4,8 +4,8 @@ import type { DType } from '../../../src/core/dtype.ts'
 import { between } from '../../../src/dataset/between.ts'
 import { Dataset } from '../../../src/dataset/dataset.ts'
 import { ChunkGrid } from '../../../src/grid/chunks.ts'
-import { importFile } from '../../../src/runtime/import-netcdf.ts'
-import { openDataset } from '../../../src/runtime/open-dataset.ts'
+import { importNetcdf } from '../../../src/dataset/import/import-netcdf.ts'
+import { openDataset } from '../../../src/dataset/open/open-dataset.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import { CountingSource } from '../../support/counting-source.ts'
 import { utf8, type WriterAttribute, type WriterVariable, writeNetcdf } from '../../support/netcdf-writer.ts'
@@ -260,7 +260,7 @@ describe('text where numbers belong', () => {
     ]
     const store = new MemoryStore()
     await store.put('a.nc', writeNetcdf({ dimensions: [['x', 2]], variables }))
-    const { arrays, warnings } = await importFile({ store, path: 'a.nc' }, { store, path: 'a.af' })
+    const { arrays, warnings } = await importNetcdf({ store, path: 'a.nc' }, { store, path: 'a.af' })
     expect(arrays).toEqual(['v', 'w'])
     expect(warnings).toEqual([
       expect.stringMatching(/'v' is copied as it is stored.*scale_factor/),

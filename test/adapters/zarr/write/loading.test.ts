@@ -29,5 +29,5 @@ test.each(['runtime/zarr.ts', 'adapters/zarr/open.ts', 'tree/open-zarr.ts', 'run
 )
 
 test('what writes loads with what creates', () => {
-  expect([...loadedWith('runtime/create-zarr.ts')]).toContain('adapters/zarr/write/nodes.ts')
+  expect([...loadedWith('adapters/zarr/create.ts')]).toContain('adapters/zarr/write/nodes.ts')
 })

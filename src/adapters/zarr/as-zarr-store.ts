@@ -1,9 +1,9 @@
-import type { ReadableStore } from '../adapters/zarr/readable.ts'
-import type { ArrayStore, NamedArrays } from '../adapters/zarr/write/array-store.ts'
-import { invalidArgument } from '../core/errors.ts'
-import { lazily } from '../core/lazily.ts'
-import { type Checks, checkOptions, checkValue } from '../core/options.ts'
-import type { Signal } from '../core/signal.ts'
+import type { ReadableStore } from './readable.ts'
+import type { ArrayStore, NamedArrays } from './write/array-store.ts'
+import { invalidArgument } from '../../core/errors.ts'
+import { lazily } from '../../core/lazily.ts'
+import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
+import type { Signal } from '../../core/signal.ts'
 
 /** Options of `asZarrStore`. */
 export interface AsZarrStoreOptions {
@@ -68,9 +68,9 @@ export function asZarrStore(arrays: NamedArrays, options: AsZarrStoreOptions = {
 }
 
 async function made(arrays: NamedArrays, { attributes = {}, groups = {}, levels }: AsZarrStoreOptions): Promise<ArrayStore> {
-  const { ArrayStore } = await import('../adapters/zarr/write/array-store.ts')
+  const { ArrayStore } = await import('./write/array-store.ts')
   if (levels === undefined) return new ArrayStore(arrays, { ...groups, '': attributes })
-  const { pyramidOf } = await import('../adapters/zarr/write/pyramid.ts')
+  const { pyramidOf } = await import('./write/pyramid.ts')
   const pyramid = await pyramidOf(arrays, levels, attributes)
   return new ArrayStore(pyramid.arrays, pyramid.groups)
 }

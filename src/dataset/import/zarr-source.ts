@@ -1,37 +1,28 @@
-import { withDurationUnit } from '../adapters/zarr/duration-units.ts'
-import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
-import { elementsNamed } from '../adapters/zarr/missing.ts'
-import { ZARR_CHECKS, ZARR_LIMIT_CHECKS } from '../adapters/zarr/open.ts'
-import type { AttributeValue } from '../af/format/footer.ts'
-import type { DiskArray } from '../array/disk-array.ts'
-import { type Element, missingElements } from '../array/missing.ts'
-import { nodesBelow } from '../array/walk.ts'
+import { withDurationUnit } from '../../adapters/zarr/duration-units.ts'
+import type { ZarrArray, ZarrGroup } from '../../adapters/zarr/group.ts'
+import { elementsNamed } from '../../adapters/zarr/missing.ts'
+import { ZARR_CHECKS, ZARR_LIMIT_CHECKS } from '../../adapters/zarr/open.ts'
+import type { AttributeValue } from '../../af/format/footer.ts'
+import type { DiskArray } from '../../array/disk-array.ts'
+import { type Element, missingElements } from '../../array/missing.ts'
+import { nodesBelow } from '../../array/walk.ts'
 import {
   IMPORT_CHECKS,
-  type ImportOptions,
-  type ImportResult,
   type ImportSource,
   importArrays,
   type SourceArray,
-} from '../copy/import-arrays.ts'
-import { attributeOfJson, textOfJson } from '../copy/json-attributes.ts'
-import { isFloat as isFloatType, isNumeric } from '../core/dtype.ts'
-import { HyperslabError } from '../core/errors.ts'
-import { type Checks, checkOptions } from '../core/options.ts'
-import { withoutSlashes } from '../core/text.ts'
-import { attributeNumbers, type TypedValues } from '../dataset/attributes.ts'
-import type { Location } from '../tree/location.ts'
-import { openZarr, type ZarrLocation, type ZarrOptions } from '../tree/open-zarr.ts'
-import { placeName } from '../tree/place-names.ts'
-import { CharactersOf } from './characters.ts'
-
-/** Options of `importZarr`. `codecs` read the source, and may also encode the container. */
-export interface ImportZarrOptions
-  extends ImportOptions,
-    Pick<ZarrOptions, 'names' | 'consolidated' | 'limits' | 'resolve' | 'notFound'> {}
-
-/** Result of `importZarr`. */
-export interface ZarrImportResult extends ImportResult {}
+} from '../../copy/import-arrays.ts'
+import { attributeOfJson, textOfJson } from '../../copy/json-attributes.ts'
+import { isFloat as isFloatType, isNumeric } from '../../core/dtype.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
+import { withoutSlashes } from '../../core/text.ts'
+import { attributeNumbers, type TypedValues } from '../attributes.ts'
+import type { Location } from '../../tree/location.ts'
+import { openZarr, type ZarrLocation } from '../../tree/open-zarr.ts'
+import { placeName } from '../../tree/place-names.ts'
+import type { ImportZarrOptions, ZarrImportResult } from './import-zarr.ts'
+import { ZarrCharacters } from './zarr-characters.ts'
 
 const CHECKS: Checks<ImportZarrOptions> = {
   ...IMPORT_CHECKS,
@@ -52,7 +43,7 @@ export async function importStore(source: ZarrLocation, target: Location, option
     try {
       const own = placeName(source)
       const { groups, arrays } = variables === undefined ? await wholeOf(root) : await chosenOf(root, variables, own)
-      const characters = new CharactersOf(root)
+      const characters = new ZarrCharacters(root)
       const copied: SourceArray[] = []
       for (const array of arrays) copied.push(sourceOf(array, await characters.array(array), array.path || own))
       return {

@@ -1,10 +1,10 @@
-import type { GroupNode } from '../array/nodes.ts'
-import { HyperslabError } from '../core/errors.ts'
-import type { MemoryBudget } from '../core/memory-budget.ts'
-import type { DatasetFile, DecodeOptions } from '../dataset/dataset-file.ts'
-import type { WorkerPool } from '../pool/task.ts'
-import type { Location, NotFoundOptions } from '../tree/location.ts'
-import { findTree, type Tree } from '../tree/open-tree.ts'
+import type { GroupNode } from '../../array/nodes.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import type { MemoryBudget } from '../../core/memory-budget.ts'
+import type { DatasetFile, DecodeOptions } from '../dataset-file.ts'
+import type { WorkerPool } from '../../pool/task.ts'
+import type { Location, NotFoundOptions } from '../../tree/location.ts'
+import { findTree, type Tree } from '../../tree/open-tree.ts'
 import { variablesOfGroup } from './group-variables.ts'
 
 /** Options of opening the arrays of a dataset. */

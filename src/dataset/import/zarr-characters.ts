@@ -1,24 +1,8 @@
-import type { ZarrArray, ZarrGroup } from '../adapters/zarr/group.ts'
-import { isSingleByte } from '../adapters/zarr/single-byte.ts'
-import type { DiskArray } from '../array/disk-array.ts'
-import type { ArrayNode } from '../array/nodes.ts'
-import { textLengths } from '../core/characters.ts'
-import { isHyperslabError } from '../core/errors.ts'
-import { asCharacters } from '../dataset/characters.ts'
-
-/** An array of a group. */
-type GroupArray = Pick<ArrayNode, 'name' | 'array' | 'isCharacter'>
-
-/**
- * Returns an array of a group with its single characters, `|S1`, joined to text by the rule for NetCDF, as
- * xarray and kerchunk store `char` data. Other arrays are returned unchanged.
- * @param arrays all arrays of its group
- */
-export function withCharacters({ array, isCharacter }: GroupArray, arrays: readonly GroupArray[]): DiskArray {
-  if (!isCharacter || array.dimensionNames === undefined) return array
-  const uses = arrays.map((each) => ({ name: each.name, dims: each.array.dimensionNames ?? [], isCharacter: each.isCharacter }))
-  return asCharacters(array, textLengths(uses, (dim) => dim).has(array.dimensionNames.at(-1)!))
-}
+import type { ZarrArray, ZarrGroup } from '../../adapters/zarr/group.ts'
+import { isSingleByte } from '../../adapters/zarr/single-byte.ts'
+import type { DiskArray } from '../../array/disk-array.ts'
+import { isHyperslabError } from '../../core/errors.ts'
+import { type GroupArray, withCharacters } from '../open/characters.ts'
 
 const asMember = (array: ZarrArray): GroupArray => ({
   name: array.name,
@@ -30,7 +14,7 @@ const asMember = (array: ZarrArray): GroupArray => ({
  * Joins the characters of arrays to text. The rule depends on the other arrays of the same group, which are
  * read once.
  */
-export class CharactersOf {
+export class ZarrCharacters {
   readonly #root: ZarrGroup | ZarrArray
   readonly #known = new Map<string, Promise<GroupArray[]>>()
 

@@ -1,4 +1,4 @@
-import type { RawVariable } from '../dataset/cf/decode.ts'
+import type { RawVariable } from '../cf/decode.ts'
 
 /** Returns an array as a variable. Axes without names are numbered, as in xarray. */
 export function variableOf(name: string, array: RawVariable['array']): RawVariable {

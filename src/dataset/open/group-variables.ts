@@ -1,7 +1,7 @@
-import type { ArrayNode, GroupNode } from '../array/nodes.ts'
-import { isHyperslabError } from '../core/errors.ts'
-import { plainAttrs } from '../dataset/attributes.ts'
-import type { DatasetFile } from '../dataset/dataset-file.ts'
+import type { ArrayNode, GroupNode } from '../../array/nodes.ts'
+import { isHyperslabError } from '../../core/errors.ts'
+import { plainAttrs } from '../attributes.ts'
+import type { DatasetFile } from '../dataset-file.ts'
 import { variableOf } from './raw-variable.ts'
 
 /** Returns the arrays of a group as variables. Those that cannot be opened are omitted, with the reasons. */

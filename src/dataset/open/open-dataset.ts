@@ -1,7 +1,7 @@
-import { type Checks, checkOptions } from '../core/options.ts'
-import type { Dataset } from '../dataset/dataset.ts'
-import { DECODE_CHECKS, type DecodeOptions } from '../dataset/dataset-file.ts'
-import { checkNotFound, type Location } from '../tree/location.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
+import type { Dataset } from '../dataset.ts'
+import { DECODE_CHECKS, type DecodeOptions } from '../dataset-file.ts'
+import { checkNotFound, type Location } from '../../tree/location.ts'
 import type { DatasetFileOptions } from './dataset-file.ts'
 
 /** Options of `openDataset`. */
@@ -26,7 +26,7 @@ export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
 export async function openDataset(location: Location, options: OpenDatasetOptions = {}): Promise<Dataset> {
   checkOptions('openDataset', options, OPEN_DATASET_CHECKS)
   await checkNotFound('openDataset', location, options)
-  const [{ openDatasetFile }, { Dataset }] = await Promise.all([import('./dataset-file.ts'), import('../dataset/dataset.ts')])
+  const [{ openDatasetFile }, { Dataset }] = await Promise.all([import('./dataset-file.ts'), import('../dataset.ts')])
   const file = await openDatasetFile(location, options)
   try {
     const { decode, signal, limits } = options

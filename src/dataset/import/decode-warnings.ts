@@ -1,5 +1,5 @@
-import { isHyperslabError } from '../core/errors.ts'
-import { decodeVariable, type RawVariable } from '../dataset/cf/decode.ts'
+import { isHyperslabError } from '../../core/errors.ts'
+import { decodeVariable, type RawVariable } from '../cf/decode.ts'
 
 /**
  * Returns the reasons why variables that are copied as stored, or some of their attributes, cannot be

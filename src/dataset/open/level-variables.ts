@@ -1,9 +1,9 @@
-import type { GroupNode, LevelAxis, NodeLevel } from '../array/nodes.ts'
-import { HyperslabError } from '../core/errors.ts'
-import { plainAttrs } from '../dataset/attributes.ts'
-import type { RawVariable } from '../dataset/cf/decode.ts'
-import type { DatasetFile } from '../dataset/dataset-file.ts'
-import { listArray } from '../dataset/variable.ts'
+import type { GroupNode, LevelAxis, NodeLevel } from '../../array/nodes.ts'
+import { HyperslabError } from '../../core/errors.ts'
+import { plainAttrs } from '../attributes.ts'
+import type { RawVariable } from '../cf/decode.ts'
+import type { DatasetFile } from '../dataset-file.ts'
+import { listArray } from '../variable.ts'
 import { variablesOfGroup } from './group-variables.ts'
 
 /** Name of the array of a level if its pyramid has none. */
