@@ -163,6 +163,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
       : /\/node_modules\/(fzstd)\//.exec(id)?.[1]
   if (/^array\/(source|missing|lazy\/(elementwise|derive|picks))$/.test(room)) return 'array'
   if (/^codec\//.test(room)) return 'engine'
+  // The calls that open containers come with them.
+  if (room === 'tree/containers') return 'af'
   // What is of no layer would be called `index`.
   const layer = /^(core|kernels|grid|aggregate|array|pool|store|engine|af)\//.exec(room)?.[1]
   // What other parts of the package need at once, and reading only later: bundlers would keep it with the rest of its file.

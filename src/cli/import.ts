@@ -3,8 +3,8 @@ import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES, type ImportOptions, type Impor
 import { importContainer } from '../copy/import-container.ts'
 import { importNetcdf } from '../runtime/netcdf.ts'
 import { importZarr } from '../runtime/zarr.ts'
-import { targetFormat } from '../tree/formats.ts'
 import { findTree } from '../tree/open-tree.ts'
+import { targetFormat } from '../tree/written-formats.ts'
 import { interruptible, oneLine, UsageError } from './failure.ts'
 import { importDataset, type JoinOptions } from './import-dataset.ts'
 import {

@@ -1,8 +1,7 @@
-import { ContainerTarget } from '../copy/container-target.ts'
+import { openTargetOf } from '../copy/copy.ts'
 import type { Scratch } from '../copy/scratch.ts'
 import type { ZarrExport } from '../copy/stored-arrays.ts'
 import type { CopyTarget, CopyTask } from '../copy/target.ts'
-import { ZarrTarget } from '../copy/zarr-target.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { type Checks, checkValue } from '../core/options.ts'
 import { sameShape } from '../core/shape.ts'
@@ -15,7 +14,7 @@ import {
 } from '../grid/rechunk-plan.ts'
 import type { Location } from '../tree/location.ts'
 import { openCopySource } from './copy-source.ts'
-import { type CopyOperation, isContainerCopy } from './job-operation.ts'
+import { type CopyOperation, formatOfCopy } from './job-operation.ts'
 import type { OpenRecipeOptions } from './open-recipe.ts'
 import type { Pins } from './pins.ts'
 import { type AnyPlan, checkParts, type PlannedSource, SOURCE_CHECKS, sourceFacts } from './plan-parts.ts'
@@ -84,8 +83,7 @@ export const openTarget = (
   source: ZarrExport,
   id?: string,
   scratch?: Scratch,
-): Promise<CopyTarget> =>
-  (isContainerCopy(operation) ? ContainerTarget : ZarrTarget).open(location, source, operation.options ?? {}, id, scratch)
+): Promise<CopyTarget> => openTargetOf(formatOfCopy(operation), location, source, operation.options ?? {}, id, scratch)
 
 /**
  * Plans all arrays. Enlarges the regions until the target allows their number.

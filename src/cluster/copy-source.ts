@@ -1,5 +1,5 @@
 import { arrayAsStored, arrayForContainer, type ExportedArray, groupAttributes, type ZarrExport } from '../copy/stored-arrays.ts'
-import { type CopiedArrays, type CopiedDataset, type CopyOperation, isContainerCopy } from './job-operation.ts'
+import { type CopiedArrays, type CopiedDataset, type CopyOperation, formatOfCopy } from './job-operation.ts'
 import { type OpenRecipeOptions, RecipeOpener } from './open-recipe.ts'
 import type { Pins } from './pins.ts'
 
@@ -25,7 +25,9 @@ export async function openCopySource(
   const close = (): Promise<void> => opener[Symbol.asyncDispose]()
   try {
     return {
-      ...(await ('dataset' in source ? openWhole(source, opener) : openArrays(source, opener, isContainerCopy(operation)))),
+      ...(await ('dataset' in source
+        ? openWhole(source, opener)
+        : openArrays(source, opener, !formatOfCopy(operation).writing.hasGroups))),
       close,
     }
   } catch (error) {

@@ -4,7 +4,7 @@ import { DIVIDED_METHODS, type DividedMethod } from '../array/reductions/reducti
 import { defaultScratchOf } from '../copy/packed-parts.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
-import { isContainerName } from '../tree/formats.ts'
+import { FOLDER_TO_WRITE, foreignWriteOption, formatOfTarget, type WrittenFormat } from '../tree/written-formats.ts'
 import {
   type ArrayRecipe,
   checkDatasetRecipe,
@@ -91,12 +91,13 @@ export interface CopyOperation {
 /** Operation of a job. */
 export type JobOperation = ReduceOperation | CopyOperation
 
-/** Whether a copy writes a container, by the name of its target. */
-export const isContainerCopy = ({ target }: CopyOperation): boolean => isContainerName(target)
+/** Returns the format that a copy writes, by the name of its target: a folder of Zarr under other names. */
+export const formatOfCopy = ({ target }: Pick<CopyOperation, 'target'>): WrittenFormat =>
+  formatOfTarget(target) ?? FOLDER_TO_WRITE
 
 /** Returns the default scratch folder of a job; undefined if it needs none. */
 export const defaultScratch = (operation: JobOperation): string | undefined =>
-  isCopy(operation) && isContainerCopy(operation) ? defaultScratchOf(operation.target) : undefined
+  isCopy(operation) && formatOfCopy(operation).writing.isFile ? defaultScratchOf(operation.target) : undefined
 
 export const isCopy = (operation: JobOperation): operation is CopyOperation => operation.method === 'copy'
 
@@ -121,10 +122,6 @@ const COPY_OPTIONS: Checks<CopySettings> = {
   immutable: 'boolean',
   levels: 'integer from 1 to 32',
 }
-/** Options of only one of the two target formats. */
-const OF_ZARR = ['shards', 'levels'] as const
-const OF_CONTAINERS = ['blockBytes', 'immutable'] as const
-const CONTAINER_CODECS = ['lz4', 'zstd', 'none']
 const ARRAYS: Checks<CopiedArrays> = { arrays: 'plain object', groups: 'plain object' }
 const DATASET: Checks<CopiedDataset> = { ...DATASET_RECIPE, variables: 'list of strings' }
 
@@ -177,13 +174,12 @@ function checkCopyOperation(call: string, operation: CopyOperation): void {
   checkValue(call, 'target', target, 'string')
   checkNoSecret(call, target)
   checkOptions('copy', options, COPY_OPTIONS)
-  const isContainer = isContainerCopy(operation)
-  for (const name of isContainer ? OF_ZARR : OF_CONTAINERS)
-    if (options[name] !== undefined) {
-      const [own, other] = isContainer ? ['a container', 'Zarr'] : ['Zarr', 'a container']
-      invalidArgument(`copy: ${name} is for ${other}, and ${target} is to be ${own}`, options[name])
-    }
-  if (isContainer) checkValue('copy', 'codec', options.codec ?? 'lz4', CONTAINER_CODECS)
+  const format = formatOfCopy(operation)
+  const { codecs, hasGroups } = format.writing
+  const foreign = foreignWriteOption(format, options as Readonly<Record<string, unknown>>)
+  if (foreign !== undefined)
+    invalidArgument(`copy: ${foreign.name} is for ${foreign.plural}, and ${target} is to be ${format.noun}`, options)
+  if (codecs !== undefined && options.codec !== undefined) checkValue('copy', 'codec', options.codec, codecs)
   const { chunks = {}, shards = {} } = options
   for (const [option, lengths] of Object.entries({ chunks, shards }))
     for (const [name, length] of Object.entries(lengths)) checkValue('copy', `${option} along ${name}`, length, 'integer from 1')
@@ -196,8 +192,8 @@ function checkCopyOperation(call: string, operation: CopyOperation): void {
   checkOptions(`${call}: source`, source, ARRAYS)
   const { arrays, groups = {} } = source
   checkValue(`${call}: source`, 'arrays', arrays, 'plain object')
-  if (isContainer && (Object.hasOwn(arrays, '') || Object.keys(groups).some((path) => path !== '')))
-    invalidArgument(`${call}: source: arrays of a container have names, and there are no groups in it`, source)
+  if (!hasGroups && (Object.hasOwn(arrays, '') || Object.keys(groups).some((path) => path !== '')))
+    invalidArgument(`${call}: source: arrays of ${format.noun} have names, and there are no groups in it`, source)
   if (Object.keys(arrays).length === 0) invalidArgument(`${call}: source: there are no arrays to copy`, arrays)
   for (const recipe of Object.values(arrays)) checkRecipe(call, recipe)
   for (const [path, attributes] of Object.entries(groups))

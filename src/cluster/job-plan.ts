@@ -11,7 +11,7 @@ import {
   checkOperation,
   checkPlain,
   defaultScratch,
-  isContainerCopy,
+  formatOfCopy,
   isCopy,
   type JobOperation,
   type ReduceOperation,
@@ -151,7 +151,7 @@ function checkPlan(plan: JobPlan): void {
 export function treeOfJob(plan: JobPlan): TaskTree {
   if (isCopyPlan(plan)) {
     const tree = treeOfPhases(plan.id, new CopyTasks(plan).counts, MERGE_FAN_IN)
-    return isContainerCopy(plan.operation) ? { ...tree, restarts: true } : tree
+    return formatOfCopy(plan.operation).writing.isFile ? { ...tree, restarts: true } : tree
   }
   const counts = [plan.tasks.count]
   while (counts.at(-1)! > 1) counts.push(Math.ceil(counts.at(-1)! / MERGE_FAN_IN))

@@ -5,7 +5,7 @@ import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { abandonCopy, CopyWork } from './copy-work.ts'
-import { isContainerCopy } from './job-operation.ts'
+import { formatOfCopy } from './job-operation.ts'
 import { isCopyPlan, type JobPlan, readPlan, treeOfJob } from './job-plan.ts'
 import type { JobWork, NodeOptions } from './job-work.ts'
 import type { OpenRecipeOptions } from './open-recipe.ts'
@@ -50,7 +50,7 @@ const openWork = (plan: JobPlan, options: OpenRecipeOptions): Promise<JobWork> =
 
 /** Discards the output of the tasks of a failed or cancelled job, if another attempt cannot use it. */
 export async function abandonJob(plan: JobPlan, places: Places = ANY_PLACE): Promise<void> {
-  if (isCopyPlan(plan) && isContainerCopy(plan.operation)) await abandonCopy(plan, places)
+  if (isCopyPlan(plan) && formatOfCopy(plan.operation).writing.isFile) await abandonCopy(plan, places)
 }
 
 /**

@@ -21,10 +21,11 @@ import type { ObjectInfo, Stage, Store, StoredAt } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
 import { statToWrite } from '../store/unproved.ts'
 import { readWhole } from '../store/whole.ts'
-import { isContainerName, recognise, targetFormat } from '../tree/formats.ts'
+import { formatOfName, recognise } from '../tree/formats.ts'
 import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from '../tree/location.ts'
 import { openZarr } from '../tree/open-zarr.ts'
 import type { TargetOptions } from '../tree/target.ts'
+import { formatToWrite } from '../tree/written-formats.ts'
 import { isOfMacos } from '../tree/zip-root.ts'
 import { checkApart } from './replace/apart.ts'
 import { containerTarget } from './replace/container.ts'
@@ -367,14 +368,15 @@ async function partsOf(
   to: StoredAt,
   { overwrite = false, signal, notFound }: CopyPlaceOptions,
 ): Promise<Parts> {
-  if (isContainerName(from.path) && (await isObject(from, '', signal))) return containerParts(source, from, to, { notFound })
+  if (formatOfName(from.path)?.hasSidecars && (await isObject(from, '', signal)))
+    return containerParts(source, from, to, { notFound })
   const isFile = await isObject(from, '', signal)
   // Servers may have pages for folders.
   if (!(isFile && from.store.localPath !== undefined) && (await isHierarchy(from, signal)))
     return hierarchyParts(from, to, overwrite, signal)
   const file = from.store.describe(from.path)
   if (!isFile) throw new HyperslabError('NotFoundError', 'there is neither a file nor a Zarr array or group', { file })
-  if (targetFormat(to.path) === 'zarr') {
+  if (formatToWrite(to.path)?.isFolder) {
     const { format } = await recognise(from, signal)
     if (format.isArchive)
       return { ...(await hierarchyParts(await format.zarrIn!(from, { signal }), to, overwrite, signal)), source: from }
@@ -428,7 +430,7 @@ async function containerParts(source: Location, from: StoredAt, given: StoredAt,
     to: { ...to, path: `${theirs.stem}.` },
     root: to.path,
     names: names.map((name) => name.slice(1)),
-    last: ['af'],
+    last: [to.path.slice(theirs.stem.length + 1)],
     others,
     source: from,
     targetOf: containerTarget,

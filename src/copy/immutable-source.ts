@@ -2,10 +2,28 @@ import { ArrayFile } from '../af/file.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { Location } from '../tree/location.ts'
-import { IMPORT_CHECKS, type ImportResult, importArrays } from './import-arrays.ts'
+import { IMPORT_CHECKS, type ImportOptions, type ImportResult, importArrays } from './import-arrays.ts'
 import { checkNoChunks, storedSource } from './import-container.ts'
-import { arraysSource, type GivenArray } from './named-arrays.ts'
-import type { ImmutableSource, WriteImmutableOptions, WritesItself } from './write-immutable.ts'
+import { type AttributeValues, arraysSource, type GivenArray } from './named-arrays.ts'
+
+/** A Dataset, which writes itself. */
+export interface WritesItself {
+  /** Writes the whole dataset to a location. */
+  write(
+    location: Location,
+    options: { readonly immutable: true; readonly format: 'container' },
+  ): Promise<Omit<ImportResult, 'bytes'> & { readonly bytes?: number }>
+}
+
+/** Source of a file: a container, a dataset, or arrays by name. */
+export type ImmutableSource = ArrayFile | WritesItself | ReadonlyMap<string, GivenArray> | Readonly<Record<string, GivenArray>>
+
+/** Options of `writeImmutable`. */
+export interface WriteImmutableOptions
+  extends Pick<ImportOptions, 'codec' | 'level' | 'codecs' | 'blockBytes' | 'overwrite' | 'chunks' | 'signal' | 'onProgress'> {
+  /** Attributes of the file as a whole. Only for arrays by name. */
+  readonly attributes?: AttributeValues
+}
 
 const { codec, level, codecs, blockBytes, overwrite, chunks, signal, onProgress } = IMPORT_CHECKS
 const CHECKS: Checks<WriteImmutableOptions> = {
@@ -41,7 +59,7 @@ export async function writeSource(
   }
   if (isWriting(source)) {
     if (attributes !== undefined) invalidArgument(`${CALL}: attributes: a dataset has its own, attrs`, attributes)
-    const { bytes = 0, arrays, warnings } = await source.write(location, { ...writing, format: 'af' })
+    const { bytes = 0, arrays, warnings } = await source.write(location, { ...writing, format: 'container' })
     return { arrays, bytes, warnings }
   }
   const entries = source instanceof Map ? [...source] : Object.entries(source)

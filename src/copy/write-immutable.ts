@@ -1,26 +1,6 @@
-import type { ArrayFile } from '../af/file.ts'
 import type { Location } from '../tree/location.ts'
-import type { ImportOptions, ImportResult } from './import-arrays.ts'
-import type { AttributeValues, GivenArray } from './named-arrays.ts'
-
-/** A Dataset, which writes itself. */
-export interface WritesItself {
-  /** Writes the whole dataset to a location. */
-  write(
-    location: Location,
-    options: { readonly immutable: true; readonly format: 'af' },
-  ): Promise<Omit<ImportResult, 'bytes'> & { readonly bytes?: number }>
-}
-
-/** Source of a file: a container, a dataset, or arrays by name. */
-export type ImmutableSource = ArrayFile | WritesItself | ReadonlyMap<string, GivenArray> | Readonly<Record<string, GivenArray>>
-
-/** Options of `writeImmutable`. */
-export interface WriteImmutableOptions
-  extends Pick<ImportOptions, 'codec' | 'level' | 'codecs' | 'blockBytes' | 'overwrite' | 'chunks' | 'signal' | 'onProgress'> {
-  /** Attributes of the file as a whole. Only for arrays by name. */
-  readonly attributes?: AttributeValues
-}
+import type { ImmutableSource, WriteImmutableOptions } from './immutable-source.ts'
+import type { ImportResult } from './import-arrays.ts'
 
 /**
  * Writes a file of footer version 6, which the crate array-format reads from 0.15 on: a single file that is

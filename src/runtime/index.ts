@@ -77,14 +77,10 @@ export type {
 export type { Progress, TransferOptions, TransferProgress } from '../array/transfers.ts'
 export type { Values } from '../array/values.ts'
 export type { Codec } from '../codec/codec.ts'
+export type { ImmutableSource, WriteImmutableOptions, WritesItself } from '../copy/immutable-source.ts'
 export type { ImportResult } from '../copy/import-arrays.ts'
 export type { AttributeValues, ImmutableArray } from '../copy/named-arrays.ts'
-export {
-  type ImmutableSource,
-  type WriteImmutableOptions,
-  type WritesItself,
-  writeImmutable,
-} from '../copy/write-immutable.ts'
+export { writeImmutable } from '../copy/write-immutable.ts'
 export type { AsyncBuffer } from '../core/async-buffer.ts'
 export type { CacheStats } from '../core/byte-cache.ts'
 export type { DataOf, DType, NumericDType, ScalarOf, TypedArray } from '../core/dtype.ts'

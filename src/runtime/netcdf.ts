@@ -13,5 +13,6 @@ export type {
 } from '../adapters/netcdf/index.ts'
 export type { ImportOptions, ImportResult } from '../copy/import-arrays.ts'
 export type { AsyncBuffer } from '../core/async-buffer.ts'
+export { importNetcdf } from '../dataset/import/import-netcdf.ts'
+export type { ImportNetcdfOptions, NetcdfImportResult } from '../dataset/import/netcdf-source.ts'
 export { openNetcdf } from '../tree/open-netcdf.ts'
-export { type ImportNetcdfOptions, importNetcdf, type NetcdfImportResult } from '../dataset/import/import-netcdf.ts'

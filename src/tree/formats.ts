@@ -24,6 +24,21 @@ export interface OpenFormatOptions extends Omit<ReferenceOptions, 'limits'> {
 /** Options that only some formats take. */
 export type FormatOption = 'layer' | 'deep' | 'names' | 'group'
 
+/** Options of writing that only some formats take. */
+export type WriteOption = 'codecs' | 'blockBytes' | 'immutable' | 'shards' | 'levels' | 'maxBytes' | 'resume'
+
+/** Description of how arrays are written in a format. */
+export interface FormatWriting {
+  /** Whether it becomes one file, which is published as a whole. Otherwise it becomes a folder of objects. */
+  readonly isFile: boolean
+  /** Whether it can hold groups, or one array alone. */
+  readonly hasGroups: boolean
+  /** Names of its codecs. Optional: others check the codec of an array when they encode it. */
+  readonly codecs?: readonly string[]
+  /** Options of writing that it takes, and not all formats. */
+  readonly options: readonly WriteOption[]
+}
+
 /** A format: how it is recognised, and how it is opened. */
 export interface Format {
   /** Name of the format, as `Tree.format` has it. */
@@ -38,6 +53,8 @@ export interface Format {
   readonly usualEndings?: RegExp
   /** First bytes of its files, as characters. */
   readonly starts?: readonly string[] | RegExp
+  /** Whether files beside it belong to it, such as `x.1.af` to `x.af`. */
+  readonly hasSidecars?: boolean
   /** Whether only names tell the format, because its files may begin with any bytes, or be damaged. */
   readonly isNamed?: boolean
   /** Whether it is stored as a folder. All places that nothing else is known of are opened as this format. */
@@ -46,8 +63,19 @@ export interface Format {
   readonly isArchive?: boolean
   /** Whether its file only names places, where the data are. */
   readonly isReference?: boolean
+  /**
+   * Whether a file is of this format. Optional: for formats whose first bytes, or the lack of them, say too
+   * little to replace a file by another one.
+   * @param end last bytes of the file
+   * @throws ConflictError for a file that is being replaced
+   */
+  isContent?(end: ObjectTail, place: StoredAt, signal: Signal | undefined): Promise<boolean>
   /** Options that it takes. */
   readonly options: readonly FormatOption[]
+  /** Keyword arguments by which `xarray.open_dataset` opens it. Optional: xarray does not open others. */
+  readonly xarray?: string
+  /** Description of how it is written. Optional: most formats are only read. */
+  readonly writing?: FormatWriting
   /** Returns the place of the Zarr store that it is or holds. Only formats of Zarr have it. */
   zarrIn?(place: StoredAt, options: ReferenceOptions): Promise<StoredAt>
   /**
@@ -114,8 +142,23 @@ export const FORMATS: Format[] = [
     name: 'container',
     noun: 'a container',
     plural: 'containers',
+    writing: {
+      isFile: true,
+      hasGroups: false,
+      codecs: ['lz4', 'zstd', 'none'],
+      options: ['codecs', 'blockBytes', 'immutable'],
+    },
     endings: /\.af$/,
     isNamed: true,
+    hasSidecars: true,
+    isContent: async ({ bytes, size, etag }) => {
+      const [{ isContainerEnd }, { refuseClaim }] = await Promise.all([
+        import('../af/write/occupied.ts'),
+        import('../af/format/trailer-faults.ts'),
+      ])
+      refuseClaim(bytes)
+      return isContainerEnd({ bytes, size, etag })
+    },
     options: ['layer', 'deep'],
     open: async (place, { pool, budget, layer, signal }) => {
       const { openContainerNodes } = await import('../af/nodes.ts')
@@ -135,6 +178,7 @@ export const FORMATS: Format[] = [
     name: 'netcdf',
     noun: 'a NetCDF file',
     plural: 'NetCDF files',
+    xarray: '',
     usualEndings: /\.(nc|nc3|cdf)$/i,
     starts: ['CDF\x01', 'CDF\x02'],
     options: [],
@@ -143,6 +187,8 @@ export const FORMATS: Format[] = [
   },
   zarrFormat({
     name: 'zarr',
+    xarray: 'engine="zarr"',
+    writing: { isFile: false, hasGroups: true, options: ['shards', 'levels', 'maxBytes', 'resume'] },
     endings: /\.zarr$/i,
     isFolder: true,
     zarrIn: async ({ store, path }) => ({ store, path: path.replace(METADATA_PATH, '') }),
@@ -163,6 +209,7 @@ export const FORMATS: Format[] = [
       endings: /\.json$/i,
       isReference: true,
       starts: /^\s*\{\s*("|$)/,
+      isContent: async (_, place, signal) => (await import('./reference-content.ts')).isReferences(place, signal),
       zarrIn: async ({ store, path }, options) => {
         const { storeOfReferences } = await import('./reference-store.ts')
         return { store: await storeOfReferences(store, path, options), path: '' }
@@ -242,17 +289,17 @@ export async function isZarrFolder({ store, path }: StoredAt, signal?: Signal): 
   return inside.some((each) => each !== undefined && /^\s*\{/.test(each))
 }
 
+/** Returns the format of this name. */
+export const formatNamed = (name: string): Format | undefined => FORMATS.find((format) => format.name === name)
+
 /** Returns the format whose names end like this one. */
 export const formatOfName = (name: string): Format | undefined => FORMATS.find(({ endings }) => endings?.test(name))
 
 /** Whether a name is that of a container. */
 export const isContainerName = (name: string): boolean => formatOfName(name)?.isNamed === true
 
-/** Returns the format that is written under a name; undefined for other names. */
-export function targetFormat(name: string): 'container' | 'zarr' | undefined {
-  if (formatOfName(name.replace(/\/$/, ''))?.isFolder) return 'zarr'
-  return isContainerName(name) && /[^/\\]$/.test(withoutEnding(name)) ? 'container' : undefined
-}
+/** Returns words for a place of none of the known formats, as `neither … nor …`. */
+export const neitherOfFormats = (): string => `neither ${[...new Set(FORMATS.map(({ noun }) => noun))].join(', nor ')}`
 
 /** Removes the end of a name that tells its format. */
 export function withoutEnding(name: string, formats: readonly Format[] = FORMATS): string {
@@ -305,15 +352,28 @@ const begins = (head: string, starts: readonly string[] | RegExp = []): boolean 
 /** First bytes of a picture that `hyperslab plot` writes. */
 const PICTURE = '\x89PNG\r\n\x1a\n'
 
+/** Bytes at the end of a file that formats are told by. */
+export const END_BYTES = 12
+
 /**
- * Returns the name of the format whose files begin like this one, among those that are read here and others
- * that are known.
+ * Returns the name of the format of a file by its content, among those that are read here and others that are
+ * known. Undefined for other files.
  * @param start first bytes, as characters
+ * @param end last bytes
+ * @throws ConflictError for a file that is being replaced
  */
-export function kindOfStart(start: string): string | undefined {
-  if (start.startsWith(PICTURE)) return 'png'
+export async function kindOfContent(
+  place: StoredAt,
+  start: string,
+  end: ObjectTail,
+  signal: Signal | undefined,
+): Promise<string | undefined> {
   const head = start.slice(0, HEAD_BYTES)
-  return REFUSED.find(([starts]) => begins(head, starts))?.[1] ?? FORMATS.find(({ starts }) => begins(head, starts))?.name
+  for (const { name, starts, isContent } of FORMATS) {
+    if (starts !== undefined && !begins(head, starts)) continue
+    if (isContent === undefined ? starts !== undefined : await isContent(end, place, signal)) return name
+  }
+  return start.startsWith(PICTURE) ? 'png' : REFUSED.find(([starts]) => begins(head, starts))?.[1]
 }
 
 /**

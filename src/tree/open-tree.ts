@@ -12,6 +12,7 @@ import {
   type Format,
   type FormatOption,
   isZarrFolder,
+  neitherOfFormats,
   type OpenFormatOptions,
   recognise,
   unknownPlace,
@@ -200,7 +201,7 @@ export class FoundTree {
    * errors unchanged.
    * @param kinds what it is not, as `neither … nor …`
    */
-  async reasonOf(error: unknown, kinds = KINDS): Promise<unknown> {
+  async reasonOf(error: unknown, kinds = neitherOfFormats()): Promise<unknown> {
     return this.format.isFolder && isHyperslabError(error, 'NotFoundError') ? unknownPlace(this.place, kinds, error) : error
   }
 
@@ -209,8 +210,6 @@ export class FoundTree {
     await this.place.store.close?.()
   }
 }
-
-const KINDS = 'neither a container (.af), nor classic NetCDF, nor a Zarr array or group'
 
 class OpenedTree implements Tree {
   readonly format: string

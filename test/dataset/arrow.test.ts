@@ -3,9 +3,9 @@ import { expect, test, vi } from 'vitest'
 import { inMemory } from '../../src/array/lazy/generate.ts'
 import { tensorOf } from '../../src/core/tensor.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
+import { openDataset } from '../../src/dataset/open/open-dataset.ts'
 import { NAT } from '../../src/dataset/time/instant.ts'
 import { create, DiskArray, MemoryStore } from '../../src/runtime/index.ts'
-import { openDataset } from '../../src/dataset/open/open-dataset.ts'
 
 async function tableOf(batches: AsyncIterable<unknown>): Promise<Table> {
   const all: RecordBatch[] = []

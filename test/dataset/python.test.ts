@@ -7,8 +7,8 @@ import type { RawVariable } from '../../src/dataset/cf/decode.ts'
 import { cos, type DataArray } from '../../src/dataset/data-array.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
 import type { DatasetFile } from '../../src/dataset/dataset-file.ts'
-import { slice } from '../../src/grid/slice.ts'
 import { openDataset } from '../../src/dataset/open/open-dataset.ts'
+import { slice } from '../../src/grid/slice.ts'
 import { writeNetcdf } from '../support/netcdf-writer.ts'
 
 let folder: string

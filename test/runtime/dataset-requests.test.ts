@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Dataset } from '../../src/dataset/dataset.ts'
-import { open, slice } from '../../src/runtime/index.ts'
 import { openDataset } from '../../src/dataset/open/open-dataset.ts'
+import { open, slice } from '../../src/runtime/index.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { RudeServer } from '../support/rude-server.ts'
 

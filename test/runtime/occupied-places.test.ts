@@ -4,9 +4,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
 import { copyPlace } from '../../src/copy/copy-place.ts'
 import { importContainer } from '../../src/copy/import-container.ts'
+import { openDataset } from '../../src/dataset/open/open-dataset.ts'
 import { create, open, verify, writeImmutable } from '../../src/runtime/index.ts'
 import { importNetcdf } from '../../src/runtime/netcdf.ts'
-import { openDataset } from '../../src/dataset/open/open-dataset.ts'
 import { createZarr, importZarr } from '../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -71,7 +71,7 @@ const WRITERS: Record<string, (store: MemoryStore, path: string, overwrite: bool
   importContainer: (store, path, overwrite) => importContainer({ store, path: 'b.af' }, { store, path }, { overwrite }),
   'ds.write': async (store, path, overwrite) => {
     await using ds = await openDataset({ store, path: 'b.af' })
-    return await ds.write({ store, path }, { overwrite, format: 'af' })
+    return await ds.write({ store, path }, { overwrite, format: 'container' })
   },
   'copyPlace of a container': (store, path, overwrite) => copyPlace({ store, path: 'b.af' }, { store, path }, { overwrite }),
   'copyPlace of layers': (store, path, overwrite) => copyPlace({ store, path: 'layered.af' }, { store, path }, { overwrite }),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Dataset } from '../../src/dataset/dataset.ts'
 import { asZarrStore } from '../../src/adapters/zarr/as-zarr-store.ts'
+import type { Dataset } from '../../src/dataset/dataset.ts'
 import { openDataset } from '../../src/dataset/open/open-dataset.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { openNetcdf } from '../../src/tree/open-netcdf.ts'

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { create, MemoryStore } from '../../src/runtime/index.ts'
 import { openDataset } from '../../src/dataset/open/open-dataset.ts'
+import { create, MemoryStore } from '../../src/runtime/index.ts'
 import { openZarr } from '../../src/runtime/zarr.ts'
 import { FileStore } from '../../src/store/fs/file.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -173,7 +173,7 @@ describe('openDataset finds what there is', () => {
   test('or says that there is nothing of the kind', async () => {
     const store = new MemoryStore()
     await store.put('x.dat', new TextEncoder().encode('time,lat,lon,tas'))
-    const kinds = 'neither a container (.af), nor classic NetCDF, nor a Zarr group'
+    const kinds = 'neither a container, nor a NetCDF file, nor a Zarr store'
     await expect(openDataset({ store, path: 'x.dat' })).rejects.toMatchObject({
       tag: 'FormatError',
       message: `memory:x.dat: this file of 16 bytes is ${kinds}`,

@@ -1,9 +1,9 @@
-import type { ReadableStore } from './readable.ts'
-import type { ArrayStore, NamedArrays } from './write/array-store.ts'
 import { invalidArgument } from '../../core/errors.ts'
 import { lazily } from '../../core/lazily.ts'
 import { type Checks, checkOptions, checkValue } from '../../core/options.ts'
 import type { Signal } from '../../core/signal.ts'
+import type { ReadableStore } from './readable.ts'
+import type { ArrayStore, NamedArrays } from './write/array-store.ts'
 
 /** Options of `asZarrStore`. */
 export interface AsZarrStoreOptions {

@@ -3,7 +3,7 @@ import { withoutEndings } from '../../core/text.ts'
 import { actsOnLink, guardedStore } from '../../store/confined.ts'
 import type { Store, StoredAt } from '../../store/store.ts'
 import { absolutePath } from '../../tree/absolute-path.ts'
-import { isContainerName, withoutEnding } from '../../tree/formats.ts'
+import { formatOfName, withoutEnding } from '../../tree/formats.ts'
 import { type NotFoundOptions, resolveLocation } from '../../tree/location.ts'
 import { placesIn } from '../job-operation.ts'
 import type { JobPlan } from '../job-plan.ts'
@@ -107,7 +107,7 @@ function lies(identity: string, root: string): boolean {
   // Servers may decode characters that URL parsers leave encoded.
   if (/^https?:|^s3:/i.test(identity) && leadsUpwards(identity)) return false
   if (identity === root || identity.startsWith(`${root}/`)) return true
-  const stem = isContainerName(root) ? `${withoutEnding(root)}.` : undefined
+  const stem = formatOfName(root)?.hasSidecars ? `${withoutEnding(root)}.` : undefined
   return stem !== undefined && identity.startsWith(stem) && OF_CONTAINER.test(identity.slice(stem.length))
 }
 

@@ -1,14 +1,5 @@
-import type { ImportOptions, ImportResult } from '../../copy/import-arrays.ts'
-import type { Location, NotFoundOptions } from '../../tree/location.ts'
-
-/** Options of `importNetcdf`. */
-export interface ImportNetcdfOptions extends ImportOptions, NotFoundOptions {}
-
-/** Result of `importNetcdf`. */
-export interface NetcdfImportResult extends ImportResult {
-  /** Size of the NetCDF file in bytes. */
-  readonly sourceBytes: number
-}
+import type { Location } from '../../tree/location.ts'
+import type { ImportNetcdfOptions, NetcdfImportResult } from './netcdf-source.ts'
 
 /**
  * Copies a classic NetCDF file into a container of a single file, with dimension names, fill values and

@@ -1,14 +1,6 @@
-import type { ImportOptions, ImportResult } from '../../copy/import-arrays.ts'
 import type { Location } from '../../tree/location.ts'
-import type { ZarrLocation, ZarrOptions } from '../../tree/open-zarr.ts'
-
-/** Options of `importZarr`. `codecs` read the source, and may also encode the container. */
-export interface ImportZarrOptions
-  extends ImportOptions,
-    Pick<ZarrOptions, 'names' | 'consolidated' | 'limits' | 'resolve' | 'notFound'> {}
-
-/** Result of `importZarr`. */
-export interface ZarrImportResult extends ImportResult {}
+import type { ZarrLocation } from '../../tree/open-zarr.ts'
+import type { ImportZarrOptions, ZarrImportResult } from './zarr-source.ts'
 
 /**
  * Copies a Zarr group or array with all its content into a container of a single file. Names of arrays are

@@ -1,16 +1,26 @@
 import type { NetcdfAttributes } from '../../adapters/netcdf/index.ts'
 import {
   IMPORT_CHECKS,
+  type ImportOptions,
+  type ImportResult,
   type ImportSource,
   importArrays,
   type TypedAttributes,
 } from '../../copy/import-arrays.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
-import type { Location } from '../../tree/location.ts'
+import type { Location, NotFoundOptions } from '../../tree/location.ts'
 import { openNetcdf } from '../../tree/open-netcdf.ts'
-import { decodeWarnings } from './decode-warnings.ts'
-import type { ImportNetcdfOptions, NetcdfImportResult } from './import-netcdf.ts'
 import { variableOf } from '../open/raw-variable.ts'
+import { decodeWarnings } from './decode-warnings.ts'
+
+/** Options of `importNetcdf`. */
+export interface ImportNetcdfOptions extends ImportOptions, NotFoundOptions {}
+
+/** Result of `importNetcdf`. */
+export interface NetcdfImportResult extends ImportResult {
+  /** Size of the NetCDF file in bytes. */
+  readonly sourceBytes: number
+}
 
 const CHECKS: Checks<ImportNetcdfOptions> = { ...IMPORT_CHECKS, notFound: 'list of integers' }
 

@@ -8,6 +8,8 @@ import { type Element, missingElements } from '../../array/missing.ts'
 import { nodesBelow } from '../../array/walk.ts'
 import {
   IMPORT_CHECKS,
+  type ImportOptions,
+  type ImportResult,
   type ImportSource,
   importArrays,
   type SourceArray,
@@ -17,12 +19,19 @@ import { isFloat as isFloatType, isNumeric } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { withoutSlashes } from '../../core/text.ts'
-import { attributeNumbers, type TypedValues } from '../attributes.ts'
 import type { Location } from '../../tree/location.ts'
-import { openZarr, type ZarrLocation } from '../../tree/open-zarr.ts'
+import { openZarr, type ZarrLocation, type ZarrOptions } from '../../tree/open-zarr.ts'
 import { placeName } from '../../tree/place-names.ts'
-import type { ImportZarrOptions, ZarrImportResult } from './import-zarr.ts'
+import { attributeNumbers, type TypedValues } from '../attributes.ts'
 import { ZarrCharacters } from './zarr-characters.ts'
+
+/** Options of `importZarr`. `codecs` read the source, and may also encode the container. */
+export interface ImportZarrOptions
+  extends ImportOptions,
+    Pick<ZarrOptions, 'names' | 'consolidated' | 'limits' | 'resolve' | 'notFound'> {}
+
+/** Result of `importZarr`. */
+export interface ZarrImportResult extends ImportResult {}
 
 const CHECKS: Checks<ImportZarrOptions> = {
   ...IMPORT_CHECKS,

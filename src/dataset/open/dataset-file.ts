@@ -1,10 +1,10 @@
 import type { GroupNode } from '../../array/nodes.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
-import type { DatasetFile, DecodeOptions } from '../dataset-file.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import type { Location, NotFoundOptions } from '../../tree/location.ts'
 import { findTree, type Tree } from '../../tree/open-tree.ts'
+import type { DatasetFile, DecodeOptions } from '../dataset-file.ts'
 import { variablesOfGroup } from './group-variables.ts'
 
 /** Options of opening the arrays of a dataset. */
@@ -24,7 +24,7 @@ export async function openDatasetFile(
   location: Location,
   { group, level, ...options }: DatasetFileOptions & Pick<DecodeOptions, 'signal'>,
 ): Promise<DatasetFile> {
-  const tree = await (await findTree(location, options)).open(options, KINDS)
+  const tree = await (await findTree(location, options)).open(options)
   try {
     const opened = { format: level === undefined ? tree.format : 'level of a pyramid', path: tree.location, group }
     const { warnings } = tree
@@ -34,8 +34,6 @@ export async function openDatasetFile(
     throw error
   }
 }
-
-const KINDS = 'neither a container (.af), nor classic NetCDF, nor a Zarr group'
 
 async function contentOf(
   { root, location: file }: Tree,

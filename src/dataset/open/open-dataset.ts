@@ -1,7 +1,7 @@
 import { type Checks, checkOptions } from '../../core/options.ts'
+import { checkNotFound, type Location } from '../../tree/location.ts'
 import type { Dataset } from '../dataset.ts'
 import { DECODE_CHECKS, type DecodeOptions } from '../dataset-file.ts'
-import { checkNotFound, type Location } from '../../tree/location.ts'
 import type { DatasetFileOptions } from './dataset-file.ts'
 
 /** Options of `openDataset`. */

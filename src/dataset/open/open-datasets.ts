@@ -1,12 +1,12 @@
 import { invalidArgument } from '../../core/errors.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
-import { concatDatasets } from '../concat-datasets.ts'
-import { CONCAT_DATASETS_CHECKS, type ConcatDatasetsOptions } from '../concat-options.ts'
-import type { Dataset } from '../dataset.ts'
 import type { Store } from '../../store/store.ts'
 import { type Location, resolveLocation } from '../../tree/location.ts'
 import { isRemote } from '../../tree/not-found.ts'
+import { concatDatasets } from '../concat-datasets.ts'
+import { CONCAT_DATASETS_CHECKS, type ConcatDatasetsOptions } from '../concat-options.ts'
+import type { Dataset } from '../dataset.ts'
 import { OPEN_DATASET_CHECKS, type OpenDatasetOptions, openDataset } from './open-dataset.ts'
 
 /** Options of `openDatasets`: those of `openDataset` for each file, and those of joining. */

@@ -2,6 +2,7 @@ import { positionAt } from '../../array/lazy/picks.ts'
 import type { FoldOptions } from '../../array/reductions/fold-kinds.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { toTimestamp } from '../../core/timestamp.ts'
+import { formatNamed } from '../../tree/formats.ts'
 import { Between, type LabelLike } from '../between.ts'
 import type { Coords, Labelled } from '../coords.ts'
 import type { ShiftOptions } from '../dims.ts'
@@ -31,7 +32,6 @@ export function pythonOf(array: Recorded): string {
 }
 
 const OPERATORS: Readonly<Record<string, string>> = { add: '+', sub: '-', mul: '*', div: '/' }
-const ENGINES: Readonly<Record<string, string>> = { netcdf: '', zarr: ', engine="zarr"' }
 
 class Script {
   readonly imports = new Set<string>()
@@ -157,9 +157,9 @@ class Script {
 
   #open([place, decode]: readonly unknown[]): string {
     const { format, path, group } = place as { format: string; path: string; group?: string }
-    if (!Object.hasOwn(ENGINES, format)) refuse(`a file of the format '${format}', which xarray does not open`, path)
-    const options = `${ENGINES[format]}${group === undefined ? '' : `, group=${text(group)}`}${decode ? '' : ', decode_cf=False'}`
-    const opens = `xr.open_dataset(${text(path)}${options})`
+    const engine = formatNamed(format)?.xarray ?? refuse(`a file of the format '${format}', which xarray does not open`, path)
+    const given = [text(path), engine, group === undefined ? '' : `group=${text(group)}`, decode ? '' : 'decode_cf=False']
+    const opens = `xr.open_dataset(${given.filter((each) => each !== '').join(', ')})`
     const line = this.opened.get(opens) ?? `ds${this.opened.size === 0 ? '' : this.opened.size + 1} = ${opens}`
     this.opened.set(opens, line)
     return line.slice(0, line.indexOf(' '))

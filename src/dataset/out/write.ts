@@ -1,20 +1,13 @@
 import { bytesOf } from '../../array/source.ts'
-import {
-  IMPORT_CHECKS,
-  type ImportOptions,
-  type ImportResult,
-  type ImportSource,
-  importArrays,
-  importOf,
-} from '../../copy/import-arrays.ts'
+import { type CopyOutcome, copy } from '../../copy/copy.ts'
+import { IMPORT_CHECKS, type ImportOptions } from '../../copy/import-arrays.ts'
 import type { ZarrExport } from '../../copy/stored-arrays.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { sizeOf } from '../../core/shape.ts'
-import { targetFormat } from '../../tree/formats.ts'
+import { formatNamed } from '../../tree/formats.ts'
 import type { Location } from '../../tree/location.ts'
-import { isRemote } from '../../tree/not-found.ts'
-import { labelOf } from '../../tree/place-names.ts'
+import { FILE_TO_WRITE, formatOfTarget, WRITTEN_FORMATS, type WrittenFormat } from '../../tree/written-formats.ts'
 import { type Attrs, attributeText } from '../attributes.ts'
 import { BOUNDS } from '../cf/bounds.ts'
 import { type EncodedVariable, encodeVariable, storedAttribute, storedTimes, type VariableEncoding } from '../cf/encode.ts'
@@ -30,8 +23,8 @@ export interface WriteDatasetOptions
     ImportOptions,
     'codec' | 'level' | 'codecs' | 'overwrite' | 'blockBytes' | 'immutable' | 'chunks' | 'signal' | 'onProgress'
   > {
-  /** Format. Default: that of the name, `.af` or `.zarr`. */
-  readonly format?: 'af' | 'zarr'
+  /** Format. Default: that of the name, `.af` or `.zarr`; for other names, a container. */
+  readonly format?: 'container' | 'zarr'
   /**
    * Lengths of shards along dimensions, for Zarr only; each is a multiple of the chunk length. Default: the
    * chunk length.
@@ -65,16 +58,11 @@ export interface WriteDatasetOptions
 }
 
 /** Result of `write`. */
-export interface WriteResult extends Omit<ImportResult, 'bytes'> {
-  /** Size of a container in bytes; undefined for Zarr, which has many objects. */
-  readonly bytes?: number
-  /** Whether all data were already written; see `resume`. */
-  readonly unchanged?: boolean
-}
+export interface WriteResult extends CopyOutcome {}
 
 const { codec, level, codecs, overwrite, blockBytes, immutable, chunks, signal, onProgress } = IMPORT_CHECKS
 const CHECKS: Checks<WriteDatasetOptions> = {
-  format: ['af', 'zarr'],
+  format: WRITTEN_FORMATS,
   shards: 'plain object',
   maxBytes: 'integer from 1',
   resume: 'string',
@@ -122,31 +110,10 @@ export const warningsOf = ({ variables, coords, decodeErrors, warnings }: Writte
 /** Implements {@link Dataset.write}. */
 export async function writeDataset(parts: WrittenParts, location: Location, options: WriteDatasetOptions): Promise<WriteResult> {
   checkOptions('write', options, CHECKS)
-  const { encoding = {}, format = formatOf(location), shards, levels, maxBytes, resume, sources, ...rest } = options
-  const { attributes, arrays } = encodedParts(parts, encoding)
-  const warnings = warningsOf(parts)
-  if (format === 'zarr') {
-    const { codecs, blockBytes, immutable, ...own } = rest
-    for (const [name, value] of Object.entries({ codecs, blockBytes, immutable }))
-      if (value !== undefined) throw refused(`${name} is for containers, and this is Zarr`, value)
-    const { exportZarr } = await import('../../copy/export-zarr.ts')
-    const isWritten = await exportZarr({ attributes, arrays }, location, { ...own, shards, levels, maxBytes, resume, sources })
-    return { arrays: arrays.map(({ name }) => name), warnings, ...(!isWritten && { unchanged: true }) }
-  }
-  for (const [name, value] of Object.entries({ shards, levels, maxBytes, resume }))
-    if (value !== undefined) throw refused(`${name} is for Zarr, and this is a container`, value)
-  const source: ImportSource = { ...importOf({ attributes, arrays }), warnings, async [Symbol.asyncDispose]() {} }
-  return importArrays('write', async () => source, location, rest, sources)
-}
-
-const refused = (text: string, actual: unknown): HyperslabError =>
-  new HyperslabError('InvalidArgumentError', `write: ${text}`, { actual })
-
-/** Returns the format that the name of a place implies. */
-function formatOf(location: Location): 'af' | 'zarr' {
-  const label = labelOf(location)
-  // A URL ends its path with `?` or `#`. Both are ordinary characters of local names.
-  return targetFormat(isRemote(label) ? label.replace(/[?#].*$/s, '') : label) === 'zarr' ? 'zarr' : 'af'
+  const { encoding = {}, format, ...rest } = options
+  const target = format === undefined ? (formatOfTarget(location) ?? FILE_TO_WRITE) : formatNamed(format)
+  const content = { ...encodedParts(parts, encoding), warnings: warningsOf(parts) }
+  return copy('write', content, location, { ...rest, format: target as WrittenFormat })
 }
 
 /** Returns variables and coordinates in stored form, with all attributes. */

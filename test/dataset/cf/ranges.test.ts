@@ -3,9 +3,9 @@ import { DiskArray } from '../../../src/array/disk-array.ts'
 import type { DType } from '../../../src/core/dtype.ts'
 import { between } from '../../../src/dataset/between.ts'
 import { Dataset } from '../../../src/dataset/dataset.ts'
-import { ChunkGrid } from '../../../src/grid/chunks.ts'
 import { importNetcdf } from '../../../src/dataset/import/import-netcdf.ts'
 import { openDataset } from '../../../src/dataset/open/open-dataset.ts'
+import { ChunkGrid } from '../../../src/grid/chunks.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 import { CountingSource } from '../../support/counting-source.ts'
 import { utf8, type WriterAttribute, type WriterVariable, writeNetcdf } from '../../support/netcdf-writer.ts'
@@ -31,7 +31,7 @@ async function* copiesOf(ds: Dataset): AsyncGenerator<Dataset> {
   const store = new MemoryStore()
   await ds.write({ store, path: 'a.zarr' })
   yield await openDataset({ store, path: 'a.zarr' })
-  await ds.write({ store, path: 'a.af' }, { format: 'af' })
+  await ds.write({ store, path: 'a.af' }, { format: 'container' })
   const container = await openDataset({ store, path: 'a.af' })
   yield container
   await container.write({ store, path: 'b.zarr' })

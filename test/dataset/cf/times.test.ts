@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { DiskArray } from '../../../src/array/disk-array.ts'
 import { decodeVariable } from '../../../src/dataset/cf/decode.ts'
-import { ChunkGrid } from '../../../src/grid/chunks.ts'
 import { openDataset } from '../../../src/dataset/open/open-dataset.ts'
+import { ChunkGrid } from '../../../src/grid/chunks.ts'
 import { CountingSource } from '../../support/counting-source.ts'
 import { writeNetcdf } from '../../support/netcdf-writer.ts'
 

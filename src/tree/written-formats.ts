@@ -1,0 +1,48 @@
+import { FORMATS, type Format, formatOfName, type WriteOption, withoutEnding } from './formats.ts'
+import { isRemote } from './not-found.ts'
+import type { ZarrLocation } from './open-zarr.ts'
+import { labelOf } from './place-names.ts'
+
+/** A format that is written. */
+export type WrittenFormat = Format & Required<Pick<Format, 'writing'>>
+
+/** Returns the name of the format that is written under a name; undefined for other names. */
+export const targetFormat = (name: string): string | undefined => formatToWrite(name)?.name
+
+/** Returns the format that is written under a name; undefined for other names. */
+export function formatToWrite(name: string): WrittenFormat | undefined {
+  const format = formatOfName(name.replace(/\/$/, ''))
+  if (!isWritten(format)) return undefined
+  // A file needs a name of its own, besides the ending.
+  return format.writing.isFile && !/[^/\\]$/.test(withoutEnding(name)) ? undefined : format
+}
+
+const isWritten = (format: Format | undefined): format is WrittenFormat => format?.writing !== undefined
+
+/** Formats of files and of folders that are written under names that tell none. */
+export const [FILE_TO_WRITE, FOLDER_TO_WRITE] = [true, false].map(
+  (isFile) => FORMATS.filter(isWritten).find(({ writing }) => writing.isFile === isFile)!,
+) as [WrittenFormat, WrittenFormat]
+
+/** Names of the formats that are written. */
+export const WRITTEN_FORMATS: readonly string[] = FORMATS.filter(isWritten).map(({ name }) => name)
+
+/** Returns an option of writing that a format does not take, and the plural of the format that does. */
+export function foreignWriteOption(
+  { writing }: WrittenFormat,
+  options: Readonly<Record<string, unknown>>,
+): { readonly name: string; readonly plural: string } | undefined {
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || writing.options.includes(name as WriteOption)) continue
+    const owner = FORMATS.find((format) => format.writing?.options.includes(name as WriteOption))
+    if (owner !== undefined) return { name, plural: owner.plural }
+  }
+  return undefined
+}
+
+/** Returns the format that the name of a place implies for writing; undefined for other names. */
+export function formatOfTarget(location: ZarrLocation): WrittenFormat | undefined {
+  const label = labelOf(location)
+  // A URL ends its path with `?` or `#`. Both are ordinary characters of local names.
+  return formatToWrite(isRemote(label) ? label.replace(/[?#].*$/s, '') : label)
+}
