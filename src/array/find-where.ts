@@ -8,7 +8,7 @@ import { denseData, type Tensor } from '../core/tensor.ts'
 import { type Box, boxShape, wholeBox } from '../grid/range.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { withOneMissing } from './lazy/replace-missing.ts'
-import { missingElements } from './missing.ts'
+import { missingElements, type SkipMissingOptions } from './missing.ts'
 import { sourceOf } from './operand.ts'
 import { BLOCK_CHECKS, type BlockOptions, type BlockSource, bytesOf, type PartStats, type PartVisitor } from './source.ts'
 import { checkChunk } from './visit.ts'
@@ -25,9 +25,7 @@ export interface ValueRange {
 const RANGE_CHECKS: Checks<ValueRange> = { min: 'value', max: 'value' }
 
 /** Options of `findWhere`. */
-export interface FindWhereOptions extends BlockOptions {
-  /** Whether to skip missing elements; default true. */
-  readonly skipMissing?: boolean
+export interface FindWhereOptions extends BlockOptions, SkipMissingOptions {
   /** Largest chunk, and largest result of `all`, in bytes; default 2 GiB. */
   readonly maxBytes?: number
 }

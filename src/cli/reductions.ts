@@ -6,15 +6,7 @@ import type { Unique } from '../array/reductions/unique.ts'
 import type { BlockSource } from '../array/source.ts'
 import type { DType } from '../core/dtype.ts'
 import { type Tensor, tensorOf } from '../core/tensor.ts'
-import {
-  axesOf,
-  quantileAlong,
-  type ReduceDimsOptions,
-  type ReduceKind,
-  reduceAlong,
-  reducedTo,
-  skipping,
-} from '../dataset/reductions.ts'
+import { axesOf, quantileAlong, type ReduceDimsOptions, type ReduceKind, reduceAlong, reducedTo } from '../dataset/reductions.ts'
 import type { Variable } from '../dataset/variable.ts'
 import type { JsonValue } from '../runtime/cluster.ts'
 import { UsageError } from './failure.ts'
@@ -83,10 +75,10 @@ export const performHere =
 export function callOf(
   variable: Variable,
   op: Op,
-  { axis: named, skipMissing }: ReduceDimsOptions,
+  { axis: named, skipMissing = true }: ReduceDimsOptions,
   { q = [], bins, range }: ReductionOptions,
 ): MethodCall {
-  const skip = skipping(variable.array, skipMissing)
+  const skip = { skipMissing }
   if (op === 'unique') return { method: op, args: [], options: skip }
   if (op === 'histogram') {
     if (range === undefined) return { method: 'extrema', args: [], options: { ...skip, skipNaN: true } }

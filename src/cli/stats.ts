@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { type DType, isFixed, isFloat } from '../core/dtype.ts'
 import { isHyperslabError } from '../core/errors.ts'
-import { skipping } from '../dataset/reductions.ts'
 import type { Variable } from '../dataset/variable.ts'
 import type { DescribeResult } from '../runtime/index.ts'
 import type { ArrayDescription } from './description.ts'
@@ -131,6 +130,6 @@ function storedTimes({ array }: Variable, { statistics }: ArrayDescription): Des
 
 /** Returns the call that describes an array without missing elements and NaN. */
 function describing({ array }: Variable, { raw = false, quick = false }: Options): MethodCall {
-  const skip = { ...skipping(array, !raw), ...(isFloat(array.dtype) && { skipNaN: true }) }
+  const skip = { skipMissing: !raw, ...(isFloat(array.dtype) && { skipNaN: true }) }
   return { method: 'describe', args: [], options: { ...skip, ...(quick && { std: false }) } }
 }

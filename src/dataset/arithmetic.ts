@@ -72,7 +72,7 @@ export function combineArrays(
   const dtype = values.every(({ variable }) => variable.array.dtype === 'float32') ? 'float32' : 'float64'
   const sources = [a, b].map(({ variable }) => alongDims(variable.with({ array: floatsOf(variable) }), dims).source)
   // A missing value of the first array does not make the result missing.
-  const fills = operation === 'fillna' && { fillValue: Number.NaN, skipMissing: false }
+  const fills = operation === 'fillna' && { fillValue: Number.NaN, keepMissing: false }
   const array = new DiskArray(broadcastSource(fn, sources, { dtype, ...fills })) as DiskArray
   const own = operation === 'where' || operation === 'fillna' ? a.variable : asNumbers(a.variable)
   return { variable: reducedTo(own, array, dims), coordinates }

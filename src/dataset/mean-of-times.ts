@@ -31,7 +31,7 @@ export async function meanOfTimes(
 
 /** Returns 1 for each time, missing or not. */
 const allPresent = (array: DiskArray): DiskArray =>
-  array.map<'float64'>(() => 1, { dtype: 'float64', skipMissing: false }) as DiskArray
+  array.map<'float64'>(() => 1, { dtype: 'float64', keepMissing: false }) as DiskArray
 
 /** Divides and rounds to the nearest integer; halves round up. */
 function nearest(total: bigint, count: bigint): bigint {

@@ -1,5 +1,5 @@
 import type { DiskArray } from '../array/disk-array.ts'
-import { type Missing, missingElements } from '../array/missing.ts'
+import { type Missing, missingElements, type SkipMissingOptions } from '../array/missing.ts'
 import { type FoldOptions, foldedDType } from '../array/reductions/fold-kinds.ts'
 import type { DescribeOptions, DescribeResult } from '../array/reductions/reduce.ts'
 import { type DType, isFloat, type ScalarOf } from '../core/dtype.ts'
@@ -17,13 +17,9 @@ import { NAT } from './time/instant.ts'
 import { arrayOfLabels, Variable } from './variable.ts'
 
 /** Options of reductions along dimensions. */
-export interface ReduceDimsOptions {
+export interface ReduceDimsOptions extends SkipMissingOptions {
   /** Names of the dimensions to reduce. Default: all. */
   readonly axis?: string | readonly string[]
-  /**
-   * Whether missing values are skipped. If false, a missing value makes its result missing. Default: true.
-   */
-  readonly skipMissing?: boolean
 }
 
 /** Options of reductions of arrays and datasets. */
@@ -72,7 +68,6 @@ export type Reducing = (options: {
   readonly keepDims?: boolean
   readonly ddof?: number
   readonly skipMissing: boolean
-  readonly skipNaN?: boolean
   readonly signal: Signal
 }) => Promise<Tensor>
 
@@ -87,21 +82,20 @@ export function reduceAlong(
   reduce?: Reducing,
 ): Labelled {
   checkReduction(kind, options, KEEP_CHECKS, { array: variable.name })
-  const { keepDims, ddof, skipMissing } = options
+  const { keepDims, ddof, skipMissing = true } = options
   // The elements that a caller's function reduces are known to it alone.
   const array = reduce === undefined && kind !== 'count' ? keepingMissing(variable.array, skipMissing) : variable.array
   const { axis, kept, shape, others } = axesOf(variable, options.axis, keepDims)
   const { dtype, missing } = reducedKind(variable.with({ array }), kind)
   const spread = ddof === undefined ? {} : { ddof }
-  const skip = skipping(array, skipMissing)
-  const how = { axis, ...(keepDims && { keepDims }), ...spread, ...skip }
+  const how = { axis, ...(keepDims && { keepDims }), ...spread, skipMissing }
   const compute =
     kind === 'mean' && dtype === 'timestamp_ns'
       ? async (signal: Signal): Promise<Tensor> => {
           const { meanOfTimes } = await import('./mean-of-times.ts')
           return meanOfTimes(
             array,
-            skip.skipMissing,
+            skipMissing,
             (part) => part.sum({ axis, keepDims: keepDims ?? false, signal }) as Promise<Tensor>,
           )
         }
@@ -161,11 +155,11 @@ export function quantileAlong(
     !shares.every((share) => typeof share === 'number' && share >= 0 && share <= 1)
   )
     invalidArgument('a quantile is a share from 0 to 1, or a list of some', q)
-  const { skipMissing, keepDims } = options
+  const { skipMissing = true, keepDims } = options
   const array = reduce === undefined ? keepingMissing(variable.array, skipMissing) : variable.array
   const { axis, kept, shape, others } = axesOf(variable, options.axis, keepDims)
   reducedKind(variable, 'quantile')
-  const how = { axis, ...(keepDims && { keepDims }), ...skipping(array, skipMissing) }
+  const how = { axis, ...(keepDims && { keepDims }), skipMissing }
   const own: Reducing = (all) => array.quantile(q as number, all as typeof how) as unknown as Promise<Tensor>
   const compute = (signal: Signal) => (reduce ?? own)({ ...how, signal }) as Promise<Tensor<'float64'>>
   const labels = coordsAlong(coordinates, others)
@@ -206,10 +200,7 @@ export function axesOf(
 }
 
 /** Options of `describe` of labelled arrays; the others are as for arrays. */
-export interface DescribeValuesOptions extends Pick<DescribeOptions, 'std' | 'ddof' | 'signal'> {
-  /** Whether missing values are skipped; as for {@link ReduceDimsOptions}. Default: true. */
-  readonly skipMissing?: boolean
-}
+export interface DescribeValuesOptions extends Pick<DescribeOptions, 'std' | 'ddof' | 'signal' | 'skipMissing'> {}
 
 const DESCRIBE_CHECKS: Checks<DescribeValuesOptions> = {
   std: 'boolean',
@@ -224,16 +215,10 @@ export function describeValues(
   options: DescribeValuesOptions = {},
 ): Promise<DescribeResult<number, ScalarOf<DType> | undefined>> {
   checkOptions('describe', options, DESCRIBE_CHECKS, { array: name })
-  const { skipMissing, ...how } = options
+  const { skipMissing = true, ...how } = options
   const values = keepingMissing(array, skipMissing)
-  return values.describe({ ...how, ...skipping(values, skipMissing) })
+  return values.describe({ ...how, skipMissing })
 }
-
-/** Returns the options that skip missing values and, for floats, NaN. */
-export const skipping = ({ dtype }: DiskArray, skipMissing = true): { skipMissing: boolean; skipNaN?: boolean } => ({
-  skipMissing,
-  ...(isFloat(dtype) && { skipNaN: skipMissing }),
-})
 
 /** Returns the variable with reduced values. A count of times is no longer a time, so it loses its units. */
 export function reducedTo(variable: Variable, array: DiskArray, dims: readonly string[], kind?: ReduceKind): Variable {

@@ -21,17 +21,17 @@ export interface Broadcast {
   /** The arrays among the operands. */
   readonly sources: readonly BlockSource[]
   readonly kind: Kind<DType>
-  readonly skipMissing: boolean
+  readonly keepMissing: boolean
 }
 
 /** Reads a box of each array, and writes the function's results to `out`. */
 export async function readBroadcast(
-  { fn, operands, sources, kind, skipMissing }: Broadcast,
+  { fn, operands, sources, kind, keepMissing }: Broadcast,
   box: Box,
   out: Tensor,
   options: BlockOptions | undefined,
 ): Promise<void> {
-  const spared = skipMissing ? missingElement(missingElements(kind)) : undefined
+  const spared = keepMissing ? missingElement(missingElements(kind)) : undefined
   const missing = operands.flatMap((operand, k): MissingInput[] => {
     const test = spared !== undefined && 'readBlock' in operand ? missingTest(missingElements(operand)) : undefined
     if (test === undefined) return []

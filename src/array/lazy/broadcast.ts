@@ -20,13 +20,13 @@ export interface BroadcastOptions<D extends DType> {
    */
   readonly fillValue?: ScalarOf<D>
   /**
-   * Do not pass missing elements to the function; default true. If false, results are missing only if they
-   * equal `fillValue`.
+   * Whether missing elements stay missing and are not passed to the function; default true. If false, results
+   * are missing only if they equal `fillValue`.
    */
-  readonly skipMissing?: boolean
+  readonly keepMissing?: boolean
 }
 
-const CHECKS: Checks<BroadcastOptions<DType>> = { dtype: DTYPES, fillValue: 'value', skipMissing: 'boolean' }
+const CHECKS: Checks<BroadcastOptions<DType>> = { dtype: DTYPES, fillValue: 'value', keepMissing: 'boolean' }
 
 /**
  * Applies a function to the elements of several arrays and scalars at the same position, by numpy's rules.
@@ -42,12 +42,12 @@ export function broadcastSource<D extends DType>(
 ): BlockSource<D> {
   checkValue('broadcast', 'fn', fn, 'function')
   checkOptions('broadcast', options, CHECKS)
-  const { dtype, fillValue, skipMissing = true } = options
+  const { dtype, fillValue, keepMissing = true } = options
   const sources = operands.filter((operand): operand is BlockSource => 'readBlock' in operand)
   if (sources.length === 0) invalidArgument('there is no array to broadcast', undefined)
   const shape = commonShape(sources.map((source) => source.shape))
   const to = dtype ?? (promote(sources.map((source) => source.dtype)) as D)
-  const kind = computed(to, fillValue, skipMissing ? sources : [])
+  const kind = computed(to, fillValue, keepMissing ? sources : [])
   return deriveSource(
     inCommon(sources, shape.length),
     {
@@ -55,7 +55,7 @@ export function broadcastSource<D extends DType>(
       capabilities: {},
       readBlock: async (box, out, options) => {
         const { readBroadcast } = await import('./broadcast-blocks.ts')
-        await readBroadcast({ fn: fn as Broadcast['fn'], operands, sources, kind, skipMissing }, box, out, options)
+        await readBroadcast({ fn: fn as Broadcast['fn'], operands, sources, kind, keepMissing }, box, out, options)
       },
     },
     kind,

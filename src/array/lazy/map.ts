@@ -16,10 +16,10 @@ export interface MapOptions<D extends DType, E extends DType> {
    */
   readonly fillValue?: ScalarOf<E>
   /**
-   * Do not pass missing elements to the function; default true. If false, results are missing only if they
-   * equal `fillValue`.
+   * Whether missing elements stay missing and are not passed to the function; default true. If false, results
+   * are missing only if they equal `fillValue`.
    */
-  readonly skipMissing?: boolean
+  readonly keepMissing?: boolean
   /** Converts a result back to an element, so that the array is writable. */
   readonly inverse?: (value: ScalarOf<E>) => ScalarOf<D>
 }
@@ -27,7 +27,7 @@ export interface MapOptions<D extends DType, E extends DType> {
 const CHECKS: Checks<MapOptions<DType, DType>> = {
   dtype: DTYPES,
   fillValue: 'value',
-  skipMissing: 'boolean',
+  keepMissing: 'boolean',
   inverse: 'function',
 }
 
@@ -43,12 +43,12 @@ export function map<D extends DType, E extends DType = D>(
 ): BlockSource<E> {
   checkValue('map', 'fn', fn, 'function')
   checkOptions('map', options, CHECKS)
-  const { dtype, fillValue, inverse, skipMissing = true } = options
+  const { dtype, fillValue, inverse, keepMissing = true } = options
   const to = dtype ?? (source.dtype as DType as E)
-  const kind = computed(to, fillValue, skipMissing ? [source] : [])
+  const kind = computed(to, fillValue, keepMissing ? [source] : [])
   const back = inverse && applying(to, source.dtype, inverse)
   const forth = applying(source.dtype, to, fn)
-  return elementwise(source, kind, { forth, back, treatment: skipMissing ? 'spare' : 'convert' })
+  return elementwise(source, kind, { forth, back, treatment: keepMissing ? 'spare' : 'convert' })
 }
 
 /**

@@ -2,18 +2,15 @@ import { type DataOf, type DType, type FixedDType, isBigInt, isFixed, isFloat } 
 import { sizeOf } from '../../core/shape.ts'
 import { mergedAxes, type Tensor } from '../../core/tensor.ts'
 import type { SkipRule } from '../../kernels/reduce.ts'
-import { missingElements } from '../missing.ts'
+import { missingElements, type SkipMissingOptions } from '../missing.ts'
 import type { BlockSource } from '../source.ts'
 
-/** Elements that a reduction skips. */
-export interface SkipOptions {
+/** Elements that a reduction of arrays skips. */
+export interface SkipOptions extends SkipMissingOptions {
   /**
-   * Whether to skip missing elements ({@link BlockSource.missing}); default true. In computed floats (`map`,
-   * `broadcast`, `scaled`, windows), missing elements are NaN. They cannot be distinguished from results that
-   * are NaN, which are therefore skipped, too.
+   * Whether to skip NaN; the default is `skipMissing`. If false, results that include a NaN are NaN, unless
+   * the array defines NaN as missing and `skipMissing` is true.
    */
-  readonly skipMissing?: boolean
-  /** Whether to skip NaN even if it is not missing; default false. */
   readonly skipNaN?: boolean
 }
 
@@ -24,7 +21,7 @@ export interface Skipped {
 }
 
 /** @param source has at most one missing value */
-export function skippedOf(source: BlockSource, { skipMissing = true, skipNaN = false }: SkipOptions): Skipped {
+export function skippedOf(source: BlockSource, { skipMissing = true, skipNaN = skipMissing }: SkipOptions): Skipped {
   const { values, nan } = missingElements(skipMissing ? source : { dtype: source.dtype })
   return { fill: values[0], nan: nan || (skipNaN && isFloat(source.dtype)) }
 }
