@@ -183,9 +183,9 @@ function reduceRun(src: usize, from: i32, n: u32, cell: usize, count: usize): vo
 }
 
 /**
- * Reduces `n` contiguous elements; returns the number of elements taken. If NaNs alone are skipped, a block is
- * first reduced without testing its elements. Only a result of NaN makes the tests necessary. After a block
- * with NaNs, blocks are tested until one has none. The order of additions is the same either way.
+ * Reduces `n` contiguous elements; returns the number of elements taken. If NaNs alone are skipped, a block
+ * is first reduced without testing its elements. Only a result of NaN makes the tests necessary. After a
+ * block with NaNs, blocks are tested until one has none. The order of additions is the same either way.
  */
 function reduceBlock(at: usize, n: u32, cell: usize): u32 {
   if (!skippingNaNs || expectingNaNs) {
