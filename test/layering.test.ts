@@ -206,3 +206,58 @@ test('no file imports itself in a circle, neither code nor types', () => {
   }
   for (const file of files) visit(file, [])
 })
+
+/** Rooms and files that name their own format, with the reason. */
+const NAMES_FORMATS: readonly (readonly [RegExp, string])[] = [
+  [/^tree\/formats\.ts$/, 'the table of formats'],
+  [/^af\//, 'the room of containers'],
+  [/^adapters\//, 'rooms of formats'],
+  [
+    /^store\/(blob|picked-files|fs\/names)\.ts$/,
+    'group the files of a container that a user has picked, and clean after its writers',
+  ],
+  [/^copy\/copy\.ts$/, 'the table of what is written, by the names of the first table'],
+  [/^copy\/(container-target|replace\/container)\.ts$/, 'the place that containers are written to'],
+]
+
+/** Names of formats in comparisons, ends of names, and signatures. */
+const KNOWS_FORMAT = [
+  /(?:[!=]==?|case)\s*'(?:container|netcdf|zarr|zip|references|hdf5|geotiff|af|nc)'/,
+  /'(?:container|netcdf|zarr|zip|references|hdf5|geotiff|af)'\s*[!=]==?/,
+  /(?:has|includes|endsWith|startsWith)\('\.?(?:container|netcdf|zarr|zip|references|af|nc|json|ozx)'\)/,
+  /[{,]\s*(?:netcdf|zarr|zip|hdf5):/,
+  /\\\.\(?(?:\?:)?(?:\w+\|)*(?:af|zarr|nc|nc3|cdf|zip|ozx|h5|tiff?)\b/,
+  /'\.(?:af|nc|zarr|zip|ozx|h5|tiff?)'/,
+  /'CDF|\\x89HDF|'PK\\x|'II\*|REPLACING_MAGIC/,
+]
+
+test('formats are told apart in the table of formats alone', () => {
+  const isExcepted = (file: string): boolean => NAMES_FORMATS.some(([files]) => files.test(file))
+  const others = files.filter((file) => !isExcepted(file) && !file.startsWith('cli/'))
+  const knowing = others.flatMap((file) => {
+    const code = codeOf(file)
+    return KNOWS_FORMAT.flatMap((pattern) => {
+      const found = pattern.exec(code)
+      return found === null ? [] : [`${file}: ${found[0]}`]
+    })
+  })
+  expect(others.length).toBeGreaterThan(200)
+  expect(knowing).toEqual([])
+  // Each exception is needed.
+  for (const [pattern] of NAMES_FORMATS)
+    expect(
+      files.filter((file) => pattern.test(file)).some((file) => KNOWS_FORMAT.some((each) => each.test(codeOf(file)))),
+      String(pattern),
+    ).toBe(true)
+  const bad = [
+    "if (format.name === 'netcdf') x()",
+    "switch (kind) { case 'zarr': }",
+    'const ENGINES = { netcdf: 1 }',
+    '/\\.(nc|h5)$/',
+  ]
+  for (const code of bad)
+    expect(
+      KNOWS_FORMAT.some((pattern) => pattern.test(code)),
+      code,
+    ).toBe(true)
+})

@@ -1,9 +1,7 @@
 import { type Command, Option } from 'commander'
-import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES, type ImportOptions, type ImportResult } from '../copy/import-arrays.ts'
-import { importContainer } from '../copy/import-container.ts'
-import { importNetcdf } from '../runtime/netcdf.ts'
-import { importZarr } from '../runtime/zarr.ts'
-import { findTree } from '../tree/open-tree.ts'
+import { DEFAULT_BLOCK_BYTES, IMPORT_CHUNK_BYTES, type ImportOptions } from '../copy/import-arrays.ts'
+import { isHyperslabError } from '../core/errors.ts'
+import { importPlace, type PlaceImportResult } from '../dataset/import/import-place.ts'
 import { targetFormat } from '../tree/written-formats.ts'
 import { interruptible, oneLine, UsageError } from './failure.ts'
 import { importDataset, type JoinOptions } from './import-dataset.ts'
@@ -108,7 +106,7 @@ async function importOne(doing: string, input: string, output: string, options: 
   const { chunkBytes, blockBytes, names, notFound } = options
   const line = progressLine(doing, 'chunks')
   const { arrays, sourceBytes, bytes, warnings } = await interruptible((signal) =>
-    importPlace(input, output, {
+    importInto(input, output, {
       ...{ codec, overwrite, ...(immutable && { immutable }), signal, onProgress: line.update },
       ...{ level, chunks, variables, chunkBytes, blockBytes, names, notFound },
     } as ImportedAs),
@@ -146,23 +144,11 @@ function checkOptionsOf(kind: 'Zarr' | 'a container', inputs: readonly string[],
 type ImportedAs = ImportOptions & NotFoundOption & { readonly names?: readonly string[]; readonly signal: AbortSignal }
 
 /** Copies a place of any format into a container. */
-async function importPlace(
-  input: string,
-  output: string,
-  { names, notFound, ...options }: ImportedAs,
-): Promise<ImportResult & { readonly sourceBytes?: number }> {
-  const at = notFound === undefined ? {} : { notFound }
-  const found = await findTree(input, { ...at, signal: options.signal })
-  const { format, place } = found
-  if (format.zarrIn !== undefined)
-    try {
-      const inside = await format.zarrIn(place, { ...at, signal: options.signal })
-      return await namingUntold(input, () => importZarr(inside, output, { ...options, names }))
-    } catch (error) {
-      throw await found.reasonOf(error, 'neither a NetCDF file nor a Zarr array or group')
-    }
-  await found.close()
-  if (names !== undefined) throw new UsageError(`--names is for Zarr stores, which ${input} is not`)
-  if (format.isNamed) return importContainer(input, output, { ...options, ...at })
-  return importNetcdf(input, output, { ...options, ...at })
+async function importInto(input: string, output: string, options: ImportedAs): Promise<PlaceImportResult> {
+  try {
+    return await namingUntold(input, () => importPlace(input, output, options))
+  } catch (error) {
+    if (!isHyperslabError(error, 'InvalidArgumentError') || error.details.actual !== 'names') throw error
+    throw new UsageError(`--names is for Zarr stores, which ${input} is not`)
+  }
 }
