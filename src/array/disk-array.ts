@@ -322,10 +322,11 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Returns a selection of this array as a lazy array: integers, slices, lists and masks of one axis. If a
-   * list contains a position twice, the view is read-only.
-   * @throws InvalidSelectionError naming axis and numbers; UnsupportedError for points, masks of several
-   *   axes and nested lists
+   * Returns a selection of this array as a lazy array. It reads as few blocks as `get`. A view that has an
+   * element of this array twice is read-only. Along points, masks of several axes and nested lists, the
+   * chunks are runs of positions with at most 2^20 elements. Further positions read a block again that an
+   * earlier chunk has read, unless they are sorted by chunks of this array.
+   * @throws InvalidSelectionError naming axis and numbers
    * @example
    * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [20, 30] })
    * const part = t.view([slice(10, 12), slice(null, null, 10)])

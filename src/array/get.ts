@@ -6,7 +6,7 @@ import { showShape, sizeOf } from '../core/shape.ts'
 import { copyTensor, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
 import type { CutPicks } from '../grid/pieces.ts'
 import { isPoints, type Plan, type PlanOptions, planChecked } from '../grid/plan.ts'
-import { type ResolvedSelection, resolveSelection, type Selection } from '../grid/selection.ts'
+import { type ResolvedSelection, resolveSelection, type Selection, type SelectionPart } from '../grid/selection.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { type BlockSource, bytesOf } from './source.ts'
 import { foldTensor, type Planned, readInto, TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
@@ -50,10 +50,10 @@ export async function getSelection<D extends DType>(
   selection: Selection | undefined,
   options: GetOptions<D>,
 ): Promise<Tensor<D> | ScalarOf<D>> {
-  const planned = await planSelection('get', source, selection, options, GET_CHECKS)
+  const [base, planned] = await planSelection('get', source, selection, options, GET_CHECKS)
   options.signal?.throwIfAborted()
   const bytes = resultBytes(source, planned, options)
-  const read = () => readPlanned(source, planned, options)
+  const read = () => readPlanned(base, planned, options)
   return source.budget === undefined || bytes === 0 ? read() : source.budget.result(bytes, read, options.signal)
 }
 
@@ -73,19 +73,26 @@ async function readPlanned<D extends DType>(
   return selection.scalar && options.out === undefined ? readElement(source.dtype, result.data, result.offset) : result
 }
 
-/** Checks the options of `call`, then resolves and plans a selection; errors name the array. */
+/**
+ * Checks the options of `call`, then resolves and plans a selection; errors name the array.
+ * @returns the source to read it from: for lists and points of a view, the array below
+ */
 export async function planSelection<D extends DType>(
   call: string,
   source: BlockSource<D>,
   selection: Selection | undefined,
   options: PlanOptions,
   checks: Readonly<Record<string, Check>>,
-): Promise<Planned> {
+): Promise<readonly [BlockSource<D>, Planned]> {
   const resolved = resolveChecked(call, source, selection, options, checks)
+  const below = resolved.parts.some(isListed) ? source.bulk?.below?.(resolved) : undefined
+  const { source: base, selection: own } = below ?? { source, selection: resolved }
   // Loaded lazily: programs without lists never pay for it.
-  const lists = resolved.parts.some(({ picks }) => isPoints(picks)) ? await listPieces() : undefined
-  return planResolved(source, resolved, options, lists?.cutPicks)
+  const lists = own.parts.some(isListed) ? await listPieces() : undefined
+  return [base, planResolved(base, own, options, lists?.cutPicks)]
 }
+
+const isListed = ({ picks }: SelectionPart): boolean => isPoints(picks)
 
 /** Checks the options of `call`, then resolves a selection; errors name the array. */
 export const resolveChecked = (

@@ -183,9 +183,9 @@ export async function planRead<D extends DType>(
   selection: Selection | undefined,
   options: PlanOptions,
 ): Promise<ReadPlan> {
-  const { plan } = await planSelection('plan', source, selection, options, PLAN_CHECKS)
+  const [base, { plan }] = await planSelection('plan', source, selection, options, PLAN_CHECKS)
   const boxes = plan.transfers.map(({ box }) => box)
-  return { ...plan, bytes: plan.elements * bytesOf(source.dtype), requests: await requestsOf(source, boxes) }
+  return { ...plan, bytes: plan.elements * bytesOf(source.dtype), requests: await requestsOf(base, boxes) }
 }
 
 /**

@@ -10,6 +10,7 @@ import type { Tensor } from '../core/tensor.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import type { Transfer } from '../grid/plan.ts'
 import type { Box } from '../grid/range.ts'
+import type { ResolvedSelection } from '../grid/selection.ts'
 import { type Missing, missingElements } from './missing.ts'
 
 /** Options of all reads and writes; aborting `signal` stops the operation. */
@@ -100,6 +101,11 @@ export interface BulkAccess<D extends DType = DType> {
    * @param out has the plan's `fullShape`
    */
   gather?(transfers: readonly Transfer[], out: Tensor<D>, options?: BlockReadOptions): Promise<void>
+  /**
+   * Returns the same elements as a selection of the array that this one is a view of. For views: a list or
+   * points of a view then cost what they cost there.
+   */
+  below?(selection: ResolvedSelection): { readonly source: BlockSource<D>; readonly selection: ResolvedSelection }
   /**
    * Returns the number of blocks that reading some boxes would fetch while nothing is cached; undefined if it
    * is unknown. Used by plans.

@@ -1,11 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { generate } from '../../src/array/combine.ts'
 import { DiskArray } from '../../src/array/disk-array.ts'
 import { stridesOf } from '../../src/core/shape.ts'
 import type { Tensor } from '../../src/core/tensor.ts'
-import type { ChunkGrid } from '../../src/grid/chunks.ts'
+import { ChunkGrid, RegularChunks } from '../../src/grid/chunks.ts'
 import { projectBox } from '../../src/grid/projection.ts'
 import { type Box, boxShape, showBox } from '../../src/grid/range.ts'
+import { newAxis, points } from '../../src/grid/selectors.ts'
 import { slice } from '../../src/grid/slice.ts'
 import { anySelections, dtypes, elements, grids, numbered, shapes } from '../support/arbitraries.ts'
 import { runs } from '../support/budget.ts'
@@ -136,5 +138,118 @@ describe('selections of every kind', () => {
       ),
       { numRuns: runs(500) },
     )
+  })
+})
+
+/** A selection, and another one of the view that it makes. */
+const twice = cases.chain(({ grid, dtype, selection, steps }) => {
+  const { chunks } = new DiskArray(new CountingSource(numbered(dtype, grid.shape), grid, { steps })).view(selection)
+  return fc.record({
+    own: fc.constant({ grid, dtype, selection, steps }),
+    second: anySelections(chunks),
+    third: fc.nat({ max: 2 }),
+  })
+})
+
+describe('views by selections of every kind', () => {
+  test('read what the oracle reads, and views of them too: of chunks none that is not touched and none twice', async () => {
+    await fc.assert(
+      fc.asyncProperty(twice, async ({ own: { grid, dtype, selection, steps }, second, third }) => {
+        const plain = numbered(dtype, grid.shape)
+        const source = new CountingSource(plain, grid, { steps })
+        const view = new DiskArray(source).view(selection)
+        const expected = plainGet(plain, selection, grid)
+        expect([view.shape, view.chunks.shape, source.reads]).toEqual([expected.shape, expected.shape, []])
+        const result = asTensor(await view.get())
+        expect([...result.data]).toEqual([...expected.data])
+        const { flat } = pick(grid.shape, selection, grid)
+        const read = (): number[] => source.reads.flatMap((box) => chunksOf(box, grid)).sort((a, b) => a - b)
+        expect(read()).toEqual([...touched(flat, grid)].sort((a, b) => a - b))
+
+        const blocks: unknown[] = []
+        for await (const { box, data } of view.blocks()) {
+          const at = elementsOf(box, expected.shape)
+          for (const [i, value] of Array.from(data.data as ArrayLike<unknown>).entries()) blocks[at[i]!] = value
+        }
+        expect(blocks).toEqual([...expected.data])
+
+        const chunks = view.chunks
+        const inner = plainGet(expected, second, chunks)
+        source.reads.length = 0
+        const nested = [view.view(second), view.transpose().transpose().view(second), view.flip().flip().view(second)][third]!
+        const found = asTensor(await nested.get())
+        expect([nested.shape, [...found.data]]).toEqual([inner.shape, [...inner.data]])
+        const places = pick(expected.shape, second, chunks).flat.map((position) => flat[position]!)
+        const own = [...touched(places, grid)].sort((a, b) => a - b)
+        // New axes keep a view of its own, through which lists are read chunk by chunk.
+        if (selection.includes(newAxis)) return
+        if (third === 0) expect(read()).toEqual(own)
+        source.reads.length = 0
+        expect([...asTensor(await view.get(second)).data]).toEqual([...inner.data])
+        expect(read()).toEqual(own)
+      }),
+      { numRuns: runs(800) },
+    )
+  })
+
+  const writes = twice.chain(({ own, second }) =>
+    fc.record({
+      own: fc.constant(own),
+      second: fc.constant(second),
+      values: fc.array(elements(own.dtype), { minLength: 1, maxLength: 40 }),
+    }),
+  )
+
+  test('write what the oracle writes, unless an element occurs twice', async () => {
+    await fc.assert(
+      fc.asyncProperty(writes, async ({ own: { grid, dtype, selection, steps }, second, values }) => {
+        const [stored, expected] = [numbered(dtype, grid.shape), numbered(dtype, grid.shape)]
+        const before = [...stored.data]
+        const view = new DiskArray(new CountingSource(stored, grid, { steps })).view(selection)
+        const { flat, shape } = pick(grid.shape, selection, grid)
+        const inner = pick(shape, second, view.chunks).flat.map((position) => flat[position]!)
+        const given = inner.map((_, i) => values[i % values.length]!)
+        const written = await view.set(second, given as never).then(
+          () => true,
+          (error: unknown) => {
+            expect(error).toMatchObject({ tag: 'ReadOnlyError' })
+            return false
+          },
+        )
+        const isDistinct = new Set(flat).size === flat.length
+        if (inner.length > 0 || written) expect(written || !isDistinct).toBe(true)
+        if (!written) expect([...stored.data]).toEqual(before)
+        else {
+          const data = expected.data as unknown[]
+          inner.forEach((place, i) => {
+            data[place] = dtype === 'bool' ? Number(given[i]) : given[i]
+          })
+          expect([...stored.data]).toEqual([...expected.data])
+        }
+      }),
+      { numRuns: runs(500) },
+    )
+  })
+
+  test('a view that has an element twice names it when it is written to', async () => {
+    const array = new DiskArray(
+      new CountingSource(numbered('int32', [4, 5]), new ChunkGrid([new RegularChunks(2, 4), new RegularChunks(5, 5)])),
+    )
+    const twice = array.view([points([[1, 2], [0, 0], [1, 2]])]) // biome-ignore format: one line
+    expect([...asTensor(await twice.get()).data]).toEqual([7, 0, 7])
+    await expect(twice.set([0], 1)).rejects.toMatchObject({
+      tag: 'ReadOnlyError',
+      message: expect.stringContaining('the element at 1, 2 of axes 0 to 1 twice'),
+    })
+  })
+
+  test('points beyond 2^20 elements make several chunks, cut between chunks of the base', async () => {
+    // Each point has 2^17 elements, so eight make a chunk, and three a run within a chunk of the base.
+    const array = generate((i) => i, { dtype: 'int8', shape: [30, 1, 2 ** 17], chunks: [6, 1, 2 ** 17] })
+    const list = Array.from({ length: 15 }, (_, i) => [2 * i, 0])
+    const view = array.view([points(list)])
+    const [axis] = view.chunks.axes
+    expect(Array.from({ length: axis!.count }, (_, k) => axis!.stop(k))).toEqual([6, 12, 15])
+    expect(await view.sum()).toBe(2 ** 17 * list.reduce((sum, [i]) => sum + i!, 0))
   })
 })

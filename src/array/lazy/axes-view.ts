@@ -1,12 +1,12 @@
 import type { DType } from '../../core/dtype.ts'
-import { HyperslabError } from '../../core/errors.ts'
 import { wholeAxis } from '../../core/tensor.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { subsetChunks } from '../../grid/derived-chunks.ts'
 import { resolveSelection, type Selection } from '../../grid/selection.ts'
 import type { BlockSource } from '../source.ts'
 import { deriveSource } from './derive.ts'
-import { type AxisPick, isList, takeOf, type ViewOf } from './picks.ts'
+import { type AxisPick, isAlongAxis, isList, pickOf, takeOf, type ViewOf, viewParts } from './picks.ts'
+import { composed, isPointsView, viewPoints } from './view-points.ts'
 
 const body = () => import('./picked.ts')
 
@@ -58,12 +58,12 @@ function viewOn<D extends DType>(
     dimensionNames,
     capabilities: { steps: true },
     readBlock: async (...asked) => (await body()).readView(view, ...asked),
-    // If an element has several positions, the read between written ones and its write-back could undo a
-    // write.
-    write:
-      picks.every((pick) => !isList(pick) || new Set(pick).size === pick.length) &&
-      (async (...asked) => (await body()).writeView(view, ...asked)),
+    write: async (...asked) => (await body()).writeView(view, ...asked),
     bulk: {
+      // Parts come in the order of the base's axes.
+      ...(order.every((axis, i) => axis !== null && (i === 0 || axis > order[i - 1]!)) && {
+        below: (selection) => ({ source: base, selection: { ...selection, parts: composed(viewParts(view), selection.parts) } }),
+      }),
       requests: async (boxes) => (await body()).requestsOfView(view, boxes),
       ...(bulk.read && { read: async (...asked) => (await body()).readManyOfView(view, ...asked) }),
       ...(bulk.written && !picks.some(isList) && { written: async (...asked) => (await body()).writtenOfView(view, ...asked) }),
@@ -83,21 +83,23 @@ function viewOn<D extends DType>(
 }
 
 /**
- * Returns a selection of an array as an array: integers drop their axis; slices of any sign, lists and masks
- * of one axis cut it.
- * @throws InvalidSelectionError for an invalid selection; UnsupportedError for points, masks of several
- *   axes and nested lists, which `get` accepts
+ * Returns a selection of an array as an array, by any selector.
+ * @throws InvalidSelectionError for an invalid selection
  */
 export function view<D extends DType>(source: BlockSource<D>, selection: Selection): BlockSource<D> {
-  const { parts, shape } = resolveSelection(selection, source.shape, source)
-  const picks = parts.map(({ picks, shape }, axis) => {
-    const pick = 'step' in picks ? picks : picks.length === 1 ? picks[0] : undefined
-    if (pick !== undefined && shape.length <= 1) return pick
-    const text = `axis ${axis}: a view takes integers, slices, lists and masks of one axis; points and nested lists are for get`
-    throw new HyperslabError('UnsupportedError', text, { ...source.label, axis })
-  })
+  const resolved = resolveSelection(selection, source.shape, source)
+  const { parts, shape } = resolved
+  if (isPointsView(source) || !parts.every(isAlongAxis)) {
+    const own = viewPoints(source, resolved)
+    return own.shape.length === shape.length ? own : viewAxes(own, { order: withNewAxes(own.shape, shape) })
+  }
   const kept = [...parts.keys()].filter((axis) => parts[axis]!.shape.length > 0)
-  // The remaining axes of the result's shape are new.
-  const order = shape.map((length) => (kept.length > 0 && picks[kept[0]!]!.length === length ? kept.shift()! : ''))
-  return viewAxes(source, { picks, order })
+  const order = withNewAxes(kept.map((axis) => parts[axis]!.length), shape) // biome-ignore format: one line
+  return viewAxes(source, { picks: parts.map(pickOf), order: order.map((at) => (typeof at === 'number' ? kept[at]! : at)) })
+}
+
+/** Returns the order of axes of length `lengths` in `shape`, whose other axes are new. */
+function withNewAxes(lengths: readonly number[], shape: readonly number[]): (number | '')[] {
+  let next = 0
+  return shape.map((length) => (lengths[next] === length ? next++ : ''))
 }

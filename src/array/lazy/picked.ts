@@ -20,7 +20,8 @@ import { type Planned, readInto, type Views } from '../transfers.ts'
 import { visitChunkByChunk } from '../visit.ts'
 import { writeSelection } from '../write.ts'
 import type { WriteWhere } from './derive.ts'
-import { type AxisPick, isList, takeOf, type ViewOf } from './picks.ts'
+import { checkDistinct } from './distinct.ts'
+import { type AxisPick, isList, takeOf, type ViewOf, viewParts } from './picks.ts'
 
 /** Returns the positions along each axis of the base that a box of a view takes. */
 const picksBelow = ({ picks, places }: ViewOf, box: Box): AxisPick[] =>
@@ -76,11 +77,13 @@ export const writePicks = <D extends DType>(
 export const readView = <D extends DType>(view: ViewOf<D>, box: Box, out: Tensor<D>, options?: BlockReadOptions): Promise<void> =>
   readPicks(view.base, picksBelow(view, box), inBaseOrder(view, out), options)
 
-export const writeView = <D extends DType>(
+export async function writeView<D extends DType>(
   view: ViewOf<D>,
   ...[box, values, mask, options]: Parameters<WriteWhere<D>>
-): Promise<void> =>
-  writePicks(view.base, picksBelow(view, box), inBaseOrder(view, values), mask && inBaseOrder(view, mask), options)
+): Promise<void> {
+  checkDistinct(view, { base: view.base, parts: viewParts(view) })
+  await writePicks(view.base, picksBelow(view, box), inBaseOrder(view, values), mask && inBaseOrder(view, mask), options)
+}
 
 /** Reads boxes of a view together; boxes with lists are read one by one. */
 export async function readManyOfView<D extends DType>(

@@ -1,6 +1,7 @@
 import type { DType } from '../../core/dtype.ts'
 import { type AxisView, type Tensor, tensorOf } from '../../core/tensor.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
+import type { SelectionPart } from '../../grid/selection.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
 
 /** Number of concurrent reads of a lazy array. */
@@ -33,6 +34,37 @@ export interface ViewOf<D extends DType = DType> {
   /** For each axis of the base, the axis of the view; -1 for dropped axes. */
   readonly places: readonly number[]
 }
+
+/** Definition of a view whose axes may each stand for several axes of its base, or several for one. */
+export interface PointsViewOf<D extends DType = DType> {
+  readonly base: BlockSource<D>
+  /** The selection, in the order of the base's axes. */
+  readonly parts: readonly SelectionPart[]
+}
+
+/** Whether a part selects along one axis, and has at most one axis in the result. */
+export const isAlongAxis = ({ picks, shape }: SelectionPart): boolean =>
+  ('step' in picks || picks.length === 1) && shape.length < 2
+
+/** Returns the positions along the only axis of a part. */
+export const pickOf = ({ picks }: SelectionPart): AxisPick => ('step' in picks ? picks : picks[0]!)
+
+/** Returns the number of axes of the base that a part takes. */
+export const countAxes = ({ picks }: SelectionPart): number => ('step' in picks ? 1 : picks.length)
+
+/** Returns the positions along each axis of the base at some places of a part, which count in C order. */
+export const positionsAt = ({ picks }: SelectionPart, places: Float64Array): Float64Array[] =>
+  'step' in picks
+    ? [places.map((place) => picks.start + place * picks.step)]
+    : picks.map((list) => places.map((place) => list[place]!))
+
+/** Returns the selection that a view takes, in the order of the base's axes. */
+export const viewParts = ({ picks, places }: ViewOf): SelectionPart[] =>
+  picks.map((pick, axis) => ({
+    picks: isList(pick) ? [pick] : pick,
+    length: pick.length,
+    shape: places[axis]! < 0 ? [] : [pick.length],
+  }))
 
 /** Reads a box to new memory. */
 export async function readFresh<D extends DType>(source: BlockSource<D>, box: Box, options?: BlockOptions): Promise<Tensor<D>> {

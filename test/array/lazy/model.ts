@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { broadcast, concat, roll, scaled, stack } from '../../../src/array/combine.ts'
 import type { DiskArray } from '../../../src/array/disk-array.ts'
 import { sizeOf, stridesOf } from '../../../src/core/shape.ts'
+import { points } from '../../../src/grid/selectors.ts'
 import type { Slice } from '../../../src/grid/slice.ts'
 import { slice } from '../../../src/grid/slice.ts'
 import { pick } from '../../support/oracle.ts'
@@ -62,6 +63,7 @@ export function steps(shape: readonly number[], another: Another): fc.Arbitrary<
   const axis = fc.nat(Math.max(0, rank - 1))
   const all: fc.Arbitrary<Step>[] = [
     views(shape),
+    pointViews(shape),
     fc.shuffledSubarray([...shape.keys()], { minLength: rank, maxLength: rank }).map((order) => ({
       name: `permute ${order}`,
       apply: (array) => array.transpose(order),
@@ -225,6 +227,31 @@ function flattened(array: DiskArray<'float64'>, shape: number[]): DiskArray<'flo
     if ((error as { tag?: string }).tag !== 'UnsupportedError') throw error
     return array.rechunk(array.shape.map((length) => Math.max(1, length))).reshape(shape)
   }
+}
+
+/** Points of the first axes, a mask of them, or a nested list. */
+function pointViews(shape: readonly number[]): fc.Arbitrary<Step> {
+  if (shape.length === 0 || shape.includes(0)) return views(shape)
+  const point = (axes: number): fc.Arbitrary<number[]> => fc.tuple(...shape.slice(0, axes).map((length) => fc.nat(length - 1)))
+  const lists = fc
+    .integer({ min: 1, max: Math.min(3, shape.length) })
+    .chain((axes) => fc.array(point(axes), { minLength: 1, maxLength: 6 }))
+  return lists.map((list) => ({
+    name: `view points ${JSON.stringify(list)}`,
+    apply: (array) => array.view([points(list)]),
+    model: (m) => {
+      const picked = pick(m.shape, [points(list)])
+      const isDistinct = new Set(list.map(String)).size === list.length
+      return {
+        ...m,
+        shape: picked.shape,
+        cells: picked.flat.map((flat) => m.cells[flat]!),
+        writable: m.writable && (isDistinct ? m.writable : 'in part'),
+        repeats: true,
+        oneToOne: false,
+      }
+    },
+  }))
 }
 
 function views(shape: readonly number[]): fc.Arbitrary<Step> {
