@@ -148,6 +148,7 @@ const DATASET_METHODS: Record<string, Call> = {
 }
 const REDUCTIONS = ['sum', 'mean', 'min', 'max', 'prod', 'count', 'countNonzero', 'variance', 'std', 'median'] as const
 const WHOLE_REDUCTIONS = [...REDUCTIONS, 'any', 'all'] as const
+DATASET_METHODS['describe'] = (o) => labelled().describe(o)
 Object.assign(DATASET_METHODS, Object.fromEntries(WHOLE_REDUCTIONS.map((name) => [name, (o: never) => labelled()[name](o)])))
 const DATA_ARRAY_METHODS: Record<string, Call> = {
   values: (o) => labelled().get('t').values(o),

@@ -70,8 +70,8 @@ type Extrema<T> = Record<'min' | 'max', T>
  * Results of reductions do not depend on the order in which chunks arrive. With `axis`, a reduction returns a
  * tensor of the other axes; `keepDims` keeps the reduced ones with length 1. Without `axis`, it returns one
  * value. Missing elements, and NaN in floats, are skipped, unless `skipMissing` is false. If all elements are
- * missing, `sum` and `count` return 0, `mean` returns NaN, and `min` throws. Along axes, the minimum of such a
- * cell is NaN, for integers the missing value.
+ * missing, `sum` and `count` return 0, `mean` returns NaN, and `min` throws. Along axes, the minimum of such
+ * a cell is NaN, for integers the missing value.
  * @example
  * const squares = new DiskArray({
  *   dtype: 'float64',

@@ -4,7 +4,6 @@ import type { ProgressOptions } from '../array/iteration.ts'
 import { missingElements } from '../array/missing.ts'
 import { missingTest } from '../array/missing-test.ts'
 import type { Histogram, HistogramOptions } from '../array/reductions/histogram.ts'
-import type { DescribeResult } from '../array/reductions/reduce.ts'
 import type { AxisLengths } from '../array/reductions/windows.ts'
 import type { DType, ScalarOf } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
@@ -38,6 +37,7 @@ import {
   type ReduceDimsOptions,
   type ReduceKind,
   reduceAlong,
+  type ValuesDescription,
 } from './reductions.ts'
 import { describeArray } from './repr.ts'
 import { resampledGroups } from './resample.ts'
@@ -232,7 +232,7 @@ export class DataArray extends Reducible<DataArray> {
    * const ds = new Dataset({ t: { dims: ['x'], data: [1, NaN, 3] } })
    * console.log(await ds.get('t').describe()) // { count: 2, missing: 1, min: 1, max: 3, mean: 2, std: 1 }
    */
-  describe(options?: DescribeValuesOptions): Promise<DescribeResult<number, ScalarOf<DType> | undefined>> {
+  describe(options?: DescribeValuesOptions): Promise<ValuesDescription> {
     return describeValues(this.variable, options)
   }
 

@@ -202,7 +202,10 @@ export function axesOf(
 /** Options of `describe` of labelled arrays; the others are as for arrays. */
 export interface DescribeValuesOptions extends Pick<DescribeOptions, 'std' | 'ddof' | 'signal' | 'skipMissing'> {}
 
-const DESCRIBE_CHECKS: Checks<DescribeValuesOptions> = {
+/** Statistics of all values of a variable. Extremes are undefined if there are no values. */
+export type ValuesDescription = DescribeResult<number, ScalarOf<DType> | undefined>
+
+export const DESCRIBE_CHECKS: Checks<DescribeValuesOptions> = {
   std: 'boolean',
   ddof: 'number',
   signal: 'AbortSignal',
@@ -210,10 +213,7 @@ const DESCRIBE_CHECKS: Checks<DescribeValuesOptions> = {
 }
 
 /** Describes all values of a variable. */
-export function describeValues(
-  { name, array }: Variable,
-  options: DescribeValuesOptions = {},
-): Promise<DescribeResult<number, ScalarOf<DType> | undefined>> {
+export function describeValues({ name, array }: Variable, options: DescribeValuesOptions = {}): Promise<ValuesDescription> {
   checkOptions('describe', options, DESCRIBE_CHECKS, { array: name })
   const { skipMissing = true, ...how } = options
   const values = keepingMissing(array, skipMissing)

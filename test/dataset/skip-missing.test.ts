@@ -137,3 +137,28 @@ test('statistics of chunks answer reductions that skip NaN without reading', asy
   expect([await x.sum(), await x.mean(), await x.extrema()]).toEqual([10, 10 / 3, { min: 1, max: 5 }])
   expect(file.readCost.blocks).toBe(blocks)
 })
+
+test('a dataset describes each variable as the variable does, reads each chunk once, and omits text', async () => {
+  const file = await create({ store: new MemoryStore(), path: 'a.af' }, { blockBytes: 1 })
+  const fill = { fillValue: -1 }
+  const x = file.createArray('x', { dtype: 'int16', shape: [6], chunks: [2], dimensionNames: ['i'], ...fill })
+  await x.set(null, [1, -1, 3, 4, 5, 6])
+  const y = file.createArray('y', { dtype: 'float32', shape: [6], chunks: [2], dimensionNames: ['i'] })
+  await y.set(null, [1, Number.NaN, 3, 4, 5, 6])
+  await file.flush()
+  const names = { dims: ['i'], data: ['a', 'b', 'c', 'd', 'e', 'f'] }
+  const ds = new Dataset({ x: x as never, y: y as never, names })
+  const before = file.readCost.blocks
+  const all = await ds.describe()
+  expect(file.readCost.blocks - before).toBe(6)
+  expect(Object.keys(all)).toEqual(['x', 'y'])
+  for (const name of ['x', 'y']) {
+    expect(all[name]).toMatchObject({ count: 5, missing: 1, min: 1, max: 6, mean: 3.8 })
+    expect(all[name]).toEqual(await ds.get(name).describe())
+  }
+  const sample = (await ds.describe({ ddof: 1, skipMissing: false }))['x']!
+  expect(sample).toEqual(await ds.get('x').describe({ ddof: 1, skipMissing: false }))
+  expect(sample.mean).toBeNaN()
+  await expect(ds.describe({ axis: 'i' } as never)).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+  await expect(ds.describe({ signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })
+})
