@@ -97,7 +97,7 @@ function sizes() {
 function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (atOnce.size === 0) {
     const entries = [...getModuleIds()].filter(
-      (each) => getModuleInfo(each).isEntry && !/\/(cli\/main|runtime\/(cluster|dataset|netcdf|zarr))\.js$/.test(each),
+      (each) => getModuleInfo(each).isEntry && !/\/(cli\/main|runtime\/(cluster|dataset|netcdf|plan|store|zarr))\.js$/.test(each),
     )
     for (const entry of entries) atOnce.add(entry)
     labelled.add([...getModuleIds()].find((each) => each.endsWith('/build/js/dataset/dataset.js')))
@@ -208,6 +208,8 @@ const executable = { name: 'executable', writeBundle: () => chmodSync('dist/cli.
 /** The modules that users import, by name. */
 const ENTRIES = {
   index: 'runtime/index',
+  store: 'runtime/store',
+  plan: 'runtime/plan',
   netcdf: 'runtime/netcdf',
   zarr: 'runtime/zarr',
   dataset: 'runtime/dataset',

@@ -4,7 +4,16 @@ import starlightLinksValidator from 'starlight-links-validator'
 import starlightLlmsTxt from 'starlight-llms-txt'
 
 /** Import names of the package. */
-const NAMES = ['hyperslab', 'hyperslab/netcdf', 'hyperslab/zarr', 'hyperslab/dataset', 'hyperslab/cluster', 'hyperslab/testing']
+const NAMES = [
+  'hyperslab',
+  'hyperslab/store',
+  'hyperslab/plan',
+  'hyperslab/netcdf',
+  'hyperslab/zarr',
+  'hyperslab/dataset',
+  'hyperslab/cluster',
+  'hyperslab/testing',
+]
 
 const pages = (label, ...slugs) => ({ label, items: slugs })
 

@@ -8,6 +8,8 @@ import * as cluster from '../src/runtime/cluster.ts'
 import * as dataset from '../src/runtime/dataset.ts'
 import * as hyperslab from '../src/runtime/index.ts'
 import * as netcdf from '../src/runtime/netcdf.ts'
+import * as plans from '../src/runtime/plan.ts'
+import * as stores from '../src/runtime/store.ts'
 import * as zarr from '../src/runtime/zarr.ts'
 import * as testing from '../src/testing/index.ts'
 // @ts-expect-error plain JavaScript, for every runtime
@@ -20,6 +22,8 @@ import { RudeServer } from './support/rude-server.ts'
 const root = new URL('..', import.meta.url).pathname
 const entries = {
   'src/runtime/index.ts': hyperslab,
+  'src/runtime/store.ts': stores,
+  'src/runtime/plan.ts': plans,
   'src/runtime/netcdf.ts': netcdf,
   'src/runtime/zarr.ts': zarr,
   'src/runtime/dataset.ts': dataset,

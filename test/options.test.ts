@@ -5,6 +5,8 @@ import * as cluster from '../src/runtime/cluster.ts'
 import * as dataset from '../src/runtime/dataset.ts'
 import * as hyperslab from '../src/runtime/index.ts'
 import * as netcdf from '../src/runtime/netcdf.ts'
+import * as plans from '../src/runtime/plan.ts'
+import * as stores from '../src/runtime/store.ts'
 import * as zarr from '../src/runtime/zarr.ts'
 import * as testing from '../src/testing/index.ts'
 import { methodsOf } from './support/methods.ts'
@@ -43,9 +45,9 @@ const FUNCTIONS: Record<string, Call> = {
   coarsen: (o) => hyperslab.coarsen(array(), { time: 2 }, kind, o),
   rolling: (o) => hyperslab.rolling(array(), { time: 2 }, kind, o),
   findWhere: (o) => hyperslab.findWhere(array(), { min: 0 }, o),
-  zipBlocks: (o) => hyperslab.zipBlocks([array()], o).next(),
+  zipBlocks: (o) => plans.zipBlocks([array()], o).next(),
   createPool: (o) => hyperslab.createPool(o),
-  plan: (o) => hyperslab.plan(hyperslab.resolveSelection(null, [4, 3]), array().chunks, o),
+  plan: (o) => plans.plan(plans.resolveSelection(null, [4, 3]), array().chunks, o),
   BlockCache: (o) => new hyperslab.BlockCache(o),
   DiskArray: (o) => new DiskArray(array().source, o),
   HttpStore: (o) => new hyperslab.HttpStore(o),
@@ -302,7 +304,12 @@ const sorted = (names: Iterable<string>): string[] => [...new Set(names)].sort()
 
 describe('every function that takes options is here', () => {
   test.each([
-    ['functions', () => [hyperslab, netcdf, zarr, dataset, cluster, testing].flatMap(Object.keys), FUNCTIONS, WITHOUT.functions],
+    [
+      'functions',
+      () => [hyperslab, stores, plans, netcdf, zarr, dataset, cluster, testing].flatMap(Object.keys),
+      FUNCTIONS,
+      WITHOUT.functions,
+    ],
     ['methods of arrays', () => methodsOf(array()), METHODS, WITHOUT.methods],
     [
       'methods of stored arrays',

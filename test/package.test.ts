@@ -39,6 +39,8 @@ test('no module waits or asks for Node when it is imported', () => {
   expect(createRequire(import.meta.url)(join(root, 'dist/index.js')).open).toBeTypeOf('function')
   for (const name of [
     'index.js',
+    'store.js',
+    'plan.js',
     'netcdf.js',
     'zarr.js',
     'dataset.js',
@@ -72,14 +74,17 @@ test('no chunk imports itself in a circle, of which bundlers warn', () => {
   expect([names.length > 10, circles]).toEqual([true, []])
 })
 
-test.each(['index', 'netcdf', 'zarr'])('%s and all that it loads later import by names alone, as edge runtimes ask', (entry) => {
-  const read = (name: string): string => readFileSync(join(root, 'dist', name), 'utf8')
-  const importsOf = (name: string): string[] =>
-    [...read(name).matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map(([, other]) => join(name, '..', other!))
-  const files = [...withImports(`${entry}.js`, importsOf)]
-  expect(files.length).toBeGreaterThan(10)
-  expect(files.filter((name) => /\bimport\((?!\s*")/.test(read(name)))).toEqual([])
-})
+test.each(['index', 'store', 'plan', 'netcdf', 'zarr'])(
+  '%s and all that it loads later import by names alone, as edge runtimes ask',
+  (entry) => {
+    const read = (name: string): string => readFileSync(join(root, 'dist', name), 'utf8')
+    const importsOf = (name: string): string[] =>
+      [...read(name).matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map(([, other]) => join(name, '..', other!))
+    const files = [...withImports(`${entry}.js`, importsOf)]
+    expect(files.length).toBeGreaterThan(10)
+    expect(files.filter((name) => /\bimport\((?!\s*")/.test(read(name)))).toEqual([])
+  },
+)
 
 // Its types are those of a CommonJS module.
 const minify = terser.default as unknown as (options: object) => Plugin

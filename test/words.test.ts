@@ -85,6 +85,32 @@ test('entry files export no word that was replaced, and its new word instead', (
   expect(Object.values(REPLACED).filter((name) => !exported.includes(name))).toEqual([])
 })
 
+/** Upper bounds of the exports of the root: arrays, files and stores, and the types that programs name. */
+const MOST_VALUES = 38
+const MOST_TYPES = 96
+
+test('the root exports only what users of arrays need', () => {
+  const code = linesIn('src/runtime/index.ts').join('\n')
+  const values = new Set([...code.matchAll(/^export (?:async )?(?:function|const|class) (\w+)/gm)].map(([, name]) => name!))
+  const types = new Set<string>()
+  for (const [, all, names] of code.matchAll(/^export (type )?\{([^}]*)\}/gm))
+    for (const name of names!.split(',').map((each) => each.trim()))
+      if (name !== '') (all !== undefined || name.startsWith('type ') ? types : values).add(name)
+  // Other entries repeat no value of the root.
+  const others = ['store', 'plan', 'dataset', 'zarr', 'netcdf', 'cluster'].map((entry) =>
+    linesIn(`src/runtime/${entry}.ts`).join('\n'),
+  )
+  const exported = others.flatMap((text) =>
+    [...text.matchAll(/^export (?!type)\{([^}]*)\}/gm)].flatMap(([, names]) => names!.split(',')),
+  )
+  expect(exported.map((name) => name.trim()).filter((name) => values.has(name))).toEqual([])
+  expect(values.size).toBeGreaterThan(20)
+  expect([values.size <= MOST_VALUES, types.size <= MOST_TYPES], `${values.size} values, ${types.size} types`).toEqual([
+    true,
+    true,
+  ])
+})
+
 test('public classes and options have no member that was replaced, and its new word instead', () => {
   for (const [file, old, now] of REPLACED_MEMBERS) {
     const code = linesIn(file).join('\n')

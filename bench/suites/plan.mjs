@@ -1,6 +1,7 @@
 // Planning costs no more than the planned work: microseconds for a window of a large array, linear time for
 // long lists.
-import { ChunkGrid, plan, points, resolveSelection, slice } from '../../dist/index.js'
+import { points, slice } from '../../dist/index.js'
+import { ChunkGrid, plan, resolveSelection } from '../../dist/plan.js'
 import { median, random, report, sized } from '../measure.mjs'
 
 const ROUNDS = sized(9, 1)

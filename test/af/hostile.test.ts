@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { floatFill } from '../../src/af/format/footer.ts'
-import { coarsen, DiskArray, findWhere, isHyperslabError, rolling, slice, zipBlocks } from '../../src/runtime/index.ts'
+import { coarsen, DiskArray, findWhere, isHyperslabError, rolling, slice } from '../../src/runtime/index.ts'
+import { zipBlocks } from '../../src/runtime/plan.ts'
 import { claim, givenUp } from '../support/hostile.ts'
 
 const HUGE = { shape: [2 ** 26, 2 ** 26], chunkShape: [1, 1] }

@@ -19,11 +19,11 @@ import {
   type ImmutableArray,
   MemoryStore,
   open,
-  type Store,
   verify,
   writeImmutable,
 } from '../../src/runtime/index.ts'
 import { importNetcdf } from '../../src/runtime/netcdf.ts'
+import type { Store } from '../../src/runtime/store.ts'
 import { readWhole } from '../../src/store/whole.ts'
 import { FaultStore } from '../../src/testing/index.ts'
 import { describeFile, description } from '../interop/judge.ts'

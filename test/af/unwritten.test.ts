@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Box } from '../../src/grid/range.ts'
-import { ChunkGrid, create, DiskArray, type DType, MemoryStore, slice, type Tensor } from '../../src/runtime/index.ts'
+import { create, DiskArray, type DType, MemoryStore, slice, type Tensor } from '../../src/runtime/index.ts'
+import { ChunkGrid } from '../../src/runtime/plan.ts'
 
 /** A grid whose runs are its chunks, so that small arrays have several. */
 class SingleChunks extends ChunkGrid {

@@ -7,7 +7,8 @@ import type { FileArray } from '../../src/af/file-array.ts'
 import { type DType, isFloat, toBytes } from '../../src/core/dtype.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import type { Signal } from '../../src/core/signal.ts'
-import { type ArrayFile, create, MemoryStore, open, type Store, verify } from '../../src/runtime/index.ts'
+import { type ArrayFile, create, MemoryStore, open, verify } from '../../src/runtime/index.ts'
+import type { Store } from '../../src/runtime/store.ts'
 
 /** Files by crate 0.15 of array-format; test/fixtures/af6/README.md says what is in them. */
 const FOLDER = fileURLToPath(new URL('../fixtures/af6/', import.meta.url))

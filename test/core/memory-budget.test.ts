@@ -18,8 +18,8 @@ import {
   slice,
   stack,
   zip,
-  zipBlocks,
 } from '../../src/runtime/index.ts'
+import { zipBlocks } from '../../src/runtime/plan.ts'
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { Dataset } from '../../src/dataset/dataset.ts'
-import { ChunkGrid, DiskArray } from '../../src/runtime/index.ts'
+import { DiskArray } from '../../src/runtime/index.ts'
+import { ChunkGrid } from '../../src/runtime/plan.ts'
 import { CountingSource } from '../support/counting-source.ts'
 
 /** A coordinate as a file has it, and what was read of it. */

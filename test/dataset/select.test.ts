@@ -5,7 +5,8 @@ import { between } from '../../src/dataset/between.ts'
 import { concatDatasets } from '../../src/dataset/concat-datasets.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
 import { CFTime } from '../../src/dataset/time/instant.ts'
-import { ChunkGrid, DiskArray } from '../../src/runtime/index.ts'
+import { DiskArray } from '../../src/runtime/index.ts'
+import { ChunkGrid } from '../../src/runtime/plan.ts'
 import { CountingSource } from '../support/counting-source.ts'
 
 const along = (dim: string, labels: readonly number[] | readonly string[], units?: string) =>

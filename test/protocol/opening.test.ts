@@ -1,15 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openPlace } from '../../src/cli/open-place.ts'
-import {
-  type ArrayFile,
-  create,
-  HttpStore,
-  MemoryStore,
-  open,
-  type Store,
-  verify,
-  writeImmutable,
-} from '../../src/runtime/index.ts'
+import { type ArrayFile, create, HttpStore, MemoryStore, open, verify, writeImmutable } from '../../src/runtime/index.ts'
+import type { Store } from '../../src/runtime/store.ts'
 import { readTail } from '../../src/store/store.ts'
 import { readWhole } from '../../src/store/whole.ts'
 import { createWithBase } from '../support/containers.ts'

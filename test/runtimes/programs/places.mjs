@@ -1,6 +1,5 @@
 // Named imports, as users write them: bundlers have to find out what can be left away.
 import {
-  ChunkGrid,
   create,
   createPool,
   DiskArray,
@@ -10,10 +9,9 @@ import {
   isHyperslabError,
   MemoryStore,
   open,
-  plan,
-  resolveSelection,
   slice,
 } from 'hyperslab'
+import { ChunkGrid, plan, resolveSelection } from 'hyperslab/plan'
 import { createZarr, openZarr } from 'hyperslab/zarr'
 import { describe, equal } from '../check.mjs'
 import { runSuite } from '../suite.mjs'

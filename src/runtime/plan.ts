@@ -1,0 +1,30 @@
+/**
+ * Chunk grids, selections and plans of reads, before any I/O, and the contract of sources.
+ * @module hyperslab/plan
+ */
+
+export type { PartialAggregate, PlacedAggregate, Reduction } from '../aggregate/reduction.ts'
+export { type ZippedBlocks, zipBlocks } from '../array/combine.ts'
+export type {
+  BlockOptions,
+  BlockSource,
+  BoxRead,
+  BulkAccess,
+  EstimateOptions,
+  NamedValues,
+  PartStats,
+  PartVisitor,
+  ReduceBoxOptions,
+  SourceLike,
+} from '../array/source.ts'
+export type { AxisIndices } from '../core/places.ts'
+export { type AxisChunks, ChunkGrid, RegularChunks } from '../grid/chunks.ts'
+export { IrregularChunks } from '../grid/irregular-chunks.ts'
+export { plan } from '../grid/list-pieces.ts'
+export type { Plan, PlanContext, PlanOptions, Transfer } from '../grid/plan.ts'
+export { type AxisProjection, projectAxis, projectBox } from '../grid/projection.ts'
+export type { Box, Range } from '../grid/range.ts'
+export { type NamedSelection, type ResolvedSelection, resolveSelection, type SelectionPart } from '../grid/selection.ts'
+export type { ChunkSelector, PointsSelector } from '../grid/selectors.ts'
+export type { Slice } from '../grid/slice.ts'
+export type { ReduceOp, SkipRule } from '../kernels/reduce.ts'
