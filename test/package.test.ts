@@ -234,17 +234,14 @@ test('the public names', async () => {
     [
       "BlobStore",
       "BlockCache",
-      "ChunkGrid",
       "DiskArray",
       "FileStore",
       "HttpStore",
       "HyperslabError",
-      "IrregularChunks",
       "MemoryBudget",
       "MemoryStore",
       "OpfsStore",
       "R2Store",
-      "RegularChunks",
       "S3Store",
       "ZipStore",
       "broadcast",
@@ -261,12 +258,7 @@ test('the public names', async () => {
       "newAxis",
       "open",
       "openTree",
-      "parseS3Url",
-      "plan",
       "points",
-      "projectAxis",
-      "projectBox",
-      "resolveSelection",
       "roll",
       "rolling",
       "scaled",
@@ -278,7 +270,6 @@ test('the public names', async () => {
       "verify",
       "writeImmutable",
       "zip",
-      "zipBlocks",
     ]
   `)
 })
