@@ -28,7 +28,7 @@ import type { Signal } from '../core/signal.ts'
 import { TypedValue } from '../core/typed-value.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import { draftName } from '../store/fs/names.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, StoredAt } from '../store/store.ts'
 import { type Location, resolveLocation } from '../tree/location.ts'
 import { attributeOfJson, isJsonValue, isTextOfJson, textOfJson } from './json-attributes.ts'
 import { watchSources } from './source-versions.ts'
@@ -142,19 +142,7 @@ export async function importArrays(
   const { overwrite = false, immutable = false, signal } = options
   const settings = containerSettings(options)
   const work = async (): Promise<ImportResult> => {
-    const replaced = await within({ file: store.describe(path) }, async (): Promise<Replaced | undefined> => {
-      checkWrites(store)
-      await checkNewName({ store, path })
-      if (immutable) await (await immutableWrites()).checkAlone({ store, paths: final })
-      if (!overwrite) {
-        await checkFree(store, final)
-        return undefined
-      }
-      // The old container stays until the copy is complete.
-      const there = await findReplaced(store, final)
-      if (there.etag !== undefined) await (await fileReplacement()).checkReplacing({ store, path })
-      return there
-    })
+    const replaced = await checkTarget({ store, path }, final, options)
     await using source = await open()
     if (overwrite) {
       const { checkSources, placesRead } = await sourceChecks()
@@ -197,6 +185,30 @@ export async function importArrays(
   } finally {
     await store.close?.()
   }
+}
+
+/**
+ * Checks the place of a new container.
+ * @returns the container that it replaces; undefined without `overwrite`
+ */
+function checkTarget(
+  { store, path }: StoredAt,
+  final: Paths,
+  { overwrite = false, immutable = false }: ImportOptions,
+): Promise<Replaced | undefined> {
+  return within({ file: store.describe(path) }, async () => {
+    checkWrites(store)
+    await checkNewName({ store, path })
+    if (immutable) await (await immutableWrites()).checkAlone({ store, paths: final })
+    if (!overwrite) {
+      await checkFree(store, final)
+      return undefined
+    }
+    // The old container stays until the copy is complete.
+    const there = await findReplaced(store, final)
+    if (there.etag !== undefined) await (await fileReplacement()).checkReplacing({ store, path })
+    return there
+  })
 }
 
 /** Returns the outcome of work, to be compared with that of other work. */

@@ -104,15 +104,8 @@ export interface PartedContainer {
   readonly immutable: boolean
 }
 
-/**
- * Publishes a container that several processes have packed, as a single file.
- * @throws ConflictError if one exists; FormatError for parts that do not match its arrays
- */
-export async function publishParts(
-  files: ContainerFiles,
-  { states, parts, stage, id, immutable }: PartedContainer,
-): Promise<void> {
-  const { store, paths, options } = files
+/** Blocks of all parts, one after another, and the arrays with the addresses of their chunks. */
+function gatherParts({ store, paths, options }: ContainerFiles, { states, parts }: Pick<PartedContainer, 'states' | 'parts'>) {
   const blocks: BlockMeta[] = []
   const crcs: number[] = []
   const segments = new Map<number, Segment[]>()
@@ -155,17 +148,30 @@ export async function publishParts(
     for (const [at, bytes, crc] of rowsOf(part.checkedSegments, CHECKED_NUMBERS))
       append(checkedSegments, first + at!, { bytes: bytes!, crc: crc! })
   }
-  const packed = { finish: async () => ({ stage, blocks, crcs, segments, checkedSegments }) }
+  return { arrays: [...pending.values()], blocks, crcs, segments, checkedSegments }
+}
+
+/**
+ * Publishes a container that several processes have packed, as a single file.
+ * @throws ConflictError if one exists; FormatError for parts that do not match its arrays
+ */
+export async function publishParts(
+  files: ContainerFiles,
+  { states, parts, stage, id, immutable }: PartedContainer,
+): Promise<void> {
+  const { store, paths, options } = files
+  const { arrays, ...gathered } = gatherParts(files, { states, parts })
+  const packed = { finish: async () => ({ stage, ...gathered }) }
   const condition = { ifAbsent: true }
   if (immutable) {
-    const stats = [...pending.values()].map(({ state, stats }) => mergedFooterStats(state.definition, stats))
-    await publishImmutable(files, { arrays: [...pending.values()], stats, id }, packed, condition)
+    const stats = arrays.map(({ state, stats }) => mergedFooterStats(state.definition, stats))
+    await publishImmutable(files, { arrays, stats, id }, packed, condition)
     return
   }
   const contents = {
     number: 0,
     base: paths.base,
-    arrays: [...pending.values()],
+    arrays,
     deleted: [],
     dictionary: new Dictionary(),
     identity: { id, kind: 'base' as const },

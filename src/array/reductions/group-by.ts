@@ -1,9 +1,11 @@
 import { cellBox, eachCell } from '../../aggregate/cells.ts'
+import type { MergeTree } from '../../aggregate/merge-tree.ts'
 import type { DType } from '../../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../../core/errors.ts'
 import { Pace } from '../../core/pace.ts'
 import { quoted } from '../../core/quoted.ts'
 import { showShape, sizeOf, stridesOf } from '../../core/shape.ts'
+import type { Signal } from '../../core/signal.ts'
 import { type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
 import { type Box, boxShape, type Range, wholeBox } from '../../grid/range.ts'
 import { cutBox, hullOf, TouchedChunks } from '../../grid/touched.ts'
@@ -15,7 +17,7 @@ import { checkKind, type Fold, type FoldColumns, type FoldedDType, type FoldKind
 import type { GroupOptions } from './options.ts'
 import { RowReader, skippedOf } from './rows.ts'
 import { eachRun, MOST_CELLS, unwrittenValue } from './runs.ts'
-import { type DividedReduction, firstPiece, unitsAlong } from './units.ts'
+import { type DividedReduction, firstPiece, type PiecedUnits, unitsAlong } from './units.ts'
 
 /** Groups of positions, each reduced to one. */
 export interface GroupByResult<R extends DType, L> {
@@ -53,17 +55,7 @@ export function divideGroups<D extends DType, L, K extends FoldKind>(
 ): DividedReduction<GroupCells, GroupByResult<FoldedDType<D, K>, L>> {
   checkKind('groupBy', kind, source)
   const axis = [...resolveAxes(along, source)][0]!
-  if (typeof (Object(given) as Iterable<L>)[Symbol.iterator] !== 'function')
-    invalidArgument(`groupBy: labels must be a list, got ${quoted(given)}`, given)
-  const numbers = new Map<L, number>()
-  const groupOf = Array.from(given, (label) => {
-    if (!numbers.has(label)) numbers.set(label, numbers.size)
-    return numbers.get(label)!
-  })
-  if (groupOf.length !== source.shape[axis]) {
-    const text = `${groupOf.length} labels for axis ${along} of an array of shape ${showShape(source.shape)}`
-    throw new HyperslabError('InvalidArgumentError', text, { axis, actual: groupOf.length, expected: source.shape[axis] })
-  }
+  const { numbers, groupOf } = groupsByLabel(source, axis, along, given)
   const shape = replaced(source.shape, axis, numbers.size)
   checkBytes(source, 16 * sizeOf(shape), 2 * MAX_RESULT_BYTES, `the result ${showShape(shape)}`, 'reduce parts of the array')
   const skipped = skippedOf(source, options)
@@ -73,90 +65,164 @@ export function divideGroups<D extends DType, L, K extends FoldKind>(
   foldFor(0)
   const reduced = source.shape.map((_, k) => k === axis)
   const pieced = unitsAlong(source, unitBytes, reduced)
-  const { units } = pieced
-  const groupsOf = ({ start, stop }: Range): number[] => [...new Set(groupOf.slice(start, stop))].sort((a, b) => a - b)
+  const grouping = { source, axis, groupOf, reduced, pieced, readerOf, foldFor }
   const all = Array.from({ length: numbers.size }, (_, group) => group)
-
-  const merged = (cells: GroupedCells, parts: readonly GroupCells[]): { fold: Fold; unwritten: Float64Array | undefined } => {
-    const fold = foldFor(cells.size)
-    const unwritten = parts.some((part) => part.unwritten !== undefined) ? new Float64Array(cells.size) : undefined
-    for (const part of parts)
-      cells.eachOf(part, (i, cell) => {
-        fold.merge(cell, part.columns, i)
-        if (part.unwritten !== undefined) unwritten![cell]! += part.unwritten[i]!
-      })
-    return { fold, unwritten }
-  }
   return {
-    units,
+    units: pieced.units,
     merge(parts) {
       const groups = [...new Set(parts.flatMap((part) => part.groups))].sort((a, b) => a - b)
       const cells = new GroupedCells(axis, groups, cellBox(hullOf(parts.map(({ region }) => region)), reduced))
-      const { fold, unwritten } = merged(cells, parts)
+      const { fold, unwritten } = mergedGroups(foldFor, cells, parts)
       return { groups, region: cells.region, columns: fold.columns, unwritten }
     },
     absorb: () => undefined,
     async reduce(from, to, tree, { signal }) {
-      if (from === to) return
-      const reader = readerOf()
-      const isKept = unwrittenValue(source, reader) !== undefined
-      const pace = new Pace(signal)
-      const hull = hullOf([...new TouchedChunks(wholeBox(source.shape), units).boxes(from, to)])
-      const rest = new GroupedCells(axis, groupsOf(hull[axis]!), cellBox(hull, reduced))
-      let unwritten: Float64Array | undefined
-      const count = async (box: Box): Promise<void> => {
-        if (!isKept) return
-        unwritten ??= new Float64Array(rest.size)
-        const times = new Map<number, number>()
-        for (let k = box[axis]!.start; k < box[axis]!.stop; k++) times.set(groupOf[k]!, (times.get(groupOf[k]!) ?? 0) + 1)
-        for (const [group, more] of times)
-          for (const part of cutBox(cellBox(box, reduced), MOST_CELLS)) {
-            if (pace.due()) await pace.turn()
-            eachCell(boxShape(part), rest.first(group, part), rest.stride, (_, cell) => {
-              unwritten![cell]! += more
-            })
-          }
-      }
-      let [next, unit] = [from, from - 1]
-      let cells: GroupedCells | undefined
-      let fold: Fold | undefined
-      const close = (): void => {
-        if (cells === undefined) return
-        tree.add({ groups: cells.groups, region: cells.region, columns: fold!.columns, unwritten: undefined })
-        next = unit + 1
-      }
-      const places = { start: 0, stride: shape.map(() => 0) }
-      const between = [firstPiece(pieced, from), firstPiece(pieced, to)] as const
-      await eachRun(source, { signal, runs: pieced.pieces, between, unwritten: count }, ({ box, tensor }) => {
-        const number = units.number(units.find(box.map(({ start }) => start)))
-        if (number !== unit) {
-          close()
-          tree.skip(number - next)
-          unit = number
-          const whole = units.box(units.index(number))
-          cells = new GroupedCells(axis, groupsOf(whole[axis]!), cellBox(whole, reduced))
-          fold = foldFor(cells.size)
-        }
-        const { start, stop } = box[axis]!
-        for (let at = start, end = start; at < stop; at = end) {
-          while (end < stop && groupOf[end] === groupOf[at]) end++
-          const whole = tensor.shape.map((length) => ({ start: 0, step: 1, length }))
-          const slice = viewTensor(tensor, replaced(whole, axis, { start: at - start, step: 1, length: end - at }))
-          reader.each(slice, { start: cells!.first(groupOf[at]!, box), stride: cells!.stride }, places, fold!.row)
-        }
-      })
-      close()
-      if (unwritten !== undefined)
-        tree.add({ groups: rest.groups, region: rest.region, columns: foldFor(rest.size).columns, unwritten })
+      if (from !== to) await reduceGroups(grouping, [from, to], tree, signal)
     },
     finish(part) {
       const cells = new GroupedCells(axis, all, cellBox(wholeBox(source.shape), reduced))
-      const { fold, unwritten } = merged(cells, part === undefined ? [] : [part])
+      const { fold, unwritten } = mergedGroups(foldFor, cells, part === undefined ? [] : [part])
       const value = unwrittenValue(source, readerOf())?.value
       for (const [cell, times] of (unwritten ?? []).entries()) if (times > 0) fold.repeat(value as never, times, cell)
       const dtype = foldedDType(source.dtype, kind)
       return { labels: [...numbers.keys()], values: tensorOf(dtype, shape, fold.finish() as never) as never }
     },
+  }
+}
+
+/** The division of an axis into groups, and how their elements are read and folded. */
+interface Grouping {
+  readonly source: BlockSource
+  readonly axis: number
+  /** Number of the group of each position along the axis. */
+  readonly groupOf: readonly number[]
+  /** Whether an axis is reduced, for each axis. */
+  readonly reduced: readonly boolean[]
+  readonly pieced: PiecedUnits
+  readerOf(): RowReader
+  foldFor(cells: number): Fold
+}
+
+/**
+ * Numbers the labels in order of first appearance.
+ * @throws InvalidArgumentError if there is another number of labels than positions
+ */
+function groupsByLabel<L>(
+  { shape }: BlockSource,
+  axis: number,
+  along: Axis,
+  given: Iterable<L>,
+): { readonly numbers: ReadonlyMap<L, number>; readonly groupOf: readonly number[] } {
+  if (typeof (Object(given) as Iterable<L>)[Symbol.iterator] !== 'function')
+    invalidArgument(`groupBy: labels must be a list, got ${quoted(given)}`, given)
+  const numbers = new Map<L, number>()
+  const groupOf = Array.from(given, (label) => {
+    if (!numbers.has(label)) numbers.set(label, numbers.size)
+    return numbers.get(label)!
+  })
+  if (groupOf.length === shape[axis]) return { numbers, groupOf }
+  const text = `${groupOf.length} labels for axis ${along} of an array of shape ${showShape(shape)}`
+  throw new HyperslabError('InvalidArgumentError', text, { axis, actual: groupOf.length, expected: shape[axis] })
+}
+
+/** Merges parts into cells. */
+function mergedGroups(
+  foldFor: Grouping['foldFor'],
+  cells: GroupedCells,
+  parts: readonly GroupCells[],
+): { readonly fold: Fold; readonly unwritten: Float64Array | undefined } {
+  const fold = foldFor(cells.size)
+  const unwritten = parts.some((part) => part.unwritten !== undefined) ? new Float64Array(cells.size) : undefined
+  for (const part of parts)
+    cells.eachOf(part, (i, cell) => {
+      fold.merge(cell, part.columns, i)
+      if (part.unwritten !== undefined) unwritten![cell]! += part.unwritten[i]!
+    })
+  return { fold, unwritten }
+}
+
+/** Reduces units, and adds their cells to the tree. */
+async function reduceGroups(
+  grouping: Grouping,
+  [from, to]: readonly [number, number],
+  tree: MergeTree<GroupCells>,
+  signal: Signal | undefined,
+): Promise<void> {
+  const { source, axis, groupOf, reduced, pieced, readerOf, foldFor } = grouping
+  const { units } = pieced
+  const reader = readerOf()
+  const groupsOf = ({ start, stop }: Range): number[] => [...new Set(groupOf.slice(start, stop))].sort((a, b) => a - b)
+  const hull = hullOf([...new TouchedChunks(wholeBox(source.shape), units).boxes(from, to)])
+  const rest = new UnwrittenCells(grouping, new GroupedCells(axis, groupsOf(hull[axis]!), cellBox(hull, reduced)), signal)
+  let [next, unit] = [from, from - 1]
+  let cells: GroupedCells | undefined
+  let fold: Fold | undefined
+  const close = (): void => {
+    if (cells === undefined) return
+    tree.add({ groups: cells.groups, region: cells.region, columns: fold!.columns, unwritten: undefined })
+    next = unit + 1
+  }
+  const places = { start: 0, stride: source.shape.map(() => 0) }
+  const between = [firstPiece(pieced, from), firstPiece(pieced, to)] as const
+  const unwritten = (box: Box): Promise<void> => rest.count(box)
+  await eachRun(source, { signal, runs: pieced.pieces, between, unwritten }, ({ box, tensor }) => {
+    const number = units.number(units.find(box.map(({ start }) => start)))
+    if (number !== unit) {
+      close()
+      tree.skip(number - next)
+      unit = number
+      const whole = units.box(units.index(number))
+      cells = new GroupedCells(axis, groupsOf(whole[axis]!), cellBox(whole, reduced))
+      fold = foldFor(cells.size)
+    }
+    const { start, stop } = box[axis]!
+    for (let at = start, end = start; at < stop; at = end) {
+      while (end < stop && groupOf[end] === groupOf[at]) end++
+      const whole = tensor.shape.map((length) => ({ start: 0, step: 1, length }))
+      const slice = viewTensor(tensor, replaced(whole, axis, { start: at - start, step: 1, length: end - at }))
+      reader.each(slice, { start: cells!.first(groupOf[at]!, box), stride: cells!.stride }, places, fold!.row)
+    }
+  })
+  close()
+  rest.addTo(tree)
+}
+
+/** Numbers of unwritten elements of each cell. They are folded once, after all others. */
+class UnwrittenCells {
+  readonly #grouping: Grouping
+  readonly #cells: GroupedCells
+  readonly #isKept: boolean
+  readonly #pace: Pace
+  #counts: Float64Array | undefined
+
+  constructor(grouping: Grouping, cells: GroupedCells, signal: Signal | undefined) {
+    this.#grouping = grouping
+    this.#cells = cells
+    this.#isKept = unwrittenValue(grouping.source, grouping.readerOf()) !== undefined
+    this.#pace = new Pace(signal)
+  }
+
+  /** Counts the elements of an unwritten box, unless they are skipped. */
+  async count(box: Box): Promise<void> {
+    if (!this.#isKept) return
+    const { axis, groupOf, reduced } = this.#grouping
+    this.#counts ??= new Float64Array(this.#cells.size)
+    const counts = this.#counts
+    const times = new Map<number, number>()
+    for (let k = box[axis]!.start; k < box[axis]!.stop; k++) times.set(groupOf[k]!, (times.get(groupOf[k]!) ?? 0) + 1)
+    for (const [group, more] of times)
+      for (const part of cutBox(cellBox(box, reduced), MOST_CELLS)) {
+        if (this.#pace.due()) await this.#pace.turn()
+        eachCell(boxShape(part), this.#cells.first(group, part), this.#cells.stride, (_, cell) => {
+          counts[cell]! += more
+        })
+      }
+  }
+
+  addTo(tree: MergeTree<GroupCells>): void {
+    if (this.#counts === undefined) return
+    const { groups, region, size } = this.#cells
+    tree.add({ groups, region, columns: this.#grouping.foldFor(size).columns, unwritten: this.#counts })
   }
 }
 

@@ -35,21 +35,11 @@ export function divideProduct(
   const { skipped } = reader()
   const foldOf = (cells: number): ProductFold | WideProductFold =>
     isBigInt(dtype) ? new WideProductFold(dtype, cells, skipped) : new ProductFold(cells, skipped)
-  const mergedIn = (cells: RegionCells, parts: readonly ProductCells[]) => {
-    const [fold, unwritten] = [foldOf(cells.size), new Float64Array(cells.size)]
-    for (const part of parts) {
-      cells.each(part.region, (i, cell) => {
-        fold.multiply(cell, part.products[i] as never)
-        unwritten[cell]! += part.unwritten[i]!
-      })
-    }
-    return { fold, unwritten }
-  }
   return {
     units,
     merge(parts) {
       const cells = new RegionCells(parts.map(({ region }) => region), reduced) // biome-ignore format: one line
-      const { fold, unwritten } = mergedIn(cells, parts)
+      const { fold, unwritten } = mergedProducts(foldOf, cells, parts)
       return { region: cells.region, products: fold.products, unwritten }
     },
     absorb: () => undefined,
@@ -76,10 +66,30 @@ export function divideProduct(
       if (unwritten.some((times) => times > 0)) tree.add({ region: rest.region, products: foldOf(rest.size).products, unwritten })
     },
     finish(all) {
-      const { fold, unwritten } = mergedIn(new RegionCells([wholeBox(source.shape)], reduced), all === undefined ? [] : [all])
+      const { fold, unwritten } = mergedProducts(
+        foldOf,
+        new RegionCells([wholeBox(source.shape)], reduced),
+        all === undefined ? [] : [all],
+      )
       const value = unwrittenValue(source, reader())?.value
       for (const [cell, times] of unwritten.entries()) if (times > 0) fold.repeat(value as never, times, cell)
       return shaped(foldedDType(dtype, 'prod'), fold.finish(), layout, options)
     },
   }
+}
+
+/** Multiplies the products of parts, and adds their numbers of unwritten elements. */
+function mergedProducts(
+  foldOf: (cells: number) => ProductFold | WideProductFold,
+  cells: RegionCells,
+  parts: readonly ProductCells[],
+): { readonly fold: ProductFold | WideProductFold; readonly unwritten: Float64Array } {
+  const [fold, unwritten] = [foldOf(cells.size), new Float64Array(cells.size)]
+  for (const part of parts) {
+    cells.each(part.region, (i, cell) => {
+      fold.multiply(cell, part.products[i] as never)
+      unwritten[cell]! += part.unwritten[i]!
+    })
+  }
+  return { fold, unwritten }
 }

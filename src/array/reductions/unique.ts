@@ -1,6 +1,8 @@
 import { allocate, type DataOf, type DType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import type { Signal } from '../../core/signal.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
+import type { ChunkGrid } from '../../grid/chunks.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
 import { RowReader, type SkipOptions, skippedOf } from './rows.ts'
 import { eachRun, eachUnwritten, oneCell } from './runs.ts'
@@ -61,40 +63,53 @@ export function divideUnique(
     },
     absorb: () => undefined,
     async reduce(from, to, tree, { signal }) {
-      const counts = new Map<unknown, number>()
-      const reader = new RowReader(dtype, 'raw', skippedOf(source, options))
-      const { fill, nan } = reader.skipped
-      const none = { start: 0, stride: source.shape.map(() => 0) }
-      const count = (value: unknown, more: number): void => void counts.set(value, (counts.get(value) ?? 0) + more)
-      // Equal values are often contiguous.
-      let last: unknown
-      let times = 0
-      const note = (): void => {
-        if (times > 0) count(last, times)
-        times = 0
-      }
-      const unwritten = eachUnwritten(source, reader, oneCell(source), signal, count)
-      await eachRun(source, { signal, runs: units, between: [from, to], unwritten }, ({ tensor }) => {
-        reader.each(tensor, none, none, (values: ArrayLike<unknown>, at, length) => {
-          for (let i = at; i < at + length; i++) {
-            const x = values[i]
-            if (x === fill || (nan && Number.isNaN(x))) continue
-            if (x !== last) {
-              note()
-              last = x
-            }
-            times++
-          }
-        })
-        note()
-        checkCount(counts.size)
-      })
-      tree.add(sorted(counts))
+      tree.add(sorted(await countValues(source, options, { runs: units, between: [from, to], signal }, checkCount)))
     },
     finish({ values, counts } = sorted(new Map())) {
       return { values: tensorOf(dtype, [values.length], values as never), counts: tensorOf('float64', [counts.length], counts) }
     },
   }
+}
+
+/** Counts each value of some units. */
+async function countValues(
+  source: BlockSource,
+  options: UniqueOptions,
+  {
+    signal,
+    ...reading
+  }: { readonly runs: ChunkGrid; readonly between: readonly [number, number]; readonly signal?: Signal | undefined },
+  checkCount: (count: number) => void,
+): Promise<ReadonlyMap<unknown, number>> {
+  const counts = new Map<unknown, number>()
+  const reader = new RowReader(source.dtype, 'raw', skippedOf(source, options))
+  const { fill, nan } = reader.skipped
+  const none = { start: 0, stride: source.shape.map(() => 0) }
+  const count = (value: unknown, more: number): void => void counts.set(value, (counts.get(value) ?? 0) + more)
+  // Equal values are often contiguous.
+  let last: unknown
+  let times = 0
+  const note = (): void => {
+    if (times > 0) count(last, times)
+    times = 0
+  }
+  const unwritten = eachUnwritten(source, reader, oneCell(source), signal, count)
+  await eachRun(source, { signal, ...reading, unwritten }, ({ tensor }) => {
+    reader.each(tensor, none, none, (values: ArrayLike<unknown>, at, length) => {
+      for (let i = at; i < at + length; i++) {
+        const x = values[i]
+        if (x === fill || (nan && Number.isNaN(x))) continue
+        if (x !== last) {
+          note()
+          last = x
+        }
+        times++
+      }
+    })
+    note()
+    checkCount(counts.size)
+  })
+  return counts
 }
 
 function compare(a: number, b: number): number {

@@ -33,6 +33,13 @@ export function pythonOf(array: Recorded): string {
 
 const OPERATORS: Readonly<Record<string, string>> = { add: '+', sub: '-', mul: '*', div: '/' }
 
+/** A recorded operation: the object that it was called on, its arguments, and the call of another method. */
+interface RecordedCall {
+  readonly from: Recorded
+  readonly args: readonly unknown[]
+  call(method: string, ...given: readonly string[]): string
+}
+
 class Script {
   readonly imports = new Set<string>()
   /** Lines that open files, by their expressions. */
@@ -46,103 +53,90 @@ class Script {
     const from = of as Recorded
     const call = (method: string, ...given: readonly string[]): string =>
       `${this.expression(from)}.${method}(${given.filter((each) => each !== '').join(', ')})`
-    switch (name) {
-      case 'get':
-        return `${this.expression(from)}[${text(args[0])}]`
-      case 'sel':
-        return call('sel', ...this.#selectors(from, args))
-      case 'isel':
-        return call('isel', pairs([...(args[0] as Map<string, Taken>)].map(([dim, taken]) => [dim, positions(taken)])))
-      case 'reduce':
-        return this.#reduced(this.expression(from), args[0], args[1])
-      case 'quantile':
-        return call(
-          'quantile',
-          Array.isArray(args[0]) ? `[${args[0].map(number).join(', ')}]` : number(args[0] as number),
-          ...reduction('quantile', args[1]),
-        )
-      case 'where':
-        if (typeof args[0] === 'function') return refuse('where with a function', args[0])
-        // xarray treats missing conditions as true.
-        return call('where', `${this.expression(args[0] as Recorded)}.fillna(0) != 0`)
-      case 'groupBy': {
-        const [key, kind, options, q] = args
-        const groups = typeof key === 'string' ? ['groupby', text(key)] : ['groupby_bins', ...bins(key)]
-        return this.#reduced(call(groups[0]!, ...groups.slice(1)), kind, options, q)
-      }
-      case 'resample':
-        return this.#reduced(call('resample', pairs(entries(args[0], text))), args[1], args[2], args[3])
-      case 'rolling': {
-        const { center, minPeriods } = args[1] as RollingOptions
-        const given = [center ? 'center=True' : '', minPeriods === undefined ? '' : `min_periods=${minPeriods}`]
-        return this.#reduced(call('rolling', pairs(entries(args[0], String)), ...given), args[2], args[3])
-      }
-      case 'coarsen': {
-        const { boundary } = args[1] as CoarsenOptions
-        if ((args[3] as ReduceDimsOptions).skipMissing === false) refuse('coarsen with { skipMissing: false }', args[3])
-        const given = boundary === undefined ? '' : `boundary=${text(boundary)}`
-        return this.#reduced(call('coarsen', pairs(entries(args[0], String)), given), args[2], {
-          ...(args[3] as object),
-          skipMissing: true,
-        })
-      }
-      case 'weighted':
-        return this.#reduced(call('weighted', this.expression(args[0] as Recorded)), args[1], args[2])
-      case 'cumsum':
-        return call('cumsum', ...reduction('cumsum', { ...Object(args[1]), axis: args[0] }))
-      case 'fillna':
-        return call('fillna', this.#fill(args[0]))
-      case 'isnull':
-      case 'notnull':
-        return call(name)
-      case 'clip':
-        return call('clip', ...keywords({ min: args[0], max: args[1] }))
-      case 'round':
-        return call('round', String(args[0]))
-      case 'astype':
-        return call('astype', text(args[0]))
-      case 'transpose':
-        return call('transpose', ...((args[0] ?? []) as string[]).map(text))
-      case 'expandDims':
-        return call('expand_dims', text(args[0]), ...keywords({ axis: args[1] }))
-      case 'sortBy': {
-        const keys = (Array.isArray(args[0]) ? args[0] : [args[0]]).map((key) =>
-          typeof key === 'string' ? text(key) : this.expression(key as Recorded),
-        )
-        return call('sortby', `[${keys.join(', ')}]`, (args[1] as SortOptions).ascending === false ? 'ascending=False' : '')
-      }
-      case 'diff':
-        return call('diff', text(args[0]), ...keywords(Object(args[1])))
-      case 'shift': {
-        const { fillValue } = Object(args[1]) as ShiftOptions
-        return call(
-          'shift',
-          dictionary(entries(args[0], String)),
-          fillValue === undefined ? '' : `fill_value=${this.#fill(fillValue)}`,
-        )
-      }
-      case 'cos':
-        this.imports.add('import numpy as np')
-        return args[0] ? `np.cos(np.deg2rad(${this.expression(from)}))` : `np.cos(${this.expression(from)})`
-      case 'rename':
-        return call('rename', typeof args[0] === 'string' ? text(args[0]) : dictionary(entries(args[0], text)))
-      case 'interp':
-        for (const dim of Object.keys(args[0] as object))
-          checkOneRound(dim, (from.coordinates ?? from.parts!.coords).get(dim)?.index)
-        return call('interp', pairs(entries(args[0], (value) => this.#between(value))))
-      case 'swapDims':
-        return call('swap_dims', dictionary(entries(args[0], text)))
-      case 'setCoords':
-        return call('set_coords', `[${(args[0] as string[]).map(text).join(', ')}]`)
-      case 'drop':
-        return call('drop_vars', `[${(args[0] as string[]).map(text).join(', ')}]`)
-      case 'merge': {
-        const all = [from, ...(args[0] as Recorded[])].map((each) => this.expression(each))
-        return `xr.merge([${all.join(', ')}], join="exact")`
-      }
-      default:
-        return Object.hasOwn(OPERATORS, name) ? this.#arithmetic(from, name, args[0]) : refuse(name, name)
-    }
+    if (Object.hasOwn(this.#calls, name)) return this.#calls[name]!({ from, args, call })
+    return Object.hasOwn(OPERATORS, name) ? this.#arithmetic(from, name, args[0]) : refuse(name, name)
+  }
+
+  /** Expressions of operations by their names. */
+  readonly #calls: Readonly<Record<string, (recorded: RecordedCall) => string>> = {
+    get: ({ from, args }) => `${this.expression(from)}[${text(args[0])}]`,
+    sel: ({ from, args, call }) => call('sel', ...this.#selectors(from, args)),
+    isel: ({ args, call }) =>
+      call('isel', pairs([...(args[0] as Map<string, Taken>)].map(([dim, taken]) => [dim, positions(taken)]))),
+    reduce: ({ from, args }) => this.#reduced(this.expression(from), args[0], args[1]),
+    quantile: ({ args, call }) =>
+      call(
+        'quantile',
+        Array.isArray(args[0]) ? `[${args[0].map(number).join(', ')}]` : number(args[0] as number),
+        ...reduction('quantile', args[1]),
+      ),
+    where: ({ args, call }) => {
+      if (typeof args[0] === 'function') return refuse('where with a function', args[0])
+      // xarray treats missing conditions as true.
+      return call('where', `${this.expression(args[0] as Recorded)}.fillna(0) != 0`)
+    },
+    groupBy: ({ args, call }) => {
+      const [key, kind, options, q] = args
+      const groups = typeof key === 'string' ? ['groupby', text(key)] : ['groupby_bins', ...bins(key)]
+      return this.#reduced(call(groups[0]!, ...groups.slice(1)), kind, options, q)
+    },
+    resample: ({ args, call }) => this.#reduced(call('resample', pairs(entries(args[0], text))), args[1], args[2], args[3]),
+    rolling: ({ args, call }) => {
+      const { center, minPeriods } = args[1] as RollingOptions
+      const given = [center ? 'center=True' : '', minPeriods === undefined ? '' : `min_periods=${minPeriods}`]
+      return this.#reduced(call('rolling', pairs(entries(args[0], String)), ...given), args[2], args[3])
+    },
+    coarsen: ({ args, call }) => {
+      const { boundary } = args[1] as CoarsenOptions
+      if ((args[3] as ReduceDimsOptions).skipMissing === false) refuse('coarsen with { skipMissing: false }', args[3])
+      const given = boundary === undefined ? '' : `boundary=${text(boundary)}`
+      return this.#reduced(call('coarsen', pairs(entries(args[0], String)), given), args[2], {
+        ...(args[3] as object),
+        skipMissing: true,
+      })
+    },
+    weighted: ({ args, call }) => this.#reduced(call('weighted', this.expression(args[0] as Recorded)), args[1], args[2]),
+    cumsum: ({ args, call }) => call('cumsum', ...reduction('cumsum', { ...Object(args[1]), axis: args[0] })),
+    fillna: ({ args, call }) => call('fillna', this.#fill(args[0])),
+    isnull: ({ call }) => call('isnull'),
+    notnull: ({ call }) => call('notnull'),
+    clip: ({ args, call }) => call('clip', ...keywords({ min: args[0], max: args[1] })),
+    round: ({ args, call }) => call('round', String(args[0])),
+    astype: ({ args, call }) => call('astype', text(args[0])),
+    transpose: ({ args, call }) => call('transpose', ...((args[0] ?? []) as string[]).map(text)),
+    expandDims: ({ args, call }) => call('expand_dims', text(args[0]), ...keywords({ axis: args[1] })),
+    sortBy: ({ args, call }) => {
+      const keys = (Array.isArray(args[0]) ? args[0] : [args[0]]).map((key) =>
+        typeof key === 'string' ? text(key) : this.expression(key as Recorded),
+      )
+      return call('sortby', `[${keys.join(', ')}]`, (args[1] as SortOptions).ascending === false ? 'ascending=False' : '')
+    },
+    diff: ({ args, call }) => call('diff', text(args[0]), ...keywords(Object(args[1]))),
+    shift: ({ args, call }) => {
+      const { fillValue } = Object(args[1]) as ShiftOptions
+      return call(
+        'shift',
+        dictionary(entries(args[0], String)),
+        fillValue === undefined ? '' : `fill_value=${this.#fill(fillValue)}`,
+      )
+    },
+    cos: ({ from, args }) => {
+      this.imports.add('import numpy as np')
+      return args[0] ? `np.cos(np.deg2rad(${this.expression(from)}))` : `np.cos(${this.expression(from)})`
+    },
+    rename: ({ args, call }) => call('rename', typeof args[0] === 'string' ? text(args[0]) : dictionary(entries(args[0], text))),
+    interp: ({ from, args, call }) => {
+      for (const dim of Object.keys(args[0] as object))
+        checkOneRound(dim, (from.coordinates ?? from.parts!.coords).get(dim)?.index)
+      return call('interp', pairs(entries(args[0], (value) => this.#between(value))))
+    },
+    swapDims: ({ args, call }) => call('swap_dims', dictionary(entries(args[0], text))),
+    setCoords: ({ args, call }) => call('set_coords', `[${(args[0] as string[]).map(text).join(', ')}]`),
+    drop: ({ args, call }) => call('drop_vars', `[${(args[0] as string[]).map(text).join(', ')}]`),
+    merge: ({ from, args }) => {
+      const all = [from, ...(args[0] as Recorded[])].map((each) => this.expression(each))
+      return `xr.merge([${all.join(', ')}], join="exact")`
+    },
   }
 
   /** Returns the values that replace missing ones. */

@@ -99,30 +99,33 @@ export async function pyramidOf(
     invalidArgument(`levels of several arrays need names of dimensions; '${name}' has none`, name)
   const halved = ({ dimensionNames = [] }: DiskArray): number[] =>
     dimensionNames.flatMap((dim, axis) => (dims.includes(dim) ? [axis] : []))
-  const plane = await geographicPlane(arrays, dims)
+  const groups = groupsOfLevels(levels, attributes, await geographicPlane(arrays, dims))
+  return { ...made((level, name) => `${level}/${name}`, halved), groups }
+}
+
+/** Returns the attributes of the groups of a pyramid, by the convention `multiscales`. */
+function groupsOfLevels(
+  levels: readonly number[],
+  attributes: JsonObject,
+  plane: Awaited<ReturnType<typeof geographicPlane>>,
+): PyramidArrays['groups'] {
   const placed = (level: number): JsonObject => plane?.level(2 ** level) ?? {}
   const layout = levels.map((level) => {
     const made = { derived_from: `${level - 1}`, transform: { scale: [2, 2], translation: [0.5, 0.5] } }
     return { asset: `${level}`, ...(level > 0 && made), ...placed(level) }
   })
+  const ofLevel = (level: number): JsonObject =>
+    plane === undefined
+      ? attributes
+      : { ...attributes, ...plane.attributes, ...placed(level), zarr_conventions: plane.conventions }
   return {
-    ...made((level, name) => `${level}/${name}`, halved),
-    groups: {
-      '': {
-        ...attributes,
-        ...plane?.attributes,
-        zarr_conventions: [MULTISCALES, ...(plane?.conventions ?? [])],
-        multiscales: { layout },
-      },
-      ...Object.fromEntries(
-        levels.map((level) => [
-          `${level}`,
-          plane === undefined
-            ? attributes
-            : { ...attributes, ...plane.attributes, ...placed(level), zarr_conventions: plane.conventions },
-        ]),
-      ),
+    '': {
+      ...attributes,
+      ...plane?.attributes,
+      zarr_conventions: [MULTISCALES, ...(plane?.conventions ?? [])],
+      multiscales: { layout },
     },
+    ...Object.fromEntries(levels.map((level) => [`${level}`, ofLevel(level)])),
   }
 }
 
