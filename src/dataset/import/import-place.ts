@@ -23,9 +23,9 @@ const CHECKS: Checks<ImportPlaceOptions> = { ...IMPORT_CHECKS, names: 'list of s
 const CALL = 'importPlace'
 
 /**
- * Copies a place of any format into a container of a single file. Arrays of containers are copied as they are
- * stored, unless options of chunks are given. Zarr is copied as by `importZarr`. The container appears when it
- * is complete.
+ * Copies a place of any format into a container of a single file. Arrays of containers are copied as they
+ * are stored, unless options of chunks are given. Zarr is copied as by `importZarr`. The container appears
+ * when it is complete.
  * @throws AlreadyExistsError unless `overwrite` is set; InvalidArgumentError for options of other formats;
  *   errors of opening the source; ReadOnlyError
  */
