@@ -1,9 +1,13 @@
 import type { AxisView } from './tensor.ts'
 
-/** Positions along one axis: evenly spaced, or a list. */
-export type AxisIndices = AxisView | Uint32Array
+/** Lists of positions: of elements in memory, and of elements of an array, which may be beyond 2^32. */
+type PositionList = Uint32Array | Float64Array
 
-export const isListed = (places: AxisIndices): places is Uint32Array => places instanceof Uint32Array
+/** Positions along one axis: evenly spaced, or a list in any order. */
+export type AxisIndices<L extends PositionList = Uint32Array> = AxisView | L
 
-export const indexAt = (places: AxisIndices, i: number): number =>
-  isListed(places) ? places[i]! : places.start + i * places.step
+export const isListed = <L extends PositionList>(places: AxisIndices<L>): places is L => ArrayBuffer.isView(places)
+
+/** Returns the position at index `i`. */
+export const indexAt = (places: AxisIndices<PositionList>, i: number): number =>
+  isListed<PositionList>(places) ? places[i]! : places.start + i * places.step

@@ -1,6 +1,6 @@
-import { type AxisPick, positionAt } from '../array/lazy/picks.ts'
 import type { DType } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
+import { type AxisIndices, indexAt } from '../core/places.ts'
 import type { AxisView } from '../core/tensor.ts'
 import { absolute, distance, isMissingLabel, isSameLabel, type Label, type Labels } from './label-values.ts'
 import { type Neighbours, SortedLabels } from './sorted-labels.ts'
@@ -72,8 +72,8 @@ export class LabelIndex {
   }
 
   /** Returns the index of some positions, in their order. */
-  take(positions: AxisPick): LabelIndex {
-    return this.#with(Array.from({ length: positions.length }, (_, i) => this.at(positionAt(positions, i))))
+  take(positions: AxisIndices<Float64Array>): LabelIndex {
+    return this.#with(Array.from({ length: positions.length }, (_, i) => this.at(indexAt(positions, i))))
   }
 
   /** Returns the same labels along a dimension of another name. */

@@ -1,5 +1,5 @@
-import type { AxisPick } from '../array/lazy/picks.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import type { AxisIndices } from '../core/places.ts'
 import { quoted } from '../core/quoted.ts'
 import { Between, type LabelLike } from './between.ts'
 import type { LabelIndex, SelectMethod } from './label-index.ts'
@@ -30,7 +30,7 @@ export interface SelOptions {
 /** Resolved selection of a dimension: one position, or parts with a shift added to the labels of each. */
 export type Taken =
   | { readonly position: number }
-  | { readonly parts: readonly { readonly positions: AxisPick; readonly shift: number }[] }
+  | { readonly parts: readonly { readonly positions: AxisIndices<Float64Array>; readonly shift: number }[] }
 
 /**
  * Resolves a selector by label.

@@ -1,6 +1,6 @@
-import type { AxisPick } from '../array/lazy/picks.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
+import type { AxisIndices } from '../core/places.ts'
 import { quoted } from '../core/quoted.ts'
 import { coordinateMemoryOf } from './coordinate-memory.ts'
 import { type Coords, type Labelled, mergeCoords } from './coords.ts'
@@ -78,7 +78,7 @@ async function valuesOf(key: Variable): Promise<ArrayLike<unknown>> {
   return (await keepingMissing(key.array, false).toTensor()).data as ArrayLike<unknown>
 }
 
-function orderOf(keys: readonly ArrayLike<unknown>[], ascending: boolean): AxisPick {
+function orderOf(keys: readonly ArrayLike<unknown>[], ascending: boolean): AxisIndices<Float64Array> {
   const { length } = keys[0]!
   const order = Float64Array.from({ length }, (_, at) => at)
   const compare = (a: number, b: number): number => {

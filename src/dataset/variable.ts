@@ -1,9 +1,9 @@
 import { DiskArray } from '../array/disk-array.ts'
 import { viewAxes } from '../array/lazy/axes-view.ts'
 import { inMemory } from '../array/lazy/generate.ts'
-import { type AxisPick, positionAt } from '../array/lazy/picks.ts'
 import type { DType } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
+import { type AxisIndices, indexAt } from '../core/places.ts'
 import { showShape } from '../core/shape.ts'
 import { tensorOf, wholeAxis } from '../core/tensor.ts'
 import type { Attrs } from './attributes.ts'
@@ -122,15 +122,15 @@ export class Variable implements VariableParts {
 }
 
 /** Selects positions of one axis, which `drop` removes. */
-function alongAxis(array: DiskArray, axis: number, positions: AxisPick, drop: boolean): DiskArray {
+function alongAxis(array: DiskArray, axis: number, positions: AxisIndices<Float64Array>, drop: boolean): DiskArray {
   const picks = array.shape.map((length, each) => (each === axis ? positions : wholeAxis(length)))
   const order = [...array.shape.keys()].filter((each) => !drop || each !== axis)
   return new DiskArray(viewAxes(array.source, { picks, order }))
 }
 
-function joinPositions(parts: readonly AxisPick[]): AxisPick {
+function joinPositions(parts: readonly AxisIndices<Float64Array>[]): AxisIndices<Float64Array> {
   if (parts.length === 1) return parts[0]!
-  return Float64Array.from(parts.flatMap((part) => Array.from({ length: part.length }, (_, i) => positionAt(part, i))))
+  return Float64Array.from(parts.flatMap((part) => Array.from({ length: part.length }, (_, i) => indexAt(part, i))))
 }
 
 /** Returns the labels of an index as an array in memory. */

@@ -1,11 +1,12 @@
 import type { DType } from '../../core/dtype.ts'
+import { type AxisIndices, isListed } from '../../core/places.ts'
 import { wholeAxis } from '../../core/tensor.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { subsetChunks } from '../../grid/derived-chunks.ts'
 import { resolveSelection, type Selection } from '../../grid/selection.ts'
 import type { BlockSource } from '../source.ts'
 import { deriveSource } from './derive.ts'
-import { type AxisPick, isAlongAxis, isList, pickOf, takeOf, type ViewOf, viewParts } from './picks.ts'
+import { isAlongAxis, pickOf, takeOf, type ViewOf, viewParts } from './picks.ts'
 import { composed, isPointsView, viewPoints } from './view-points.ts'
 
 const body = () => import('./picked.ts')
@@ -13,7 +14,7 @@ const body = () => import('./picked.ts')
 /** Changes of the axes of a source by a view. */
 export interface AxesChange {
   /** Positions taken of each axis of the base; by default all. */
-  readonly picks?: readonly AxisPick[]
+  readonly picks?: readonly AxisIndices<Float64Array>[]
   /**
    * For each axis of the view, the axis of the base it comes from, or the name of a new axis of length 1.
    * Axes of the base that are not listed must have length 1.
@@ -26,7 +27,7 @@ export const VIEWS: WeakMap<BlockSource, ViewOf> = new WeakMap()
 
 /** Returns a source with its axes cut, reversed, reordered, dropped and added. */
 export function viewAxes<D extends DType>(source: BlockSource<D>, change: AxesChange): BlockSource<D> {
-  const picks: readonly AxisPick[] = change.picks ?? source.shape.map(wholeAxis)
+  const picks: readonly AxisIndices<Float64Array>[] = change.picks ?? source.shape.map(wholeAxis)
   const names = change.order.map((axis) => (typeof axis === 'string' ? axis : (source.dimensionNames?.[axis] ?? '')))
   const known = names.some(Boolean) ? names : undefined
   const order = change.order.map((axis) => (typeof axis === 'string' ? null : axis))
@@ -43,14 +44,14 @@ export function viewAxes<D extends DType>(source: BlockSource<D>, change: AxesCh
 
 function viewOn<D extends DType>(
   base: BlockSource<D>,
-  picks: readonly AxisPick[],
+  picks: readonly AxisIndices<Float64Array>[],
   order: readonly (number | null)[],
   dimensionNames: readonly string[] | undefined,
 ): BlockSource<D> {
   const view: ViewOf<D> = { base, picks, order, places: picks.map((_, axis) => order.indexOf(axis)) }
   const { bulk = {}, capabilities } = base
   // Parts of reversed axes would have to be reversed, and parts along new axes only are of another kind.
-  const forwards = picks.every((pick) => !isList(pick) && pick.step > 0) && !order.includes(null)
+  const forwards = picks.every((pick) => !isListed(pick) && pick.step > 0) && !order.includes(null)
   const source: BlockSource<D> = deriveSource<D>(base, {
     chunks: new ChunkGrid(
       order.map((axis) => (axis === null ? new RegularChunks(1, 1) : subsetChunks(base.chunks.axes[axis]!, picks[axis]!))),
@@ -66,7 +67,7 @@ function viewOn<D extends DType>(
       }),
       requests: async (boxes) => (await body()).requestsOfView(view, boxes),
       ...(bulk.read && { read: async (...asked) => (await body()).readManyOfView(view, ...asked) }),
-      ...(bulk.written && !picks.some(isList) && { written: async (...asked) => (await body()).writtenOfView(view, ...asked) }),
+      ...(bulk.written && !picks.some(isListed) && { written: async (...asked) => (await body()).writtenOfView(view, ...asked) }),
       ...(bulk.visit &&
         capabilities?.steps && {
           visit: async function* (...asked) {

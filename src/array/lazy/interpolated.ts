@@ -1,3 +1,4 @@
+import type { AxisIndices } from '../../core/places.ts'
 import { copyTensor, fillTensor, type Tensor, tensorOf } from '../../core/tensor.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { type Box, rangeLength, viewOf } from '../../grid/range.ts'
@@ -5,7 +6,6 @@ import { NOT_A_NUMBER } from '../missing.ts'
 import type { BlockSource } from '../source.ts'
 import { deriveSource } from './derive.ts'
 import { readPicks, requestsThrough } from './picked.ts'
-import type { AxisPick } from './picks.ts'
 
 /** For each point along an axis, the positions it is between, and its fraction of the way to the second. */
 export interface AxisPlaces {
@@ -37,7 +37,7 @@ export function interpolatedSource<D extends 'float32' | 'float64'>(
     return new RegularChunks(Math.max(1, Math.min(share, MOST_REFINED * chunkLength)), count)
   })
   /** Returns the picks to read for a box; undefined if the whole box is outside. */
-  const picksOf = (box: Box): AxisPick[] | undefined => {
+  const picksOf = (box: Box): AxisIndices<Float64Array>[] | undefined => {
     const picks = box.map((range, axis) => {
       const own = placesOf(axis)
       return own === undefined ? viewOf(range) : neededOf(own, box, axis)

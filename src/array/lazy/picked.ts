@@ -1,6 +1,7 @@
 import { isPlain, isWhole, type PlacedAggregate, type Reduction, splitReduction } from '../../aggregate/reduction.ts'
 import type { DType, TypedArray } from '../../core/dtype.ts'
 import { Pace } from '../../core/pace.ts'
+import { type AxisIndices, isListed } from '../../core/places.ts'
 import { eachIndex, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
@@ -21,18 +22,18 @@ import { visitChunkByChunk } from '../visit.ts'
 import { writeSelection } from '../write.ts'
 import type { WriteWhere } from './derive.ts'
 import { checkDistinct } from './distinct.ts'
-import { type AxisPick, isList, takeOf, type ViewOf, viewParts } from './picks.ts'
+import { takeOf, type ViewOf, viewParts } from './picks.ts'
 
 /** Returns the positions along each axis of the base that a box of a view takes. */
-const picksBelow = ({ picks, places }: ViewOf, box: Box): AxisPick[] =>
+const picksBelow = ({ picks, places }: ViewOf, box: Box): AxisIndices<Float64Array>[] =>
   picks.map((pick, axis) => (places[axis]! < 0 ? pick : takeOf(pick, viewOf(box[places[axis]!]!))))
 
 /** Plans the read of the positions `picks` along each axis. */
-function planned(source: BlockSource, picks: readonly AxisPick[]): Planned {
+function planned(source: BlockSource, picks: readonly AxisIndices<Float64Array>[]): Planned {
   const shape = picks.map(({ length }) => length)
   const parts = picks.map((pick) => {
     // A part of a list is often evenly spaced, which is cheaper to read.
-    const even = isList(pick) ? progressionOf(pick) : pick
+    const even = isListed(pick) ? progressionOf(pick) : pick
     return { picks: even ?? [pick as Float64Array], length: pick.length, shape: [pick.length] }
   })
   const selection = { parts, shape, scalar: false }
@@ -40,7 +41,10 @@ function planned(source: BlockSource, picks: readonly AxisPick[]): Planned {
 }
 
 /** Returns the number of blocks that reading several picks fetches. */
-export const requestsThrough = (source: BlockSource, all: readonly (readonly AxisPick[])[]): Promise<number | undefined> =>
+export const requestsThrough = (
+  source: BlockSource,
+  all: readonly (readonly AxisIndices<Float64Array>[])[],
+): Promise<number | undefined> =>
   requestsOf(
     source,
     all.flatMap((picks) => planned(source, picks).plan.transfers.map(({ box }) => box)),
@@ -53,7 +57,7 @@ export const requestsOfView = (view: ViewOf, boxes: readonly Box[]): Promise<num
 /** Reads the positions `picks` along each axis, in their order, into `out`, which has one axis for each. */
 export const readPicks = <D extends DType>(
   source: BlockSource<D>,
-  picks: readonly AxisPick[],
+  picks: readonly AxisIndices<Float64Array>[],
   out: Tensor<D>,
   options: BlockReadOptions = {},
 ): Promise<void> => readInto(source, planned(source, picks).plan, out, options)
@@ -68,7 +72,7 @@ export const writeWhere = async <D extends DType>(
 /** Writes `values`, or those whose mask is 1, to the positions `picks` along each axis. */
 export const writePicks = <D extends DType>(
   source: BlockSource<D>,
-  picks: readonly AxisPick[],
+  picks: readonly AxisIndices<Float64Array>[],
   values: Tensor<D>,
   mask: Tensor<'bool'> | undefined,
   options: BlockReadOptions = {},
@@ -121,7 +125,7 @@ export async function* visitView<D extends DType, R>(
 ): AsyncGenerator<R, void, undefined> {
   const { base, order } = view
   const picks = picksBelow(view, box)
-  if (picks.some((pick) => isList(pick) && pick.some((position, i) => i > 0 && position <= pick[i - 1]!))) {
+  if (picks.some((pick) => isListed(pick) && pick.some((position, i) => i > 0 && position <= pick[i - 1]!))) {
     yield* visitChunkByChunk(source, box, visitor, options)
     return
   }
@@ -163,8 +167,8 @@ interface Taken {
   within(range: Range): Inner
 }
 
-function takenOf(pick: AxisPick): Taken {
-  if (isList(pick)) {
+function takenOf(pick: AxisIndices<Float64Array>): Taken {
+  if (isListed(pick)) {
     const first = pick[0]!
     const findFirst = (position: number): number => {
       let [low, high] = [0, pick.length]

@@ -1,5 +1,6 @@
 import type { DType } from '../../core/dtype.ts'
-import { type AxisView, type Tensor, tensorOf } from '../../core/tensor.ts'
+import { type AxisIndices, indexAt, isListed } from '../../core/places.ts'
+import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
 import type { SelectionPart } from '../../grid/selection.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
@@ -7,20 +8,15 @@ import type { BlockOptions, BlockSource } from '../source.ts'
 /** Number of concurrent reads of a lazy array. */
 export const READS_AT_A_TIME = 8
 
-/** Selected positions of an axis: evenly spaced, or a list in any order. */
-export type AxisPick = AxisView | Float64Array
-
-export const isList = (pick: AxisPick): pick is Float64Array => pick instanceof Float64Array
-
-/** Returns the selected position at index `i`. */
-export const positionAt = (pick: AxisPick, i: number): number => (isList(pick) ? pick[i]! : pick.start + i * pick.step)
+/** Positions of elements along an axis of an array. */
+type Positions = AxisIndices<Float64Array>
 
 /** Composes two selections: returns the positions that `taken` selects of those in `pick`. */
-export function takeOf(pick: AxisPick, taken: AxisPick): AxisPick {
-  const position = (i: number): number => positionAt(pick, i)
-  if (isList(taken)) return taken.map(position)
+export function takeOf(pick: Positions, taken: Positions): Positions {
+  const position = (i: number): number => indexAt(pick, i)
+  if (isListed(taken)) return taken.map(position)
   const { start, step, length } = taken
-  if (isList(pick)) return Float64Array.from({ length }, (_, i) => position(start + i * step))
+  if (isListed(pick)) return Float64Array.from({ length }, (_, i) => position(start + i * step))
   // A single position needs no step.
   return { start: position(start), step: length > 1 ? pick.step * step : 1, length }
 }
@@ -28,7 +24,7 @@ export function takeOf(pick: AxisPick, taken: AxisPick): AxisPick {
 /** Definition of a view. */
 export interface ViewOf<D extends DType = DType> {
   readonly base: BlockSource<D>
-  readonly picks: readonly AxisPick[]
+  readonly picks: readonly Positions[]
   /** For each axis of the view, the axis of the base; `null` for new axes. */
   readonly order: readonly (number | null)[]
   /** For each axis of the base, the axis of the view; -1 for dropped axes. */
@@ -47,7 +43,7 @@ export const isAlongAxis = ({ picks, shape }: SelectionPart): boolean =>
   ('step' in picks || picks.length === 1) && shape.length < 2
 
 /** Returns the positions along the only axis of a part. */
-export const pickOf = ({ picks }: SelectionPart): AxisPick => ('step' in picks ? picks : picks[0]!)
+export const pickOf = ({ picks }: SelectionPart): Positions => ('step' in picks ? picks : picks[0]!)
 
 /** Returns the number of axes of the base that a part takes. */
 export const countAxes = ({ picks }: SelectionPart): number => ('step' in picks ? 1 : picks.length)
@@ -61,7 +57,7 @@ export const positionsAt = ({ picks }: SelectionPart, places: Float64Array): Flo
 /** Returns the selection that a view takes, in the order of the base's axes. */
 export const viewParts = ({ picks, places }: ViewOf): SelectionPart[] =>
   picks.map((pick, axis) => ({
-    picks: isList(pick) ? [pick] : pick,
+    picks: isListed(pick) ? [pick] : pick,
     length: pick.length,
     shape: places[axis]! < 0 ? [] : [pick.length],
   }))

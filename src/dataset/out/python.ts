@@ -1,6 +1,6 @@
-import { positionAt } from '../../array/lazy/picks.ts'
 import type { FoldOptions } from '../../array/reductions/fold-kinds.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import { indexAt } from '../../core/places.ts'
 import { toTimestamp } from '../../core/timestamp.ts'
 import { formatNamed } from '../../tree/formats.ts'
 import { Between, type LabelLike } from '../between.ts'
@@ -212,7 +212,7 @@ class Script {
       return refuse(`sel through the end of ${index.dim}, which begins anew after ${period}`, label)
     if (Array.isArray(label)) {
       const list = Array.from({ length: part!.positions.length }, (_, i) =>
-        this.#label(index, index.at(positionAt(part!.positions, i))),
+        this.#label(index, index.at(indexAt(part!.positions, i))),
       )
       return calendar !== undefined && list[0]?.startsWith('np.') ? `np.array([${list.join(', ')}])` : `[${list.join(', ')}]`
     }
