@@ -62,7 +62,7 @@ const fenced = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8
  */
 const module = [
   ...Object.entries(entries).map(([entry, names]) => `import { ${Object.keys(names)} } from '../${entry}'`),
-  "declare const env: { readonly BUCKET: import('../src/runtime/index.ts').R2BucketLike }",
+  "declare const env: { readonly BUCKET: import('../src/runtime/store.ts').R2BucketLike }",
   'declare const console: { log(...values: unknown[]): void }',
   ...examples.map(({ at, code }) => `// ${at}\nexport async function example_${at.replace(/\W/g, '_')}() {\n${code}}`),
 ].join('\n')
@@ -153,7 +153,7 @@ describe('docstrings', () => {
   /** Calls that end in no error of ours; and, of classes of errors, how they are made. */
   const NEVER_FAIL: readonly string[] = [
     ...['arrays', 'layers', 'warnings', 'close', 'toString'].map((name) => `ArrayFile.${name}`),
-    ...['FileArray.storage', 'DiskArray.toString', 'isHyperslabError', 'points', 'slice', 'chunk'],
+    ...['FileArray.storage', 'DiskArray.toString', 'isHyperslabError', 'points', 'slice', 'chunk', 'linear'],
     ...['readable', 'writable', 'store', 'source'].map((name) => `${name}Conformance`),
   ]
 
@@ -244,6 +244,7 @@ describe('examples', () => {
     const log = (...values: unknown[]): unknown => printed.push(formatWithOptions({ breakLength: 1000 }, ...values))
     const names = {
       ...hyperslab,
+      ...plans,
       ...netcdf,
       ...zarr,
       ...dataset,

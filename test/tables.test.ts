@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import * as hyperslab from '../src/runtime/index.ts'
+import * as plan from '../src/runtime/plan.ts'
 import { asZarrStore, openZarr } from '../src/runtime/zarr.ts'
 
 const { loadPeer } = await import(new URL('../bench/peers.mjs', import.meta.url).href)
@@ -65,7 +66,7 @@ test('the code beside that of DiskArrays.jl gives what its table says', async ()
   const rows = rowsOf('diskarrays.md')
   expect(rows.length).toBeGreaterThan(10)
   for (const [julia, code, gives] of rows) {
-    let result = plain(await evaluate(code!, { ...hyperslab, a, writable }))
+    let result = plain(await evaluate(code!, { ...hyperslab, ...plan, a, writable }))
     if (code!.includes('.set(')) result = plain(await writable.get([0]))
     const elements = Array.isArray(result) ? result : (result as { data: number[] }).data
     expect([julia, elements]).toEqual([julia, JSON.parse(gives!)])

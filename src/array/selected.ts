@@ -1,6 +1,6 @@
 import type { DType, ScalarOf } from '../core/dtype.ts'
 import type { Tensor } from '../core/tensor.ts'
-import type { PointsSelector } from '../grid/selectors.ts'
+import type { LinearSelector, PointsSelector } from '../grid/selectors.ts'
 
 /** Selectors that drop their axes. */
 type Dropping = number | PointsSelector<true>
@@ -49,19 +49,21 @@ export type Selected<D extends DType, S, R extends number = number> = S extends 
           : Drops<S> extends true
             ? Either<D, Picks<S, R>>
             : Tensor<D> | ScalarOf<D>
-    : S extends PointsSelector<infer Single>
-      ? Single extends true
-        ? Tensor<D> | ScalarOf<D>
-        : Tensor<D>
-      : S extends { readonly data: unknown } | { readonly index: readonly number[] }
-        ? Tensor<D>
-        : S extends { readonly [name: string]: infer Each }
-          ? [Each] extends [Dropping]
-            ? Tensor<D> | ScalarOf<D>
-            : NamedKeeps<S> extends true
-              ? Tensor<D>
-              : Tensor<D> | ScalarOf<D>
-          : Tensor<D> | ScalarOf<D>
+    : S extends LinearSelector<infer Single>
+      ? Either<D, Single>
+      : S extends PointsSelector<infer Single>
+        ? Single extends true
+          ? Tensor<D> | ScalarOf<D>
+          : Tensor<D>
+        : S extends { readonly data: unknown } | { readonly index: readonly number[] }
+          ? Tensor<D>
+          : S extends { readonly [name: string]: infer Each }
+            ? [Each] extends [Dropping]
+              ? Tensor<D> | ScalarOf<D>
+              : NamedKeeps<S> extends true
+                ? Tensor<D>
+                : Tensor<D> | ScalarOf<D>
+            : Tensor<D> | ScalarOf<D>
 
 /** Whether a selector by name certainly keeps its axis. */
 type NamedKeeps<S> = true extends { [K in keyof S]: MayDrop<S[K]> extends false ? true : false }[keyof S] ? true : false

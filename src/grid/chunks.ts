@@ -140,6 +140,32 @@ export class ChunkGrid {
     return ChunkGrid.regular(shape, chunkShape)
   }
 
+  /** Mean length of the chunks along each axis, which need not be an integer; 0 along an axis of length 0. */
+  get meanChunkShape(): number[] {
+    return this.axes.map(({ length, count }) => (count === 0 ? 0 : length / count))
+  }
+
+  /**
+   * Length of the largest chunk along each axis. It is less than {@link chunkShape} where no chunk has the
+   * nominal length.
+   */
+  get largestChunkShape(): number[] {
+    return this.axes.map((axis) => {
+      if (!(axis instanceof RegularChunks)) return axis.count === 0 ? 0 : axis.chunkLength
+      // All chunks between the first and the last have the length of the second.
+      const some = [0, 1, axis.count - 1].filter((k) => k >= 0 && k < axis.count)
+      return Math.max(0, ...some.map((k) => axis.stop(k) - axis.start(k)))
+    })
+  }
+
+  /**
+   * Number of positions by which the first chunk along each axis is shorter than the others; 0 for irregular
+   * chunks.
+   */
+  get offsets(): number[] {
+    return this.axes.map(({ offset }) => offset)
+  }
+
   /**
    * Merges chunks that are neighbours in C order into runs of at most `maxElements` elements. Reading run by
    * run processes an array in few reads. Returns this grid if one chunk is larger than that.

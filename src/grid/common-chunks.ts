@@ -1,5 +1,5 @@
 import { type AxisChunks, sameChunks } from './chunks.ts'
-import { checkListed, chunksOf, IrregularChunks, lengthsOf } from './irregular-chunks.ts'
+import { axisChunks, checkListed, IrregularChunks, lengthsOf } from './irregular-chunks.ts'
 
 /**
  * Returns chunks that suit several arrays of one shape. If some arrays have chunks made of whole chunks of
@@ -45,4 +45,4 @@ export function refineChunks(
   return regularised([...borders].sort((a, b) => a - b))
 }
 
-const regularised = (borders: readonly number[]): AxisChunks => chunksOf(lengthsOf(new IrregularChunks(borders)))
+const regularised = (borders: readonly number[]): AxisChunks => axisChunks(lengthsOf(new IrregularChunks(borders)))

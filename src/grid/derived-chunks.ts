@@ -1,5 +1,5 @@
 import { type AxisChunks, RegularChunks } from './chunks.ts'
-import { checkListed, chunksOf, lengthsOf } from './irregular-chunks.ts'
+import { axisChunks, checkListed, lengthsOf } from './irregular-chunks.ts'
 import { countTouched, projectAxis } from './projection.ts'
 
 /**
@@ -13,7 +13,7 @@ export function padChunks(chunks: AxisChunks, low: number, high: number): AxisCh
     const shifted = (((offset - low) % chunkLength) + chunkLength) % chunkLength
     return new RegularChunks(chunkLength, low + length + high, shifted)
   }
-  return chunksOf([low, ...lengthsOf(chunks), high].filter((length) => length > 0))
+  return axisChunks([low, ...lengthsOf(chunks), high].filter((length) => length > 0))
 }
 
 /** `length` positions from `start`, `step` apart; the step may be negative. */
@@ -37,7 +37,7 @@ export function subsetChunks(chunks: AxisChunks, taken: Progression | Iterable<n
     else lengths.push(1)
     last = chunk
   }
-  return chunksOf(lengths)
+  return axisChunks(lengths)
 }
 
 function subsetProgression(chunks: AxisChunks, { start, step, length }: Progression): AxisChunks {
@@ -57,7 +57,7 @@ function subsetProgression(chunks: AxisChunks, { start, step, length }: Progress
   checkListed(countTouched(range, chunks))
   const touched = projectAxis(range, chunks)
   const lengths = touched.map(({ from }) => from.length)
-  return chunksOf(step > 0 ? lengths : lengths.reverse())
+  return axisChunks(step > 0 ? lengths : lengths.reverse())
 }
 
 /** Replaces a lone chunk by one without offset or excess nominal length. */

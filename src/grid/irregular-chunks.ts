@@ -94,11 +94,14 @@ export function lengthsOf(chunks: AxisChunks): number[] {
 }
 
 /**
- * Creates chunks of the given lengths, one after another. They are regular if only the first and the last are
- * shorter than the rest.
+ * Divides an axis into chunks of the given lengths, one after another. They are {@link RegularChunks} if only
+ * the first and the last are shorter than the rest.
  * @throws InvalidArgumentError unless all `lengths` are positive integers
+ * @example
+ * console.log(String(axisChunks([2, 4, 4, 1]))) // 11 in chunks of 4, the first at -2
+ * console.log(String(axisChunks([1, 3, 2, 1]))) // 7 in chunks of 1, 3, 2, 1
  */
-export function chunksOf(lengths: readonly number[]): AxisChunks {
+export function axisChunks(lengths: readonly number[]): AxisChunks {
   const irregular = IrregularChunks.ofLengths(lengths)
   const { length, count } = irregular
   if (count === 0) return new RegularChunks(1, 0)

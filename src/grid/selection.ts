@@ -1,3 +1,5 @@
+import { HyperslabError } from '../core/errors.ts'
+import { sizeOf } from '../core/shape.ts'
 import { type AxisView, isTensorLike, type TensorLike } from '../core/tensor.ts'
 import type { ChunkGrid } from './chunks.ts'
 import {
@@ -11,7 +13,7 @@ import {
   progressionOf,
   ragged,
 } from './list.ts'
-import { ChunkSelector, newAxis, type Points, PointsSelector } from './selectors.ts'
+import { ChunkSelector, LinearSelector, newAxis, type Points, PointsSelector } from './selectors.ts'
 import { invalid, isSlice, resolveIndex, resolveSlice, type Slice, show } from './slice.ts'
 
 /**
@@ -26,6 +28,8 @@ import { invalid, isSlice, resolveIndex, resolveSlice, type Slice, show } from '
  *   shape of the axes it covers. The true elements come in C order, on one axis
  * - `points([[i, j], …])`: single elements of several axes; `chunk(i, j)`: the elements of one chunk
  * - `'...'`: all axes without a selector; `newAxis`: an additional axis of length 1
+ *
+ * `linear(…)` selects from all axes together, so it is no selector of an axis, but a {@link Selection}.
  */
 export type Selector =
   | number
@@ -47,9 +51,20 @@ export interface NamedSelection {
 /**
  * Selectors in the order of the axes, which combine orthogonally: the result contains every combination of
  * their positions. Missing trailing selectors mean `null`; a missing selection selects everything.
- * Alternatively, selectors by dimension name, or a single selector that is no array.
+ * Alternatively, selectors by dimension name, a single selector that is no array, or `linear(…)`.
  */
-export type Selection = readonly Selector[] | NamedSelection | PointsSelector | ChunkSelector | TensorLike | null | undefined
+export type Selection =
+  | readonly Selector[]
+  | NamedSelection
+  | PointsSelector
+  | ChunkSelector
+  | LinearSelector
+  | TensorLike
+  | null
+  | undefined
+
+/** Most positions that `linear` lists. */
+const MAX_LINEAR = 2 ** 24
 
 /** A resolved selector: positions of one axis, or of several axes together. */
 export interface SelectionPart {
@@ -89,6 +104,7 @@ export function resolveSelection(
   shape: readonly number[],
   { chunks, dimensionNames }: SelectionContext = {},
 ): ResolvedSelection {
+  if (selection instanceof LinearSelector) return resolveLinear(selection, shape)
   const { selectors, named } = selectorsOf(selection, shape.length, dimensionNames)
   const given = Array.from(selectors, read)
   const counts = given.map(axesOf)
@@ -105,6 +121,43 @@ export function resolveSelection(
   const taking = new Taking(shape, chunks, shape.length - taken)
   for (const selector of given) taking.take(selector)
   return taking.finish()
+}
+
+/** Resolves positions in C order to points of all axes. */
+function resolveLinear({ selector }: LinearSelector, shape: readonly number[]): ResolvedSelection {
+  const isPosition =
+    selector === null || typeof selector !== 'object' || isSlice(selector) || isTensorLike(selector) || isArrayLike(selector)
+  if (!isPosition || typeof selector === 'string')
+    invalid(`linear takes a position, a slice, a list or a mask, got ${show(selector)}`, { actual: selector })
+  if (shape.length === 0) invalid('linear selects from arrays with axes', { actual: selector })
+  const whole = resolveSelection([selector as Selector], [sizeOf(shape)])
+  const [{ picks, length, shape: own }] = whole.parts as [SelectionPart]
+  if (shape.length === 1) return whole
+  if (length > MAX_LINEAR)
+    throw new HyperslabError(
+      'TooLargeError',
+      `linear selects ${length} positions, the most are ${MAX_LINEAR}: select by slices of the axes`,
+      {
+        actual: length,
+        expected: MAX_LINEAR,
+      },
+    )
+  const lists = shape.map(() => new Float64Array(length))
+  for (let i = 0; i < length; i++) {
+    let rest = 'step' in picks ? picks.start + i * picks.step : picks[0]![i]!
+    for (let axis = shape.length - 1; axis >= 0; axis--) {
+      lists[axis]![i] = rest % shape[axis]!
+      rest = Math.floor(rest / shape[axis]!)
+    }
+  }
+  return { ...whole, parts: partsOfPoints(lists, own) }
+}
+
+/** Returns the parts for some points; a single point is equivalent to integers. */
+function partsOfPoints(positions: readonly Float64Array[], shape: readonly number[]): SelectionPart[] {
+  const { length } = positions[0]!
+  if (length !== 1) return [{ picks: positions, length, shape }]
+  return positions.map(([start], i) => ({ picks: { start: start!, step: 1, length }, length, shape: i === 0 ? shape : [] }))
 }
 
 /** Resolves selectors one after another, and tracks the current axis. */
@@ -169,9 +222,11 @@ class Taking {
   #addPoints(positions: readonly Float64Array[], shape: readonly number[]): void {
     const progression = positions.length === 1 ? progressionOf(positions[0]!) : undefined
     if (progression !== undefined) this.#add(progression, shape)
-    else if (positions[0]!.length > 1 || positions[0]!.length === 0) this.#add(positions, shape)
-    // A single point is equivalent to integers.
-    else for (const [i, [start]] of positions.entries()) this.#add({ start: start!, step: 1, length: 1 }, i === 0 ? shape : [])
+    else {
+      this.#parts.push(...partsOfPoints(positions, shape))
+      this.#result.push(...shape)
+      this.#axis += positions.length
+    }
   }
 }
 

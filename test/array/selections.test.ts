@@ -7,7 +7,7 @@ import type { Tensor } from '../../src/core/tensor.ts'
 import { ChunkGrid, RegularChunks } from '../../src/grid/chunks.ts'
 import { projectBox } from '../../src/grid/projection.ts'
 import { type Box, boxShape, showBox } from '../../src/grid/range.ts'
-import { newAxis, points } from '../../src/grid/selectors.ts'
+import { linear, newAxis, points } from '../../src/grid/selectors.ts'
 import { slice } from '../../src/grid/slice.ts'
 import { anySelections, dtypes, elements, grids, numbered, shapes } from '../support/arbitraries.ts'
 import { runs } from '../support/budget.ts'
@@ -252,4 +252,55 @@ describe('views by selections of every kind', () => {
     expect(Array.from({ length: axis!.count }, (_, k) => axis!.stop(k))).toEqual([6, 12, 15])
     expect(await view.sum()).toBe(2 ** 17 * list.reduce((sum, [i]) => sum + i!, 0))
   })
+})
+
+/** Arrays, and positions in C order: one, lists, masks and slices. */
+const linearCases = shapes
+  .filter((shape) => shape.length > 0)
+  .chain((shape) => {
+    const size = shape.reduce((a, b) => a * b, 1)
+    const bound = fc.option(fc.integer({ min: -size - 2, max: size + 2 }))
+    const positions = fc.oneof(
+      fc.tuple(bound, bound, fc.constantFrom(null, 1, 2, -1, -3)).map(([a, b, step]) => slice(a, b, step)),
+      fc.array(fc.boolean(), { minLength: size, maxLength: size }),
+      ...(size === 0 ? [] : [fc.integer({ min: -size, max: size - 1 }), fc.array(fc.integer({ min: -size, max: size - 1 }))]),
+    )
+    return fc.record({ grid: grids(shape), positions, dtype: dtypes })
+  })
+
+test('positions in C order select what they select of the elements as one axis, for reading, writing and in views', async () => {
+  await fc.assert(
+    fc.asyncProperty(linearCases, async ({ grid, positions, dtype }) => {
+      const plain = numbered(dtype, grid.shape)
+      const source = new CountingSource(plain, grid)
+      const array = new DiskArray(source)
+      const flat = { ...plain, shape: [plain.data.length] }
+      // Lists without elements are masks of none, if the array has none.
+      const expected = plainGet(flat, [positions as never])
+      const selection = linear(positions as never)
+      const found = asTensor(await array.get(selection))
+      expect([found.shape, [...found.data]]).toEqual([expected.shape, [...expected.data]])
+      const view = array.view(selection)
+      expect([view.shape, [...asTensor(await view.get()).data]]).toEqual([expected.shape, [...expected.data]])
+      const [first] = plain.data
+      if (first === undefined) return
+      const written: unknown[] = [...plain.data]
+      for (const place of pick(flat.shape, [positions as never]).flat) written[place] = first
+      await array.set(selection, (dtype === 'bool' ? first === 1 : first) as never)
+      expect([...plain.data]).toEqual(written)
+    }),
+    { numRuns: runs(500) },
+  )
+})
+
+test('what is no position in C order is refused', async () => {
+  const array = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [4, 6] })
+  const refused = (message: string) => ({ tag: 'InvalidSelectionError', message: expect.stringContaining(message) })
+  await expect(array.get(linear(24))).rejects.toMatchObject(refused('24'))
+  await expect(array.get(linear([-25]))).rejects.toMatchObject(refused('-25'))
+  await expect(array.get(linear(points([[0, 1]]) as never))).rejects.toMatchObject(refused('linear takes'))
+  await expect(array.get(linear('...' as never))).rejects.toMatchObject(refused('linear takes'))
+  await expect(array.get([linear(1)] as never)).rejects.toMatchObject(refused('axis 0'))
+  const large = generate(() => 0, { dtype: 'int8', shape: [2 ** 13, 2 ** 13] })
+  await expect(large.get(linear(null))).rejects.toMatchObject({ tag: 'TooLargeError' })
 })

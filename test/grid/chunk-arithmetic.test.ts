@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { type AxisChunks, ChunkGrid, RegularChunks, sameChunks } from '../../src/grid/chunks.ts'
 import { commonChunks, refineChunks } from '../../src/grid/common-chunks.ts'
 import { padChunks, subsetChunks } from '../../src/grid/derived-chunks.ts'
-import { chunksOf, IrregularChunks, lengthsOf } from '../../src/grid/irregular-chunks.ts'
-import { axisChunks } from '../support/arbitraries.ts'
+import { axisChunks, IrregularChunks, lengthsOf } from '../../src/grid/irregular-chunks.ts'
+import { axisChunks as anyAxisChunks } from '../support/arbitraries.ts'
 import { runs } from '../support/budget.ts'
 
 const regular = (chunkLength: number, offset: number, length: number) => new RegularChunks(chunkLength, length, offset)
@@ -42,11 +42,24 @@ describe('chunk objects', () => {
 
   test('nominal chunk shape and offsets', () => {
     expect(GRID.chunkShape).toEqual([5, 2, 4])
-    expect(GRID.axes.map(({ offset }) => offset)).toEqual([2, 0, 0])
+    expect(GRID.offsets).toEqual([2, 0, 0])
+  })
+
+  test('mean and largest chunks are those of all chunks', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(20).chain(anyAxisChunks), { maxLength: 3 }), (axes) => {
+        const lengths = axes.map(lengthsOf)
+        const mean = lengths.map((own) => (own.length === 0 ? 0 : own.reduce((a, b) => a + b) / own.length))
+        const grid = new ChunkGrid(axes)
+        expect(grid.meanChunkShape).toEqual(mean)
+        expect(grid.largestChunkShape).toEqual(lengths.map((own) => Math.max(0, ...own)))
+      }),
+    )
+    expect(new ChunkGrid([new RegularChunks(100, 7, 3)]).largestChunkShape).toEqual([7])
   })
 
   test('an axis of length 0 has no chunks, whatever their length and kind', () => {
-    expect([regular(5, 0, 0).count, regular(1, 0, 0).count, irregular().count, chunksOf([]).count]).toEqual([0, 0, 0, 0])
+    expect([regular(5, 0, 0).count, regular(1, 0, 0).count, irregular().count, axisChunks([]).count]).toEqual([0, 0, 0, 0])
     expect([irregular().length, irregular().chunkLength, sameChunks(irregular(), regular(5, 0, 0))]).toEqual([0, 1, true])
   })
 
@@ -67,10 +80,10 @@ describe('chunk objects', () => {
   })
 
   test('the kind found from lengths is the simplest', () => {
-    expect(chunksOf([3, 5, 2])).toEqual(FIVES)
-    expect(chunksOf([2, 5])).toEqual(regular(5, 3, 7))
-    expect(chunksOf([3, 3, 4])).toBeInstanceOf(IrregularChunks)
-    expect(() => chunksOf([3, 0])).toThrow(refused('InvalidArgumentError'))
+    expect(axisChunks([3, 5, 2])).toEqual(FIVES)
+    expect(axisChunks([2, 5])).toEqual(regular(5, 3, 7))
+    expect(axisChunks([3, 3, 4])).toBeInstanceOf(IrregularChunks)
+    expect(() => axisChunks([3, 0])).toThrow(refused('InvalidArgumentError'))
   })
 })
 
@@ -135,7 +148,7 @@ describe('subsets', () => {
   test('equal runs of neighbours in one chunk, counted', () => {
     const cases = fc.integer({ min: 1, max: 60 }).chain((length) =>
       fc.record({
-        chunks: axisChunks(length),
+        chunks: anyAxisChunks(length),
         taken: fc.oneof(
           fc.array(fc.nat(length - 1)),
           fc.record({ from: fc.nat(length - 1), step: fc.integer({ min: 1, max: 9 }), count: fc.nat(), back: fc.boolean() }),
@@ -170,7 +183,7 @@ function progressionOf(
 }
 
 describe('joined', () => {
-  const joined = (...parts: AxisChunks[]) => chunksOf(parts.flatMap(lengthsOf))
+  const joined = (...parts: AxisChunks[]) => axisChunks(parts.flatMap(lengthsOf))
 
   test('one after another, true borders whatever their offsets', () => {
     const parts = [regular(3, 0, 10), regular(4, 0, 9), regular(3, 0, 7)]
@@ -231,7 +244,9 @@ describe('joined', () => {
   })
 
   test('they cover the axis, and no chunk of what suits several cuts one of an aligned array', () => {
-    const cases = fc.integer({ min: 0, max: 40 }).chain((length) => fc.array(axisChunks(length), { minLength: 1, maxLength: 3 }))
+    const cases = fc
+      .integer({ min: 0, max: 40 })
+      .chain((length) => fc.array(anyAxisChunks(length), { minLength: 1, maxLength: 3 }))
     fc.assert(
       fc.property(cases, (all) => {
         const common = commonChunks(all)

@@ -1,5 +1,5 @@
 import { type AxisChunks, ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
-import { chunksOf, IrregularChunks } from '../../grid/irregular-chunks.ts'
+import { axisChunks, IrregularChunks } from '../../grid/irregular-chunks.ts'
 
 /** Chunks of one length. The last one is stored in full, even if it extends beyond the axis. */
 class FullChunks extends RegularChunks {
@@ -41,6 +41,6 @@ export const clippedGrid = (stored: ChunkGrid): ChunkGrid =>
   new ChunkGrid(
     stored.axes.map((axis) => {
       if (axis instanceof RegularChunks) return new RegularChunks(axis.chunkLength, axis.length)
-      return chunksOf(Array.from({ length: axis.count }, (_, k) => axis.stop(k) - axis.start(k)))
+      return axisChunks(Array.from({ length: axis.count }, (_, k) => axis.stop(k) - axis.start(k)))
     }),
   )

@@ -3,7 +3,7 @@ import { HyperslabError } from '../../core/errors.ts'
 import { checkValue } from '../../core/options.ts'
 import { checkShape, showShape, sizeOf } from '../../core/shape.ts'
 import { type AxisChunks, ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
-import { chunksOf, lengthsOf } from '../../grid/irregular-chunks.ts'
+import { axisChunks, lengthsOf } from '../../grid/irregular-chunks.ts'
 import type { BlockSource } from '../source.ts'
 import { viewAxes } from './axes-view.ts'
 import { deriveSource } from './derive.ts'
@@ -118,7 +118,7 @@ function mergeChunks(axes: readonly AxisChunks[]): AxisChunks | undefined {
   if (axes.slice(0, cut).some(({ count, length }) => count !== length)) return undefined
   const row = lengthsOf(axes[cut]!).map((length) => length * inner)
   const rows = sizeOf(lengths.slice(0, cut))
-  return chunksOf(Array.from({ length: rows }, () => row).flat())
+  return axisChunks(Array.from({ length: rows }, () => row).flat())
 }
 
 /**
@@ -131,11 +131,11 @@ function splitChunks(chunks: AxisChunks, shape: readonly number[]): AxisChunks[]
   const inner = sizeOf(rest)
   const lengths = lengthsOf(chunks)
   const whole = (each: number): AxisChunks => new RegularChunks(each, each)
-  if (lengths.every((each) => each % inner === 0)) return [chunksOf(lengths.map((each) => each / inner)), ...rest.map(whole)]
+  if (lengths.every((each) => each % inner === 0)) return [axisChunks(lengths.map((each) => each / inner)), ...rest.map(whole)]
   const count = chunks.find(inner - 1) + 1
   const row = lengths.slice(0, count)
   const even =
     chunks.stop(count - 1) === inner && lengths.length === count * length! && lengths.every((each, k) => each === row[k % count])
-  const others = even ? splitChunks(chunksOf(row), rest) : undefined
+  const others = even ? splitChunks(axisChunks(row), rest) : undefined
   return others && [new RegularChunks(1, length!), ...others]
 }

@@ -2,7 +2,7 @@ import type { DType } from '../../core/dtype.ts'
 import { sizeOf } from '../../core/shape.ts'
 import { type AxisChunks, ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { subsetChunks } from '../../grid/derived-chunks.ts'
-import { chunksOf } from '../../grid/irregular-chunks.ts'
+import { axisChunks } from '../../grid/irregular-chunks.ts'
 import type { ResolvedSelection, SelectionPart } from '../../grid/selection.ts'
 import type { BlockSource } from '../source.ts'
 import { deriveSource } from './derive.ts'
@@ -91,7 +91,7 @@ function runsOf({ picks }: SelectionPart, chunks: readonly AxisChunks[], most: n
     if (to < length && !isWithin(cut)) to = cut
     lengths.push(to - from)
   }
-  return chunksOf(lengths)
+  return axisChunks(lengths)
 }
 
 /** Composes the selections of a view of a view: parts over the axes of the base of both. */
