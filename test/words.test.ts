@@ -55,10 +55,14 @@ const REPLACED: Readonly<Record<string, string>> = {
   isoOf: 'toISO',
   dateOf: 'toDate',
   timestampOf: 'toTimestamp',
+  rolling: 'slidingWindows',
 }
 /** Methods, accessors and options of public classes that were replaced, by file. */
 const REPLACED_MEMBERS: readonly (readonly [file: string, old: RegExp, now: string])[] = [
   ['src/array/disk-array.ts', /^ {2}async \*values\(/m, 'elements'],
+  ['src/array/disk-array.ts', /^ {2}async assign\(/m, 'copyFrom'],
+  ['src/array/lazy/map.ts', /readonly skipMissing\?:/, 'keepMissing'],
+  ['src/array/lazy/broadcast.ts', /readonly skipMissing\?:/, 'keepMissing'],
   ['src/array/reductions/options.ts', /\bzeros\b/, 'count, countNonzero'],
   ['src/dataset/data-array.ts', /^ {2}(plus|minus|times|over)\(/m, 'add, sub, mul, div'],
   ['src/dataset/dataset.ts', /^ {2}get problems\(/m, 'decodeErrors'],

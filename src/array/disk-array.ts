@@ -62,7 +62,7 @@ type Extrema<T> = Record<'min' | 'max', T>
 
 /**
  * An n-dimensional array whose elements are stored elsewhere: a handle without data. `get` reads, `set`
- * writes. Reductions and `assign` process the chunks once, holding a few MiB at a time.
+ * writes. Reductions and copies process the chunks once, holding a few MiB at a time.
  *
  * Arrays derived from it (`view`, `transpose`, `map`...) are lazy: reading one reads the parts that it needs
  * from this array. They keep the chunks, and accept writes if each of their elements is one of this array.
@@ -297,14 +297,14 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    *   missing value (NaN stays NaN). Also if an element that is not missing there would become missing here;
    *   ReadOnlyError if this array is read-only; any error of the sources
    */
-  async assign(from: DiskArray, options: ProgressOptions = {}): Promise<void> {
-    const { assignWhole } = await this.#iteration('assign', options)
-    await assignWhole('assign', from, this, options)
+  async copyFrom(from: DiskArray, options: ProgressOptions = {}): Promise<void> {
+    const { assignWhole } = await this.#iteration('copyFrom', options)
+    await assignWhole('copyFrom', from, this, options)
   }
 
   /**
-   * Copies this array into another one; the reverse of {@link assign}.
-   * @throws as {@link assign}
+   * Copies this array into another one; the reverse of {@link copyFrom}.
+   * @throws as {@link copyFrom}
    */
   async copyTo(to: DiskArray, options: ProgressOptions = {}): Promise<void> {
     const { assignWhole } = await this.#iteration('copyTo', options)
@@ -443,8 +443,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
 
   /**
    * Copies this array into one with other chunks. Each chunk of the target is written once and whole; each
-   * chunk of this array is read once if memory allows. Missing elements are treated as by {@link assign}.
-   * @throws InvalidArgumentError if shapes or types differ, and as `assign` does; ReadOnlyError if the
+   * chunk of this array is read once if memory allows. Missing elements are treated as by {@link copyFrom}.
+   * @throws InvalidArgumentError if shapes or types differ, and as `copyFrom` does; ReadOnlyError if the
    *   target is read-only
    * @example
    * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [8, 8], chunks: [1, 8] })

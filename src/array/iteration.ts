@@ -60,7 +60,7 @@ const CALLS = {
   toTensor: PROGRESS_CHECKS,
   values: PROGRESS_CHECKS,
   equals: EQUALS_CHECKS,
-  assign: PROGRESS_CHECKS,
+  copyFrom: PROGRESS_CHECKS,
   copyTo: PROGRESS_CHECKS,
   fill: PROGRESS_CHECKS,
 }

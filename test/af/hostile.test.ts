@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { floatFill } from '../../src/af/format/footer.ts'
-import { coarsen, DiskArray, findWhere, isHyperslabError, rolling, slice } from '../../src/runtime/index.ts'
+import { coarsen, DiskArray, findWhere, isHyperslabError, slice, slidingWindows } from '../../src/runtime/index.ts'
 import { zipBlocks } from '../../src/runtime/plan.ts'
 import { claim, givenUp } from '../support/hostile.ts'
 
@@ -140,7 +140,7 @@ describe('a file of 1 kB that claims 2^52 elements: each answers, refuses with a
       weightedMean: () => array.weightedMean({ '0': new Float64Array(array.shape[0]!) }, keep),
       cumsum: () => array.cumsum(0, keep),
       groupBy: () => array.groupBy(0, labels, 'mean', keep),
-      rolling: () => rolling(array, { '0': 2 }, 'mean', { skipMissing }).sum(keep),
+      rolling: () => slidingWindows(array, { '0': 2 }, 'mean', { skipMissing }).sum(keep),
       coarsen: () => coarsen(array, { '0': 2 }, 'max', { skipMissing }).get(null, { signal }),
       where: () => findWhere(array, { min: 0, max: 5 }, keep).count(),
       'all of where': () => findWhere(array, { max: 0 }, keep).all(),

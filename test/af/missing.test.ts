@@ -11,8 +11,8 @@ import {
   findWhere,
   MemoryStore,
   open,
-  rolling,
   slice,
+  slidingWindows,
 } from '../../src/runtime/index.ts'
 import { cells } from '../support/oracle.ts'
 
@@ -284,9 +284,14 @@ describe('what is missing in a container', () => {
         for (const kind of FOLDS) {
           for (const [name, step] of [
             ['coarsen', 2],
-            ['rolling', 1],
+            ['slidingWindows', 1],
           ] as const) {
-            const made = (name === 'coarsen' ? coarsen : rolling)(array, { 0: 2, 1: 2 }, kind, skips) as unknown as DiskArray
+            const made = (name === 'coarsen' ? coarsen : slidingWindows)(
+              array,
+              { 0: 2, 1: 2 },
+              kind,
+              skips,
+            ) as unknown as DiskArray
             const windows: Value[][] = []
             for (let i = 0; i + 2 <= SHAPE[0]; i += step)
               for (let k = 0; k + 2 <= SHAPE[1]; k += step)

@@ -212,7 +212,7 @@ describe('whole arrays', () => {
   test('what cannot be written', async () => {
     const { array } = slow()
     await expect(array.fill(1)).rejects.toMatchObject({ tag: 'ReadOnlyError' })
-    await expect(array.assign(array)).rejects.toMatchObject({ tag: 'ReadOnlyError' })
+    await expect(array.copyFrom(array)).rejects.toMatchObject({ tag: 'ReadOnlyError' })
     const source = new CountingSource(numbered('int8', [2]), ChunkGrid.regular([2], [1]))
     await expect(new DiskArray(source).fill(1000)).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
     expect(source.writes).toEqual([])

@@ -169,7 +169,7 @@ describe('what is copied', () => {
       from: missing,
       to: missing,
       dtype: fc.constantFrom('int16' as const, 'float32' as const),
-      by: fc.constantFrom('assign', 'copyTo', 'rechunkTo'),
+      by: fc.constantFrom('copyFrom', 'copyTo', 'rechunkTo'),
     })
     await fc.assert(
       fc.asyncProperty(cases, async ({ given, from, to, dtype, by }) => {
@@ -179,7 +179,7 @@ describe('what is copied', () => {
         const source = of(dtype, elements, from)
         const { array, data } = target(dtype, elements.length, to)
         const copy =
-          by === 'assign' ? array.assign(source) : by === 'copyTo' ? source.copyTo(array) : source.rechunkTo(array as never)
+          by === 'copyFrom' ? array.copyFrom(source) : by === 'copyTo' ? source.copyTo(array) : source.rechunkTo(array as never)
         const [any, anyThere] = [from, to].map((of) => of.values.length > 0 || known(of).nan)
         const free =
           !any ||

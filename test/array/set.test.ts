@@ -102,11 +102,11 @@ describe('set', () => {
       new CountingSource(to, ChunkGrid.regular([5, 7], [2, 4])),
     ]
     const seen: number[] = []
-    await new DiskArray(target).assign(new DiskArray(source), { onProgress: ({ done, total }) => seen.push(done / total) })
+    await new DiskArray(target).copyFrom(new DiskArray(source), { onProgress: ({ done, total }) => seen.push(done / total) })
     expect(to.data).toEqual(from.data)
     expect([source.reads.length, target.writes.length, target.reads.length]).toEqual([1, 1, 0])
     expect(seen.at(-1)).toBe(1)
     const other = new DiskArray(new CountingSource(numbered('float64', [5, 7]), source.chunks))
-    await expect(new DiskArray(target).assign(other as never)).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+    await expect(new DiskArray(target).copyFrom(other as never)).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
   })
 })

@@ -65,15 +65,15 @@ test('there are as many elements as positions', async () => {
 test('boxes are copied to boxes of their shape, empty ones without a call', async () => {
   const from = upstreamArray([10, 9], SMALL)
   const to = upstreamArray([10, 9], { ...SMALL, zeros: true })
-  await to.array.view([slice(0, 2), slice(0, 3)]).assign(from.array.view([slice(7, 9), slice(7, 10)]))
+  await to.array.view([slice(0, 2), slice(0, 3)]).copyFrom(from.array.view([slice(7, 9), slice(7, 10)]))
   expect([...(await to.array.get([slice(0, 2), slice(0, 3)])).data]).toEqual([78, 79, 80, 88, 89, 90])
   expect([...(await to.array.get([slice(2, null)])).data].every((value) => value === 0)).toBe(true)
 
   const calls = [from.source.reads.length, to.source.writes.length]
-  await to.array.view([slice(0, 0)]).assign(from.array.view([slice(0, 0)]))
+  await to.array.view([slice(0, 0)]).copyFrom(from.array.view([slice(0, 0)]))
   expect([from.source.reads.length, to.source.writes.length]).toEqual(calls)
   const wider = from.array.view([slice(0, 3), slice(0, 3)])
-  await expect(to.array.view([slice(0, 2), slice(0, 3)]).assign(wider)).rejects.toEqual(refused('InvalidArgumentError'))
+  await expect(to.array.view([slice(0, 2), slice(0, 3)]).copyFrom(wider)).rejects.toEqual(refused('InvalidArgumentError'))
 })
 
 test('a few elements into the middle of memory take one read', async () => {

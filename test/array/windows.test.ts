@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
-import { coarsen, rolling } from '../../src/array/reductions/windows.ts'
+import { coarsen, slidingWindows } from '../../src/array/reductions/windows.ts'
 import { allocate, type NumericDType } from '../../src/core/dtype.ts'
 import { isHyperslabError } from '../../src/core/errors.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
@@ -62,8 +62,8 @@ async function expected(
   return { shape, data }
 }
 
-describe.each(['coarsen', 'rolling'] as const)('%s', (name) => {
-  const make = { coarsen, rolling }[name]
+describe.each(['coarsen', 'slidingWindows'] as const)('%s', (name) => {
+  const make = { coarsen, slidingWindows }[name]
 
   test('equals windows reduced one by one, wherever it is read', async () => {
     await fc.assert(
@@ -76,7 +76,7 @@ describe.each(['coarsen', 'rolling'] as const)('%s', (name) => {
         })
         // Products of many integers, in windows that no 0 is in.
         if (all === undefined) return
-        if (name === 'rolling' && sizes.some((size, axis) => size > Math.max(1, plain.shape[axis]!))) return
+        if (name === 'slidingWindows' && sizes.some((size, axis) => size > Math.max(1, plain.shape[axis]!))) return
         const result = make(new DiskArray(source) as DiskArray, lengths, kind)
         expect(source.reads).toEqual([])
         expect(result.shape).toEqual(all.shape)
@@ -123,5 +123,5 @@ test('a coarsened array reads each chunk once, by its chunks', async () => {
 
 test('a window that does not fit', () => {
   const array = new DiskArray(new CountingSource(numbered('int8', [3]), ChunkGrid.regular([3], [2])))
-  expect(() => rolling(array, { 0: 4 }, 'sum')).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
+  expect(() => slidingWindows(array, { 0: 4 }, 'sum')).toThrow(expect.objectContaining({ tag: 'InvalidArgumentError' }))
 })

@@ -14,8 +14,8 @@ import {
   mosaic,
   open,
   roll,
-  rolling,
   slice,
+  slidingWindows,
   stack,
   zip,
 } from '../../src/runtime/index.ts'
@@ -132,7 +132,7 @@ describe('reads of containers that share a budget', async () => {
     broadcast: ({ x, y }) => broadcast((a, b) => a + b, x, y).get(),
     'with a tensor and what is generated': ({ x }) =>
       broadcast((a, b, c) => a + b + c, x, tensorOf('int8', [size]), generate(() => 1, { dtype: 'int8', shape: [size] })).get(), // biome-ignore format: one line
-    'rolling windows': ({ x }) => rolling(x, { '0': 2 }, 'max').get(),
+    'rolling windows': ({ x }) => slidingWindows(x, { '0': 2 }, 'max').get(),
     blocks: ({ x }) => drain(x.rechunk([size]).blocks()),
     'zipped blocks': ({ x, y }) => drain(zipBlocks([x, y].map((each) => each.rechunk([size])))),
     zip: async ({ x, y }) => (await zip(x, y).next()).value,

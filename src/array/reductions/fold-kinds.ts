@@ -52,7 +52,7 @@ export interface FoldOptions {
   readonly ddof?: number
 }
 
-/** Options of `coarsen` and `rolling`. */
+/** Options of `coarsen` and `slidingWindows`. */
 export interface WindowOptions extends SkipOptions, FoldOptions {}
 
 /** Cells that accumulate elements row by row. */

@@ -58,24 +58,25 @@ export function coarsenBy({ source }: DiskArray, sizes: readonly number[], kind:
 }
 
 /**
- * Returns the array of reductions of every window of neighbouring positions: `rolling(tas, { time: 5 },
- * 'mean')`. Position i of the result covers the positions from i on, so an axis of n positions keeps n - size
- * + 1. Reading is lazy. Missing elements are treated as by {@link coarsen}.
+ * Returns the array of reductions of every window of neighbouring positions:
+ * `slidingWindows(tas, { time: 5 }, 'mean')`. Position i of the result covers the positions from i on, so an
+ * axis of n positions keeps n - size + 1. Reading is lazy. Missing elements are treated as by
+ * {@link coarsen}.
  * @throws InvalidArgumentError for axes that do not exist or windows that do not fit in them;
  *   UnsupportedError for types that the kind is not defined for
  * @example
  * const t = generate((i) => i, { dtype: 'float32', shape: [5], dimensionNames: ['time'] })
- * console.log((await rolling(t, { time: 3 }, 'sum').get()).data) // Float64Array(3) [ 3, 6, 9 ]
+ * console.log((await slidingWindows(t, { time: 3 }, 'sum').get()).data) // Float64Array(3) [ 3, 6, 9 ]
  */
-export function rolling<D extends DType, K extends FoldKind, R extends number = number>(
+export function slidingWindows<D extends DType, K extends FoldKind, R extends number = number>(
   array: DiskArray<D, R>,
   windows: AxisLengths,
   kind: K,
   options: WindowOptions = {},
 ): DiskArray<FoldedDType<D, K>, R> {
-  const source = sourceOf('rolling', array)
-  checkOptions('rolling', options, WINDOW_CHECKS, source.label)
-  checkKind('rolling', kind, source)
+  const source = sourceOf('slidingWindows', array)
+  checkOptions('slidingWindows', options, WINDOW_CHECKS, source.label)
+  checkKind('slidingWindows', kind, source)
   return rollingBy(array as never, sizesOf(source, windows), kind, options) as DiskArray as DiskArray<never, R>
 }
 

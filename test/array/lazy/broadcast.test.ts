@@ -37,7 +37,7 @@ describe('broadcast', () => {
   test('written elsewhere', async () => {
     const { da, ea, s2, expected } = fixture()
     const out = counted([2, 9, 10], [2, 3, 5], { same: 0 })
-    await out.array.assign(s2)
+    await out.array.copyFrom(s2)
     expect([...out.data]).toEqual(expected)
     for (const { length } of [out.writes, da.reads, ea.reads]) expect(length).toBeLessThanOrEqual(6)
   })
@@ -71,7 +71,7 @@ describe('broadcast', () => {
     const [two, three] = [counted([], [], { same: 2 }), counted([], [], { same: 3 })]
     expect(await broadcast((x: number, y: number) => x - y, two.array, three.array).get([])).toBe(-1)
     expect(await broadcast((x: number, y: number) => x + y, two.array, three.array).get([])).toBe(5)
-    await two.array.assign(counted([], [], { same: 0 }).array)
+    await two.array.copyFrom(counted([], [], { same: 0 }).array)
     expect([...two.data]).toEqual([0])
     const strings = new DiskArray(new CountingSource(numbered('string', [4, 3]), ChunkGrid.regular([4, 3], [4, 3])))
     const equal = broadcast((x: string, y: string) => x === y, strings, strings, { dtype: 'bool' })
@@ -107,10 +107,10 @@ describe('broadcast', () => {
     ],
   ])('assigned under other chunks: to %j from %j', async (to, from) => {
     const [target, source] = [counted([16, 24], to, { same: 0 }), counted([16, 24], from)]
-    await target.array.assign(source.array)
+    await target.array.copyFrom(source.array)
     expect([...target.data]).toEqual(range(1, 385))
     const large = counted([21, 30], [7, 5])
-    await target.array.assign(large.array.view([slice(1, 17), slice(2, 26)]))
+    await target.array.copyFrom(large.array.view([slice(1, 17), slice(2, 26)]))
     expect(target.data[25]).toBe(1 + 30 * 2 + 3)
     expect(large.reads.length).toBe(1)
   })

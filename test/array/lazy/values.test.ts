@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { broadcast, concat, roll, scaled } from '../../../src/array/combine.ts'
 import { DiskArray } from '../../../src/array/disk-array.ts'
 import { promote } from '../../../src/array/lazy/astype.ts'
-import { coarsen, rolling } from '../../../src/array/reductions/windows.ts'
+import { coarsen, slidingWindows } from '../../../src/array/reductions/windows.ts'
 import { allocate, DTYPES, type DType } from '../../../src/core/dtype.ts'
 import { MemoryBudget } from '../../../src/core/memory-budget.ts'
 import { ChunkGrid } from '../../../src/grid/chunks.ts'
@@ -244,7 +244,7 @@ describe('scaled without options', () => {
       broadcast((x) => x, array),
       scaled(array),
       coarsen(array, { 0: 2 }, 'mean'),
-      rolling(array, { 0: 2 }, 'max'),
+      slidingWindows(array, { 0: 2 }, 'max'),
     ] as unknown as DiskArray[]
     for (const made of other) {
       expect(made.attrs).toBeUndefined()

@@ -91,7 +91,7 @@ export async function writeLarge(folder) {
   const source = new DiskArray({ dtype: 'float32', shape, chunks: chunkShape, readBlock })
   return write(join(folder, 'large.af'), { lat, lon, time }, 2 ** 20, async (file) => {
     const array = file.createArray('tas', { dtype: 'float32', shape, chunks: chunkShape, dimensionNames: ['time', 'lat', 'lon'] })
-    await array.assign(source)
+    await array.copyFrom(source)
   })
 }
 

@@ -159,14 +159,14 @@ describe('a shard', () => {
     expect(asked().sort()).toEqual(['publish c/0/0', 'publish c/1/0', 'whole c/0/0', 'whole c/1/0'])
   })
 
-  test.each(['fill', 'assign', 'copyTo', 'rechunkTo'] as const)('is stored once by %s', async (kind) => {
+  test.each(['fill', 'copyFrom', 'copyTo', 'rechunkTo'] as const)('is stored once by %s', async (kind) => {
     // More than is gone through at once by chunks.
     const large = { dtype: 'int8', shape: [4096, 4096], chunks: [1024, 1024], codec: 'none' } as const
     const { array, asked } = await arrayOf({ ...large, shards: [4096, 4096] })
     const from = await arrayOf(large)
     await from.array.fill(3)
     if (kind === 'fill') await array.fill(3)
-    else if (kind === 'assign') await array.assign(from.array)
+    else if (kind === 'copyFrom') await array.copyFrom(from.array)
     else await from.array[kind](array)
     expect(asked()).toEqual(['put c/0/0'])
     expect(await array.sum()).toBe(4096 * 4096 * 3)
