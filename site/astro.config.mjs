@@ -12,6 +12,7 @@ const NAMES = [
   'hyperslab/zarr',
   'hyperslab/dataset',
   'hyperslab/cluster',
+  'hyperslab/tree',
   'hyperslab/testing',
 ]
 

@@ -10,6 +10,7 @@ import * as hyperslab from '../src/runtime/index.ts'
 import * as netcdf from '../src/runtime/netcdf.ts'
 import * as plans from '../src/runtime/plan.ts'
 import * as stores from '../src/runtime/store.ts'
+import * as tree from '../src/runtime/tree.ts'
 import * as zarr from '../src/runtime/zarr.ts'
 import * as testing from '../src/testing/index.ts'
 // @ts-expect-error plain JavaScript, for every runtime
@@ -28,6 +29,7 @@ const entries = {
   'src/runtime/zarr.ts': zarr,
   'src/runtime/dataset.ts': dataset,
   'src/runtime/cluster.ts': cluster,
+  'src/runtime/tree.ts': tree,
   'src/testing/index.ts': testing,
 }
 
@@ -153,6 +155,8 @@ describe('docstrings', () => {
   /** Calls that end in no error of ours; and, of classes of errors, how they are made. */
   const NEVER_FAIL: readonly string[] = [
     ...['arrays', 'layers', 'warnings', 'close', 'toString'].map((name) => `ArrayFile.${name}`),
+    ...['estimateJob', 'plainAttrs', 'positionText', 'runsUpwards', 'elementFormat', 'isWrongWords', 'dimensionsOf'],
+    ...['textAttribute', 'formatToWrite', 'writeJson'],
     ...['FileArray.storage', 'DiskArray.toString', 'isHyperslabError', 'points', 'slice', 'chunk', 'linear'],
     ...['readable', 'writable', 'store', 'source'].map((name) => `${name}Conformance`),
   ]
@@ -249,6 +253,7 @@ describe('examples', () => {
       ...zarr,
       ...dataset,
       ...cluster,
+      ...tree,
       ...testing,
       env: { BUCKET: bucket },
       console: { log },

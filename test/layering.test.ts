@@ -79,13 +79,16 @@ const LAYERS: Record<string, string[]> = {
   'dataset/open': ['core', 'array', 'pool/task', 'store/store', 'tree', 'dataset'],
   // Copies of other formats, with their attributes.
   'dataset/import': ['core', 'array', 'af/format/footer', 'adapters', 'tree', 'copy', 'dataset'],
+  // Trees with labels: described, compared, and selected from in words.
+  'dataset/tree': ['core', 'grid', 'array', 'af/file', 'af/format/footer', 'adapters', 'tree', 'copy/json-attributes', 'dataset'],
   // Loaded when something is written.
-  'dataset/out': ['core', 'grid', 'array', 'tree', 'copy', 'dataset'],
+  'dataset/out': ['core', 'grid', 'array', 'tree', 'copy', 'dataset', 'dataset/tree'],
   'cluster/bullmq': ['core', 'pool/task', 'store/store', 'store/confined', 'tree', 'cluster'],
   // Opens what a job names as users do.
   cluster: ['core', 'grid', 'aggregate', 'array', 'pool/task', 'store/store', 'af', 'tree', 'copy', 'dataset'],
   runtime: BELOW_RUNTIME,
-  cli: [...BELOW_RUNTIME, 'runtime'],
+  // Entry files alone, which a test below lists.
+  cli: ['runtime'],
   testing: ['core', 'grid', 'aggregate', 'array', 'store/store', 'store/whole', 'af'],
 }
 

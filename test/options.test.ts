@@ -7,6 +7,7 @@ import * as hyperslab from '../src/runtime/index.ts'
 import * as netcdf from '../src/runtime/netcdf.ts'
 import * as plans from '../src/runtime/plan.ts'
 import * as stores from '../src/runtime/store.ts'
+import * as tree from '../src/runtime/tree.ts'
 import * as zarr from '../src/runtime/zarr.ts'
 import * as testing from '../src/testing/index.ts'
 import { methodsOf } from './support/methods.ts'
@@ -66,6 +67,18 @@ const FUNCTIONS: Record<string, Call> = {
   openDatasets: (o) => dataset.openDatasets([place], o),
   concatDatasets: (o) => dataset.concatDatasets([labelled()], 'x', o),
   Dataset: (o) => new dataset.Dataset({}, o),
+  findTree: (o) => tree.findTree(place, o),
+  copyPlace: (o) => tree.copyPlace(place, { store: new MemoryStore(), path: 'y.af' }, o),
+  importPlace: (o) => tree.importPlace(place, place, o),
+  rechunkTree: async (o) => tree.rechunkTree(await opened(), { store: new MemoryStore(), path: 'y.zarr' }, o),
+  diffTrees: async (o) => tree.diffTrees(await opened(), await opened(), o),
+  selectInWords: (o) => tree.selectInWords(labelled().get('t'), o),
+  reductionCall: (o) => tree.reductionCall(labelled().get('t'), 'mean', o),
+  reduceWith: (o) => tree.reduceWith(labelled().get('t'), 'mean', o, async () => 1),
+  countWith: (o) => tree.countWith(labelled().get('t'), 'unique', o, async () => ({})),
+  listReferences: async (o) => tree.listReferences([await opened()], o),
+  writeNewFile: (o) => tree.writeNewFile({ store: new MemoryStore(), path: 'x.csv' }, [], o),
+  treeSource: async (o) => cluster.treeSource(await opened(), 'x.af', o),
   planJob: (o) => cluster.planJob({ method: 'sum', source: { location: 'nowhere/x.af', array: 'x' } }, o),
   openJob: (o) => cluster.openJob({} as never, o),
   local: (o) => cluster.local(o),
@@ -76,6 +89,15 @@ const FUNCTIONS: Record<string, Call> = {
   seededFaults: (o) => testing.seededFaults(1, o),
   raceWriters: (o) => testing.raceWriters(o),
   raceContainer: (o) => testing.raceContainer(o),
+}
+
+/** Returns a tree of one array. */
+async function opened(): Promise<InstanceType<typeof tree.LabelledTree>> {
+  const store = new MemoryStore()
+  await using file = await create({ store, path: 'x.af' })
+  file.createArray('x', { dtype: 'float64', shape: [4, 3] })
+  await file.flush()
+  return new tree.LabelledTree(await hyperslab.openTree({ store, path: 'x.af' }))
 }
 
 /** The same of methods. */
@@ -132,6 +154,17 @@ const FILE_METHODS: Record<string, Call> = {
   verify: async (o) => (await file()).verify(o),
   refresh: async (o) => (await file()).refresh(o),
   compact: async (o) => (await file()).compact(o),
+}
+const TREE_METHODS: Record<string, Call> = {
+  describe: async (o) => (await opened()).describe(o),
+  dataArray: async (o) => {
+    const labelled = await opened()
+    return labelled.dataArray(await labelled.array('x'), o)
+  },
+  coordinates: async (o) => {
+    const labelled = await opened()
+    return labelled.coordinates(await labelled.array('x'), o)
+  },
 }
 const WHERE_METHODS: Record<string, Call> = { all: (o) => hyperslab.findWhere(array(), { min: 0 }).all(o) }
 
@@ -211,9 +244,12 @@ const WITHOUT = {
     ...['chunk', 'toDate', 'initKernels', 'isHyperslabError', 'toISO', 'newAxis', 'parseS3Url', 'points', 'projectAxis'],
     ...['projectBox', 'resolveSelection', 'roll', 'slice', 'toTimestamp', 'zarrCodecs', 'zip'],
     ...['between', 'cos', 'DataArray', 'CFTime'],
+    ...['LabelledTree', 'readExcerpt', 'positionText', 'runsUpwards', 'elementFormat', 'isWrongWords', 'dimensionsOf'],
+    ...['textAttribute', 'shareMemory', 'formatToWrite', 'plainAttrs', 'estimateJob', 'writeJson'],
     ...['Job', 'MERGE_FAN_IN', 'nodeCounts', 'readPlan'],
     ...['countAccesses', 'readableConformance', 'sourceConformance', 'storeConformance', 'writableConformance'],
   ],
+  treeMethods: ['array', 'arraysBeside', 'contents', 'version'],
   methods: [...['is', 'view', 'transpose', 'reshape', 'squeeze', 'expandDims', 'flip', 'rechunk', 'astype', 'toString']],
   fileArrayMethods: ['resize', 'storage', 'changeShape'],
   fileMethods: ['toString', 'arrays', 'array', 'delete', 'attributeIndex', 'layers', 'stats', 'warnings', 'flush', 'close'],
@@ -306,7 +342,7 @@ describe('every function that takes options is here', () => {
   test.each([
     [
       'functions',
-      () => [hyperslab, stores, plans, netcdf, zarr, dataset, cluster, testing].flatMap(Object.keys),
+      () => [hyperslab, stores, plans, netcdf, zarr, dataset, cluster, tree, testing].flatMap(Object.keys),
       FUNCTIONS,
       WITHOUT.functions,
     ],
@@ -326,6 +362,7 @@ describe('every function that takes options is here', () => {
       [...WITHOUT.dataArrayMethods, 'reduce'],
     ],
     ['methods of groups', () => methodsOf(labelled().get('t').groupBy('x')), GROUP_METHODS, ['reduce']],
+    ['methods of trees', async () => methodsOf(await opened()), TREE_METHODS, WITHOUT.treeMethods],
     ['methods of findWhere', () => methodsOf(hyperslab.findWhere(array(), {})), WHERE_METHODS, WITHOUT.whereMethods],
   ])('%s', async (_, namesOf, calls, without) => {
     expect(sorted(await namesOf())).toEqual(sorted([...Object.keys(calls), ...without]))
@@ -337,6 +374,7 @@ describe.each([
   ['methods of arrays', METHODS],
   ['methods of stored arrays', FILE_ARRAY_METHODS],
   ['methods of files', FILE_METHODS],
+  ['methods of trees', TREE_METHODS],
   ['methods of findWhere', WHERE_METHODS],
   ['methods of datasets', DATASET_METHODS],
   ['methods of labelled arrays', DATA_ARRAY_METHODS],

@@ -45,6 +45,7 @@ test('no module waits or asks for Node when it is imported', () => {
     'zarr.js',
     'dataset.js',
     'cluster.js',
+    'tree.js',
     'testing.js',
     ...readdirSync(join(root, 'dist/chunks')).map((chunk) => `chunks/${chunk}`),
   ]) {

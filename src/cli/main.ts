@@ -1,7 +1,7 @@
-import { failureOf } from './failure.ts'
-import { endQuietlyOnClosedPipe, printError, printStack } from './output.ts'
+import { protectNegatives } from './commands/options.ts'
 import { createProgram } from './program.ts'
-import { protectNegatives } from './selection.ts'
+import { failureOf } from './show/failure.ts'
+import { endQuietlyOnClosedPipe, printError, printStack } from './show/text.ts'
 
 async function main(args: readonly string[]): Promise<void> {
   endQuietlyOnClosedPipe()

@@ -1,30 +1,28 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { parseJson } from '../core/json.ts'
-import { addAttr } from './attr.ts'
-import { addCompact } from './compact.ts'
-import { addCompletion } from './completion.ts'
-import { addCp } from './cp.ts'
-import { addDiff } from './diff.ts'
-import { addExport } from './export.ts'
-import { oneLine } from './failure.ts'
-import { addGet } from './get.ts'
-import { addHead } from './head.ts'
-import { addImport } from './import.ts'
-import { addInfo } from './info.ts'
-import { addJobs } from './jobs.ts'
-import { checkNotFoundOption, notFoundOption } from './options.ts'
-import { parserOutput } from './output.ts'
-import { addPlot } from './plot.ts'
-import { addRechunk } from './rechunk.ts'
-import { addReduce } from './reduce.ts'
-import { addReferences } from './references.ts'
-import { showNegatives } from './selection.ts'
-import { addServe } from './serve.ts'
-import { addStats } from './stats.ts'
-import { addVerify } from './verify.ts'
-import { addView } from './view.ts'
-import { addWork } from './work.ts'
+import { addAttr } from './commands/attr.ts'
+import { addCompact } from './commands/compact.ts'
+import { addCompletion } from './commands/completion.ts'
+import { addCp } from './commands/cp.ts'
+import { addDiff } from './commands/diff.ts'
+import { addExport } from './commands/export.ts'
+import { addGet } from './commands/get.ts'
+import { addHead } from './commands/head.ts'
+import { addImport } from './commands/import.ts'
+import { addInfo } from './commands/info.ts'
+import { addJobs } from './commands/jobs.ts'
+import { checkNotFoundOption, notFoundOption, showNegatives } from './commands/options.ts'
+import { addPlot } from './commands/plot.ts'
+import { addRechunk } from './commands/rechunk.ts'
+import { addReduce } from './commands/reduce.ts'
+import { addReferences } from './commands/references.ts'
+import { addServe } from './commands/serve.ts'
+import { addStats } from './commands/stats.ts'
+import { addVerify } from './commands/verify.ts'
+import { addView } from './commands/view.ts'
+import { addWork } from './commands/work.ts'
+import { oneLine } from './show/failure.ts'
+import { parserOutput } from './show/text.ts'
 
 /** Creates the command line. Its parser throws the errors of commander instead of ending the process. */
 export function createProgram(version = packageVersion()): Command {
@@ -81,6 +79,6 @@ const PLACELESS: readonly string[] = ['work', 'jobs', 'completion']
 
 /** Returns the version from the package.json beside `dist`. */
 function packageVersion(): string {
-  const { version } = parseJson(readFileSync(new URL('../package.json', import.meta.url)), 'package.json') as { version: string }
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
   return version
 }

@@ -11,6 +11,7 @@ import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { joinForeignKey } from '../core/foreign-key.ts'
 import { METADATA_BYTES, parseJson } from '../core/json.ts'
 import { forEachLimited } from '../core/limiter.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
 import { Pace } from '../core/pace.ts'
 import type { Signal } from '../core/signal.ts'
 import { withoutEndings } from '../core/text.ts'
@@ -55,14 +56,25 @@ export interface CopyProgress extends Progress {
 export interface CopyPlaceOptions extends TargetOptions, NotFoundOptions {
   /** Whether to replace an existing target, after all objects were copied. */
   readonly overwrite?: boolean | undefined
+  /** Cancels the copy when it is aborted. Copied objects stay, and the same call resumes the copy. */
   readonly signal?: Signal | undefined
+  /** Function that is called after every object. */
   readonly onProgress?: ((progress: CopyProgress) => void) | undefined
+}
+
+const CHECKS: Checks<CopyPlaceOptions> = {
+  followLinks: 'boolean',
+  notFound: 'list of integers',
+  overwrite: 'boolean',
+  signal: 'AbortSignal',
+  onProgress: 'function',
 }
 
 /** Result of copying a location. */
 export interface CopiedPlace {
-  /** Number of copied objects, and their bytes. */
+  /** Number of copied objects. */
   readonly objects: number
+  /** Bytes of the copied objects. */
   readonly bytes: number
   /** Number of objects that existed already with the same bytes. */
   readonly kept: number
@@ -104,6 +116,7 @@ interface Parts {
  *   changes meanwhile; errors of the stores
  */
 export async function copyPlace(source: Location, target: Location, options: CopyPlaceOptions = {}): Promise<CopiedPlace> {
+  checkOptions('copyPlace', options, CHECKS)
   await checkNotFound('copyPlace', source, options)
   const opened: Store[] = []
   try {

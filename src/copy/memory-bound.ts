@@ -17,7 +17,9 @@ const WORKER_BYTES = 128 * MiB
 export interface MemoryShares {
   /** Bytes of elements that a copy may hold in memory. */
   readonly maxBytes: number
+  /** Memory of reads. */
   readonly budget: MemoryBudget
+  /** Threads that decode. The caller closes it. */
   readonly pool: Pool
 }
 

@@ -76,16 +76,6 @@ export function arrayForContainer(name: string, array: DiskArray): ExportedArray
 }
 
 /**
- * Returns the names of axes. Axes without a name are numbered, and so are repeated names except the first.
- */
-export function dimensionsOf({ shape, dimensionNames }: DiskArray): string[] {
-  return shape.map((_, axis) => {
-    const name = dimensionNames?.[axis]
-    return name === undefined || name === '' || dimensionNames!.indexOf(name) < axis ? `dim_${axis}` : name
-  })
-}
-
-/**
  * Returns attributes of a group by name.
  * @param given an object, or the JSON text of one, which keeps integers beyond 2^53 and whole floats
  * @throws InvalidArgumentError for text that is not a JSON object

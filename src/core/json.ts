@@ -149,8 +149,8 @@ function parseText(text: string): unknown {
 }
 
 /**
- * Writes a value as text that the parser accepts: long integers stay integers, NaN and infinities become
- * words, and whole numbers that are marked as floats get a point.
+ * Writes a value as JSON, exactly as attributes of Zarr have it: long integers stay integers, NaN and
+ * infinities become words, and whole numbers that are marked as floats get a point.
  */
 export function writeJson(value: unknown): string {
   if (typeof value === 'bigint' || typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)

@@ -9,6 +9,7 @@ export { type JobQueue, openJobQueue } from '../cluster/bullmq/job-queue.ts'
 export type { JobState, JobStatus, QueueOptions, WorkerSettings, WorkReport } from '../cluster/bullmq/options.ts'
 export { type WorkOptions, work } from '../cluster/bullmq/work.ts'
 export type { CopyPlan, CopyResult, PlannedCopy } from '../cluster/copy-plan.ts'
+export { type CopiedArrayEstimate, estimateJob, type JobEstimate } from '../cluster/estimate.ts'
 export type { Executor, JobProgress, RunJobOptions } from '../cluster/executor.ts'
 export { Job, type OpenJobOptions, openJob } from '../cluster/job.ts'
 export type {
@@ -45,3 +46,4 @@ export type {
   ViewRecipe,
 } from '../cluster/recipe.ts'
 export type { ReducePlan } from '../cluster/reduce-plan.ts'
+export { type TreeSourceOptions, treeSource } from '../cluster/tree-source.ts'

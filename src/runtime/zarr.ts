@@ -16,6 +16,7 @@ export { type ZarritaCodec, type ZarritaCodecEntry, type ZarritaRegistry, zarrCo
 export type { LevelAxis } from '../array/nodes.ts'
 export { createZarr } from '../copy/create-zarr.ts'
 export type { ImportOptions, ImportResult } from '../copy/import-arrays.ts'
+export { writeJson } from '../core/json.ts'
 export { importZarr } from '../dataset/import/import-zarr.ts'
 export type { ImportZarrOptions, ZarrImportResult } from '../dataset/import/zarr-source.ts'
 export { openZarr, type ZarrLocation, type ZarrOptions } from '../tree/open-zarr.ts'

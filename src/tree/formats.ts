@@ -9,6 +9,7 @@ import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import type { ObjectTail, Store, StoredAt } from '../store/store.ts'
+import type { AttributeEditor, AttributeTypes, EditAttributesOptions } from './attribute-editor.ts'
 import type { ReferenceOptions } from './reference-store.ts'
 
 /** Options of opening a tree that belong to the place. Formats pass them on. */
@@ -55,6 +56,8 @@ export interface Format {
   readonly starts?: readonly string[] | RegExp
   /** Whether files beside it belong to it, such as `x.1.af` to `x.af`. */
   readonly hasSidecars?: boolean
+  /** The whole name of the format, in messages about formats that are only read. */
+  readonly title?: string
   /** Whether only names tell the format, because its files may begin with any bytes, or be damaged. */
   readonly isNamed?: boolean
   /** Whether it is stored as a folder. All places that nothing else is known of are opened as this format. */
@@ -70,6 +73,11 @@ export interface Format {
    * @throws ConflictError for a file that is being replaced
    */
   isContent?(end: ObjectTail, place: StoredAt, signal: Signal | undefined): Promise<boolean>
+  /**
+   * Whether a key is that of a file beside the one at `root` that belongs to it. Optional: most formats have
+   * one file.
+   */
+  isBeside?(root: string, key: string): Promise<boolean>
   /** Options that it takes. */
   readonly options: readonly FormatOption[]
   /** Keyword arguments by which `xarray.open_dataset` opens it. Optional: xarray does not open others. */
@@ -83,6 +91,10 @@ export interface Format {
    * @param start first bytes of the file, if they are known
    */
   open(place: StoredAt, options: OpenFormatOptions, start?: ObjectTail): Promise<OpenedNodes<LayerInfo>>
+  /** Types of attributes that can be changed. Optional: formats that are only read omit it. */
+  readonly attributeTypes?: AttributeTypes
+  /** Opens attributes for changes. Formats with `attributeTypes` have it. */
+  editAttributes?(place: StoredAt, options: EditAttributesOptions): Promise<AttributeEditor>
   /** Check for damage. Optional: formats without checksums omit it. */
   readonly verification?: FormatVerification
 }
@@ -106,12 +118,17 @@ export interface VerifyFormatOptions extends ReferenceOptions, VerifyNodeOptions
  * @param holder words for how the store is held, and what returns its place
  */
 const zarrFormat = (
-  format: Omit<Format, 'open' | 'plural' | 'noun' | 'options'> & Required<Pick<Format, 'zarrIn'>>,
+  format: Omit<Format, 'open' | 'plural' | 'noun' | 'options' | 'attributeTypes'> & Required<Pick<Format, 'zarrIn'>>,
   holder = '',
 ): Format => ({
   noun: 'a Zarr store',
   plural: 'Zarr stores',
   options: ['names', 'group'],
+  attributeTypes: { names: ['string', 'json', 'float64', 'int64'], plural: 'Zarr', words: 'text, float64, int64 or json' },
+  editAttributes: async (place, options) => {
+    const [{ editZarr }, inside] = await Promise.all([import('./edit-attributes.ts'), format.zarrIn(place, {})])
+    return editZarr(inside, options)
+  },
   open: async (place, options) => {
     const [{ openZarrNodes }, inside] = await Promise.all([import('../adapters/zarr/nodes.ts'), format.zarrIn(place, options)])
     const { pool, budget, names, signal } = options
@@ -136,6 +153,8 @@ const zarrFormat = (
   ...format,
 })
 
+const NUMBERS = ['float64', 'float32', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64']
+
 /** All formats. A new format is a row here, and a room in `adapters/` that opens it. */
 export const FORMATS: Format[] = [
   {
@@ -159,7 +178,10 @@ export const FORMATS: Format[] = [
       refuseClaim(bytes)
       return isContainerEnd({ bytes, size, etag })
     },
+    isBeside: async (root, key) => new (await import('../af/layers/paths.ts')).Paths(root).isBeside(key),
     options: ['layer', 'deep'],
+    attributeTypes: { names: ['string', ...NUMBERS], plural: 'containers', words: 'texts and numbers' },
+    editAttributes: async (place, options) => (await import('./edit-attributes.ts')).editContainer(place, options),
     open: async (place, { pool, budget, layer, signal }) => {
       const { openContainerNodes } = await import('../af/nodes.ts')
       const own = { ...(pool && { pool }), ...(budget && { budget }), ...(layer !== undefined && { layer }) }
@@ -179,6 +201,7 @@ export const FORMATS: Format[] = [
     noun: 'a NetCDF file',
     plural: 'NetCDF files',
     xarray: '',
+    title: 'a classic NetCDF file',
     usualEndings: /\.(nc|nc3|cdf)$/i,
     starts: ['CDF\x01', 'CDF\x02'],
     options: [],

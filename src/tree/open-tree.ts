@@ -6,6 +6,7 @@ import { forEachLimited } from '../core/limiter.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { ObjectTail, StoredAt } from '../store/store.ts'
+import type { AttributeEditor, AttributeTypes, EditAttributesOptions } from './attribute-editor.ts'
 import {
   FOLDER,
   FORMATS,
@@ -18,6 +19,7 @@ import {
   unknownPlace,
 } from './formats.ts'
 import { checkNotFound, type Location, type LocationOptions, resolveLocation } from './location.ts'
+import type { ServedFiles } from './served-files.ts'
 
 /** Objects whose versions are requested at the same time. */
 const AT_ONCE = 16
@@ -34,6 +36,23 @@ const CHECKS: Checks<OpenTreeOptions> = {
   resolve: 'function',
   signal: 'AbortSignal',
   notFound: 'list of integers',
+}
+
+/** Options of `findTree`; an aborted `signal` ends the recognition. */
+export interface FindTreeOptions extends LocationOptions {
+  readonly signal?: Signal | undefined
+  /**
+   * Whether to refuse what leads out of the place, because other users will read its content: `names` refuses
+   * names of objects, `links` also symbolic links and references. Default: nothing is refused.
+   */
+  readonly confined?: 'names' | 'links' | undefined
+}
+
+const FIND_CHECKS: Checks<FindTreeOptions> = {
+  signal: 'AbortSignal',
+  notFound: 'list of integers',
+  allowUrl: 'function',
+  confined: ['names', 'links'],
 }
 
 /** An open file or store of any format. */
@@ -78,7 +97,8 @@ export interface Tree extends AsyncDisposable {
 export async function openTree(location: Location, options: OpenTreeOptions = {}): Promise<Tree> {
   checkOptions('openTree', options, CHECKS)
   await checkNotFound('openTree', location, options)
-  const found = await findTree(location, options)
+  const { signal, notFound } = options
+  const found = await findTree(location, { signal, notFound })
   const option = await found.foreignOption(options)
   if (option === undefined) return found.open(options)
   await found.close()
@@ -87,33 +107,49 @@ export async function openTree(location: Location, options: OpenTreeOptions = {}
 }
 
 /**
- * Resolves a location and recognises the format of the place, without opening it.
- * @throws errors of {@link resolveLocation} and {@link recognise}
+ * Resolves a location and recognises the format of the place, without opening it. Close or open the result.
+ * @throws NotFoundError; UnsupportedError for formats that are known and not read, with advice; errors of the
+ *   store
+ * @example
+ * const found = await findTree('climate.af')
+ * console.log(found.format.noun) // a container
+ * await using tree = await found.open()
  */
-export async function findTree(
-  location: Location,
-  { signal, ...options }: LocationOptions & Pick<OpenTreeOptions, 'signal'> = {},
-): Promise<FoundTree> {
-  const place = await resolveLocation(location, options)
+export async function findTree(location: Location, options: FindTreeOptions = {}): Promise<FoundTree> {
+  checkOptions('findTree', options, FIND_CHECKS)
+  const { signal, confined, ...at } = options
+  const place =
+    confined === undefined
+      ? await resolveLocation(location, at)
+      : await (await import('./target.ts')).resolveTarget(location, { ...at, followLinks: confined === 'names' })
   try {
     const { format, start } = await recognise(place, signal)
-    return new FoundTree(place, format, start)
+    return new FoundTree(place, format, { start, isConfined: confined === 'links' })
   } catch (error) {
     await place.store.close?.()
     throw error
   }
 }
 
-/** A place with its format. */
+/** A place with its format, which is not opened. */
 export class FoundTree {
+  /** Store and path of the place. */
   readonly place: StoredAt
   #format: Format
   readonly #start: ObjectTail | undefined
+  /** Whether references must lead to the folder of their file. */
+  readonly #isConfined: boolean
 
-  constructor(place: StoredAt, format: Format, start?: ObjectTail) {
+  /** @internal */
+  constructor(
+    place: StoredAt,
+    format: Format,
+    { start, isConfined = false }: { readonly start?: ObjectTail | undefined; readonly isConfined?: boolean } = {},
+  ) {
     this.place = place
     this.#format = format
     this.#start = start
+    this.#isConfined = isConfined
   }
 
   /** Format of the place, as far as it is known. Elsewhere than on this machine, names tell some formats. */
@@ -183,8 +219,11 @@ export class FoundTree {
   }
 
   /** Opens it as the format that its name tells, or as a Zarr store if that fails and it is one. */
-  async #openNodes(options: OpenFormatOptions): Promise<OpenedNodes<LayerInfo>> {
+  async #openNodes(given: OpenFormatOptions): Promise<OpenedNodes<LayerInfo>> {
     const { place, format } = this
+    const options = this.#isConfined
+      ? { ...given, checkReferences: (await import('./served-references.ts')).checkTargets }
+      : given
     try {
       return await format.open(place, options, this.#start)
     } catch (error) {
@@ -203,6 +242,35 @@ export class FoundTree {
    */
   async reasonOf(error: unknown, kinds = neitherOfFormats()): Promise<unknown> {
     return this.format.isFolder && isHyperslabError(error, 'NotFoundError') ? unknownPlace(this.place, kinds, error) : error
+  }
+
+  /**
+   * Opens attributes for changes, which are saved together.
+   * @throws UnsupportedError for formats that are only read; UnknownArrayError; ReadOnlyError
+   */
+  async editAttributes(options: EditAttributesOptions = {}): Promise<AttributeEditor> {
+    const { editAttributes, noun, isFolder } = this.#format
+    try {
+      if (editAttributes !== undefined) return await editAttributes(this.place, options)
+    } catch (error) {
+      if (isFolder || !(await this.correctFormat())) throw error
+      return FOLDER.editAttributes!(this.place, options)
+    }
+    throw new HyperslabError('UnsupportedError', `attributes of ${noun} are only read`, { file: this.label })
+  }
+
+  /** Returns the types of attributes of the format that stores a type which this one does not. */
+  formatOfType(type: string): AttributeTypes | undefined {
+    return FORMATS.find(({ attributeTypes }) => attributeTypes?.names.includes(type))?.attributeTypes
+  }
+
+  /**
+   * Returns the files of the place, to be served by their names. References become a Zarr store of the
+   * referenced bytes, with consolidated metadata.
+   * @throws UnsupportedError for references that lead out of their folder
+   */
+  async files(): Promise<ServedFiles> {
+    return (await import('./served-files.ts')).filesOf(this.place, this.#format)
   }
 
   /** Releases the handles of a place that was not opened. */

@@ -1,6 +1,6 @@
 import { confined } from '../store/confined.ts'
 import type { StoredAt } from '../store/store.ts'
-import { type Location, type NotFoundOptions, resolveLocation } from './location.ts'
+import { type Location, type LocationOptions, resolveLocation } from './location.ts'
 
 /** Options for writing under names that come from a file. */
 export interface TargetOptions {
@@ -17,8 +17,8 @@ export interface TargetOptions {
  */
 export async function resolveTarget(
   location: Location,
-  { followLinks = false, notFound }: TargetOptions & NotFoundOptions = {},
+  { followLinks = false, ...at }: TargetOptions & LocationOptions = {},
 ): Promise<StoredAt> {
-  const { store, path } = await resolveLocation(location, { notFound })
+  const { store, path } = await resolveLocation(location, at)
   return { store: confined(store, path, { followLinks }), path }
 }

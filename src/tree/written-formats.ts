@@ -9,7 +9,11 @@ export type WrittenFormat = Format & Required<Pick<Format, 'writing'>>
 /** Returns the name of the format that is written under a name; undefined for other names. */
 export const targetFormat = (name: string): string | undefined => formatToWrite(name)?.name
 
-/** Returns the format that is written under a name; undefined for other names. */
+/**
+ * Returns the format that is written under a name; undefined for other names.
+ * @example
+ * console.log(formatToWrite('out.af')?.noun, formatToWrite('out.csv')) // a container undefined
+ */
 export function formatToWrite(name: string): WrittenFormat | undefined {
   const format = formatOfName(name.replace(/\/$/, ''))
   if (!isWritten(format)) return undefined

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { readExcerpt } from '../../src/array/excerpt.ts'
 import { toTensor } from '../../src/array/values.ts'
-import { jsonElement, showElement } from '../../src/cli/element.ts'
-import { readExcerpt } from '../../src/cli/excerpt.ts'
-import { jsonPieces, textPieces, whole } from '../../src/cli/format.ts'
-import { jsonText } from '../../src/cli/output.ts'
+import { jsonElement, jsonPieces, showElement, textPieces, whole } from '../../src/cli/show/elements.ts'
+import { jsonText } from '../../src/cli/show/text.ts'
 import type { DType } from '../../src/core/dtype.ts'
 import { DiskArray, slice } from '../../src/runtime/index.ts'
 

@@ -1,7 +1,8 @@
 import { inflateSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { type ColourMode, colourMode, drawBar, drawHeatmap } from '../../src/cli/heatmap.ts'
-import { selectArray } from '../../src/cli/labelled.ts'
+import { plotLines } from '../../src/cli/commands/plot.ts'
+import { selectArray } from '../../src/cli/commands/select.ts'
+import { type ColourMode, colourMode, drawBar, drawHeatmap, encodePicture } from '../../src/cli/show/drawing.ts'
 import {
   BlockMeans,
   colourAt,
@@ -11,12 +12,10 @@ import {
   type Picture,
   pictureSize,
   type Rgb,
-} from '../../src/cli/picture.ts'
-import { plotLines } from '../../src/cli/plot.ts'
-import { encodePicture } from '../../src/cli/png.ts'
-import { progressLine } from '../../src/cli/progress.ts'
-import { TreePlace } from '../../src/cli/tree-place.ts'
+} from '../../src/cli/show/picture.ts'
+import { progressLine } from '../../src/cli/show/progress.ts'
 import { create, MemoryStore } from '../../src/runtime/index.ts'
+import { LabelledTree } from '../../src/runtime/tree.ts'
 import { openTree } from '../../src/tree/open-tree.ts'
 
 const pictureOf = (rows: number[][]): Picture => ({
@@ -163,7 +162,7 @@ describe('a plot', () => {
     const data = file.createArray('data', { dtype: 'float32', shape: [3, 3], dimensionNames: [dim, 'x'], fillValue: -1 })
     await data.set(null, values)
     await file.flush()
-    await using place = new TreePlace(await openTree(at))
+    await using place = new LabelledTree(await openTree(at))
     const placed = await place.array('data')
     return await plotLines(place, placed, await selectArray(place, placed, selection, {}), { mode: 'ascii', width })
   }

@@ -122,10 +122,12 @@ test('a picture keeps its own colours and no others', async () => {
   expectClean({ stdout: stdout.replace(colours, ''), stderr: '' })
 })
 
-test('only output.ts writes to the streams, and what shows progress lines of its own', () => {
+test('only two files of show/ write to the streams: text.ts, and progress.ts with lines of its own', () => {
   const folder = new URL('../../src/cli/', import.meta.url).pathname
-  const writing = readdirSync(folder).filter((name) =>
-    /std(out|err)\.write|console\.|terminal: Terminal = process\.stderr/.test(readFileSync(join(folder, name), 'utf8')),
+  const writing = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (name) =>
+      name.endsWith('.ts') &&
+      /std(out|err)\.write|console\.|terminal: Terminal = process\.stderr/.test(readFileSync(join(folder, name), 'utf8')),
   )
-  expect(writing).toEqual(['job-progress.ts', 'output.ts', 'progress.ts'])
+  expect(writing.sort()).toEqual(['show/progress.ts', 'show/text.ts'])
 })

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ColourMode } from '../../src/cli/heatmap.ts'
-import { selectArray } from '../../src/cli/labelled.ts'
-import { ColumnExtremes, drawLine, lineOf } from '../../src/cli/line.ts'
-import { plotLines } from '../../src/cli/plot.ts'
-import { TreePlace } from '../../src/cli/tree-place.ts'
+import { plotLines } from '../../src/cli/commands/plot.ts'
+import { selectArray } from '../../src/cli/commands/select.ts'
+import type { ColourMode } from '../../src/cli/show/drawing.ts'
+import { ColumnExtremes, drawLine, lineOf } from '../../src/cli/show/drawing.ts'
 import { create, MemoryStore } from '../../src/runtime/index.ts'
+import { LabelledTree } from '../../src/runtime/tree.ts'
 import { openTree } from '../../src/tree/open-tree.ts'
 
 const extremesOf = (values: readonly number[], columns: number): ColumnExtremes => {
@@ -76,7 +76,7 @@ describe('plot', () => {
     })
     await data.set(null, values)
     await file.flush()
-    await using place = new TreePlace(await openTree(at))
+    await using place = new LabelledTree(await openTree(at))
     const placed = await place.array('data')
     return await plotLines(place, placed, await selectArray(place, placed, selection, {}), { mode, width })
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { UsageError } from '../../src/cli/failure.ts'
-import { parseAxes, parseSelection, protectNegatives } from '../../src/cli/selection.ts'
+import { parseAxes, parseSelection, protectNegatives } from '../../src/cli/commands/options.ts'
+import { UsageError } from '../../src/cli/show/failure.ts'
 import { slice } from '../../src/runtime/index.ts'
 
 describe('parseSelection', () => {

@@ -2,9 +2,9 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { infoLines } from '../../src/cli/info.ts'
-import { openPlace } from '../../src/cli/open-place.ts'
-import { table, wrap } from '../../src/cli/output.ts'
+import { infoLines } from '../../src/cli/commands/info.ts'
+import { openPlace } from '../../src/cli/commands/place.ts'
+import { table, wrap } from '../../src/cli/show/text.ts'
 import { NETCDF } from './support.ts'
 
 const FIXTURES = new URL('../fixtures/', import.meta.url).pathname

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openPlace } from '../../src/cli/open-place.ts'
+import { openPlace } from '../../src/cli/commands/place.ts'
 import { type ArrayFile, create, HttpStore, MemoryStore, open, verify, writeImmutable } from '../../src/runtime/index.ts'
 import type { Store } from '../../src/runtime/store.ts'
 import { readTail } from '../../src/store/store.ts'

@@ -24,7 +24,8 @@ export async function openDatasetFile(
   location: Location,
   { group, level, ...options }: DatasetFileOptions & Pick<DecodeOptions, 'signal'>,
 ): Promise<DatasetFile> {
-  const tree = await (await findTree(location, options)).open(options)
+  const { signal, notFound } = options
+  const tree = await (await findTree(location, { signal, notFound })).open(options)
   try {
     const opened = { format: level === undefined ? tree.format : 'level of a pyramid', path: tree.location, group }
     const { warnings } = tree

@@ -1,0 +1,108 @@
+import type { Command } from 'commander'
+import { type ArrayFile, open, type Progress } from '../../runtime/index.ts'
+import { findTree, importPlace } from '../../runtime/tree.ts'
+import { interruptible, oneLine, UsageError } from '../show/failure.ts'
+import { progressLine } from '../show/progress.ts'
+import { count, printError, printLines, showBytes, table } from '../show/text.ts'
+import {
+  addCodecOptions,
+  type CodecOptions,
+  checkCodecOptions,
+  immutableOption,
+  type NotFoundOption,
+  notFoundAt,
+} from './options.ts'
+import { importFirst } from './place.ts'
+
+type Options = CodecOptions &
+  NotFoundOption & { readonly immutable?: boolean; readonly output?: string; readonly overwrite?: boolean }
+
+/** Block size of a compacted container, so that most blocks can be copied unchanged. */
+const BLOCK_BYTES = 8 * 2 ** 20
+
+export function addCompact(program: Command): void {
+  const command = program
+    .command('compact')
+    .description('rewrite a container as a single file, without replaced and deleted data')
+    .argument('<file>', 'a container (.af)')
+  addCodecOptions(command)
+    .addOption(immutableOption())
+    .option('-o, --output <file>', 'with --immutable: the file to write (.af); the container stays as it is')
+    .option('--overwrite', 'with --immutable: replace the output if it exists')
+    .addHelpText(
+      'after',
+      `
+Examples
+  $ hyperslab compact climate.af --codec zstd --level 9
+  $ hyperslab compact climate.af --immutable -o sealed.af`,
+    )
+    .action(async (path: string, { immutable = false, output, overwrite = false, ...options }: Options) => {
+      checkCodecOptions(options)
+      if (immutable !== (output !== undefined))
+        throw new UsageError('--immutable and --output go together: a file of footer version 6 is written beside the container')
+      if (overwrite && !immutable) throw new UsageError('--overwrite is for --immutable')
+      const found = await findTree(path)
+      await found.close()
+      const { hasSidecars = false, attributeTypes } = found.format
+      if (!hasSidecars && attributeTypes === undefined) throw importFirst(found, path, 'which has one layer')
+      // The error of another format names the calls that open it.
+      if (!hasSidecars) await (await open(path, options)).close()
+      if (output !== undefined) return seal(path, output, { ...options, overwrite })
+      await using file = await open(path, options)
+      const before = sizesOf(file)
+      const line = progressLine('compacting', 'chunks')
+      try {
+        await interruptible((signal) => {
+          const onProgress = (progress: Progress): void => {
+            signal.throwIfAborted()
+            line.update(progress)
+          }
+          return file.compact({ onProgress })
+        })
+      } finally {
+        line.end()
+      }
+      const after = sizesOf(file)
+      const row = (name: string, { files, bytes }: Sizes): string[] => [
+        name,
+        count(files, 'file'),
+        showBytes(bytes),
+        `${bytes} B`,
+      ]
+      const rows = [row('before', before), row('after', after)]
+      await printLines([file.location, ...table([{ title: '' }, right(''), right(''), right('')], rows).slice(1)])
+    })
+}
+
+/** Writes the content of a container as one file of footer version 6. */
+async function seal(
+  path: string,
+  output: string,
+  { notFound, ...options }: CodecOptions & NotFoundOption & { overwrite: boolean },
+): Promise<void> {
+  const line = progressLine('compacting', 'chunks')
+  const { arrays, bytes, warnings } = await interruptible((signal) =>
+    importPlace(path, output, {
+      ...options,
+      ...notFoundAt(path, notFound === undefined ? {} : { notFound }),
+      blockBytes: BLOCK_BYTES,
+      immutable: true,
+      signal,
+      onProgress: line.update,
+    }),
+  ).finally(line.end)
+  for (const warning of warnings) printError(`warning: ${oneLine(warning)}`)
+  await printLines([`${output}: ${count(arrays.length, 'array')}, ${showBytes(bytes)}`])
+}
+
+interface Sizes {
+  readonly files: number
+  readonly bytes: number
+}
+
+const right = (title: string) => ({ title, align: 'right' as const })
+
+function sizesOf(file: ArrayFile): Sizes {
+  const layers = file.layers()
+  return { files: layers.length, bytes: layers.reduce((sum, { bytes }) => sum + bytes, 0) }
+}

@@ -1,0 +1,147 @@
+import type { Command } from 'commander'
+import { type Dataset, openDataset, type WriteDatasetOptions } from '../../runtime/dataset.ts'
+import { openTree } from '../../runtime/index.ts'
+import { formatToWrite, shareMemory, writeNewFile } from '../../runtime/tree.ts'
+import { interruptible, oneLine, RESUMABLE, UsageError } from '../show/failure.ts'
+import { progressLine } from '../show/progress.ts'
+import { count, printError, printLines, showBytes } from '../show/text.ts'
+import { addWritingOptions, integerBetween, type NotFoundOption, notFoundAt, PLACE, type WritingOptions } from './options.ts'
+import { addQueuedOptions, copyByQueue, isQueued, type QueuedOptions } from './queue.ts'
+
+interface Options extends WritingOptions, QueuedOptions {
+  readonly group?: string
+  readonly levels?: number
+}
+
+/** Name of a table. */
+const TABLE = /\.csv$/i
+
+export function addExport(program: Command): void {
+  const command = program
+    .command('export')
+    .description('write the variables of a place with their labels as Zarr, as a container or as a table')
+    .argument('<input>', PLACE)
+    .argument('<output>', 'the output: out.zarr, out.af or out.csv')
+    .option('--codec <codec>', 'codec of chunks: zstd, gzip, zlib, lz4, blosc, none; for containers lz4, zstd, none')
+    .option('--levels <number>', 'for Zarr: number of levels of a pyramid, each at half the resolution', integerBetween(1, 32))
+    .option('--group <path>', 'group of a Zarr store to write')
+  addQueuedOptions(addWritingOptions(command))
+    .addHelpText(
+      'after',
+      `
+Values are encoded as they were (packed, as numbers of units of time); what cannot be decoded is left out with a warning.
+Zarr is written in bounded memory: ended early, the same command goes on where it was.
+
+Examples
+  $ hyperslab export climate.af climate.zarr --chunks time=1,lat=90,lon=90 --shards time=30,lat=180,lon=360
+  $ hyperslab export climate.af map.zarr --levels 5
+  $ hyperslab export climate.af tas.csv --variables tas`,
+    )
+    .action(async (input: string, output: string, options: Options) => {
+      const isTable = TABLE.test(output)
+      const target = isTable ? undefined : formatToWrite(output)
+      if (!isTable && target === undefined)
+        throw new UsageError(`the name of the output ends in .zarr, .af or .csv, '${output}' does not`)
+      const {
+        variables,
+        group,
+        memory,
+        queue,
+        prefix,
+        taskBytes,
+        scratch,
+        dryRun,
+        progress,
+        notFound: _notFound,
+        ...rest
+      } = options
+      const writing = { ...rest, sources: [input] }
+      const at = notFoundAt(input, options)
+      if (isQueued(options)) {
+        if (isTable) throw new UsageError(`--queue is for Zarr and containers, and ${output} is a table`)
+        const source = {
+          dataset: input,
+          ...at,
+          ...(group !== undefined && { group }),
+          ...(variables !== undefined && { variables }),
+        }
+        return copyByQueue(source, output, options)
+      }
+      const isZarr = target?.writing.isFile === false
+      if (memory !== undefined && !isZarr) throw new UsageError(`--memory is for Zarr, and ${output} is another format`)
+      const held = isZarr ? shareMemory(memory) : undefined
+      await using _ = held?.pool
+      const reading = held && { pool: held.pool, budget: held.budget }
+      await using ds = await openDataset(input, { ...reading, ...at, ...(group !== undefined && { group }) })
+      const chosen = chosenOf(ds, variables)
+      const write = async (signal: AbortSignal): Promise<string[]> => {
+        if (isTable) return writeTable(chosen, output, writing, signal)
+        if (held === undefined) return writeArrays('exporting', chosen, output, writing, signal)
+        const names = [...Object.keys(ds.variables), ...Object.keys(ds.coords), ''].map((name) => joined(group, name))
+        const resume = JSON.stringify([await placeVersion(input, names, { signal, ...at }), group])
+        return writeArrays('exporting', chosen, output, { ...writing, maxBytes: held.maxBytes, resume }, signal)
+      }
+      await printLines(await interruptible(write, held && RESUMABLE))
+    })
+}
+
+/**
+ * Returns a dataset with some variables; with all unless they are named.
+ * @throws UnknownArrayError
+ */
+export function chosenOf(ds: Dataset, names: readonly string[] | undefined): Dataset {
+  if (names === undefined) return ds
+  for (const name of names) ds.get(name)
+  return ds.drop(...Object.keys(ds.variables).filter((name) => !names.includes(name)))
+}
+
+/** Returns the version of what is at a place, which is opened for this. */
+export async function placeVersion(
+  location: string,
+  names: readonly string[],
+  options: NotFoundOption & { readonly signal: AbortSignal },
+): Promise<string> {
+  await using tree = await openTree(location, options)
+  return await tree.version(names)
+}
+
+const joined = (...parts: (string | undefined)[]): string =>
+  parts
+    .flatMap((part) => part?.split('/') ?? [])
+    .filter(Boolean)
+    .join('/')
+
+type Writing = Omit<Options, 'variables' | 'group' | 'memory' | keyof QueuedOptions> &
+  Pick<WriteDatasetOptions, 'maxBytes' | 'resume' | 'blockBytes'> & { readonly sources?: readonly string[] }
+
+/** Writes a dataset, and returns the lines to print. */
+export async function writeArrays(
+  doing: string,
+  ds: Dataset,
+  output: string,
+  options: Writing,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const line = progressLine(doing, 'chunks')
+  const { arrays, bytes, warnings, unchanged } = await ds
+    .write(output, { ...options, signal, onProgress: line.update })
+    .finally(line.end)
+  for (const warning of warnings) printError(`warning: ${oneLine(warning)}`)
+  const size = bytes === undefined ? '' : `, ${showBytes(bytes)}`
+  return [`${output}: ${count(arrays.length, 'array')}${size}${unchanged ? ', complete already' : ''}`]
+}
+
+async function writeTable(
+  ds: Dataset,
+  output: string,
+  { overwrite = false, sources = [], ...options }: Writing,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const [other] = Object.keys(options)
+  if (other !== undefined) throw new UsageError(`--${other} is for arrays, and ${output} is a table`)
+  const utf8 = new TextEncoder()
+  const pieces = async function* () {
+    for await (const piece of ds.toCSV({ signal })) yield utf8.encode(piece)
+  }
+  return [`${output}: ${showBytes(await writeNewFile(output, pieces(), { kind: 'text', overwrite, sources }))}`]
+}

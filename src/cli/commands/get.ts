@@ -1,0 +1,58 @@
+import { Argument, type Command, Option } from 'commander'
+import { readExcerpt } from '../../runtime/tree.ts'
+import { checkFormat, OUTPUT_FORMATS, type OutputFormat, printResult, readResult } from '../show/elements.ts'
+import { UsageError } from '../show/failure.ts'
+import { addPlaceOptions, type JsonOption, jsonOption, PLACE, type PlaceOptions } from './options.ts'
+import { openPlace } from './place.ts'
+import { addLabelOptions, type LabelOptions, type RawOption, rawOption, selectArray, shownAs } from './select.ts'
+
+interface GetOptions extends PlaceOptions, LabelOptions, RawOption, JsonOption {
+  readonly format?: OutputFormat
+  readonly full?: boolean
+}
+
+export const formatOption = () => new Option('-f, --format <format>', 'how to print it (default: "text")').choices(OUTPUT_FORMATS)
+
+/**
+ * Returns the requested format.
+ * @throws UsageError for two formats
+ */
+export function formatOf({ format, json }: JsonOption & { readonly format?: OutputFormat }): OutputFormat {
+  if (json && format !== undefined && format !== 'json') throw new UsageError(`--json is not --format ${format}`)
+  return json ? 'json' : (format ?? 'text')
+}
+
+export function addGet(program: Command): void {
+  const command = program
+    .command('get')
+    .description('print a selection of an array')
+    .argument('<file>', PLACE)
+    .argument('<array>', 'name of an array; in a Zarr store its path')
+    .addArgument(new Argument('[selection]', 'what to print, as in numpy, e.g. 0,10:20,::-2').default('', 'everything'))
+  addLabelOptions(command)
+    .addOption(formatOption())
+    .addOption(jsonOption())
+    .option('--full', 'print all elements as text, even more than 1000')
+    .addOption(rawOption())
+  addPlaceOptions(command)
+    .addHelpText(
+      'after',
+      `
+Example: every second longitude, backwards, of ten latitudes
+  $ hyperslab get climate.af tas 0,10:20,::-2 --format json
+
+Example: the series at a station
+  $ hyperslab get climate.af tas --sel lat=52.5 lon=13.4 --method nearest`,
+    )
+    .action(async (path: string, name: string, text: string, options: GetOptions) => {
+      await using place = await openPlace(path, options)
+      const placed = await place.array(name)
+      const { variable } = await selectArray(place, placed, text, options)
+      const { array } = variable
+      const { full = false } = options
+      const format = formatOf(options)
+      checkFormat(format, array.dtype, { file: place.location, array: placed.name })
+      const result = await (format === 'text' && !full ? readExcerpt : readResult)(array)
+      await printResult(format, { ...result, ...shownAs(variable, options) })
+    })
+}

@@ -1,0 +1,78 @@
+import { HyperslabError, isHyperslabError } from '../../runtime/index.ts'
+import { type FoundTree, findTree, LabelledTree } from '../../runtime/tree.ts'
+import { oneLine, UsageError } from '../show/failure.ts'
+import { printError } from '../show/text.ts'
+import { notFoundAt, type PlaceOptions, type ReadingOptions } from './options.ts'
+
+/**
+ * Opens a place for reading, and prints warnings about its content on standard error.
+ * @param isConfined whether to refuse links and references that lead out of the place, because other users
+ *   will read its content
+ */
+export async function openPlace(
+  location: string,
+  options: PlaceOptions,
+  reading: ReadingOptions = {},
+  isConfined = false,
+): Promise<LabelledTree> {
+  const at = notFoundAt(location, options)
+  const found = await findTree(location, { ...at, ...(isConfined && { confined: 'links' }) })
+  return openFound(found, location, { ...options, ...at }, reading)
+}
+
+/** Opens a place whose format is known; as {@link openPlace}. */
+export async function openFound(
+  found: FoundTree,
+  location: string,
+  options: PlaceOptions,
+  reading: ReadingOptions = {},
+): Promise<LabelledTree> {
+  await checkPlaceOptions(found, location, options)
+  const { names, layer, group, notFound } = options
+  const tree = await namingUntold(location, () => found.open({ ...reading, names, layer, notFound }, KINDS))
+  try {
+    for (const warning of tree.warnings) printError(`warning: ${oneLine(warning)}`)
+    if (tree.root.kind === 'array' && group !== undefined)
+      throw new UsageError(`--group is for groups, and ${location} is an array`)
+    return new LabelledTree(tree, group)
+  } catch (error) {
+    await tree.close()
+    throw error
+  }
+}
+
+/** Formats in the error for a place of none. */
+export const KINDS = 'neither a container (.af) nor a Zarr array or group'
+
+/** @throws UsageError for options of other formats; closes the place then */
+export async function checkPlaceOptions(
+  found: FoundTree,
+  location: string,
+  options: PlaceOptions & { readonly deep?: boolean },
+): Promise<void> {
+  const option = await found.foreignOption(options)
+  if (option === undefined) return
+  await found.close()
+  throw new UsageError(`--${option.name} is for ${option.plural}, and ${location} is ${found.format.noun}`)
+}
+
+/** Returns the error of commands that need a container, for a file of a format that is only read. */
+export function importFirst({ format }: FoundTree, file: string, why: string): HyperslabError {
+  const text = `this is ${format.title ?? format.noun}, ${why}; import it first: hyperslab import ${file} out.af`
+  return new HyperslabError('UnsupportedError', text, { file })
+}
+
+/**
+ * Runs work. Names the option that helps if members of groups cannot be listed.
+ * @param file place in the error. Default: that of the error
+ */
+export async function namingUntold<T>(file: string | undefined, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!isHyperslabError(error, 'UnsupportedError') || error.details.expected !== 'names') throw error
+    const text = 'the place cannot be listed, and the group has no consolidated metadata; --names gives the paths of its arrays'
+    const named = file ?? error.details.file
+    throw new HyperslabError('UnsupportedError', text, { ...(named !== undefined && { file: named }) })
+  }
+}

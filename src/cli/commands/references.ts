@@ -1,0 +1,81 @@
+import { basename, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Command } from 'commander'
+import { findTree, type LabelledTree, listReferences, writeNewFile } from '../../runtime/tree.ts'
+import { UsageError } from '../show/failure.ts'
+import { count, printError, printLines, trimEnd } from '../show/text.ts'
+import { layerOption, type PlaceOptions } from './options.ts'
+import { namingUntold, openFound } from './place.ts'
+
+interface Options extends Pick<PlaceOptions, 'layer'> {
+  readonly dim?: string
+  readonly base?: string
+  readonly overwrite?: boolean
+}
+
+export function addReferences(program: Command): void {
+  program
+    .command('references')
+    .description('write kerchunk references, with which Python reads NetCDF and containers in place, as Zarr')
+    .argument('<output>', 'the JSON to write, in the format of kerchunk')
+    .argument('<file...>', 'classic NetCDF, or containers (.af)')
+    .option('--dim <name>', 'join several files along this dimension, in the order given')
+    .option('--base <url>', 'future location of the files, instead of the current one')
+    .option('--overwrite', 'replace an existing output')
+    .addOption(layerOption())
+    .addHelpText(
+      'after',
+      `
+Example: in Python
+  $ hyperslab references tas.json tas_1.nc tas_2.nc --dim time
+  >>> xarray.open_dataset('reference://', engine='zarr', storage_options={'fo': 'tas.json'}, consolidated=False)`,
+    )
+    .action(async (output: string, files: string[], options: Options) => {
+      if (files.length === 1 && options.dim !== undefined) throw new UsageError('--dim joins several files')
+      if (files.length > 1 && options.dim === undefined)
+        throw new UsageError('--dim says along which dimension several files are joined')
+      const { dim, base } = options
+      const { text, arrays, chunks } = await withPlaces(files, options, (places) =>
+        namingUntold(undefined, () =>
+          listReferences(places, {
+            ...(dim !== undefined && { dim }),
+            urlOf: (file) => urlOf(file, base),
+            onWarning: printError,
+          }),
+        ),
+      )
+      await writeNewFile(output, [new TextEncoder().encode(text)], {
+        kind: 'references',
+        overwrite: options.overwrite === true,
+        sources: files,
+      })
+      await printLines([`${output}: ${count(arrays, 'array')}, ${count(chunks, 'chunk')} of ${count(files.length, 'file')}`])
+    })
+}
+
+async function withPlaces<T>(
+  files: readonly string[],
+  options: PlaceOptions,
+  work: (places: readonly LabelledTree[]) => Promise<T>,
+): Promise<T> {
+  const places: LabelledTree[] = []
+  try {
+    for (const file of files) {
+      const found = await findTree(file)
+      // Opening tells whether there is anything.
+      places.push(await openFound(found, file, options))
+      if (found.format.zarrIn !== undefined) throw new UsageError(`${file} is Zarr already`)
+    }
+    return await work(places)
+  } finally {
+    for (const place of places) await place[Symbol.asyncDispose]()
+  }
+}
+
+function urlOf(file: string, base: string | undefined): string {
+  if (base !== undefined)
+    return `${trimEnd(base, '/')}/${/^https?:/i.test(base) ? encodeURIComponent(basename(file)) : basename(file)}`
+  // Python takes the path of a file: URL as it is written, without decoding it.
+  if (/^file:/i.test(file)) return fileURLToPath(file)
+  return /^([a-z][\w+.-]+:\/\/|(https?|s3):)/i.test(file) ? file : resolve(file)
+}

@@ -1,0 +1,112 @@
+import { attributesDocument } from '../../adapters/zarr/write/document.ts'
+import {
+  type IndexedArray,
+  joinReferences,
+  type ReferencedArray,
+  referenceArray,
+  referenceDocument,
+} from '../../adapters/zarr/write/reference-list.ts'
+import type { DiskArray } from '../../array/disk-array.ts'
+import { commonDivisor } from '../../core/divisors.ts'
+import { HyperslabError, invalidArgument, isHyperslabError, within } from '../../core/errors.ts'
+import { writeJson } from '../../core/json.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
+import type { LabelledTree } from './labelled-tree.ts'
+
+/** Options of `listReferences`. */
+export interface ListReferencesOptions {
+  /** Dimension along which several files are joined, in their order. */
+  readonly dim?: string
+  /** Returns the URL of a file in the references. Default: its location. */
+  readonly urlOf?: (file: string) => string
+  /** Function that is called with a message about each array that is left out. */
+  readonly onWarning?: (text: string) => void
+}
+
+const CHECKS: Checks<ListReferencesOptions> = { dim: 'string', urlOf: 'function', onWarning: 'function' }
+
+/** References of kerchunk to the chunks of files. */
+export interface ListedReferences {
+  /** Text of the file of references, as JSON. */
+  readonly text: string
+  /** Number of arrays. */
+  readonly arrays: number
+  /** Number of chunks that are referenced. */
+  readonly chunks: number
+}
+
+/**
+ * Lists references of kerchunk to the chunks of containers and classic NetCDF files. With these, Python reads
+ * the files in place, as Zarr. Several files are joined along a dimension.
+ * @throws InvalidArgumentError for files that cannot be joined; UnsupportedError if references can be written
+ *   for no array
+ */
+export async function listReferences(
+  trees: readonly LabelledTree[],
+  options: ListReferencesOptions = {},
+): Promise<ListedReferences> {
+  checkOptions('listReferences', options, CHECKS)
+  const { dim, urlOf = (file) => file, onWarning } = options
+  if (trees.length === 0 || (trees.length > 1 && dim === undefined))
+    invalidArgument('listReferences takes one tree, or several and the dimension that joins them', trees.length)
+  const contents = await Promise.all(trees.map((tree) => tree.contents()))
+  for (const [i, { leftOut }] of contents.entries())
+    for (const line of leftOut) onWarning?.(`${trees[i]!.location}: left out: ${line}`)
+  const files = contents.map(({ arrays }) => new Map(arrays.map(({ name, array }) => [name, array as IndexedArray])))
+  const [first] = files as [Map<string, IndexedArray>]
+  const file = trees[0]!.location
+  if (dim !== undefined && ![...first.values()].some(({ dimensionNames }) => dimensionNames?.includes(dim)))
+    throw new HyperslabError('InvalidArgumentError', `no array has a dimension '${dim}'`, { file, actual: dim })
+  const referenced = new Map<string, ReferencedArray>()
+  for (const name of first.keys()) {
+    const parts = files.map((arrays, i) => arrays.get(name) ?? lacking(trees[i]!, name))
+    try {
+      referenced.set(name, await within({ array: name }, () => referencesOf(name, parts, dim)))
+    } catch (error) {
+      if (!isHyperslabError(error, 'UnsupportedError')) throw error
+      onWarning?.(`left out: ${error.message}`)
+    }
+  }
+  if (referenced.size === 0)
+    throw new HyperslabError('UnsupportedError', 'there is no array of which references can be written', { file })
+  const attributes = attributesDocument(contents[0]!.groups.get(''))
+  const chunks = [...referenced.values()].reduce((sum, { chunks }) => sum + chunks.size, 0)
+  return { text: writeJson(referenceDocument(referenced, attributes, urlOf)), arrays: referenced.size, chunks }
+}
+
+function lacking(tree: LabelledTree, array: string): never {
+  throw new HyperslabError('InvalidArgumentError', 'this file has no such array, and another one has', {
+    file: tree.location,
+    array,
+  })
+}
+
+/** Returns the references of an array in one file, or in several files that are joined. */
+async function referencesOf(name: string, parts: readonly IndexedArray[], dim: string | undefined): Promise<ReferencedArray> {
+  const [first] = parts as [IndexedArray]
+  if (parts.length === 1) return referenceArray(first)
+  const axis = first.dimensionNames?.indexOf(dim!) ?? -1
+  if (axis < 0) {
+    for (const part of parts.slice(1))
+      if (!(await first.equals(part, { equalNaN: true })))
+        throw new HyperslabError('InvalidArgumentError', 'it differs from file to file', { array: name })
+    return referenceArray(first)
+  }
+  if (name === dim && first.shape.length === 1) await checkAscending(name, parts)
+  const unit = parts.map(({ shape }) => shape[axis]!).reduce(commonDivisor)
+  return joinReferences(
+    parts.map((part) => referenceArray(part, { axis, unit })),
+    axis,
+  )
+}
+
+/** @throws InvalidArgumentError unless labels strictly ascend or descend through all files */
+async function checkAscending(array: string, parts: readonly DiskArray[]): Promise<void> {
+  const labels: (number | bigint)[] = []
+  for (const part of parts) labels.push(...((await part.toTensor()).data as Iterable<number>))
+  const isDown = labels.length > 1 && labels[1]! < labels[0]!
+  const at = labels.findIndex((label, i) => i > 0 && !(isDown ? label < labels[i - 1]! : label > labels[i - 1]!))
+  if (at < 0) return
+  const text = `label ${at} is ${labels[at]} and the one before it ${labels[at - 1]}: give the files in their order`
+  throw new HyperslabError('InvalidArgumentError', text, { array, actual: labels[at], expected: labels[at - 1] })
+}
