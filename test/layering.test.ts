@@ -160,6 +160,44 @@ test.each(files)('%s imports only from the layers below', (file) => {
   expect(importsOf(file).filter((specifier) => !isAllowed(specifier))).toEqual([])
 })
 
+/** Entry files of the package, which users import. */
+const ENTRIES = ['cluster', 'dataset', 'index', 'netcdf', 'plan', 'store', 'tree', 'zarr'].map((name) => `runtime/${name}.ts`)
+
+test('the command imports entry files of the library alone', () => {
+  const inner = files
+    .filter((file) => file.startsWith('cli/'))
+    .flatMap((file) =>
+      importsOf(file)
+        .filter((specifier) => specifier.startsWith('.'))
+        .map((specifier) => relative(root, join(root, dirname(file), specifier)))
+        .filter((target) => !target.startsWith('cli/') && !ENTRIES.includes(target))
+        .map((target) => `${file} imports ${target}`),
+    )
+  expect(files.filter((file) => file.startsWith('cli/')).length).toBeGreaterThan(25)
+  expect(inner).toEqual([])
+})
+
+/**
+ * Code that tells formats apart: ends of names within regular expressions or as texts, and comparisons with
+ * names of formats.
+ */
+const TELLS_FORMATS =
+  /\\\.\(?(af|zarr|zip|ozx|nc)\b|['"`]\.(af|zarr|zip|ozx|nc)['"`]|\/\^?(Zarr|NetCDF|container)\b|[=!]==? ?['"`](container|netcdf|zarr|zip|references|af)['"`]|case ['"`](container|netcdf|zarr|zip|references|af)['"`]/
+
+test('the command asks the table of formats, and tells no format by its name', () => {
+  const telling = files.filter((file) => file.startsWith('cli/') && TELLS_FORMATS.test(codeOf(file)))
+  expect(telling).toEqual([])
+  for (const code of [
+    '/\\.af$/i.test(name)',
+    "name.endsWith('.zarr')",
+    "format.name === 'netcdf'",
+    "case 'zarr':",
+    '/^Zarr/.test(title)',
+  ])
+    expect(TELLS_FORMATS.test(code), code).toBe(true)
+  expect(TELLS_FORMATS.test("'the name of the output ends in .zarr or .af'")).toBe(false)
+})
+
 test.each(files.filter((file) => !MAY_NAME_PLATFORMS.test(file)))('%s names no platform', (file) => {
   const code = codeOf(file).replace(/'(?:[^'\\\n]|\\.)*'/g, "''")
   expect(PLATFORM.exec(code)?.[0]).toBeUndefined()

@@ -40,8 +40,8 @@ const sourceChecks = lazily(() => import('./replace/apart.ts'))
 const immutableWrites = lazily(() => import('../af/write/immutable.ts'))
 const storedCopies = lazily(() => import('../af/write/copy-stored.ts'))
 
-export const IMPORT_CHUNK_BYTES = 128 * 1024
-export const DEFAULT_BLOCK_BYTES = 256 * 1024
+const IMPORT_CHUNK_BYTES = 128 * 1024
+const DEFAULT_BLOCK_BYTES = 256 * 1024
 
 /** Attributes by name, with their types if these matter. */
 export type TypedAttributes = Iterable<readonly [string, Parameters<Attributes['set']>[1]]>

@@ -3,7 +3,6 @@
  * @module hyperslab/tree
  */
 
-
 export { type Excerpt, readExcerpt, type SliceSelection } from '../array/excerpt.ts'
 export { type CopiedPlace, type CopyPlaceOptions, type CopyProgress, copyPlace } from '../copy/copy-place.ts'
 export { type MemoryShares, shareMemory } from '../copy/memory-bound.ts'

@@ -318,9 +318,6 @@ export const formatNamed = (name: string): Format | undefined => FORMATS.find((f
 /** Returns the format whose names end like this one. */
 export const formatOfName = (name: string): Format | undefined => FORMATS.find(({ endings }) => endings?.test(name))
 
-/** Whether a name is that of a container. */
-export const isContainerName = (name: string): boolean => formatOfName(name)?.isNamed === true
-
 /** Returns words for a place of none of the known formats, as `neither … nor …`. */
 export const neitherOfFormats = (): string => `neither ${[...new Set(FORMATS.map(({ noun }) => noun))].join(', nor ')}`
 

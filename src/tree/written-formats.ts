@@ -6,9 +6,6 @@ import { labelOf } from './place-names.ts'
 /** A format that is written. */
 export type WrittenFormat = Format & Required<Pick<Format, 'writing'>>
 
-/** Returns the name of the format that is written under a name; undefined for other names. */
-export const targetFormat = (name: string): string | undefined => formatToWrite(name)?.name
-
 /**
  * Returns the format that is written under a name; undefined for other names.
  * @example

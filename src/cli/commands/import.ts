@@ -22,7 +22,7 @@ const AT_ONCE = 8
  * Writes the variables of one or several places with their labels, here or through a queue. Several places
  * are joined.
  */
-export async function importDataset(
+async function importDataset(
   inputs: readonly string[],
   output: string,
   isZarr: boolean,

@@ -82,7 +82,7 @@ export function infoLines(
     ...(withAttributes
       ? ofEach.flatMap(({ name, attributes }) => attributeLines(table, `Attributes of ${name}`, attributes))
       : []),
-    ...attributeLines(table, `Attributes of the ${/^Zarr/.test(description.format) ? 'group' : 'file'}`, attributes),
+    ...attributeLines(table, `Attributes of the ${description.hasGroups ? 'group' : 'file'}`, attributes),
     ...layerLines(table, description),
   ]
   return lines.flatMap((line) => wrap(printable(line), width))
@@ -314,7 +314,7 @@ function totals({ arrays, layers }: Pick<TreeDescription, 'arrays' | 'layers'>) 
  * Converts the description to JSON values. 64-bit integers and non-finite floats become strings, and bytes
  * become base64.
  */
-function plain({ arrays, attributes, groups, layers, warnings: _, ...rest }: TreeDescription) {
+function plain({ arrays, attributes, groups, layers, warnings: _warnings, hasGroups: _hasGroups, ...rest }: TreeDescription) {
   return {
     ...rest,
     arrays: arrays.map(({ statistics, fillValue, missing, attributes, ...array }) => ({

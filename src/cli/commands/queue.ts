@@ -88,14 +88,14 @@ export function refuseOwn(options: Readonly<Record<string, unknown>>): void {
 }
 
 /** Returns the line with the largest cost of requests and bytes, if a price is given. */
-export function priceLines(requests: number, bytes: number, { requestPrice, gbPrice }: QueuedOptions): string[] {
+function priceLines(requests: number, bytes: number, { requestPrice, gbPrice }: QueuedOptions): string[] {
   if (requestPrice === undefined && gbPrice === undefined) return []
   const price = (requests / 1000) * (requestPrice ?? 0) + (bytes / 1e9) * (gbPrice ?? 0)
   return [`at most ${price.toFixed(2)} for requests and bytes, as if nothing were compressed`]
 }
 
 /** Runs a job through a queue, and shows its progress. */
-export async function runByQueue(plan: JobPlan, options: QueuedOptions, signal: AbortSignal): Promise<unknown> {
+async function runByQueue(plan: JobPlan, options: QueuedOptions, signal: AbortSignal): Promise<unknown> {
   const { bullmq } = await loadCluster()
   const { onStatus, onProgress, end } = jobProgress(options.progress)
   const running = bullmq({ ...queueOf(options), onStatus }).run(plan, { signal, onProgress })

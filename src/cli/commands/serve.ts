@@ -19,7 +19,7 @@ import {
 } from './server.ts'
 
 /** Serves GET and HEAD for the objects of several stores by name, including ranges. */
-export const createZarrServer = (stores: ReadonlyMap<string, ZarrStoreOfArrays>, options: ServerOptions): Server =>
+const createZarrServer = (stores: ReadonlyMap<string, ZarrStoreOfArrays>, options: ServerOptions): Server =>
   createReadServer(async ({ path, range, signal }): Promise<Answer> => {
     if (path === '/') return { status: 200, headers: JSON_TYPE, body: encodeText(JSON.stringify([...stores.keys()])) }
     const [, name = '', key = ''] = /^\/([^/]*)(\/.*)?$/s.exec(path) ?? []

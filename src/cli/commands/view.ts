@@ -12,7 +12,7 @@ import { integerBetween, type NotFoundOption, notFoundAt, PLACE } from './option
 import { type Answer, createReadServer, listening, rangeAnswer, type ServerOptions, textAnswer } from './server.ts'
 
 /** Files of the page and of the modules that it imports, as laid out by the build. */
-export interface PageFiles {
+interface PageFiles {
   readonly folder: URL
   /** Paths relative to the folder. */
   readonly names: readonly string[]
@@ -22,7 +22,7 @@ export interface PageFiles {
 const ENTRIES = ['index.js', 'dataset.js', 'zarr.js']
 
 /** Lists the files of the page. Other files of the package are not served. */
-export function pageFiles(folder: URL): PageFiles {
+function pageFiles(folder: URL): PageFiles {
   const below = (name: string): string[] =>
     readdirSync(new URL(name, folder), { recursive: true, encoding: 'utf8' })
       .map((file) => name + file.replaceAll('\\', '/'))
@@ -55,7 +55,7 @@ const DATA = '/data/'
 const PART_BYTES = 4 * 2 ** 20
 
 /** Serves the page at /viewer/, and one place with its files below /data/. */
-export function createViewServer({ folder, names }: PageFiles, files: ServedFiles, options: Omit<ServerOptions, 'cors'>): Server {
+function createViewServer({ folder, names }: PageFiles, files: ServedFiles, options: Omit<ServerOptions, 'cors'>): Server {
   const known = new Set(names)
   const { store } = files
   const guarded = (answer: Answer): Answer => ({ ...answer, headers: { ...GUARDS, ...answer.headers } })

@@ -54,7 +54,7 @@ export function drawBar(length: number, mode: ColourMode): string {
 }
 
 /** Returns the position of a value on the scale, from 0 to 1; 0.5 if the scale has no extent. */
-export const shareOf = (value: number, { low, high }: Scale): number => (high > low ? (value - low) / (high - low) : 0.5)
+const shareOf = (value: number, { low, high }: Scale): number => (high > low ? (value - low) / (high - low) : 0.5)
 
 const colourOf = (value: number, scale: Scale): Rgb | undefined =>
   Number.isNaN(value) ? undefined : colourAt(shareOf(value, scale))

@@ -13,7 +13,7 @@ export const datasetExport = (ds: Dataset, names: readonly string[] | undefined)
   encodedParts((names === undefined ? ds : onlyVariables(ds, names)).parts, {})
 
 /** @throws UnknownArrayError */
-export function onlyVariables(ds: Dataset, names: readonly string[]): Dataset {
+function onlyVariables(ds: Dataset, names: readonly string[]): Dataset {
   for (const name of names) ds.get(name)
   return ds.drop(...Object.keys(ds.variables).filter((name) => !names.includes(name)))
 }

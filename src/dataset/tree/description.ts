@@ -91,6 +91,8 @@ export interface TreeDescription {
   readonly file: string
   /** Name of the format with details: `Zarr 2, consolidated`. */
   readonly format: string
+  /** Whether the format has groups. */
+  readonly hasGroups: boolean
   /** Arrays, those of a group before those of the groups in it. */
   readonly arrays: readonly ArrayDescription[]
   /** Attributes of the group that was described. */

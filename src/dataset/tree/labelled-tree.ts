@@ -206,6 +206,7 @@ export class LabelledTree implements AsyncDisposable {
     return {
       file: this.location,
       format: top.title,
+      hasGroups: top.kind === 'group' && top.hasGroups,
       arrays: described,
       attributes: top.kind === 'array' ? new Map() : describeAttributes(top.attrs),
       groups: groups
