@@ -46,7 +46,8 @@ const FOLLOWED = '`hyperslab serve --follow-links` serves the arrays all the sam
 function checkBelow(place: StoredAt, url: string): void {
   const base = place.store.describe(place.path)
   const folder = base.slice(0, base.lastIndexOf('/') + 1)
-  if (URL.canParse(url, base) && new URL(url, base).href.startsWith(new URL('.', folder).href)) return
+  const isUrl = URL.canParse(url, base) && URL.canParse('.', folder)
+  if (isUrl && new URL(url, base).href.startsWith(new URL('.', folder).href)) return
   refuse(place, `references are served to objects of their own folder, and this one is elsewhere: ${url}; ${FOLLOWED}`, url)
 }
 

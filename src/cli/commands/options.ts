@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type MemoryBudget, type Slice, slice, type WorkerPool } from '../../runtime/index.ts'
+import { type MemoryBudget, slice, type WorkerPool } from '../../runtime/index.ts'
+import type { Slice } from '../../runtime/plan.ts'
 import { UsageError } from '../show/failure.ts'
 
 /** Returns a parser of integers within bounds. */
