@@ -97,7 +97,8 @@ function sizes() {
 function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (atOnce.size === 0) {
     const entries = [...getModuleIds()].filter(
-      (each) => getModuleInfo(each).isEntry && !/\/(cli\/main|runtime\/(cluster|dataset|netcdf|plan|store|tree|zarr))\.js$/.test(each),
+      (each) =>
+        getModuleInfo(each).isEntry && !/\/(cli\/main|runtime\/(cluster|dataset|netcdf|plan|store|tree|zarr))\.js$/.test(each),
     )
     for (const entry of entries) atOnce.add(entry)
     labelled.add([...getModuleIds()].find((each) => each.endsWith('/build/js/dataset/dataset.js')))

@@ -86,7 +86,8 @@ export async function selectArray(
     ...(tolerance !== undefined && { tolerance: isNumber ? Number(tolerance) : tolerance }),
   }
   try {
-    return selectInWords(whole, { positions, ...(sel && { labels: Object.fromEntries(sel) }), ...near })
+    const part = selectInWords(whole, { positions, ...(sel && { labels: Object.fromEntries(sel) }), ...near })
+    return part
   } catch (error) {
     if (!isHyperslabError(error)) throw error
     throw isWrongWords(error) ? new UsageError(`--sel ${error.text}`) : error.within(label)
