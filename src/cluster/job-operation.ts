@@ -3,15 +3,16 @@ import { checkCall } from '../array/reductions/options.ts'
 import { DIVIDED_METHODS, type DividedMethod } from '../array/reductions/reductions.ts'
 import { defaultScratchOf } from '../copy/packed-parts.ts'
 import { invalidArgument } from '../core/errors.ts'
-import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
+import type { Check, Checks } from '../core/options.ts'
 import { FOLDER_TO_WRITE, foreignWriteOption, formatOfTarget, type WrittenFormat } from '../tree/written-formats.ts'
+import { optional, type PendingCheck, required } from './checks.ts'
 import {
   type ArrayRecipe,
-  checkDatasetRecipe,
   checkNoSecret,
-  checkRecipe,
   DATASET_RECIPE,
   type DatasetRecipe,
+  datasetChecks,
+  recipeChecks,
   relocated,
   relocatedDataset,
 } from './recipe.ts'
@@ -143,61 +144,62 @@ const ITEMS: Readonly<Record<string, string>> = { axis: 'integer or string', bin
  * @throws InvalidArgumentError for an invalid operation, for options that its method does not have, for
  *   functions among them, and for credentials in locations
  */
-export function checkOperation(call: string, operation: JobOperation): void {
-  checkValue(call, 'the operation', operation, 'plain object')
+export function* operationChecks(call: string, operation: JobOperation): Generator<PendingCheck, void> {
+  yield required(call, 'the operation', operation, 'plain object')
   checkPlain(call, operation, 'the operation')
-  checkValue(call, 'method', operation.method, [...DIVIDED_METHODS, 'copy'])
-  if (isCopy(operation)) checkCopyOperation(call, operation)
-  else checkReduceOperation(call, operation)
+  yield required(call, 'method', operation.method, [...DIVIDED_METHODS, 'copy'])
+  if (isCopy(operation)) yield* copyChecks(call, operation)
+  else yield* reduceChecks(call, operation)
 }
 
-function checkReduceOperation(call: string, operation: ReduceOperation): void {
-  checkOptions(call, operation, REDUCE_CHECKS)
+function* reduceChecks(call: string, operation: ReduceOperation): Generator<PendingCheck, void> {
+  yield optional(call, operation, REDUCE_CHECKS)
   const { method, source, args = [], options = {} } = operation
-  checkRecipe(call, source)
+  yield* recipeChecks(call, source)
   checkCall(method, options, {})
   if (options['signal'] !== undefined) invalidArgument(`${call}: a signal ends a run, and is no option of its plan`, options)
   for (const [name, check] of Object.entries(ITEMS))
-    for (const item of [options[name] ?? []].flat()) checkValue(method, name, item, check)
+    for (const item of [options[name] ?? []].flat()) yield required(method, name, item, check)
   const expected = ARGUMENTS[method] ?? []
   if (args.length !== expected.length) {
     const text = expected.length === 0 ? 'no arguments' : `as arguments ${expected.map(({ name }) => name).join(', ')}`
     invalidArgument(`${call}: ${method} takes ${text}, got ${args.length}`, args)
   }
   for (const [i, { name, check, isList }] of expected.entries())
-    for (const each of isList ? [args[i]].flat() : [args[i]]) checkValue(method, name, each, check)
+    for (const each of isList ? [args[i]].flat() : [args[i]]) yield required(method, name, each, check)
 }
 
-function checkCopyOperation(call: string, operation: CopyOperation): void {
-  checkOptions(call, operation, COPY_CHECKS)
+function* copyChecks(call: string, operation: CopyOperation): Generator<PendingCheck, void> {
+  yield optional(call, operation, COPY_CHECKS)
   const { source, target, options = {} } = operation
-  checkValue(call, 'target', target, 'string')
+  yield required(call, 'target', target, 'string')
   checkNoSecret(call, target)
-  checkOptions('copy', options, COPY_OPTIONS)
+  yield optional('copy', options, COPY_OPTIONS)
   const format = formatOfCopy(operation)
   const { codecs, hasGroups } = format.writing
   const foreign = foreignWriteOption(format, options as Readonly<Record<string, unknown>>)
   if (foreign !== undefined)
     invalidArgument(`copy: ${foreign.name} is for ${foreign.plural}, and ${target} is to be ${format.noun}`, options)
-  if (codecs !== undefined && options.codec !== undefined) checkValue('copy', 'codec', options.codec, codecs)
+  if (codecs !== undefined && options.codec !== undefined) yield required('copy', 'codec', options.codec, codecs)
   const { chunks = {}, shards = {} } = options
   for (const [option, lengths] of Object.entries({ chunks, shards }))
-    for (const [name, length] of Object.entries(lengths)) checkValue('copy', `${option} along ${name}`, length, 'integer from 1')
-  checkValue(call, 'source', source, 'plain object')
+    for (const [name, length] of Object.entries(lengths))
+      yield required('copy', `${option} along ${name}`, length, 'integer from 1')
+  yield required(call, 'source', source, 'plain object')
   if ('dataset' in source) {
-    checkOptions(`${call}: source`, source, DATASET)
-    checkDatasetRecipe(call, source)
+    yield optional(`${call}: source`, source, DATASET)
+    yield* datasetChecks(call, source)
     return
   }
-  checkOptions(`${call}: source`, source, ARRAYS)
+  yield optional(`${call}: source`, source, ARRAYS)
   const { arrays, groups = {} } = source
-  checkValue(`${call}: source`, 'arrays', arrays, 'plain object')
+  yield required(`${call}: source`, 'arrays', arrays, 'plain object')
   if (!hasGroups && (Object.hasOwn(arrays, '') || Object.keys(groups).some((path) => path !== '')))
     invalidArgument(`${call}: source: arrays of ${format.noun} have names, and there are no groups in it`, source)
   if (Object.keys(arrays).length === 0) invalidArgument(`${call}: source: there are no arrays to copy`, arrays)
-  for (const recipe of Object.values(arrays)) checkRecipe(call, recipe)
+  for (const recipe of Object.values(arrays)) yield* recipeChecks(call, recipe)
   for (const [path, attributes] of Object.entries(groups))
-    checkValue(`${call}: source`, `groups: '${path}'`, attributes, 'plain object or string')
+    yield required(`${call}: source`, `groups: '${path}'`, attributes, 'plain object or string')
 }
 
 /** Returns the operation with every location replaced. */

@@ -1,19 +1,20 @@
 import { FAN_IN } from '../aggregate/merge-tree.ts'
 import { UNIT_BYTES } from '../array/reductions/units.ts'
 import { HyperslabError } from '../core/errors.ts'
-import { type Checks, checkOptions, checkValue } from '../core/options.ts'
+import { type Checks, checkValue } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { absolutePath } from '../tree/absolute-path.ts'
+import { checkEach, optional, type PendingCheck } from './checks.ts'
 import { COPY_PLAN_CHECKS, type CopyPlan, CopyTasks, checkCopyPlan, planCopies } from './copy-plan.ts'
 import {
   type CopyOperation,
-  checkOperation,
   checkPlain,
   defaultScratch,
   formatOfCopy,
   isCopy,
   type JobOperation,
+  operationChecks,
   type ReduceOperation,
   relocatedOperation,
 } from './job-operation.ts'
@@ -73,25 +74,45 @@ export async function planJob(operation: ReduceOperation, options?: PlanJobOptio
 export async function planJob(operation: CopyOperation, options?: PlanJobOptions): Promise<CopyPlan>
 export async function planJob(operation: JobOperation, options?: PlanJobOptions): Promise<JobPlan>
 export async function planJob(operation: JobOperation, options: PlanJobOptions = {}): Promise<JobPlan> {
-  checkOptions('planJob', options, PLAN_JOB_CHECKS)
-  checkOperation('planJob', operation)
-  const { taskBytes = TASK_BYTES, unitBytes = UNIT_BYTES, scratch, pool, signal } = options
-  if (scratch !== undefined) checkNoSecret('planJob', scratch)
-  const settled = relocatedOperation(operation, absolutePath)
-  const folder = scratch ?? defaultScratch(settled)
+  const job = parseJob(operation, options)
   const pins = new Pins()
-  const parts = isCopy(settled)
-    ? await planCopies(settled, taskBytes, pins, { pool, signal })
-    : await planReduce(settled, { unitBytes, taskBytes }, pins, { pool, signal })
+  const parts = isCopy(job.operation)
+    ? await planCopies(job.operation, job.taskBytes, pins, job.opening)
+    : await planReduce(job.operation, job, pins, job.opening)
   const facts = {
     format: JOB_FORMAT,
     version: JOB_VERSION,
-    operation: settled,
+    operation: job.operation,
     pins: pins.seen(),
     ...parts,
-    ...(folder !== undefined && { scratch: absolutePath(folder) }),
+    ...(job.scratch !== undefined && { scratch: job.scratch }),
   } as const
   return { ...facts, id: await hashOf(facts) } as JobPlan
+}
+
+/** An operation that has been checked, with absolute locations, and the settings of its plan. */
+interface ParsedJob {
+  readonly operation: JobOperation
+  readonly scratch: string | undefined
+  readonly opening: Pick<PlanJobOptions, 'pool' | 'signal'>
+  readonly taskBytes: number
+  readonly unitBytes: number
+}
+
+/** @throws InvalidArgumentError */
+function parseJob(given: JobOperation, options: PlanJobOptions): ParsedJob {
+  checkEach(jobChecks(given, options))
+  const { taskBytes = TASK_BYTES, unitBytes = UNIT_BYTES, pool, signal } = options
+  const operation = relocatedOperation(given, absolutePath)
+  const scratch = options.scratch ?? defaultScratch(operation)
+  const folder = scratch === undefined ? undefined : absolutePath(scratch)
+  return { operation, taskBytes, unitBytes, scratch: folder, opening: { ...(pool && { pool }), signal } }
+}
+
+function* jobChecks(operation: JobOperation, options: PlanJobOptions): Generator<PendingCheck, void> {
+  yield optional('planJob', options, PLAN_JOB_CHECKS)
+  yield* operationChecks('planJob', operation)
+  if (options.scratch !== undefined) checkNoSecret('planJob', options.scratch)
 }
 
 /** Whether a plan is a copy. */
@@ -140,7 +161,7 @@ function checkPlan(plan: JobPlan): void {
   const own = isCopyPlan(plan) ? COPY_PLAN_CHECKS : REDUCE_PLAN_CHECKS
   checkParts('a plan', { scratch: '', ...plan }, { ...PLAN_CHECKS, ...own })
   for (const [file, version] of Object.entries(pins)) checkValue('a plan: pins', file, version, 'string')
-  checkOperation('a plan', operation)
+  checkEach(operationChecks('a plan', operation))
   if (defaultScratch(operation) !== undefined) checkValue('a plan', 'scratch', scratch, 'string')
   if (scratch !== undefined) checkNoSecret('a plan', scratch)
   if (isCopyPlan(plan)) checkCopyPlan(plan)

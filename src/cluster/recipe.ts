@@ -2,10 +2,11 @@ import type { Axis } from '../array/axes.ts'
 import { FOLD_KINDS, type FoldKind, type WindowOptions } from '../array/reductions/fold-kinds.ts'
 import { type AxisLengths, WINDOW_CHECKS } from '../array/reductions/windows.ts'
 import { invalidArgument } from '../core/errors.ts'
-import { type Check, type Checks, checkOptions, checkValue } from '../core/options.ts'
+import type { Check, Checks } from '../core/options.ts'
 import { schemeOf } from '../core/scheme.ts'
 import type { ConcatDatasetsOptions } from '../dataset/concat-options.ts'
 import { checkStatuses } from '../tree/not-found.ts'
+import { optional, type PendingCheck, required } from './checks.ts'
 
 /** Selected positions of an axis: one, some, or all. */
 export type AxisRecipe =
@@ -108,30 +109,30 @@ const SLICE: Checks<Extract<AxisRecipe, { start?: unknown }>> = { start: 'intege
  * @param call name of the function in messages
  * @throws InvalidArgumentError for an invalid recipe, and for locations with credentials in them
  */
-export function checkRecipe(call: string, recipe: ArrayRecipe): void {
+export function* recipeChecks(call: string, recipe: ArrayRecipe): Generator<PendingCheck, void> {
   const where = `${call}: source`
-  checkValue(call, 'source', recipe, 'plain object')
+  yield required(call, 'source', recipe, 'plain object')
   if ('concat' in recipe) {
-    checkOptions(where, recipe, JOINED)
-    checkValue(where, 'concat', recipe.concat, 'list')
+    yield optional(where, recipe, JOINED)
+    yield required(where, 'concat', recipe.concat, 'list')
     if (recipe.concat.length === 0) invalidArgument(`${call}: there are no arrays to put together`, recipe.concat)
-    for (const each of recipe.concat) checkRecipe(call, each)
+    for (const each of recipe.concat) yield* recipeChecks(call, each)
   } else if ('dataset' in recipe) {
-    checkOptions(where, recipe, VARIABLE)
-    checkValue(where, 'variable', recipe.variable, 'string')
-    checkDatasetRecipe(call, recipe)
+    yield optional(where, recipe, VARIABLE)
+    yield required(where, 'variable', recipe.variable, 'string')
+    yield* datasetChecks(call, recipe)
   } else {
-    checkOptions(where, recipe, STORED)
-    checkValue(where, 'location', recipe.location, 'string')
+    yield optional(where, recipe, STORED)
+    yield required(where, 'location', recipe.location, 'string')
     checkNoSecret(call, recipe.location)
     if (recipe.notFound !== undefined) checkStatuses(where, recipe.location, recipe.notFound)
   }
-  for (const view of recipe.views ?? []) checkView(`${call}: a view`, view)
+  for (const view of recipe.views ?? []) yield* viewChecks(`${call}: a view`, view)
 }
 
 /** @throws InvalidArgumentError for an empty list of files, and for locations with credentials in them */
-export function checkDatasetRecipe(call: string, { dataset, group: _, ...recipe }: DatasetRecipe): void {
-  checkValue(`${call}: source`, 'dataset', dataset, 'string or list of strings')
+export function* datasetChecks(call: string, { dataset, group: _, ...recipe }: DatasetRecipe): Generator<PendingCheck, void> {
+  yield required(`${call}: source`, 'dataset', dataset, 'string or list of strings')
   if (dataset.length === 0) invalidArgument(`${call}: source: dataset is empty`, dataset)
   for (const location of [dataset].flat()) {
     checkNoSecret(call, location)
@@ -142,31 +143,32 @@ export function checkDatasetRecipe(call: string, { dataset, group: _, ...recipe 
   if (rule !== undefined) invalidArgument(`${call}: source: ${rule} is for datasets of several files, given as a list`, dataset)
 }
 
-function checkView(where: string, view: ViewRecipe): void {
-  checkValue(where, 'it', view, 'plain object')
-  checkOptions(where, view, Object.assign({}, ...Object.values(VIEWS)))
+function* viewChecks(where: string, view: ViewRecipe): Generator<PendingCheck, void> {
+  yield required(where, 'it', view, 'plain object')
+  yield optional(where, view, Object.assign({}, ...Object.values(VIEWS)))
   const kinds = Object.keys(VIEWS).filter((name) => (view as unknown as Record<string, unknown>)[name] !== undefined)
   if (kinds.length !== 1) {
     const found = kinds.length === 0 ? 'none of them' : kinds.join(' and ')
     invalidArgument(`${where} is one of ${Object.keys(VIEWS).join(', ')}, and this one has ${found}`, view)
   }
-  checkOptions(`${where}: ${kinds[0]}`, view, VIEWS[kinds[0]!]!)
-  if ('select' in view) for (const [axis, taken] of Object.entries(view.select)) checkTaken(`${where}: select of ${axis}`, taken)
+  yield optional(`${where}: ${kinds[0]}`, view, VIEWS[kinds[0]!]!)
+  if ('select' in view)
+    for (const [axis, taken] of Object.entries(view.select)) yield* takenChecks(`${where}: select of ${axis}`, taken)
   else if ('transpose' in view)
-    for (const axis of view.transpose) checkValue(where, 'an axis of transpose', axis, 'integer or string')
-  else checkCoarsen(where, view)
+    for (const axis of view.transpose) yield required(where, 'an axis of transpose', axis, 'integer or string')
+  else yield* coarsenChecks(where, view)
 }
 
-function checkCoarsen(where: string, { coarsen: factors, kind, options }: CoarsenRecipe): void {
-  for (const [axis, length] of Object.entries(factors)) checkValue(where, `coarsen of ${axis}`, length, 'integer from 1')
-  checkValue(where, 'kind', kind, FOLD_KINDS)
-  checkOptions(`${where}: coarsen`, options, WINDOW_CHECKS)
+function* coarsenChecks(where: string, { coarsen: factors, kind, options }: CoarsenRecipe): Generator<PendingCheck, void> {
+  for (const [axis, length] of Object.entries(factors)) yield required(where, `coarsen of ${axis}`, length, 'integer from 1')
+  yield required(where, 'kind', kind, FOLD_KINDS)
+  yield optional(`${where}: coarsen`, options, WINDOW_CHECKS)
 }
 
-function checkTaken(where: string, taken: unknown): void {
+function* takenChecks(where: string, taken: unknown): Generator<PendingCheck, void> {
   if (taken === null) return
-  if (typeof taken !== 'object' || Array.isArray(taken)) checkValue(where, 'it', taken, 'integer or list of integers')
-  else checkOptions(where, Object.fromEntries(Object.entries(taken).map(([name, each]) => [name, each ?? undefined])), SLICE)
+  if (typeof taken !== 'object' || Array.isArray(taken)) yield required(where, 'it', taken, 'integer or list of integers')
+  else yield optional(where, Object.fromEntries(Object.entries(taken).map(([name, each]) => [name, each ?? undefined])), SLICE)
 }
 
 /** Checks that a location contains no credentials, because reading a plan must not grant access. */
