@@ -36,6 +36,7 @@ export default defineConfig({
         {
           label: 'Reference',
           items: [
+            'api',
             { label: 'API', items: NAMES.map((name) => ({ label: name, slug: `api/${name}` })) },
             'errors',
             'promises',

@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import * as library from '../src/runtime/index.ts'
+import { slice } from '../src/runtime/index.ts'
+import * as plans from '../src/runtime/plan.ts'
+
+const library = { ...plans, slice }
 
 // Plain JavaScript, which pages load as it is.
 const { answerTo, costOf } = (await import(new URL('../site/scripts/calculator.js', import.meta.url).href)) as {

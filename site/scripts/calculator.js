@@ -35,7 +35,8 @@ export function answerTo(fields, library) {
 
 const form = globalThis.document?.querySelector('#calculator')
 if (form) {
-  const library = await import('./hyperslab/index.js')
+  const [arrays, plans] = await Promise.all([import('./hyperslab/index.js'), import('./hyperslab/plan.js')])
+  const library = { ...arrays, ...plans }
   const answer = () => {
     form.elements.answer.value = answerTo(Object.fromEntries(new FormData(form)), library)
   }

@@ -38,7 +38,9 @@ export interface ReduceBoxOptions extends BlockOptions {
 
 /** Attributes by name, as plain values: `get` accepts the names in `keys`. */
 export interface NamedValues {
+  /** Returns the value of a name; undefined if there is none. */
   get(name: string): unknown
+  /** Returns the names. */
   keys(): Iterable<string>
 }
 
@@ -187,7 +189,9 @@ export interface BlockSource<D extends DType = DType> {
   readonly label?: { readonly file?: string; readonly array?: string }
   /** Places that elements are read from; derived sources inherit them. Optional: arrays in memory omit it. */
   readonly origins?: Origins | undefined
+  /** Reads the elements of a box into a tensor of its shape. */
   readBlock(box: Box, out: Tensor<D>, options?: BlockReadOptions): Promise<void> | void
+  /** Writes the elements of a tensor to the box of its shape. Optional: read-only sources omit it. */
   writeBlock?(box: Box, source: Tensor<D>, options?: BlockOptions): Promise<void> | void
   /**
    * Writes the elements of a box whose `mask` is 1, and leaves the others unchanged. For sources with

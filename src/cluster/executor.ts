@@ -24,5 +24,6 @@ export const RUN_CHECKS: Checks<RunJobOptions> = { signal: 'AbortSignal', onProg
  * tasks and merges.
  */
 export interface Executor {
+  /** Runs the tasks and merges of a plan, and returns its result. */
   run(plan: JobPlan, options?: RunJobOptions): Promise<unknown>
 }

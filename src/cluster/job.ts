@@ -175,6 +175,7 @@ export class Job implements AsyncDisposable {
     await this.#partials.clean(options, kept)
   }
 
+  /** Closes the files that the job has opened. */
   async close(): Promise<void> {
     await this.#work.close()
     await this.#partials[Symbol.asyncDispose]()

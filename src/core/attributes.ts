@@ -17,6 +17,7 @@ export class ReadonlyAttributes<A extends { readonly value: unknown }> implement
   }
 
   /** @throws InvalidArgumentError if the name is not a string, like all methods that take a name */
+  /** Returns the value of an attribute; undefined if there is none of this name. */
   get(name: string): A['value'] | undefined {
     return this.typed(name)?.value
   }
@@ -26,10 +27,12 @@ export class ReadonlyAttributes<A extends { readonly value: unknown }> implement
     return this.#map().get(typeof name === 'string' ? name : invalidArgument('the name of an attribute is text', name))
   }
 
+  /** Whether there is an attribute of this name. */
   has(name: string): boolean {
     return this.typed(name) !== undefined
   }
 
+  /** Returns the names of the attributes. */
   keys(): IterableIterator<string> {
     return this.#map().keys()
   }

@@ -1,5 +1,6 @@
 /** Base of classes that print their `toString`, in `console.log`, too. */
 export abstract class Printable {
+  /** Describes the object as text, without reading data. */
   abstract toString(): string
 
   /** @internal Printed by Node and Bun. */
