@@ -41,37 +41,41 @@ Examples
       if (immutable !== (output !== undefined))
         throw new UsageError('--immutable and --output go together: a file of footer version 6 is written beside the container')
       if (overwrite && !immutable) throw new UsageError('--overwrite is for --immutable')
-      const found = await findTree(path)
-      await found.close()
-      const { hasSidecars = false, attributeTypes } = found.format
-      if (!hasSidecars && attributeTypes === undefined) throw importFirst(found, path, 'which has one layer')
-      // The error of another format names the calls that open it.
-      if (!hasSidecars) await (await open(path, options)).close()
-      if (output !== undefined) return seal(path, output, { ...options, overwrite })
-      await using file = await open(path, options)
-      const before = sizesOf(file)
-      const line = progressLine('compacting', 'chunks')
+      const found = await findTree(path, notFoundAt(path, options))
       try {
-        await interruptible((signal) => {
-          const onProgress = (progress: Progress): void => {
-            signal.throwIfAborted()
-            line.update(progress)
-          }
-          return file.compact({ onProgress })
-        })
+        const { hasSidecars = false, attributeTypes } = found.format
+        if (!hasSidecars && attributeTypes === undefined) throw importFirst(found, path, 'which has one layer')
+        // The error of another format names the calls that open it.
+        if (!hasSidecars) await (await open(found.place)).close()
+        if (output !== undefined) return await seal(path, output, { ...options, overwrite })
+        const { notFound: _, ...writing } = options
+        await using file = await open(found.place, writing)
+        await compact(file)
       } finally {
-        line.end()
+        await found.close()
       }
-      const after = sizesOf(file)
-      const row = (name: string, { files, bytes }: Sizes): string[] => [
-        name,
-        count(files, 'file'),
-        showBytes(bytes),
-        `${bytes} B`,
-      ]
-      const rows = [row('before', before), row('after', after)]
-      await printLines([file.location, ...table([{ title: '' }, right(''), right(''), right('')], rows).slice(1)])
     })
+}
+
+/** Compacts a container, and prints its sizes before and after. */
+async function compact(file: ArrayFile): Promise<void> {
+  const before = sizesOf(file)
+  const line = progressLine('compacting', 'chunks')
+  try {
+    await interruptible((signal) => {
+      const onProgress = (progress: Progress): void => {
+        signal.throwIfAborted()
+        line.update(progress)
+      }
+      return file.compact({ onProgress })
+    })
+  } finally {
+    line.end()
+  }
+  const after = sizesOf(file)
+  const row = (name: string, { files, bytes }: Sizes): string[] => [name, count(files, 'file'), showBytes(bytes), `${bytes} B`]
+  const rows = [row('before', before), row('after', after)]
+  await printLines([file.location, ...table([{ title: '' }, right(''), right(''), right('')], rows).slice(1)])
 }
 
 /** Writes the content of a container as one file of footer version 6. */

@@ -37,52 +37,42 @@ Examples
   $ hyperslab export climate.af map.zarr --levels 5
   $ hyperslab export climate.af tas.csv --variables tas`,
     )
-    .action(async (input: string, output: string, options: Options) => {
-      const isTable = TABLE.test(output)
-      const target = isTable ? undefined : formatToWrite(output)
-      if (!isTable && target === undefined)
-        throw new UsageError(`the name of the output ends in .zarr, .af or .csv, '${output}' does not`)
-      const {
-        variables,
-        group,
-        memory,
-        queue,
-        prefix,
-        taskBytes,
-        scratch,
-        dryRun,
-        progress,
-        notFound: _notFound,
-        ...rest
-      } = options
-      const writing = { ...rest, sources: [input] }
-      const at = notFoundAt(input, options)
-      if (isQueued(options)) {
-        if (isTable) throw new UsageError(`--queue is for Zarr and containers, and ${output} is a table`)
-        const source = {
-          dataset: input,
-          ...at,
-          ...(group !== undefined && { group }),
-          ...(variables !== undefined && { variables }),
-        }
-        return copyByQueue(source, output, options)
-      }
-      const isZarr = target?.writing.isFile === false
-      if (memory !== undefined && !isZarr) throw new UsageError(`--memory is for Zarr, and ${output} is another format`)
-      const held = isZarr ? shareMemory(memory) : undefined
-      await using _ = held?.pool
-      const reading = held && { pool: held.pool, budget: held.budget }
-      await using ds = await openDataset(input, { ...reading, ...at, ...(group !== undefined && { group }) })
-      const chosen = chosenOf(ds, variables)
-      const write = async (signal: AbortSignal): Promise<string[]> => {
-        if (isTable) return writeTable(chosen, output, writing, signal)
-        if (held === undefined) return writeArrays('exporting', chosen, output, writing, signal)
-        const names = [...Object.keys(ds.variables), ...Object.keys(ds.coords), ''].map((name) => joined(group, name))
-        const resume = JSON.stringify([await placeVersion(input, names, { signal, ...at }), group])
-        return writeArrays('exporting', chosen, output, { ...writing, maxBytes: held.maxBytes, resume }, signal)
-      }
-      await printLines(await interruptible(write, held && RESUMABLE))
-    })
+    .action(exportPlace)
+}
+
+async function exportPlace(input: string, output: string, options: Options): Promise<void> {
+  const isTable = TABLE.test(output)
+  const target = isTable ? undefined : formatToWrite(output)
+  if (!isTable && target === undefined)
+    throw new UsageError(`the name of the output ends in .zarr, .af or .csv, '${output}' does not`)
+  const { variables, group, memory, queue, prefix, taskBytes, scratch, dryRun, progress, notFound: _notFound, ...rest } = options
+  const writing = { ...rest, sources: [input] }
+  const at = notFoundAt(input, options)
+  if (isQueued(options)) {
+    if (isTable) throw new UsageError(`--queue is for Zarr and containers, and ${output} is a table`)
+    const source = {
+      dataset: input,
+      ...at,
+      ...(group !== undefined && { group }),
+      ...(variables !== undefined && { variables }),
+    }
+    return copyByQueue(source, output, options)
+  }
+  const isZarr = target?.writing.isFile === false
+  if (memory !== undefined && !isZarr) throw new UsageError(`--memory is for Zarr, and ${output} is another format`)
+  const held = isZarr ? shareMemory(memory) : undefined
+  await using _ = held?.pool
+  const reading = held && { pool: held.pool, budget: held.budget }
+  await using ds = await openDataset(input, { ...reading, ...at, ...(group !== undefined && { group }) })
+  const chosen = chosenOf(ds, variables)
+  const write = async (signal: AbortSignal): Promise<string[]> => {
+    if (isTable) return writeTable(chosen, output, writing, signal)
+    if (held === undefined) return writeArrays('exporting', chosen, output, writing, signal)
+    const names = [...Object.keys(ds.variables), ...Object.keys(ds.coords), ''].map((name) => joined(group, name))
+    const resume = JSON.stringify([await placeVersion(input, names, { signal, ...at }), group])
+    return writeArrays('exporting', chosen, output, { ...writing, maxBytes: held.maxBytes, resume }, signal)
+  }
+  await printLines(await interruptible(write, held && RESUMABLE))
 }
 
 /**

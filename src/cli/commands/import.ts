@@ -126,18 +126,19 @@ Example: many files as one Zarr store, by many machines, on each of which hypers
 
 With --queue, a container is written as hyperslab export writes it.`,
     )
-    .action(async (places: string[], { output: given, ...options }: Options) => {
-      const output = given ?? places.at(-1)!
-      const inputs = given === undefined ? places.slice(0, -1) : places
-      if (inputs.length === 0)
-        throw new UsageError(`what comes of ${output}? Give the output as the last argument, or as --output`)
-      const target = formatToWrite(output)
-      if (target === undefined) throw new UsageError(`the name of the output ends in .af or .zarr, '${output}' does not`)
-      const isZarr = !target.writing.isFile
-      checkOptionsOf(isZarr ? 'Zarr' : 'a container', inputs, options)
-      if (isZarr || inputs.length > 1 || isQueued(options)) return importDataset(inputs, output, isZarr, options)
-      return importOne('importing', inputs[0]!, output, options)
-    })
+    .action(importPlaces)
+}
+
+async function importPlaces(places: string[], { output: given, ...options }: Options): Promise<void> {
+  const output = given ?? places.at(-1)!
+  const inputs = given === undefined ? places.slice(0, -1) : places
+  if (inputs.length === 0) throw new UsageError(`what comes of ${output}? Give the output as the last argument, or as --output`)
+  const target = formatToWrite(output)
+  if (target === undefined) throw new UsageError(`the name of the output ends in .af or .zarr, '${output}' does not`)
+  const isZarr = !target.writing.isFile
+  checkOptionsOf(isZarr ? 'Zarr' : 'a container', inputs, options)
+  if (isZarr || inputs.length > 1 || isQueued(options)) return importDataset(inputs, output, isZarr, options)
+  return importOne('importing', inputs[0]!, output, options)
 }
 
 /** Copies one place into a container, and prints the result. */

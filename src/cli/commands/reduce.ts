@@ -110,33 +110,35 @@ Example: the mean of a region in one of them
 Example: by many machines, on each of which hyperslab work runs
   $ hyperslab reduce s3://bucket/x.zarr tas --op mean --axis time --queue redis://host --scratch s3://bucket/scratch`,
     )
-    .action(async (path: string, name: string, options: Options) => {
-      const { op, axis, keepMissing = false, full = false } = options
-      const format = formatOf(options)
-      checkOptions(op, options, axis)
-      const axes = axis === undefined ? undefined : parseAxes(axis)
-      await using place = await openPlace(path, options)
-      const placed = await place.array(name)
-      const part = await selectArray(place, placed, '', options)
-      const { variable, dims } = part
-      await naming({ file: place.location, array: placed.name }, async () => {
-        const how = { ...(axes && { axis: axes.map((each) => nameOf(each, dims)) }), skipMissing: !keepMissing }
-        const given = givenOf(options)
-        const queued = { location: path, placed, part, options }
-        if (isQueued(options) && op === 'mean' && variable.array.dtype === 'timestamp_ns')
-          throw new UsageError('workers of a queue do not compute means of times')
-        if (options.dryRun) return printDryRun(queued, callOf(variable, op, { ...how, ...given }), op)
-        const perform = isQueued(options) ? performByQueue(queued) : performHere(variable.array)
-        if (isTable(op)) {
-          const counts = await countWith(variable, op, { ...how, ...given }, perform)
-          return printTable(format, columnsOf(counts, variable, options))
-        }
-        const cells = await reduceWith(variable, KINDS[op], { ...how, ...given }, perform)
-        checkFormat(format, cells.array.dtype)
-        const result = await (format === 'text' && !full ? readExcerpt : readResult)(cells.array)
-        await printResult(format, { ...result, ...shown(variable, cells, op, options) })
-      })
-    })
+    .action(reduceArray)
+}
+
+async function reduceArray(path: string, name: string, options: Options): Promise<void> {
+  const { op, axis, keepMissing = false, full = false } = options
+  const format = formatOf(options)
+  checkOptions(op, options, axis)
+  const axes = axis === undefined ? undefined : parseAxes(axis)
+  await using place = await openPlace(path, options)
+  const placed = await place.array(name)
+  const part = await selectArray(place, placed, '', options)
+  const { variable, dims } = part
+  await naming({ file: place.location, array: placed.name }, async () => {
+    const how = { ...(axes && { axis: axes.map((each) => nameOf(each, dims)) }), skipMissing: !keepMissing }
+    const given = givenOf(options)
+    const queued = { location: path, placed, part, options }
+    if (isQueued(options) && op === 'mean' && variable.array.dtype === 'timestamp_ns')
+      throw new UsageError('workers of a queue do not compute means of times')
+    if (options.dryRun) return printDryRun(queued, callOf(variable, op, { ...how, ...given }), op)
+    const perform = isQueued(options) ? performByQueue(queued) : performHere(variable.array)
+    if (isTable(op)) {
+      const counts = await countWith(variable, op, { ...how, ...given }, perform)
+      return printTable(format, columnsOf(counts, variable, options))
+    }
+    const cells = await reduceWith(variable, KINDS[op], { ...how, ...given }, perform)
+    checkFormat(format, cells.array.dtype)
+    const result = await (format === 'text' && !full ? readExcerpt : readResult)(cells.array)
+    await printResult(format, { ...result, ...shown(variable, cells, op, options) })
+  })
 }
 
 /** Resolves an axis to its dimension. Numbers count the axes of the whole array. */

@@ -71,15 +71,8 @@ export function createReadServer(
     const gone = new AbortController()
     response.on('close', () => gone.abort())
     const answer = async (): Promise<Answer> => {
-      const host = (request.headers.host ?? '').replace(/:\d+$/, '')
-      // A web page may resolve its own name to this machine, to make its requests same-origin.
-      if (isLocal && !LOOPBACK.test(host)) return textAnswer(421, `this server answers as ${options.host}, not as ${host}`)
-      if (request.method === 'OPTIONS') return { status: 204 }
-      if (request.method !== 'GET' && request.method !== 'HEAD')
-        return { ...textAnswer(405, 'it can only be read'), headers: { allow: 'GET, HEAD, OPTIONS' } }
-      const path = pathOf(request.url ?? '/')
-      if (path === undefined) return textAnswer(400, 'the path is no text in UTF-8')
-      return answerTo({ path, range: request.headers.range, signal: gone.signal })
+      const refusal = isLocal ? refusalOf(request, options.host) : undefined
+      return refusal ?? answerRequest(request, (path) => answerTo({ path, range: request.headers.range, signal: gone.signal }))
     }
     const fail = (error: unknown): void => {
       if (gone.signal.aborted) return
@@ -112,6 +105,22 @@ export function createReadServer(
   })
   server.maxConnections = MOST_CONNECTIONS
   return server
+}
+
+/** Returns the answer to a request that names another host. */
+function refusalOf({ headers }: IncomingMessage, own: string): Answer | undefined {
+  const host = (headers.host ?? '').replace(/:\d+$/, '')
+  // A web page may resolve its own name to this machine, to make its requests same-origin.
+  return LOOPBACK.test(host) ? undefined : textAnswer(421, `this server answers as ${own}, not as ${host}`)
+}
+
+/** Returns the answer to a request by its method, and for GET and HEAD by its path. */
+async function answerRequest({ method, url }: IncomingMessage, read: (path: string) => Promise<Answer>): Promise<Answer> {
+  if (method === 'OPTIONS') return { status: 204 }
+  if (method !== 'GET' && method !== 'HEAD')
+    return { ...textAnswer(405, 'it can only be read'), headers: { allow: 'GET, HEAD, OPTIONS' } }
+  const path = pathOf(url ?? '/')
+  return path === undefined ? textAnswer(400, 'the path is no text in UTF-8') : read(path)
 }
 
 /** Slots for which work waits in its order. */

@@ -51,39 +51,37 @@ Example: on each machine
 
 SIGTERM and Ctrl-C end it: tasks finish or go back to the queue. Credentials for what jobs read are those of its environment.`,
     )
-    .action(
-      async ({
-        concurrency = availableParallelism(),
-        untilIdle = false,
-        allow,
-        lock,
-        check,
-        grace,
-        maxLost,
-        ...queue
-      }: Options) => {
-        const { work } = await loadCluster()
-        await using pool = createPool()
-        const report = await interruptible((signal) =>
-          work({
-            ...queueOf(queue),
-            ...(allow && { allow }),
-            pool,
-            concurrency,
-            untilIdle,
-            signal,
-            lockSeconds: lock,
-            checkSeconds: check,
-            graceSeconds: grace,
-            maxLost,
-            onWarning: (text) => printError(`warning: ${oneLine(text)}`),
-          }),
-        )
-        await printLines([
-          `${count(report.tasks, 'task')} and ${count(report.merges, 'merge')} done, ${report.retries} tried again`,
-        ])
-      },
-    )
+    .action(runTasks)
+}
+
+async function runTasks({
+  concurrency = availableParallelism(),
+  untilIdle = false,
+  allow,
+  lock,
+  check,
+  grace,
+  maxLost,
+  ...queue
+}: Options): Promise<void> {
+  const { work } = await loadCluster()
+  await using pool = createPool()
+  const report = await interruptible((signal) =>
+    work({
+      ...queueOf(queue),
+      ...(allow && { allow }),
+      pool,
+      concurrency,
+      untilIdle,
+      signal,
+      lockSeconds: lock,
+      checkSeconds: check,
+      graceSeconds: grace,
+      maxLost,
+      onWarning: (text) => printError(`warning: ${oneLine(text)}`),
+    }),
+  )
+  await printLines([`${count(report.tasks, 'task')} and ${count(report.merges, 'merge')} done, ${report.retries} tried again`])
 }
 
 /** Whether a place is a path that is relative to the working folder. */
