@@ -244,6 +244,7 @@ const WITHOUT = {
     ...['chunk', 'toDate', 'initKernels', 'isHyperslabError', 'toISO', 'newAxis', 'parseS3Url', 'points', 'projectAxis'],
     ...['projectBox', 'resolveSelection', 'roll', 'slice', 'toTimestamp', 'zarrCodecs', 'zip'],
     ...['between', 'cos', 'DataArray', 'CFTime'],
+    ...['axisChunks', 'linear'],
     ...['LabelledTree', 'readExcerpt', 'positionText', 'runsUpwards', 'elementFormat', 'isWrongWords', 'dimensionsOf'],
     ...['textAttribute', 'shareMemory', 'formatToWrite', 'plainAttrs', 'estimateJob', 'writeJson'],
     ...['Job', 'MERGE_FAN_IN', 'nodeCounts', 'readPlan'],
