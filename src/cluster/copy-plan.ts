@@ -1,17 +1,12 @@
 import { openTargetOf } from '../copy/copy.ts'
 import type { Scratch } from '../copy/scratch.ts'
 import type { ZarrExport } from '../copy/stored-arrays.ts'
-import type { CopyTarget, CopyTask } from '../copy/target.ts'
+import type { CopyTarget } from '../copy/target.ts'
+import { CopyTasks, planRegions } from '../copy/tasks.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { type Checks, checkValue } from '../core/options.ts'
 import { sameShape } from '../core/shape.ts'
-import {
-  parseRechunk,
-  type RechunkDocument,
-  type RechunkPlan,
-  type RechunkTraffic,
-  rechunkDocument,
-} from '../grid/rechunk-plan.ts'
+import { parseRechunk, type RechunkDocument, type RechunkTraffic, rechunkDocument } from '../grid/rechunk-plan.ts'
 import type { Location } from '../tree/location.ts'
 import { openCopySource } from './copy-source.ts'
 import { type CopyOperation, formatOfCopy } from './job-operation.ts'
@@ -62,7 +57,7 @@ export async function planCopies(
   const { source, leftOut, close } = await openCopySource(operation, pins, options)
   try {
     await using parts = await openTarget(operation, operation.target, source)
-    const plans = divided(parts, taskBytes)
+    const plans = planRegions(parts, taskBytes)
     const arrays: (readonly [string, PlannedCopy])[] = []
     for (const { name, array } of parts.arrays) {
       const plan = plans.get(name)!
@@ -84,22 +79,6 @@ export const openTarget = (
   id?: string,
   scratch?: Scratch,
 ): Promise<CopyTarget> => openTargetOf(formatOfCopy(operation), location, source, operation.options ?? {}, id, scratch)
-
-/**
- * Plans all arrays. Enlarges the regions until the target allows their number.
- * @throws TooLargeError if even one region for each array would be too many
- */
-function divided(parts: CopyTarget, taskBytes: number): ReadonlyMap<string, RechunkPlan> {
-  const most = parts.mostRegions
-  for (let maxBytes = taskBytes; ; maxBytes *= 2) {
-    const plans = new Map(parts.arrays.map(({ name }) => [name, parts.plan(name, maxBytes)]))
-    const count = [...plans.values()].reduce((sum, { write }) => sum + write.count, 0)
-    if (most === undefined || count <= most) return plans
-    if (count > plans.size) continue
-    const text = `a container of ${count} arrays cannot be written in parts, of which the store takes ${most} for one object`
-    throw new HyperslabError('TooLargeError', text, { actual: count, expected: most })
-  }
-}
 
 export const COPY_PLAN_CHECKS: Checks<Facts> = { arrays: 'plain object', metadata: 'string', leftOut: 'list of strings' }
 
@@ -124,50 +103,6 @@ export function checkCopyPlan({ arrays }: CopyPlan): void {
   }
 }
 
-/**
- * Tasks of a copy in their order: first all tasks that read the source, then the second passes of these, then
- * the levels of a pyramid, each from the level before.
- */
-export class CopyTasks {
-  readonly #phases: readonly (readonly (Omit<CopyTask, 'number' | 'index'> & { readonly count: number })[])[]
-
-  constructor({ arrays }: CopyPlan) {
-    const copies = Object.entries(arrays).map(([name, { regions, depth }]) => ({ name, regions: parseRechunk(regions), depth }))
-    const reading = copies
-      .filter(({ depth }) => depth === 0)
-      .map((each) => {
-        const { first, write } = each.regions
-        return first === undefined
-          ? { ...each, pass: 'write' as const, count: write.count }
-          : { ...each, pass: 'first' as const, count: first.read.count }
-      })
-    const writing = copies
-      .filter(({ regions, depth }) => depth === 0 && regions.first !== undefined)
-      .map((each) => ({ ...each, pass: 'write' as const, count: each.regions.write.count }))
-    const most = copies.reduce((deepest, { depth }) => Math.max(deepest, depth), 0)
-    const levels = Array.from({ length: most }, (_, i) =>
-      copies
-        .filter(({ depth }) => depth === i + 1)
-        .map((each) => ({ ...each, pass: 'write' as const, count: each.regions.write.count })),
-    )
-    this.#phases = [reading, writing, ...levels]
-  }
-
-  /** Number of tasks in each phase. Empty phases are omitted. */
-  get counts(): number[] {
-    return this.#phases.map((phase) => phase.reduce((sum, { count }) => sum + count, 0)).filter((count) => count > 0)
-  }
-
-  get count(): number {
-    return this.counts.reduce((sum, count) => sum + count, 0)
-  }
-
-  task(index: number): CopyTask {
-    let number = index
-    for (const { count, ...task } of this.#phases.flat()) {
-      if (number < count) return { ...task, number, index }
-      number -= count
-    }
-    throw new HyperslabError('InvalidArgumentError', `there is no task ${index}`, { actual: index })
-  }
-}
+/** Returns the tasks of a plan. */
+export const tasksOfCopy = ({ arrays }: Pick<CopyPlan, 'arrays'>): CopyTasks =>
+  new CopyTasks(Object.entries(arrays).map(([name, { regions, depth }]) => ({ name, regions: parseRechunk(regions), depth })))

@@ -1,7 +1,8 @@
 import { PackedParts } from '../copy/packed-parts.ts'
 import type { CopyTarget } from '../copy/target.ts'
+import type { CopyTasks } from '../copy/tasks.ts'
 import { HyperslabError } from '../core/errors.ts'
-import { type CopyPlan, type CopyResult, CopyTasks, openTarget, resultOfCopy } from './copy-plan.ts'
+import { type CopyPlan, type CopyResult, openTarget, resultOfCopy, tasksOfCopy } from './copy-plan.ts'
 import { openCopySource } from './copy-source.ts'
 import type { Collector, JobWork, NodeOptions } from './job-work.ts'
 import type { OpenRecipeOptions } from './open-recipe.ts'
@@ -21,7 +22,7 @@ export class CopyWork implements JobWork {
 
   private constructor(plan: CopyPlan, target: CopyTarget, pins: Pins, close: () => Promise<void>) {
     this.#plan = plan
-    this.#tasks = new CopyTasks(plan)
+    this.#tasks = tasksOfCopy(plan)
     this.#target = target
     this.#pins = pins
     this.#close = close

@@ -6,7 +6,7 @@ import type { Signal } from '../core/signal.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { absolutePath } from '../tree/absolute-path.ts'
 import { checkEach, optional, type PendingCheck } from './checks.ts'
-import { COPY_PLAN_CHECKS, type CopyPlan, CopyTasks, checkCopyPlan, planCopies } from './copy-plan.ts'
+import { COPY_PLAN_CHECKS, type CopyPlan, checkCopyPlan, planCopies, tasksOfCopy } from './copy-plan.ts'
 import {
   type CopyOperation,
   checkPlain,
@@ -171,7 +171,7 @@ function checkPlan(plan: JobPlan): void {
 /** Returns the tree of a job's tasks and merges, as a queue runs it. */
 export function treeOfJob(plan: JobPlan): TaskTree {
   if (isCopyPlan(plan)) {
-    const tree = treeOfPhases(plan.id, new CopyTasks(plan).counts, MERGE_FAN_IN)
+    const tree = treeOfPhases(plan.id, tasksOfCopy(plan).counts, MERGE_FAN_IN)
     return formatOfCopy(plan.operation).writing.isFile ? { ...tree, restarts: true } : tree
   }
   const counts = [plan.tasks.count]

@@ -1,7 +1,7 @@
 import { type ErrorDetails, HyperslabError } from '../../core/errors.ts'
 import type { Checks } from '../../core/options.ts'
 import type { WorkerPool } from '../../pool/task.ts'
-import { CopyTasks } from '../copy-plan.ts'
+import { tasksOfCopy } from '../copy-plan.ts'
 import { abandonJob, type Job, openJobIn } from '../job.ts'
 import { isCopyPlan, type JobPlan, readPlan, treeOfJob } from '../job-plan.ts'
 import type { PartialResult } from '../partial-results.ts'
@@ -90,7 +90,7 @@ function sourceOf({ operation: { source } }: JobPlan): { file?: string; array?: 
 /** Describes the units or the region of a task. Its boxes of chunks follow from these numbers. */
 function taskText(plan: JobPlan, index: number): string {
   if (isCopyPlan(plan)) {
-    const { name, number, pass } = new CopyTasks(plan).task(index)
+    const { name, number, pass } = tasksOfCopy(plan).task(index)
     return `task ${index} (region ${number} of '${name}'${pass === 'first' ? ', into the intermediate array' : ''})`
   }
   const [from, to] = unitsOfTask(plan, index)
