@@ -15,6 +15,7 @@ import { type Missing, missingElements } from './missing.ts'
 
 /** Options of all reads and writes; aborting `signal` stops the operation. */
 export interface BlockOptions {
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
 }
 

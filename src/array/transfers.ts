@@ -18,7 +18,7 @@ export interface TransferOptions extends BlockOptions, PlanOptions {
    * reading and 1 for writing.
    */
   readonly concurrency?: number | undefined
-  /** Receives the progress after every block. */
+  /** Called with the progress after each step. */
   readonly onProgress?: ((progress: TransferProgress) => void) | undefined
 }
 

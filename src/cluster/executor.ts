@@ -12,8 +12,9 @@ export interface JobProgress extends Progress {
 
 /** Options for running a job. `onProgress` is called whenever more of it is done. */
 export interface RunJobOptions {
-  /** Cancels the run, with the reason of the signal. */
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
+  /** Called with the progress after each step. */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined
 }
 

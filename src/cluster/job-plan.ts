@@ -41,7 +41,9 @@ export interface PlanJobOptions {
    * for copies to a container, which need one: `x.af.parts` beside a target `x.af`; for other jobs: none.
    */
   readonly scratch?: string
+  /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
 }
 

@@ -2,6 +2,7 @@ import type { Signal } from '../core/signal.ts'
 
 /** Options for running a part of a job. */
 export interface NodeOptions {
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
 }
 

@@ -16,9 +16,9 @@ import { childrenOf, phaseEnds, type TaskTree } from './task-tree.ts'
 
 /** Options of `openJob`: resources of the worker, which the plan does not contain. */
 export interface OpenJobOptions {
-  /** Threads that decode and reduce. */
+  /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool | undefined
-  /** Cancels the opening. */
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
 }
 

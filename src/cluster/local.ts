@@ -6,7 +6,7 @@ import { bytesOfPlan, type JobPlan, nodeCounts } from './job-plan.ts'
 
 /** Options of `local`. */
 export interface LocalOptions {
-  /** Threads that decode and reduce. */
+  /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool
   /** Number of concurrent tasks. Default: 2. */
   readonly concurrency?: number

@@ -24,7 +24,9 @@ import type {
 
 /** Resources for opening, which the recipe does not contain. */
 export interface OpenRecipeOptions {
+  /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool | undefined
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
   /** Resolves the locations of the target and of scratch folders. Default: all locations are allowed. */
   readonly places?: Places | undefined

@@ -56,9 +56,9 @@ export interface CopyProgress extends Progress {
 export interface CopyPlaceOptions extends TargetOptions, NotFoundOptions {
   /** Whether to replace an existing target, after all objects were copied. */
   readonly overwrite?: boolean | undefined
-  /** Cancels the copy when it is aborted. Copied objects stay, and the same call resumes the copy. */
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
-  /** Function that is called after every object. */
+  /** Called with the progress after each step. */
   readonly onProgress?: ((progress: CopyProgress) => void) | undefined
 }
 

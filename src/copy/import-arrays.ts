@@ -88,9 +88,9 @@ export interface ImportOptions extends Pick<CreateOptions, 'codec' | 'level' | '
    * container of version 5.
    */
   readonly immutable?: boolean
-  /** Cancels the import when it is aborted. */
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal
-  /** Function that is called after every chunk of the copy. */
+  /** Called with the progress after each step. */
   readonly onProgress?: (progress: Progress) => void
 }
 

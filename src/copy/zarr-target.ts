@@ -62,7 +62,9 @@ export interface ExportOptions extends TargetOptions {
    * call with the same name and options resumes the write.
    */
   readonly resume?: string | undefined
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
+  /** Called with the progress after each step. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 

@@ -23,7 +23,7 @@ export interface ConcatDatasetsOptions {
    * ensemble, which have the same dimensions.
    */
   readonly labels?: readonly (number | string | Date)[]
-  /** Aborts reading. */
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
 }
 

@@ -24,7 +24,7 @@ export interface DatasetFile {
 export interface DecodeOptions {
   /** Whether values are decoded: missing values, scaling and times. Default: true. */
   readonly decode?: boolean
-  /** Aborts reading. */
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
   /** Limits of kept data. */
   readonly limits?: DatasetLimits

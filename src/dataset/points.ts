@@ -25,7 +25,7 @@ export type LabelledPoints = readonly PointLabels[] | Readonly<Record<string, Po
 export interface SelPointsOptions extends SelOptions {
   /** Name of the new dimension. Default: `points`. */
   readonly dim?: string
-  /** Aborts reading coordinates. */
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
 }
 

@@ -25,8 +25,8 @@ export interface ReduceDimsOptions extends SkipMissingOptions {
 /** Options of reductions of arrays and datasets. */
 export interface KeepDimsOptions extends ReduceDimsOptions {
   /**
-   * Whether reduced dimensions are kept with length 1. Their coordinates are dropped all the same. Default:
-   * false.
+   * Whether to keep reduced axes with length 1. Default: false. Coordinates along them are dropped all the
+   * same.
    */
   readonly keepDims?: boolean
 }

@@ -4,6 +4,7 @@ import type { Signal } from '../core/signal.ts'
 
 /** Options of every operation of a store. Aborting `signal` ends it. */
 export interface StoreOptions {
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
 }
 

@@ -14,7 +14,9 @@ import type { ReferenceOptions } from './reference-store.ts'
 
 /** Options of opening a tree that belong to the place. Formats pass them on. */
 export interface OpenFormatOptions extends Omit<ReferenceOptions, 'limits'> {
+  /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool | undefined
+  /** Limit of the memory that reads take at once, shared by all that have this budget. */
   readonly budget?: MemoryBudget | undefined
   /** Paths of arrays and groups, for Zarr stores that cannot be listed and have no consolidated metadata. */
   readonly names?: readonly string[] | undefined

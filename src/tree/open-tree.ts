@@ -40,6 +40,7 @@ const CHECKS: Checks<OpenTreeOptions> = {
 
 /** Options of `findTree`; an aborted `signal` ends the recognition. */
 export interface FindTreeOptions extends LocationOptions {
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
   /**
    * Whether to refuse what leads out of the place, because other users will read its content: `names` refuses

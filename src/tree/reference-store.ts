@@ -11,6 +11,7 @@ export interface ReferenceOptions extends LocationOptions {
   /** Maps URLs in references to locations. Returns undefined for the default behaviour. */
   readonly resolve?: ((url: string) => Location | undefined) | undefined
   readonly limits?: { readonly metadataBytes?: number } | undefined
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
   /** Checks the references before they are used. Throws for those that must not be followed. */
   readonly checkReferences?: ((references: ReferenceStore, place: StoredAt) => Promise<void>) | undefined

@@ -25,10 +25,11 @@ import { type ClassicDType, NUMERIC_TYPES } from './types.ts'
 export interface OpenNetcdfOptions {
   /** Name of the file in errors. */
   readonly name?: string | undefined
-  /** Workers that read and reduce on other threads; see `createPool`. */
+  /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool | undefined
-  /** Limit of the memory that reads take at once, shared by all files with this budget. */
+  /** Limit of the memory that reads take at once, shared by all that have this budget. */
   readonly budget?: MemoryBudget | undefined
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
   /**
    * HTTP statuses that mean "not found" for a URL. Default: 404 and 410. After any other status, the read

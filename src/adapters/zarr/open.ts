@@ -45,14 +45,15 @@ export interface OpenZarrOptions {
   readonly consolidated?: boolean | undefined
   /** Codecs of your own, by their names in the metadata. They take precedence over those of the package. */
   readonly codecs?: readonly Codec[] | undefined
-  /** Workers that decode and reduce on other threads; see `createPool`. */
+  /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool | undefined
-  /** Limit of the memory that reads take at once, shared by all stores with this budget. */
+  /** Limit of the memory that reads take at once, shared by all that have this budget. */
   readonly budget?: MemoryBudget | undefined
   /** Cache of fetched and decoded blocks, shared with other files. */
   readonly cache?: BlockCache | undefined
   /** Limits of the resources that the store can request. */
   readonly limits?: ZarrLimits | undefined
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
 }
 

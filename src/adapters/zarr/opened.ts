@@ -18,7 +18,9 @@ export interface OpenedOptions {
   /** Codecs of the user, which take precedence. */
   readonly codecs: readonly Codec[]
   readonly memory?: BlockMemory | undefined
+  /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool | undefined
+  /** Limit of the memory that reads take at once, shared by all that have this budget. */
   readonly budget?: MemoryBudget | undefined
   /** Maximum size of a decoded chunk in bytes. */
   readonly blockBytes: number

@@ -22,9 +22,9 @@ import { compareConsolidated } from './verify-consolidated.ts'
 
 /** Options of `verifyZarr`. */
 export interface VerifyNodeOptions {
-  /** Cancels the work when it is aborted. */
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
-  /** Function that is called with the number of chunks done. */
+  /** Called with the progress after each step. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 

@@ -37,7 +37,7 @@ export interface FileOptions extends StoreOptions {
   readonly cacheBytes?: number
   /** Cache shared with other files, instead of `cacheBytes`. Blocks stay in it after the file was closed. */
   readonly cache?: BlockCache
-  /** Limit of the memory that reads take at once, shared with other files. */
+  /** Limit of the memory that reads take at once, shared by all that have this budget. */
   readonly budget?: MemoryBudget
   /** Limits of the resources that a file can request. For files of unknown origin. */
   readonly limits?: Limits

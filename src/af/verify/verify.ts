@@ -36,7 +36,7 @@ export interface VerifyOptions extends StoreOptions {
    * of all arrays.
    */
   readonly deep?: boolean
-  /** Function that is called with the number of blocks done. */
+  /** Called with the progress after each step. */
   readonly onProgress?: (progress: Progress) => void
 }
 

@@ -69,6 +69,7 @@ export interface WorkingCopyOptions {
   /** Cache shared with other files, instead of an own one of `cacheBytes`. */
   readonly cache: BlockMemory | undefined
   readonly limits: Required<Limits>
+  /** Limit of the memory that reads take at once, shared by all that have this budget. */
   readonly budget: MemoryBudget | undefined
   /** Whether compaction encodes blocks anew even if they have the right codec. */
   readonly recode: boolean
@@ -76,5 +77,6 @@ export interface WorkingCopyOptions {
   readonly extras: boolean
   /** Number of the newest layer to read; undefined for all layers. */
   readonly layer: number | undefined
+  /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool | undefined
 }

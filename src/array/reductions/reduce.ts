@@ -48,7 +48,7 @@ import { type DividedReduction, firstPiece, nodesOf, type PiecedUnits, type Unit
 export interface ReduceOptions extends ReduceBoxOptions, SkipOptions {
   /** Axes to reduce, by number (negative ones count from the end) or dimension name; default all. */
   readonly axis?: AxisOption | undefined
-  /** Whether to keep reduced axes with length 1; default false. */
+  /** Whether to keep reduced axes with length 1. Default: false. */
   readonly keepDims?: boolean
 }
 

@@ -42,8 +42,8 @@ export interface WorkerSettings extends QueueOptions {
   /** Whether the worker ends if there are no tasks left, instead of waiting for more. Default: false. */
   readonly untilIdle?: boolean
   /**
-   * Stops the worker: it takes no more tasks, lets running tasks finish within `graceSeconds`, and returns
-   * the others to the queue.
+   * Cancels the call when it is aborted. The worker then takes no more tasks, lets running tasks finish
+   * within `graceSeconds`, and returns the others to the queue.
    */
   readonly signal?: Signal
   /** Seconds in which running tasks may finish when the worker is stopped. Default: 10. */

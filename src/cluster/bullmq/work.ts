@@ -15,8 +15,9 @@ import { workOn } from './worker.ts'
 /** Options of `work`. */
 export interface WorkOptions extends WorkerSettings {
   /**
-   * Threads that decode and reduce, from `createPool`. They keep this thread free to tell the queue that its
-   * tasks are alive. Without them, each chunk must take less than `lockSeconds`.
+   * Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. They keep
+   * this thread free to tell the queue that its tasks are alive. Without them, each chunk must take less than
+   * `lockSeconds`.
    */
   readonly pool?: WorkerPool
   /**

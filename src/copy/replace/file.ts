@@ -11,6 +11,7 @@ export interface WriteFileOptions {
   readonly overwrite: boolean
   /** Returns the kind of the new file. */
   readonly kind: () => Promise<ContentKind>
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
 }
 

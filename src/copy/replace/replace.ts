@@ -31,6 +31,7 @@ export interface ReplaceOptions {
   readonly isVersioned?: boolean
   /** Locations that are read meanwhile. */
   readonly sources?: readonly StoredAt[] | undefined
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
 }
 

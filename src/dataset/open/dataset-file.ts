@@ -9,9 +9,9 @@ import { variablesOfGroup } from './group-variables.ts'
 
 /** Options of opening the arrays of a dataset. */
 export interface DatasetFileOptions extends NotFoundOptions {
-  /** Threads that decode and reduce. */
+  /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool
-  /** Memory that reading shares with other files. */
+  /** Limit of the memory that reads take at once, shared by all that have this budget. */
   readonly budget?: MemoryBudget
   /** The path of the group to open, in a Zarr store. */
   readonly group?: string

@@ -7,7 +7,7 @@ import { type LongColumn, longForm } from './long-form.ts'
 
 /** Options of tables. */
 export interface TableOptions {
-  /** Aborts reading. */
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
 }
 

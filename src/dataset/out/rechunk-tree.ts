@@ -28,9 +28,9 @@ export interface RechunkTreeOptions {
   readonly command?: string
   /** Function that is called with a message about each array that is left out. */
   readonly onWarning?: (text: string) => void
-  /** Cancels the copy when it is aborted. Written objects stay, and the same call resumes the copy. */
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal
-  /** Function that is called after every chunk of the copy. */
+  /** Called with the progress after each step. */
   readonly onProgress?: (progress: Progress) => void
 }
 

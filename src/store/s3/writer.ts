@@ -26,6 +26,7 @@ export interface WriteOptions {
   readonly ifAbsent?: boolean
   /** Value of `If-Match`, in the form that the server accepts. */
   readonly ifMatch?: string | undefined
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
 }
 

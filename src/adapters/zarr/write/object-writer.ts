@@ -26,6 +26,7 @@ const MOST_FOLDERS = 4096
 export interface ChangeOptions {
   /** Maximum size of the object in bytes. */
   readonly maxBytes?: number | undefined
+  /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
   /**
    * Throws if the writer has lost its claim. Called after an object was read and before it is replaced.
