@@ -32,7 +32,7 @@ import { checkChunk, checkElements } from './visit.ts'
 
 /** Options of operations on a whole array. */
 export interface ProgressOptions extends BlockOptions {
-  /** Called with the progress after each step. */
+  /** Receives the progress after each step. */
   readonly onProgress?: ((progress: TransferProgress) => void) | undefined
 }
 

@@ -18,7 +18,7 @@ export interface TransferOptions extends BlockOptions, PlanOptions {
    * reading and 1 for writing.
    */
   readonly concurrency?: number | undefined
-  /** Called with the progress after each step. */
+  /** Receives the progress after each step. */
   readonly onProgress?: ((progress: TransferProgress) => void) | undefined
 }
 

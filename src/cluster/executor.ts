@@ -14,7 +14,7 @@ export interface JobProgress extends Progress {
 export interface RunJobOptions {
   /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
-  /** Called with the progress after each step. */
+  /** Receives the progress after each step. */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined
 }
 

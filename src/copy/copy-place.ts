@@ -58,7 +58,7 @@ export interface CopyPlaceOptions extends TargetOptions, NotFoundOptions {
   readonly overwrite?: boolean | undefined
   /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
-  /** Called with the progress after each step. */
+  /** Receives the progress after each step. */
   readonly onProgress?: ((progress: CopyProgress) => void) | undefined
 }
 

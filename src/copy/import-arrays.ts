@@ -90,7 +90,7 @@ export interface ImportOptions extends Pick<CreateOptions, 'codec' | 'level' | '
   readonly immutable?: boolean
   /** Cancels the call when it is aborted. */
   readonly signal?: Signal
-  /** Called with the progress after each step. */
+  /** Receives the progress after each step. */
   readonly onProgress?: (progress: Progress) => void
 }
 

@@ -64,7 +64,7 @@ export interface ExportOptions extends TargetOptions {
   readonly resume?: string | undefined
   /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
-  /** Called with the progress after each step. */
+  /** Receives the progress after each step. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 

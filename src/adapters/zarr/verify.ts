@@ -24,7 +24,7 @@ import { compareConsolidated } from './verify-consolidated.ts'
 export interface VerifyNodeOptions {
   /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
-  /** Called with the progress after each step. */
+  /** Receives the progress after each step. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 

@@ -36,7 +36,7 @@ export interface VerifyOptions extends StoreOptions {
    * of all arrays.
    */
   readonly deep?: boolean
-  /** Called with the progress after each step. */
+  /** Receives the progress after each step. */
   readonly onProgress?: (progress: Progress) => void
 }
 

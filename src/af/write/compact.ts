@@ -16,7 +16,7 @@ import type { BlockPacker } from './packer.ts'
 export interface CompactOptions {
   /** Whether to encode every block anew, even those that could be copied. */
   readonly recode: boolean
-  /** Called with the progress after each step. */
+  /** Receives the progress after each step. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
   /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined

@@ -26,7 +26,7 @@ export interface StoredArrays {
 export interface StoredCopyOptions {
   /** Whether to write a file of footer version 6. */
   readonly immutable: boolean
-  /** Called with the progress after each step. */
+  /** Receives the progress after each step. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
   /** Cancels the call when it is aborted. A published copy stays. */
   readonly signal?: Signal | undefined

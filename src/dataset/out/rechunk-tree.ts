@@ -30,7 +30,7 @@ export interface RechunkTreeOptions {
   readonly onWarning?: (text: string) => void
   /** Cancels the call when it is aborted. */
   readonly signal?: Signal
-  /** Called with the progress after each step. */
+  /** Receives the progress after each step. */
   readonly onProgress?: (progress: Progress) => void
 }
 
