@@ -291,6 +291,14 @@ describe('a new format', () => {
     expect(readdirSync(folder).sort()).toEqual(['x.af', 'x.stats', 'x.toy'])
   })
 
+  test('is imported into no container if its target is taken, and stays closed', async () => {
+    const { folder, path } = await toyFile()
+    await writeFile(join(folder, 'x.af'), 'mine')
+    await expect(importPlace(path, join(folder, 'x.af'))).rejects.toMatchObject({ tag: 'AlreadyExistsError' })
+    expect(readFileSync(join(folder, 'x.af'), 'utf8')).toBe('mine')
+    expect(readdirSync(folder).sort()).toEqual(['x.af', 'x.toy'])
+  })
+
   test('is exported to every format that is written, and read back', async () => {
     const { folder, path } = await toyFile()
     for (const name of ['x.zarr', 'x.af']) {
@@ -346,6 +354,37 @@ describe('a new format', () => {
     FORMATS.splice(FORMATS.indexOf(TOY), 1, { ...TOY, xarray: 'engine="toy"' })
     onTestFinished(() => void FORMATS.pop())
     expect(await ds.get('v').toPython()).toContain(`xr.open_dataset("${path}", engine="toy")`)
+  })
+})
+
+describe('importPlace', () => {
+  test('copies every format into a container with the same elements and attributes', async () => {
+    FORMATS.push(TOY)
+    const store = new MemoryStore()
+    for (const [format, path] of Object.entries(await writeAll(VALUES, store))) {
+      const target = { store, path: `${format}-copy.af` }
+      await importPlace({ store, path }, target)
+      await using file = await open(target)
+      const array = file.array('v')
+      expect(
+        [array.attrs.get('units'), array.dimensionNames, Array.from((await array.values()) as ArrayLike<number>)],
+        format,
+      ).toEqual(['m', ['y', 'x'], [...VALUES.data]])
+    }
+  })
+
+  test('copies a Zarr folder on a server whose name is that of an archive or a container', async () => {
+    const store = new MemoryStore()
+    const objects = await writeZarr(VALUES, store)
+    const rude = await RudeServer.start()
+    onTestFinished(() => rude.stop())
+    for (const name of ['y.zip', 'y.af']) {
+      for (const [key, bytes] of objects) rude.put(`${name}/${key}`, bytes)
+      const target = { store, path: `${name}-copy.af` }
+      await importPlace(`${rude.origin}/${name}`, target)
+      await using file = await open(target)
+      expect(Array.from((await file.array('v').values()) as ArrayLike<number>), name).toEqual([...VALUES.data])
+    }
   })
 })
 

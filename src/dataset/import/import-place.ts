@@ -67,8 +67,13 @@ async function importFound(
   target: Location,
   { names, ...options }: Omit<ImportPlaceOptions, 'notFound'>,
 ): Promise<ImportResult> {
+  const { signal } = options
   try {
-    const inside = await found.format.zarrIn!(found.place, { signal: options.signal })
+    const inside = await found.format.zarrIn!(found.place, { signal }).catch(async (error: unknown) => {
+      // Elsewhere than on this machine, the name alone may have told the format.
+      if (!(await found.correctFormat(signal))) throw error
+      return found.place
+    })
     return await importZarr(inside, target, { ...options, ...(names && { names }) })
   } catch (error) {
     throw await found.reasonOf(error)
