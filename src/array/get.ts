@@ -85,7 +85,7 @@ export async function planSelection<D extends DType>(
   checks: Readonly<Record<string, Check>>,
 ): Promise<readonly [BlockSource<D>, Planned]> {
   const resolved = resolveChecked(call, source, selection, options, checks)
-  const below = resolved.parts.some(isListed) ? source.bulk?.below?.(resolved) : undefined
+  const below = resolved.parts.some(isListed) ? await source.bulk?.below?.(resolved) : undefined
   const { source: base, selection: own } = below ?? { source, selection: resolved }
   // Loaded lazily: programs without lists never pay for it.
   const lists = own.parts.some(isListed) ? await listPieces() : undefined

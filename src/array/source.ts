@@ -108,7 +108,7 @@ export interface BulkAccess<D extends DType = DType> {
    * Returns the same elements as a selection of the array that this one is a view of. For views: a list or
    * points of a view then cost what they cost there.
    */
-  below?(selection: ResolvedSelection): { readonly source: BlockSource<D>; readonly selection: ResolvedSelection }
+  below?(selection: ResolvedSelection): Promise<SelectionBelow<D>>
   /**
    * Returns the number of blocks that reading some boxes would fetch while nothing is cached; undefined if it
    * is unknown. Used by plans.
@@ -130,6 +130,12 @@ export interface BulkAccess<D extends DType = DType> {
    * sources that know something of the parts without reading them, or that read several at once.
    */
   visit?<R>(box: Box, visitor: PartVisitor<D, R>, options?: BlockOptions): AsyncIterable<R>
+}
+
+/** A selection of an array, in place of one of a view of it. */
+export interface SelectionBelow<D extends DType = DType> {
+  readonly source: BlockSource<D>
+  readonly selection: ResolvedSelection
 }
 
 /**

@@ -3,8 +3,10 @@ import { lz4 } from '../codec/lz4.ts'
 import { none } from '../codec/none.ts'
 import type { CodecSet } from '../codec/registry.ts'
 import { compactBytes } from '../core/bytes.ts'
+import type { DType } from '../core/dtype.ts'
 import { within } from '../core/errors.ts'
 import { inOrder } from '../core/in-order.ts'
+import { lazily } from '../core/lazily.ts'
 import { forEachLimited, Limiter } from '../core/limiter.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
@@ -26,7 +28,10 @@ import {
 } from './block.ts'
 import { type BlockMemory, type Decoded, keyOf, memoryOf, ownKeyOf } from './block-cache.ts'
 import { BlockFetcher, type IoStats } from './block-fetcher.ts'
+import type { CopiedChunk } from './read-directly.ts'
 import type { SegmentReads } from './segment-reads.ts'
+
+const direct = lazily(() => import('./read-directly.ts'))
 
 /** Number of blocks under way at the same time; each worker of a pool adds two. */
 const CONCURRENT_BLOCKS = 4
@@ -35,8 +40,6 @@ const REMOTE_WIDTH = 128
 /** Factor for small files: opening, stat, reading and closing each wait for a thread of the platform. */
 const SMALL_FILE_WIDTH = 4
 const SMALL_FILE_BYTES = 256 * 1024
-/** Size from which uncompressed bytes are read straight into the result. */
-const LEAST_DIRECT_BYTES = 64 * 1024
 /** Largest sum of decoded bytes under way. A larger block is read alone. */
 const MAX_BYTES = 128 * 1024 * 1024
 
@@ -45,10 +48,10 @@ export interface BlockUse<C, R> {
   /** Runs on this thread. The bytes of the chunks are valid during the call only. */
   here(arena: Arena, chunks: readonly C[], bytesOf: (chunk: C) => ChunkBytes): R
   /**
-   * Returns the memory of the result that the stored bytes of some chunks fill, one chunk after another;
-   * undefined if they have another order there. The chunks are then used without `here`.
+   * Data type of the results that `here` copies chunks to unchanged. Optional: other uses omit it. Bytes of
+   * such a chunk may be read straight into its result.
    */
-  into?(chunks: readonly C[]): Uint8Array | undefined
+  readonly copied?: DType
   /** Describes the same work as a task for a worker, and converts the worker's answer to the result. */
   there?(chunks: readonly C[]): { readonly task: Task; result(answer: TaskResult): R }
 }
@@ -170,7 +173,10 @@ export class BlockReader {
     const { block, chunks } = need
     const known = this.#memory.blocks.get(this.#keyOf(block))
     if (known !== undefined) return this.#useDecoded(known, need, use)
-    if (await this.#readInto(need, use, signal)) return undefined as R
+    if (use.copied !== undefined && block.origin.local !== undefined && findCodec(this.#codecs, block) === none) {
+      const { readDirectly } = await direct()
+      if (await readDirectly(need as unknown as Need<CopiedChunk>, use.copied, this.#fetcher, signal)) return undefined as R
+    }
     const part = fetched === undefined && need.parts === undefined ? this.#partFor(block) : undefined
     const done = part && (await this.#useElsewhere(need, part, use, signal))
     if (done !== undefined) return done[0]
@@ -191,25 +197,6 @@ export class BlockReader {
     // read later.
     if (alone === bytes && !hasMore(block, chunks)) this.#fetcher.recycle(block, bytes)
     return result
-  }
-
-  /**
-   * Reads uncompressed bytes of a local file straight into the result, if they have the same order there.
-   * Waits for reads under way after an abort, so that no read writes to the result later.
-   */
-  async #readInto<C extends Stored, R>(need: Need<C>, use: BlockUse<C, R>, signal: Signal | undefined): Promise<boolean> {
-    const { block, ranges } = need
-    if (use.into === undefined || block.origin.local === undefined || findCodec(this.#codecs, block) !== none) return false
-    const targets = chunksByRange(need).map((chunks, i) => {
-      const { offset, length } = ranges[i]!
-      const isFirst = block.fileOffset + (chunks[0]?.address.offset ?? NaN) === offset
-      const target = isFirst && length >= LEAST_DIRECT_BYTES ? use.into!(chunks) : undefined
-      return target?.length === length ? target : undefined
-    })
-    if (targets.includes(undefined)) return false
-    await forEachLimited(targets.keys(), CONCURRENT_BLOCKS, (i) => this.#fetcher.readInto(need, i, targets[i]!, signal))
-    signal?.throwIfAborted()
-    return true
   }
 
   /** Whether the whole block is decoded in kernel memory on this thread, and none of it is cached. */
@@ -347,14 +334,6 @@ const heldBytes = (batch: readonly Need<unknown>[]): number =>
     const fetched = ranges.reduce((bytes, { length }) => bytes + (length < Infinity ? length : decodedBytes(block)), 0)
     return sum + fetched + (parts === undefined ? decodedBytes(block) : 0)
   }, 0)
-
-/** Returns the chunks in each range that a block needs. */
-function chunksByRange<C>({ chunks, parts, ranges }: Need<C>): readonly (readonly C[])[] {
-  if (parts === undefined) return [chunks]
-  const found: C[][] = ranges.map(() => [])
-  chunks.forEach((chunk, i) => void found[parts.partOf[i]!]!.push(chunk))
-  return found
-}
 
 /** Returns the bytes of a chunk from the part of its block that was fetched. */
 function inPart<C extends Stored>(

@@ -1,5 +1,5 @@
-import { type DType, elementBytes, type FixedDType, isFixed, type TypedArray, toBytes } from '../core/dtype.ts'
-import { type AxisIndices, indexAt, isListed } from '../core/places.ts'
+import { type DType, elementBytes, type FixedDType, isFixed } from '../core/dtype.ts'
+import { type AxisIndices, isListed } from '../core/places.ts'
 import { sizeOf, stridesOf } from '../core/shape.ts'
 import { type AxisView, copyTensor, fillTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../core/tensor.ts'
 import type { ChunkCopy } from '../grid/projection.ts'
@@ -43,6 +43,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
   readonly strided: (ChunkCopy<D> & { readonly found: StridedChunk })[] = []
   /** Number of chunks that were absent before anything was fetched. */
   #absent = 0
+  readonly copied: D
   readonly #elements: Elements<D>
   readonly #lists: typeof Lists | undefined
   readonly #decode: typeof decodeChunk
@@ -53,6 +54,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
    */
   constructor(elements: Elements<D>, lists: typeof Lists | undefined, decode: typeof decodeChunk | undefined) {
     this.#elements = elements
+    this.copied = elements.dtype
     this.#lists = lists
     this.#decode = decode ?? (decodeFixed as typeof decodeChunk)
   }
@@ -96,24 +98,6 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
       while (to < chunks.length && chunks[to]!.out === chunks[from]!.out) to++
       this.#scatter(arena, chunks.slice(from, to), bytesOf)
     }
-  }
-
-  into(chunks: readonly StoredCopy<D>[]): Uint8Array | undefined {
-    const { dtype } = this.#elements
-    const { out, address } = chunks[0]!
-    const data = out.data as TypedArray
-    if (!isFixed(dtype) || !(data.buffer instanceof ArrayBuffer)) return undefined
-    const size = elementBytes(dtype)
-    let [first, next] = [-1, -1]
-    for (const copy of chunks) {
-      const count = sizeOf(copy.chunkShape)
-      if (copy.out !== out || isPartial(copy) || runOf(copy) !== count) return undefined
-      const at = copy.to.reduce((sum, to, axis) => sum + indexAt(to, 0) * out.stride[axis]!, out.offset)
-      if (first < 0) first = next = at
-      if (at !== next || copy.address.offset !== address.offset + (at - first) * size) return undefined
-      next = at + count
-    }
-    return toBytes(data.subarray(first, next))
   }
 
   /** For slices, the worker returns only the requested elements, one chunk after another. */

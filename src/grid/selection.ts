@@ -1,5 +1,3 @@
-import { HyperslabError } from '../core/errors.ts'
-import { sizeOf } from '../core/shape.ts'
 import { type AxisView, isTensorLike, type TensorLike } from '../core/tensor.ts'
 import type { ChunkGrid } from './chunks.ts'
 import {
@@ -63,9 +61,6 @@ export type Selection =
   | null
   | undefined
 
-/** Most positions that `linear` lists. */
-const MAX_LINEAR = 2 ** 24
-
 /** A resolved selector: positions of one axis, or of several axes together. */
 export interface SelectionPart {
   /**
@@ -104,7 +99,7 @@ export function resolveSelection(
   shape: readonly number[],
   { chunks, dimensionNames }: SelectionContext = {},
 ): ResolvedSelection {
-  if (selection instanceof LinearSelector) return resolveLinear(selection, shape)
+  if (selection instanceof LinearSelector) return selection.resolve(shape) as ResolvedSelection
   const { selectors, named } = selectorsOf(selection, shape.length, dimensionNames)
   const given = Array.from(selectors, read)
   const counts = given.map(axesOf)
@@ -123,38 +118,8 @@ export function resolveSelection(
   return taking.finish()
 }
 
-/** Resolves positions in C order to points of all axes. */
-function resolveLinear({ selector }: LinearSelector, shape: readonly number[]): ResolvedSelection {
-  const isPosition =
-    selector === null || typeof selector !== 'object' || isSlice(selector) || isTensorLike(selector) || isArrayLike(selector)
-  if (!isPosition || typeof selector === 'string')
-    invalid(`linear takes a position, a slice, a list or a mask, got ${show(selector)}`, { actual: selector })
-  if (shape.length === 0) invalid('linear selects from arrays with axes', { actual: selector })
-  const whole = resolveSelection([selector as Selector], [sizeOf(shape)])
-  const [{ picks, length, shape: own }] = whole.parts as [SelectionPart]
-  if (shape.length === 1) return whole
-  if (length > MAX_LINEAR)
-    throw new HyperslabError(
-      'TooLargeError',
-      `linear selects ${length} positions, the most are ${MAX_LINEAR}: select by slices of the axes`,
-      {
-        actual: length,
-        expected: MAX_LINEAR,
-      },
-    )
-  const lists = shape.map(() => new Float64Array(length))
-  for (let i = 0; i < length; i++) {
-    let rest = 'step' in picks ? picks.start + i * picks.step : picks[0]![i]!
-    for (let axis = shape.length - 1; axis >= 0; axis--) {
-      lists[axis]![i] = rest % shape[axis]!
-      rest = Math.floor(rest / shape[axis]!)
-    }
-  }
-  return { ...whole, parts: partsOfPoints(lists, own) }
-}
-
 /** Returns the parts for some points; a single point is equivalent to integers. */
-function partsOfPoints(positions: readonly Float64Array[], shape: readonly number[]): SelectionPart[] {
+export function partsOfPoints(positions: readonly Float64Array[], shape: readonly number[]): SelectionPart[] {
   const { length } = positions[0]!
   if (length !== 1) return [{ picks: positions, length, shape }]
   return positions.map(([start], i) => ({ picks: { start: start!, step: 1, length }, length, shape: i === 0 ? shape : [] }))

@@ -1,7 +1,7 @@
 import { showShape } from '../core/shape.ts'
 import type { TensorLike } from '../core/tensor.ts'
 import { listOf, listPositions, type Nested, ragged } from './list.ts'
-import { invalid, type Slice } from './slice.ts'
+import { invalid } from './slice.ts'
 
 /** A new axis of length 1 in the result. */
 export const newAxis: unique symbol = Symbol.for('hyperslab.newAxis')
@@ -83,33 +83,15 @@ export class ChunkSelector {
  */
 export const chunk = (...index: number[]): ChunkSelector => new ChunkSelector(index)
 
-/** Selects elements by their positions in C order; created by {@link linear}. */
+/** Selects elements by their positions in C order; created by `linear`. */
 export class LinearSelector<Single extends boolean = boolean> {
-  /** The selected positions. */
-  readonly selector: LinearPositions
   /** Whether this is a single position. */
   declare readonly single: Single
 
-  constructor(selector: LinearPositions) {
-    this.selector = selector
+  /** @internal Resolves the positions. Injected, so that programs without them do not load it. */
+  readonly resolve: (shape: readonly number[]) => object
+
+  constructor(resolve: (shape: readonly number[]) => object) {
+    this.resolve = resolve
   }
-}
-
-/** Positions in C order: one, a slice, a list of any nesting, or a mask with an entry for each element. */
-export type LinearPositions = number | null | Slice | Nested<number | bigint> | Nested<boolean> | TensorLike
-
-/**
- * Selects elements of a whole array by their positions in C order, as if it had one axis. It is the only
- * selector of a selection. Its elements are points: a slice lists all its positions, of which there may be
- * 2^24. Reading throws an InvalidSelectionError for positions beyond the array.
- * @example
- * const t = generate((i, j) => 10 * i + j, { dtype: 'int32', shape: [4, 6] })
- * console.log((await t.get(linear([3, 7]))).data) // Int32Array(2) [ 3, 11 ]
- * console.log((await t.get(linear(slice(5, 8)))).data) // Int32Array(3) [ 5, 10, 11 ]
- * console.log(await t.get(linear(-1))) // 35
- */
-export function linear(position: number): LinearSelector<true>
-export function linear(positions: Exclude<LinearPositions, number>): LinearSelector<false>
-export function linear(positions: LinearPositions): LinearSelector {
-  return new LinearSelector(positions)
 }

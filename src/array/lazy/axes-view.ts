@@ -7,9 +7,10 @@ import { resolveSelection, type Selection } from '../../grid/selection.ts'
 import type { BlockSource } from '../source.ts'
 import { deriveSource } from './derive.ts'
 import { isAlongAxis, pickOf, takeOf, type ViewOf, viewParts } from './picks.ts'
-import { composed, isPointsView, viewPoints } from './view-points.ts'
+import { isPointsView, viewPoints } from './view-points.ts'
 
 const body = () => import('./picked.ts')
+const points = () => import('./read-points.ts')
 
 /** Changes of the axes of a source by a view. */
 export interface AxesChange {
@@ -63,7 +64,7 @@ function viewOn<D extends DType>(
     bulk: {
       // Parts come in the order of the base's axes.
       ...(order.every((axis, i) => axis !== null && (i === 0 || axis > order[i - 1]!)) && {
-        below: (selection) => ({ source: base, selection: { ...selection, parts: composed(viewParts(view), selection.parts) } }),
+        below: async (selection) => (await points()).selectionBelow({ base, parts: viewParts(view) }, selection),
       }),
       requests: async (boxes) => (await body()).requestsOfView(view, boxes),
       ...(bulk.read && { read: async (...asked) => (await body()).readManyOfView(view, ...asked) }),
@@ -88,10 +89,9 @@ function viewOn<D extends DType>(
  * @throws InvalidSelectionError for an invalid selection
  */
 export function view<D extends DType>(source: BlockSource<D>, selection: Selection): BlockSource<D> {
-  const resolved = resolveSelection(selection, source.shape, source)
-  const { parts, shape } = resolved
+  const { parts, shape } = resolveSelection(selection, source.shape, source)
   if (isPointsView(source) || !parts.every(isAlongAxis)) {
-    const own = viewPoints(source, resolved)
+    const own = viewPoints(source, parts)
     return own.shape.length === shape.length ? own : viewAxes(own, { order: withNewAxes(own.shape, shape) })
   }
   const kept = [...parts.keys()].filter((axis) => parts[axis]!.shape.length > 0)

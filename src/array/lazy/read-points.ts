@@ -4,24 +4,28 @@ import { copyTensor, type Tensor, tensorOf } from '../../core/tensor.ts'
 import { progressionOf } from '../../grid/list.ts'
 import { cutPicks } from '../../grid/list-pieces.ts'
 import { type Box, boxShape, viewOf } from '../../grid/range.ts'
-import type { SelectionPart } from '../../grid/selection.ts'
+import type { ResolvedSelection, SelectionPart } from '../../grid/selection.ts'
 import { planResolved } from '../get.ts'
-import { type BlockReadOptions, requestsOf } from '../source.ts'
+import { type BlockReadOptions, type BlockSource, requestsOf, type SelectionBelow } from '../source.ts'
 import { foldTensor, type Planned, readInto } from '../transfers.ts'
 import { writeSelection } from '../write.ts'
 import type { WriteWhere } from './derive.ts'
 import { checkDistinct } from './distinct.ts'
-import { isAlongAxis, type PointsViewOf, pickOf, positionsAt, takeOf } from './picks.ts'
+import { countAxes, isAlongAxis, type PointsViewOf, pickOf, positionsAt, takeOf } from './picks.ts'
 
-/** Returns the selection of the base that a box of the view takes. */
-function planned<D extends DType>({ base, parts }: PointsViewOf<D>, box: Box): Planned {
+/** Plans the read of a box of the view, from the lowest array that it is a view of. */
+async function planned<D extends DType>(
+  { base, parts }: PointsViewOf<D>,
+  box: Box,
+): Promise<Planned & { readonly source: BlockSource<D> }> {
   let axis = 0
   const own = parts.map((part) => {
     const first = axis
     axis += part.shape.length
     return partOf(part, box.slice(first, axis))
   })
-  return planResolved(base, { parts: own, shape: boxShape(box), scalar: false }, {}, cutPicks)
+  const { source, selection } = await lowest(base, { parts: own, shape: boxShape(box), scalar: false })
+  return { source, ...planResolved(source, selection, {}, cutPicks) }
 }
 
 function partOf(part: SelectionPart, box: Box): SelectionPart {
@@ -54,11 +58,11 @@ export async function readPoints<D extends DType>(
   out: Tensor<D>,
   options: BlockReadOptions = {},
 ): Promise<void> {
-  const { plan, selection } = planned(view, box)
+  const { source, plan, selection } = await planned(view, box)
   const folded = foldTensor(out, selection)
-  if (folded !== undefined) return readInto(view.base, plan, folded, options)
-  const dense = tensorOf(view.base.dtype, plan.shape)
-  await readInto(view.base, plan, foldTensor(dense, selection)!, options)
+  if (folded !== undefined) return readInto(source, plan, folded, options)
+  const dense = tensorOf(source.dtype, plan.shape)
+  await readInto(source, plan, foldTensor(dense, selection)!, options)
   copyTensor(dense, out)
 }
 
@@ -71,9 +75,81 @@ export async function writePoints<D extends DType>(
   ...[box, values, mask, options]: Parameters<WriteWhere<D>>
 ): Promise<void> {
   checkDistinct(view, view)
-  await writeSelection(view.base, planned(view, box), values, options ?? {}, mask)
+  const { source, ...own } = await planned(view, box)
+  await writeSelection(source, own, values, options ?? {}, mask)
 }
 
 /** Returns the number of blocks that reading some boxes of a view fetches. */
-export const requestsOfPoints = (view: PointsViewOf, boxes: readonly Box[]): Promise<number | undefined> =>
-  requestsOf(view.base, boxes.flatMap((box) => planned(view, box).plan.transfers.map(({ box }) => box))) // biome-ignore format: one line
+export async function requestsOfPoints(view: PointsViewOf, boxes: readonly Box[]): Promise<number | undefined> {
+  const all: Box[] = []
+  let source: BlockSource = view.base
+  for (const box of boxes) {
+    const own = await planned(view, box)
+    source = own.source
+    all.push(...own.plan.transfers.map(({ box }) => box))
+  }
+  return requestsOf(source, all)
+}
+
+/** Returns the selection of the array below that has the elements of a selection of a view. */
+export const selectionBelow = <D extends DType>(
+  { base, parts }: PointsViewOf<D>,
+  selection: ResolvedSelection,
+): Promise<SelectionBelow<D>> => lowest(base, { ...selection, parts: composed(parts, selection.parts) })
+
+/** Goes down from a view to the array that it is a view of. */
+const lowest = async <D extends DType>(source: BlockSource<D>, selection: ResolvedSelection): Promise<SelectionBelow<D>> =>
+  (await source.bulk?.below?.(selection)) ?? { source, selection }
+
+/** Composes the selections of a view of a view: parts over the axes of the base of both. */
+function composed(inner: readonly SelectionPart[], outer: readonly SelectionPart[]): SelectionPart[] {
+  const found: SelectionPart[] = []
+  for (let i = 0, o = 0; i < inner.length; ) {
+    // Takes parts of both until they cover the same axes of the view between them.
+    const [own, taken] = [[inner[i]!], [] as SelectionPart[]]
+    let [below, above] = [inner[i++]!.shape.length, 0]
+    while (above !== below)
+      if (above < below) {
+        taken.push(outer[o]!)
+        above += countAxes(outer[o++]!)
+      } else {
+        own.push(inner[i]!)
+        below += inner[i++]!.shape.length
+      }
+    found.push(...joined(own, taken))
+  }
+  return found
+}
+
+function joined(inner: readonly SelectionPart[], outer: readonly SelectionPart[]): readonly SelectionPart[] {
+  const [first] = outer
+  if (first === undefined) return inner
+  if (inner.length === 1 && isAlongAxis(inner[0]!) && isAlongAxis(first)) {
+    const picks = takeOf(pickOf(inner[0]!), pickOf(first))
+    return [{ picks: 'step' in picks ? picks : [picks], length: first.length, shape: first.shape }]
+  }
+  const shape = outer.flatMap((part) => part.shape)
+  // The position along each axis of the view, for each element of the result.
+  const positions = listsOf(outer)
+  let axis = 0
+  const picks = inner.flatMap((part) => {
+    const { length } = part.shape
+    const own = positions.slice(axis, axis + length)
+    axis += length
+    const at = new Float64Array(sizeOf(shape))
+    for (let i = 0; i < at.length; i++) for (let k = 0; k < length; k++) at[i] = at[i]! * part.shape[k]! + own[k]![i]!
+    return positionsAt(part, at)
+  })
+  return [{ picks, length: sizeOf(shape), shape }]
+}
+
+/** Returns the positions that all combinations of some parts select, in C order, along each of their axes. */
+function listsOf(parts: readonly SelectionPart[]): Float64Array[] {
+  const count = parts.reduce((size, { length }) => size * length, 1)
+  let every = count
+  return parts.flatMap(({ picks, length }) => {
+    every /= length || 1
+    const lists = 'step' in picks ? [Float64Array.from({ length }, (_, i) => picks.start + i * picks.step)] : picks
+    return lists.map((list) => Float64Array.from({ length: count }, (_, i) => list[Math.floor(i / every) % length]!))
+  })
+}

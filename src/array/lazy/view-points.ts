@@ -3,10 +3,10 @@ import { sizeOf } from '../../core/shape.ts'
 import { type AxisChunks, ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { subsetChunks } from '../../grid/derived-chunks.ts'
 import { axisChunks } from '../../grid/irregular-chunks.ts'
-import type { ResolvedSelection, SelectionPart } from '../../grid/selection.ts'
+import type { SelectionPart } from '../../grid/selection.ts'
 import type { BlockSource } from '../source.ts'
 import { deriveSource } from './derive.ts'
-import { countAxes, isAlongAxis, type PointsViewOf, pickOf, positionsAt, takeOf } from './picks.ts'
+import { countAxes, isAlongAxis, type PointsViewOf, pickOf } from './picks.ts'
 
 const body = () => import('./read-points.ts')
 
@@ -23,18 +23,16 @@ export const isPointsView = (source: BlockSource): boolean => POINTS_VIEWS.has(s
  * positions in their order, of at most 2^20 elements. A run ends between two chunks of the base where
  * possible.
  */
-export function viewPoints<D extends DType>(source: BlockSource<D>, selected: ResolvedSelection): BlockSource<D> {
-  const { source: base, selection } = source.bulk?.below?.(selected) ?? { source, selection: selected }
-  const { parts } = selection
-  const view: PointsViewOf<D> = { base, parts }
-  const derived = deriveSource<D>(base, {
-    chunks: new ChunkGrid(chunksOfParts(base.chunks, parts)),
+export function viewPoints<D extends DType>(source: BlockSource<D>, parts: readonly SelectionPart[]): BlockSource<D> {
+  const view: PointsViewOf<D> = { base: source, parts }
+  const derived = deriveSource<D>(source, {
+    chunks: new ChunkGrid(chunksOfParts(source.chunks, parts)),
     dimensionNames: namesOf(view),
     capabilities: { steps: true },
     readBlock: async (...asked) => (await body()).readPoints(view, ...asked),
     write: async (...asked) => (await body()).writePoints(view, ...asked),
     bulk: {
-      below: (selection) => ({ source: base, selection: { ...selection, parts: composed(parts, selection.parts) } }),
+      below: async (selection) => (await body()).selectionBelow(view, selection),
       requests: async (boxes) => (await body()).requestsOfPoints(view, boxes),
     },
   })
@@ -92,57 +90,4 @@ function runsOf({ picks }: SelectionPart, chunks: readonly AxisChunks[], most: n
     lengths.push(to - from)
   }
   return axisChunks(lengths)
-}
-
-/** Composes the selections of a view of a view: parts over the axes of the base of both. */
-export function composed(inner: readonly SelectionPart[], outer: readonly SelectionPart[]): SelectionPart[] {
-  const found: SelectionPart[] = []
-  for (let i = 0, o = 0; i < inner.length; ) {
-    // Takes parts of both until they cover the same axes of the view between them.
-    const [own, taken] = [[inner[i]!], [] as SelectionPart[]]
-    let [below, above] = [inner[i++]!.shape.length, 0]
-    while (above !== below)
-      if (above < below) {
-        taken.push(outer[o]!)
-        above += countAxes(outer[o++]!)
-      } else {
-        own.push(inner[i]!)
-        below += inner[i++]!.shape.length
-      }
-    found.push(...joined(own, taken))
-  }
-  return found
-}
-
-function joined(inner: readonly SelectionPart[], outer: readonly SelectionPart[]): readonly SelectionPart[] {
-  const [first] = outer
-  if (first === undefined) return inner
-  if (inner.length === 1 && isAlongAxis(inner[0]!) && isAlongAxis(first)) {
-    const picks = takeOf(pickOf(inner[0]!), pickOf(first))
-    return [{ picks: 'step' in picks ? picks : [picks], length: first.length, shape: first.shape }]
-  }
-  const shape = outer.flatMap((part) => part.shape)
-  // The position along each axis of the view, for each element of the result.
-  const positions = listsOf(outer)
-  let axis = 0
-  const picks = inner.flatMap((part) => {
-    const { length } = part.shape
-    const own = positions.slice(axis, axis + length)
-    axis += length
-    const at = new Float64Array(sizeOf(shape))
-    for (let i = 0; i < at.length; i++) for (let k = 0; k < length; k++) at[i] = at[i]! * part.shape[k]! + own[k]![i]!
-    return positionsAt(part, at)
-  })
-  return [{ picks, length: sizeOf(shape), shape }]
-}
-
-/** Returns the positions that all combinations of some parts select, in C order, along each of their axes. */
-function listsOf(parts: readonly SelectionPart[]): Float64Array[] {
-  const count = parts.reduce((size, { length }) => size * length, 1)
-  let every = count
-  return parts.flatMap(({ picks, length }) => {
-    every /= length || 1
-    const lists = 'step' in picks ? [Float64Array.from({ length }, (_, i) => picks.start + i * picks.step)] : picks
-    return lists.map((list) => Float64Array.from({ length: count }, (_, i) => list[Math.floor(i / every) % length]!))
-  })
 }
