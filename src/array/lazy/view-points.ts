@@ -22,12 +22,13 @@ export const isPointsView = (source: BlockSource): boolean => POINTS_VIEWS.has(s
  * Returns a view by points, masks of several axes and nested lists. Its chunks along these axes are runs of
  * positions in their order, of at most 2^20 elements. A run ends between two chunks of the base where
  * possible.
+ * @param name of the axes that stand for several, or for a part of one
  */
-export function viewPoints<D extends DType>(source: BlockSource<D>, parts: readonly SelectionPart[]): BlockSource<D> {
+export function viewPoints<D extends DType>(source: BlockSource<D>, parts: readonly SelectionPart[], name = ''): BlockSource<D> {
   const view: PointsViewOf<D> = { base: source, parts }
   const derived = deriveSource<D>(source, {
     chunks: new ChunkGrid(chunksOfParts(source.chunks, parts)),
-    dimensionNames: namesOf(view),
+    dimensionNames: namesOf(view, name),
     capabilities: { steps: true },
     readBlock: async (...asked) => (await body()).readPoints(view, ...asked),
     write: async (...asked) => (await body()).writePoints(view, ...asked),
@@ -40,13 +41,13 @@ export function viewPoints<D extends DType>(source: BlockSource<D>, parts: reado
   return derived
 }
 
-/** Returns the names of the axes. An axis that stands for several, or for a part of one, has none. */
-function namesOf({ base: { dimensionNames }, parts }: PointsViewOf): readonly string[] | undefined {
+/** Returns the names of the axes. */
+function namesOf({ base: { dimensionNames }, parts }: PointsViewOf, other: string): readonly string[] | undefined {
   let axis = 0
   const names = parts.flatMap((part) => {
-    const name = isAlongAxis(part) ? dimensionNames?.[axis] : undefined
+    const name = isAlongAxis(part) ? (dimensionNames?.[axis] ?? '') : other
     axis += countAxes(part)
-    return part.shape.map(() => name ?? '')
+    return part.shape.map(() => name)
   })
   return names.some(Boolean) ? names : undefined
 }
