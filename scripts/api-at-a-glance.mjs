@@ -13,6 +13,7 @@ const ENTRIES = {
   'hyperslab/dataset': 'src/runtime/dataset.ts',
   'hyperslab/zarr': 'src/runtime/zarr.ts',
   'hyperslab/netcdf': 'src/runtime/netcdf.ts',
+  'hyperslab/tree': 'src/runtime/tree.ts',
   'hyperslab/cluster': 'src/runtime/cluster.ts',
   'hyperslab/plan': 'src/runtime/plan.ts',
   'hyperslab/store': 'src/runtime/store.ts',
