@@ -41,9 +41,7 @@ Example: by many machines, on each of which hyperslab work runs
     .action(async (path: string, names: string[], { json = false, quick = false, ...options }: Options) => {
       await using place = await openPlace(path, options)
       const byQueue = isQueued(options)
-      if (quick && byQueue) throw new UsageError('--quick reads only stored statistics, so it cannot be combined with --queue')
-      if (quick && options.sel !== undefined)
-        throw new UsageError('--quick reads only stored statistics of whole arrays, so it cannot be combined with --sel')
+      if (quick) checkQuick(options)
       const stored = quick ? (await place.describe({ raw: options.raw ?? false })).arrays : []
       const rows: string[][] = []
       const objects: string[] = []
@@ -77,6 +75,13 @@ Example: by many machines, on each of which hyperslab work runs
       if (json) await print([`{${objects.join(',\n')}}\n`])
       else await printLines(table([{ title: 'name' }, ...titles], rows, ''))
     })
+}
+
+/** @throws UsageError for options that need elements */
+function checkQuick(options: Options): void {
+  if (isQueued(options)) throw new UsageError('--quick reads only stored statistics, so it cannot be combined with --queue')
+  if (options.sel !== undefined)
+    throw new UsageError('--quick reads only stored statistics of whole arrays, so it cannot be combined with --sel')
 }
 
 const COLUMNS = ['min', 'max', 'mean', 'std', 'count', 'missing'] as const
