@@ -4,7 +4,7 @@ import { DiskArray } from '../array/disk-array.ts'
 import { inMemory } from '../array/lazy/generate.ts'
 import type { FoldOptions } from '../array/reductions/fold-kinds.ts'
 import type { AxisLengths } from '../array/reductions/windows.ts'
-import { allocate, type DataOf, type DType, isFixed, toElement } from '../core/dtype.ts'
+import { allocate, type DataOf, type DType, toElement } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
@@ -30,9 +30,7 @@ import type { LabelledPoints, SelPointsOptions } from './points.ts'
 import { Reducible } from './reducible.ts'
 import {
   checkReduction,
-  DESCRIBE_CHECKS,
   type DescribeValuesOptions,
-  describeValues,
   KEEP_CHECKS,
   type KeepDimsOptions,
   namedDims,
@@ -377,11 +375,7 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
    * console.log(await ds.describe()) // { t: { count: 2, missing: 1, min: 1, max: 3, mean: 2, std: 1 } }
    */
   async describe(options: DescribeValuesOptions = {}): Promise<Readonly<Record<string, ValuesDescription>>> {
-    checkOptions('describe', options, DESCRIBE_CHECKS)
-    const found: [string, ValuesDescription][] = []
-    for (const [name, variable] of this.parts.variables)
-      if (isFixed(variable.array.dtype)) found.push([name, await describeValues(variable, options)])
-    return Object.fromEntries(found)
+    return (await import('./describe-variables.ts')).describeVariables(this.parts, options)
   }
 
   /**
