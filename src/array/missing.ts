@@ -13,20 +13,20 @@ export interface MissingElements {
 /** Option that reductions and searches share, on arrays and on labelled data. */
 export interface SkipMissingOptions {
   /**
-   * Whether to skip missing elements: those equal to a missing value of the array, and NaN in float arrays.
-   * Default: true. If false, arrays include elements as they are stored. In labelled data, a missing value
-   * then makes its result missing.
+   * Whether to skip missing elements: those equal to a missing value of the array, and NaN if the array says
+   * that NaN is missing, as all floats of labelled data do. Default: true. If false, arrays include elements
+   * as they are stored. In labelled data, a missing value then makes its result missing.
    */
   readonly skipMissing?: boolean
 }
 
-/** Values that mark missing elements. Reductions skip these by default, and NaN in float arrays. */
+/** Values that mark missing elements. Reductions skip these by default. */
 export interface Missing<D extends DType = DType> {
   /**
    * Elements equal to one of these are missing; -0 equals 0. Missing elements that are written get the first.
    */
   readonly values: readonly ScalarOf<D>[]
-  /** Whether copies and computations treat NaN as missing. Reductions skip NaN in any case by default. */
+  /** Whether NaN is missing. Otherwise, NaN is an unknown value: sums that include it are NaN. */
   readonly nan: boolean
   /**
    * One of `values` that is missing only by a convention of the format. Attributes do not name it, and

@@ -32,7 +32,7 @@ export async function readDifferences(
 export async function readCumulative(
   array: DiskArray,
   axis: number,
-  skipMissing: boolean,
+  skip: { readonly skipMissing: boolean; readonly skipNaN?: boolean },
   { dtype }: Pick<BlockSource, 'dtype'>,
   box: Box,
   out: Tensor,
@@ -56,5 +56,5 @@ export async function readCumulative(
       copyTensor(viewTensor(sums, rows), viewTensor(out, places))
     },
   })
-  await below.cumsum(axis, { into: into as never, skipMissing, signal })
+  await below.cumsum(axis, { into: into as never, ...skip, signal })
 }

@@ -27,6 +27,7 @@ import {
   type ReduceDimsOptions,
   reducedKind,
   reducedTo,
+  skipping,
 } from './reductions.ts'
 import { NAT } from './time/instant.ts'
 import type { Variable } from './variable.ts'
@@ -233,10 +234,9 @@ export function cumulated(
   if (axis !== undefined) checkValue('cumsum', 'axis', axis, REDUCE_CHECKS.axis, { array: variable.name })
   reducedKind(variable, 'sum')
   checkFoldable('cumsum', variable.array.dtype)
-  const { skipMissing = true } = options
-  let array = keepingMissing(variable.array, skipMissing)
+  let array = keepingMissing(variable.array, options.skipMissing)
   for (const dim of namedDims(variable.dims, axis, { array: variable.name }))
-    array = cumulative(array, variable.dims.indexOf(dim), skipMissing)
+    array = cumulative(array, variable.dims.indexOf(dim), options.skipMissing)
   return { variable: reducedTo(variable, array, variable.dims), coordinates }
 }
 
@@ -245,7 +245,7 @@ export function cumulated(
  * values before it. Along the other axes, they are the chunks of the array, or parts of them that fit into
  * some MiB.
  */
-function cumulative(array: DiskArray, axis: number, skipMissing: boolean): DiskArray {
+function cumulative(array: DiskArray, axis: number, skipMissing: boolean | undefined): DiskArray {
   const { source, shape } = array
   const dtype = foldedDType(array.dtype, 'sum')
   const axes = source.chunks.axes.map((chunks, each) =>
@@ -257,6 +257,7 @@ function cumulative(array: DiskArray, axis: number, skipMissing: boolean): DiskA
     if (each === axis || excess <= 1) continue
     axes[each] = new RegularChunks(Math.max(1, Math.floor(lengths()[each]! / excess)), shape[each]!)
   }
+  const skip = skipping(array, skipMissing)
   return new DiskArray(
     deriveSource<DType>(
       source,
@@ -265,7 +266,7 @@ function cumulative(array: DiskArray, axis: number, skipMissing: boolean): DiskA
         capabilities: {},
         readBlock: async (box, out, options) => {
           const { readCumulative } = await import('./along-reads.ts')
-          await readCumulative(array, axis, skipMissing, { dtype }, box, out, options)
+          await readCumulative(array, axis, skip, { dtype }, box, out, options)
         },
       },
       { dtype, missing: isFloat(dtype) && skipMissing === false ? NOT_A_NUMBER : NOTHING },

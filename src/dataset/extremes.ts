@@ -14,6 +14,7 @@ import {
   keepingMissing,
   reducedTo,
   reduceOrNaN,
+  skipping,
 } from './reductions.ts'
 import { NAT } from './time/instant.ts'
 import type { Variable } from './variable.ts'
@@ -35,7 +36,7 @@ export interface OneDimOptions extends Pick<KeepDimsOptions, 'skipMissing' | 'ke
 export function extremesAlong({ variable, coordinates }: Labelled, kind: ExtremeKind, options: OneDimOptions = {}): Labelled {
   const { name, dims } = variable
   checkReduction(kind, options, { ...KEEP_CHECKS, axis: 'string' }, { array: name })
-  const { skipMissing = true, keepDims } = options
+  const { skipMissing, keepDims } = options
   if (options.axis === undefined && dims.length !== 1) {
     const text = `${kind} takes one dimension, { axis: … }: there are ${dims.join(', ') || 'none'}`
     throw new HyperslabError('InvalidArgumentError', text, { array: name, expected: dims })
@@ -43,7 +44,7 @@ export function extremesAlong({ variable, coordinates }: Labelled, kind: Extreme
   const { axis, kept, shape, others } = axesOf(variable, options.axis, keepDims)
   const dim = dims[axis[0]!]!
   const array = keepingMissing(variable.array, skipMissing)
-  const how = { axis: axis[0]!, ...(keepDims && { keepDims }), skipMissing }
+  const how = { axis: axis[0]!, ...(keepDims && { keepDims }), ...skipping(array, skipMissing) }
   const method = kind.endsWith('Min') ? 'argMin' : 'argMax'
   const compute = async (signal: Signal): Promise<Tensor<'float64'>> => {
     const found = await reduceOrNaN(() => array[method]({ ...how, signal }), 'float64', shape)

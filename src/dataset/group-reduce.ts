@@ -8,7 +8,7 @@ import type { Signal } from '../core/signal.ts'
 import { copyTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../core/tensor.ts'
 import { presence } from './cast-float.ts'
 import { meanOfTimes } from './mean-of-times.ts'
-import type { GroupKind } from './reductions.ts'
+import { type GroupKind, skipping } from './reductions.ts'
 
 /** Groups along a dimension, with other dimensions to reduce. */
 export interface GroupedAxes {
@@ -39,12 +39,12 @@ export async function reduceGroups(
     return meanOfTimes(array, skipMissing, (part) => reduceGroups(part, grouped, 'sum', { skipMissing: true }, signal))
   const { dims, dim, of, count, reduced } = grouped
   const axis = dims.indexOf(dim)
-  const skip = { skipMissing, signal }
+  const skip = { ...skipping(array, skipMissing), signal }
   const others = reduced.filter((each) => each !== dim).map((each) => dims.indexOf(each))
   const alone = async (fold: FoldKind): Promise<Tensor> => {
     const folded = fold === 'count' ? presence(array) : array
     const spread = (fold === 'variance' || fold === 'std') && ddof !== undefined ? { ddof } : {}
-    const groups = await folded.groupBy(axis, of, fold, { skipMissing, ...spread, signal })
+    const groups = await folded.groupBy(axis, of, fold, { ...skipping(folded, skipMissing), ...spread, signal })
     return inGroupOrder(groups, foldedDType(array.dtype, fold), axis, count, fold)
   }
   const isRanked = kind === 'median' || kind === 'quantile'

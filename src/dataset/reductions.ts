@@ -68,6 +68,7 @@ export type Reducing = (options: {
   readonly keepDims?: boolean
   readonly ddof?: number
   readonly skipMissing: boolean
+  readonly skipNaN?: boolean
   readonly signal: Signal
 }) => Promise<Tensor>
 
@@ -82,20 +83,21 @@ export function reduceAlong(
   reduce?: Reducing,
 ): Labelled {
   checkReduction(kind, options, KEEP_CHECKS, { array: variable.name })
-  const { keepDims, ddof, skipMissing = true } = options
+  const { keepDims, ddof, skipMissing } = options
   // The elements that a caller's function reduces are known to it alone.
   const array = reduce === undefined && kind !== 'count' ? keepingMissing(variable.array, skipMissing) : variable.array
   const { axis, kept, shape, others } = axesOf(variable, options.axis, keepDims)
   const { dtype, missing } = reducedKind(variable.with({ array }), kind)
   const spread = ddof === undefined ? {} : { ddof }
-  const how = { axis, ...(keepDims && { keepDims }), ...spread, skipMissing }
+  const skip = skipping(array, skipMissing)
+  const how = { axis, ...(keepDims && { keepDims }), ...spread, ...skip }
   const compute =
     kind === 'mean' && dtype === 'timestamp_ns'
       ? async (signal: Signal): Promise<Tensor> => {
           const { meanOfTimes } = await import('./mean-of-times.ts')
           return meanOfTimes(
             array,
-            skipMissing,
+            skip.skipMissing,
             (part) => part.sum({ axis, keepDims: keepDims ?? false, signal }) as Promise<Tensor>,
           )
         }
@@ -155,11 +157,11 @@ export function quantileAlong(
     !shares.every((share) => typeof share === 'number' && share >= 0 && share <= 1)
   )
     invalidArgument('a quantile is a share from 0 to 1, or a list of some', q)
-  const { skipMissing = true, keepDims } = options
+  const { skipMissing, keepDims } = options
   const array = reduce === undefined ? keepingMissing(variable.array, skipMissing) : variable.array
   const { axis, kept, shape, others } = axesOf(variable, options.axis, keepDims)
   reducedKind(variable, 'quantile')
-  const how = { axis, ...(keepDims && { keepDims }), skipMissing }
+  const how = { axis, ...(keepDims && { keepDims }), ...skipping(array, skipMissing) }
   const own: Reducing = (all) => array.quantile(q as number, all as typeof how) as unknown as Promise<Tensor>
   const compute = (signal: Signal) => (reduce ?? own)({ ...how, signal }) as Promise<Tensor<'float64'>>
   const labels = coordsAlong(coordinates, others)
@@ -215,10 +217,16 @@ export const DESCRIBE_CHECKS: Checks<DescribeValuesOptions> = {
 /** Describes all values of a variable. */
 export function describeValues({ name, array }: Variable, options: DescribeValuesOptions = {}): Promise<ValuesDescription> {
   checkOptions('describe', options, DESCRIBE_CHECKS, { array: name })
-  const { skipMissing = true, ...how } = options
+  const { skipMissing, ...how } = options
   const values = keepingMissing(array, skipMissing)
-  return values.describe({ ...how, skipMissing })
+  return values.describe({ ...how, ...skipping(values, skipMissing) })
 }
+
+/** Returns the options that skip missing values and, for floats, NaN. */
+export const skipping = ({ dtype }: DiskArray, skipMissing = true): { skipMissing: boolean; skipNaN?: boolean } => ({
+  skipMissing,
+  ...(isFloat(dtype) && { skipNaN: skipMissing }),
+})
 
 /** Returns the variable with reduced values. A count of times is no longer a time, so it loses its units. */
 export function reducedTo(variable: Variable, array: DiskArray, dims: readonly string[], kind?: ReduceKind): Variable {

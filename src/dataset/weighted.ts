@@ -5,7 +5,7 @@ import { combineArrays } from './arithmetic.ts'
 import { computedOnce } from './computed.ts'
 import { coordsAlong, type Labelled } from './coords.ts'
 import type { Wrap } from './grouped-reductions.ts'
-import { axesOf, REDUCE_CHECKS, type ReduceDimsOptions, reduceAlong, reducedTo } from './reductions.ts'
+import { axesOf, REDUCE_CHECKS, type ReduceDimsOptions, reduceAlong, reducedTo, skipping } from './reductions.ts'
 
 /** An array with weights along one of its dimensions. Reductions are lazy. */
 export class Weighted<A> {
@@ -32,11 +32,12 @@ export class Weighted<A> {
    */
   mean(options: ReduceDimsOptions = {}): A {
     const { variable, coordinates } = this.#array
-    checkOptions('mean', options, REDUCE_CHECKS, { array: variable.name })
+    const { array, name } = variable
+    checkOptions('mean', options, REDUCE_CHECKS, { array: name })
     // Arithmetic compares labels and lengths.
     combineArrays(this.#array, this.#weights, 'mul')
     const { axis, kept, shape } = axesOf(variable, options.axis)
-    const how = { axis, skipMissing: options.skipMissing ?? true }
+    const how = { axis, ...skipping(array, options.skipMissing) }
     const compute = async (signal: Signal) =>
       (await import('./weights.ts')).meanByWeights(variable, this.#weights.variable, { ...how, signal })
     const means = reducedTo(variable, computedOnce('float64', shape, compute), kept)

@@ -15,7 +15,15 @@ import { type Coords, type Labelled, takeCoords } from './coords.ts'
 import { type Divided, GroupedReductions, type Over } from './grouped-reductions.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Taken } from './label-selectors.ts'
-import { checkDim, checkReduction, keepingMissing, type ReduceDimsOptions, reducedKind, reducedTo } from './reductions.ts'
+import {
+  checkDim,
+  checkReduction,
+  keepingMissing,
+  type ReduceDimsOptions,
+  reducedKind,
+  reducedTo,
+  skipping,
+} from './reductions.ts'
 import { withInstants } from './replace-times.ts'
 import { packInstants } from './time/instant.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
@@ -102,7 +110,7 @@ function rolled(
   const padded = asFloats(variable.array, variable.name).pad(widths, { value: Number.NaN })
   // The number of present values decides which windows are missing.
   const all = minPeriods === undefined && !kind.startsWith('count')
-  const fold = (of: DiskArray, by: FoldKind) => rollingBy(of, sizes, by, { skipMissing: !all, ...(ddof !== undefined && { ddof }) }) // biome-ignore format: one line
+  const fold = (of: DiskArray, by: FoldKind) => rollingBy(of, sizes, by, { skipMissing: !all, skipNaN: !all, ...(ddof !== undefined && { ddof }) }) // biome-ignore format: one line
   if (all) return result(variable, fold(padded, kind), coordinates, kind)
   const counts = fold(padded, 'count')
   const values = kind === 'count' ? counts : fold(padded, kind)
@@ -161,7 +169,7 @@ function coarsened(
   const values =
     kind === 'mean' && dtype === 'timestamp_ns'
       ? computedOnce(dtype, blocks, means, missing)
-      : fold(own, kind, { skipMissing, ...(ddof !== undefined && { ddof }) })
+      : fold(own, kind, { ...skipping(own, skipMissing), ...(ddof !== undefined && { ddof }) })
   return result(variable, values as DiskArray, coordinates, kind)
 }
 

@@ -131,7 +131,7 @@ describe('what is missing in a container', () => {
         const { dtype, fill, skipMissing, ignoreStats } = layout
         const { file, array, data } = await written(layout)
         await using _ = file
-        const isSkipped = (value: Value) => skipMissing !== false && (isNotNumber(value) || missingIn(layout)(value))
+        const isSkipped = (value: Value) => skipMissing !== false && missingIn(layout)(value)
         const skips = skipMissing === undefined ? {} : { skipMissing }
         // Result of a reduction along axes that has no elements.
         const empty = dtype === 'float32' ? Number.NaN : fill
@@ -208,7 +208,7 @@ describe('what is missing in a container', () => {
         const { dtype, fill, skipMissing } = layout
         const { file, array, data } = await written(layout)
         await using _ = file
-        const isSkipped = (value: Value) => skipMissing !== false && (isNotNumber(value) || missingIn(layout)(value))
+        const isSkipped = (value: Value) => skipMissing !== false && missingIn(layout)(value)
         const skips = skipMissing === undefined ? {} : { skipMissing }
         const taken = data.filter((value) => !isSkipped(value))
         const counts = new Map<Value, number>()
@@ -278,7 +278,7 @@ describe('what is missing in a container', () => {
         const { file, array, data } = await written(layout)
         await using _ = file
         const isMissing = missingIn(layout)
-        const isSkipped = (value: Value) => skipMissing !== false && (isNotNumber(value) || isMissing(value))
+        const isSkipped = (value: Value) => skipMissing !== false && isMissing(value)
         const skips = skipMissing === undefined ? {} : { skipMissing }
         const empty = dtype === 'float32' ? Number.NaN : fill
         for (const kind of FOLDS) {

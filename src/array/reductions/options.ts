@@ -18,7 +18,7 @@ export interface CountOptions<D extends DType = DType> extends ReduceOptions {
 
 /** Options of `any` and `all`. */
 export interface TruthOptions<D extends DType = DType> extends ReduceOptions {
-  /** Condition on elements. The default is that an element is not 0, false or empty. */
+  /** Condition on elements. The default is that an element is not 0, false or empty; NaN satisfies it. */
   readonly where?: (value: ScalarOf<D>) => unknown
 }
 

@@ -101,7 +101,7 @@ export function divideExtrema(
 export interface DescribeResult<T = number, E = unknown> {
   /** Number of elements that are not skipped. */
   readonly count: T
-  /** Number of skipped elements: missing ones, and NaN unless it is not skipped. */
+  /** Number of skipped elements: missing ones and, with `skipNaN`, NaN. */
   readonly missing: T
   /** Smallest element; undefined if `count` is 0. */
   readonly min: E

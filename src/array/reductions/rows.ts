@@ -7,10 +7,7 @@ import type { BlockSource } from '../source.ts'
 
 /** Elements that a reduction of arrays skips. */
 export interface SkipOptions extends SkipMissingOptions {
-  /**
-   * Whether to skip NaN; the default is `skipMissing`. If false, results that include a NaN are NaN, unless
-   * the array defines NaN as missing and `skipMissing` is true.
-   */
+  /** Whether to skip NaN even if it is not missing. Default: false; results that include it are NaN. */
   readonly skipNaN?: boolean
 }
 
@@ -21,7 +18,7 @@ export interface Skipped {
 }
 
 /** @param source has at most one missing value */
-export function skippedOf(source: BlockSource, { skipMissing = true, skipNaN = skipMissing }: SkipOptions): Skipped {
+export function skippedOf(source: BlockSource, { skipMissing = true, skipNaN = false }: SkipOptions): Skipped {
   const { values, nan } = missingElements(skipMissing ? source : { dtype: source.dtype })
   return { fill: values[0], nan: nan || (skipNaN && isFloat(source.dtype)) }
 }

@@ -7,11 +7,10 @@ import { byAxis } from '../by-axis.ts'
 import { DiskArray } from '../disk-array.ts'
 import { deriveSource } from '../lazy/derive.ts'
 import { withOneMissing } from '../lazy/replace-missing.ts'
-import { type MissingOf, NOT_A_NUMBER, NOTHING } from '../missing.ts'
+import { isAnyMissing, type MissingOf, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.ts'
 import { sourceOf } from '../operand.ts'
 import type { BlockSource } from '../source.ts'
 import { checkFoldable, checkKind, type FoldedDType, type FoldKind, foldedDType, type WindowOptions } from './fold-kinds.ts'
-import { skippedOf } from './rows.ts'
 import type { Windows } from './window-fold.ts'
 
 /** Lengths along some axes, by dimension name or number. */
@@ -119,12 +118,11 @@ const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % 
  * Returns the facts about windows' results. Windows without elements are missing, except sums, products and
  * counts, which are 0 or 1.
  */
-function kindOf(source: BlockSource, dtype: DType, kind: FoldKind, options: WindowOptions): MissingOf {
-  const { fill, nan } = skippedOf(source, options)
-  const skips = fill !== undefined || nan
+function kindOf(source: BlockSource, dtype: DType, kind: FoldKind, { skipMissing = true }: WindowOptions): MissingOf {
   const extreme = kind === 'min' || kind === 'max'
-  if (extreme && (!skips || !isFloat(dtype))) return source
-  if (!skips || kind === 'sum' || kind === 'prod' || kind.startsWith('count')) return { dtype, missing: NOTHING }
+  if (extreme && (!skipMissing || !isFloat(dtype))) return source
+  const some = skipMissing && isAnyMissing(missingElements(source))
+  if (!some || kind === 'sum' || kind === 'prod' || kind.startsWith('count')) return { dtype, missing: NOTHING }
   return { dtype, fillValue: Number.NaN, missing: NOT_A_NUMBER }
 }
 

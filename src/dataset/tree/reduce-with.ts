@@ -8,7 +8,7 @@ import type { DType } from '../../core/dtype.ts'
 import { type Check, checkOptions } from '../../core/options.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import { DataArray } from '../data-array.ts'
-import { axesOf, quantileAlong, REDUCE_CHECKS, type ReduceDimsOptions, reduceAlong, reducedTo } from '../reductions.ts'
+import { axesOf, quantileAlong, REDUCE_CHECKS, type ReduceDimsOptions, reduceAlong, reducedTo, skipping } from '../reductions.ts'
 
 /** Kinds of `reduceWith`, named like the methods of labelled arrays. */
 export type ReduceWithKind =
@@ -72,7 +72,7 @@ export function reductionCall(
 ): MethodCall {
   checkOptions('reductionCall', options, CHECKS, { array: variable.name })
   const { axis: named, skipMissing = true, q, bins, range } = options
-  const skip = { skipMissing }
+  const skip = skipping(variable.array, skipMissing)
   if (kind === 'unique') return { method: kind, args: [], options: skip }
   if (kind === 'histogram') {
     if (range === undefined) return { method: 'extrema', args: [], options: { ...skip, skipNaN: true } }
