@@ -64,6 +64,9 @@ function withOwnAnchors(body) {
   return body.replace(/\]\(#(\w+)-(\d+)\)/g, (whole, name, number) => (times.get(name) > number ? whole : `](#${name})`))
 }
 
+/** Returns the path of a page. The plugin numbers `hyperslab/tree`, because the root exports a type `Tree`. */
+const withoutNumber = (path) => path.replace(/-1$/, '')
+
 /** Writes the API reference as pages of the site, one for each import name. */
 function writeReference() {
   const made = join(root, 'build/reference')
@@ -75,9 +78,9 @@ function writeReference() {
     const url = new URL(name, 'file:///')
     const linked = (body) =>
       withOwnAnchors(body).replace(/\]\(([^)#:\s]+)\.md(#[^)]*)?\)/g, (_, path, hash = '') => {
-        return `](/${REFERENCE}${new URL(path, url).pathname}/${hash})`
+        return `](/${REFERENCE}${withoutNumber(new URL(path, url).pathname)}/${hash})`
       })
-    writePage(join(made, name), `${REFERENCE}/${name.slice(0, -3)}`, linked)
+    writePage(join(made, name), `${REFERENCE}/${withoutNumber(name.slice(0, -3))}`, linked)
   }
 }
 

@@ -302,5 +302,8 @@ test('a reduction that runs elsewhere is a method call with its options as data'
     return ds.get('t').array.max({ axis: [0] })
   }
   const result = await reduceWith(ds.get('t'), 'max', { axis: 'x' }, perform)
-  expect([await result.get(), calls]).toEqual([7, ['{"method":"max","args":[],"options":{"axis":[0],"skipMissing":true,"skipNaN":true}}']])
+  expect([await result.get(), calls]).toEqual([
+    7,
+    ['{"method":"max","args":[],"options":{"axis":[0],"skipMissing":true,"skipNaN":true}}'],
+  ])
 })
