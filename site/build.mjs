@@ -64,7 +64,7 @@ function withOwnAnchors(body) {
   return body.replace(/\]\(#(\w+)-(\d+)\)/g, (whole, name, number) => (times.get(name) > number ? whole : `](#${name})`))
 }
 
-/** Returns the path of a page. The plugin numbers `hyperslab/tree`, because the root exports a type `Tree`. */
+/** Returns the path of a page. The plugin numbers `hyperslab/tree`, because there is a type `Tree`. */
 const withoutNumber = (path) => path.replace(/-1$/, '')
 
 /** Writes the API reference as pages of the site, one for each import name. */
