@@ -45,7 +45,6 @@ import {
   setFlip,
   signBits,
   SKIP_FILL,
-  SKIP_NANS,
   splat,
 } from './lanes'
 import { addSquares } from './squares'
@@ -76,8 +75,6 @@ let summing: bool = false
 let squaring: bool = false
 let unsigned: bool = false
 let skipping: bool = false
-let skippingNaNs: bool = false
-let expectingNaNs: bool = false // the last block had some
 let elementBytes: u32 = 0
 let cellBytes: u32 = 0
 
@@ -99,8 +96,6 @@ export function reduce(
   squaring = op == SQUARES
   unsigned = isUnsigned(dtype)
   skipping = kind > 3 ? skip != 0 : (skip & SKIP_FILL) != 0
-  skippingNaNs = kind > 3 && skip == SKIP_NANS
-  expectingNaNs = false
   elementBytes = bytesOf(kind)
   cellBytes = squaring ? 8 : summing ? (kind == 3 ? 16 : 8) : elementBytes
   prepare(squaring && kind != 3 ? 5 : kind, skip, fill)
@@ -182,39 +177,14 @@ function reduceRun(src: usize, from: i32, n: u32, cell: usize, count: usize): vo
   store<f64>(cell, load<f64>(cell) + total)
 }
 
-/**
- * Reduces `n` contiguous elements; returns the number of elements taken. If NaNs alone are skipped, a block
- * is first reduced without testing its elements. Only a result of NaN makes the tests necessary. After a
- * block with NaNs, blocks are tested until one has none. The order of additions is the same either way.
- */
+/** Reduces `n` contiguous elements; returns the number of elements taken. */
 function reduceBlock(at: usize, n: u32, cell: usize): u32 {
-  if (!skippingNaNs || expectingNaNs) {
-    const taken = reduceElements(at, n, cell, skipping)
-    expectingNaNs = taken != n
-    return taken
-  }
-  if (summing || kind == 5) {
-    const known = load<f64>(cell)
-    reduceElements(at, n, cell, false)
-    if (!isNaN(load<f64>(cell))) return n
-    store<f64>(cell, known)
-  } else {
-    const known = load<f32>(cell)
-    reduceElements(at, n, cell, false)
-    if (!isNaN(load<f32>(cell))) return n
-    store<f32>(cell, known)
-  }
-  expectingNaNs = true
-  return reduceElements(at, n, cell, true)
-}
-
-function reduceElements(at: usize, n: u32, cell: usize, skipping: bool): u32 {
   const bytes = n * elementBytes
   const rest = bytes & 63
   const whole = bytes - rest
   resetPassed()
   if (rest != 0) padGroup(at + whole, rest, elementBytes, skipping, summing ? flipBits() : splat(elementBytes, cell))
-  reduceGroups(at, whole, rest != 0, cell, skipping)
+  reduceGroups(at, whole, rest != 0, cell)
   const taken = n - passed
   if (summing && kind < 4) {
     // Each element was added with its sign bit flipped.
@@ -225,7 +195,7 @@ function reduceElements(at: usize, n: u32, cell: usize, skipping: bool): u32 {
 }
 
 /** Reduces whole groups; `rest` says whether the padded group follows. */
-function reduceGroups(at: usize, bytes: u32, rest: bool, cell: usize, skipping: bool): void {
+function reduceGroups(at: usize, bytes: u32, rest: bool, cell: usize): void {
   if (!summing) leastAs(kind, at, bytes, rest, skipping, cell)
   else if (kind == 0) sumInts<i8>(at, bytes, rest, skipping, cell)
   else if (kind == 1) sumInts<i16>(at, bytes, rest, skipping, cell)

@@ -22,7 +22,7 @@ import { addVerify } from './commands/verify.ts'
 import { addView } from './commands/view.ts'
 import { addWork } from './commands/work.ts'
 import { oneLine } from './show/failure.ts'
-import { parserOutput } from './show/text.ts'
+import { ownJson, parserOutput } from './show/text.ts'
 
 /** Creates the command line. Its parser throws the errors of commander instead of ending the process. */
 export function createProgram(version = packageVersion()): Command {
@@ -79,6 +79,6 @@ const PLACELESS: readonly string[] = ['work', 'jobs', 'completion']
 
 /** Returns the version from the package.json beside `dist`. */
 function packageVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+  const { version } = ownJson(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
   return version
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { type DifferentElement, diffTrees, type TreeDifference } from '../../runtime/tree.ts'
 import { elementJson, elementText } from '../show/elements.ts'
 import { EXIT } from '../show/failure.ts'
-import { count, jsonText, print, printLines } from '../show/text.ts'
+import { count, jsonText, ownJson, print, printLines } from '../show/text.ts'
 import { type JsonOption, jsonOption, type NotFoundOption, numberFrom, PLACE, parseNames } from './options.ts'
 import { namingUntold, openPlace } from './place.ts'
 import { advisingRaw, type RawOption, rawOption } from './select.ts'
@@ -55,7 +55,7 @@ const elementOf = ({ element, ...each }: DifferentElement): string =>
   element === undefined ? each.dtype : elementText(each, element)
 
 const jsonOf = ({ element, ...each }: DifferentElement): unknown =>
-  element === undefined ? each.dtype : JSON.parse(elementJson(each, element))
+  element === undefined ? each.dtype : ownJson(elementJson(each, element))
 
 const lineOf = ({ array, what, first, second, values }: TreeDifference): string => {
   const name = array === undefined ? '' : `${array}: `

@@ -17,6 +17,7 @@ import {
   exactNumber,
   jsonText,
   lineWidth,
+  ownJson,
   print,
   printable,
   printError,
@@ -343,7 +344,7 @@ const plainValue = (dtype: string, value: unknown): unknown =>
     ? null
     : typeof value === 'boolean' || dtype === 'date'
       ? value
-      : JSON.parse(jsonElement(dtype as DType, value))
+      : ownJson(jsonElement(dtype as DType, value))
 
 const plainAttributes = (attributes: DescribedAttributes) =>
   Object.fromEntries([...attributes].map(([name, attribute]) => [name, plainAttribute(attribute)]))
@@ -352,7 +353,7 @@ function plainAttribute({ type, value }: DescribedAttribute) {
   if (type === 'json')
     return {
       type,
-      value: JSON.parse(JSON.stringify(value, exactNumber)),
+      value: ownJson(JSON.stringify(value, exactNumber)),
     }
   const dtype = type.replace('[]', '')
   const isList = type.endsWith('[]')

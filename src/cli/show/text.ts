@@ -6,6 +6,12 @@ const BATCH_LENGTH = 1 << 16
 // Names, values and messages come from files. All text output of the command passes through `printable` in
 // this module.
 
+/**
+ * Parses JSON that the command wrote itself, or that comes with it. The library parses texts of files, within
+ * limits.
+ */
+export const ownJson = (text: string): unknown => JSON.parse(text)
+
 /** Returns a value as the text of `--json`. Numbers that JSON does not have become text. */
 export const jsonText = (value: unknown): string => `${JSON.stringify(value, exactNumber, 2)}\n`
 
