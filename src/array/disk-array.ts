@@ -167,7 +167,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Returns what reading (or writing) a selection will cost, before any I/O.
+   * Returns what reading (or writing) a selection will cost, before any I/O. For lists and points of a view,
+   * the transfers are those of the array that it is a view of.
    * @throws InvalidSelectionError for an invalid selection; InvalidArgumentError for invalid options;
    *   TooLargeError for more than 2^20 reads
    * @example
