@@ -241,7 +241,7 @@ export class FoundTree {
    * errors unchanged.
    * @param kinds what it is not, as `neither … nor …`
    */
-  async reasonOf(error: unknown, kinds = neitherOfFormats()): Promise<unknown> {
+  async reasonOf(error: unknown, kinds: string = neitherOfFormats()): Promise<unknown> {
     return this.format.isFolder && isHyperslabError(error, 'NotFoundError') ? unknownPlace(this.place, kinds, error) : error
   }
 
