@@ -3,7 +3,7 @@
 // chunk, or all in one shard.
 // Node opens as many connections as zarrita requests, this package makes up to 128 requests at a time;
 // browsers limit both to six.
-import { create, HttpStore, MemoryStore, open, slice } from '../../dist/index.js'
+import { create, HttpStore, MemoryStore, open, slice, writeImmutable } from '../../dist/index.js'
 import { climate, median, report, sized, time } from '../measure.mjs'
 import { loadPeer, peerLabel } from '../peers.mjs'
 import { serve } from '../range-server.mjs'
@@ -33,6 +33,7 @@ const WAYS = [
   { name: 'af none', codec: 'none' },
   { name: 'af lz4', codec: 'lz4' },
   { name: 'af lz4, chunk a block', codec: 'lz4', blockBytes: CHUNK_BYTES },
+  { name: 'af 6 lz4', codec: 'lz4', immutable: true },
 ]
 if (zarr !== undefined) {
   WAYS.push({ name: 'zarr none', codecs: [] })
@@ -40,17 +41,20 @@ if (zarr !== undefined) {
   WAYS.push({ name: 'zarr lz4, sharded', codecs: ['numcodecs.lz4'], sharded: true })
 }
 /** Reported are those with the same compression; the table contains all. */
-const [OURS, ...THEIRS] = ['af lz4, chunk a block', 'zarr lz4', 'zarr lz4, sharded']
+const OURS = ['af lz4, chunk a block', 'af 6 lz4']
+const THEIRS = ['zarr lz4', 'zarr lz4, sharded']
 
 /** Writes the objects of a container. */
-async function writeContainer({ codec, blockBytes }) {
+async function writeContainer({ codec, blockBytes, immutable }) {
   const store = new MemoryStore()
   const file = await create({ store, path: 'x.af' }, { codec, blockBytes })
   const array = file.createArray('tas', { dtype: 'float32', shape: SHAPE, chunks: CHUNKS })
   await array.set(null, { data: values, shape: SHAPE })
   await file.compact()
-  const { size } = await store.stat('x.af')
-  return new Map([[`${PATH}/x.af`, await store.getRange('x.af', 0, size)]])
+  if (immutable) await writeImmutable(file, { store, path: 'y.af' }, { codec, blockBytes })
+  const path = immutable ? 'y.af' : 'x.af'
+  const { size } = await store.stat(path)
+  return new Map([[`${PATH}/x.af`, await store.getRange(path, 0, size)]])
 }
 
 const BYTES_CODEC = { name: 'bytes', configuration: { endian: 'little' } }
@@ -175,4 +179,5 @@ for (const { name, costs } of ways) {
   console.log(name.padEnd(22) + cells.map((cell) => cell.padStart(19)).join(''))
 }
 if (zarr !== undefined)
-  for (const theirs of THEIRS) compare(...[OURS, theirs].map((name) => ways.find((way) => way.name === name)))
+  for (const ours of OURS)
+    for (const theirs of THEIRS) compare(...[ours, theirs].map((name) => ways.find((way) => way.name === name)))
