@@ -244,6 +244,23 @@ describe('views by selections of every kind', () => {
     })
   })
 
+  test('a list or points of a view read the chunks of the base that have them, and none between', async () => {
+    const grid = new ChunkGrid([new RegularChunks(2, 10), new RegularChunks(2, 2)])
+    const source = new CountingSource(numbered('int32', [10, 2]), grid)
+    const array = new DiskArray(source)
+    const rows = [0, 2, 4, 6, 8]
+    for (const [view, selection] of [
+      [array.view([points(rows.map((row) => [row, 1]))]), [[0, 1, 3]]],
+      [array.view([rows]), [[0, 1, 3], 1]],
+      [array.view([rows]), [points([[0, 1], [1, 1], [3, 1]])]], // biome-ignore format: one line
+      [array.view([rows]).view([[4, 3, 2, 1, 0]]), [[4, 3, 1], 1]],
+    ] as const) {
+      source.reads.length = 0
+      expect([...asTensor(await view.get(selection as never)).data]).toEqual([1, 5, 13])
+      expect(source.reads.flatMap((box) => chunksOf(box, grid))).toEqual([0, 1, 3])
+    }
+  })
+
   test('points beyond 2^20 elements make several chunks, cut between chunks of the base', async () => {
     // Each point has 2^17 elements, so eight make a chunk, and three a run within a chunk of the base.
     const array = generate((i) => i, { dtype: 'int8', shape: [30, 1, 2 ** 17], chunks: [6, 1, 2 ** 17] })
