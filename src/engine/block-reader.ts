@@ -35,6 +35,8 @@ const direct = lazily(() => import('./read-directly.ts'))
 
 /** Number of blocks under way at the same time; each worker of a pool adds two. */
 const CONCURRENT_BLOCKS = 4
+/** Size of the ranges of a block from which its uncompressed bytes are read straight into the result. */
+const DIRECT_BYTES = 64 * 1024
 /** Factor for network stores, where most of the time is waiting. The store limits the requests itself. */
 const REMOTE_WIDTH = 128
 /** Factor for small files: opening, stat, reading and closing each wait for a thread of the platform. */
@@ -173,7 +175,7 @@ export class BlockReader {
     const { block, chunks } = need
     const known = this.#memory.blocks.get(this.#keyOf(block))
     if (known !== undefined) return this.#useDecoded(known, need, use)
-    if (use.copied !== undefined && block.origin.local !== undefined && findCodec(this.#codecs, block) === none) {
+    if (use.copied !== undefined && this.#isDirect(need)) {
       const { readDirectly } = await direct()
       if (await readDirectly(need as unknown as Need<CopiedChunk>, use.copied, this.#fetcher, signal)) return undefined as R
     }
@@ -204,6 +206,12 @@ export class BlockReader {
     const codec = findCodec(this.#codecs, block)
     if (block.part !== undefined || hasMore(block, chunks) || !inKernel(codec)) return false
     return use.there === undefined || !this.#pool?.decodes(codec)
+  }
+
+  /** Whether uncompressed bytes of a local file may be read straight into the result. */
+  #isDirect({ block, ranges }: Need<Stored>): boolean {
+    const isLarge = ranges.every(({ length }) => length >= DIRECT_BYTES)
+    return isLarge && block.origin.local !== undefined && findCodec(this.#codecs, block) === none
   }
 
   /** Returns the file range that a worker fetches by itself; undefined if no worker can. */

@@ -11,8 +11,6 @@ import type { BlockFetcher } from './block-fetcher.ts'
 /** A chunk that is copied to a result. */
 export type CopiedChunk = ChunkCopy & Stored
 
-/** Size from which uncompressed bytes are read straight into the result. */
-const LEAST_BYTES = 64 * 1024
 /** Ranges that are read at the same time. */
 const CONCURRENT_READS = 4
 
@@ -32,7 +30,7 @@ export async function readDirectly(
   const targets = chunksByRange(need).map((chunks, i) => {
     const { offset, length } = ranges[i]!
     const isFirst = block.fileOffset + (chunks[0]?.address.offset ?? Number.NaN) === offset
-    const target = isFirst && length >= LEAST_BYTES ? memoryFor(dtype, chunks) : undefined
+    const target = isFirst ? memoryFor(dtype, chunks) : undefined
     return target?.length === length ? target : undefined
   })
   if (targets.includes(undefined)) return false
