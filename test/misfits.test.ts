@@ -178,7 +178,9 @@ const REDUCTIONS = Object.fromEntries(
   ]),
 )
 const TRUTHS = Object.fromEntries(['any', 'all'].map((name) => [name, [{ axis: 'time' }]]))
-const ARITHMETIC = Object.fromEntries(['add', 'sub', 'mul', 'div'].map((name) => [name, [variable(), {}]]))
+const ARITHMETIC = Object.fromEntries(
+  ['add', 'sub', 'mul', 'div', 'lt', 'le', 'gt', 'ge', 'eq', 'ne'].map((name) => [name, [variable(), {}]]),
+)
 
 const KINDS: Record<string, Kind> = {
   DiskArray: { make: array, methods: ARRAY },
@@ -299,6 +301,9 @@ const KINDS: Record<string, Kind> = {
       ...TRUTHS,
       ...Object.fromEntries(['argMin', 'argMax', 'idxMin', 'idxMax'].map((name) => [name, [{ axis: 'time' }]])),
       cumsum: ['time', {}],
+      ...Object.fromEntries(['and', 'or'].map((name) => [name, [variable().gt(0), {}]])),
+      ...Object.fromEntries(['not', 'abs', 'sqrt', 'log', 'exp'].map((name) => [name, []])),
+      map: [Math.abs, {}],
       fillna: [0, {}],
       isnull: [],
       notnull: [],

@@ -219,8 +219,14 @@ const DATA_ARRAY_METHODS: Record<string, Call> = {
   diff: (o) => labelled().get('t').diff('x', o),
   shift: (o) => labelled().get('t').shift({ x: 1 }, o),
   ...Object.fromEntries(
-    (['add', 'sub', 'mul', 'div'] as const).map((name) => [name, (o: never) => labelled().get('t')[name](2, o)]),
+    (['add', 'sub', 'mul', 'div', 'lt', 'le', 'gt', 'ge', 'eq', 'ne'] as const).map((name) => [
+      name,
+      (o: never) => labelled().get('t')[name](2, o),
+    ]),
   ),
+  and: (o) => labelled().get('t').gt(0).and(labelled().get('t').gt(1), o),
+  or: (o) => labelled().get('t').gt(0).or(labelled().get('t').gt(1), o),
+  map: (o) => labelled().get('t').map(Math.abs, o),
 }
 const GROUP_METHODS: Record<string, Call> = {
   ...Object.fromEntries(REDUCTIONS.map((name): [string, Call] => [name, (o) => labelled().get('t').groupBy('x')[name](o)])),
@@ -260,7 +266,7 @@ const WITHOUT = {
     ...['groupBy', 'resample', 'fillna'],
   ],
   dataArrayMethods: [
-    ...['isnull', 'notnull', 'clip', 'round', 'astype', 'transpose', 'squeeze', 'expandDims'],
+    ...['abs', 'sqrt', 'log', 'exp', 'not', 'isnull', 'notnull', 'clip', 'round', 'astype', 'transpose', 'squeeze', 'expandDims'],
     'assignAttrs',
     'isel',
     'dates',

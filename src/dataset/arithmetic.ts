@@ -1,6 +1,7 @@
 import { DiskArray } from '../array/disk-array.ts'
 import { viewAxes } from '../array/lazy/axes-view.ts'
 import { broadcastSource } from '../array/lazy/broadcast.ts'
+import { isNumeric } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { wholeAxis } from '../core/tensor.ts'
@@ -9,7 +10,7 @@ import { type Labelled, mergeCoords, takeCoords } from './coords.ts'
 import { groupLabels } from './group-labels.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Taken } from './label-selectors.ts'
-import { asNumbers, reducedTo } from './reductions.ts'
+import { asNumbers, reducedTo, withoutQuantity } from './reductions.ts'
 import { NAT } from './time/instant.ts'
 import { Variable } from './variable.ts'
 
@@ -56,15 +57,11 @@ export function combineArrays(
     const own = floatsOf(left.variable)
     const dtype = own.dtype as 'float64'
     const array = new DiskArray(broadcastSource(fn, [own.source, { value: right }], { dtype })) as DiskArray
-    return { variable: reducedTo(asNumbers(left.variable), array, left.variable.dims), coordinates: left.coordinates }
+    return { variable: reducedTo(withoutQuantity(left.variable), array, left.variable.dims), coordinates: left.coordinates }
   }
   if (!((right as Labelled | undefined)?.variable instanceof Variable))
     return invalidArgument(`${operation} takes an array of a dataset or a number`, right)
-  let [a, b] = [spread(left, right), spread(right, left)]
-  if (options.join === 'inner') [a, b] = inner(a, b)
-  const coordinates = mergeCoords(a.coordinates, b.coordinates, 'drop')
-  const dims = [...new Set([...a.variable.dims, ...b.variable.dims])]
-  checkLengths(a.variable, b.variable)
+  const { a, b, dims, coordinates } = alignOperands(left, right, options)
   if (operation === 'fillna') checkNumbers(a.variable, b.variable)
   if (operation === 'where' && a.variable.array.dtype === 'timestamp_ns')
     return timesWhere(a.variable, b.variable, dims, coordinates)
@@ -74,8 +71,36 @@ export function combineArrays(
   // A missing value of the first array does not make the result missing.
   const fills = operation === 'fillna' && { fillValue: Number.NaN, keepMissing: false }
   const array = new DiskArray(broadcastSource(fn, sources, { dtype, ...fills })) as DiskArray
-  const own = operation === 'where' || operation === 'fillna' ? a.variable : asNumbers(a.variable)
-  return { variable: reducedTo(own, array, dims), coordinates }
+  return { variable: reducedTo(ofOperation(operation, a.variable, b.variable), array, dims), coordinates }
+}
+
+/**
+ * Matches the dimensions and labels of two operands.
+ * @returns both, and the dimensions and coordinates of their combination
+ * @throws InvalidArgumentError if labels or lengths differ
+ */
+export function alignOperands(
+  left: Labelled,
+  right: Labelled,
+  { join }: ArithmeticOptions,
+): {
+  readonly a: Labelled
+  readonly b: Labelled
+  readonly dims: readonly string[]
+  readonly coordinates: Labelled['coordinates']
+} {
+  let [a, b] = [spread(left, right), spread(right, left)]
+  if (join === 'inner') [a, b] = inner(a, b)
+  const coordinates = mergeCoords(a.coordinates, b.coordinates, 'drop')
+  checkLengths(a.variable, b.variable)
+  return { a, b, dims: [...new Set([...a.variable.dims, ...b.variable.dims])], coordinates }
+}
+
+/** Returns the first operand with the attributes of the result: units stay if those of both say so. */
+function ofOperation(operation: Arithmetic, a: Variable, b: Variable): Variable {
+  if (operation === 'where' || operation === 'fillna') return a
+  const isSameUnit = a.attrs['units'] === b.attrs['units']
+  return (operation === 'add' || operation === 'sub') && isSameUnit ? asNumbers(a) : withoutQuantity(a)
 }
 
 /** Keeps times where a condition is true; the others become NaT. */
@@ -160,7 +185,7 @@ function checkLengths(a: Variable, b: Variable): void {
 
 /**
  * Keeps the values for which a function or a condition is true; the others become NaN.
- * @throws InvalidArgumentError as {@link combineArrays}
+ * @throws InvalidArgumentError as {@link combineArrays}, and for a condition that is not of booleans
  */
 export function whereTrue(
   { variable, coordinates }: Labelled,
@@ -168,7 +193,9 @@ export function whereTrue(
   options: ArithmeticOptions = {},
 ): Labelled {
   if (typeof condition !== 'function') {
-    if (typeof condition === 'number') invalidArgument('where takes an array of a dataset or a function', condition)
+    if (!((condition as Labelled | undefined)?.variable instanceof Variable))
+      invalidArgument('where takes an array of booleans of a dataset, or a function', condition)
+    checkBooleans('where', condition.variable)
     return combineArrays({ variable, coordinates }, condition, 'where', options)
   }
   checkOptions('where', options, ARITHMETIC_CHECKS, { array: variable.name })
@@ -182,4 +209,15 @@ export function alongDims({ array, dims }: Variable, all: readonly string[]): Di
   if (all.length === dims.length && all.every((dim, i) => dim === dims[i])) return array
   const order = all.map((dim) => (dims.includes(dim) ? dims.indexOf(dim) : dim))
   return new DiskArray(viewAxes(array.source, { picks: array.shape.map(wholeAxis), order }))
+}
+
+/**
+ * Checks that an array has booleans. NetCDF-3 has none, so the message says how to make them.
+ * @throws InvalidArgumentError for values of another type
+ */
+export function checkBooleans(call: string, { name, array: { dtype } }: Variable): void {
+  if (dtype === 'bool') return
+  const how = isNumeric(dtype) ? `: compare first, for example with .ne(0) or .gt(0), or use .notnull()` : ': compare first'
+  const text = `${call} takes booleans, and '${name}' has ${dtype}${how}`
+  throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: dtype, expected: 'bool' })
 }

@@ -1,6 +1,7 @@
 import type { DiskArray } from '../array/disk-array.ts'
 import type { GetOptions } from '../array/get.ts'
 import type { ProgressOptions } from '../array/iteration.ts'
+import type { MapOptions } from '../array/lazy/map.ts'
 import { missingElements } from '../array/missing.ts'
 import { missingTest } from '../array/missing-test.ts'
 import type { Histogram, HistogramOptions } from '../array/reductions/histogram.ts'
@@ -15,9 +16,20 @@ import { type Attrs, checkAttrs } from './attributes.ts'
 import { asFloats } from './cast-float.ts'
 import { axisKindOf } from './cf/axis-kind.ts'
 import { type ClimatologyOptions, climatologyOf } from './climatology.ts'
+import { type ComparedValue, type Comparison, compared, logical, negated } from './comparisons.ts'
 import { type Coords, checkLabelled, coordsAlong, type Labelled, takeCoords } from './coords.ts'
 import { cumulated, type DiffOptions, differences, expanded, type ShiftOptions, shifted, squeezed, transposed } from './dims.ts'
-import { castTo, clipped, filled, nullness, type Replacement, rounded } from './elements.ts'
+import {
+  absoluteValues,
+  castTo,
+  clipped,
+  computedElements,
+  filled,
+  mappedElements,
+  nullness,
+  type Replacement,
+  rounded,
+} from './elements.ts'
 import { type ExtremeKind, extremesAlong, type OneDimOptions } from './extremes.ts'
 import { GroupBy, type GroupKey } from './group-by.ts'
 import type { Divided, Over } from './grouped-reductions.ts'
@@ -300,27 +312,116 @@ export class DataArray extends Reducible<DataArray> {
     return new Weighted(this, weights, this.#then('weighted', weights))
   }
 
-  /** Adds another array, matched by dimension names and labels, or a number. */
+  /**
+   * Adds another array, matched by dimension names and labels, or a number. Units and the standard name stay
+   * if both arrays have the same units; adding a number drops them, because 273.15 makes other units.
+   */
   add(other: DataArray | number, options?: ArithmeticOptions): DataArray {
     return this.#combined('add', other, options)
   }
 
   /**
-   * Subtracts another array or a number. Subtracting a climatology from times uses the value of each time's
-   * group: `tas.sub(tas.groupBy('time.month').mean())`.
+   * Subtracts another array or a number. Units stay if both arrays have the same. Subtracting a climatology
+   * from times uses the value of each time's group: `tas.sub(tas.groupBy('time.month').mean())`.
    */
   sub(other: DataArray | number, options?: ArithmeticOptions): DataArray {
     return this.#combined('sub', other, options)
   }
 
-  /** Multiplies by another array or a number. */
+  /** Multiplies by another array or a number. The result has no units. */
   mul(other: DataArray | number, options?: ArithmeticOptions): DataArray {
     return this.#combined('mul', other, options)
   }
 
-  /** Divides by another array or a number; the result has floats. */
+  /** Divides by another array or a number; the result has floats, without units. */
   div(other: DataArray | number, options?: ArithmeticOptions): DataArray {
     return this.#combined('div', other, options)
+  }
+
+  /**
+   * Whether each value is less than another one, matched as in arithmetic. Missing values are not.
+   * @throws InvalidArgumentError for values of another kind: numbers, times and text compare among themselves
+   * @example
+   * const ds = new Dataset({ t: { dims: ['x'], data: [271, NaN, 280] } })
+   * console.log(await ds.get('t').lt(273.15).values()) // Uint8Array(3) [ 1, 0, 0 ]
+   */
+  lt(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray {
+    return this.#compared('lt', other, options)
+  }
+
+  /** Whether each value is at most another one; as {@link lt} otherwise. */
+  le(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray {
+    return this.#compared('le', other, options)
+  }
+
+  /** Whether each value is greater than another one; as {@link lt} otherwise. */
+  gt(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray {
+    return this.#compared('gt', other, options)
+  }
+
+  /** Whether each value is at least another one; as {@link lt} otherwise. */
+  ge(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray {
+    return this.#compared('ge', other, options)
+  }
+
+  /** Whether each value equals another one; as {@link lt} otherwise. */
+  eq(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray {
+    return this.#compared('eq', other, options)
+  }
+
+  /** Whether each value differs from another one. Missing values differ from all, as NaN does. */
+  ne(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray {
+    return this.#compared('ne', other, options)
+  }
+
+  /**
+   * Whether both booleans are true, matched as in arithmetic.
+   * @throws InvalidArgumentError for arrays of other types
+   */
+  and(other: DataArray, options?: ArithmeticOptions): DataArray {
+    return this.#then('and', other)(logical(this, other, 'and', options))
+  }
+
+  /** Whether one of two booleans is true; as {@link and} otherwise. */
+  or(other: DataArray, options?: ArithmeticOptions): DataArray {
+    return this.#then('or', other)(logical(this, other, 'or', options))
+  }
+
+  /** Negates booleans; as {@link and} otherwise. */
+  not(): DataArray {
+    return this.#then('not')(negated(this))
+  }
+
+  /**
+   * Applies a function to each value. Missing values stay missing, and the function does not get them. The
+   * result has no units and no standard name.
+   * @throws InvalidArgumentError as `map` of arrays
+   * @example
+   * const ds = new Dataset({ t: { dims: ['x'], data: [20, NaN, 30] } })
+   * console.log(await ds.get('t').map((t) => 1.8 * t + 32).values()) // Float64Array(3) [ 68, NaN, 86 ]
+   */
+  map<E extends DType = 'float64'>(fn: (value: number) => ScalarOf<E>, options?: MapOptions<DType, E>): DataArray {
+    return this.#then('map', fn, options)(this.#as(mappedElements(this.variable, fn as never, options)))
+  }
+
+  /** Returns absolute values, of the same type and units. */
+  abs(): DataArray {
+    return this.#then('abs')(this.#as(absoluteValues(this.variable)))
+  }
+
+  /** Returns square roots as floats, without units; NaN for negative numbers. */
+  sqrt(): DataArray {
+    return this.#then('sqrt')(this.#as(computedElements(this.variable, 'sqrt')))
+  }
+
+  /** Returns natural logarithms as floats, without units; NaN for negative numbers. */
+  log(): DataArray {
+    return this.#then('log')(this.#as(computedElements(this.variable, 'log')))
+  }
+
+  /** Returns powers of e as floats, without units. */
+  exp(): DataArray {
+    return this.#then('exp')(this.#as(computedElements(this.variable, 'exp')))
   }
 
   /** Yields a table in long form as CSV text, as `Dataset.toCSV`. */
@@ -344,8 +445,10 @@ export class DataArray extends Reducible<DataArray> {
   }
 
   /**
-   * Keeps the values for which a function or a condition (neither 0 nor missing) is true. The others become
-   * missing, so integers become floats. A condition is matched as in arithmetic. Functions are for numbers.
+   * Keeps the values for which a function or an array of booleans is true. The others become missing, so
+   * integers become floats. An array is matched as in arithmetic. Functions are for numbers.
+   * @throws InvalidArgumentError for an array of another type, which {@link ne} compares first:
+   *   `where(mask.ne(0))`
    */
   where(condition: DataArray | ((value: number) => boolean), options?: ArithmeticOptions): DataArray {
     return this.#then('where', condition)(whereTrue(this, condition, options))
@@ -505,6 +608,10 @@ export class DataArray extends Reducible<DataArray> {
 
   #combined(operation: Arithmetic, other: DataArray | number, options: ArithmeticOptions | undefined): DataArray {
     return this.#then(operation, other)(combineArrays(this, other, operation, options))
+  }
+
+  #compared(comparison: Comparison, other: DataArray | ComparedValue, options: ArithmeticOptions | undefined): DataArray {
+    return this.#then(comparison, other)(compared(this, other, comparison, options))
   }
 
   /** Returns the variable with the coordinates of this array. */

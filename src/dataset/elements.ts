@@ -2,15 +2,15 @@ import { DiskArray } from '../array/disk-array.ts'
 import type { Converting } from '../array/lazy/converted.ts'
 import type { Kind } from '../array/lazy/derive.ts'
 import { elementwise } from '../array/lazy/elementwise.ts'
-import { computed } from '../array/lazy/map.ts'
+import { computed, type MapOptions } from '../array/lazy/map.ts'
 import { isAnyMissing, missingElements, NOTHING } from '../array/missing.ts'
-import { checkDType, type DType, isFloat, isNumeric, toElement } from '../core/dtype.ts'
+import { checkDType, type DType, isFloat, isNumeric, type ScalarOf, toElement } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument, isHyperslabError } from '../core/errors.ts'
 import { lazily } from '../core/lazily.ts'
 import { checkValue } from '../core/options.ts'
 import { toTimestamp } from '../core/timestamp.ts'
 import { asFloats } from './cast-float.ts'
-import { asNumbers, reducedTo } from './reductions.ts'
+import { reducedTo, withoutQuantity } from './reductions.ts'
 import type { Variable } from './variable.ts'
 
 /** Value that replaces missing ones: of the type of the array, and for times a `Date` or nanoseconds. */
@@ -34,7 +34,7 @@ function numbersOf(call: string, { name, array, times }: Variable): DiskArray {
 
 /** Returns whether each value is missing, or whether it is not. NaN and NaT are missing. */
 export const nullness = (variable: Variable, isNull: boolean): Variable =>
-  converted(asNumbers(variable), variable.array, { dtype: 'bool', missing: NOTHING }, ({ nullTest }) => {
+  converted(withoutQuantity(variable), variable.array, { dtype: 'bool', missing: NOTHING }, ({ nullTest }) => {
     const test = nullTest(variable.array.source)
     return { forth: (element: unknown) => Number(test(element) === isNull) }
   })
@@ -68,6 +68,47 @@ export function rounded(variable: Variable, decimals: number): Variable {
   if (!isFloat(variable.array.dtype) && decimals >= 0) return variable
   const kind = computed(floats.dtype, undefined, [floats.source])
   return converted(variable, floats, kind, ({ rounding }) => rounding(floats.dtype, decimals))
+}
+
+/** Functions of one number, by the names of their methods. */
+const FUNCTIONS = { sqrt: Math.sqrt, log: Math.log, exp: Math.exp }
+
+/**
+ * Applies a function to each number, as floats. Units and the standard name go, because they are those of the
+ * argument.
+ * @throws UnsupportedError for values that are not numbers
+ */
+export function computedElements(variable: Variable, kind: keyof typeof FUNCTIONS): Variable {
+  const floats = numbersOf(kind, variable) as DiskArray<'float64'>
+  const array = floats.map<'float64'>(FUNCTIONS[kind], { dtype: floats.dtype })
+  return reducedTo(withoutQuantity(variable), array as DiskArray, variable.dims)
+}
+
+/**
+ * Returns absolute values, of the same type.
+ * @throws UnsupportedError for values that are not numbers; when read, InvalidArgumentError for the least
+ *   integer of a type, whose absolute value the type does not have
+ */
+export function absoluteValues(variable: Variable): Variable {
+  const floats = numbersOf('abs', variable)
+  if (!isNumeric(variable.array.dtype) || isFloat(variable.array.dtype))
+    return reducedTo(
+      variable,
+      (floats as DiskArray<'float64'>).map<'float64'>(Math.abs, { dtype: floats.dtype as 'float64' }) as DiskArray,
+      variable.dims,
+    )
+  const own = variable.array as DiskArray<'int32' | 'int64'>
+  return reducedTo(variable, own.map((value) => (value < 0 ? -value : value) as never) as DiskArray, variable.dims)
+}
+
+/** Applies a function to each value that is not missing. The result has no units and no standard name. */
+export function mappedElements<E extends DType>(
+  variable: Variable,
+  fn: (value: ScalarOf<DType>) => ScalarOf<E>,
+  options: MapOptions<DType, E> | undefined,
+): Variable {
+  const array = variable.array.map(fn, options) as DiskArray
+  return reducedTo(withoutQuantity(variable), array, variable.dims)
 }
 
 /**

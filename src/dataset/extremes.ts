@@ -6,7 +6,6 @@ import type { Tensor } from '../core/tensor.ts'
 import { computedOnce } from './computed.ts'
 import { coordsAlong, type Labelled, labelledDims } from './coords.ts'
 import {
-  asNumbers,
   axesOf,
   checkReduction,
   KEEP_CHECKS,
@@ -15,6 +14,7 @@ import {
   reducedTo,
   reduceOrNaN,
   skipping,
+  withoutQuantity,
 } from './reductions.ts'
 import { NAT } from './time/instant.ts'
 import type { Variable } from './variable.ts'
@@ -53,7 +53,7 @@ export function extremesAlong({ variable, coordinates }: Labelled, kind: Extreme
   }
   const known = coordsAlong(coordinates, others)
   if (kind === method) {
-    const positions = reducedTo(asNumbers(variable), computedOnce('float64', shape, compute), kept)
+    const positions = reducedTo(withoutQuantity(variable), computedOnce('float64', shape, compute), kept)
     return { variable: positions, coordinates: known }
   }
   const coord = coordinates.get(dim)

@@ -228,11 +228,21 @@ export const skipping = ({ dtype }: DiskArray, skipMissing = true): { skipMissin
   ...(isFloat(dtype) && { skipNaN: skipMissing }),
 })
 
-/** Returns the variable with reduced values. A count of times is no longer a time, so it loses its units. */
+/** Reductions whose results have other units than the values. */
+const OTHER_UNITS: ReadonlySet<ReduceKind | undefined> = new Set(['count', 'countNonzero', 'any', 'all', 'variance', 'prod'])
+
+/** Returns the variable with reduced values. A count or a variance has other units than the values. */
 export function reducedTo(variable: Variable, array: DiskArray, dims: readonly string[], kind?: ReduceKind): Variable {
   const reduced = variable.with({ array, dims, index: undefined, stored: undefined, encoding: {} })
-  return kind === 'count' ? asNumbers(reduced) : reduced
+  return OTHER_UNITS.has(kind) ? withoutQuantity(reduced) : reduced
 }
+
+/** Attributes that say which quantity values are, and in which units. */
+const QUANTITY = ['units', 'standard_name', 'calendar']
+
+/** Returns the variable without the attributes that would be wrong for another quantity. */
+export const withoutQuantity = (variable: Variable): Variable =>
+  variable.with({ times: undefined, attrs: dropAttributes(variable.attrs, QUANTITY) })
 
 /** Returns the variable without units and calendar of times. */
 export const asNumbers = (variable: Variable): Variable =>

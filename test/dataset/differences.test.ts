@@ -286,9 +286,24 @@ const TESTS: Record<string, () => Promise<void>> = {
     expect(Object.keys(ds.min().variables)).toEqual(['t'])
     expect(await ds.count().get('name').get()).toBe(2)
   },
+  'computed values lose units that no longer hold': async () => {
+    const t = new Dataset({ t: { dims: ['x'], data: [1, 3], attrs: { units: 'K', standard_name: 'air_temperature' } } }).get('t')
+    for (const each of [t.sub(273.15), t.mul(t), t.variance(), t.count(), t.sqrt()]) expect(each.attrs).toEqual({})
+    expect(t.sub(t).attrs).toEqual(t.attrs)
+  },
+  'a mask has booleans': async () => {
+    const ds = new Dataset({ t: { dims: ['x'], data: [1, 3] }, mask: { dims: ['x'], data: [0, 2] } })
+    expect(() => ds.get('t').where(ds.get('mask'))).toThrow(/mask.ne\(0\)|\.ne\(0\)/)
+    expect(await ds.get('t').where(ds.get('mask').ne(0)).values()).toEqual(Float64Array.of(Number.NaN, 3))
+  },
+  'times that are numbers of their units are not compared': async () => {
+    const ds = await from(raw('t', 'int32', Int32Array.of(59), { units: 'days since 2000-01-01', calendar: 'noleap' }))
+    for (const other of [5, new Date('2000-03-01'), ds.get('t')])
+      expect(() => ds.get('t').lt(other)).toThrow(/there is no lt of times that are numbers of 'days since 2000-01-01'/)
+  },
   'text is not masked': async () => {
     const ds = new Dataset({ t: { dims: ['x'], data: [1, 3] }, name: { dims: ['x'], data: ['a', 'b'] } })
-    expect(() => ds.where(ds.get('t'))).toThrow(/name.*there is no arithmetic of string values/)
+    expect(() => ds.where(ds.get('t').gt(1))).toThrow(/name.*there is no arithmetic of string values/)
     expect(() => ds.get('name').shift({ x: 1 })).toThrow(/there is no arithmetic of string values/)
     expect(await ds.get('name').shift({ x: 1 }, { fillValue: '' }).values()).toEqual(['', 'a'])
   },

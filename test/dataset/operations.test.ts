@@ -112,6 +112,13 @@ const OPERATIONS: Readonly<Record<string, (array: DataArray, options: Options) =
   fillna: (a, { value }) => a.fillna(value),
   fillnaWith: (a, o) => a.fillna(a.mean(o)),
   where: (a, { above }) => a.where((value) => value > above),
+  compare: (a, { kind, value }) => a[kind as 'lt'](value),
+  compareWith: (a, { kind, axis }) => a[kind as 'lt'](a.mean({ axis })),
+  mask: (a, { above, value, kind }) => {
+    const masks = [a.gt(above), a.le(value).not()] as const
+    return a.where(masks[0][kind as 'and'](masks[1]))
+  },
+  compute: (a, { kind }) => a[kind as 'abs'](),
   clip: (a, { min, max }) => a.clip(min, max),
   round: (a, { decimals }) => a.round(decimals),
   astype: (a, { dtype }) => a.astype(dtype),
@@ -135,6 +142,7 @@ function stepsOf(dims: readonly string[]): fc.Arbitrary<Step> {
       .record(options, { requiredKeys: Object.keys(options).filter((key) => key !== 'fillValue') })
       .map((made) => [name, made as never])
   const kinds = fc.constantFrom('sum', 'mean', 'min', 'max', 'count', 'prod', 'std', 'median')
+  const comparisons = fc.constantFrom('lt', 'le', 'gt', 'ge', 'eq', 'ne')
   return fc.oneof(
     ...['any', 'all', 'argMin', 'argMax', 'idxMin', 'idxMax'].map((name) => step(name, { axis: dim })),
     step('cumsum', { axis: dim, skipMissing: fc.boolean() }),
@@ -142,6 +150,10 @@ function stepsOf(dims: readonly string[]): fc.Arbitrary<Step> {
     step('fillna', { value: fc.constantFrom(0, 3, 0.5) }),
     step('fillnaWith', { axis: some }),
     step('where', { above: fc.constantFrom(0, 1, 100) }),
+    step('compare', { kind: comparisons, value: fc.constantFrom(0, 1, 2.5, 15) }),
+    step('compareWith', { kind: comparisons, axis: some }),
+    step('mask', { kind: fc.constantFrom('and', 'or'), above: fc.constantFrom(0, 1, 5), value: fc.constantFrom(0, 2.5) }),
+    step('compute', { kind: fc.constantFrom('abs', 'sqrt', 'log', 'exp') }),
     fc
       .constantFrom<Record<string, number>>({ min: 1 }, { max: 2 }, { min: -1, max: 1 }, { min: 0.5 }, { min: 2, max: 1 })
       .map((o): Step => ['clip', o]),

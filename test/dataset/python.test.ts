@@ -74,6 +74,10 @@ test('a chain is code, from the file on', async () => {
     ],
     [tas.sub(tas.groupBy('time.month').mean()), '(ds["tas"].groupby("time.month") - ds["tas"].groupby("time.month").mean())'],
     [tas.weighted(cos(ds.get('lat'))).mean({ axis: 'lat' }), 'ds["tas"].weighted(np.cos(np.deg2rad(ds["lat"]))).mean(dim="lat")'],
+    [tas.where(tas.gt(271).and(tas.le(280.5).not())), 'ds["tas"].where(((ds["tas"] > 271) & (~(ds["tas"] <= 280.5))))'],
+    [ds.get('time').ge(time[0]!), '(ds["time"] >= np.datetime64("1998-01-16T12:00", "ns"))'],
+    [ds.get('time').ne(0n), '(ds["time"] != np.datetime64("1970-01-01T00:00", "ns"))'],
+    [tas.abs().sqrt(), 'np.sqrt(abs(ds["tas"]))'],
     [ds.rename({ tas: 'class' }).get('class').mul(-0.5), '(ds.rename({"tas": "class"})["class"] * -0.5)'],
   ]
   for (const [array, expression] of cases) expect(await lastLine(array)).toBe(`array = ${expression}`)
@@ -103,6 +107,8 @@ test('what xarray has no equivalent of is refused, and named', async () => {
     [await tas.selPoints([{ lat: 0, lon: 90 }]), /selPoints/],
     [tas.coarsen({ lat: 3 }).mean({ skipMissing: false }), /coarsen with \{ skipMissing: false \}/],
     [tas.groupBy('time.month').labels, /labels/],
+    [tas.map((value) => value - 1), /map/],
+    [tas.where((value) => value > 1), /where with a function/],
     [ds.assign({ x: { dims: ['lat'], data: [1, 2, 3] } }).get('x'), /assign/],
     [memory.get('tas').add(1), /made of values in memory/],
     [(await opened({ format: 'container', path: 'a.af' })).get('tas'), /a file of the format 'container'/],

@@ -1,6 +1,7 @@
 """Writes files of labelled data with xarray, and does with them what it is told, one request a line."""
 import json
 import math
+import operator
 import sys
 import warnings
 
@@ -179,6 +180,10 @@ def condition(array, o):
     return array > o["above"]
 
 
+def function(array, name):
+    return abs(array) if name == "abs" else getattr(np, name)(array)
+
+
 def shifted(array, o):
     """Booleans and NaN are objects in xarray, and floats here."""
     moved = array.shift(o["by"], **({"fill_value": o["fillValue"]} if "fillValue" in o else {}))
@@ -190,6 +195,9 @@ def kept_dims(array, o):
     kept = getattr(array, NAMES.get(o["kind"], o["kind"]))(dim=o["axis"], keepdims=True)
     return kept.drop_vars([name for name, coord in kept.coords.items() if set(coord.dims) & set(o["axis"])])
 
+
+COMPARE = {name: getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq", "ne")}
+LOGIC = {"and": operator.and_, "or": operator.or_}
 
 OPERATIONS = {
     "any": any_true,
@@ -204,6 +212,10 @@ OPERATIONS = {
     "fillna": lambda array, o: array.fillna(o["value"]),
     "fillnaWith": lambda array, o: array.fillna(array.mean(o["axis"])),
     "where": lambda array, o: array.where(condition(array, o)),
+    "compare": lambda array, o: COMPARE[o["kind"]](array, o["value"]),
+    "compareWith": lambda array, o: COMPARE[o["kind"]](array, array.mean(o["axis"])),
+    "mask": lambda array, o: array.where(LOGIC[o["kind"]](array > o["above"], ~(array <= o["value"]))),
+    "compute": lambda array, o: function(array.astype("f8") if array.dtype.kind == "b" else array, o["kind"]),
     "clip": lambda array, o: array.clip(o.get("min"), o.get("max")),
     "round": lambda array, o: array.round(o["decimals"]),
     "astype": lambda array, o: array.astype(o["dtype"]),

@@ -37,6 +37,7 @@ function expectClose(own: readonly unknown[], theirs: readonly (number | string 
     const value = own[i]
     const what = `${name} at ${i}`
     if (their === null) expect(value === null || Number.isNaN(value), `${what}: ${String(value)}`).toBe(true)
+    else if (their === 'inf' || their === '-inf') expect(value, what).toBe(their === 'inf' ? Infinity : -Infinity)
     else if (typeof their === 'string') expect(String(value).slice(0, 16), what).toBe(their.slice(0, 16))
     else expect(Math.abs(Number(value) - their), what).toBeLessThanOrEqual(relative * Math.max(1, Math.abs(their)))
   }

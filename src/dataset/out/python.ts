@@ -31,7 +31,20 @@ export function pythonOf(array: Recorded): string {
   return [...imports, '', ...script.opened.values(), `array = ${result}`, ''].join('\n')
 }
 
-const OPERATORS: Readonly<Record<string, string>> = { add: '+', sub: '-', mul: '*', div: '/' }
+const OPERATORS: Readonly<Record<string, string>> = {
+  add: '+',
+  sub: '-',
+  mul: '*',
+  div: '/',
+  lt: '<',
+  le: '<=',
+  gt: '>',
+  ge: '>=',
+  eq: '==',
+  ne: '!=',
+  and: '&',
+  or: '|',
+}
 
 /** A recorded operation: the object that it was called on, its arguments, and the call of another method. */
 interface RecordedCall {
@@ -72,9 +85,13 @@ class Script {
       ),
     where: ({ args, call }) => {
       if (typeof args[0] === 'function') return refuse('where with a function', args[0])
-      // xarray treats missing conditions as true.
-      return call('where', `${this.expression(args[0] as Recorded)}.fillna(0) != 0`)
+      return call('where', this.expression(args[0] as Recorded))
     },
+    not: ({ from }) => `(~${this.expression(from)})`,
+    abs: ({ from }) => `abs(${this.expression(from)})`,
+    sqrt: ({ from }) => this.#numpy('sqrt', from),
+    log: ({ from }) => this.#numpy('log', from),
+    exp: ({ from }) => this.#numpy('exp', from),
     groupBy: ({ args, call }) => {
       const [key, kind, options, q] = args
       const groups = typeof key === 'string' ? ['groupby', text(key)] : ['groupby_bins', ...bins(key)]
@@ -170,9 +187,20 @@ class Script {
 
   #arithmetic(left: Recorded, operation: string, right: unknown): string {
     const operator = OPERATORS[operation]!
-    if (typeof right === 'number') return `(${this.expression(left)} ${operator} ${number(right)})`
+    if (typeof right !== 'object' || right instanceof Date)
+      return `(${this.expression(left)} ${operator} ${this.#operand(left, right)})`
     const [a, b] = [left as Labelled, right as Labelled]
     return `(${this.#spread(a, b)} ${operator} ${this.#spread(b, a)})`
+  }
+
+  /** Returns a value that an array is combined with. Nanoseconds stand for times beside times. */
+  #operand({ variable }: Recorded, value: unknown): string {
+    return typeof value === 'bigint' && variable?.array.dtype === 'timestamp_ns' ? this.#instant(value) : this.#fill(value)
+  }
+
+  #numpy(name: string, from: Recorded): string {
+    this.imports.add('import numpy as np')
+    return `np.${name}(${this.expression(from)})`
   }
 
   /** Returns an operand, grouped like the other one. */
