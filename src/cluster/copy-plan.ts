@@ -105,4 +105,6 @@ export function checkCopyPlan({ arrays }: CopyPlan): void {
 
 /** Returns the tasks of a plan. */
 export const tasksOfCopy = ({ arrays }: Pick<CopyPlan, 'arrays'>): CopyTasks =>
-  new CopyTasks(Object.entries(arrays).map(([name, { regions, depth }]) => ({ name, regions: parseRechunk(regions), depth })))
+  CopyTasks.inPhases(
+    Object.entries(arrays).map(([name, { regions, depth }]) => ({ name, regions: parseRechunk(regions), depth })),
+  )

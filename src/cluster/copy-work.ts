@@ -1,6 +1,6 @@
 import { PackedParts } from '../copy/packed-parts.ts'
+import { CopySteps } from '../copy/run.ts'
 import type { CopyTarget } from '../copy/target.ts'
-import type { CopyTasks } from '../copy/tasks.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { type CopyPlan, type CopyResult, openTarget, resultOfCopy, tasksOfCopy } from './copy-plan.ts'
 import { openCopySource } from './copy-source.ts'
@@ -14,17 +14,12 @@ import { checkSource } from './plan-parts.ts'
 /** Copies regions, and publishes the copy when all are written. */
 export class CopyWork implements JobWork {
   readonly #plan: CopyPlan
-  readonly #tasks: CopyTasks
-  readonly #target: CopyTarget
-  readonly #pins: Pins
+  readonly #steps: CopySteps
   readonly #close: () => Promise<void>
-  #claimed: Promise<boolean> | undefined
 
-  private constructor(plan: CopyPlan, target: CopyTarget, pins: Pins, close: () => Promise<void>) {
+  private constructor(plan: CopyPlan, steps: CopySteps, close: () => Promise<void>) {
     this.#plan = plan
-    this.#tasks = tasksOfCopy(plan)
-    this.#target = target
-    this.#pins = pins
+    this.#steps = steps
     this.#close = close
   }
 
@@ -46,7 +41,7 @@ export class CopyWork implements JobWork {
       pins.seen()
       target = await openTarget(operation, await places.resolve(operation.target), source, id, scratchOf(plan, places))
       await checkTarget(plan, target)
-      return new CopyWork(plan, target, pins, closeBoth)
+      return new CopyWork(plan, new CopySteps(target, tasksOfCopy(plan), () => pins.check()), closeBoth)
     } catch (error) {
       await closeBoth()
       throw error
@@ -54,12 +49,7 @@ export class CopyWork implements JobWork {
   }
 
   async task(index: number, options: NodeOptions): Promise<readonly unknown[]> {
-    this.#claimed ??= this.#target.claim().catch((error: unknown) => {
-      // The next task asks again.
-      this.#claimed = undefined
-      throw error
-    })
-    return (await this.#claimed) ? [] : this.#target.write(this.#tasks.task(index), options)
+    return this.#steps.write(this.#steps.tasks.task(index), options)
   }
 
   collect(): Collector {
@@ -68,15 +58,11 @@ export class CopyWork implements JobWork {
   }
 
   settle(merged: unknown, options: NodeOptions): Promise<readonly unknown[]> {
-    return this.#target.combine(merged as unknown[], options)
+    return this.#steps.combine(merged as unknown[], options)
   }
 
   async finish(all: unknown, options: NodeOptions): Promise<CopyResult> {
-    if (!(await this.#target.claim())) {
-      await this.#pins.check()
-      await this.#target.publish(all as unknown[], this.#tasks.count, options)
-    }
-    await this.#target.clean(options)
+    await this.#steps.finish(all as unknown[], options)
     return resultOfCopy(this.#plan)
   }
 

@@ -8,7 +8,7 @@ import { checkAlone } from '../af/write/immutable.ts'
 import { checkNewName, removeStats } from '../af/write/occupied.ts'
 import { isPublishedAs, partOf, publishParts } from '../af/write/parts.ts'
 import { checkCopy } from '../array/iteration.ts'
-import { copyRegion } from '../array/lazy/rechunk-to.ts'
+import { copyRegion, type RegionOptions } from '../array/lazy/rechunk-to.ts'
 import { bytesOf } from '../array/source.ts'
 import { HyperslabError, within } from '../core/errors.ts'
 import { lazily } from '../core/lazily.ts'
@@ -44,7 +44,8 @@ interface WrittenArray extends ArrayCopy {
   readonly name: string
   /** Array that is read: another name for `from`, as in parts of Zarr. */
   readonly array: ArrayCopy['from']
-  readonly heldTimes: number
+  readonly count: number
+  readonly heldTimes?: number | undefined
 }
 
 /** Everything that opening a target finds. */
@@ -106,8 +107,8 @@ export class ContainerTarget implements CopyTarget<PackedBytes> {
       const draft = await ArrayFile.create(new MemoryStore(), DRAFT, settings)
       const { copies } = defineCopies(draft, source, chunks === undefined ? {} : { chunks })
       const arrays = copies.map((copy, i) => {
-        const { name, heldTimes = 1 } = given.arrays[i]!
-        return { ...copy, name, array: copy.from, heldTimes }
+        const { name, heldTimes } = given.arrays[i]!
+        return { ...copy, name, array: copy.from, count: copy.to.chunks.count, heldTimes }
       })
       const files = { store, paths, options: await withDefaults(settings) }
       return new ContainerTarget({ arrays, draft, files, settings, immutable, id, scratch })
@@ -132,7 +133,7 @@ export class ContainerTarget implements CopyTarget<PackedBytes> {
   }
 
   plan(name: string, maxBytes: number): RechunkPlan {
-    return planRechunk({ ...this.#copied(name), maxBytes: maxBytes / this.#array(name).heldTimes, mostPasses: 1 })
+    return planRechunk({ ...this.#copied(name), maxBytes, mostPasses: 1 })
   }
 
   depth(): number {
@@ -160,14 +161,14 @@ export class ContainerTarget implements CopyTarget<PackedBytes> {
   }
 
   /** Packs a region of an array, and hands its bytes over. */
-  async write({ name, regions, number, index }: CopyTask, options: StoreOptions): Promise<PackedBytes[]> {
+  async write({ name, regions, number, index }: CopyTask, options: RegionOptions): Promise<PackedBytes[]> {
     const { from, defined } = this.#array(name)
     const { settings, immutable } = this.#write
     const store = new MemoryStore()
     await using file = await ArrayFile.create(store, DRAFT, settings)
     const to = file.createArray(name, defined)
     checkCopy(from.source, to.source)
-    await within(from.source.label ?? {}, () => copyRegion(from.source, to.source, regions.write, number, options.signal))
+    await within(from.source.label ?? {}, () => copyRegion(from.source, to.source, regions.write, number, options))
     await file.flush()
     const part = await partOf(to.state, immutable ? file.stored.blocks : undefined)
     const { bytes } = (await readWhole(store, DRAFT))!

@@ -1,29 +1,116 @@
 import { METADATA } from '../adapters/zarr/metadata-names.ts'
-import { checkCopy } from '../array/iteration.ts'
-import { type CopyState, copyByPlan, planCopy, type ScratchArray } from '../array/lazy/rechunk-to.ts'
 import { bytesOf } from '../array/source.ts'
-import { HyperslabError, messageOf, within } from '../core/errors.ts'
+import { HyperslabError, within } from '../core/errors.ts'
 import { sha256 } from '../core/sha256.ts'
 import { showShape, sizeOf } from '../core/shape.ts'
+import { type FirstPass, rechunkDocument } from '../grid/rechunk-plan.ts'
 import { guardedStore } from '../store/confined.ts'
-import type { Store } from '../store/store.ts'
 import { statToWrite } from '../store/unproved.ts'
 import type { Location } from '../tree/location.ts'
-import { watchSources } from './source-versions.ts'
-import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
-import { bootOf, claimRecord, newRecord, RecordKeeper, readRecord } from './write-record.ts'
-import { type ExportOptions, type PlannedArray, ZarrTarget } from './zarr-target.ts'
+import type { OwnerCheck } from './replace/replace.ts'
+import { copyHere } from './run.ts'
+import type { ZarrExport } from './stored-arrays.ts'
+import type { CopyPass, CopyTask, OwnTarget } from './target.ts'
+import { heldBytes } from './tasks.ts'
+import { bootOf, claimRecord, newRecord, RecordKeeper, readRecord, type WriteRecord } from './write-record.ts'
+import { type ExportOptions, type PlannedArray, ZarrTarget, type ZarrWrite } from './zarr-target.ts'
 
-/** Default bytes of an array that are held in memory at a time. */
-const HELD_BYTES = 64 * 1024 * 1024
+/** A write of this process, which holds the place while it writes. */
+class OwnZarrTarget extends ZarrTarget implements OwnTarget<never> {
+  readonly #check: OwnerCheck
+  readonly #options: ExportOptions
+  readonly #boot: string
+  /** Record of an earlier process, from the claim on. */
+  #found: WriteRecord | undefined
+  #record: RecordKeeper
 
-/** A write of this process. */
-interface OwnWrite {
-  readonly target: ZarrTarget
-  readonly id: string
-  /** Throws if another process has taken over the location. */
-  readonly check: () => Promise<void>
+  /** @param check throws if another process has taken over the place */
+  constructor(write: ZarrWrite, check: OwnerCheck, options: ExportOptions) {
+    const store = guardedStore(write.store, (_, method) => (WRITING.includes(method) ? check() : Promise.resolve()))
+    super({ ...write, store })
+    this.#check = check
+    this.#options = options
+    this.#boot = bootOf(store)
+    this.#record = this.#keeper(newRecord(this.id, this.ranks, { boot: this.#boot }))
+  }
+
+  override async claim(): Promise<boolean> {
+    if (this.#found !== undefined) return false
+    if (!(await checkFree(this, this.id))) return true
+    const found = await claimRecord(this.store, this.root, newRecord(this.id, this.ranks, { boot: this.#boot }), false)
+    if (found.id !== this.id || found.complete) throw alreadyThere(false)
+    this.#found = found
+    return false
+  }
+
+  async resume(passes: readonly CopyPass[]): Promise<number> {
+    if (this.#options.resume === undefined) return 0
+    const { boot, regions: known, done } = this.#found!
+    const regions = await sha256(JSON.stringify(passes.map((pass) => rechunkDocument(pass.regions))))
+    const next = this.arrays[done.arrays]?.name
+    const first = passes.find(({ name }) => name === next)?.regions.first
+    const tasks = known === regions && (await this.#hasScratch(next, first, boot, done.tasks)) ? done.tasks : 0
+    this.#record = this.#keeper({ ...newRecord(this.id, this.ranks, { regions, boot: this.#boot }), done: { ...done, tasks } })
+    if (known === '') return 0
+    // Before anything is written by these regions, for the record may be about others.
+    await this.#record.update({})
+    if (tasks === 0 && next !== undefined) await this.scratch(next).clean()
+    return tasks + (passes.find(({ name }) => name === next)?.start ?? Number.POSITIVE_INFINITY)
+  }
+
+  /**
+   * Whether the intermediate array that earlier tasks wrote exists. Data that were not synced are lost if a
+   * machine fails.
+   */
+  async #hasScratch(name: string | undefined, first: FirstPass | undefined, boot: string, tasks: number): Promise<boolean> {
+    if (name === undefined || first === undefined || tasks === 0) return true
+    return boot === this.#boot && this.scratch(name).has(first, Math.min(tasks, first.read.count))
+  }
+
+  async done({ name, pass, number, regions: { first, write } }: CopyTask): Promise<void> {
+    await this.#check()
+    const before = pass === 'write' && first !== undefined ? first.read.count : 0
+    const isLast = number + 1 === (pass === 'first' ? first!.read : write).count
+    const arrays = this.numberOf(name)
+    const done = isLast && pass === 'write' ? { arrays: arrays + 1, tasks: 0 } : { arrays, tasks: before + number + 1 }
+    if (this.#options.resume !== undefined) await this.#record.setDone(done, isLast && first !== undefined)
+    if (isLast && pass === 'write' && first !== undefined) await this.scratch(name).clean()
+  }
+
+  override async publish(): Promise<void> {
+    const { resume } = this.#options
+    await this.#check()
+    // An earlier process may have been killed before it removed them.
+    if (resume !== undefined) await this.removeScratch()
+    await this.writeMetadata()
+    if (resume === undefined) await this.#record.remove()
+    else await this.#record.update({ complete: true, done: { arrays: 0, tasks: 0 } })
+  }
+
+  override async abandon(): Promise<void> {
+    // If the record cannot be updated, more is written again later.
+    if (this.#options.resume !== undefined) return this.#record.update({}).catch(() => undefined)
+    // If another process has taken the place over, its objects stay.
+    const isHeld = await this.#check().then(() => true, () => false) // biome-ignore format: one line
+    if (isHeld) await super.abandon()
+  }
+
+  protected override get isShared(): boolean {
+    return false
+  }
+
+  protected override writeBytes(name: string): { readonly scratch: number; readonly output?: number } {
+    const { maxBytes } = this.#options
+    const bytes = heldBytes(this.array(name), maxBytes) / 4
+    return { scratch: bytes, ...(maxBytes !== undefined && { output: bytes }) }
+  }
+
+  #keeper(record: WriteRecord): RecordKeeper {
+    return new RecordKeeper(this.store, this.root, record)
+  }
 }
+
+const WRITING = ['put', 'publish', 'delete', 'copy', 'rename']
 
 /**
  * Writes a group of version 3 with some arrays, or an array. Metadata are written last, and those of the
@@ -48,8 +135,8 @@ async function exportTo(target: ZarrTarget, given: ZarrExport, options: ExportOp
   const { command = 'write with overwrite', overwrite, sources = [], maxBytes, signal, resume } = options
   if (maxBytes !== undefined) for (const each of target.arrays) checkHeld(each, maxBytes)
   const id = resume === undefined ? crypto.randomUUID() : await sha256(JSON.stringify([resume, await target.metadataHash()]))
-  const write = (at: string, check: () => Promise<void>): Promise<boolean> =>
-    writeTo({ target: target.at(at, (own) => guarded(own, check)), id, check }, options)
+  const write = (at: string, check: OwnerCheck): Promise<boolean> =>
+    copyHere(new OwnZarrTarget({ ...target.written, root: at, id }, check, options), options)
   const { aloneAt, removeClaimAt, replaceZarr } = await import('./replace/zarr.ts')
   const place = { store, path: root }
   // Reading and replacing one place is refused whether or not something is there.
@@ -100,114 +187,6 @@ const alreadyThere = (isThere: boolean): HyperslabError =>
       : 'there is an unfinished write, of another version of the source or with other options; overwrite replaces it',
   )
 
-/** Returns a store that is written only while its owner holds it. */
-const guarded = (store: Store, check: () => Promise<void>): Store =>
-  guardedStore(store, (_, method) => (WRITING.includes(method) ? check() : Promise.resolve()))
-
-const WRITING = ['put', 'publish', 'delete', 'copy', 'rename']
-
-/** Writes to an empty place, or resumes. */
-async function writeTo(write: OwnWrite, options: ExportOptions): Promise<boolean> {
-  const { target, check } = write
-  const { signal, resume } = options
-  const record = await startWrite(write, options)
-  if (record === undefined) return false
-  try {
-    const unchanged = await watchSources(target.arrays, signal)
-    await writeArrays(write, record, options)
-    signal?.throwIfAborted()
-    await unchanged(signal)
-    await check()
-    await target.writeMetadata()
-    if (resume === undefined) await record.remove()
-    else await record.update({ complete: true, arrays: {} })
-    return true
-  } catch (error) {
-    // If the record cannot be updated, the arrays are written again later.
-    if (resume !== undefined) await record.update({}).catch(() => undefined)
-    if (resume !== undefined) throw error
-    // If another process has taken the place over, its objects stay.
-    const isHeld = await check().then(() => true, () => false) // biome-ignore format: one line
-    if (!isHeld) throw error
-    await target.abandon().catch((left: unknown) => {
-      const text = `${messageOf(error)}; what was written could not be removed: ${messageOf(left)}`
-      throw new HyperslabError('StoreError', text, { cause: new AggregateError([error, left]) })
-    })
-    throw error
-  }
-}
-
-/**
- * Begins a write, or resumes an earlier one.
- * @returns undefined if it is complete
- */
-async function startWrite({ target, id }: OwnWrite, { maxBytes = HELD_BYTES }: ExportOptions): Promise<RecordKeeper | undefined> {
-  if (!(await checkFree(target, id))) return undefined
-  const { store, root, ranks } = target
-  const boot = bootOf(store)
-  const fresh = newRecord(id, ranks, { maxBytes, boot })
-  const found = await claimRecord(store, root, fresh, false)
-  if (found.id !== id || found.complete) throw alreadyThere(false)
-  const isKept = ([, state]: [string, CopyState | 'complete']): boolean =>
-    // With another size, regions differ. Data that were not synced to the disk are lost when the machine
-    // fails.
-    state === 'complete' || (found.maxBytes === maxBytes && (state.first === 0 || found.boot === boot))
-  const arrays = Object.fromEntries(Object.entries(found.arrays).filter(isKept))
-  return new RecordKeeper(store, root, { ...fresh, arrays })
-}
-
-/** Writes the missing chunks of all arrays. */
-async function writeArrays(
-  { target, check }: OwnWrite,
-  record: RecordKeeper,
-  { maxBytes, resume, signal, onProgress }: ExportOptions,
-): Promise<void> {
-  const total = target.arrays.reduce((sum, { count }) => sum + count, 0)
-  let before = 0
-  for (const each of target.arrays) {
-    const { name, count } = each
-    const known = record.array(name)
-    if (known !== 'complete') {
-      const held = heldBytes(each, maxBytes)
-      const writeBytes = held / 4
-      const { source } = await target.input(name)
-      const { source: output } = await target.output(name, maxBytes === undefined ? undefined : writeBytes)
-      const plan = planCopy(source, output, held, 2)
-      const { first } = plan
-      const scratch = target.scratch(name, false)
-      const done = first !== undefined && known !== undefined && !(await scratch.has(first, known.first)) ? undefined : known
-      if (first !== undefined && done === undefined) await scratch.clean()
-      const makeScratch = async (wanted: ScratchArray) => {
-        const made = await scratch.array(wanted, writeBytes)
-        if (done?.first === first!.read.count) scratch.seal()
-        return made
-      }
-      checkCopy(source, output)
-      await within(source.label ?? {}, () =>
-        copyByPlan(source, output, plan, {
-          maxBytes: held,
-          scratch: makeScratch,
-          signal,
-          ...(done && { done }),
-          onProgress: ({ done, total: steps }) => onProgress?.({ done: before + Math.floor((done / steps) * count), total }),
-          onRegion: async (state) => {
-            await check()
-            const isWhole = state.first === first?.read.count && state.write === 0
-            if (isWhole) scratch.seal()
-            if (resume !== undefined) await record.setArray(name, state, isWhole)
-          },
-        }),
-      )
-      if (resume !== undefined) await record.setArray(name, 'complete', first !== undefined)
-      if (first !== undefined) await scratch.clean()
-    }
-    before += count
-    onProgress?.({ done: before, total })
-  }
-  // An earlier process may have been killed before it removed them.
-  if (resume !== undefined) await target.removeScratch()
-}
-
 /**
  * @throws TooLargeError if a chunk of the source or an object of the target, which are processed as a whole,
  *   is too large
@@ -226,8 +205,3 @@ function checkHeld({ name, array, options, ...rest }: PlannedArray, maxBytes: nu
     throw new HyperslabError('TooLargeError', text, { array: name, actual: bytes, expected: held })
   }
 }
-
-const heldBytes = (
-  { maxBytes, heldTimes = 1 }: Pick<ExportedArray, 'maxBytes' | 'heldTimes'>,
-  most: number | undefined,
-): number => (most === undefined ? (maxBytes ?? HELD_BYTES) : most / heldTimes)

@@ -1,4 +1,6 @@
 import type { DiskArray } from '../array/disk-array.ts'
+import type { RegionOptions } from '../array/lazy/rechunk-to.ts'
+import type { ChunkGrid } from '../grid/chunks.ts'
 import type { RechunkPlan, RechunkTraffic } from '../grid/rechunk-plan.ts'
 import type { StoreOptions } from '../store/store.ts'
 
@@ -12,20 +14,42 @@ export interface CopyTask {
   readonly index: number
 }
 
+/** The tasks of an array that read the source, or of its second pass. */
+export interface CopyPass extends Pick<CopyTask, 'name' | 'regions' | 'pass'> {
+  /** Regions, each of which is a task. */
+  readonly grid: ChunkGrid
+  /** Number of tasks before. */
+  readonly start: number
+}
+
+/** An array of a copy. */
+export interface TargetArray {
+  /** Name in the target. */
+  readonly name: string
+  /** Array that is read. */
+  readonly array: DiskArray
+  /** Number of chunks of the copy. */
+  readonly count: number
+  /** Bytes of its elements held in memory at a time, unless the copy sets them. */
+  readonly maxBytes?: number | undefined
+  /** Memory of a read, in multiples of its result. Default: 1. */
+  readonly heldTimes?: number | undefined
+}
+
 /**
  * A place that named arrays are copied to, region by region and in any order. Several processes that do not
  * know of each other may write it. One of them publishes it; until then, readers see nothing.
  */
 export interface CopyTarget<Receipt = unknown> extends AsyncDisposable {
   /** The arrays by the names that they get, as they are read. */
-  readonly arrays: readonly { readonly name: string; readonly array: DiskArray }[]
+  readonly arrays: readonly TargetArray[]
   /** Maximum number of regions of all arrays together; undefined if it is not limited. */
   readonly mostRegions?: number | undefined
   /** Returns a hash of all that the target gets besides elements. */
   metadataHash(): Promise<string>
   /**
    * Returns the regions that an array is copied by.
-   * @param maxBytes bytes of elements of a region that are held while it is copied
+   * @param maxBytes bytes of the elements of a region
    */
   plan(name: string, maxBytes: number): RechunkPlan
   /** Returns an upper bound of the I/O of copying an array by these regions. */
@@ -42,7 +66,7 @@ export interface CopyTarget<Receipt = unknown> extends AsyncDisposable {
    * Copies a region.
    * @returns receipts, which {@link publish} needs
    */
-  write(task: CopyTask, options: StoreOptions): Promise<readonly Receipt[]>
+  write(task: CopyTask, options: RegionOptions): Promise<readonly Receipt[]>
   /** Combines receipts of several tasks. */
   combine(receipts: readonly Receipt[], options: StoreOptions): Promise<readonly Receipt[]>
   /**
@@ -52,4 +76,17 @@ export interface CopyTarget<Receipt = unknown> extends AsyncDisposable {
   publish(receipts: readonly Receipt[], tasks: number, options: StoreOptions): Promise<void>
   /** Removes what tasks have left, after the publication. */
   clean(options: StoreOptions): Promise<void>
+}
+
+/** A target that one process writes alone, task by task in their order. */
+export interface OwnTarget<Receipt = unknown> extends CopyTarget<Receipt> {
+  /**
+   * Returns the number of leading tasks that an earlier process has done. Optional: all tasks are to be done.
+   * @param passes passes of the copy, which decide what a number of tasks means
+   */
+  resume?(passes: readonly CopyPass[]): Promise<number>
+  /** Takes note of a task, after those before it. Optional: the copy is not resumed. */
+  done?(task: CopyTask): Promise<void>
+  /** Removes what was written, or keeps it for a later process, after an error. */
+  abandon(): Promise<void>
 }

@@ -1,6 +1,18 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { RechunkPlan } from '../grid/rechunk-plan.ts'
-import type { CopyTarget, CopyTask } from './target.ts'
+import type { CopyPass, CopyTarget, CopyTask, TargetArray } from './target.ts'
+
+/** Default bytes of an array that are held in memory at a time. */
+const HELD_BYTES = 64 * 1024 * 1024
+
+/**
+ * Returns the bytes of elements of an array that are held at a time.
+ * @param most memory for the copy; undefined if the array decides
+ */
+export const heldBytes = (
+  { maxBytes, heldTimes = 1 }: Pick<TargetArray, 'maxBytes' | 'heldTimes'>,
+  most: number | undefined,
+): number => (most === undefined ? (maxBytes ?? HELD_BYTES) : most / heldTimes)
 
 /** An array of a copy, with the regions that it is copied by, and the number of levels written before it. */
 export interface DividedArray {
@@ -16,7 +28,7 @@ export interface DividedArray {
 export function planRegions(parts: CopyTarget, taskBytes: number): ReadonlyMap<string, RechunkPlan> {
   const most = parts.mostRegions
   for (let maxBytes = taskBytes; ; maxBytes *= 2) {
-    const plans = new Map(parts.arrays.map(({ name }) => [name, parts.plan(name, maxBytes)]))
+    const plans = new Map(parts.arrays.map((each) => [each.name, parts.plan(each.name, heldBytes(each, maxBytes))]))
     const count = [...plans.values()].reduce((sum, { write }) => sum + write.count, 0)
     if (most === undefined || count <= most) return plans
     if (count > plans.size) continue
@@ -25,49 +37,69 @@ export function planRegions(parts: CopyTarget, taskBytes: number): ReadonlyMap<s
   }
 }
 
-/**
- * Tasks of a copy in their order: first all tasks that read the source, then the second passes of these, then
- * the levels of a pyramid, each from the level before.
- */
+type Pass = Omit<CopyPass, 'start'>
+
+/** Tasks of a copy in their order. */
 export class CopyTasks {
-  readonly #phases: readonly (readonly (Omit<CopyTask, 'number' | 'index'> & { readonly count: number })[])[]
+  /** Passes in their order. */
+  readonly passes: readonly CopyPass[]
+  /** Number of tasks in each phase. Tasks of a phase are independent. Empty phases are omitted. */
+  readonly counts: readonly number[]
+  readonly count: number
 
-  constructor(copies: readonly DividedArray[]) {
-    const reading = copies
-      .filter(({ depth }) => depth === 0)
-      .map((each) => {
-        const { first, write } = each.regions
-        return first === undefined
-          ? { ...each, pass: 'write' as const, count: write.count }
-          : { ...each, pass: 'first' as const, count: first.read.count }
+  private constructor(phases: readonly (readonly Pass[])[]) {
+    let start = 0
+    const passes: CopyPass[] = []
+    this.counts = phases
+      .map((phase) => {
+        const before = start
+        for (const each of phase) {
+          passes.push({ ...each, start })
+          start += each.grid.count
+        }
+        return start - before
       })
-    const writing = copies
-      .filter(({ regions, depth }) => depth === 0 && regions.first !== undefined)
-      .map((each) => ({ ...each, pass: 'write' as const, count: each.regions.write.count }))
+      .filter((count) => count > 0)
+    this.passes = passes
+    this.count = start
+  }
+
+  /**
+   * Orders tasks for many processes: first all tasks that read the source, then the second passes of these,
+   * then the levels of a pyramid, each from the level before.
+   */
+  static inPhases(copies: readonly DividedArray[]): CopyTasks {
     const most = copies.reduce((deepest, { depth }) => Math.max(deepest, depth), 0)
-    const levels = Array.from({ length: most }, (_, i) =>
-      copies
-        .filter(({ depth }) => depth === i + 1)
-        .map((each) => ({ ...each, pass: 'write' as const, count: each.regions.write.count })),
+    const levels = Array.from({ length: most + 1 }, (_, level) => copies.filter(({ depth }) => depth === level).map(passesOf))
+    return new CopyTasks(
+      levels.flatMap((passes) => [passes.map(([reading]) => reading!), passes.flatMap(([, ...writing]) => writing)]),
     )
-    this.#phases = [reading, writing, ...levels]
   }
 
-  /** Number of tasks in each phase. Empty phases are omitted. */
-  get counts(): number[] {
-    return this.#phases.map((phase) => phase.reduce((sum, { count }) => sum + count, 0)).filter((count) => count > 0)
-  }
-
-  get count(): number {
-    return this.counts.reduce((sum, count) => sum + count, 0)
+  /** Orders tasks for one process: array by array, so that one intermediate array exists at a time. */
+  static inTurn(copies: readonly Omit<DividedArray, 'depth'>[]): CopyTasks {
+    return new CopyTasks(copies.flatMap((each) => passesOf(each).map((pass) => [pass])))
   }
 
   task(index: number): CopyTask {
-    let number = index
-    for (const { count, ...task } of this.#phases.flat()) {
-      if (number < count) return { ...task, number, index }
-      number -= count
-    }
-    throw new HyperslabError('InvalidArgumentError', `there is no task ${index}`, { actual: index })
+    const found = this.passes.find(({ start, grid }) => index < start + grid.count)
+    if (found === undefined || index < 0)
+      throw new HyperslabError('InvalidArgumentError', `there is no task ${index}`, { actual: index })
+    return taskOf(found, index - found.start)
   }
+}
+
+/** Returns a task of a pass. */
+export const taskOf = ({ name, regions, pass, start }: CopyPass, number: number): CopyTask => ({
+  name,
+  regions,
+  pass,
+  number,
+  index: start + number,
+})
+
+function passesOf({ name, regions }: Pick<DividedArray, 'name' | 'regions'>): Pass[] {
+  const { first, write } = regions
+  const writing: Pass = { name, regions, pass: 'write', grid: write }
+  return first === undefined ? [writing] : [{ name, regions, pass: 'first', grid: first.read }, writing]
 }

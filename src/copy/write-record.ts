@@ -1,5 +1,4 @@
 import { isOwnName, RECORD_NAME } from '../adapters/zarr/write/node-names.ts'
-import type { CopyState } from '../array/lazy/rechunk-to.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { fileSystem } from '../store/fs/file-system.ts'
@@ -16,18 +15,18 @@ export interface WriteRecord {
   /** Hash of everything that determines the output: the version of the source and the options. */
   readonly id: string
   readonly complete: boolean
-  /** Memory bound of the write. It determines the size of the regions. */
-  readonly maxBytes: number
+  /** Hash of the regions of all arrays. Tasks count only for the same regions. */
+  readonly regions: string
   /** Id of the boot of the machine that wrote the intermediate array; empty if the array is durable. */
   readonly boot: string
   /** Number of axes of each array, by path. It identifies the chunks before metadata exist. */
   readonly ranks?: Readonly<Record<string, number>>
-  /** Progress of each array, by name. */
-  readonly arrays: Readonly<Record<string, CopyState | 'complete'>>
+  /** Number of leading arrays that are complete, and of done tasks of the next one. */
+  readonly done: { readonly arrays: number; readonly tasks: number }
 }
 
 /** Version of records. Records of other versions belong to another write. */
-const FORMAT = 1
+const FORMAT = 2
 const MOST_BYTES = 16 * 2 ** 20
 /** Minimum time between two updates of a record, in ms. */
 const INTERVAL_MS = 500
@@ -40,11 +39,11 @@ export async function readRecord(store: Store, root: string): Promise<WriteRecor
   if (found === undefined) return undefined
   try {
     const record = parseJson(found.bytes, RECORD_NAME, { maxBytes: MOST_BYTES, exact: false }) as WriteRecord
-    if (record.format === FORMAT && typeof record.arrays === 'object') return record
+    if (record.format === FORMAT && typeof record.done === 'object') return record
   } catch {
     // Truncated when a machine failed, or written by another program.
   }
-  return { format: FORMAT, id: '', complete: false, maxBytes: 0, boot: '', arrays: {} }
+  return newRecord('', {})
 }
 
 /** Writes the record of a target. Everything that it lists as done was written before. */
@@ -65,11 +64,6 @@ export class RecordKeeper {
     return this.#store.delete!(this.#key)
   }
 
-  /** Returns the progress of an array. */
-  array(name: string): CopyState | 'complete' | undefined {
-    return Object.hasOwn(this.#record.arrays, name) ? this.#record.arrays[name] : undefined
-  }
-
   /** Writes changes. Progress within an array is written only at intervals. */
   async update(change: Partial<WriteRecord>): Promise<void> {
     this.#record = { ...this.#record, ...change }
@@ -78,9 +72,8 @@ export class RecordKeeper {
     this.#written = performance.now()
   }
 
-  async setArray(name: string, state: CopyState | 'complete', isDue: boolean): Promise<void> {
-    const arrays = { ...this.#record.arrays, [name]: state }
-    this.#record = { ...this.#record, arrays }
+  async setDone(done: WriteRecord['done'], isDue: boolean): Promise<void> {
+    this.#record = { ...this.#record, done }
     if (isDue || performance.now() - this.#written >= INTERVAL_MS) await this.update({})
   }
 }
@@ -89,8 +82,8 @@ export class RecordKeeper {
 export const newRecord = (
   id: string,
   ranks: Readonly<Record<string, number>>,
-  { maxBytes = 0, boot = '' }: Partial<Pick<WriteRecord, 'maxBytes' | 'boot'>> = {},
-): WriteRecord => ({ format: FORMAT, id, complete: false, maxBytes, boot, ranks, arrays: {} })
+  { regions = '', boot = '' }: Partial<Pick<WriteRecord, 'regions' | 'boot'>> = {},
+): WriteRecord => ({ format: FORMAT, id, complete: false, regions, boot, ranks, done: { arrays: 0, tasks: 0 } })
 
 /**
  * Takes an empty place for a write.

@@ -1,4 +1,4 @@
-import { newNodes, type UnpublishedArray, unpublishedArray } from '../adapters/zarr/create.ts'
+import { newNodes, unpublishedArray } from '../adapters/zarr/create.ts'
 import type { JsonObject } from '../adapters/zarr/document.ts'
 import { groupsAbove } from '../adapters/zarr/hierarchy.ts'
 import { type NamedAttributes, namedAttributes } from '../adapters/zarr/named-attributes.ts'
@@ -9,31 +9,30 @@ import { checkNodeNames, SCRATCH } from '../adapters/zarr/write/node-names.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { checkCopy } from '../array/iteration.ts'
 import { deriveSource } from '../array/lazy/derive.ts'
-import { copyRegion } from '../array/lazy/rechunk-to.ts'
+import { copyRegion, type RegionOptions } from '../array/lazy/rechunk-to.ts'
 import { missingElement, missingElements } from '../array/missing.ts'
 import { type BlockSource, bytesOf } from '../array/source.ts'
-import type { Progress } from '../array/transfers.ts'
 import { largestDivisor } from '../core/divisors.ts'
 import { type DType, isFixed, readElement, type ScalarOf } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.ts'
 import { writeJson } from '../core/json.ts'
 import { member } from '../core/member.ts'
 import { sha256 } from '../core/sha256.ts'
-import type { Signal } from '../core/signal.ts'
 import { TypedValue } from '../core/typed-value.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic, trafficOf } from '../grid/rechunk-plan.ts'
-import type { Store, StoreOptions } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
 import type { Location } from '../tree/location.ts'
 import { resolveTarget, type TargetOptions } from '../tree/target.ts'
+import type { HereOptions } from './run.ts'
 import { Scratch, type ScratchOptions } from './scratch.ts'
 import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
-import type { CopyTarget, CopyTask } from './target.ts'
+import type { CopyTarget, CopyTask, TargetArray } from './target.ts'
 import { claimRecord, newRecord, RecordKeeper } from './write-record.ts'
 
 /** Options for writing Zarr. */
-export interface ExportOptions extends TargetOptions {
+export interface ExportOptions extends TargetOptions, HereOptions {
   readonly codec?: string | undefined
   readonly level?: number | undefined
   /** Chunk lengths along dimensions, by name. */
@@ -55,27 +54,41 @@ export interface ExportOptions extends TargetOptions {
   readonly sources?: readonly Location[] | undefined
   /** Name in errors of the command that completes an interrupted write. */
   readonly command?: string | undefined
-  /** Bytes of elements held in memory at a time, unless a shard is larger. */
-  readonly maxBytes?: number | undefined
   /**
    * Name of the version of the source. If given, the written objects are kept after an error, and the next
    * call with the same name and options resumes the write.
    */
   readonly resume?: string | undefined
-  /** Cancels the call when it is aborted. */
-  readonly signal?: Signal | undefined
-  /** Receives the progress after each step. */
-  readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
 /** Default size of chunks in bytes. */
 const CHUNK_BYTES = 4 * 1024 * 1024
 
 /** An array with the options and the metadata of its copy, and the number of chunks of the copy. */
-export type PlannedArray = ExportedArray & {
+export interface PlannedArray extends ExportedArray, TargetArray {
+  readonly name: string
+  readonly array: DiskArray
+  readonly maxBytes?: number
+  readonly heldTimes?: number
   readonly options: NewZarrArray
   readonly content: JsonObject
-  readonly count: number
+}
+
+/** The arrays that a pass reads and writes. */
+interface PassEnds {
+  readonly label: NonNullable<BlockSource['label']>
+  readonly from: BlockSource
+  readonly to: BlockSource
+}
+
+/** Content and place of a target. */
+export interface ZarrWrite {
+  readonly source: ZarrExport
+  readonly arrays: readonly PlannedArray[]
+  readonly store: Store
+  readonly root: string
+  /** Id of the write. */
+  readonly id: string
 }
 
 /**
@@ -88,16 +101,19 @@ export class ZarrTarget implements CopyTarget<never> {
   readonly store: Store
   readonly root: string
   readonly #source: ZarrExport
-  readonly #id: string
-  readonly #outputs = new Map<string, Promise<UnpublishedArray>>()
+  protected readonly id: string
+  readonly #scratches = new Map<string, Scratch>()
+  readonly #numbers: ReadonlyMap<string, number>
+  #opened: { readonly key: string; readonly ends: Promise<PassEnds> } | undefined
   #hidden: Promise<void> | undefined
 
-  private constructor(source: ZarrExport, arrays: readonly PlannedArray[], store: Store, root: string, id: string) {
+  protected constructor({ source, arrays, store, root, id }: ZarrWrite) {
     this.#source = source
     this.arrays = arrays
     this.store = store
     this.root = root
-    this.#id = id
+    this.id = id
+    this.#numbers = new Map(arrays.map(({ name }, number) => [name, number]))
   }
 
   /**
@@ -113,7 +129,7 @@ export class ZarrTarget implements CopyTarget<never> {
       return await within({ file: store.describe(root) }, async () => {
         await newNodes(store, root).checkPlace(3)
         const source = await inLevels(given, options.levels)
-        return new ZarrTarget(source, await planArrays(source, { store, root }, options), store, root, id)
+        return new ZarrTarget({ source, arrays: await planArrays(source, { store, root }, options), store, root, id })
       })
     } catch (error) {
       await store.close?.()
@@ -121,9 +137,9 @@ export class ZarrTarget implements CopyTarget<never> {
     }
   }
 
-  /** Returns the same target at another place of its store, such as a draft, written through a guard. */
-  at(root: string, guard: (store: Store) => Store): ZarrTarget {
-    return new ZarrTarget(this.#source, this.arrays, guard(this.store), root, this.#id)
+  /** Everything that the target was made of. */
+  get written(): ZarrWrite {
+    return { source: this.#source, arrays: this.arrays, store: this.store, root: this.root, id: this.id }
   }
 
   /** Number of axes of each array, by path. */
@@ -138,13 +154,12 @@ export class ZarrTarget implements CopyTarget<never> {
   }
 
   plan(name: string, maxBytes: number): RechunkPlan {
-    const { array, heldTimes = 1, step } = this.#array(name)
-    const mostPasses = isFixed(array.dtype) && step === undefined ? 2 : 1
-    return planRechunk({ ...this.#copied(name), maxBytes: maxBytes / heldTimes, mostPasses })
+    // The size of variable-length values is unknown before they are read.
+    return planRechunk({ ...this.#copied(name), maxBytes, mostPasses: isFixed(this.array(name).array.dtype) ? 2 : 1 })
   }
 
   depth(name: string): number {
-    const { step } = this.#array(name)
+    const { step } = this.array(name)
     return step === undefined ? 0 : 1 + this.depth(step.finer)
   }
 
@@ -152,34 +167,60 @@ export class ZarrTarget implements CopyTarget<never> {
     return trafficOf(plan, this.#copied(name))
   }
 
-  /** Returns the array that an array is copied from: for a coarser level, the finer one as it was written. */
-  async input(name: string): Promise<DiskArray> {
-    const { array, step } = this.#array(name)
-    if (step === undefined) return array
-    // The array that chunks are written through may have noted as absent what other processes wrote since.
-    return step.halve(await unpublishedArray(this.store, this.root, step.finer, this.#array(step.finer).options, {}))
+  /**
+   * Returns the arrays that a pass reads and writes. Those of one pass are kept, with what they have read.
+   * Arrays of an earlier pass may have noted as absent what other processes wrote since. Other processes may
+   * also remove the folder of an intermediate array between two tasks that write it.
+   */
+  #ends({ name, pass, regions }: CopyTask): Promise<PassEnds> {
+    if (this.isShared && pass === 'first') return this.#openEnds(name, pass, regions)
+    const key = `${pass} ${name}`
+    if (this.#opened?.key === key) return this.#opened.ends
+    const ends = this.#openEnds(name, pass, regions)
+    this.#opened = { key, ends }
+    ends.catch(() => {
+      // The next task tries again.
+      this.#opened = undefined
+    })
+    return ends
   }
 
-  /**
-   * Returns the array that chunks are written to.
-   * @param writeBytes bytes of objects that are written at the same time
-   */
-  output(name: string, writeBytes?: number): Promise<UnpublishedArray> {
-    let output = this.#outputs.get(name)
-    if (output === undefined) {
-      output = unpublishedArray(this.store, this.root, name, this.#array(name).options, { writeBytes })
-      this.#outputs.set(name, output)
+  async #openEnds(name: string, pass: CopyTask['pass'], { first }: RechunkPlan): Promise<PassEnds> {
+    const { array, step, options } = this.array(name)
+    const bytes = this.writeBytes(name)
+    // A coarser level is made of the finer one as it was written.
+    const finer = step && (await unpublishedArray(this.store, this.root, step.finer, this.array(step.finer).options, {}))
+    const { source } = step === undefined ? array : step.halve(finer!)
+    const output = await unpublishedArray(this.store, this.root, name, options, { writeBytes: bytes.output })
+    checkCopy(source, output.source)
+    const label = source.label ?? {}
+    if (first === undefined) return { label, from: source, to: output.source }
+    const { dtype, shape } = array
+    const scratch = this.scratch(name)
+    const between = await scratch.array({ dtype, shape, chunks: first.chunks.chunkShape }, bytes.scratch)
+    if (pass === 'first') return { label, from: source, to: between.source }
+    scratch.seal()
+    return { label, from: between.source, to: output.source }
+  }
+
+  /** Returns the place of the intermediate array of an array. */
+  protected scratch(name: string): Scratch {
+    let scratch = this.#scratches.get(name)
+    if (scratch === undefined) {
+      scratch = this.#scratchAt(`${SCRATCH}${this.numberOf(name)}/`, { isDurable: this.isShared, isOnly: true })
+      this.#scratches.set(name, scratch)
     }
-    return output
+    return scratch
   }
 
-  /**
-   * Returns the place of the intermediate array of an array.
-   * @param isDurable whether it has to outlive a machine that fails
-   */
-  scratch(name: string, isDurable: boolean): Scratch {
-    const number = this.arrays.findIndex((each) => each.name === name)
-    return this.#scratchAt(`${SCRATCH}${number}/`, { isDurable, isOnly: true })
+  /** Whether several processes write, on machines that may fail one by one. */
+  protected get isShared(): boolean {
+    return true
+  }
+
+  /** Returns the bytes of objects that are written at the same time. */
+  protected writeBytes(_: string): { readonly scratch?: number; readonly output?: number } {
+    return {}
   }
 
   /** Removes the intermediate arrays. */
@@ -192,8 +233,8 @@ export class ZarrTarget implements CopyTarget<never> {
       // Groups above may still describe what was there before.
       this.#hidden ??= newNodes(this.store, this.root).follow()
       await this.#hidden
-      const found = await claimRecord(this.store, this.root, newRecord(this.#id, this.ranks), true)
-      if (found.id === this.#id) return found.complete
+      const found = await claimRecord(this.store, this.root, newRecord(this.id, this.ranks), true)
+      if (found.id === this.id) return found.complete
       throw new HyperslabError(
         'AlreadyExistsError',
         'there is another write, of another version of the source or with other options; choose another place, or empty it',
@@ -201,19 +242,11 @@ export class ZarrTarget implements CopyTarget<never> {
     })
   }
 
-  async write({ name, regions: { first, write }, pass, number }: CopyTask, { signal }: StoreOptions): Promise<never[]> {
-    const array = await this.input(name)
-    const { dtype, shape, source } = array
-    const scratch = this.scratch(name, true)
-    const between = async (): Promise<BlockSource> =>
-      (await scratch.array({ dtype, shape, chunks: first!.chunks.chunkShape })).source
-    await within(source.label ?? {}, async () => {
-      if (pass === 'first') return copyRegion(source, await between(), first!.read, number, signal)
-      const output = (await this.output(name)).source
-      checkCopy(source, output)
-      if (first !== undefined) scratch.seal()
-      return copyRegion(first === undefined ? source : await between(), output, write, number, signal)
-    })
+  async write(task: CopyTask, options: RegionOptions): Promise<never[]> {
+    const { regions, pass, number } = task
+    const { label, from, to } = await this.#ends(task)
+    const grid = pass === 'first' ? regions.first!.read : regions.write
+    await within(label, () => copyRegion(from, to, grid, number, options))
     // A process that stood still may write after others have completed the copy.
     if (pass === 'first' && (await this.claim())) await this.removeScratch()
     return []
@@ -234,7 +267,7 @@ export class ZarrTarget implements CopyTarget<never> {
       await this.removeScratch()
       // A process that still writes repeats what has been done.
       for (const { key } of (await this.store.leftovers?.(this.#key(''), { deep: true })) ?? []) await this.store.delete!(key)
-      await new RecordKeeper(this.store, this.root, newRecord(this.#id, this.ranks)).update({ complete: true })
+      await new RecordKeeper(this.store, this.root, newRecord(this.id, this.ranks)).update({ complete: true })
     })
   }
 
@@ -275,13 +308,17 @@ export class ZarrTarget implements CopyTarget<never> {
 
   /** Returns the chunks of the source, and the objects of the target. */
   #copied(name: string): Pick<RechunkRequest, 'from' | 'to' | 'elementBytes'> {
-    const { array, options } = this.#array(name)
+    const { array, options } = this.array(name)
     const { dtype, shape, chunks } = array
     return { from: chunks, to: ChunkGrid.regular(shape, options.shards ?? options.chunks!), elementBytes: bytesOf(dtype) }
   }
 
-  #array(name: string): PlannedArray {
-    return this.arrays.find((each) => each.name === name)!
+  protected array(name: string): PlannedArray {
+    return this.arrays[this.numberOf(name)]!
+  }
+
+  protected numberOf(name: string): number {
+    return this.#numbers.get(name)!
   }
 
   #scratchAt(folder: string, options: ScratchOptions): Scratch {

@@ -1,10 +1,9 @@
-import { allocate, isFixed, type TypedArray } from '../../core/dtype.ts'
+import { allocate, type DType, isFixed, type TypedArray } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
-import { ahead } from '../../core/in-order.ts'
+import { inOrder } from '../../core/in-order.ts'
 import { numbersFrom } from '../../core/numbers.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { sameShape, sizeOf } from '../../core/shape.ts'
-import type { Signal } from '../../core/signal.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
@@ -41,22 +40,6 @@ const CHECKS: Checks<RechunkOptions> = { ...PROGRESS_CHECKS, maxBytes: 'number f
 
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024
 
-/** Progress of a copy: finished regions of the first pass, and of the pass that writes the target. */
-export interface CopyState {
-  readonly first: number
-  readonly write: number
-}
-
-/** Options of a planned copy. */
-export interface CopyOptions extends ProgressOptions {
-  readonly maxBytes: number
-  readonly scratch?: RechunkOptions['scratch']
-  /** Regions that are copied already. */
-  readonly done?: CopyState
-  /** Called once regions, and all before them, are written. */
-  readonly onRegion?: ((done: CopyState) => Promise<void>) | undefined
-}
-
 /**
  * Copies an array into one with other chunks. Each chunk of the target is written once and whole. A chunk of
  * the source is read once if the overlapping chunks of both fit into `maxBytes`, otherwise in as few parts as
@@ -67,13 +50,35 @@ export async function rechunkTo(source: BlockSource, to: ArrayOperand, options: 
   checkOptions('rechunkTo', options, CHECKS)
   const target = sourceOf('rechunkTo', to, 'target')
   checkCopy(source, target)
-  const maxBytes = options.maxBytes ?? DEFAULT_MAX_BYTES
-  const mostPasses = options.scratch === undefined ? 1 : 2
-  await copyByPlan(source, target, planCopy(source, target, maxBytes, mostPasses), { ...options, maxBytes })
+  const { maxBytes = DEFAULT_MAX_BYTES, scratch, signal, onProgress } = options
+  const { write, first } = planCopy(source, target, maxBytes, scratch === undefined ? 1 : 2)
+  const { dtype, shape, chunks } = target
+  const { tell, onAbsent } = progressOf((first === undefined ? 1 : 2) * chunks.count, dtype, onProgress)
+  let [elements, counted] = [0, 0]
+  const tally = (box: Box): void => {
+    elements += sizeOf(boxShape(box))
+    const now = Math.floor((elements / sizeOf(shape)) * chunks.count)
+    tell({ chunks: now - counted, shape: boxShape(box) })
+    counted = now
+  }
+  const pass = (from: BlockSource, into: BlockSource, regions: ChunkGrid, reading: BlockReadOptions): Promise<void> =>
+    copyInOrder(numbersFrom(0, regions.count), regionsAtOnce(regions, dtype, maxBytes), async (number, region) => {
+      await copyRegion(from, into, regions, number, { ...reading, ...region })
+      tally(regions.box(regions.index(number)))
+    })
+  if (first === undefined) return pass(source, target, write, { signal, onAbsent })
+  const { source: between } = await scratch!({ dtype, shape, chunks: first.chunks.chunkShape })
+  if (!sameShape(between.shape, shape) || between.dtype !== dtype || between.writeBlock === undefined) {
+    const text = `scratch must make a writable array of ${dtype} of the same shape`
+    throw new HyperslabError('InvalidArgumentError', text, { ...between.label, actual: `${between.dtype} ${between.shape}` })
+  }
+  await pass(source, between, first.read, { signal, onAbsent })
+  // Chunks of the intermediate array are never absent in the source.
+  await pass(between, target, write, { signal })
 }
 
 /** Plans a copy. Half of the memory is read into while the other half is written. */
-export const planCopy = (
+const planCopy = (
   { chunks, dtype }: BlockSource,
   target: Pick<BlockSource, 'chunks' | 'writeGrid'>,
   maxBytes: number,
@@ -88,85 +93,75 @@ export const planCopy = (
     mostPasses: isFixed(dtype) ? mostPasses : 1,
   })
 
-/** Copies region by region, in the order of the plan. */
-export async function copyByPlan(
-  source: BlockSource,
-  target: BlockSource,
-  { write, first }: RechunkPlan,
-  { maxBytes, scratch, done = { first: 0, write: 0 }, onRegion, signal, onProgress }: CopyOptions,
-): Promise<void> {
-  const { dtype, shape, chunks } = target
-  const passes = first === undefined ? 1 : 2
-  const { tell, onAbsent } = progressOf(passes * chunks.count, dtype, onProgress)
-  let [elements, counted] = [0, 0]
-  const tally = (box: Box): void => {
-    elements += sizeOf(boxShape(box))
-    const now = Math.floor((elements / sizeOf(shape)) * chunks.count)
-    tell({ chunks: now - counted, shape: boxShape(box) })
-    counted = now
-  }
-  // Chunks of the intermediate array are never absent in the source.
-  const plain = { maxBytes, signal, tally }
-  const options = { ...plain, onAbsent }
-  const converted = copiedTo(source, target)
-  if (first === undefined)
-    return copyRegions(converted, target, write, done.write, options, (count) => onRegion?.({ first: 0, write: count }))
-  const { source: between } = await scratch!({ dtype, shape, chunks: first.chunks.chunkShape })
-  if (!sameShape(between.shape, shape) || between.dtype !== dtype || between.writeBlock === undefined) {
-    const text = `scratch must make a writable array of ${dtype} of the same shape`
-    throw new HyperslabError('InvalidArgumentError', text, { ...between.label, actual: `${between.dtype} ${between.shape}` })
-  }
-  await copyRegions(converted, between, first.read, done.first, options, (count) => onRegion?.({ first: count, write: 0 }))
-  const { count } = first.read
-  await copyRegions(between, target, write, done.write, plain, (written) => onRegion?.({ first: count, write: written }))
+/** Options of copying a region among others. */
+export interface RegionOptions extends BlockReadOptions {
+  /** Memory for its elements, which earlier regions have used. Default: new memory. */
+  readonly memory?: RegionMemory
+  /** Waits until all regions before are written. Default: other processes write them, in any order. */
+  readonly turn?: (() => Promise<void>) | undefined
 }
 
-/** Copies one region of a grid, which consists of whole objects of the target. */
+/**
+ * Copies one region of a grid, which consists of whole objects of the target. Missing elements become those
+ * of the target.
+ */
 export async function copyRegion(
   source: BlockSource,
   target: BlockSource,
   regions: ChunkGrid,
   number: number,
-  signal: Signal | undefined,
+  { signal, onAbsent, memory, turn }: RegionOptions,
 ): Promise<void> {
   signal?.throwIfAborted()
+  const { dtype } = source
   const box = regions.box(regions.index(number))
-  const tensor = tensorOf(source.dtype, boxShape(box))
-  await copiedTo(source, target).readBlock(box, tensor, { signal })
+  const tensor = memory?.tensor(dtype, boxShape(box)) ?? tensorOf(dtype, boxShape(box))
+  const from = copiedTo(source, target)
+  const work = async (): Promise<void> => from.readBlock(box, tensor, { signal, onAbsent })
+  await (from.budget?.result(sizeOf(tensor.shape) * bytesOf(dtype), work, signal) ?? work())
+  await turn?.()
   await target.writeBlock!(box, tensor, { signal })
 }
 
-/** Copies the regions of a grid from `start` on, in order. The next region is read while one is written. */
-async function copyRegions(
-  from: BlockSource,
-  to: BlockSource,
-  regions: ChunkGrid,
-  start: number,
-  { maxBytes, signal, onAbsent, tally }: BlockReadOptions & { readonly maxBytes: number; readonly tally: (box: Box) => void },
-  onDone: (count: number) => Promise<void> | undefined,
-): Promise<void> {
-  for (let number = 0; number < start; number++) tally(regions.box(regions.index(number)))
-  const { dtype, budget } = from
-  const largest = sizeOf(regions.axes.map(({ chunkLength, length }) => Math.min(chunkLength, length)))
-  const atOnce = 2 * largest * bytesOf(dtype) <= maxBytes ? 2 : 1
-  // Memory is reused, so that it need not be cleared and collected.
-  const kept: TypedArray[] = []
-  const tensorFor = (number: number, shape: readonly number[]): Tensor => {
+/** Memory for regions, one after another. It need not be cleared and collected for each. */
+export class RegionMemory {
+  #dtype: DType | undefined
+  #data: TypedArray | undefined
+
+  /** Returns a tensor with undefined elements. The memory of the one before is used again. */
+  tensor(dtype: DType, shape: readonly number[]): Tensor {
     if (!isFixed(dtype)) return tensorOf(dtype, shape)
-    kept[number % atOnce] ??= allocate(dtype, largest) as TypedArray
-    return tensorOf(dtype, shape, kept[number % atOnce]!.subarray(0, sizeOf(shape)) as never)
+    const size = sizeOf(shape)
+    if (this.#data === undefined || this.#dtype !== dtype || this.#data.length < size) {
+      this.#data = undefined
+      this.#data = allocate(dtype, size) as TypedArray
+      this.#dtype = dtype
+    }
+    return tensorOf(dtype, shape, this.#data.subarray(0, size) as never)
   }
-  const read = async (number: number): Promise<{ readonly number: number; readonly box: Box; readonly tensor: Tensor }> => {
-    signal?.throwIfAborted()
-    const box = regions.box(regions.index(number))
-    const tensor = tensorFor(number, boxShape(box))
-    const work = async (): Promise<void> => from.readBlock(box, tensor, { signal, onAbsent })
-    await (budget?.result(sizeOf(tensor.shape) * bytesOf(dtype), work, signal) ?? work())
-    return { number, box, tensor }
+}
+
+/** Returns how many regions may be in memory at once: 2, or 1 if they are large. */
+export function regionsAtOnce({ axes }: ChunkGrid, dtype: DType, maxBytes: number): number {
+  const largest = sizeOf(axes.map(({ chunkLength, length }) => Math.min(chunkLength, length)))
+  return 2 * largest * bytesOf(dtype) <= maxBytes ? 2 : 1
+}
+
+/**
+ * Copies regions in order. The next region is read while one is written.
+ * @param copy copies a region, and takes note of it
+ */
+export async function copyInOrder<T>(
+  regions: Iterable<T>,
+  atOnce: number,
+  copy: (region: T, options: Required<Pick<RegionOptions, 'memory' | 'turn'>>) => Promise<void>,
+): Promise<void> {
+  const memories = Array.from({ length: atOnce }, () => new RegionMemory())
+  let [before, number] = [Promise.resolve(), 0]
+  const run = (region: T): Promise<void> => {
+    const earlier = before
+    before = copy(region, { memory: memories[number++ % atOnce]!, turn: () => earlier })
+    return before
   }
-  for await (const { number, box, tensor } of ahead(numbersFrom(start, regions.count), { count: atOnce }, read)) {
-    await to.writeBlock!(box, tensor, { signal })
-    await onDone(number + 1)
-    tally(box)
-  }
+  await inOrder(regions, { count: atOnce }, run, () => undefined)
 }
