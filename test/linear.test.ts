@@ -26,6 +26,7 @@ import { pageOf } from '../src/store/s3/answers.ts'
 import type { Store } from '../src/store/store.ts'
 import { targetKeys } from '../src/store/target-keys.ts'
 import { some } from './support/budget.ts'
+import { localFiles } from './support/local-files.ts'
 import { type WriterFile, writeNetcdf } from './support/netcdf-writer.ts'
 import { plainZip } from './support/plain-zip.ts'
 
@@ -75,7 +76,8 @@ async function zipIn(keys: readonly string[], root: readonly string[] = ['zarr.j
 }
 
 /** A place that treats names as equal that differ by case. */
-const foldingStore = (): Store => Object.assign(new MemoryStore(), { foldedNames: async () => ({ case: true, unicode: true }) })
+const foldingStore = (): Store =>
+  Object.assign(new MemoryStore(), { files: localFiles({ foldedNames: async () => ({ case: true, unicode: true }) }) })
 
 async function netcdfIn(file: WriterFile): Promise<void> {
   await openDataset(writeNetcdf({ ...file, dimensions: [['x', 1], ...(file.dimensions ?? [])] }))

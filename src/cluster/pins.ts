@@ -1,5 +1,6 @@
 import { HyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
+import { overlay } from '../core/overlay.ts'
 import type { ObjectInfo, Store, StoredAt } from '../store/store.ts'
 import type { NotFoundOptions } from '../tree/location.ts'
 import { ANY_PLACE, type Places } from './places.ts'
@@ -40,7 +41,7 @@ export class Pins {
     const known = this.#places.get(name)
     if (known !== undefined) return known
     const place = this.#resolver.resolve(location, options).then(({ store, path }) => {
-      if (store.localPath === undefined) return { store: this.#watched(store), path }
+      if (store.files?.localPath === undefined) return { store: this.#watched(store), path }
       this.#files ??= this.#watched(store)
       return { store: this.#files, path }
     })
@@ -72,22 +73,13 @@ export class Pins {
     const note = (key: string, found: Version | undefined): void => {
       if (this.#isOpening && found !== undefined) this.#note(store, key, found)
     }
-    const watched: Partial<Record<keyof Store, unknown>> = {}
-    for (const name of ['stat', 'getTail', 'get'] as const) {
-      const method = store[name]?.bind(store) as ((key: string, ...rest: unknown[]) => Promise<never>) | undefined
-      if (method === undefined) continue
-      watched[name] = async (key: string, ...rest: unknown[]) => {
-        const found = await method(key, ...rest)
+    return overlay(store, (name, value) => {
+      if (typeof value !== 'function' || !WATCHED.includes(name)) return value
+      return async (key: string, ...rest: unknown[]): Promise<unknown> => {
+        const found = (await value.call(store, key, ...rest)) as Version | undefined
         note(key, found)
         return found
       }
-    }
-    return new Proxy(store, {
-      get(target, name) {
-        if (Object.hasOwn(watched, name)) return watched[name as keyof Store]
-        const value = Reflect.get(target, name, target) as unknown
-        return typeof value === 'function' ? value.bind(target) : value
-      },
     })
   }
 
@@ -101,11 +93,14 @@ export class Pins {
   }
 }
 
+/** Methods that return the version of an object. */
+const WATCHED: readonly string[] = ['stat', 'getTail', 'get'] satisfies (keyof Store)[]
+
 type Version = Pick<ObjectInfo, 'size' | 'etag'>
 
 /** Returns the version of an object. For files, omits the first part, which is the inode. */
-const versionOf = ({ localPath }: Store, { size, etag }: Version): string =>
-  localPath === undefined ? etag : `${size}-${etag.replace(/^.*-/, '')}`
+const versionOf = ({ files }: Store, { size, etag }: Version): string =>
+  files?.localPath === undefined ? etag : `${size}-${etag.replace(/^.*-/, '')}`
 
 /** Returns the error for a source that has changed since the job was planned. */
 function changedSince(file: string, expected: string | undefined, actual = 'gone'): HyperslabError {

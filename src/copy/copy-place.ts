@@ -182,9 +182,9 @@ async function replaceParts(parts: Parts, options: CopyPlaceOptions): Promise<Co
     const wanted = new Set([...names, ...last].map((name) => prefix + name))
     const left = (await to.store.list!(prefix, { deep: true, signal })).filter((key) => !wanted.has(key))
     await forEachLimited(left, OBJECTS_AT_ONCE, (key) => to.store.delete!(key, { signal }))
-    for (const { key } of (await to.store.leftovers?.(prefix, { deep: true })) ?? []) await to.store.delete!(key, { signal })
+    for (const { key } of (await to.store.files?.leftovers(prefix, { deep: true })) ?? []) await to.store.delete!(key, { signal })
     // A folder that is empty now may have the name of a new object.
-    await to.store.removeFolder?.(prefix)
+    await to.store.files?.removeFolder(prefix)
     const versions = async (): Promise<string> =>
       JSON.stringify(await Promise.all(last.map(async (name) => (await infoOf(from.store, from.path + name, signal)).etag)))
     const before = await versions()
@@ -265,7 +265,7 @@ async function copyObject(
   if (await isKept()) return false
   // Consolidated metadata repeat the others, and a killed copy may lack them alone.
   if (isComplete && !/(^|\/)\.zmetadata$/.test(name)) return refuse!(target, 'the target is complete without this object')
-  await to.store.makeFolder?.(target)
+  await to.store.files?.makeFolder(target)
   const there = old && (await statOld(to.store, old.path + name, signal))
   if (there !== undefined && (await sameAt({ from, to: old! }, name, signal))) {
     await copyObjectWithin(to.store, old!.path + name, target, there.etag)
@@ -385,7 +385,7 @@ async function partsOf(
     return containerParts(source, from, to, { notFound })
   const isFile = await isObject(from, '', signal)
   // Servers may have pages for folders.
-  if (!(isFile && from.store.localPath !== undefined) && (await isHierarchy(from, signal)))
+  if (!(isFile && from.store.files?.localPath !== undefined) && (await isHierarchy(from, signal)))
     return hierarchyParts(from, to, overwrite, signal)
   const file = from.store.describe(from.path)
   if (!isFile) throw new HyperslabError('NotFoundError', 'there is neither a file nor a Zarr array or group', { file })

@@ -176,7 +176,7 @@ export class PackedParts {
   async #staged(packed: readonly PackedBytes[], options: StoreOptions): Promise<Stage> {
     const { store, key: target } = this.#target
     // Left over from workers that died here. There is no object yet, so no other writer can be replacing it.
-    const left = ((await store.leftovers?.(target)) ?? []).filter(({ key }) => key.startsWith(`${target}.`))
+    const left = ((await store.files?.leftovers(target)) ?? []).filter(({ key }) => key.startsWith(`${target}.`))
     const stage = await store.stage!(target)
     try {
       for (const each of packed) for (const bytes of await this.#read([each], options)) await stage.append(bytes)

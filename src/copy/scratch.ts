@@ -2,9 +2,11 @@ import { type UnpublishedArray, unpublishedArray } from '../adapters/zarr/create
 import type { ScratchArray } from '../array/lazy/rechunk-to.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
+import { withMembers } from '../core/overlay.ts'
 import type { FirstPass } from '../grid/rechunk-plan.ts'
 import { publishBytes } from '../store/publish-bytes.ts'
 import type {
+  LocalFiles,
   ObjectInfo,
   ObjectTail,
   PutOptions,
@@ -93,7 +95,7 @@ export class Scratch {
     const { store } = await this.#opened()
     if (store.stage === undefined)
       throw new HyperslabError('ReadOnlyError', 'nothing can be written to the scratch folder', { file: store.describe(key) })
-    await store.makeFolder?.(key)
+    await store.files?.makeFolder(key)
     try {
       await publishBytes(store, key, bytes, { ifAbsent: true, durable: false })
       return true
@@ -124,12 +126,12 @@ export class Scratch {
     const { store, path } = await this.#opened()
     this.#chunks.isSealed = false
     const keys = new Set(await store.list?.(path, { deep: true, signal }))
-    for (const { key } of (await store.leftovers?.(path, { deep: true })) ?? []) keys.add(key)
+    for (const { key } of (await store.files?.leftovers(path, { deep: true })) ?? []) keys.add(key)
     const removed = [...keys].filter((key) => !isKept(key.slice(path.length)))
     await forEachLimited(removed, AT_ONCE, async (key) => store.delete?.(key, { signal }))
     if (removed.length < keys.size) return
-    await store.removeFolder?.(path)
-    if (this.#options.isOnly) await store.removeFolder?.(path.slice(0, path.lastIndexOf('/', path.length - 2) + 1))
+    await store.files?.removeFolder(path)
+    if (this.#options.isOnly) await store.files?.removeFolder(path.slice(0, path.lastIndexOf('/', path.length - 2) + 1))
   }
 
   async close(): Promise<void> {
@@ -144,6 +146,8 @@ export class Scratch {
 
 /** A store of objects that need not survive a power failure, unless it is durable. */
 class ChunkStore implements Store {
+  /** Without local paths, because workers would read past this store. */
+  readonly files?: LocalFiles
   readonly #store: Store
   readonly #isDurable: boolean
   readonly #chunks: { readonly isSealed: boolean }
@@ -152,6 +156,7 @@ class ChunkStore implements Store {
     this.#store = store
     this.#isDurable = isDurable
     this.#chunks = chunks
+    if (store.files) this.files = withMembers(store.files, { localPath: undefined })
   }
 
   describe(key: string): string {
@@ -183,10 +188,6 @@ class ChunkStore implements Store {
 
   delete(key: string): Promise<void> {
     return this.#store.delete!(key)
-  }
-
-  async makeFolder(near: string): Promise<void> {
-    await this.#store.makeFolder?.(near)
   }
 
   stage(near: string): Promise<Stage> {

@@ -67,7 +67,7 @@ export class RecordKeeper {
   /** Writes changes. Progress within an array is written only at intervals. */
   async update(change: Partial<WriteRecord>): Promise<void> {
     this.#record = { ...this.#record, ...change }
-    await this.#store.makeFolder?.(this.#key)
+    await this.#store.files?.makeFolder(this.#key)
     await this.#store.put!(this.#key, bytesOf(this.#record))
     this.#written = performance.now()
   }
@@ -110,7 +110,7 @@ export async function claimRecord(store: Store, root: string, record: WriteRecor
     return record
   }
   const key = keyOf(root)
-  await store.makeFolder?.(key)
+  await store.files?.makeFolder(key)
   try {
     await publishBytes(store, key, bytesOf(record), { ifAbsent: true })
     return record
@@ -128,7 +128,7 @@ const bytesOf = (record: WriteRecord): Uint8Array => new TextEncoder().encode(`$
  * when it fails. Empty for other stores. Random if it is unknown, so that such files are not used again.
  */
 export function bootOf(store: Store): string {
-  if (store.localPath === undefined) return ''
+  if (store.files?.localPath === undefined) return ''
   try {
     return bootId(fileSystem())
   } catch {

@@ -266,7 +266,8 @@ export class ZarrTarget implements CopyTarget<never> {
       })
       await this.removeScratch()
       // A process that still writes repeats what has been done.
-      for (const { key } of (await this.store.leftovers?.(this.#key(''), { deep: true })) ?? []) await this.store.delete!(key)
+      for (const { key } of (await this.store.files?.leftovers(this.#key(''), { deep: true })) ?? [])
+        await this.store.delete!(key)
       await new RecordKeeper(this.store, this.root, newRecord(this.id, this.ranks)).update({ complete: true })
     })
   }

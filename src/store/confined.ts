@@ -1,20 +1,67 @@
 import { HyperslabError } from '../core/errors.ts'
 import { wrongKey } from '../core/foreign-key.ts'
+import { overlay } from '../core/overlay.ts'
 import { withoutEndings } from '../core/text.ts'
 import { checkUnlinked, type TestedFolders } from './links.ts'
-import type { Stage, Store } from './store.ts'
+import type { LocalFiles, SharedUploads, Stage, Store } from './store.ts'
 import { recordConfined } from './unconfined.ts'
 
-/** Methods whose first argument is a key. Links are followed. */
-const FOLLOWING = ['stat', 'getRange', 'getRanges', 'getTail', 'get', 'list', 'put', 'makeFolder', 'stage', 'leftovers']
-/** Methods that act on a link itself, which they test or remove. */
-const ON_LINKS = ['delete', 'removeFolder', 'isLink']
-/** Methods that write. */
-const WRITING = ['put', 'makeFolder', 'stage', 'publish']
-/** Methods with two keys. Links are not followed, because the object or folder itself gets the other name. */
-const MOVING = ['copy', 'rename']
+/**
+ * Use of a key by a method. Methods that read or write follow links. Methods that test or remove act on a
+ * link itself. Methods that move have two keys. Methods that are `free` are not checked, because they only
+ * compute or return names.
+ */
+type Use = 'reads' | 'writes' | 'tests' | 'removes' | 'moves' | 'free'
 
-type Method = (key: string, ...rest: unknown[]) => Promise<unknown>
+/** Names of the methods of a type. */
+type MethodsOf<T> = { [K in keyof T]-?: NonNullable<T[K]> extends (...args: never[]) => unknown ? K : never }[keyof T]
+
+/** Names of the methods of a store, of its parts and of its stages. */
+type Method = MethodsOf<Store> | MethodsOf<LocalFiles> | MethodsOf<SharedUploads> | MethodsOf<Stage>
+
+/** Uses of all methods. A method without a row does not compile. */
+const USES: Readonly<Record<Method, Use>> = {
+  describe: 'free',
+  identify: 'free',
+  warnings: 'free',
+  stat: 'reads',
+  getRange: 'reads',
+  getRanges: 'reads',
+  getTail: 'reads',
+  get: 'reads',
+  list: 'reads',
+  answersAlike: 'reads',
+  put: 'writes',
+  delete: 'removes',
+  copy: 'moves',
+  rename: 'moves',
+  stage: 'writes',
+  conditionalWrites: 'free',
+  close: 'free',
+  localPath: 'free',
+  recycle: 'free',
+  makeFolder: 'writes',
+  removeFolder: 'removes',
+  leftovers: 'reads',
+  foldedNames: 'free',
+  realPath: 'free',
+  isLink: 'tests',
+  append: 'free',
+  read: 'free',
+  prepare: 'free',
+  publish: 'writes',
+  discard: 'free',
+  check: 'writes',
+  begin: 'writes',
+  open: 'reads',
+  complete: 'writes',
+  abort: 'removes',
+}
+
+/** Methods whose key is a prefix, which may end within a name. */
+const PREFIXED: readonly string[] = ['list', 'open']
+
+const useOf = (method: string): Use => (USES as Readonly<Record<string, Use>>)[method] ?? 'free'
 
 /**
  * Returns the same store, which refuses keys that lead out of a root by their names or by symbolic links. The
@@ -28,9 +75,9 @@ export function confined(
   root: string,
   { followLinks = false }: { readonly followLinks?: boolean | undefined } = {},
 ): Store {
-  const realPath = followLinks ? undefined : store.realPath?.bind(store)
+  const realPath = followLinks ? undefined : store.files?.realPath.bind(store.files)
   const lastSeparator = (path: string): number =>
-    Math.max(path.lastIndexOf('/'), store.windowsNames ? path.lastIndexOf('\\') : -1)
+    Math.max(path.lastIndexOf('/'), store.files?.windowsNames ? path.lastIndexOf('\\') : -1)
   const folderAt = (path: string): string => path.slice(0, lastSeparator(path) + 1)
   const base = root === '' ? '' : withoutEndings(root, '/') || '/'
   const below = base === '' || base === '/' ? base : `${base}/`
@@ -49,18 +96,18 @@ export function confined(
     const start = path.startsWith(below) ? below : folderAt(base)
     const name = path.slice(start.length)
     // A prefix may end within a name, which is not checked then.
-    const names = method === 'list' && !key.endsWith('/') ? name.slice(0, Math.max(0, name.lastIndexOf('/'))) : name
+    const names = PREFIXED.includes(method) && !key.endsWith('/') ? name.slice(0, Math.max(0, name.lastIndexOf('/'))) : name
     // References may name files by absolute paths below a relative root. Only the real path decides about
     // these.
-    const isOtherForm = store.realPath !== undefined && path.startsWith('/') !== base.startsWith('/')
+    const isOtherForm = store.files !== undefined && path.startsWith('/') !== base.startsWith('/')
     const isFree = isOtherForm || names === ''
-    const wrong = isFree ? undefined : path.startsWith(start) ? wrongKey(names, store.windowsNames) : 'it is elsewhere'
+    const wrong = isFree ? undefined : path.startsWith(start) ? wrongKey(names, store.files?.windowsNames) : 'it is elsewhere'
     if (wrong !== undefined) refuse(key, `this leads out of the place that was given: ${wrong}`)
     if (removes(method) && path.startsWith(start)) await checkUnlinked(store, start, key)
     if (realPath === undefined) return
     const real = await boundary(start === below ? base || '.' : start || '.')
     const own = await realPath(actsOnLink(method) ? folderAt(path) || '.' : path)
-    if (own === real || own.startsWith(/[/\\]$/.test(real) ? real : `${real}${store.windowsNames ? '\\' : '/'}`)) return
+    if (own === real || own.startsWith(/[/\\]$/.test(real) ? real : `${real}${store.files?.windowsNames ? '\\' : '/'}`)) return
     refuse(key, 'a symbolic link leads out of the place that was given; name the place that it leads to, or pass --follow-links')
   }
   const guarded = guardedStore(store, check)
@@ -69,54 +116,44 @@ export function confined(
 }
 
 /** Whether a method removes or moves objects. Moves are checked as removals of both keys. */
-const removes = (method: string): boolean => method !== 'isLink' && ON_LINKS.includes(method)
+const removes = (method: string): boolean => useOf(method) === 'removes'
 
 /** Whether a method acts on a link itself instead of its target. */
-export const actsOnLink = (method: string): boolean => ON_LINKS.includes(method)
+export const actsOnLink = (method: string): boolean => removes(method) || useOf(method) === 'tests'
 
 /**
  * Returns the same store for one operation, which writes, removes and moves nothing behind a link below a
  * root. Reads follow links. Each folder is tested once.
  */
 export function unlinked(store: Store, root: string): Store {
-  if (store.isLink === undefined) return store
+  if (store.files === undefined) return store
   const tested: TestedFolders = new Map()
   return guardedStore(store, async (key, method) => {
-    if (removes(method) || WRITING.includes(method)) await checkUnlinked(store, root, key, tested)
+    if (removes(method) || useOf(method) === 'writes') await checkUnlinked(store, root, key, tested)
   })
 }
 
 /**
- * Returns the same store, which checks each key before use.
+ * Returns the same store, which checks each key before use. This includes its files, its shared uploads and
+ * its stages.
  * @param check called with the key and the name of the method; throws to refuse it
  */
-export function guardedStore(store: Store, check: (key: string, method: string) => Promise<void>): Store {
-  const guarded = (name: string, method: Method): Method => {
-    return async (key, ...rest) => {
-      await check(key, name)
-      return method(key, ...rest)
-    }
-  }
-  const stage = async (near: string): Promise<Stage> => {
-    await check(near, 'stage')
-    return bound(await store.stage!(near), (name, method) => (name === 'publish' ? guarded(name, method) : method))
-  }
-  return bound(store, (name, method) => {
-    if (name === 'stage') return stage
-    if (MOVING.includes(name))
-      return async (from: string, to: unknown, ...rest: unknown[]): Promise<unknown> => {
-        for (const key of [from, String(to)]) await check(key, 'delete')
-        return method(from, to, ...rest)
+export function guardedStore<S extends Store>(store: S, check: (key: string, method: string) => Promise<void>): S {
+  const guarded = <T extends object>(part: T): T =>
+    overlay(part, (name, value) => {
+      if (typeof value !== 'function') return PARTS.includes(name) && value ? guarded(value as object) : value
+      const use = useOf(name)
+      const method = value.bind(part) as (key: string, ...rest: unknown[]) => Promise<unknown>
+      if (use === 'free') return method
+      return async (key: string, ...rest: unknown[]): Promise<unknown> => {
+        if (use !== 'moves') await check(key, name)
+        else for (const each of [key, String(rest[0])]) await check(each, 'delete')
+        const result = await method(key, ...rest)
+        return name === 'stage' ? guarded(result as Stage) : result
       }
-    return FOLLOWING.includes(name) || ON_LINKS.includes(name) ? guarded(name, method) : method
-  })
+    })
+  return guarded(store)
 }
 
-/** Returns an object with replaced methods. All other members are those of the original. */
-const bound = <T extends object>(original: T, replace: (name: string, method: Method) => unknown): T =>
-  new Proxy(original, {
-    get(target, name) {
-      const value = Reflect.get(target, name, target) as unknown
-      return typeof value === 'function' ? replace(String(name), value.bind(target) as Method) : value
-    },
-  })
+/** Members of a store that have methods with keys of their own. */
+const PARTS: readonly string[] = ['files', 'sharedUploads'] satisfies (keyof Store)[]

@@ -13,16 +13,16 @@ export type TestedFolders = Map<string, Promise<boolean>>
  * @throws UnsupportedError, which names the first link
  */
 export async function checkUnlinked(
-  store: Pick<Store, 'isLink' | 'describe'>,
+  store: Pick<Store, 'files' | 'describe'>,
   root: string,
   key: string,
   tested: TestedFolders = new Map(),
 ): Promise<void> {
-  if (store.isLink === undefined) return
+  if (store.files === undefined) return
   const start = root === '' || root.endsWith('/') ? root.length : root.length + 1
   for (let end = key.indexOf('/', start); end !== -1; end = key.indexOf('/', end + 1)) {
     const folder = key.slice(0, end)
-    const isLink = tested.get(folder) ?? store.isLink(folder)
+    const isLink = tested.get(folder) ?? store.files.isLink(folder)
     tested.set(folder, isLink)
     if (!(await isLink)) continue
     const link = store.describe(folder)

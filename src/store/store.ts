@@ -194,6 +194,34 @@ export interface Leftover {
   readonly modified: number
 }
 
+/** Operations that only local files support. {@link Store.files} of `FileStore` has them. */
+export interface LocalFiles {
+  /** Whether keys are Windows paths: a backslash separates names there, and some names are devices. */
+  readonly windowsNames: boolean
+  /**
+   * Returns the path of an object, which worker threads can open. The version of such an object is
+   * `{inode}-{size}-{mtime in ns}`. A store that has to see every read omits this method.
+   */
+  localPath?(key: string): string
+  /**
+   * Takes back bytes that `getRange` or `get` returned, to reuse their memory. The caller no longer reads
+   * them. The method ignores arrays that the store did not return, and parts of arrays.
+   */
+  readonly recycle: (bytes: Uint8Array) => void
+  /** Creates the folder of an object, with its parents. */
+  makeFolder(near: string): Promise<void>
+  /** Removes the named folder (with a slash at the end) and the folders in it, if they are empty. */
+  removeFolder(folder: string): Promise<void>
+  /** Returns temporary objects, of all writers, in the place that a stage for `near` would use. */
+  leftovers(near: string, options?: Pick<ListOptions, 'deep'>): Promise<Leftover[]>
+  /** Returns which names this place treats as equal, after a test beside `near`. */
+  foldedNames(near: string): Promise<FoldedNames>
+  /** Returns the absolute path of a key with all links followed, as far as the path exists. */
+  realPath(key: string): Promise<string>
+  /** Whether a key, of an object or of a folder without a trailing slash, is a symbolic link itself. */
+  isLink(key: string): Promise<boolean>
+}
+
 /** End of an object, with size and version of the whole. */
 export interface ObjectTail extends ObjectInfo {
   /** Last bytes of the object, at most as many as requested. */
@@ -209,16 +237,6 @@ export interface ObjectTail extends ObjectInfo {
 export interface Store {
   /** Returns the name of an object for messages and listings. */
   describe(key: string): string
-  /**
-   * Returns the path of an object that is a local file, which worker threads can open. The version of such an
-   * object is `{inode}-{size}-{mtime in ns}`.
-   */
-  localPath?(key: string): string
-  /**
-   * Takes back bytes that `getRange` or `get` returned, to reuse their memory. The caller no longer reads
-   * them. The store ignores arrays that it did not return, and parts of arrays.
-   */
-  recycle?(bytes: Uint8Array): void
   /**
    * Returns a name of these bytes. All stores of one place return the same name, and different bytes never
    * share one. Caches shared by several files, or kept while a file is reopened, use it as key. `undefined`
@@ -276,16 +294,6 @@ export interface Store {
    */
   rename?(from: string, to: string, options?: RenameOptions): Promise<boolean>
   /**
-   * Creates the folder of an object, with its parents. Optional: other stores need no folders, or create them
-   * by themselves.
-   */
-  makeFolder?(near: string): Promise<void>
-  /**
-   * Removes the named folder (with a slash at the end) and the folders in it, if they are empty. Optional:
-   * stores without folders omit it.
-   */
-  removeFolder?(folder: string): Promise<void>
-  /**
    * Starts an object that is written in pieces. It stays invisible until it is published under a key like
    * `near`.
    */
@@ -294,8 +302,6 @@ export interface Store {
   conditionalWrites?(near: string): Promise<ConditionalWrites>
   /** Multipart uploads for several processes. Optional. */
   readonly sharedUploads?: SharedUploads
-  /** Returns temporary objects, of all writers, in the place that a stage for `near` would use. */
-  leftovers?(near: string, options?: Pick<ListOptions, 'deep'>): Promise<Leftover[]>
   /**
    * Whether two names get the same answer, byte for byte. For stores that cannot list: comparing with a name
    * that certainly does not exist reveals a server that sends a page for every name.
@@ -303,25 +309,10 @@ export interface Store {
   answersAlike?(key: string, other: string, options?: ReadOptions): Promise<boolean>
   /** False if references in its objects must not be followed, because they may name any place. */
   readonly followsReferences?: boolean
-  /** Whether keys are Windows paths: a backslash separates names there, and some names are devices. */
-  readonly windowsNames?: boolean
   /** Whether keys are URLs, with percent-encoded names. */
   readonly urlNames?: boolean
-  /**
-   * Returns which names this place treats as equal, after a test beside `near`. Optional: a store without
-   * this method distinguishes all names, and allows an object with the name of a folder.
-   */
-  foldedNames?(near: string): Promise<FoldedNames>
-  /**
-   * Returns the absolute path of a key with all links followed, as far as the path exists. Optional: stores
-   * without links omit it.
-   */
-  realPath?(key: string): Promise<string>
-  /**
-   * Whether a key, of an object or of a folder without a trailing slash, is a symbolic link itself. Optional:
-   * stores without links omit it.
-   */
-  isLink?(key: string): Promise<boolean>
+  /** Access to folders, links and paths. Only stores of local files have it. */
+  readonly files?: LocalFiles
   /** Whether the store holds a single file without access to its siblings. */
   readonly seesOneFile?: boolean
   /** Releases handles. The store may be used again afterwards. */

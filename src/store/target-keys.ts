@@ -9,12 +9,12 @@ import type { FoldedNames, Store } from './store.ts'
  *   names that it treats as equal, or an object with the name of a folder
  */
 export async function targetKeys(store: Store, root: string, keys: readonly string[]): Promise<string[]> {
-  const options = { windowsNames: store.windowsNames, file: store.describe(root) }
+  const options = { windowsNames: store.files?.windowsNames, file: store.describe(root) }
   const joined = keys.map((key) => joinForeignKey(root, key, options))
-  if (store.foldedNames === undefined) return joined
+  if (store.files === undefined) return joined
   const first = clashIn(keys, { case: true, unicode: true })
   // Only a place that treats some names as equal needs this test, which writes to it.
-  const clash = first && (first.isFolder ? first : clashIn(keys, await store.foldedNames(joined[0]!)))
+  const clash = first && (first.isFolder ? first : clashIn(keys, await store.files.foldedNames(joined[0]!)))
   if (clash === undefined) return joined
   const [a, b] = clash.keys.map((key) => JSON.stringify(key))
   const text = clash.isFolder

@@ -1,6 +1,7 @@
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
-import type { ObjectInfo, Stage, Store } from '../store/store.ts'
+import { withMembers } from '../core/overlay.ts'
+import type { LocalFiles, ObjectInfo, Stage, Store } from '../store/store.ts'
 import {
   concerns,
   detailsOf,
@@ -54,7 +55,7 @@ export interface FaultControls {
 
 /** A store with faults that supports the methods of the wrapped store. */
 export type FaultStore<S extends Store = WritableStore> = FaultControls &
-  Store & { [K in keyof S as K extends Exclude<keyof Store, 'localPath'> ? K : never]: Wrapped<S[K], K> }
+  Store & { [K in keyof S as K extends keyof Store ? K : never]: Wrapped<S[K], K> }
 
 type Wrapped<F, K> = K extends keyof Store ? (undefined extends F ? Store[K] : NonNullable<Store[K]>) : never
 
@@ -84,10 +85,7 @@ class Faults implements Store, FaultControls {
   readonly rename?: NonNullable<Store['rename']>
   readonly stage?: NonNullable<Store['stage']>
   readonly conditionalWrites?: NonNullable<Store['conditionalWrites']>
-  readonly leftovers?: NonNullable<Store['leftovers']>
-  readonly makeFolder?: NonNullable<Store['makeFolder']>
-  readonly removeFolder?: NonNullable<Store['removeFolder']>
-  readonly isLink?: NonNullable<Store['isLink']>
+  readonly files?: LocalFiles
   readonly #inner: Store
   readonly #script: FaultScript | undefined
   readonly #keepReplaced: boolean
@@ -139,11 +137,9 @@ class Faults implements Store, FaultControls {
     if (inner.rename) this.rename = (from, to, ...rest) => this.#step('rename', to, () => inner.rename!(from, to, ...rest))
     if (inner.conditionalWrites)
       this.conditionalWrites = (near) => this.#step('conditions', near, () => inner.conditionalWrites!(near))
-    // Faults of folders have no consequences, so these calls pass through.
-    if (inner.makeFolder) this.makeFolder = (near) => inner.makeFolder!(near)
-    if (inner.removeFolder) this.removeFolder = (folder) => inner.removeFolder!(folder)
-    if (inner.isLink) this.isLink = (key) => inner.isLink!(key)
-    if (inner.leftovers) this.leftovers = (near, options) => inner.leftovers!(near, options)
+    // Faults of folders have no consequences, so these calls pass through. Workers would read past this
+    // store, so it has no local paths.
+    if (inner.files) this.files = withMembers(inner.files, { localPath: undefined })
     if (inner.stage) this.stage = async (near) => this.#wrap(await this.#step('stage', near, () => inner.stage!(near)), near)
   }
 
@@ -375,7 +371,7 @@ type RestOfRange = Parameters<Store['getRange']> extends [string, number, number
 
 /**
  * A store over another one with chosen faults: by a script, by a seed (`seededFaults`) or one at a time
- * (`faultAfter`). It supports the methods of the inner store except `localPath`, through which workers would
- * bypass it. Operations are logged.
+ * (`faultAfter`). It supports the methods of the inner store except `files.localPath`, through which workers
+ * would bypass it. Operations are logged.
  */
 export const FaultStore = Faults as new <S extends Store>(inner: S, options?: FaultStoreOptions) => FaultStore<S>

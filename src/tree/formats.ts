@@ -289,8 +289,8 @@ export async function recognise({ store, path }: StoredAt, signal?: Signal): Pro
     throw new HyperslabError('UnsupportedError', text, { file: store.describe(path) })
   }
   const named = formatOfName(name)
-  if (named !== undefined && store.localPath === undefined && !isPicked) return { format: named }
-  const isHere = store.localPath !== undefined && !named?.isNamed
+  if (named !== undefined && store.files?.localPath === undefined && !isPicked) return { format: named }
+  const isHere = store.files?.localPath !== undefined && !named?.isNamed
   const start = isHere ? await startOf(store, path, signal) : undefined
   const head = isHere ? start && headIn(start.bytes) : await headOf(store, path, signal)
   if (head !== undefined) {

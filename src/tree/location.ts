@@ -97,5 +97,5 @@ async function resolveText(text: string, options: LocationOptions): Promise<Stor
 /** Keeps the slash of the root of a disk. Slashes at the end of other folders are removed. */
 const ofRoot = ({ store, path }: StoredAt): StoredAt => ({
   store,
-  path: store.localPath !== undefined && /^\/+$/.test(path) ? '/.' : path,
+  path: store.files?.localPath !== undefined && /^\/+$/.test(path) ? '/.' : path,
 })

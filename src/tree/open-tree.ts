@@ -165,7 +165,7 @@ export class FoundTree {
    */
   async correctFormat(signal?: Signal): Promise<boolean> {
     const { store, path } = this.place
-    const isSure = this.#format.isFolder || store.localPath !== undefined || store.seesOneFile
+    const isSure = this.#format.isFolder || store.files?.localPath !== undefined || store.seesOneFile
     if (isSure || !(await isZarrFolder({ store, path }, signal))) return false
     this.#format = FOLDER
     return true
@@ -230,7 +230,7 @@ export class FoundTree {
     } catch (error) {
       if (format.isFolder || !isHyperslabError(error, 'NotFoundError', 'FormatError', 'StoreError')) throw error
       if (await this.correctFormat(options.signal)) return FOLDER.open(place, options)
-      if (place.store.localPath !== undefined || place.store.seesOneFile) throw error
+      if (place.store.files?.localPath !== undefined || place.store.seesOneFile) throw error
       const text = `${error.text}; nor is there Zarr metadata in a folder of this name, such as ${METADATA.slice(0, 2).join(' or ')}`
       throw new HyperslabError(error.tag, text, { ...error.details, cause: error })
     }

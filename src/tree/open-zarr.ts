@@ -56,7 +56,7 @@ async function zarrPlace(place: StoredAt, options: ZarrOptions): Promise<StoredA
     return (await format.zarrIn?.(place, options)) ?? place
   } catch (error) {
     // Elsewhere than on this machine, the name alone may have told the format.
-    const isFile = format.isFolder || place.store.localPath !== undefined
+    const isFile = format.isFolder || place.store.files?.localPath !== undefined
     if (isFile || !(await isZarrFolder(place, options.signal))) throw error
     return place
   }

@@ -39,7 +39,7 @@ export async function storeOfReferences(
     file,
     home: { store, path },
     url: /^https?:/i.test(path) ? path : undefined,
-    isLocal: store.localPath !== undefined,
+    isLocal: store.files?.localPath !== undefined,
     openHttp: async (query) => new HttpStore({ query, ...(notFound && { notFound }) }),
     resolve: async (url) => {
       const location = resolve?.(url)

@@ -21,7 +21,7 @@ export interface ServedFiles {
 export async function filesOf(place: StoredAt, format: Format): Promise<ServedFiles> {
   if (!format.isReference) return filesIn(place, format)
   const { servedReferences } = await import('./served-references.ts')
-  const name = `${withoutEnding(nameOf(place.path, place.store.windowsNames))}.zarr`
+  const name = `${withoutEnding(nameOf(place.path, place.store.files?.windowsNames))}.zarr`
   const store = await servedReferences(place)
   const { keyOf } = filesIn({ store, path: '' }, FOLDER, name)
   return { name, store, keyOf }

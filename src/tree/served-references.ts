@@ -14,7 +14,7 @@ import { storeOfReferences } from './reference-store.ts'
  */
 export async function servedReferences(place: StoredAt): Promise<Store> {
   const { store, path } = place
-  if (store.localPath === undefined)
+  if (store.files?.localPath === undefined)
     refuse(place, 'references that are no file of this machine are not served: give their address to the page itself')
   return consolidated(await storeOfReferences(store, path, { checkReferences: checkTargets }))
 }
@@ -30,7 +30,7 @@ function refuse({ store, path }: StoredAt, text: string, actual?: string): never
  */
 export async function checkTargets(references: ReferenceStore, place: StoredAt): Promise<void> {
   const { store } = place
-  const folder = store.localPath === undefined ? undefined : await store.realPath!(folderOf(place) || '.')
+  const folder = store.files?.localPath === undefined ? undefined : await store.files.realPath(folderOf(place) || '.')
   for (const url of references.targets())
     if (folder === undefined) checkBelow(place, url)
     else await checkBeside(place, folder, url)
@@ -38,7 +38,7 @@ export async function checkTargets(references: ReferenceStore, place: StoredAt):
 
 /** Returns the folder of a path, with the separator at its end. */
 const folderOf = ({ store, path }: StoredAt): string =>
-  path.slice(0, Math.max(path.lastIndexOf('/'), store.windowsNames ? path.lastIndexOf('\\') : -1) + 1)
+  path.slice(0, Math.max(path.lastIndexOf('/'), store.files?.windowsNames ? path.lastIndexOf('\\') : -1) + 1)
 
 const FOLLOWED = '`hyperslab serve --follow-links` serves the arrays all the same'
 
@@ -55,10 +55,10 @@ async function checkBeside(place: StoredAt, folder: string, url: string): Promis
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(url)?.[1]?.toLowerCase()
   if (scheme !== undefined && scheme !== 'file')
     refuse(place, `references to other places are not served: ${url}; ${FOLLOWED}`, url)
-  const below = /[/\\]$/.test(folder) ? folder : `${folder}${place.store.windowsNames ? '\\' : '/'}`
+  const below = /[/\\]$/.test(folder) ? folder : `${folder}${place.store.files?.windowsNames ? '\\' : '/'}`
   // A path of a URL may be meant as it is written, or decoded.
   for (const path of scheme === 'file' ? pathsOfFileUrl(url) : [joinUnresolved(folder, url)]) {
-    const real = await place.store.realPath!(path)
+    const real = await place.store.files!.realPath(path)
     if (real !== folder && !real.startsWith(below))
       refuse(place, `references are served to files of their own folder, and this one is elsewhere: ${url}; ${FOLLOWED}`, url)
   }

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { BlockCache, create, type FileArray, MemoryStore, open, slice } from '../../src/runtime/index.ts'
 import type { RangeOptions, Store } from '../../src/store/store.ts'
 import { runs } from '../support/budget.ts'
+import { localFiles } from '../support/local-files.ts'
 
 const CHUNK = 64
 /** Few, so that some want the same blocks, others parts of them. */
@@ -40,11 +41,13 @@ class RecyclingStore implements Store {
     return bytes
   }
 
-  recycle(bytes: Uint8Array): void {
-    expect(this.#lent.delete(bytes)).toBe(true)
-    bytes.fill(0xaa)
-    this.recycled++
-  }
+  readonly files = localFiles({
+    recycle: (bytes) => {
+      expect(this.#lent.delete(bytes)).toBe(true)
+      bytes.fill(0xaa)
+      this.recycled++
+    },
+  })
 }
 
 interface Wanted {

@@ -69,7 +69,7 @@ test('what a local file is and its header are read together, of one version', as
   const asked: string[] = []
   const counted: Store = {
     describe: (key) => store.describe(key),
-    localPath: (key) => store.localPath(key),
+    files: store.files,
     stat: (key) => {
       asked.push('stat')
       return store.stat(key)

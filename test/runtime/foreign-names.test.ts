@@ -13,8 +13,9 @@ import { createZarr, openZarr } from '../../src/runtime/zarr.ts'
 import { confined } from '../../src/store/confined.ts'
 import { FileStore } from '../../src/store/fs/file.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
-import type { FoldedNames } from '../../src/store/store.ts'
+import type { FoldedNames, LocalFiles } from '../../src/store/store.ts'
 import { ZipStore } from '../../src/store/zip/zip.ts'
+import { localFiles } from '../support/local-files.ts'
 import { plainZip } from '../support/plain-zip.ts'
 
 const GROUP = Buffer.from('{"zarr_format":3,"node_type":"group","attributes":{}}')
@@ -70,18 +71,12 @@ async function bucketOf(...names: string[]): Promise<MemoryStore> {
 
 /** Memory that has the names of another system. */
 class PlaceWithRules extends MemoryStore {
-  readonly windowsNames: boolean
-  readonly #folds: FoldedNames
+  readonly files: LocalFiles
   readonly puts: string[] = []
 
   constructor(windowsNames: boolean, folds: FoldedNames) {
     super()
-    this.windowsNames = windowsNames
-    this.#folds = folds
-  }
-
-  async foldedNames(): Promise<FoldedNames> {
-    return this.#folds
+    this.files = localFiles({ windowsNames, foldedNames: async () => folds })
   }
 
   override put(key: string, bytes: Uint8Array): Promise<void> {
@@ -366,7 +361,7 @@ describe('links in the target', () => {
         () => store.stat(join(target, name)),
         () => store.get!(join(target, name)),
         () => store.getRange(join(target, name), 0, 1),
-        () => store.makeFolder!(join(target, name, 'x')),
+        () => store.files!.makeFolder(join(target, name, 'x')),
         () => store.stage!(join(target, name)),
       ])
         await expect(work(), name).rejects.toMatchObject(refused(/^(UnsupportedError|NotFoundError)$/))
@@ -385,7 +380,7 @@ describe('links in the target', () => {
     // Objects behind a link belong to another place, also if links are followed.
     for (const work of [
       () => following.delete!(join(target, 'a/y')),
-      () => following.removeFolder!(`${join(target, 'a')}/`),
+      () => following.files!.removeFolder(`${join(target, 'a')}/`),
       () => following.rename!(join(target, 'a/y'), join(target, 'y')),
     ])
       await expect(work()).rejects.toMatchObject({ tag: 'UnsupportedError', message: expect.stringContaining('symbolic link') })
@@ -413,12 +408,12 @@ test('a file system is tried for the names that it takes for one', async () => {
     () => false,
   )
   await rm(upper)
-  expect(await new FileStore().foldedNames(join(folder, 'not/there/yet'))).toMatchObject({ case: foldsCase })
+  expect(await new FileStore().files.foldedNames(join(folder, 'not/there/yet'))).toMatchObject({ case: foldsCase })
   expect(await readdir(folder)).toEqual([])
 })
 
 test('names that differ by case are written where the file system tells them apart', async () => {
-  const { case: folds } = await new FileStore().foldedNames(join(folder, 'x'))
+  const { case: folds } = await new FileStore().files.foldedNames(join(folder, 'x'))
   const writing = exportZarr(exportOf('T', 't'), join(folder, 'out.zarr'), {})
   if (folds) await expect(writing).rejects.toMatchObject(refused())
   else expect(await writing).toBe(true)

@@ -62,7 +62,7 @@ async function json(store: Store, key: string): Promise<Record<string, unknown>>
 }
 
 async function put({ store, path }: Place, content: unknown): Promise<void> {
-  await store.makeFolder?.(path)
+  await store.files?.makeFolder(path)
   await store.put!(path, new TextEncoder().encode(JSON.stringify(content)))
 }
 

@@ -569,7 +569,7 @@ test('objects that killed writers left do not keep a store from being replaced',
     await zarrOf(store, `${root}in.zarr`, 2, 3)
     await zarrOf(store, `${root}out.zarr`, 1, 6)
     for (const name of names) {
-      await store.makeFolder?.(`${root}out.zarr/${name}`)
+      await store.files?.makeFolder(`${root}out.zarr/${name}`)
       await store.put!(`${root}out.zarr/${name}`, new TextEncoder().encode('{"token":"a","pid":1,"machine":"gone","time":0}'))
     }
     if (root !== '') for (const name of names) await utimes(`${root}out.zarr/${name}`, 0, 0)

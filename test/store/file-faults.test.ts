@@ -325,7 +325,7 @@ test('temporary files of a week ago are removed by whoever writes beside them, y
     await utimes(join(folder, name), time, time)
   }
   const store = new FileStore()
-  const names = (await store.leftovers(key)).map(({ key: path, size }) => [path.slice(folder.length + 1), size])
+  const names = (await store.files.leftovers(key)).map(({ key: path, size }) => [path.slice(folder.length + 1), size])
   expect(names.sort()).toEqual([...old, recent].map((name) => [name, 3]).sort())
   await (await store.stage(key)).discard()
   expect((await readdir(folder)).sort()).toEqual([...kept].sort())

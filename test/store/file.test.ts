@@ -49,7 +49,7 @@ describe('file store', () => {
       const bytes = await read(0, first)
       const { buffer } = bytes
       expect(buffer.byteLength).toBeLessThan(first * 1.07)
-      store.recycle(bytes)
+      store.files.recycle(bytes)
       const again = await read(7, then)
       expect(again.buffer === buffer).toBe(true)
       expect(Buffer.compare(again, all.subarray(7, 7 + then))).toBe(0)
@@ -150,7 +150,7 @@ describe('file store', () => {
     const store = new FileStore()
     const root = `${await mkdtemp(join(tmpdir(), 'hyperslab-folders-'))}/`
     const put = async (name: string): Promise<void> => {
-      await store.makeFolder(root + name)
+      await store.files.makeFolder(root + name)
       await store.put(root + name, Uint8Array.of(1))
     }
     await expect(store.put(`${root}a/b`, Uint8Array.of(1))).rejects.toMatchObject({ tag: 'StoreError' })
@@ -162,8 +162,8 @@ describe('file store', () => {
     expect(await below('none/')).toEqual([])
     expect((await store.list(`${root}a`)).map((key) => key.slice(root.length)).sort()).toEqual(['a', 'ab'])
     for (const name of ['a/b/c', 'a/b/d']) await store.delete(root + name)
-    await store.removeFolder(`${root}a/`)
-    await store.removeFolder(`${root}none/`)
+    await store.files.removeFolder(`${root}a/`)
+    await store.files.removeFolder(`${root}none/`)
     expect([await readdir(`${root}a`), await below('')]).toEqual([['e'], ['a/e/f', 'ab']])
     await rm(root, { recursive: true })
   })

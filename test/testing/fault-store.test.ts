@@ -34,7 +34,7 @@ describe('a store without faults is the store it wraps', () => {
     expect(able(new FaultStore(new MemoryStore()))).toEqual(able(new MemoryStore()))
     expect(able(new FaultStore({ ...readOnly, getTail: async () => undefined }))).toEqual(['getTail'])
     // Workers would read past it.
-    expect(new FaultStore(new FileStore()).localPath).toBeUndefined()
+    expect(new FaultStore(new FileStore()).files?.localPath).toBeUndefined()
   })
 })
 

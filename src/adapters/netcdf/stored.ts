@@ -41,8 +41,8 @@ async function bufferOf(
   return {
     byteLength: size,
     origins: { place: { store, path } },
-    local: store.localPath && { path: store.localPath(path), etag },
-    recycle: store.recycle?.bind(store),
+    local: store.files?.localPath && { path: store.files.localPath(path), etag },
+    recycle: store.files?.recycle,
     slice: async (from, to) => {
       // It is read once, and not kept afterwards.
       const known = from === 0 && header !== undefined && to <= header.length ? header.subarray(0, to) : undefined

@@ -297,7 +297,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
       ((ranges: readonly ByteRange[], signal?: Signal) => Promise.all(ranges.map(() => read(0, Infinity, signal))))
     const name = `zarr ${this.#generation} ${key}`
     const isAbsent = (): boolean => this.opened.isAbsent(key)
-    const recycle = store.recycle?.bind(store)
+    const recycle = store.files?.recycle
     return { file: store.describe(key), version: name, cacheKey: name, read, readMany, recycle, isAbsent }
   }
 
@@ -310,7 +310,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     }
     const name = `zarr ${this.#generation} ${key} ${etag}`
     const readMany = store.getRanges && ((ranges: readonly ByteRange[], signal?: Signal) => readJoined(ranges, read, signal))
-    return { file: store.describe(key), version: name, cacheKey: name, read, readMany, recycle: store.recycle?.bind(store) }
+    return { file: store.describe(key), version: name, cacheKey: name, read, readMany, recycle: store.files?.recycle }
   }
 
   async #load(chunks: Iterable<number>, signal: Signal | undefined): Promise<ChunkSnapshot> {

@@ -26,7 +26,7 @@ function isAboveChunks(metadata: ZarrArrayMetadata, name: string): boolean {
  * @throws UnsupportedError
  */
 export function checkLinks(store: Store, metadata: ZarrArrayMetadata, prefix: string, names: readonly string[]): void {
-  if (store.localPath === undefined) return
+  if (store.files?.localPath === undefined) return
   const link = names.find((name) => isAboveChunks(metadata, name))
   if (link === undefined) return
   const text = `'${link}' is a link, and chunks behind it could be read as elements of the array; replace the link with the folder`

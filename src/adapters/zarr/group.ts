@@ -215,8 +215,11 @@ export class ZarrStore {
     const label = { file: this.file, array: lastName(path) || lastName(this.#root) }
     const isShared = this.opened.options.isWritable
     const known = isShared ? this.#indices.get(path) : undefined
-    const { windowsNames, urlNames } = this.opened.store
-    const place = path === '' ? this.#root : joinForeignKey(this.#root, path, { windowsNames, urlNames, file: this.file })
+    const { files, urlNames } = this.opened.store
+    const place =
+      path === ''
+        ? this.#root
+        : joinForeignKey(this.#root, path, { windowsNames: files?.windowsNames, urlNames, file: this.file })
     const index = known ?? (await ZarrIndex.open(this.opened, place, metadata, label))
     if (!isShared) return new ZarrArray(this, path, index)
     const shared = this.#indices.get(path) ?? index

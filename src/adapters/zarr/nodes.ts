@@ -120,7 +120,7 @@ async function storageOf(array: ZarrArray): Promise<StorageInfo> {
  */
 async function countStored({ index }: ZarrArray): Promise<number | undefined> {
   const { store } = index.opened
-  if (store.localPath === undefined || index.objectCount > MOST_COUNTED) return undefined
+  if (store.files?.localPath === undefined || index.objectCount > MOST_COUNTED) return undefined
   const keys = new Set(await store.list?.(index.path === '' ? '' : `${index.path}/`, { deep: true }))
   let stored = 0
   for (const key of index.objectKeys()) if (keys.has(key)) stored++

@@ -160,7 +160,7 @@ export class ReferenceStore implements Store {
     const places = [home]
     for (const url of this.targets()) {
       const place = await this.#locate(url)
-      if (place.store === home.store || place.store.localPath !== undefined) places.push(place)
+      if (place.store === home.store || place.store.files?.localPath !== undefined) places.push(place)
     }
     return places
   }

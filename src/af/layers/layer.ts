@@ -130,14 +130,14 @@ export class Layer implements BlockOrigin {
     })
     this.blocks = blocks
     this.resizes = footer.blocks.some(({ codec }) => codec === RESIZED_CODEC)
-    this.local = store.localPath && { path: store.localPath(key), etag: info.etag }
+    this.local = store.files?.localPath && { path: store.files.localPath(key), etag: info.etag }
     this.cacheKey = store.identify?.(key, info.etag) ?? `#${++unnamed}`
     const own = identityIn(footer.blocks)
     this.foreign = own === undefined
     this.identity = own ?? { id: foreignId(info.size, footerCrc), kind: number === 0 ? 'base' : 'layer' }
     this.segmentsOf = this.#table<BlockSegments>(SEGMENTS_CODEC, end)
     this.checksumsOf = this.#table<SegmentChecksums>(SEGMENT_CHECKSUMS_CODEC, end)
-    this.recycle = store.recycle?.bind(store)
+    this.recycle = store.files?.recycle
     // Present only if the store combines ranges into fewer requests.
     if (store.getRanges !== undefined) this.readMany = (ranges, signal) => this.#readMany(ranges, signal)
   }

@@ -187,7 +187,7 @@ const LEFT_BEHIND_MS = 24 * 3600 * 1000
  */
 async function reportLeftovers(store: Store, paths: Paths, report: Report): Promise<void> {
   const stem = paths.base.slice(0, -'af'.length)
-  for (const { key, size, modified } of (await store.leftovers?.(paths.base)) ?? []) {
+  for (const { key, size, modified } of (await store.files?.leftovers(paths.base)) ?? []) {
     if (!key.startsWith(stem) || Date.now() - modified < LEFT_BEHIND_MS) continue
     report.warn({ file: store.describe(key) }, `a temporary file of ${size} bytes that a writer has left behind`)
   }

@@ -11,7 +11,7 @@ const STATS_NAME = /[^/\\]\.stats$/i
  * @throws InvalidArgumentError
  */
 export async function checkNewName({ store, path }: StoredAt): Promise<void> {
-  for (const name of new Set([path, (await store.realPath?.(path)) ?? path])) {
+  for (const name of new Set([path, (await store.files?.realPath(path)) ?? path])) {
     // Some file systems ignore the case of names.
     const isSidecar = SIDECAR.test(name.toLowerCase())
     if (!isSidecar && !STATS_NAME.test(name)) continue

@@ -66,14 +66,14 @@ export class AllowedPlaces implements Places {
 
 /** Returns the unique name of a key: the path with all links followed for files, the URL otherwise. */
 async function identityOf(store: Store, key: string, method: string): Promise<string> {
-  if (store.realPath === undefined) {
+  if (store.files === undefined) {
     const name = store.describe(key)
     return /^https?:/i.test(name) ? identityOfUrl(name) : name
   }
-  if (!actsOnLink(method)) return forward(await store.realPath(key))
+  if (!actsOnLink(method)) return forward(await store.files.realPath(key))
   const path = withoutEndings(key, '/')
-  const at = Math.max(path.lastIndexOf('/'), store.windowsNames ? path.lastIndexOf('\\') : -1)
-  return forward(`${await store.realPath(path.slice(0, at + 1) || '.')}/${path.slice(at + 1)}`)
+  const at = Math.max(path.lastIndexOf('/'), store.files.windowsNames ? path.lastIndexOf('\\') : -1)
+  return forward(`${await store.files.realPath(path.slice(0, at + 1) || '.')}/${path.slice(at + 1)}`)
 }
 
 const forward = (path: string): string => (/^[a-z]:\\|^\\\\/i.test(path) ? path.replaceAll('\\', '/') : path)

@@ -23,7 +23,7 @@ const AT_ONCE = 16
  */
 export async function checkApart(source: StoredAt, target: StoredAt): Promise<void> {
   const [from, to] = [folderOrFile(source.path), folderOrFile(target.path)]
-  if (source.store.localPath !== undefined && target.store.localPath !== undefined) {
+  if (source.store.files?.localPath !== undefined && target.store.files?.localPath !== undefined) {
     const [own, other] = await Promise.all([identities(from), identities(to)])
     if (own.self !== undefined && other.all.has(own.self)) throw notApart(source, target)
     if (other.self !== undefined && own.all.has(other.self)) throw notApart(source, target)

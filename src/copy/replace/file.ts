@@ -37,7 +37,7 @@ export async function writeFile(
     await checkSameKind({ store, path }, there, kind, signal)
     await checkReplacing({ store, path })
   }
-  await store.makeFolder?.(path)
+  await store.files?.makeFolder(path)
   const stage = await store.stage(path)
   try {
     await write(stage)

@@ -81,7 +81,7 @@ export class Owner {
    * @throws ConflictError if another owner holds it
    */
   static async take(store: Store, key: string, id: string | undefined, signal: Signal | undefined): Promise<Owner> {
-    await store.makeFolder?.(key)
+    await store.files?.makeFolder(key)
     for (let tries = 0; ; tries++) {
       const found = await readWhole(store, key, { maxBytes: MOST_BYTES, signal })
       const other = found && claimIn(found.bytes)

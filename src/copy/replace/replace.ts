@@ -103,7 +103,7 @@ export async function replace(
     throw error
   } finally {
     await owner.release(isKept).catch(() => undefined)
-    if (!isKept) await store.removeFolder?.(workspace).catch(() => undefined)
+    if (!isKept) await store.files?.removeFolder(workspace).catch(() => undefined)
   }
 }
 
@@ -164,7 +164,7 @@ export async function alone<T>(given: Target, signal: Signal | undefined, work: 
     return result
   } finally {
     await owner.release(false).catch(() => undefined)
-    await store.removeFolder?.(workspace).catch(() => undefined)
+    await store.files?.removeFolder(workspace).catch(() => undefined)
   }
 }
 
@@ -209,7 +209,7 @@ async function checkSame(target: Target, { state, roots }: Survey, signal: Signa
 async function claim(target: Target, { roots }: Survey, command: string, draft: string): Promise<void> {
   const { store, prefix, claimed } = target
   const ifMatch = roots.get(claimed)
-  await store.makeFolder?.(prefix + claimed)
+  await store.files?.makeFolder(prefix + claimed)
   const condition = ifMatch === undefined ? { ifAbsent: true } : { ifAbsent: false, ifMatch }
   await publishBytes(store, prefix + claimed, await target.claim(command, draft), condition)
 }

@@ -156,8 +156,8 @@ async function moveEntries({ target, owner, journal, draft, drafts }: Move): Pro
   for (const entry of inOrder(folderEntries(drafts, claimed), isMetadata, false)) {
     await owner.check()
     // Empty folders and temporary files belong to no store, and would block the rename.
-    for (const { key } of (await store.leftovers?.(`${prefix}${entry}/`, { deep: true })) ?? []) await store.delete!(key)
-    await store.removeFolder?.(`${prefix}${entry}/`)
+    for (const { key } of (await store.files?.leftovers(`${prefix}${entry}/`, { deep: true })) ?? []) await store.delete!(key)
+    await store.files?.removeFolder(`${prefix}${entry}/`)
     await store.rename!(from + entry, prefix + entry)
   }
 }
@@ -201,7 +201,7 @@ async function moveObjects({ target, owner, journal, draft, drafts }: Move): Pro
     remove,
   )
   // An empty folder can have the name of a new object, in stores that have folders.
-  for (const entry of folderEntries(old, claimed)) await store.removeFolder?.(`${prefix}${entry}/`)
+  for (const entry of folderEntries(old, claimed)) await store.files?.removeFolder(`${prefix}${entry}/`)
   const added = drafts.filter((name) => name !== claimed)
   const copy = (name: string): Promise<void> => copyObjectWithin(store, draftOf(target, draft) + name, prefix + name)
   await each(
@@ -248,7 +248,7 @@ async function publishObject(
 ): Promise<void> {
   const info = await store.stat(from)
   if (info === undefined || (version !== undefined && info.etag !== version)) throw gone(store.describe(from))
-  await store.makeFolder?.(to)
+  await store.files?.makeFolder(to)
   const stage = await store.stage!(to)
   try {
     for (let at = 0; at < info.size; at += PIECE_BYTES) {
@@ -264,7 +264,7 @@ async function publishObject(
 
 /** Returns all keys below a folder. Stores do not list temporary objects with the others. */
 async function keysBelow(store: Store, folder: string): Promise<string[]> {
-  const temporary = (await store.leftovers?.(folder, { deep: true })) ?? []
+  const temporary = (await store.files?.leftovers(folder, { deep: true })) ?? []
   return [...new Set([...(await store.list!(folder, { deep: true })), ...temporary.map(({ key }) => key)])]
 }
 
@@ -310,8 +310,8 @@ async function clearDraft(target: Target, draft: string, keys: readonly string[]
   const isOurs = (name: string): boolean => isStaged(name) || (belongs !== undefined && (belongs(name) || target.isRoot(name)))
   await remove(keys.filter((key) => key.startsWith(next)))
   await remove(aside.filter((key) => isOurs(key.slice(old.length))))
-  await store.removeFolder?.(next)
-  await store.removeFolder?.(old)
+  await store.files?.removeFolder(next)
+  await store.files?.removeFolder(old)
   // Removed last, because it identifies the old objects.
   if (aside.length > 0) await remove(journals)
 }

@@ -63,7 +63,7 @@ function sharedFiles(): (location: Location) => Promise<Location> {
   return async (location) => {
     if (isRemote(location) || (typeof location !== 'string' && !('href' in Object(location)))) return location
     const { store, path } = await resolveLocation(location)
-    if (store.localPath === undefined) return { store, path }
+    if (store.files?.localPath === undefined) return { store, path }
     files ??= store
     return { store: files, path }
   }

@@ -1,11 +1,9 @@
-import type { Dirent } from 'node:fs'
 import { exists } from '../conditions.ts'
 import type {
   ConditionalWrites,
   DeleteOptions,
-  FoldedNames,
-  Leftover,
   ListOptions,
+  LocalFiles,
   ObjectInfo,
   ObjectTail,
   PutOptions,
@@ -17,24 +15,21 @@ import type {
 } from '../store.ts'
 import { changed } from '../store.ts'
 import { checkWhole } from '../whole.ts'
-import { errorCode, fileError, onFile, orMissing } from './errors.ts'
+import { onFile, orMissing } from './errors.ts'
 import {
   checkedInfo,
   type FileSystem,
   fileInfo,
   fileSystem,
   folderOf,
-  keepRoom,
   openForReading,
   orMissingSync,
   readExactly,
 } from './file-system.ts'
+import { entriesInFolder, FilesOfMachine } from './local-files.ts'
 import { underLock } from './lock.ts'
 import { isTemporary } from './names.ts'
-import { probeNames, realPathOf } from './paths.ts'
 import { checkVersion, FileStage, withFolder } from './stage.ts'
-
-declare const process: { readonly platform: string }
 
 interface OpenFile extends ObjectInfo {
   /** File descriptor. */
@@ -73,6 +68,7 @@ const ABANDONED_MS = 7 * 24 * 3600 * 1000
  * console.log(info !== undefined) // true
  */
 export class FileStore implements Store {
+  readonly files: LocalFiles
   readonly #fs: FileSystem
   readonly #open = new Map<string, Shared>()
   /** Folders already searched for abandoned files. */
@@ -81,6 +77,7 @@ export class FileStore implements Store {
   /** @param fs replaces the platform's `node:fs` in tests */
   constructor(fs: object = fileSystem()) {
     this.#fs = fs as FileSystem
+    this.files = new FilesOfMachine(this.#fs)
   }
 
   describe(key: string): string {
@@ -90,26 +87,6 @@ export class FileStore implements Store {
   identify(key: string, etag: string): string | undefined {
     const age = Date.now() - Number(etag.split('-')[2]) / 1e6
     return age < SETTLED_MS ? undefined : `${key} ${etag}`
-  }
-
-  localPath(key: string): string {
-    return key
-  }
-
-  get windowsNames(): boolean {
-    return process.platform === 'win32'
-  }
-
-  foldedNames(near: string): Promise<FoldedNames> {
-    return probeNames(this.#fs, near)
-  }
-
-  realPath(key: string): Promise<string> {
-    return onFile(key, 'read', () => realPathOf(this.#fs, key))
-  }
-
-  async isLink(key: string): Promise<boolean> {
-    return (await orMissing(key, 'read', () => this.#fs.promises.lstat(key)))?.isSymbolicLink() === true
   }
 
   async stat(key: string): Promise<ObjectInfo | undefined> {
@@ -130,10 +107,6 @@ export class FileStore implements Store {
     await this.#retire(`${key}\0${etag}`)
     if (options.ifMatch !== undefined) throw changed(key)
     return this.getRange(key, offset, length, options)
-  }
-
-  recycle(bytes: Uint8Array): void {
-    keepRoom(bytes)
   }
 
   async getTail(key: string, length: number): Promise<ObjectTail | undefined> {
@@ -170,21 +143,6 @@ export class FileStore implements Store {
     return names.filter((name) => name.startsWith(prefix.slice(directory.length))).map((name) => directory + name)
   }
 
-  async makeFolder(near: string): Promise<void> {
-    const folder = folderOf(near)
-    if (folder !== '') await onFile(folder, 'written', () => this.#fs.promises.mkdir(folder, { recursive: true }))
-  }
-
-  async removeFolder(folder: string): Promise<void> {
-    for (const { name } of await this.#entries(folder, (entry) => entry.isDirectory()))
-      await this.removeFolder(`${folder}${name}/`)
-    try {
-      await this.#fs.promises.rmdir(folder)
-    } catch (cause) {
-      if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(errorCode(cause))) throw fileError(folder, 'written', cause)
-    }
-  }
-
   async put(key: string, bytes: Uint8Array, options?: PutOptions): Promise<void> {
     const stage = await this.stage(key)
     try {
@@ -209,7 +167,7 @@ export class FileStore implements Store {
   async rename(from: string, to: string, { ifMatch, signal }: RenameOptions = {}): Promise<boolean> {
     const fs = this.#fs
     if ((await orMissing(from, 'read', () => fs.promises.lstat(from))) === undefined) return false
-    await this.makeFolder(to)
+    await this.files.makeFolder(to)
     const work = (): void => {
       if (ifMatch !== undefined) checkVersion(fs, to, ifMatch)
       else if (orMissingSync(() => fs.lstatSync(to)) !== undefined) throw exists(to)
@@ -234,33 +192,14 @@ export class FileStore implements Store {
     return { replace: true, remove: true }
   }
 
-  async leftovers(near: string, { deep = false }: Pick<ListOptions, 'deep'> = {}): Promise<Leftover[]> {
-    const found: Leftover[] = []
-    const folder = folderOf(near)
-    if (deep)
-      for (const { name } of await this.#entries(folder, (entry) => entry.isDirectory()))
-        for (const each of await this.leftovers(`${folder}${name}/`, { deep })) found.push(each)
-    for (const key of await this.list(folder)) {
-      if (!isTemporary(key.slice(folderOf(key).length))) continue
-      const stats = await orMissing(key, 'read', () => this.#fs.promises.lstat(key))
-      if (stats?.isFile()) found.push({ key, size: stats.size, modified: stats.mtimeMs })
-    }
-    return found
-  }
-
   async close(): Promise<void> {
     for (const version of [...this.#open.keys()]) await this.#retire(version)
-  }
-
-  async #entries(folder: string, isWanted: (entry: Dirent) => boolean): Promise<Dirent[]> {
-    const read = (): Promise<Dirent[]> => this.#fs.promises.readdir(folder || '.', { withFileTypes: true })
-    return ((await orMissing(folder || '.', 'listed', read)) ?? []).filter(isWanted)
   }
 
   /** Returns the files in a folder and in all folders below, without temporary files. */
   async #below(folder: string): Promise<string[]> {
     const keys: string[] = []
-    for (const entry of await this.#entries(folder, ({ name }) => !isTemporary(name)))
+    for (const entry of await entriesInFolder(this.#fs, folder, ({ name }) => !isTemporary(name)))
       if (entry.isDirectory()) for (const key of await this.#below(`${folder}${entry.name}/`)) keys.push(key)
       else keys.push(folder + entry.name)
     return keys
@@ -272,7 +211,7 @@ export class FileStore implements Store {
     if (this.#swept.has(folder)) return
     this.#swept.add(folder)
     try {
-      for (const { key, modified } of await this.leftovers(near))
+      for (const { key, modified } of await this.files.leftovers(near))
         if (Date.now() - modified > ABANDONED_MS) await orMissing(key, 'written', () => this.#fs.promises.unlink(key))
     } catch {
       // Ignored: if the folder has a problem, the write reports it, and these files can be removed later.

@@ -197,9 +197,9 @@ async function foldersAbove(store: Store, root: string): Promise<FolderAbove[]> 
 }
 
 async function realPathOf(store: Store, path: string): Promise<string> {
-  if (store.realPath === undefined) return path
-  const real = await seen(store.realPath(path || '.'))
-  return real === undefined ? path : store.windowsNames ? real.replaceAll('\\', '/') : real
+  if (store.files === undefined) return path
+  const real = await seen(store.files.realPath(path || '.'))
+  return real === undefined ? path : store.files.windowsNames ? real.replaceAll('\\', '/') : real
 }
 
 /** Returns the folder that contains a path by its name; undefined for roots and names that lead elsewhere. */

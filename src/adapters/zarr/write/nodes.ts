@@ -173,7 +173,7 @@ export class NodeWriter {
       // Another process may be deleting the node.
       if ((await this.node(path)) === undefined) this.#removed(path)
       const key = store.describe(prefix + stray.name)
-      const isLink = (await store.isLink?.(prefix + stray.name)) === true
+      const isLink = (await store.files?.isLink(prefix + stray.name)) === true
       const text = `its folder contains '${key}'${isLink ? ', a symbolic link' : ''}: ${stray.why}, so nothing was deleted; move it elsewhere, or remove it`
       throw new HyperslabError('UnsupportedError', text, { file, array: path, actual: key })
     }
@@ -208,7 +208,7 @@ export class NodeWriter {
     const isDocument = (key: string): boolean => METADATA.includes(key.slice(key.lastIndexOf('/') + 1))
     await this.#remove(keys.filter(isDocument))
     await this.#remove(keys.filter((key) => !isDocument(key)))
-    await store.removeFolder?.(prefix)
+    await store.files?.removeFolder(prefix)
     objects.forgetFolders()
   }
 
@@ -378,7 +378,8 @@ export class NodeWriter {
     const path = key.endsWith('/') ? key.slice(0, -1) : key
     if (path === '') return root === '' ? '' : `${root}/`
     return (
-      joinForeignKey(root, path, { windowsNames: store.windowsNames, urlNames: store.urlNames, file }) + key.slice(path.length)
+      joinForeignKey(root, path, { windowsNames: store.files?.windowsNames, urlNames: store.urlNames, file }) +
+      key.slice(path.length)
     )
   }
 }

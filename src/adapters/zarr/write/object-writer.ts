@@ -209,8 +209,8 @@ export class ObjectWriter {
 
   async #makeFolder(key: string): Promise<void> {
     const folder = key.slice(0, key.lastIndexOf('/') + 1)
-    if (this.#store.makeFolder === undefined || this.#folders.has(folder)) return
-    await this.#store.makeFolder(key)
+    if (this.#store.files === undefined || this.#folders.has(folder)) return
+    await this.#store.files.makeFolder(key)
     if (this.#folders.size === MOST_FOLDERS) this.#folders.clear()
     this.#folders.add(folder)
   }
