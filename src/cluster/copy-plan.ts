@@ -1,7 +1,7 @@
 import { openTargetOf } from '../copy/copy.ts'
 import type { Scratch } from '../copy/scratch.ts'
 import type { ZarrExport } from '../copy/stored-arrays.ts'
-import type { CopyTarget } from '../copy/target.ts'
+import type { SharedTarget } from '../copy/target.ts'
 import { CopyTasks, planRegions } from '../copy/tasks.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { type Checks, checkValue } from '../core/options.ts'
@@ -78,7 +78,7 @@ export const openTarget = (
   source: ZarrExport,
   id?: string,
   scratch?: Scratch,
-): Promise<CopyTarget> => openTargetOf(formatOfCopy(operation), location, source, operation.options ?? {}, id, scratch)
+): Promise<SharedTarget> => openTargetOf(formatOfCopy(operation), location, source, operation.options ?? {}, id, scratch)
 
 export const COPY_PLAN_CHECKS: Checks<Facts> = { arrays: 'plain object', metadata: 'string', leftOut: 'list of strings' }
 

@@ -1,6 +1,6 @@
 import { PackedParts } from '../copy/packed-parts.ts'
 import { CopySteps } from '../copy/run.ts'
-import type { CopyTarget } from '../copy/target.ts'
+import type { SharedTarget } from '../copy/target.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { type CopyPlan, type CopyResult, openTarget, resultOfCopy, tasksOfCopy } from './copy-plan.ts'
 import { openCopySource } from './copy-source.ts'
@@ -15,11 +15,13 @@ import { checkSource } from './plan-parts.ts'
 export class CopyWork implements JobWork {
   readonly #plan: CopyPlan
   readonly #steps: CopySteps
+  readonly #target: SharedTarget
   readonly #close: () => Promise<void>
 
-  private constructor(plan: CopyPlan, steps: CopySteps, close: () => Promise<void>) {
+  private constructor(plan: CopyPlan, target: SharedTarget, steps: CopySteps, close: () => Promise<void>) {
     this.#plan = plan
     this.#steps = steps
+    this.#target = target
     this.#close = close
   }
 
@@ -32,7 +34,7 @@ export class CopyWork implements JobWork {
     const { places = ANY_PLACE } = options
     const pins = new Pins(plan.pins, places)
     const { source, close } = await openCopySource(operation, pins, options)
-    let target: CopyTarget | undefined
+    let target: SharedTarget | undefined
     const closeBoth = async (): Promise<void> => {
       await target?.[Symbol.asyncDispose]()
       await close()
@@ -41,7 +43,7 @@ export class CopyWork implements JobWork {
       pins.seen()
       target = await openTarget(operation, await places.resolve(operation.target), source, id, scratchOf(plan, places))
       await checkTarget(plan, target)
-      return new CopyWork(plan, new CopySteps(target, tasksOfCopy(plan), () => pins.check()), closeBoth)
+      return new CopyWork(plan, target, new CopySteps(target, tasksOfCopy(plan), () => pins.check()), closeBoth)
     } catch (error) {
       await closeBoth()
       throw error
@@ -58,7 +60,7 @@ export class CopyWork implements JobWork {
   }
 
   settle(merged: unknown, options: NodeOptions): Promise<readonly unknown[]> {
-    return this.#steps.combine(merged as unknown[], options)
+    return this.#target.combine(merged as unknown[], options)
   }
 
   async finish(all: unknown, options: NodeOptions): Promise<CopyResult> {
@@ -72,7 +74,7 @@ export class CopyWork implements JobWork {
 }
 
 /** @throws ConflictError if the arrays or metadata are not as planned */
-async function checkTarget({ arrays, metadata, operation }: CopyPlan, target: CopyTarget): Promise<void> {
+async function checkTarget({ arrays, metadata, operation }: CopyPlan, target: SharedTarget): Promise<void> {
   for (const { name, array } of target.arrays) if (Object.hasOwn(arrays, name)) await checkSource(array, arrays[name]!)
   const found = await target.metadataHash()
   const names = target.arrays.map(({ name }) => name)

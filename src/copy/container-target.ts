@@ -30,7 +30,7 @@ import {
 import { type PackedBytes, PackedParts } from './packed-parts.ts'
 import type { Scratch } from './scratch.ts'
 import type { ZarrExport } from './stored-arrays.ts'
-import type { CopyTarget, CopyTask } from './target.ts'
+import type { CopyTask, SharedTarget } from './target.ts'
 
 /** Chunks, blocks, codec and footer version of a container that is written in parts. */
 export interface ContainerTargetOptions extends Pick<ImportOptions, 'codec' | 'level' | 'chunks' | 'blockBytes' | 'immutable'> {}
@@ -65,7 +65,7 @@ interface ContainerWrite {
  * A container whose blocks are packed region by region, by processes that do not know of each other. One of
  * them publishes it when all blocks are there. Until then, there is no file.
  */
-export class ContainerTarget implements CopyTarget<PackedBytes> {
+export class ContainerTarget implements SharedTarget<PackedBytes> {
   readonly arrays: readonly WrittenArray[]
   readonly #write: ContainerWrite
   readonly #handedOver: PackedParts | undefined

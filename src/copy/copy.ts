@@ -2,16 +2,16 @@ import { invalidArgument } from '../core/errors.ts'
 import type { Location } from '../tree/location.ts'
 import { foreignWriteOption, type WrittenFormat } from '../tree/written-formats.ts'
 import type { ContainerTargetOptions } from './container-target.ts'
-import type { ImportOptions, ImportResult } from './import-arrays.ts'
+import type { ImportOptions, ImportResult, ImportSource } from './import-arrays.ts'
 import type { Scratch } from './scratch.ts'
 import type { ZarrExport } from './stored-arrays.ts'
-import type { CopyTarget } from './target.ts'
+import type { SharedTarget } from './target.ts'
 import type { ExportOptions } from './zarr-target.ts'
 
 /** Options of copying arrays in this process. Formats refuse those of others. */
 export interface CopyHereOptions
-  extends Omit<ImportOptions, 'variables' | 'chunkBytes'>,
-    Pick<ExportOptions, 'shards' | 'levels' | 'maxBytes' | 'resume' | 'sources'> {}
+  extends Omit<ImportOptions, 'variables'>,
+    Pick<ExportOptions, 'shards' | 'levels' | 'maxBytes' | 'resume' | 'sources' | 'command'> {}
 
 /** Options of a target that is written by tasks. */
 export interface TargetSettings extends ContainerTargetOptions, Pick<ExportOptions, 'shards' | 'levels'> {}
@@ -22,6 +22,9 @@ export interface CopiedContent extends ZarrExport {
   readonly warnings?: readonly string[]
 }
 
+/** Opens content for a container, after the target was checked. */
+export type OpenImport = () => Promise<ImportSource>
+
 /** Result of copying arrays. */
 export interface CopyOutcome extends Omit<ImportResult, 'bytes'> {
   /** Size of a container in bytes; undefined for Zarr, which has many objects. */
@@ -30,7 +33,7 @@ export interface CopyOutcome extends Omit<ImportResult, 'bytes'> {
   readonly unchanged?: boolean
 }
 
-/** Writer of a format: by tasks, each of which writes regions, or in this process. */
+/** Writer of a format: by tasks of several processes, or in this process. */
 interface CopyWriter {
   openTarget(
     location: Location,
@@ -38,7 +41,7 @@ interface CopyWriter {
     settings: TargetSettings,
     id: string,
     scratch?: Scratch,
-  ): Promise<CopyTarget>
+  ): Promise<SharedTarget>
   copy(call: string, content: CopiedContent, location: Location, options: CopyHereOptions): Promise<CopyOutcome>
 }
 
@@ -46,10 +49,10 @@ interface CopyWriter {
 const WRITERS: Readonly<Record<string, CopyWriter>> = {
   container: {
     openTarget: async (...given) => (await import('./container-target.ts')).ContainerTarget.open(...given),
-    copy: async (call, { warnings = [], ...content }, location, { sources, ...options }) => {
-      const { importArrays, importOf } = await import('./import-arrays.ts')
+    copy: async (call, { warnings = [], ...content }, location, options) => {
+      const { importOf } = await import('./import-arrays.ts')
       const source = { ...importOf(content), warnings, async [Symbol.asyncDispose]() {} }
-      return importArrays(call, async () => source, location, options, sources)
+      return copyToContainer(call, async () => source, location, options)
     },
   },
   zarr: {
@@ -83,6 +86,17 @@ export async function copy(
   return WRITERS[format.name]!.copy(call, content, location, options)
 }
 
+/** Copies what only containers hold, such as attributes with types and stored blocks, into a container. */
+export async function copyToContainer(
+  call: string,
+  open: OpenImport,
+  location: Location,
+  options: CopyHereOptions,
+): Promise<ImportResult> {
+  const { writeContainer } = await import('./draft-target.ts')
+  return writeContainer(call, open, location, options)
+}
+
 /**
  * Opens a place that tasks copy to.
  * @param id id of the write, which all its processes share
@@ -95,4 +109,4 @@ export const openTargetOf = (
   settings: TargetSettings,
   id = '',
   scratch?: Scratch,
-): Promise<CopyTarget> => WRITERS[format.name]!.openTarget(location, content, settings, id, scratch)
+): Promise<SharedTarget> => WRITERS[format.name]!.openTarget(location, content, settings, id, scratch)

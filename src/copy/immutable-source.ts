@@ -2,7 +2,8 @@ import { ArrayFile } from '../af/file.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
 import type { Location } from '../tree/location.ts'
-import { IMPORT_CHECKS, type ImportOptions, type ImportResult, importArrays } from './import-arrays.ts'
+import { copyToContainer } from './copy.ts'
+import { IMPORT_CHECKS, type ImportOptions, type ImportResult } from './import-arrays.ts'
 import { checkNoChunks, storedSource } from './import-container.ts'
 import { type AttributeValues, arraysSource, type GivenArray } from './named-arrays.ts'
 
@@ -55,7 +56,7 @@ export async function writeSource(
       invalidArgument(`${CALL}: attributes: a container is copied with its own attributes`, attributes)
     // The caller keeps the container and closes it.
     const open = async () => ({ ...storedSource(source, undefined), async [Symbol.asyncDispose]() {} })
-    return importArrays(CALL, open, location, writing)
+    return copyToContainer(CALL, open, location, writing)
   }
   if (isWriting(source)) {
     if (attributes !== undefined) invalidArgument(`${CALL}: attributes: a dataset has its own, attrs`, attributes)
@@ -64,7 +65,7 @@ export async function writeSource(
   }
   const entries = source instanceof Map ? [...source] : Object.entries(source)
   const given = arraysSource(CALL, entries as [string, GivenArray][], Object.entries(attributes ?? {}))
-  return importArrays(CALL, async () => given, location, writing)
+  return copyToContainer(CALL, async () => given, location, writing)
 }
 
 const isWriting = (source: object): source is WritesItself => typeof (source as { write?: unknown }).write === 'function'

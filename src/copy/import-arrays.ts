@@ -1,44 +1,26 @@
 import { attributesDocument } from '../adapters/zarr/write/document.ts'
-import { ArrayFile } from '../af/file.ts'
+import type { ArrayFile } from '../af/file.ts'
 import type { FileArray } from '../af/file-array.ts'
 import type { ArrayOptions } from '../af/format/definition.ts'
 import type { Attributes } from '../af/layers/attributes.ts'
 import { type CreateOptions, FILE_CHECKS } from '../af/layers/file-options.ts'
-import { listSidecars } from '../af/layers/listed.ts'
-import { Paths } from '../af/layers/paths.ts'
-import { withDefaults } from '../af/settings.ts'
-import type { ContainerFiles } from '../af/write/container-files.ts'
-import type { StoredArrays, StoredCopy } from '../af/write/copy-stored.ts'
-import { checkFree, checkWrites, findReplaced, type Replaced } from '../af/write/create.ts'
-import { checkNewName } from '../af/write/occupied.ts'
+import type { StoredArrays } from '../af/write/copy-stored.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { elementwise } from '../array/lazy/elementwise.ts'
 import { missingAs } from '../array/lazy/replace-missing.ts'
 import { type Element, isAnyMissing, missingElement, missingElements, NOTHING } from '../array/missing.ts'
 import { bytesOf } from '../array/source.ts'
 import type { Progress } from '../array/transfers.ts'
-import { codecsByName } from '../codec/registry.ts'
 import { readElement } from '../core/dtype.ts'
-import { HyperslabError, isHyperslabError, messageOf, within } from '../core/errors.ts'
-import { lazily } from '../core/lazily.ts'
+import { HyperslabError } from '../core/errors.ts'
 import { member } from '../core/member.ts'
 import { type Checks, checkValue } from '../core/options.ts'
 import { showShape, sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import { TypedValue } from '../core/typed-value.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
-import { draftName } from '../store/fs/names.ts'
-import type { Store, StoredAt } from '../store/store.ts'
-import { type Location, resolveLocation } from '../tree/location.ts'
 import { attributeOfJson, isJsonValue, isTextOfJson, textOfJson } from './json-attributes.ts'
-import { watchSources } from './source-versions.ts'
 import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
-
-// Named here, because the compiler leaves the endings of files imported beside `await using` as they are.
-const fileReplacement = lazily(() => import('./replace/file.ts'))
-const sourceChecks = lazily(() => import('./replace/apart.ts'))
-const immutableWrites = lazily(() => import('../af/write/immutable.ts'))
-const storedCopies = lazily(() => import('../af/write/copy-stored.ts'))
 
 const IMPORT_CHUNK_BYTES = 128 * 1024
 const DEFAULT_BLOCK_BYTES = 256 * 1024
@@ -121,105 +103,6 @@ export const IMPORT_CHECKS: Checks<ImportOptions> = {
   onProgress: 'function',
 }
 
-/**
- * Copies arrays into a container of a single file. It is written under a temporary name, and appears when it
- * is complete.
- * @param call name of the called function in messages
- * @param open opens the source, after the target was checked
- * @param sources locations that are read meanwhile. With `overwrite`, the container must not be one of them
- */
-export async function importArrays(
-  call: string,
-  open: () => Promise<ImportSource>,
-  target: Location,
-  options: ImportOptions,
-  sources: readonly Location[] = [],
-): Promise<ImportResult> {
-  codecsByName(options.codecs ?? [])
-  const { store, path } = await resolveLocation(target)
-  const final = new Paths(path)
-  const draft = new Paths(draftName(final.stem))
-  const { overwrite = false, immutable = false, signal } = options
-  const settings = containerSettings(options)
-  const work = async (): Promise<ImportResult> => {
-    const replaced = await checkTarget({ store, path }, final, options)
-    await using source = await open()
-    if (overwrite) {
-      const { checkSources, placesRead } = await sourceChecks()
-      await checkSources([...sources, ...(await placesRead(source.arrays))], { store, path })
-    }
-    checkChunks(call, source, options)
-    const files = { store, paths: final, options: await withDefaults(settings) }
-    const { copyStored } = await storedCopies()
-    const publish = (
-      to: ContainerFiles,
-      stored: StoredArrays,
-      onProgress?: (progress: Progress) => void,
-    ): Promise<StoredCopy> => {
-      signal?.throwIfAborted()
-      return within({ file: store.describe(path) }, () => copyStored(to, stored, replaced, { immutable, onProgress, signal }))
-    }
-    // Blocks of the draft have their final encoding.
-    const asDrafted = { ...files, options: { ...files.options, recode: false } }
-    const { stored } = source
-    if (stored === undefined) {
-      const unchanged = await watchSources(source.arrays, signal)
-      return await copy(source, { store, paths: draft }, options, async (file) => {
-        await unchanged(signal)
-        return publish(asDrafted, file.stored)
-      })
-    }
-    const { bytes, warnings } = await publish(files, stored, options.onProgress)
-    return { arrays: namesIn(stored), bytes, warnings: [...source.warnings, ...warnings] }
-  }
-  const names = (text: string): string => text.replaceAll(store.describe(draft.base), store.describe(path))
-  try {
-    const done = await settled(work)
-    const removed = await settled(() => discard(store, draft))
-    if ('value' in done) {
-      const left = 'error' in removed ? [`temporary files could not be removed: ${messageOf(removed.error)}`] : []
-      return { ...done.value, warnings: [...done.value.warnings.map(names), ...left] }
-    }
-    const error = renamed(done.error, names)
-    throw 'error' in removed ? bothOf(error, removed.error) : error
-  } finally {
-    await store.close?.()
-  }
-}
-
-/**
- * Checks the place of a new container.
- * @returns the container that it replaces; undefined without `overwrite`
- */
-function checkTarget(
-  { store, path }: StoredAt,
-  final: Paths,
-  { overwrite = false, immutable = false }: ImportOptions,
-): Promise<Replaced | undefined> {
-  return within({ file: store.describe(path) }, async () => {
-    checkWrites(store)
-    await checkNewName({ store, path })
-    if (immutable) await (await immutableWrites()).checkAlone({ store, paths: final })
-    if (!overwrite) {
-      await checkFree(store, final)
-      return undefined
-    }
-    // The old container stays until the copy is complete.
-    const there = await findReplaced(store, final)
-    if (there.etag !== undefined) await (await fileReplacement()).checkReplacing({ store, path })
-    return there
-  })
-}
-
-/** Returns the outcome of work, to be compared with that of other work. */
-async function settled<T>(work: () => Promise<T>): Promise<{ readonly value: T } | { readonly error: unknown }> {
-  try {
-    return { value: await work() }
-  } catch (error) {
-    return { error }
-  }
-}
-
 /** Returns the options that a container is created with. */
 export const containerSettings = ({
   codec,
@@ -236,40 +119,9 @@ export const containerSettings = ({
 /** Name of the scalar array that carries the attributes of a container. Every copy keeps it. */
 export const FILE_ARRAY = '__file__'
 
-const namesIn = ({ states }: StoredArrays): string[] => {
-  const names = states.filter(({ definition: { name, shape } }) => name !== FILE_ARRAY || shape.length > 0)
-  return names.map(({ definition }) => definition.name)
-}
-
-/**
- * Copies into a container, and closes it at the end.
- * @param publish receives the container with all arrays flushed
- * @returns the content of the container, and its size
- */
-async function copy(
-  source: ImportSource,
-  { store, paths }: Pick<ContainerFiles, 'store' | 'paths'>,
-  options: ImportOptions,
-  publish: (file: ArrayFile) => Promise<StoredCopy>,
-): Promise<ImportResult> {
-  const { signal, onProgress } = options
-  await using file = await ArrayFile.create(store, paths.base, containerSettings(options))
-  const { copies, warnings } = defineCopies(file, source, options)
-  const total = copies.reduce((sum, { to }) => sum + to.chunks.count, 0)
-  let before = 0
-  for (const { from, to, maxBytes } of copies) {
-    const held = maxBytes === undefined ? {} : { maxBytes }
-    await from.rechunkTo(to, { ...held, signal, onProgress: ({ done }) => onProgress?.({ done: before + done, total }) })
-    before += to.chunks.count
-  }
-  await file.flush()
-  const { bytes, warnings: failed } = await publish(file)
-  const arrays = source.arrays.map(({ name }) => name)
-  return { arrays, bytes, warnings: [...source.warnings, ...warnings, ...file.warnings(), ...failed] }
-}
-
 /** An array, and the array defined for its copy. */
 export interface ArrayCopy {
+  readonly name: string
   readonly from: DiskArray
   readonly to: FileArray
   readonly defined: ArrayOptions
@@ -291,7 +143,7 @@ export function defineCopies(
     const defined = definitionLike(each, fill, options)
     const to = file.createArray(each.name, defined)
     setAttributes(to.attrs, each.attributes(fill), { place, array: each.name }, warnings)
-    return { from, to, defined, ...(each.maxBytes !== undefined && { maxBytes: each.maxBytes }) }
+    return { name: each.name, from, to, defined, ...(each.maxBytes !== undefined && { maxBytes: each.maxBytes }) }
   })
   return { copies, warnings }
 }
@@ -398,25 +250,4 @@ function definitionLike(
     dimensionNames,
     ...(fill !== undefined && dtype !== 'binary' && { fillValue: readElement(dtype, [fill] as never, 0) }),
   }
-}
-
-/** Returns an error that names the target instead of the draft. */
-function renamed(error: unknown, names: (text: string) => string): unknown {
-  if (!isHyperslabError(error) || names(error.message) === error.message) return error
-  return new HyperslabError(error.tag, names(error.message), { cause: error })
-}
-
-/** Returns the error for a failed import whose temporary files remain. */
-function bothOf(first: unknown, second: unknown): HyperslabError {
-  const tag = isHyperslabError(first) ? first.tag : 'StoreError'
-  const text = `${messageOf(first)}; temporary files could not be removed: ${messageOf(second)}`
-  return new HyperslabError(tag, text, { cause: new AggregateError([first, second]) })
-}
-
-/** Removes the files of the draft. */
-async function discard(store: Store, draft: Paths): Promise<void> {
-  if (store.delete === undefined) return
-  for (const number of await listSidecars(store, draft)) await store.delete(draft.sidecar(number))
-  await store.delete(draft.base)
-  await store.delete(draft.stats)
 }

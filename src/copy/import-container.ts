@@ -2,14 +2,8 @@ import { ArrayFile } from '../af/file.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from '../tree/location.ts'
-import {
-  FILE_ARRAY,
-  IMPORT_CHECKS,
-  type ImportOptions,
-  type ImportResult,
-  type ImportSource,
-  importArrays,
-} from './import-arrays.ts'
+import { copyToContainer } from './copy.ts'
+import { FILE_ARRAY, IMPORT_CHECKS, type ImportOptions, type ImportResult, type ImportSource } from './import-arrays.ts'
 import { arraysSource, typedAttributesOf } from './named-arrays.ts'
 
 /** Options that do not apply to copies of stored arrays, which keep their chunks. */
@@ -19,7 +13,7 @@ const OWN_CHUNKS = ['chunks', 'chunkBytes'] as const
  * Copies the newest state of a container into a new one of a single file. Arrays are copied as stored:
  * chunks, attributes with their types, fill values, axes of length 0. Blocks are copied without decoding if
  * possible. With options of chunks, arrays are divided anew.
- * @throws UnknownArrayError; errors of `open` and `importArrays`
+ * @throws UnknownArrayError; errors of `open` and `copyToContainer`
  */
 export async function importContainer(
   source: Location,
@@ -36,7 +30,7 @@ export async function importContainer(
     const file = await ArrayFile.open(store, path, opening)
     return isRechunked ? rechunkedSource(file, options) : storedSource(file, options.variables)
   }
-  return importArrays('importContainer', openSource, target, options, [source])
+  return copyToContainer('importContainer', openSource, target, { ...options, sources: [source] })
 }
 
 /** @throws InvalidArgumentError for options of chunks, because a copy of stored arrays keeps its chunks */

@@ -42,10 +42,6 @@ export class CopySteps<Receipt = unknown> {
     return (await this.claim()) ? [] : this.target.write(task, options)
   }
 
-  combine(receipts: readonly Receipt[], options: StoreOptions): Promise<readonly Receipt[]> {
-    return this.target.combine(receipts, options)
-  }
-
   /** Publishes the copy after all tasks, unless another process has done so. */
   async finish(receipts: readonly Receipt[], options: StoreOptions): Promise<void> {
     if (!(await this.target.claim())) {
@@ -73,27 +69,34 @@ export interface HereOptions {
  */
 export async function copyHere<R>(target: OwnTarget<R>, options: HereOptions): Promise<boolean> {
   const { maxBytes, signal } = options
-  // Half of the memory is read into while the other half is written.
-  const planned = target.arrays.map((each) => ({
-    name: each.name,
-    regions: target.plan(each.name, heldBytes(each, maxBytes) / 2),
-  }))
-  const tasks = CopyTasks.inTurn(planned)
-  let unchanged: Awaited<ReturnType<typeof watchSources>>
-  const steps = new CopySteps(target, tasks, () => unchanged(signal))
-  if (await steps.claim()) return false
+  if (await target.claim()) return false
   try {
-    unchanged = await watchSources(target.arrays, signal)
+    const unchanged = await watchSources(target.arrays, signal)
+    // Half of the memory is read into while the other half is written.
+    const planned = target.arrays.map((each) => ({
+      name: each.name,
+      regions: target.plan(each.name, heldBytes(each, maxBytes) / 2),
+    }))
+    const steps = new CopySteps(target, CopyTasks.inTurn(planned), () => unchanged(signal))
     const receipts = await writeTasks(target, steps, options)
     signal?.throwIfAborted()
     await steps.finish(receipts, { signal })
     return true
   } catch (error) {
-    await target.abandon().catch((left: unknown) => {
-      throw notRemoved(error, left)
-    })
-    throw error
+    return await abandonAfter(error, target)
   }
+}
+
+/** Removes what was written, and throws the error. Its message also says what could not be removed. */
+export async function abandonAfter(error: unknown, target: Pick<OwnTarget, 'abandon'>): Promise<never> {
+  try {
+    await target.abandon()
+  } catch (left) {
+    const tag = isHyperslabError(error) ? error.tag : 'StoreError'
+    const text = `${messageOf(error)}; what was written could not be removed: ${messageOf(left)}`
+    throw new HyperslabError(tag, text, { cause: new AggregateError([error, left]) })
+  }
+  throw error
 }
 
 async function writeTasks<R>(
@@ -140,11 +143,4 @@ function tallyOf(
     const all = (regions.first === undefined ? 1 : 2) * sizeOf(grid.shape)
     onProgress?.({ done: before + Math.floor((elements / all) * array.count), total })
   }
-}
-
-/** Returns the error of a failed copy whose objects remain. */
-function notRemoved(error: unknown, left: unknown): HyperslabError {
-  const tag = isHyperslabError(error) ? error.tag : 'StoreError'
-  const text = `${messageOf(error)}; what was written could not be removed: ${messageOf(left)}`
-  return new HyperslabError(tag, text, { cause: new AggregateError([error, left]) })
 }

@@ -37,25 +37,17 @@ export interface TargetArray {
 }
 
 /**
- * A place that named arrays are copied to, region by region and in any order. Several processes that do not
- * know of each other may write it. One of them publishes it; until then, readers see nothing.
+ * A place that named arrays are copied to, region by region. It is published at the end; until then, readers
+ * see nothing.
  */
-export interface CopyTarget<Receipt = unknown> extends AsyncDisposable {
+export interface CopyTarget<Receipt = unknown> {
   /** The arrays by the names that they get, as they are read. */
   readonly arrays: readonly TargetArray[]
-  /** Maximum number of regions of all arrays together; undefined if it is not limited. */
-  readonly mostRegions?: number | undefined
-  /** Returns a hash of all that the target gets besides elements. */
-  metadataHash(): Promise<string>
   /**
    * Returns the regions that an array is copied by.
    * @param maxBytes bytes of the elements of a region
    */
   plan(name: string, maxBytes: number): RechunkPlan
-  /** Returns an upper bound of the I/O of copying an array by these regions. */
-  traffic(name: string, plan: RechunkPlan): RechunkTraffic
-  /** Returns how many arrays are written before an array, because each is made of the one before. */
-  depth(name: string): number
   /**
    * Takes the place for this write, or finds that it has been taken for it.
    * @returns whether the copy is complete
@@ -67,8 +59,6 @@ export interface CopyTarget<Receipt = unknown> extends AsyncDisposable {
    * @returns receipts, which {@link publish} needs
    */
   write(task: CopyTask, options: RegionOptions): Promise<readonly Receipt[]>
-  /** Combines receipts of several tasks. */
-  combine(receipts: readonly Receipt[], options: StoreOptions): Promise<readonly Receipt[]>
   /**
    * Publishes the copy after all regions were written.
    * @param tasks number of tasks that have written it
@@ -76,6 +66,20 @@ export interface CopyTarget<Receipt = unknown> extends AsyncDisposable {
   publish(receipts: readonly Receipt[], tasks: number, options: StoreOptions): Promise<void>
   /** Removes what tasks have left, after the publication. */
   clean(options: StoreOptions): Promise<void>
+}
+
+/** A target that several processes write, which do not know of each other. */
+export interface SharedTarget<Receipt = unknown> extends CopyTarget<Receipt>, AsyncDisposable {
+  /** Maximum number of regions of all arrays together; undefined if it is not limited. */
+  readonly mostRegions?: number | undefined
+  /** Returns a hash of all that the target gets besides elements. */
+  metadataHash(): Promise<string>
+  /** Returns an upper bound of the I/O of copying an array by these regions. */
+  traffic(name: string, plan: RechunkPlan): RechunkTraffic
+  /** Returns how many arrays are written before an array, because each is made of the one before. */
+  depth(name: string): number
+  /** Combines receipts of several tasks. */
+  combine(receipts: readonly Receipt[], options: StoreOptions): Promise<readonly Receipt[]>
 }
 
 /** A target that one process writes alone, task by task in their order. */

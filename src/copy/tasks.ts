@@ -1,6 +1,6 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { RechunkPlan } from '../grid/rechunk-plan.ts'
-import type { CopyPass, CopyTarget, CopyTask, TargetArray } from './target.ts'
+import type { CopyPass, CopyTask, SharedTarget, TargetArray } from './target.ts'
 
 /** Default bytes of an array that are held in memory at a time. */
 const HELD_BYTES = 64 * 1024 * 1024
@@ -25,7 +25,7 @@ export interface DividedArray {
  * Plans all arrays. Enlarges the regions until the target allows their number.
  * @throws TooLargeError if even one region for each array would be too many
  */
-export function planRegions(parts: CopyTarget, taskBytes: number): ReadonlyMap<string, RechunkPlan> {
+export function planRegions(parts: SharedTarget, taskBytes: number): ReadonlyMap<string, RechunkPlan> {
   const most = parts.mostRegions
   for (let maxBytes = taskBytes; ; maxBytes *= 2) {
     const plans = new Map(parts.arrays.map((each) => [each.name, parts.plan(each.name, heldBytes(each, maxBytes))]))

@@ -28,7 +28,7 @@ import { resolveTarget, type TargetOptions } from '../tree/target.ts'
 import type { HereOptions } from './run.ts'
 import { Scratch, type ScratchOptions } from './scratch.ts'
 import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
-import type { CopyTarget, CopyTask, TargetArray } from './target.ts'
+import type { CopyTask, SharedTarget, TargetArray } from './target.ts'
 import { claimRecord, newRecord, RecordKeeper } from './write-record.ts'
 
 /** Options for writing Zarr. */
@@ -96,7 +96,7 @@ export interface ZarrWrite {
  * Each region consists of whole objects, so that it may be written twice, or concurrently. Metadata are
  * written last, those of the place itself at the very end. Until then, no group opens.
  */
-export class ZarrTarget implements CopyTarget<never> {
+export class ZarrTarget implements SharedTarget<never> {
   readonly arrays: readonly PlannedArray[]
   readonly store: Store
   readonly root: string

@@ -148,7 +148,7 @@ describe('an import', () => {
       const error = await rejection(importNetcdf(NETCDF, target))
       expect(error).toMatchObject({
         tag: 'StoreError',
-        message: expect.stringMatching(/fault at publish c\.af; temporary files could not be removed: .*fault at delete /),
+        message: expect.stringMatching(/fault at publish c\.af; what was written could not be removed: .*fault at delete /),
       })
       expect(((error as Error).cause as AggregateError).errors).toHaveLength(2)
     })

@@ -1,10 +1,10 @@
 import type { NetcdfAttributes } from '../../adapters/netcdf/index.ts'
+import { copyToContainer } from '../../copy/copy.ts'
 import {
   IMPORT_CHECKS,
   type ImportOptions,
   type ImportResult,
   type ImportSource,
-  importArrays,
   type TypedAttributes,
 } from '../../copy/import-arrays.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
@@ -50,7 +50,7 @@ export async function importFile(
       [Symbol.asyncDispose]: () => file.close(),
     }
   }
-  const imported = await importArrays('importNetcdf', open, target, options)
+  const imported = await copyToContainer('importNetcdf', open, target, options)
   return { ...imported, sourceBytes }
 }
 

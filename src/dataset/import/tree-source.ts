@@ -1,12 +1,7 @@
 import type { ArrayNode, GroupNode } from '../../array/nodes.ts'
 import { nodesBelow } from '../../array/walk.ts'
-import {
-  type ImportOptions,
-  type ImportResult,
-  type ImportSource,
-  importArrays,
-  type SourceArray,
-} from '../../copy/import-arrays.ts'
+import { copyToContainer } from '../../copy/copy.ts'
+import type { ImportOptions, ImportResult, ImportSource, SourceArray } from '../../copy/import-arrays.ts'
 import { typedAttributesOf } from '../../copy/named-arrays.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { Location } from '../../tree/location.ts'
@@ -36,7 +31,7 @@ export function importTree(
       throw error
     }
   }
-  return importArrays(call, openSource, target, options)
+  return copyToContainer(call, openSource, target, options)
 }
 
 async function sourceOfTree(tree: Tree, variables: readonly string[] | undefined): Promise<ImportSource> {

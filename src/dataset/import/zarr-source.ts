@@ -6,12 +6,12 @@ import type { AttributeValue } from '../../af/format/footer.ts'
 import type { DiskArray } from '../../array/disk-array.ts'
 import { type Element, missingElements } from '../../array/missing.ts'
 import { nodesBelow } from '../../array/walk.ts'
+import { copyToContainer } from '../../copy/copy.ts'
 import {
   IMPORT_CHECKS,
   type ImportOptions,
   type ImportResult,
   type ImportSource,
-  importArrays,
   type SourceArray,
 } from '../../copy/import-arrays.ts'
 import { attributeOfJson, textOfJson } from '../../copy/json-attributes.ts'
@@ -66,7 +66,7 @@ export async function importStore(source: ZarrLocation, target: Location, option
       throw error
     }
   }
-  return importArrays('importZarr', open, target, options)
+  return copyToContainer('importZarr', open, target, options)
 }
 
 type Chosen = { readonly groups: readonly ZarrGroup[]; readonly arrays: readonly ZarrArray[] }

@@ -1,8 +1,9 @@
 import type { Progress } from '../../array/transfers.ts'
-import { exportZarr } from '../../copy/export-zarr.ts'
+import { copy } from '../../copy/copy.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { Location } from '../../tree/location.ts'
+import { FOLDER_TO_WRITE } from '../../tree/written-formats.ts'
 import type { LabelledTree } from '../tree/labelled-tree.ts'
 import { chosenContents, contentsAsStored } from './stored-tree.ts'
 
@@ -75,6 +76,7 @@ export async function rechunkTree(tree: LabelledTree, target: Location, options:
   const contents = await chosenContents(tree, variables)
   for (const each of contents.leftOut) onWarning?.(`left out: ${each}`)
   const resume = await tree.version(contents)
-  const isWritten = await exportZarr(contentsAsStored(contents), target, { ...writing, resume })
-  return { arrays: contents.arrays.map(({ name }) => name), unchanged: !isWritten }
+  const format = FOLDER_TO_WRITE
+  const { unchanged = false } = await copy('rechunkTree', contentsAsStored(contents), target, { ...writing, resume, format })
+  return { arrays: contents.arrays.map(({ name }) => name), unchanged }
 }
