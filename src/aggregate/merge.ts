@@ -5,6 +5,7 @@ import { type Box, boxShape } from '../grid/range.ts'
 import { hullOf } from '../grid/touched.ts'
 import { identityOf } from '../kernels/reduce.ts'
 import { type Cells, cellType, cellWidth, joinedCells, WholeAccumulator } from './accumulator.ts'
+import { Moments } from './moments.ts'
 import { beats, Extremes, givesPositions } from './positions.ts'
 import {
   isPlain,
@@ -212,26 +213,9 @@ function raise(best: Float64Array, at: number, more: Float64Array, first: number
   }
 }
 
-/** Merges moments by Chan's formula. */
 const mergeMoments: MergeCells = (into, at, from, first, count) => {
-  const [moments, more] = [into.values as Float64Array, from.values as Float64Array]
-  const [counts, added] = [into.counts, from.counts]
-  for (let i = 0; i < count; i++) {
-    const [to, own] = [at + i, first + i]
-    const [before, taken] = [counts[to]!, added[own]!]
-    if (taken === 0) continue
-    const [mean, squares] = [more[own]!, more[added.length + own]!]
-    const total = before + taken
-    counts[to] = total
-    if (before === 0) {
-      moments[to] = mean
-      moments[counts.length + to] = squares
-      continue
-    }
-    const delta = mean - moments[to]!
-    moments[to]! += delta * (taken / total)
-    moments[counts.length + to]! += squares + delta * delta * ((before * taken) / total)
-  }
+  const [moments, { counts, means, squares }] = [Moments.of(into), Moments.of(from)]
+  for (let i = 0; i < count; i++) moments.merge(at + i, counts[first + i]!, means[first + i]!, squares[first + i]!)
 }
 
 const mergePositions =

@@ -12,10 +12,23 @@ export class Moments {
   readonly means: Float64Array
   readonly squares: Float64Array
 
-  constructor(cells: number) {
-    this.counts = new Float64Array(cells)
-    this.means = new Float64Array(cells)
-    this.squares = new Float64Array(cells)
+  constructor(counts: Float64Array, means: Float64Array, squares: Float64Array) {
+    this.counts = counts
+    this.means = means
+    this.squares = squares
+  }
+
+  static empty(cells: number): Moments {
+    return new Moments(new Float64Array(cells), new Float64Array(cells), new Float64Array(cells))
+  }
+
+  /** Returns the moments of a partial aggregate, which contains all means before all sums of squares. */
+  static of({ values, counts }: PartialAggregate): Moments {
+    const [means, squares] = [
+      (values as Float64Array).subarray(0, counts.length),
+      (values as Float64Array).subarray(counts.length),
+    ]
+    return new Moments(counts, means, squares)
   }
 
   /** Adds the moments of other elements (Chan's formula). */
@@ -23,10 +36,15 @@ export class Moments {
     if (count === 0) return
     const before = this.counts[cell]!
     const total = before + count
-    const delta = mean - this.means[cell]!
     this.counts[cell] = total
+    if (before === 0) {
+      this.means[cell] = mean
+      this.squares[cell] = squares
+      return
+    }
+    const delta = mean - this.means[cell]!
     this.means[cell]! += delta * (count / total)
-    this.squares[cell]! += before === 0 ? squares : squares + delta * delta * ((before * count) / total)
+    this.squares[cell]! += squares + delta * delta * ((before * count) / total)
   }
 }
 

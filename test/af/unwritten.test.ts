@@ -149,15 +149,13 @@ test('products of what nobody wrote do not leave the range of numbers on the way
       fc.constantFrom(0, 1e-300, -1e300, 1, Number.NEGATIVE_INFINITY, Number.NaN),
       fc.integer({ min: 1, max: 200 }),
       async (fillValue, first, length) => {
-        const { ProductFold } = await import('../../src/array/reductions/fold.ts')
-        const [one, all] = [1, 2].map(() => new ProductFold(1, { fill: undefined, nan: false })) as never as [
-          InstanceType<typeof ProductFold>,
-          InstanceType<typeof ProductFold>,
-        ]
-        for (const fold of [one, all]) fold.row(Float64Array.of(first), 0, 1, 0, 0, 0, 0)
-        one.row(new Float64Array(length).fill(fillValue), 0, length, 0, 0, 0, 0)
-        all.repeat(fillValue, length, 0)
-        const [expected, actual] = [one.finish()[0]!, all.finish()[0]!]
+        const { createFold } = await import('../../src/array/reductions/fold.ts')
+        const setup = { dtype: 'float64', cells: 1, skipped: { fill: undefined, nan: false } } as const
+        const [one, all] = [createFold('prod', setup), createFold('prod', setup)]
+        for (const fold of [one, all]) fold.row(Float64Array.of(first) as never, 0, 1, 0, 0, 0, 0)
+        one.row(new Float64Array(length).fill(fillValue) as never, 0, length, 0, 0, 0, 0)
+        all.repeat(fillValue as never, length, 0)
+        const [expected, actual] = [Number(one.finish()[0]), Number(all.finish()[0])]
         if (Number.isFinite(expected) && Math.abs(expected) > 1e-290) expect(Math.abs(actual / expected - 1)).toBeLessThan(1e-12)
         else if (expected === 0 || !Number.isFinite(expected)) expect(actual).toBe(expected)
       },

@@ -8,6 +8,7 @@ import { checkBytes, MAX_RESULT_BYTES } from '../bounds.ts'
 import { zipped } from '../iteration.ts'
 import { type BlockOptions, type BlockSource, checkWritable } from '../source.ts'
 import { checkElements } from '../visit.ts'
+import { CompensatedSums } from './compensated-sums.ts'
 import { checkFits } from './fold.ts'
 import { checkFoldable, foldedDType, type SumDTypes } from './fold-kinds.ts'
 import { layoutOf } from './reduce.ts'
@@ -70,29 +71,20 @@ function writeTo(target: BlockSource, dtype: FixedDType, shape: readonly number[
 class Totals {
   out: unknown
   readonly #skipped: Skipped
-  readonly #sums: Float64Array
-  readonly #rests: Float64Array
+  readonly #sums: CompensatedSums
 
   constructor(cells: number, skipped: Skipped) {
     this.#skipped = skipped
-    this.#sums = new Float64Array(cells)
-    this.#rests = new Float64Array(cells)
+    this.#sums = new CompensatedSums(cells)
   }
 
   row: Row<Float64Array> = (values, at, length, cell, step, place, placeStep) => {
     const { fill, nan } = this.#skipped
-    const [out, sums, rests] = [this.out as Float64Array, this.#sums, this.#rests]
+    const [out, sums] = [this.out as Float64Array, this.#sums]
     for (let i = at; i < at + length; i++, cell += step, place += placeStep) {
       const x = values[i]!
-      if (!(x === fill || (nan && Number.isNaN(x)))) {
-        const sum = sums[cell]!
-        const next = sum + x
-        const added = next - sum
-        sums[cell] = next
-        rests[cell]! += sum - (next - added) + (x - added)
-      }
-      const total = sums[cell]!
-      out[place] = Number.isFinite(total) ? total + rests[cell]! : total
+      if (!(x === fill || (nan && Number.isNaN(x)))) sums.add(cell, x)
+      out[place] = sums.get(cell)
     }
   }
 }

@@ -1,8 +1,8 @@
-import { type DType, type FixedDType, isBigInt, isFixed, type TypedArray } from '../../core/dtype.ts'
+import { type DType, type FixedDType, isBigInt, isFixed } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { checkValue } from '../../core/options.ts'
 import type { BlockSource } from '../source.ts'
-import type { Row, RowMode, SkipOptions } from './rows.ts'
+import type { RowMode, SkipOptions } from './rows.ts'
 
 /** Reductions that keep one value per cell. */
 export const FOLD_KINDS = ['sum', 'mean', 'prod', 'min', 'max', 'count', 'countNonzero', 'variance', 'std'] as const
@@ -54,19 +54,3 @@ export interface FoldOptions {
 
 /** Options of `coarsen` and `slidingWindows`. */
 export interface WindowOptions extends SkipOptions, FoldOptions {}
-
-/** Cells that accumulate elements row by row. */
-export interface Fold {
-  readonly row: Row
-  /** Adds `times` elements of one value, as rows contain it and not skipped, to a cell. */
-  repeat(value: never, times: number, cell: number): void
-  /** State of the cells; each column has one value per cell. */
-  readonly columns: FoldColumns
-  /** Merges the state of a cell of another fold of its kind into a cell. */
-  merge(cell: number, columns: FoldColumns, from: number): void
-  /** Returns the values of the cells. The fold must not be used afterwards. */
-  finish(): TypedArray
-}
-
-/** State of cells, by columns. */
-export type FoldColumns = readonly (TypedArray | readonly bigint[])[]

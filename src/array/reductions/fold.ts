@@ -1,37 +1,72 @@
 import { deviations, Moments } from '../../aggregate/moments.ts'
 import { allocate, type DType, type FixedDType, isBigInt, isFloat, type TypedArray } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
-import { checkFoldable, type Fold, type FoldColumns, type FoldKind, type FoldOptions } from './fold-kinds.ts'
+import { CompensatedSums } from './compensated-sums.ts'
+import type { FoldKind, FoldOptions } from './fold-kinds.ts'
 import type { Row, Skipped } from './rows.ts'
 
+/** Reductions by a condition on each element. */
+export type TruthKind = 'count' | 'countNonzero' | 'any' | 'all'
+
+/** Whether the result is a number of elements; otherwise it is a boolean. */
+export const isCount = (kind: TruthKind): boolean => kind === 'count' || kind === 'countNonzero'
+
+/** State of cells, by columns. */
+export type FoldColumns = readonly (TypedArray | readonly bigint[])[]
+
+/** Cells that accumulate elements row by row. */
+export interface Fold {
+  readonly row: Row
+  /** Adds `times` elements of one value, as rows contain it and not skipped, to a cell. */
+  repeat(value: never, times: number, cell: number): void
+  /** State of the cells; each column has one value per cell. */
+  readonly columns: FoldColumns
+  /** Merges the state of a cell of another fold of its kind into a cell. */
+  merge(cell: number, columns: FoldColumns, from: number): void
+  /** Returns the values of the cells. The fold must not be used afterwards. */
+  finish(): TypedArray
+  /** Whether further elements cannot change the result. Optional: counts and sums depend on every element. */
+  decided?(): boolean
+}
+
+/** Type, number of cells and options of a fold. */
+export interface FoldSetup extends FoldOptions {
+  readonly dtype: DType
+  readonly cells: number
+  readonly skipped: Skipped
+  /** Value for the minimum or maximum of no elements. Undefined throws instead. */
+  readonly empty?: unknown
+  /**
+   * Condition of a count, `any` or `all`. Without it, `count` counts all elements, and the others test
+   * whether an element is not 0, false or empty.
+   */
+  readonly where?: ((value: never) => unknown) | undefined
+}
+
+/** The folds that exist. Kinds of 64-bit integers that differ from those of numbers come second. */
+const FOLDS: Readonly<Record<FoldKind | TruthKind, readonly [Folding, wide?: Folding]>> = {
+  sum: [sumFold, wideSumFold],
+  mean: [sumFold, wideSumFold],
+  prod: [productFold, wideProductFold],
+  min: [extremeFold],
+  max: [extremeFold],
+  count: [truthFold],
+  countNonzero: [truthFold],
+  any: [truthFold],
+  all: [truthFold],
+  variance: [momentFold],
+  std: [momentFold],
+}
+
+type Folding = (setup: FoldSetup, kind: never) => Fold
+
 /**
- * Creates a fold.
- * @param empty value for the minimum or maximum of no elements; undefined throws instead
- * @throws UnsupportedError for types that the kind is not defined for
+ * Creates the cells of a reduction.
+ * @param dtype type of the elements, already checked for this kind
  */
-export function foldOf(
-  kind: FoldKind,
-  dtype: DType,
-  cells: number,
-  skipped: Skipped,
-  { ddof = 0, empty }: FoldOptions & { readonly empty?: unknown } = {},
-): Fold {
-  checkFoldable(kind, dtype)
-  switch (kind) {
-    case 'sum':
-    case 'mean':
-      return isBigInt(dtype) ? new WideSumFold(kind, dtype, cells, skipped) : new SumFold(kind, cells, skipped)
-    case 'prod':
-      return isBigInt(dtype) ? new WideProductFold(dtype, cells, skipped) : new ProductFold(cells, skipped)
-    case 'min':
-    case 'max':
-      return new ExtremeFold(kind, dtype, cells, skipped, empty)
-    case 'count':
-    case 'countNonzero':
-      return new TruthFold(kind, cells, skipped)
-    default:
-      return new MomentFold(kind, cells, skipped, ddof)
-  }
+export function createFold(kind: FoldKind | TruthKind, setup: FoldSetup): Fold {
+  const [plain, wide = plain] = FOLDS[kind]
+  return (isBigInt(setup.dtype) ? wide : plain)(setup, kind as never)
 }
 
 /** Returns the minimum of no elements along axes: NaN for floats, otherwise the missing value. */
@@ -49,220 +84,115 @@ export function checkFits(what: string, value: bigint, dtype: FixedDType): bigin
   throw new HyperslabError('OverflowError', `the ${what} ${value} does not fit ${dtype}`, { actual: value, expected: dtype })
 }
 
-function cellsAs<D extends FixedDType>(dtype: D, values: ArrayLike<unknown>): TypedArray {
-  const data = allocate(dtype, values.length) as TypedArray
-  for (let i = 0; i < values.length; i++) data[i] = values[i] as never
+/** @throws OverflowError if an exact result does not fit its type */
+function exactResults(what: string, dtype: DType, values: readonly bigint[]): TypedArray {
+  const data = allocate(dtype, values.length) as BigInt64Array
+  for (const [i, value] of values.entries()) data[i] = checkFits(what, value, dtype as FixedDType)
   return data
 }
 
 type Wide = BigInt64Array | BigUint64Array
 
-/**
- * Sum or mean of numbers by Neumaier's summation: the rounding error of each addition is kept separately and
- * added at the end.
- */
-class SumFold implements Fold {
-  readonly #mean: boolean
-  readonly #skipped: Skipped
-  readonly #sums: Float64Array
-  readonly #rests: Float64Array
-  readonly #counts: Float64Array
-
-  constructor(kind: 'sum' | 'mean', cells: number, skipped: Skipped) {
-    this.#mean = kind === 'mean'
-    this.#skipped = skipped
-    this.#sums = new Float64Array(cells)
-    this.#rests = new Float64Array(cells)
-    this.#counts = new Float64Array(cells)
-  }
-
-  row: Row<Float64Array> = (values, at, length, cell, step) => {
-    const { fill, nan } = this.#skipped
-    const [sums, rests, counts] = [this.#sums, this.#rests, this.#counts]
+/** Sum or mean of numbers. */
+function sumFold({ cells, skipped: { fill, nan } }: FoldSetup, kind: 'sum' | 'mean'): Fold {
+  const total = new CompensatedSums(cells)
+  const counts = new Float64Array(cells)
+  const row: Row<Float64Array> = (values, at, length, cell, step) => {
     for (let i = at; i < at + length; i++, cell += step) {
       const x = values[i]!
       if (x === fill || (nan && Number.isNaN(x))) continue
-      const sum = sums[cell]!
-      const next = sum + x
-      const added = next - sum
-      sums[cell] = next
-      rests[cell]! += sum - (next - added) + (x - added)
+      total.add(cell, x)
       counts[cell]!++
     }
   }
-
-  repeat(value: number, times: number, cell: number): void {
-    this.#add(cell, value * times, times)
-  }
-
-  get columns(): FoldColumns {
-    return [this.#sums, this.#rests, this.#counts]
-  }
-
-  merge(cell: number, [sums, rests, counts]: FoldColumns, from: number): void {
-    this.#add(cell, sums![from] as number, counts![from] as number)
-    this.#rests[cell]! += rests![from] as number
-  }
-
-  finish(): Float64Array {
-    return this.#sums.map((sum, cell) => {
-      // The compensation term of an infinite sum is NaN.
-      const total = Number.isFinite(sum) ? sum + this.#rests[cell]! : sum
-      return this.#mean ? total / this.#counts[cell]! : total
-    })
-  }
-
-  #add(cell: number, x: number, count: number): void {
-    const sum = this.#sums[cell]!
-    const next = sum + x
-    const added = next - sum
-    this.#sums[cell] = next
-    this.#rests[cell]! += sum - (next - added) + (x - added)
-    this.#counts[cell]! += count
+  return {
+    row,
+    repeat(value: number, times, cell) {
+      total.add(cell, value * times)
+      counts[cell]! += times
+    },
+    columns: [total.sums, total.rests, counts],
+    merge(cell, [sums, rests, more], from) {
+      total.add(cell, sums![from] as number)
+      total.rests[cell]! += rests![from] as number
+      counts[cell]! += more![from] as number
+    },
+    finish: () => counts.map((count, cell) => (kind === 'mean' ? total.get(cell) / count : total.get(cell))),
   }
 }
 
 /** Exact sum or mean of 64-bit integers. */
-class WideSumFold implements Fold {
-  readonly #kind: 'sum' | 'mean'
-  readonly #dtype: FixedDType
-  readonly #fill: unknown
-  readonly #sums: bigint[]
-  readonly #counts: Float64Array
-
-  constructor(kind: 'sum' | 'mean', dtype: FixedDType, cells: number, { fill }: Skipped) {
-    this.#kind = kind
-    this.#dtype = dtype
-    this.#fill = fill
-    this.#sums = new Array(cells).fill(0n)
-    this.#counts = new Float64Array(cells)
-  }
-
-  row: Row<Wide> = (values, at, length, cell, step) => {
-    const fill = this.#fill
+function wideSumFold({ dtype, cells, skipped: { fill } }: FoldSetup, kind: 'sum' | 'mean'): Fold {
+  const sums: bigint[] = new Array(cells).fill(0n)
+  const counts = new Float64Array(cells)
+  const row: Row<Wide> = (values, at, length, cell, step) => {
     for (let i = at; i < at + length; i++, cell += step) {
       const x = values[i]!
       if (x === fill) continue
-      this.#sums[cell]! += x
-      this.#counts[cell]!++
+      sums[cell]! += x
+      counts[cell]!++
     }
   }
-
-  repeat(value: bigint, times: number, cell: number): void {
-    this.#sums[cell]! += value * BigInt(times)
-    this.#counts[cell]! += times
-  }
-
-  get columns(): FoldColumns {
-    return [this.#sums, this.#counts]
-  }
-
-  merge(cell: number, [sums, counts]: FoldColumns, from: number): void {
-    this.#sums[cell]! += sums![from] as bigint
-    this.#counts[cell]! += counts![from] as number
-  }
-
-  finish(): TypedArray {
-    if (this.#kind === 'mean') return this.#counts.map((count, cell) => Number(this.#sums[cell]) / count)
-    const dtype = this.#dtype
-    return cellsAs(
-      dtype,
-      this.#sums.map((sum) => checkFits('sum', sum, dtype)),
-    )
+  return {
+    row,
+    repeat(value: bigint, times, cell) {
+      sums[cell]! += value * BigInt(times)
+      counts[cell]! += times
+    },
+    columns: [sums, counts],
+    merge(cell, [more, others], from) {
+      sums[cell]! += more![from] as bigint
+      counts[cell]! += others![from] as number
+    },
+    finish: () => (kind === 'mean' ? counts.map((count, cell) => Number(sums[cell]) / count) : exactResults('sum', dtype, sums)),
   }
 }
 
 /** Product of numbers in float64. */
-export class ProductFold implements Fold {
-  readonly #skipped: Skipped
-  /** The products so far. */
-  readonly products: Float64Array
-
-  constructor(cells: number, skipped: Skipped) {
-    this.#skipped = skipped
-    this.products = new Float64Array(cells).fill(1)
-  }
-
-  /** Multiplies a cell by the product of other elements. */
-  multiply(cell: number, product: number): void {
-    this.products[cell]! *= product
-  }
-
-  row: Row<Float64Array> = (values, at, length, cell, step) => {
-    const { fill, nan } = this.#skipped
-    const { products } = this
+function productFold({ cells, skipped: { fill, nan } }: FoldSetup): Fold {
+  const products = new Float64Array(cells).fill(1)
+  const row: Row<Float64Array> = (values, at, length, cell, step) => {
     for (let i = at; i < at + length; i++, cell += step) {
       const x = values[i]!
       if (x === fill || (nan && Number.isNaN(x))) continue
       products[cell]! *= x
     }
   }
-
-  repeat(value: number, times: number, cell: number): void {
-    this.products[cell] = timesPower(this.products[cell]!, value, times)
-  }
-
-  get columns(): FoldColumns {
-    return [this.products]
-  }
-
-  merge(cell: number, [products]: FoldColumns, from: number): void {
-    this.multiply(cell, products![from] as number)
-  }
-
-  finish(): Float64Array {
-    return this.products
+  return {
+    row,
+    repeat(value: number, times, cell) {
+      products[cell] = timesPower(products[cell]!, value, times)
+    },
+    columns: [products],
+    merge(cell, [more], from) {
+      products[cell]! *= more![from] as number
+    },
+    finish: () => products,
   }
 }
 
-/** Exact product of 64-bit integers. */
-export class WideProductFold implements Fold {
-  readonly #dtype: FixedDType
-  readonly #fill: unknown
-  /** The products so far, clamped to `BEYOND`. */
-  readonly products: bigint[]
-
-  constructor(dtype: FixedDType, cells: number, { fill }: Skipped) {
-    this.#dtype = dtype
-    this.#fill = fill
-    this.products = new Array(cells).fill(1n)
+/** Exact product of 64-bit integers, clamped to `BEYOND` on the way. */
+function wideProductFold({ dtype, cells, skipped: { fill } }: FoldSetup): Fold {
+  const products: bigint[] = new Array(cells).fill(1n)
+  const multiply = (cell: number, factor: bigint): void => {
+    products[cell] = within(products[cell]! * factor)
   }
-
-  /** Multiplies a cell by the product of other elements. */
-  multiply(cell: number, product: bigint): void {
-    this.products[cell] = within(this.products[cell]! * product)
-  }
-
-  row: Row<Wide> = (values, at, length, cell, step) => {
-    const fill = this.#fill
-    const { products } = this
+  const row: Row<Wide> = (values, at, length, cell, step) => {
     for (let i = at; i < at + length; i++, cell += step) {
       const x = values[i]!
-      if (x === fill) continue
-      products[cell] = within(products[cell]! * x)
+      if (x !== fill) multiply(cell, x)
     }
   }
-
-  repeat(value: bigint, times: number, cell: number): void {
-    // By then, the product is 0, or out of range, or the factor is -1 or 1; afterwards only its sign changes.
-    const enough = times > ENOUGH ? ENOUGH + (times % 2) : times
-    for (let i = 0; i < enough; i++) this.products[cell] = within(this.products[cell]! * value)
-  }
-
-  get columns(): FoldColumns {
-    return [this.products]
-  }
-
-  merge(cell: number, [products]: FoldColumns, from: number): void {
-    this.multiply(cell, products![from] as bigint)
-  }
-
-  finish(): TypedArray {
-    const dtype = this.#dtype
-    return cellsAs(
-      dtype,
-      this.products.map((product) => checkFits('product', product, dtype)),
-    )
+  return {
+    row,
+    repeat(value: bigint, times, cell) {
+      // By then, the product is 0 or out of range, or the factor is -1 or 1. Only its sign changes later.
+      const enough = times > ENOUGH ? ENOUGH + (times % 2) : times
+      for (let i = 0; i < enough; i++) multiply(cell, value)
+    },
+    columns: [products],
+    merge: (cell, [more], from) => multiply(cell, more![from] as bigint),
+    finish: () => exactResults('product', dtype, products),
   }
 }
 
@@ -292,128 +222,71 @@ function timesPower(product: number, factor: number, times: number): number {
 }
 
 /** Minimum or maximum of any ordered type; NaN if there is a NaN that is not skipped. */
-class ExtremeFold implements Fold {
-  readonly #kind: 'min' | 'max'
-  readonly #skipped: Skipped
-  readonly #empty: unknown
-  readonly #values: TypedArray
-  readonly #taken: Uint8Array
-
-  constructor(kind: 'min' | 'max', dtype: FixedDType, cells: number, skipped: Skipped, empty: unknown) {
-    this.#kind = kind
-    this.#skipped = skipped
-    this.#empty = empty
-    this.#values = allocate(dtype, cells) as TypedArray
-    this.#taken = new Uint8Array(cells)
-  }
-
-  row: Row<Float64Array> = (values, at, length, cell, step) => {
-    const { fill, nan } = this.#skipped
-    const [found, taken, less] = [this.#values as Float64Array, this.#taken, this.#kind === 'min']
+function extremeFold({ dtype, cells, skipped: { fill, nan }, empty }: FoldSetup, kind: 'min' | 'max'): Fold {
+  const best = allocate(dtype, cells) as Float64Array
+  const taken = new Uint8Array(cells)
+  const less = kind === 'min'
+  const row: Row<Float64Array> = (values, at, length, cell, step) => {
     for (let i = at; i < at + length; i++, cell += step) {
       const x = values[i]!
       if (x === fill || (nan && Number.isNaN(x))) continue
-      const best = found[cell]!
-      if (taken[cell] === 0 || (less ? x < best : x > best) || Number.isNaN(x)) found[cell] = x
+      const before = best[cell]!
+      if (taken[cell] === 0 || (less ? x < before : x > before) || Number.isNaN(x)) best[cell] = x
       taken[cell] = 1
     }
   }
-
-  repeat(value: number, _times: number, cell: number): void {
-    this.row([value] as unknown as Float64Array, 0, 1, cell, 0, 0, 0)
-  }
-
-  get columns(): FoldColumns {
-    return [this.#values, this.#taken]
-  }
-
-  merge(cell: number, [values, taken]: FoldColumns, from: number): void {
-    if (taken![from] === 1) this.row(values as unknown as Float64Array, from, 1, cell, 0, 0, 0)
-  }
-
-  finish(): TypedArray {
-    this.#taken.forEach((taken, cell) => {
-      if (taken === 1) return
-      if (this.#empty === undefined) throw emptyReduction('minimum or maximum')
-      this.#values[cell] = this.#empty as never
-    })
-    return this.#values
+  return {
+    row,
+    repeat: (value: number, _times, cell) => row([value] as unknown as Float64Array, 0, 1, cell, 0, 0, 0),
+    columns: [best, taken],
+    merge(cell, [values, has], from) {
+      if (has![from] === 1) row(values as Float64Array, from, 1, cell, 0, 0, 0)
+    },
+    finish() {
+      taken.forEach((has, cell) => {
+        if (has === 1) return
+        if (empty === undefined) throw emptyReduction('minimum or maximum')
+        best[cell] = empty as number
+      })
+      return best
+    },
   }
 }
 
-/** Reductions by a condition on each element. */
-export type TruthKind = 'count' | 'countNonzero' | 'any' | 'all'
-
-/** Whether the result is a number of elements; otherwise it is a boolean. */
-export const isCount = (kind: TruthKind): boolean => kind === 'count' || kind === 'countNonzero'
-
-/**
- * Number of elements that satisfy a condition. Without one, `count` counts all elements, and the others test
- * whether an element is not 0, false or empty.
- */
-export class TruthFold implements Fold {
-  readonly #kind: TruthKind
-  readonly #skipped: Skipped
-  readonly #where: ((value: never) => unknown) | undefined
-  readonly #bools: boolean
-  /** Number of elements of each cell that satisfy the condition, and of all others. */
-  readonly found: Float64Array
-  readonly others: Float64Array
-
-  /** @param where condition; with `bools`, it receives booleans */
-  constructor(kind: TruthKind, cells: number, skipped: Skipped, where?: (value: never) => unknown, bools = false) {
-    this.#kind = kind
-    this.#skipped = skipped
-    this.#where = where
-    this.#bools = bools
-    this.found = new Float64Array(cells)
-    this.others = new Float64Array(cells)
-  }
-
-  row: Row<ArrayLike<unknown>> = (values, at, length, cell, step) => {
-    const { fill, nan } = this.#skipped
-    const [found, others, where, bools] = [this.found, this.others, this.#where, this.#bools]
-    const every = this.#kind === 'count'
+/** Number of elements that satisfy a condition, or whether any or all of them do. */
+function truthFold({ dtype, cells, skipped, where }: FoldSetup, kind: TruthKind): Fold {
+  const [found, others] = [new Float64Array(cells), new Float64Array(cells)]
+  const every = kind === 'count'
+  const bools = dtype === 'bool'
+  const holds = (x: unknown): unknown => (where === undefined ? every || isTrue(x) : where((bools ? x !== 0 : x) as never))
+  const row: Row<ArrayLike<unknown>> = (values, at, length, cell, step) => {
+    // Local copies, and no call of `holds`, because both are faster in this loop.
+    const { fill, nan } = skipped
+    const [yes, no, test, all] = [found, others, where, every]
     for (let i = at; i < at + length; i++, cell += step) {
       const x = values[i]
       if (x === fill || (nan && Number.isNaN(x))) continue
-      const holds = where === undefined ? every || isTrue(x) : where((bools ? x !== 0 : x) as never)
-      if (holds) found[cell]!++
-      else others[cell]!++
+      const ok = test === undefined ? all || isTrue(x) : test((bools ? x !== 0 : x) as never)
+      if (ok) yes[cell]!++
+      else no[cell]!++
     }
   }
-
-  repeat(value: unknown, times: number, cell: number): void {
-    const where = this.#where
-    const holds =
-      where === undefined ? this.#kind === 'count' || isTrue(value) : where((this.#bools ? value !== 0 : value) as never)
-    ;(holds ? this.found : this.others)[cell]! += times
+  return {
+    row,
+    repeat(value: unknown, times, cell) {
+      ;(holds(value) ? found : others)[cell]! += times
+    },
+    columns: [found, others],
+    merge(cell, [more, rest], from) {
+      found[cell]! += more![from] as number
+      others[cell]! += rest![from] as number
+    },
+    finish() {
+      if (isCount(kind)) return found
+      return kind === 'any' ? Uint8Array.from(found, (n) => +(n > 0)) : Uint8Array.from(others, (n) => +(n === 0))
+    },
+    ...(!isCount(kind) && { decided: () => (kind === 'any' ? found : others).every((count) => count > 0) }),
   }
-
-  /** Whether further elements cannot change the result. */
-  decided(): boolean {
-    if (isCount(this.#kind)) return false
-    return (this.#kind === 'any' ? this.found : this.others).every((count) => count > 0)
-  }
-
-  get columns(): FoldColumns {
-    return [this.found, this.others]
-  }
-
-  merge(cell: number, [found, others]: FoldColumns, from: number): void {
-    this.found[cell]! += found![from] as number
-    this.others[cell]! += others![from] as number
-  }
-
-  finish(): Float64Array | Uint8Array {
-    return truthOf(this.#kind, this.found, this.others)
-  }
-}
-
-/** Converts counts of elements that satisfy a condition, and of the others, to the result. */
-export function truthOf(kind: TruthKind, found: Float64Array, others: Float64Array): Float64Array | Uint8Array {
-  if (isCount(kind)) return found
-  return kind === 'any' ? Uint8Array.from(found, (n) => +(n > 0)) : Uint8Array.from(others, (n) => +(n === 0))
 }
 
 /** Whether an element is true; as in numpy, NaN is. */
@@ -427,86 +300,65 @@ const PART = 1024
  * their mean and for their squared deviations, and merged by Chan's formula. Elements that each have a cell
  * of their own are merged one by one (Welford).
  */
-class MomentFold implements Fold {
-  readonly #kind: 'variance' | 'std'
-  readonly #ddof: number
-  readonly #nan: boolean
-  readonly #fill: unknown
-  readonly #moments: Moments
-
-  constructor(kind: 'variance' | 'std', cells: number, skipped: Skipped, ddof: number) {
-    this.#kind = kind
-    this.#ddof = ddof
-    this.#nan = skipped.nan
-    this.#fill = skipped.fill
-    this.#moments = new Moments(cells)
+function momentFold({ cells, skipped, ddof = 0 }: FoldSetup, kind: 'variance' | 'std'): Fold {
+  const moments = Moments.empty(cells)
+  const row: Row<Float64Array> = (values, at, length, cell, step) => {
+    if (step !== 0) addEach(moments, skipped, values, at, length, cell, step)
+    else
+      for (let from = at; from < at + length; from += PART)
+        addPart(moments, skipped, values, from, Math.min(PART, at + length - from), cell)
   }
-
-  row: Row<Float64Array> = (values, at, length, cell, step) => {
-    if (step !== 0) this.#each(values, at, length, cell, step)
-    else for (let from = 0; from < length; from += PART) this.#part(values, at + from, Math.min(PART, length - from), cell)
-  }
-
-  repeat(value: number, times: number, cell: number): void {
+  return {
+    row,
     // An infinity minus itself is NaN.
-    this.#moments.merge(cell, times, value, value - value)
+    repeat: (value: number, times, cell) => moments.merge(cell, times, value, value - value),
+    columns: [moments.counts, moments.means, moments.squares],
+    merge: (cell, [counts, means, squares], from) =>
+      moments.merge(cell, counts![from] as number, means![from] as number, squares![from] as number),
+    finish: () => deviations(kind, moments.squares, moments.counts, ddof),
   }
+}
 
-  get columns(): FoldColumns {
-    const { counts, means, squares } = this.#moments
-    return [counts, means, squares]
+function addEach(
+  { counts, means, squares }: Moments,
+  { fill, nan }: Skipped,
+  values: Float64Array,
+  at: number,
+  length: number,
+  cell: number,
+  step: number,
+): void {
+  for (let i = at; i < at + length; i++, cell += step) {
+    const x = values[i]!
+    if (x === fill || (nan && Number.isNaN(x))) continue
+    const count = ++counts[cell]!
+    const delta = x - means[cell]!
+    means[cell]! += delta / count
+    squares[cell]! += delta * (x - means[cell]!)
   }
+}
 
-  merge(cell: number, [counts, means, squares]: FoldColumns, from: number): void {
-    this.#moments.merge(cell, counts![from] as number, means![from] as number, squares![from] as number)
+function addPart(moments: Moments, { fill, nan }: Skipped, values: Float64Array, at: number, length: number, cell: number): void {
+  if (!nan && fill === undefined) {
+    const mean = sumOf(values, at, length) / length
+    moments.merge(cell, length, mean, squaresOf(values, at, length, mean))
+    return
   }
-
-  finish(): Float64Array {
-    return deviations(this.#kind, this.#moments.squares, this.#moments.counts, this.#ddof)
+  let [count, sum, squares] = [0, 0, 0]
+  for (let i = at; i < at + length; i++) {
+    const x = values[i]!
+    if (x === fill || (nan && Number.isNaN(x))) continue
+    sum += x
+    count++
   }
-
-  #each(values: Float64Array, at: number, length: number, cell: number, step: number): void {
-    const { counts, means, squares } = this.#moments
-    const [nan, fill] = [this.#nan, this.#fill]
-    for (let i = 0; i < length; i++, cell += step) {
-      const x = values[at + i]!
-      if (x === fill || (nan && Number.isNaN(x))) continue
-      const count = ++counts[cell]!
-      const delta = x - means[cell]!
-      means[cell]! += delta / count
-      squares[cell]! += delta * (x - means[cell]!)
-    }
+  if (count === 0) return
+  const mean = sum / count
+  for (let i = at; i < at + length; i++) {
+    const x = values[i]!
+    if (x === fill || (nan && Number.isNaN(x))) continue
+    squares += (x - mean) * (x - mean)
   }
-
-  #part(values: Float64Array, at: number, length: number, cell: number): void {
-    const [nan, fill] = [this.#nan, this.#fill]
-    const skips = nan || fill !== undefined
-    let count = length
-    let mean: number
-    let squares: number
-    if (skips) {
-      count = 0
-      let sum = 0
-      for (let i = at; i < at + length; i++) {
-        const x = values[i]!
-        if (x === fill || (nan && Number.isNaN(x))) continue
-        sum += x
-        count++
-      }
-      if (count === 0) return
-      mean = sum / count
-      squares = 0
-      for (let i = at; i < at + length; i++) {
-        const x = values[i]!
-        if (x === fill || (nan && Number.isNaN(x))) continue
-        squares += (x - mean) * (x - mean)
-      }
-    } else {
-      mean = sumOf(values, at, length) / length
-      squares = squaresOf(values, at, length, mean)
-    }
-    this.#moments.merge(cell, count, mean, squares)
-  }
+  moments.merge(cell, count, mean, squares)
 }
 
 // Four sums, so that additions overlap.

@@ -6,7 +6,7 @@ import type { BlockOptions, BlockSource } from '../source.ts'
 import { checkInitial } from './options.ts'
 import { layoutOf, type ReduceOptions } from './reduce.ts'
 import { type Row, RowReader, type SkipOptions, skippedOf } from './rows.ts'
-import { eachRun, unwrittenValue } from './runs.ts'
+import { addRows, foldRuns, oneCell } from './runs.ts'
 
 /** Folds the elements one after another, in C order of the array. */
 export async function foldElements<D extends DType, T>(
@@ -17,7 +17,7 @@ export async function foldElements<D extends DType, T>(
 ): Promise<T> {
   checkValue('reduce', 'fn', fn, 'function')
   checkInitial('reduce', init, source)
-  const { reader, none, bools } = rawReader(source, options)
+  const { reader, bools } = rawReader(source, options)
   const { fill, nan } = reader.skipped
   let accumulated = init
   const row: Row<ArrayLike<unknown>> = (values, at, length) => {
@@ -27,10 +27,9 @@ export async function foldElements<D extends DType, T>(
       accumulated = fn(accumulated, (bools ? x !== 0 : x) as ScalarOf<D>)
     }
   }
-  const run = { signal: options.signal, runs: arrayOrder(source), unwritten: unlessKept(source, reader) }
-  await eachRun(source, run, ({ tensor }) => {
-    reader.each(tensor, none, none, row as never)
-  })
+  const one = oneCell(source)
+  const runs = { signal: options.signal, runs: arrayOrder(source) }
+  await foldRuns(source, reader, one, { add: addRows(reader, one, row as never) }, runs)
   return accumulated
 }
 
@@ -49,7 +48,7 @@ export async function mapReduce<D extends DType, T>(
   checkValue('mapReduce', 'combine', combine, 'function')
   checkInitial('mapReduce', init, source)
   const layout = layoutOf(source, options.axis)
-  const { reader, none, bools } = rawReader(source, options)
+  const { reader, bools } = rawReader(source, options)
   const { fill, nan } = reader.skipped
   const cells = new Array<T>(layout.size).fill(init)
   const row: Row<ArrayLike<unknown>> = (values, at, length, cell, step) => {
@@ -59,21 +58,12 @@ export async function mapReduce<D extends DType, T>(
       cells[cell] = combine(cells[cell]!, map((bools ? x !== 0 : x) as ScalarOf<D>))
     }
   }
-  await eachRun(source, { ...options, unwritten: unlessKept(source, reader) }, ({ box, tensor }) => {
-    reader.each(tensor, { start: layout.first(box), stride: layout.stride }, none, row as never)
-  })
+  await foldRuns(source, reader, layout, { add: addRows(reader, layout, row as never) }, { signal: options.signal })
   if (options.axis === undefined) return cells[0]!
   return tensorOf('float64', layout.resultShape(options.keepDims), Float64Array.from(cells as number[]))
 }
 
-/**
- * Returns a handler that ignores unwritten elements if they are skipped. Otherwise, the user's functions have
- * to process them one by one.
- */
-const unlessKept = (source: BlockSource, reader: RowReader): (() => Promise<unknown>) | undefined =>
-  unwrittenValue(source, reader) === undefined ? async () => undefined : undefined
-
-function rawReader(source: BlockSource, options: SkipOptions) {
-  const none = { start: 0, stride: source.shape.map(() => 0) }
-  return { reader: new RowReader(source.dtype, 'raw', skippedOf(source, options)), none, bools: source.dtype === 'bool' }
-}
+const rawReader = (source: BlockSource, options: SkipOptions): { reader: RowReader; bools: boolean } => ({
+  reader: new RowReader(source.dtype, 'raw', skippedOf(source, options)),
+  bools: source.dtype === 'bool',
+})

@@ -3,8 +3,8 @@ import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
 import { checkFoldable } from './fold-kinds.ts'
 import { divideExtrema } from './reduce.ts'
-import { RowReader, type SkipOptions, skippedOf } from './rows.ts'
-import { eachRun, eachUnwritten, oneCell } from './runs.ts'
+import { type Row, RowReader, type SkipOptions, skippedOf } from './rows.ts'
+import { addRows, foldRuns, oneCell } from './runs.ts'
 import { type DividedReduction, reduceWhole, UNIT_BYTES, unitsOf } from './units.ts'
 
 /** Options of `histogram`. */
@@ -63,21 +63,26 @@ export function divideHistogram(
       const counts = new Float64Array(edges.length - 1)
       const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
       const { fill } = reader.skipped
-      const none = { start: 0, stride: source.shape.map(() => 0) }
       const find = isCount(bins) ? finder(edges) : (x: number) => search(edges, x)
       const [low, high] = [edges[0]!, edges.at(-1)!]
-      const unwritten = eachUnwritten(source, reader, oneCell(source), signal, (value: number, times) => {
+      const repeat = (value: number, times: number): void => {
         if (value >= low && value <= high) counts[find(value)]! += times
-      })
-      await eachRun(source, { signal, runs: units, between: [from, to], unwritten }, ({ tensor }) => {
-        reader.each(tensor, none, none, (values: Float64Array, at, length) => {
-          for (let i = at; i < at + length; i++) {
-            const x = values[i]!
-            // NaN belongs to no bin.
-            if (x >= low && x <= high && x !== fill) counts[find(x)]!++
-          }
-        })
-      })
+      }
+      const row: Row<Float64Array> = (values, at, length) => {
+        for (let i = at; i < at + length; i++) {
+          const x = values[i]!
+          // NaN belongs to no bin.
+          if (x >= low && x <= high && x !== fill) counts[find(x)]!++
+        }
+      }
+      const one = oneCell(source)
+      await foldRuns(
+        source,
+        reader,
+        one,
+        { add: addRows(reader, one, row), repeat },
+        { signal, runs: units, between: [from, to] },
+      )
       tree.add(counts)
     },
     finish: (counts = new Float64Array(edges.length - 1)) => ({

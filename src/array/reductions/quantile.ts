@@ -10,7 +10,7 @@ import { checkFoldable } from './fold-kinds.ts'
 import { layoutOf, type ReduceOptions } from './reduce.ts'
 import { RegionCells } from './region-cells.ts'
 import { type Row, RowReader, type Skipped, skippedOf } from './rows.ts'
-import { eachRun, eachUnwritten, oneCell } from './runs.ts'
+import { addRows, foldRuns, oneCell, type Run } from './runs.ts'
 import { type DividedReduction, unitsOf } from './units.ts'
 
 /** Options of `quantile` and `median`. */
@@ -82,10 +82,9 @@ function divideSketch(
     async reduce(from, to, tree, { signal }) {
       const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
       const sketch = sketchOf()
-      const none = { start: 0, stride: source.shape.map(() => 0) }
-      const unwritten = eachUnwritten(source, reader, oneCell(source), signal, sketch.repeat.bind(sketch))
-      const run = { signal, runs: units, between: [from, to] as const, unwritten }
-      await eachRun(source, run, ({ tensor }) => reader.each(tensor, none, none, sketch.row))
+      const one = oneCell(source)
+      const fold = { add: addRows(reader, one, sketch.row), repeat: sketch.repeat.bind(sketch) }
+      await foldRuns(source, reader, one, fold, { signal, runs: units, between: [from, to] })
       tree.add(sketch.counts())
     },
     finish(all) {
@@ -113,12 +112,11 @@ function divideColumns(
     const text = `quantiles along these axes have to hold ${bytes} bytes of elements at a time, more than the ${maxBytes} of \`maxBytes\``
     throw new HyperslabError('TooLargeError', text, { actual: bytes, expected: maxBytes })
   }
-  const merge = (parts: readonly QuantileCells[], boxes = parts.map(({ region }) => region)): QuantileCells => {
-    const cells = new RegionCells(boxes, reduced)
+  const merge = (parts: readonly QuantileCells[], cells = RegionCells.ofParts(parts, reduced)): QuantileCells => {
     const values = new Float64Array(list.length * cells.size).fill(Number.NaN)
     for (const part of parts) {
       const size = part.values.length / list.length
-      cells.each(part.region, (i, cell) => {
+      cells.each(part, (i, cell) => {
         for (let k = 0; k < list.length; k++) values[k * cells.size + cell] = part.values[k * size + i]!
       })
     }
@@ -130,14 +128,14 @@ function divideColumns(
     absorb: () => undefined,
     async reduce(from, to, tree, { signal }) {
       if (from === to) return
-      const cells = RegionCells.ofUnits(units, from, to, reduced)
+      const cells = RegionCells.ofUnits(units, [from, to], reduced)
       const values = new Float64Array(list.length * cells.size).fill(Number.NaN)
       const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
       // Unwritten columns have a single value.
-      const unwritten = eachUnwritten(source, reader, cells, signal, (value: number, _, cell) => {
+      const repeat = (value: number, _: number, cell: number): void => {
         for (let k = 0; k < list.length; k++) values[k * cells.size + cell] = value
-      })
-      await eachRun(source, { signal, runs: units, between: [from, to], unwritten }, ({ box, tensor }) => {
+      }
+      const add = ({ box, tensor }: Run): void => {
         const shape = tensor.shape.map((length, axis) => (axes.has(axis) ? 1 : length))
         const gathered = new Gathered(sizeOf(shape), depth, reader.skipped)
         const stride = stridesOf(shape).map((step, axis) => (axes.has(axis) ? 0 : step))
@@ -146,11 +144,12 @@ function divideColumns(
         gathered.each((sorted, place) => {
           for (const [k, share] of list.entries()) values[k * cells.size + place] = quantileOf(sorted, share)
         })
-      })
+      }
+      await foldRuns(source, reader, cells, { add, repeat }, { signal, runs: units, between: [from, to] })
       tree.add({ region: cells.region, values })
     },
     finish(all) {
-      const { values } = merge(all === undefined ? [] : [all], [wholeBox(source.shape)])
+      const { values } = merge(all === undefined ? [] : [all], new RegionCells([wholeBox(source.shape)], reduced))
       const shape = options.axis === undefined ? [] : layout.resultShape(options.keepDims)
       if (options.axis === undefined && typeof q === 'number') return values[0]!
       return tensorOf('float64', typeof q === 'number' ? shape : [list.length, ...shape], values)

@@ -3,7 +3,6 @@ import { allocate, type DataOf, type DType, fillElement, isFixed, type TypedArra
 import { ahead } from '../../core/in-order.ts'
 import { Pace } from '../../core/pace.ts'
 import { sizeOf } from '../../core/shape.ts'
-import type { Signal } from '../../core/signal.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import { type ChunkGrid, READ_BYTES } from '../../grid/chunks.ts'
 import { type Box, boxShape, wholeBox } from '../../grid/range.ts'
@@ -11,7 +10,7 @@ import { cutBox, TouchedChunks } from '../../grid/touched.ts'
 import { checkBytes, MAX_RESULT_BYTES } from '../bounds.ts'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.ts'
 import { checkElements } from '../visit.ts'
-import type { RowReader } from './rows.ts'
+import type { Row, RowReader } from './rows.ts'
 
 /**
  * A part of an array with its elements, dense, in C order. They are valid until the next run, which reuses
@@ -114,11 +113,24 @@ export const writtenRunsOf = ({ chunks, writeGrid = chunks, dtype }: BlockSource
 /** Number of cells that are visited without yielding to the event loop. */
 export const MOST_CELLS = 2 ** 16
 
-/** Positions of the cells of a reduction, for example a `CellLayout`. */
-interface Layout {
+/** Cells of a reduction, for example a `CellLayout`. */
+export interface CellPositions {
   readonly reduced: readonly boolean[]
   readonly stride: readonly number[]
-  first(box: Box): number
+  /** Returns the cell of the first element of a box, which belongs to a group if there are some. */
+  first(box: Box, group?: number): number
+  /** Returns the groups of the elements of a box, with the number of elements of each in a cell. */
+  groupsIn?(box: Box): Iterable<readonly [group: number, times: number]>
+}
+
+/** Rules for adding the elements of runs to cells. */
+export interface RunFold {
+  /** Adds the elements of a run. */
+  add(run: Run): void
+  /** Adds `times` elements of one value to a cell. Optional: without it, unwritten elements are read, too. */
+  repeat?(value: never, times: number, cell: number): void
+  /** Whether further elements cannot change the result. */
+  decided?(): boolean
 }
 
 export function unwrittenElement<D extends DType>({ dtype, fillValue }: BlockSource<D>): Tensor<D> {
@@ -140,34 +152,57 @@ const isSkipped = ({ skipped: { fill, nan } }: RowReader, value: unknown): boole
   (fill !== undefined && value === fill) || (nan && Number.isNaN(value))
 
 /**
- * Returns a handler for `RunOptions.unwritten`. It visits the cells of unwritten boxes, each once per box,
- * with the number of its elements. It does nothing if unwritten elements are skipped.
- * @param decided whether to stop; called after each box
+ * Adds the elements of an array to cells. Visits the cells of each unwritten box once, with the number of
+ * their elements, and ignores unwritten elements if they are skipped.
  */
-export function eachUnwritten(
+export async function foldRuns(
   source: BlockSource,
   reader: RowReader,
-  layout: Layout,
-  signal: Signal | undefined,
-  visit: (value: never, times: number, cell: number) => void,
-  decided?: () => boolean,
-): (box: Box) => Promise<unknown> {
+  cells: CellPositions,
+  fold: RunFold,
+  options: Omit<RunOptions, 'unwritten' | 'atOnce'>,
+): Promise<void> {
   const known = unwrittenValue(source, reader)
-  const pace = new Pace(signal)
-  return async (box) => {
+  const pace = new Pace(options.signal)
+  const unwritten = async (box: Box): Promise<unknown> => {
     if (known === undefined) return
-    for (const part of cutBox(box, MOST_CELLS, layout.reduced)) {
-      if (pace.due()) await pace.turn()
-      const shape = boxShape(cellBox(part, layout.reduced))
-      const times = sizeOf(boxShape(part)) / sizeOf(shape)
-      eachCell(shape, layout.first(part), layout.stride, (_, cell) => visit(known.value as never, times, cell))
-    }
-    return decided?.()
+    const region = cellBox(box, cells.reduced)
+    const groups = cells.groupsIn?.(box) ?? [[0, sizeOf(boxShape(box)) / sizeOf(boxShape(region))]]
+    for (const [group, times] of groups)
+      for (const part of cutBox(region, MOST_CELLS)) {
+        if (pace.due()) await pace.turn()
+        eachCell(boxShape(part), cells.first(part, group), cells.stride, (_, cell) =>
+          fold.repeat!(known.value as never, times, cell),
+        )
+      }
+    return fold.decided?.()
   }
+  const repeats = fold.repeat !== undefined || known === undefined
+  await eachRun(source, { ...options, ...(repeats && { unwritten }), ...(fold.decided && { atOnce: 1 }) }, (run) => {
+    fold.add(run)
+    return fold.decided?.()
+  })
 }
 
-/** Layout of a whole array as one cell. */
-export const oneCell = ({ shape }: BlockSource): Layout => ({
+/** Returns a function that passes the elements of runs to `row`, with their cells. */
+export const addRows =
+  (reader: RowReader, cells: CellPositions, row: Row): RunFold['add'] =>
+  ({ box, tensor }) =>
+    readRows(reader, tensor, cells, cells.first(box), row)
+
+/** Passes the elements of a tensor to `row`; the first one belongs to the cell `first`. */
+export function readRows(
+  reader: RowReader,
+  tensor: Tensor,
+  { stride }: Pick<CellPositions, 'stride'>,
+  first: number,
+  row: Row,
+): void {
+  reader.each(tensor, { start: first, stride }, { start: 0, stride: stride.map(() => 0) }, row)
+}
+
+/** Returns the cells of a whole array as one. */
+export const oneCell = ({ shape }: BlockSource): CellPositions => ({
   reduced: shape.map(() => true),
   stride: shape.map(() => 0),
   first: () => 0,

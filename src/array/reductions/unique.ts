@@ -4,8 +4,8 @@ import type { Signal } from '../../core/signal.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
-import { RowReader, type SkipOptions, skippedOf } from './rows.ts'
-import { eachRun, eachUnwritten, oneCell } from './runs.ts'
+import { type Row, RowReader, type SkipOptions, skippedOf } from './rows.ts'
+import { addRows, foldRuns, oneCell, type Run } from './runs.ts'
 import { type DividedReduction, unitsOf } from './units.ts'
 
 /** Options of `unique`. */
@@ -84,7 +84,6 @@ async function countValues(
   const counts = new Map<unknown, number>()
   const reader = new RowReader(source.dtype, 'raw', skippedOf(source, options))
   const { fill, nan } = reader.skipped
-  const none = { start: 0, stride: source.shape.map(() => 0) }
   const count = (value: unknown, more: number): void => void counts.set(value, (counts.get(value) ?? 0) + more)
   // Equal values are often contiguous.
   let last: unknown
@@ -93,22 +92,25 @@ async function countValues(
     if (times > 0) count(last, times)
     times = 0
   }
-  const unwritten = eachUnwritten(source, reader, oneCell(source), signal, count)
-  await eachRun(source, { signal, ...reading, unwritten }, ({ tensor }) => {
-    reader.each(tensor, none, none, (values: ArrayLike<unknown>, at, length) => {
-      for (let i = at; i < at + length; i++) {
-        const x = values[i]
-        if (x === fill || (nan && Number.isNaN(x))) continue
-        if (x !== last) {
-          note()
-          last = x
-        }
-        times++
+  const row: Row<ArrayLike<unknown>> = (values, at, length) => {
+    for (let i = at; i < at + length; i++) {
+      const x = values[i]
+      if (x === fill || (nan && Number.isNaN(x))) continue
+      if (x !== last) {
+        note()
+        last = x
       }
-    })
+      times++
+    }
+  }
+  const one = oneCell(source)
+  const addAll = addRows(reader, one, row as never)
+  const add = (run: Run): void => {
+    addAll(run)
     note()
     checkCount(counts.size)
-  })
+  }
+  await foldRuns(source, reader, one, { add, repeat: count }, { signal, ...reading })
   return counts
 }
 

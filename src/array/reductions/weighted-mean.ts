@@ -9,6 +9,7 @@ import { type Box, boxShape } from '../../grid/range.ts'
 import { cutBox } from '../../grid/touched.ts'
 import { byAxis } from '../by-axis.ts'
 import type { BlockSource } from '../source.ts'
+import { CompensatedSums } from './compensated-sums.ts'
 import { checkFoldable } from './fold-kinds.ts'
 import { layoutOf, type ReduceOptions } from './reduce.ts'
 import { type Row, RowReader, type Skipped, skippedOf } from './rows.ts'
@@ -108,39 +109,29 @@ function productOf(along: readonly (ArrayLike<number> | undefined)[], box: Box):
 class WeightedFold {
   weights: Float64Array = new Float64Array(0)
   readonly #skipped: Skipped
-  readonly #sums: Float64Array
-  readonly #rests: Float64Array
+  readonly #sums: CompensatedSums
   readonly #totals: Float64Array
 
   constructor(cells: number, skipped: Skipped) {
     this.#skipped = skipped
-    this.#sums = new Float64Array(cells)
-    this.#rests = new Float64Array(cells)
+    this.#sums = new CompensatedSums(cells)
     this.#totals = new Float64Array(cells)
   }
 
   row: Row<Float64Array> = (values, at, length, cell, step, place, placeStep) => {
     const { fill, nan } = this.#skipped
-    const [weights, sums, rests, totals] = [this.weights, this.#sums, this.#rests, this.#totals]
+    const [weights, sums, totals] = [this.weights, this.#sums, this.#totals]
     for (let i = at; i < at + length; i++, cell += step, place += placeStep) {
       const x = values[i]!
       if (x === fill || (nan && Number.isNaN(x))) continue
       const weight = weights[place]!
-      const sum = sums[cell]!
-      const term = weight * x
-      const next = sum + term
-      const added = next - sum
-      sums[cell] = next
-      rests[cell]! += sum - (next - added) + (term - added)
+      sums.add(cell, weight * x)
       totals[cell]! += weight
     }
   }
 
   finish(): Float64Array {
-    return this.#sums.map((sum, cell) => {
-      // Negative weights may add up to 0 even if the sum does not.
-      const total = this.#totals[cell]! || Number.NaN
-      return (Number.isFinite(sum) ? sum + this.#rests[cell]! : sum) / total
-    })
+    // Negative weights may add up to 0 even if the sum does not.
+    return this.#totals.map((total, cell) => this.#sums.get(cell) / (total || Number.NaN))
   }
 }

@@ -6,9 +6,10 @@ import { type ChunkGrid, READ_BYTES } from '../../grid/chunks.ts'
 import { projectBox } from '../../grid/projection.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
 import { type BlockSource, bytesOf } from '../source.ts'
-import { emptyExtreme, foldOf } from './fold.ts'
+import { createFold, emptyExtreme } from './fold.ts'
 import { type FoldKind, foldedDType, modeOf, type WindowOptions } from './fold-kinds.ts'
 import { RowReader, skippedOf } from './rows.ts'
+import { readRows } from './runs.ts'
 
 /** Windows of `sizes` every `steps` positions of a source. */
 export interface Windows {
@@ -61,7 +62,7 @@ function folded(windows: Windows, shape: readonly number[], tensor: Tensor): Ten
   const skipped = skippedOf(source, options)
   const reader = new RowReader(source.dtype, modeOf(kind), skipped)
   const empty = emptyExtreme(source.dtype, skipped)
-  const fold = foldOf(kind, source.dtype, sizeOf(shape), reader.skipped, { ...options, empty })
+  const fold = createFold(kind, { ...options, dtype: source.dtype, cells: sizeOf(shape), skipped: reader.skipped, empty })
   const cellStride = stridesOf(shape)
   for (const parts of productOf(shape.map((count, axis) => partsOf(windows, count, tensor.shape[axis]!, axis)))) {
     // Splits each axis into two: from window to window, and within a window.
@@ -71,11 +72,8 @@ function folded(windows: Windows, shape: readonly number[], tensor: Tensor): Ten
       stride: tensor.stride.flatMap((step, axis) => [step * steps[axis]!, step]),
       offset: parts.reduce((at, { first }, axis) => at + first * steps[axis]! * tensor.stride[axis]!, 0),
     }
-    const cells = {
-      start: parts.reduce((at, { first }, axis) => at + first * cellStride[axis]!, 0),
-      stride: cellStride.flatMap((step) => [step, 0]),
-    }
-    reader.each(view, cells, { start: 0, stride: view.shape.map(() => 0) }, fold.row)
+    const first = parts.reduce((at, { first }, axis) => at + first * cellStride[axis]!, 0)
+    readRows(reader, view, { stride: cellStride.flatMap((step) => [step, 0]) }, first, fold.row)
   }
   return tensorOf(foldedDType(source.dtype, kind), shape, fold.finish() as never)
 }
