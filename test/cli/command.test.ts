@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { nativeEncoder } from '../../src/codec/zstd-encode.ts'
 import { create, open } from '../../src/runtime/index.ts'
-import { contents, hyperslab, hyperslabAlone, NETCDF, smallContainer, temporaryFolder } from './support.ts'
+import { contents, hyperslab, hyperslabAlone, NETCDF, onTerminal, smallContainer, temporaryFolder } from './support.ts'
 
 describe('get', () => {
   test('prints text', async () => {
@@ -40,7 +40,7 @@ describe('get', () => {
     ])
   })
 
-  test('shortens long text unless told not to', async () => {
+  test('shortens long text on a terminal unless told not to, and never in a pipe', async () => {
     const folder = await temporaryFolder()
     {
       await using file = await create(join(folder, 'long.af'))
@@ -50,9 +50,12 @@ describe('get', () => {
       )
       await file.flush()
     }
-    expect((await hyperslab(folder, ['get', 'long.af', 'a'])).stdout).toBe('[   0    1    2 ...  998  999 1000]\n')
-    const { stdout } = await hyperslab(folder, ['get', 'long.af', 'a', '--full'])
-    expect(stdout.match(/\d+/g)).toHaveLength(1001)
+    const short = '[   0    1    2 ...  998  999 1000]\r\n'
+    expect(onTerminal(folder, ['get', 'long.af', 'a'])).toBe(short)
+    const all = onTerminal(folder, ['get', 'long.af', 'a', '--full'])
+    expect(all.match(/\d+/g)).toHaveLength(1001)
+    const { stdout } = await hyperslab(folder, ['get', 'long.af', 'a'])
+    expect(stdout).toBe(all.replaceAll('\r\n', '\n'))
   })
 })
 
@@ -375,6 +378,27 @@ describe('import', () => {
     expect(await hyperslab(folder, args)).toMatchObject({ exitCode, stderr, stdout: '' })
     expect(await contents(folder)).toEqual(new Map())
   })
+})
+
+test('arrays that are read in parts are printed whole and in order', async () => {
+  const folder = await temporaryFolder()
+  const shape = [3, 700, 1100]
+  {
+    await using file = await create(join(folder, 'large.af'))
+    const data = Float64Array.from({ length: 3 * 700 * 1100 }, (_, i) => i % 1000)
+    await file.createArray('a', { dtype: 'float64', shape, chunks: [2, 100, 1100] }).set(null, data)
+    await file.flush()
+  }
+  const expected = Array.from({ length: 3 * 700 * 1100 }, (_, i) => i % 1000)
+  const { stdout } = await hyperslab(folder, ['get', 'large.af', 'a'])
+  expect(stdout.startsWith('[[[  0   1   2')).toBe(true)
+  expect(stdout.match(/\d+/g)!.map(Number)).toEqual(expected)
+  const json = await hyperslab(folder, ['get', 'large.af', 'a', '--json'])
+  expect(JSON.parse(json.stdout)).toEqual({ dtype: 'float64', shape, data: expected })
+  const { bytes } = await hyperslab(folder, ['get', 'large.af', 'a', '-f', 'bytes'])
+  expect(new Float64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length))).toEqual(
+    Float64Array.from(expected),
+  )
 })
 
 test('a reader of stdout that stops early is no failure', async () => {

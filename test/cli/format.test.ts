@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { readExcerpt } from '../../src/array/excerpt.ts'
 import { toTensor } from '../../src/array/values.ts'
-import { jsonElement, jsonPieces, showElement, textPieces, whole } from '../../src/cli/show/elements.ts'
+import { jsonElement, jsonPieces, readyResult, showElement, textPieces } from '../../src/cli/show/elements.ts'
 import { jsonText } from '../../src/cli/show/text.ts'
 import type { DType } from '../../src/core/dtype.ts'
 import { DiskArray, slice } from '../../src/runtime/index.ts'
 
 const resultOf = (dtype: DType, shape: number[], values: unknown[]) => ({ dtype, tensor: toTensor(dtype, values, shape) })
 const text = (dtype: DType, shape: number[], values: unknown[]): string =>
-  [...textPieces(whole(resultOf(dtype, shape, values)))].join('')
+  [...textPieces(readyResult(resultOf(dtype, shape, values)))].join('')
 const json = (dtype: DType, shape: number[], values: unknown[]): string =>
-  [...jsonPieces(resultOf(dtype, shape, values))].join('')
+  [...jsonPieces(readyResult(resultOf(dtype, shape, values)))].join('')
 
 describe('an element', () => {
   test.each<[DType, unknown, string, string]>([
@@ -132,7 +132,7 @@ describe('an excerpt', () => {
     const { array, elements } = counting()
     const excerpt = await readExcerpt(array, null)
     expect(elements()).toBe(36)
-    expect([...textPieces(excerpt)].join('')).toBe(
+    expect([...textPieces(readyResult(excerpt))].join('')).toBe(
       [
         '[[   0    1    2 ...   47   48   49]',
         ' [  50   51   52 ...   97   98   99]',

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -58,6 +58,13 @@ async function askResident(folder: string, args: readonly string[], env: Record<
     })
     child.send({ folder, args, env })
   })
+}
+
+/** Runs the command on a terminal of its own; returns what it shows. */
+export function onTerminal(folder: string, args: readonly string[]): string {
+  const script = 'import pty, sys; pty.spawn(sys.argv[1:])'
+  const given = ['-c', script, process.execPath, COMMAND, ...args]
+  return spawnSync('python3', given, { cwd: folder, env: environment({}), encoding: 'utf8' }).stdout
 }
 
 /** Runs the command in a process of its own. */

@@ -1,6 +1,5 @@
 import { Argument, type Command, Option } from 'commander'
-import { readExcerpt } from '../../runtime/tree.ts'
-import { checkFormat, OUTPUT_FORMATS, type OutputFormat, printResult, readResult } from '../show/elements.ts'
+import { checkFormat, OUTPUT_FORMATS, type OutputFormat, printArray } from '../show/elements.ts'
 import { UsageError } from '../show/failure.ts'
 import { addPlaceOptions, type JsonOption, jsonOption, PLACE, type PlaceOptions } from './options.ts'
 import { openPlace } from './place.ts'
@@ -12,6 +11,9 @@ interface GetOptions extends PlaceOptions, LabelOptions, RawOption, JsonOption {
 }
 
 export const formatOption = () => new Option('-f, --format <format>', 'how to print it (default: "text")').choices(OUTPUT_FORMATS)
+
+export const fullOption = () =>
+  new Option('--full', 'on a terminal: print all elements, even more than 1000; files and other programs always get all')
 
 /**
  * Returns the requested format.
@@ -29,11 +31,7 @@ export function addGet(program: Command): void {
     .argument('<file>', PLACE)
     .argument('<array>', 'name of an array; in a Zarr store its path')
     .addArgument(new Argument('[selection]', 'what to print, as in numpy, e.g. 0,10:20,::-2').default('', 'everything'))
-  addLabelOptions(command)
-    .addOption(formatOption())
-    .addOption(jsonOption())
-    .option('--full', 'print all elements as text, even more than 1000')
-    .addOption(rawOption())
+  addLabelOptions(command).addOption(formatOption()).addOption(jsonOption()).addOption(fullOption()).addOption(rawOption())
   addPlaceOptions(command)
     .addHelpText(
       'after',
@@ -49,10 +47,8 @@ Example: the series at a station
       const placed = await place.array(name)
       const { variable } = await selectArray(place, placed, text, options)
       const { array } = variable
-      const { full = false } = options
       const format = formatOf(options)
       checkFormat(format, array.dtype, { file: place.location, array: placed.name })
-      const result = await (format === 'text' && !full ? readExcerpt : readResult)(array)
-      await printResult(format, { ...result, ...shownAs(variable, options) })
+      await printArray(format, array, shownAs(variable, options), options.full)
     })
 }

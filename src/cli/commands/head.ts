@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { isHyperslabError } from '../../runtime/index.ts'
 import type { LabelledTree, TreeArray } from '../../runtime/tree.ts'
-import { elementTexts, jsonPieces, type Result, readResult } from '../show/elements.ts'
+import { elementTexts, jsonPieces, type Result, readResult, readyResult } from '../show/elements.ts'
 import { EXIT, oneLine } from '../show/failure.ts'
 import { print, printError, printLines, table } from '../show/text.ts'
 import { addPlaceOptions, integerBetween, type JsonOption, jsonOption, PLACE, type PlaceOptions } from './options.ts'
@@ -30,7 +30,7 @@ export function addHead(program: Command): void {
       for (const placed of await arraysOf(place, names)) {
         try {
           const { dtype, dims, result } = await headOf(place, placed, number, options)
-          if (json) objects.push(`${JSON.stringify(placed.name)}:${[...jsonPieces(result)].join('').trimEnd()}`)
+          if (json) objects.push(`${JSON.stringify(placed.name)}:${[...jsonPieces(readyResult(result))].join('').trimEnd()}`)
           else rows.push([placed.name, dtype, `(${dims.join(', ')})`, elementTexts(result).join(' ')])
         } catch (error) {
           if (!isHyperslabError(error)) throw error

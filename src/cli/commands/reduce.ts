@@ -8,13 +8,12 @@ import {
   type Perform,
   type ReduceWithKind,
   type ReduceWithOptions,
-  readExcerpt,
   reduceWith,
   reductionCall,
 } from '../../runtime/tree.ts'
-import { checkFormat, type OutputFormat, printResult, printTable, type Result, readResult } from '../show/elements.ts'
+import { checkFormat, type OutputFormat, printArray, printTable, type Result } from '../show/elements.ts'
 import { naming, UsageError } from '../show/failure.ts'
-import { formatOf, formatOption } from './get.ts'
+import { formatOf, formatOption, fullOption } from './get.ts'
 import {
   addPlaceOptions,
   integerBetween,
@@ -88,11 +87,7 @@ export function addReduce(program: Command): void {
       '--keep-missing',
       'do not leave out missing elements: results that they go into are missing; with --raw, they are values like others',
     )
-  addLabelOptions(command)
-    .addOption(formatOption())
-    .addOption(jsonOption())
-    .option('--full', 'print all elements as text, even more than 1000')
-    .addOption(rawOption())
+  addLabelOptions(command).addOption(formatOption()).addOption(jsonOption()).addOption(fullOption()).addOption(rawOption())
   addPlaceOptions(addQueuedOptions(command))
     .addHelpText(
       'after',
@@ -114,7 +109,7 @@ Example: by many machines, on each of which hyperslab work runs
 }
 
 async function reduceArray(path: string, name: string, options: Options): Promise<void> {
-  const { op, axis, keepMissing = false, full = false } = options
+  const { op, axis, keepMissing = false, full } = options
   const format = formatOf(options)
   checkOptions(op, options, axis)
   const axes = axis === undefined ? undefined : parseAxes(axis)
@@ -136,8 +131,7 @@ async function reduceArray(path: string, name: string, options: Options): Promis
     }
     const cells = await reduceWith(variable, KINDS[op], { ...how, ...given }, perform)
     checkFormat(format, cells.array.dtype)
-    const result = await (format === 'text' && !full ? readExcerpt : readResult)(cells.array)
-    await printResult(format, { ...result, ...shown(variable, cells, op, options) })
+    await printArray(format, cells.array, shown(variable, cells, op, options), full)
   })
 }
 

@@ -1,8 +1,8 @@
 import type { DiskArray, DType, Tensor, TypedArray } from '../../runtime/index.ts'
-import { HyperslabError } from '../../runtime/index.ts'
-import type { ElementFormat, SliceSelection } from '../../runtime/tree.ts'
+import { HyperslabError, slice } from '../../runtime/index.ts'
+import { type ElementFormat, readExcerpt, type SliceSelection } from '../../runtime/tree.ts'
 import { UsageError } from './failure.ts'
-import { print, printBytes, printLines, table } from './text.ts'
+import { print, printBytes, printLines, type TextPiece, table } from './text.ts'
 
 const NANOSECONDS = 1_000_000_000n
 
@@ -109,8 +109,6 @@ export async function readResult(array: DiskArray, selection: SliceSelection = [
   return { dtype: array.dtype, tensor }
 }
 
-export const whole = (result: Result): Shortened => ({ ...result, cut: result.tensor.shape.map(() => false) })
-
 /**
  * Checks that a format fits the type and the output.
  * @throws UnsupportedError for bytes of elements without a fixed width; UsageError for bytes on a terminal
@@ -126,10 +124,107 @@ export function checkFormat(format: OutputFormat, dtype: DType, label: object = 
   }
 }
 
-export async function printResult(format: OutputFormat, result: Result | Shortened): Promise<void> {
-  if (format === 'json') return print(jsonPieces(result))
-  if (format === 'bytes') return printBytes(bytesIn(result.tensor.data as TypedArray))
-  return print(textPieces('cut' in result ? result : whole(result)))
+/** Returns a result that is printed without further reads. */
+export const readyResult = ({ tensor, ...how }: Result | Shortened): Printed => ({
+  ...how,
+  elements: new Elements(how.dtype, tensor.shape, tensor),
+})
+
+/**
+ * Prints an array. As text on a terminal, only the corners of a large one are printed, unless `full` is set.
+ * Files and other programs get all elements.
+ */
+export async function printArray(
+  format: OutputFormat,
+  array: DiskArray,
+  how: ElementFormat,
+  full: boolean = !process.stdout.isTTY,
+): Promise<void> {
+  if (format !== 'text' || full) return printAll(format, array, how)
+  await print(textPieces(readyResult({ ...(await readExcerpt(array)), ...how })))
+}
+
+/** Prints all elements part by part, so that the first ones appear at once. */
+async function printAll(format: OutputFormat, array: DiskArray, how: ElementFormat): Promise<void> {
+  if (format === 'bytes') {
+    for await (const { data } of slabs(array)) await printBytes(bytesIn(data as TypedArray))
+    return
+  }
+  const printed = { ...how, elements: new Elements(array.dtype, array.shape, slabs(array)) }
+  return print(format === 'json' ? jsonPieces(printed) : textPieces(printed))
+}
+
+/** Number of bytes that are read at a time, if rows of chunks are not larger. */
+const SLAB_BYTES = 16 * 2 ** 20
+/** Maximum number of bytes of a row of chunks that is read at once. */
+const MOST_SLAB_BYTES = 4 * SLAB_BYTES
+/** Number of bytes that a text counts for. */
+const TEXT_BYTES = 64
+
+/** Yields an array in C order, in whole rows of chunks along the first axis if these are not too large. */
+async function* slabs(array: DiskArray): AsyncGenerator<Tensor, void, undefined> {
+  const { shape, dtype } = array
+  const bytesOfRow = elementsIn(shape.slice(1)) * (hasFixedWidth(dtype) ? 8 : TEXT_BYTES)
+  const [length = 1] = shape
+  const chunk = Math.max(1, array.chunks.axes[0]?.chunkLength ?? 1)
+  if (length * bytesOfRow <= SLAB_BYTES) {
+    if (elementsIn(shape) > 0) yield await array.toTensor()
+  } else if (shape.length > 1 && Math.min(chunk, length) * bytesOfRow > MOST_SLAB_BYTES)
+    for (let i = 0; i < length; i++) yield* slabs(array.view([i]))
+  else {
+    const rows = Math.max(1, Math.floor(SLAB_BYTES / bytesOfRow))
+    const step = rows > chunk ? rows - (rows % chunk) : Math.min(chunk, Math.max(rows, Math.floor(MOST_SLAB_BYTES / bytesOfRow)))
+    for (let start = 0; start < length; start += step)
+      yield await array.view([slice(start, Math.min(length, start + step))]).toTensor()
+  }
+}
+
+/** Elements in C order, of which one part at a time is in memory. They are visited once, in order. */
+class Elements {
+  readonly dtype: DType
+  readonly shape: readonly number[]
+  readonly #parts: AsyncIterator<Tensor> | undefined
+  #data: ArrayLike<unknown> = []
+  #start = 0
+  #end = 0
+
+  /** @param from the elements, or the parts that are read one after another */
+  constructor(dtype: DType, shape: readonly number[], from: Tensor | AsyncIterable<Tensor>) {
+    this.dtype = dtype
+    this.shape = shape
+    if ('data' in from) {
+      this.#data = from.data
+      this.#end = elementsIn(shape)
+    } else this.#parts = from[Symbol.asyncIterator]()
+  }
+
+  /** Whether an element is in memory. If not, {@link next} reads it. */
+  has(i: number): boolean {
+    return i < this.#end
+  }
+
+  at(i: number): unknown {
+    return elementAt(this.dtype, this.#data, i - this.#start)
+  }
+
+  /** Reads the next part. */
+  async next(): Promise<void> {
+    const { value } = (await this.#parts!.next()) as IteratorYieldResult<Tensor>
+    this.#data = value.data
+    this.#start = this.#end
+    this.#end += value.data.length
+  }
+
+  /** Returns the elements in memory. */
+  *[Symbol.iterator](): Generator<unknown> {
+    for (let i = this.#start; i < this.#end; i++) yield this.at(i)
+  }
+}
+
+/** Elements, and how they are shown; `cut` as in a shortened result. */
+interface Printed extends ElementFormat {
+  readonly elements: Elements
+  readonly cut?: readonly boolean[]
 }
 
 const bytesIn = ({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array => new Uint8Array(buffer, byteOffset, byteLength)
@@ -156,12 +251,14 @@ export async function printTable(format: OutputFormat, columns: Readonly<Record<
 }
 
 /** Yields `{ "dtype", "shape", "data" }` with the elements in C order; for times, with the calendar, too. */
-export function* jsonPieces(result: Result): Generator<string> {
-  const { dtype, tensor, dates } = result
-  const size = elementsIn(tensor.shape)
-  const calendar = dates ? `"calendar":"${dates.calendar}",` : ''
-  yield `{"dtype":"${dtype}",${calendar}"shape":${JSON.stringify(tensor.shape)},"data":[`
-  for (let i = 0; i < size; i++) yield `${i === 0 ? '' : ','}${elementJson(result, elementAt(dtype, tensor.data, i))}`
+export function* jsonPieces({ elements, ...how }: Printed): Generator<TextPiece> {
+  const { dtype, shape } = elements
+  const calendar = how.dates ? `"calendar":"${how.dates.calendar}",` : ''
+  yield `{"dtype":"${dtype}",${calendar}"shape":${JSON.stringify(shape)},"data":[`
+  for (let i = 0; i < elementsIn(shape); i++) {
+    if (!elements.has(i)) yield elements.next()
+    yield `${i === 0 ? '' : ','}${elementJson({ dtype, ...how }, elements.at(i))}`
+  }
   yield ']}\n'
 }
 
@@ -179,23 +276,25 @@ export const elementTexts = (result: Result): string[] =>
     elementText(result, elementAt(result.dtype, result.tensor.data, i)),
   )
 
-/** Yields nested brackets with the elements of all rows in aligned columns. */
-export function* textPieces({ tensor, cut, ...result }: Shortened): Generator<string> {
-  const { data, shape } = tensor
-  const { dtype } = result
-  const show = (i: number): string => elementText(result, elementAt(dtype, data, i))
+/** Yields nested brackets with the elements of all rows. Columns are aligned within each part. */
+export function* textPieces({ elements, cut = [], ...how }: Printed): Generator<TextPiece> {
+  const { dtype, shape } = elements
+  const result = { dtype, ...how }
   if (shape.length === 0) {
-    yield `${show(0)}\n`
+    if (!elements.has(0)) yield elements.next()
+    yield `${elementText(result, elements.at(0))}\n`
     return
   }
-  const size = elementsIn(shape)
   let width = 0
-  for (let i = 0; i < size; i++) width = Math.max(width, show(i).length)
+  const widen = (): void => {
+    for (const element of elements) width = Math.max(width, elementText(result, element).length)
+  }
+  widen()
   const left = !hasFixedWidth(dtype)
   const pad = (text: string): string => (left ? text.padEnd(width) : text.padStart(width))
   const gapAt = (axis: number): number => (cut[axis] ? shape[axis]! / 2 : -1)
 
-  function* row(start: number, indent: number): Generator<string> {
+  function* row(start: number, indent: number): Generator<TextPiece> {
     const length = shape.at(-1)!
     let line = '['
     const add = (word: string): string => {
@@ -213,12 +312,13 @@ export function* textPieces({ tensor, cut, ...result }: Shortened): Generator<st
     }
     for (let i = 0; i < length; i++) {
       if (i === gapAt(shape.length - 1)) yield add('...')
-      yield add(pad(show(start + i)))
+      if (!elements.has(start + i)) yield elements.next().then(widen)
+      yield add(pad(elementText(result, elements.at(start + i))))
     }
     yield `${line.trimEnd()}]`
   }
 
-  function* nested(axis: number, start: number): Generator<string> {
+  function* nested(axis: number, start: number): Generator<TextPiece> {
     if (axis === shape.length - 1) {
       yield* row(start, axis)
       return

@@ -29,10 +29,17 @@ export const trimNuls = (text: string): string => trimEnd(text, '\0')
 export const exactNumber = (_: string, value: unknown): unknown =>
   typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value)) ? String(value) : value
 
+/** A piece of text, or a read that has to end before the next piece is asked for. */
+export type TextPiece = string | Promise<void>
+
 /** Writes text to stdout, and waits when its buffer is full. */
-export async function print(pieces: Iterable<string>): Promise<void> {
+export async function print(pieces: Iterable<TextPiece>): Promise<void> {
   let batch = ''
   for (const piece of pieces) {
+    if (typeof piece !== 'string') {
+      await piece
+      continue
+    }
     batch += piece
     if (batch.length < BATCH_LENGTH) continue
     await write(printableLines(batch))
