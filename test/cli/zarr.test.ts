@@ -166,14 +166,14 @@ describe('info', () => {
     await cp(join(STORES, 'ome05.zarr'), join(folder, 'a.zarr'), { recursive: true })
     const metadata = JSON.parse(readFileSync(join(STORES, 'ome05.zarr/2/zarr.json'), 'utf8'))
     await mkdir(join(folder, 'a.zarr/labels/z'))
-    await writeFile(join(folder, 'a.zarr/labels/z/zarr.json'), JSON.stringify({ ...metadata, data_type: 'complex64' }))
+    await writeFile(join(folder, 'a.zarr/labels/z/zarr.json'), JSON.stringify({ ...metadata, data_type: 'int4' }))
     await mkdir(join(folder, 'a.zarr/p'))
     await writeFile(join(folder, 'a.zarr/p/zarr.json'), JSON.stringify({ ...metadata, codecs: [LITTLE, 'numcodecs.bz2'] }))
     const { stdout, exitCode } = await hyperslab(folder, ['info', 'a.zarr'], WIDE)
     expect(exitCode).toBe(1)
     expect(stdout).toMatch(/^ {2}0 +uint16 /m)
     expect(stdout).toMatch(
-      /\nNot readable\n {2}name +reason\n( {2}p +.*'bz2'.*\n)( {2}labels\/z +complex numbers cannot be read.*\n)/,
+      /\nNot readable\n {2}name +reason\n( {2}p +.*'bz2'.*\n)( {2}labels\/z +the data type 'int4' cannot be read.*\n)/,
     )
     const { unreadable } = JSON.parse((await hyperslab(folder, ['info', 'a.zarr', '--json'], WIDE)).stdout)
     expect(unreadable.map(({ name }: { name: string }) => name)).toEqual(['p', 'labels/z'])

@@ -102,6 +102,8 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   /** Whether the metadata are not stored yet, so that no other process can have replaced them. */
   isHidden = false
   readonly #plan: ChunkPlan
+  /** Part of the cache keys of a field, because all fields of a structure share their objects. */
+  readonly #part: string
   #layout: Layout
   /** Number of writes. A part of cache keys, so that a write invalidates them. */
   #writes = 0
@@ -117,12 +119,12 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     metadata: ZarrArrayMetadata,
     label: { readonly file: string; readonly array: string },
   ): Promise<ZarrIndex<D>> {
-    const plan = planChunks(metadata.chunks, metadata.codecs)
+    const plan = planChunks(metadata)
     const stored = storedGrid(metadata.shape, plan.chunks)
     const codecs = new ChunkCodecs()
-    const { type, fillValue } = metadata
+    const { type, fillValue, fillValues = [fillValue] } = metadata
     for (const shape of shapesOf(stored)) {
-      const spec = { codecs: plan.codecs, type, shape, fillValue, mostBytes: opened.options.blockBytes }
+      const spec = { codecs: plan.codecs, type, shape, fillValues, mostBytes: opened.options.blockBytes }
       await codecs.add(shape, (name) => chunkCodec(name, spec, opened.options.codecs))
     }
     return new ZarrIndex<D>(opened, path, metadata, label, plan, codecs)
@@ -147,6 +149,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     this.codecs = codecs
     this.path = path
     this.#plan = plan
+    this.#part = type.element?.field === undefined ? '' : ` ${type.element.name}`
     this.#layout = this.#layoutOf(metadata)
     const { memory, options } = opened
     const { blockBytes, elements, pool, budget } = options
@@ -154,7 +157,8 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     this.budget = budget
     this.maxElements = elements
     if (plan.levels.length > 0) this.load = (chunks, signal) => this.#load(chunks, signal)
-    if (options.isWritable) this.writeBox = (box, source, signal, mask) => this.writeTo(this.metadata, box, source, signal, mask)
+    if (options.isWritable && type.element?.field === undefined)
+      this.writeBox = (box, source, signal, mask) => this.writeTo(this.metadata, box, source, signal, mask)
   }
 
   get metadata(): ZarrArrayMetadata {
@@ -241,6 +245,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
         holds,
         type: metadata.type,
         fillValue: metadata.fillValue,
+        fillValues: metadata.fillValues,
         codecs: this.#plan.codecs,
         users: opened.options.codecs,
         writeEmptyChunks,
@@ -272,6 +277,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
       codecFor: (chunkShape) => codecs.nameFor(chunkShape),
       originOf: (key, etag) => (etag === undefined ? this.#wholeObject(key) : this.#shard(key, etag)),
       isAbsent: (key) => opened.isAbsent(key),
+      unwritten: metadata.fillValues && this.#unwritten(),
       isCurrent: (other) => other === this.#layout.stored.grid,
     }
     return { metadata, grid: clippedGrid(grid), objects: shards, stored, keyOf }
@@ -280,6 +286,12 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   /** Part of the cache keys of its objects. Changes once cached knowledge is discarded. */
   get #generation(): string {
     return `${this.opened.generation}.${this.#writes}`
+  }
+
+  #unwritten(): BlockOrigin {
+    const name = `unwritten ${this.opened.generation} ${this.path}${this.#part}`
+    const read = async (): Promise<Uint8Array> => NO_BYTES
+    return { file: this.label.file, version: name, cacheKey: name, read, isAbsent: () => true }
   }
 
   /** Returns the origin of a chunk that is an object. Reads no bytes if the object does not exist. */
@@ -295,7 +307,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     const readMany =
       store.getRanges &&
       ((ranges: readonly ByteRange[], signal?: Signal) => Promise.all(ranges.map(() => read(0, Infinity, signal))))
-    const name = `zarr ${this.#generation} ${key}`
+    const name = `zarr ${this.#generation} ${key}${this.#part}`
     const isAbsent = (): boolean => this.opened.isAbsent(key)
     const recycle = store.files?.recycle
     return { file: store.describe(key), version: name, cacheKey: name, read, readMany, recycle, isAbsent }
@@ -308,7 +320,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
       this.opened.checkOpen()
       return (await store.getRange(key, offset, length, { ifMatch: etag, signal })) ?? gone(store.describe(key))
     }
-    const name = `zarr ${this.#generation} ${key} ${etag}`
+    const name = `zarr ${this.#generation} ${key} ${etag}${this.#part}`
     const readMany = store.getRanges && ((ranges: readonly ByteRange[], signal?: Signal) => readJoined(ranges, read, signal))
     return { file: store.describe(key), version: name, cacheKey: name, read, readMany, recycle: store.files?.recycle }
   }

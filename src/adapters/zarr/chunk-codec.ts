@@ -14,8 +14,8 @@ export interface ChunkSpec {
   readonly type: StoredType
   /** Shape of the chunk as it is stored. */
   readonly shape: readonly number[]
-  /** Value of all elements of an unwritten chunk. */
-  readonly fillValue: ScalarOf<DType> | undefined
+  /** Value of all elements of an unwritten chunk, or the values of a stored element in turn. */
+  readonly fillValues: readonly (ScalarOf<DType> | undefined)[]
   /** Limit of its bytes after each step, for sizes that only decoding reveals. */
   readonly mostBytes: number
 }
@@ -30,11 +30,11 @@ let last = 0
  * @throws CodecError for an unknown codec
  */
 export function chunkCodec(name: string, spec: ChunkSpec, users: readonly Codec[]): ChunkCodec {
-  const { codecs, type, shape, fillValue, mostBytes } = spec
+  const { codecs, type, shape, fillValues, mostBytes } = spec
   const steps = [...chunkSteps(codecs, type, shape, users)]
   // Codecs in kernel memory cannot return variable lengths.
   if (!isFixed(type.dtype)) steps.splice(0, steps.length, roomStep(type, sizeOf(shape), mostBytes), ...steps, outOfKernel)
-  const codec = chainCodec(name, steps, () => absentChunk(type.dtype, fillValue, sizeOf(shape), mostBytes), mostBytes)
+  const codec = chainCodec(name, steps, () => absentChunk(type.dtype, fillValues, sizeOf(shape), mostBytes), mostBytes)
   return { ...codec, remote: users.length === 0 && isFixed(type.dtype) ? { id: ++last, spec } : undefined }
 }
 

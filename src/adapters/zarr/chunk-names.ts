@@ -1,12 +1,13 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { Store } from '../../store/store.ts'
-import type { ZarrArrayMetadata } from './metadata.ts'
+import { storedAxes, type ZarrArrayMetadata } from './metadata.ts'
 
 /** Returns the coordinates in the name of an object; undefined if it is not the name of a chunk. */
-export function coordsOf({ shape, chunkKey }: ZarrArrayMetadata, name: string): number[] | undefined {
+export function coordsOf({ shape, type, chunkKey }: ZarrArrayMetadata, name: string): number[] | undefined {
   const numbers = (name.match(/\d+/g) ?? []).map(Number)
-  for (let i = 0; i + shape.length <= numbers.length; i++) {
-    const coords = numbers.slice(i, i + shape.length)
+  const { length } = storedAxes(shape, type)
+  for (let i = 0; i + length <= numbers.length; i++) {
+    const coords = shape.map((_, axis) => (axis < length ? numbers[i + axis]! : 0))
     if (chunkKey(coords) === name) return coords
   }
   return undefined

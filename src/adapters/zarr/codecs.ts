@@ -6,14 +6,13 @@ import { type ChecksumName, checksumStep, lz4Step, zstdStep } from '../../codec/
 import { HyperslabError } from '../../core/errors.ts'
 import { sizeOf } from '../../core/shape.ts'
 import { withArena } from '../../kernels/arena.ts'
-import type { ElementBytes } from '../../kernels/copy.ts'
 import { filters } from '../../kernels/filters.ts'
 import { showJson } from './document.ts'
 import { type BitField, bitFieldStep, castStep, deltaStep, fixedScaleOffsetStep, packbitsStep, shuffleStep } from './filters.ts'
-import type { CodecMetadata, StoredType } from './metadata.ts'
+import { type CodecMetadata, type StoredType, storedAxes } from './metadata.ts'
 import { type NumberType, numbersIn, numberTypeOf } from './numbers.ts'
 import { lengthPrefixedStep, reorderStep, valuesStep } from './stored-values.ts'
-import { isNatural, orderOf, placesOf, transposeStep } from './transpose.ts'
+import { fieldStep, isNatural, orderOf, placesOf, transposeStep } from './transpose.ts'
 
 /**
  * Returns the steps that decode a chunk, in the order of decoding. The last step yields the chunk in C order,
@@ -77,12 +76,16 @@ class Chain {
   hasUsers = false
 
   constructor(type: StoredType, shape: readonly number[]) {
-    this.shape = shape
-    this.elementBytes = type.bytes
-    this.wordBytes = wordBytesOf(type)
-    this.numbers = numbersIn(type)
-    this.isSized = type.bytes !== undefined
+    const { element, bytes } = type
+    this.shape = storedAxes(shape, type)
+    this.elementBytes = element?.bytes ?? bytes
+    this.wordBytes = element?.field === undefined ? wordBytesOf(type) : 1
+    this.numbers = element === undefined ? numbersIn(type) : undefined
+    this.isSized = bytes !== undefined
     this.add(valuesStep(type, sizeOf(shape)))
+    if (element?.field === undefined) return
+    if (element.field.isBigEndian) this.add(swapStep(wordBytesOf(type)))
+    this.add(fieldStep(element, element.field, bytes!))
   }
 
   /** Adds the step of the next codec in the order of encoding. */
@@ -107,7 +110,7 @@ class Chain {
 }
 
 /** Returns the bytes of one character of text, of one raw byte, or of a number. */
-function wordBytesOf({ kind, bytes = 1 }: StoredType): number {
+export function wordBytesOf({ kind, bytes = 1 }: StoredType): number {
   if (kind === 'fixed-text') return 4
   return kind === 'fixed-bytes' || kind === 'raw' ? 1 : bytes
 }
@@ -186,7 +189,7 @@ function bytesInOrder(chain: Chain, { endian }: Configuration): Step | undefined
   chain.isBytes = true
   if (wordBytes === 1) return undefined
   if (endian === undefined) throw new HyperslabError('CodecError', `bytes: numbers of ${wordBytes} bytes have no byte order`)
-  return endian === 'big' ? swapStep(wordBytes as ElementBytes) : undefined
+  return endian === 'big' ? swapStep(wordBytes) : undefined
 }
 
 function lengthPrefixed(name: string): StepMaker {
@@ -300,7 +303,8 @@ export const swappedPlaces = (wordBytes: number): Uint8Array =>
   // Within a number, the position of a byte and that of its source differ in all bits.
   VECTOR.map((i) => i ^ (wordBytes - 1))
 
-function swapStep(wordBytes: ElementBytes): Step {
+function swapStep(wordBytes: number): Step | undefined {
+  if (wordBytes === 1) return undefined
   const places = swappedPlaces(wordBytes)
   return {
     name: 'bytes',

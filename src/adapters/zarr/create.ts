@@ -86,7 +86,7 @@ export async function unpublishedArray(
   const content = { ...made, chunk_key_encoding: { name: 'default', configuration: { separator } } }
   const opened = new OpenedStore(store, { codecs: [], ...READ_LIMITS, writeBytes, isWritable: true, root })
   const zarr = new ZarrStore(opened, root, readerOf(opened, root, undefined), { file: store.describe(root) })
-  const hidden = await zarr.array(path, parseArrayV3(content))
+  const hidden = await zarr.array({ path, metadata: parseArrayV3(content) })
   hidden.index.writeEmptyChunks = array.writeEmptyChunks ?? false
   hidden.index.isHidden = true
   return Object.assign(hidden, { content })

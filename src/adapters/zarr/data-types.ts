@@ -30,6 +30,11 @@ const NUMBERS: Readonly<Record<string, StoredType>> = {
   float64: { dtype: 'float64', kind: 'float', bytes: 8 },
   bfloat16: { dtype: 'float32', kind: 'bfloat16', bytes: 2 },
 }
+/** Returns the type of complex numbers, whose parts have `bytes` bytes each. */
+function complexType(bytes: number, name = `complex${16 * bytes}`): StoredType {
+  const part = bytes === 4 || bytes === 8 ? NUMBERS[`float${8 * bytes}`]! : unknown(name, name)
+  return { ...part, element: { name: `complex${16 * bytes}`, bytes: 2 * bytes, shape: [2], isComplex: true } }
+}
 const STRING: StoredType = { dtype: 'string', kind: 'string', bytes: undefined }
 const BINARY: StoredType = { dtype: 'binary', kind: 'binary', bytes: undefined }
 
@@ -40,11 +45,11 @@ const OBJECT_CODECS: Readonly<Record<string, StoredType>> = { 'vlen-utf8': STRIN
 /**
  * Parses the type of an array of version 2, as numpy writes it.
  * @param codecs ids of its filters and compressor. For objects they determine the type
- * @throws UnsupportedError for complex numbers, structures, and objects that are neither text nor bytes;
- *   FormatError for an invalid type
+ * @throws UnsupportedError for structures, and objects that are neither text nor bytes; FormatError for an
+ *   invalid type
  */
 export function parseTypeV2(value: unknown, codecs: readonly string[]): TypeV2 {
-  if (Array.isArray(value)) return unsupported(`structured types cannot be read: ${showJson(value)}`, value)
+  if (Array.isArray(value)) return unsupported(`structures are read field by field: ${showJson(value)}`, value)
   const text = asText(value, 'dtype')
   if (text === 'bfloat16') return { type: NUMBERS['bfloat16']!, endian: 'little' }
   const [, order, letter, size = '', unit] = /^([<>|=])?([a-zA-Z])(\d*)(?:\[(.*)\])?$/.exec(text) ?? noType(value)
@@ -74,7 +79,7 @@ export function parseTypeV2(value: unknown, codecs: readonly string[]): TypeV2 {
     case 'O':
       return { type: objectType(codecs), endian: undefined }
     case 'c':
-      return unsupported(`complex numbers cannot be read: ${text}`, value)
+      return { type: complexType(Number(size) / 2, text), endian }
     default:
       return noType(value)
   }
@@ -82,7 +87,7 @@ export function parseTypeV2(value: unknown, codecs: readonly string[]): TypeV2 {
 
 /**
  * Parses the type of an array of version 3: a name, or an object with a name and a configuration.
- * @throws UnsupportedError for complex numbers, structures and unknown types; FormatError
+ * @throws UnsupportedError for structures and unknown types; FormatError
  */
 export function parseTypeV3(name: string, configuration: JsonObject): StoredType {
   const known = Object.hasOwn(NUMBERS, name) ? NUMBERS[name] : undefined
@@ -115,8 +120,8 @@ export function parseTypeV3(name: string, configuration: JsonObject): StoredType
       return timeType(name === 'numpy.datetime64', multiple === 1 ? unit : `${multiple}${unit}`)
     }
     default:
-      if (/^complex/.test(name)) return unsupported(`complex numbers cannot be read: ${name}`, name)
-      if (/^struct/.test(name)) return unsupported(`structured types cannot be read: ${name}`, name)
+      if (/^complex\d+$/.test(name)) return complexType(Number(name.slice(7)) / 16)
+      if (/^struct/.test(name)) return unsupported(`structures are read field by field: ${name}`, name)
       return unknown(name, name)
   }
 }

@@ -6,18 +6,23 @@ import type { NewShape } from '../../array/new-shape.ts'
 import type { NodeLevel, NodePyramid } from '../../array/nodes.ts'
 import { type BlockOptions, checkKindOf, type NamedValues } from '../../array/source.ts'
 import type { Values } from '../../array/values.ts'
+import { isUnreadable } from '../../array/walk.ts'
 import type { DType } from '../../core/dtype.ts'
-import { HyperslabError, within } from '../../core/errors.ts'
+import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { joinForeignKey } from '../../core/foreign-key.ts'
 import { counted, Printable } from '../../core/inspect.ts'
+import { lazily } from '../../core/lazily.ts'
 import { quoted } from '../../core/quoted.ts'
 import { ChunkedSource } from '../../engine/chunked-source.ts'
 import { ZarrIndex } from './array-index.ts'
 import {
+  type DescribedArray,
   type DescribedGroup,
+  type DescribedStructure,
   Hierarchy,
   type HierarchyOptions,
   type MetadataReader,
+  parentOf,
   type UnreadableNode,
   type ZarrNode,
 } from './hierarchy.ts'
@@ -25,7 +30,7 @@ import type { ZarrArrayMetadata } from './metadata.ts'
 import { namedAttributes } from './named-attributes.ts'
 import type { OpenedStore } from './opened.ts'
 import type { NewAttributes } from './write/document.ts'
-import type { NewZarrArray, NewZarrGroup } from './write/new-array.ts'
+import type { NewZarrArray, NewZarrGroup, ReadDType, ZarrDType } from './write/new-array.ts'
 import type { NodeWriter } from './write/nodes.ts'
 
 /** Attributes by name, with JSON values. */
@@ -123,6 +128,7 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
   }
 
   async #growing(): Promise<{ index: ZarrIndex<D>; nodes: NodeWriter; path: string }> {
+    if (this.metadata.type.element?.field !== undefined) throw readOnlyStructure()
     return { index: this.index, nodes: await this.#store.nodes(), path: this.path }
   }
 
@@ -159,6 +165,8 @@ export class ZarrStore {
   readonly #options: HierarchyOptions
   #hierarchy: Hierarchy
   #children = new Map<string, Promise<(ZarrNode | UnreadableNode)[]>>()
+  /** Groups and structures that were found. */
+  #above = new Map<string, DescribedGroup | DescribedStructure>()
   /** Indexes of arrays that can be written to, so that all handles of an array see a change of its shape. */
   #indices = new Map<string, ZarrIndex<DType>>()
   #nodes: Promise<NodeWriter> | undefined
@@ -177,10 +185,49 @@ export class ZarrStore {
   async node(path: string): Promise<ZarrNode> {
     this.opened.checkOpen()
     const settle = this.opened.absences.begin()
-    const node = await this.#hierarchy.node(path)
+    const node = await this.#find(path)
     // Reads have not yet shown whether a node exists at the opened location itself.
     if (node !== undefined || path !== '') await settle()
     return node ?? this.unknown(path)
+  }
+
+  /** @throws FormatError if a node and a field of a structure have the same path */
+  async #find(path: string): Promise<ZarrNode | undefined> {
+    let failure: unknown
+    const node = await this.#hierarchy.node(path).catch((error: unknown) => {
+      // A field may have the name of a chunk, which is a file and no folder.
+      if (path === '' || !isHyperslabError(error, 'NotFoundError')) throw error
+      failure = error
+      return undefined
+    })
+    if (node !== undefined && node.kind !== 'array') this.#above.set(path, node)
+    if (node?.kind === 'structure') await (await structures()).checkStructure(node, this.file)
+    for (let at = path; at !== ''; ) {
+      at = parentOf(at)
+      const above = await this.#nodeAbove(at, node === undefined)
+      if (above?.kind === 'structure') {
+        const field = (await structures()).fieldAt(above, path, node, this.file)
+        if (field?.kind === 'structure') this.#above.set(path, field)
+        return field
+      }
+      if (above !== undefined || node !== undefined) break
+    }
+    if (failure !== undefined) throw failure
+    return node
+  }
+
+  /** @param isRead whether to read a node that is not known */
+  async #nodeAbove(path: string, isRead: boolean): Promise<ZarrNode | undefined> {
+    const known = this.#above.get(path)
+    if (known !== undefined || !(isRead || this.#hierarchy.isComplete(path))) return known
+    try {
+      const node = await this.#hierarchy.node(path)
+      if (node !== undefined && node.kind !== 'array') this.#above.set(path, node)
+      return node
+    } catch (error) {
+      if (isUnreadable(error) || isHyperslabError(error, 'NotFoundError')) return undefined
+      throw error
+    }
   }
 
   unknown(path: string): never {
@@ -195,14 +242,23 @@ export class ZarrStore {
   }
 
   /** Returns the nodes of a group. They are read once, until `forget`. */
-  children(path: string): Promise<(ZarrNode | UnreadableNode)[]> {
+  children(path: string, isStructure: boolean): Promise<(ZarrNode | UnreadableNode)[]> {
     this.opened.checkOpen()
     const known = this.#children.get(path)
     if (known !== undefined) return known
-    const read = this.opened.absences.settled(() => this.#hierarchy.children(path))
+    const read = this.opened.absences.settled(() => this.#read(path, isStructure))
     this.#children.set(path, read)
     read.catch(() => this.#children.delete(path))
     return read
+  }
+
+  async #read(path: string, isStructure: boolean): Promise<(ZarrNode | UnreadableNode)[]> {
+    const above = isStructure ? (this.#above.get(path) ?? (await this.#find(path))) : undefined
+    if (above?.kind === 'structure') return (await structures()).listFields(above, this.file)
+    const nodes = await this.#hierarchy.children(path)
+    if (!nodes.some(({ kind }) => kind === 'structure')) return nodes
+    const { checked } = await structures()
+    return nodes.map((node) => (node.kind === 'structure' ? checked(node, this.file) : node))
   }
 
   /** Whether the metadata of all nodes in a group are known. */
@@ -211,15 +267,15 @@ export class ZarrStore {
   }
 
   /** @throws CodecError, FormatError if its chunks cannot be read as the metadata describe them */
-  async array(path: string, metadata: ZarrArrayMetadata): Promise<ZarrArray> {
+  async array({ path, metadata, storedAt = path }: Omit<DescribedArray, 'kind'>): Promise<ZarrArray> {
     const label = { file: this.file, array: lastName(path) || lastName(this.#root) }
     const isShared = this.opened.options.isWritable
     const known = isShared ? this.#indices.get(path) : undefined
     const { files, urlNames } = this.opened.store
     const place =
-      path === ''
+      storedAt === ''
         ? this.#root
-        : joinForeignKey(this.#root, path, { windowsNames: files?.windowsNames, urlNames, file: this.file })
+        : joinForeignKey(this.#root, storedAt, { windowsNames: files?.windowsNames, urlNames, file: this.file })
     const index = known ?? (await ZarrIndex.open(this.opened, place, metadata, label))
     if (!isShared) return new ZarrArray(this, path, index)
     const shared = this.#indices.get(path) ?? index
@@ -259,6 +315,7 @@ export class ZarrStore {
 
   #forgetNodes(): void {
     this.#children = new Map()
+    this.#above = new Map()
     this.#hierarchy = new Hierarchy(this.#reader, this.#options)
   }
 }
@@ -278,10 +335,14 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   readonly consolidated: boolean
   readonly #store: ZarrStore
 
+  /** Whether it is an array of structures, or a nested structure, whose fields are its arrays and groups. */
+  readonly isStructure: boolean
+
   /** @internal */
-  constructor(store: ZarrStore, { path, version, attrs }: DescribedGroup) {
+  constructor(store: ZarrStore, { kind, path, version, attrs }: DescribedGroup | DescribedStructure) {
     super()
     this.#store = store
+    this.isStructure = kind === 'structure'
     this.path = path
     this.#attrs = namedAttributes(attrs)
     this.attrs = this.#attrs
@@ -310,8 +371,10 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
 
   /** Returns the names of the nodes in it that cannot be read, each with the reason. */
   async unreadable(): Promise<ReadonlyMap<string, HyperslabError>> {
-    const children = await this.#store.children(this.path)
-    return new Map(children.flatMap((node) => (node.kind === 'unreadable' ? [[lastName(node.path), node.error]] : [])))
+    const children = await this.#store.children(this.path, this.isStructure)
+    return new Map(
+      children.flatMap((node) => (node.kind === 'unreadable' ? [[node.name ?? lastName(node.path), node.error]] : [])),
+    )
   }
 
   /**
@@ -322,10 +385,11 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   async array<D extends DType = DType, R extends number = number>(name: string, dtype?: D, rank?: R): Promise<ZarrArray<D, R>> {
     const path = this.#at(name)
     const node = await this.#store.node(path)
-    if (node.kind !== 'array') throw this.#wrongKind(path, 'a group', 'an array')
+    if (node.kind !== 'array')
+      throw this.#wrongKind(path, node.kind === 'group' ? 'a group' : `an array of structures, of which '${path}/…' is a field`, 'an array') // biome-ignore format: one line
     const { type, shape } = node.metadata
     checkKindOf({ dtype: type.dtype, shape }, dtype, rank, { file: this.#store.file, array: path })
-    return (await this.#store.array(path, node.metadata)) as DiskArray as ZarrArray<D, R>
+    return (await this.#store.array(node)) as DiskArray as ZarrArray<D, R>
   }
 
   /**
@@ -335,7 +399,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   async group(name: string): Promise<ZarrGroup> {
     const path = this.#at(name)
     const node = await this.#store.node(path)
-    if (node.kind !== 'group') throw this.#wrongKind(path, 'an array', 'a group')
+    if (node.kind === 'array') throw this.#wrongKind(path, 'an array', 'a group')
     return new ZarrGroup(this.#store, node)
   }
 
@@ -376,10 +440,10 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
    * await tas.set([0], 280)
    * console.log(await tas.get([0, 99]), await tas.get([1, 99])) // 280 NaN
    */
-  createArray<D extends DType, const S extends readonly number[] = readonly number[]>(
+  createArray<D extends ZarrDType, const S extends readonly number[] = readonly number[]>(
     name: string,
     options: NewZarrArray<D, S>,
-  ): Promise<ZarrArray<D, S['length']>> {
+  ): Promise<ZarrArray<ReadDType<D>, S['length']>> {
     const path = this.#at(name)
     return within({ file: this.#store.file, array: path }, async () => {
       const nodes = await this.#nodes()
@@ -394,9 +458,9 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
         return names.filter((name) => coordsOf(metadata, name) !== undefined)
       })
       this.#store.changed(path)
-      const array = await this.#store.array(path, metadata)
+      const array = await this.#store.array({ path, metadata })
       array.index.writeEmptyChunks = options.writeEmptyChunks ?? false
-      return array as DiskArray as ZarrArray<D, S['length']>
+      return array as DiskArray as ZarrArray<ReadDType<D>, S['length']>
     })
   }
 
@@ -428,7 +492,8 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
       const nodes = await this.#store.nodes()
       const { checkNodeName } = await import('./write/node-names.ts')
       checkNodeName(path, { file: this.#store.file, array: path })
-      await this.#store.node(path)
+      const node = await this.#store.node(path)
+      if (node.kind !== 'group' && (node.storedAt ?? path) !== path) throw readOnlyStructure()
       try {
         await nodes.delete(path)
       } finally {
@@ -445,6 +510,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   updateAttributes(attributes: NewAttributes): Promise<void> {
     return within({ file: this.#store.file }, async () => {
       const nodes = await this.#store.nodes()
+      if (this.isStructure) throw readOnlyStructure()
       const { updateOfGroup } = await import('./write/attributes.ts')
       await updateOfGroup(nodes, this.path, this.version, attributes, this.#attrs)
     })
@@ -459,6 +525,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   consolidate(): Promise<void> {
     return within({ file: this.#store.file }, async () => {
       const nodes = await this.#store.nodes()
+      if (this.isStructure) throw readOnlyStructure()
       await nodes.consolidate(this.path, this.version)
     })
   }
@@ -466,6 +533,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   /** @throws UnsupportedError for a group of version 2, in which no nodes can be created */
   async #nodes(): Promise<NodeWriter> {
     const nodes = await this.#store.nodes()
+    if (this.isStructure) throw readOnlyStructure()
     if (this.version === 3) return nodes
     throw new HyperslabError('UnsupportedError', 'arrays and groups of version 2 are changed, but not made')
   }
@@ -497,12 +565,14 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
 
   async #open(path: string): Promise<ZarrArray | ZarrGroup> {
     const node = await this.#store.node(path)
-    return node.kind === 'array' ? this.#store.array(path, node.metadata) : new ZarrGroup(this.#store, node)
+    return node.kind === 'array' ? this.#store.array(node) : new ZarrGroup(this.#store, node)
   }
 
   async #names(kind: 'array' | 'group'): Promise<string[]> {
-    const children = await this.#store.children(this.path)
-    return children.filter((node) => node.kind === kind).map(({ path }) => lastName(path))
+    const children = await this.#store.children(this.path, this.isStructure)
+    const isWanted = (node: ZarrNode | UnreadableNode): boolean =>
+      kind === 'group' ? node.kind === 'group' || node.kind === 'structure' : node.kind === kind
+    return children.filter(isWanted).map(({ path }) => lastName(path))
   }
 
   #wrongKind(array: string, actual: string, expected: string): HyperslabError {
@@ -510,5 +580,10 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
     return new HyperslabError('InvalidArgumentError', text, { file: this.#store.file, array, actual, expected })
   }
 }
+
+const structures = lazily(() => import('./structures.ts'))
+
+const readOnlyStructure = (): HyperslabError =>
+  new HyperslabError('ReadOnlyError', 'structures are read but not written: write its fields to arrays of their own')
 
 const lastName = (path: string): string => path.slice(path.lastIndexOf('/') + 1)

@@ -5,7 +5,7 @@ import { forEachLimited } from '../../core/limiter.ts'
 import { member } from '../../core/member.ts'
 import { asObject, badMetadata, isObject, type JsonObject, showJson, unsupported } from './document.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
-import { parseArray } from './parse-array.ts'
+import { type ArrayDocument, isStructured, parseArray } from './parse-array.ts'
 import { checkNotReplacing } from './replacing.ts'
 import { checkMembers } from './v3.ts'
 
@@ -47,16 +47,32 @@ export interface DescribedArray {
   readonly kind: 'array'
   readonly path: string
   readonly metadata: ZarrArrayMetadata
+  /** Path of the structured array that stores it. Undefined unless it is a field. */
+  readonly storedAt?: string
+}
+
+/** An array of structures, or a nested structure in one. Its fields are read as arrays and structures. */
+export interface DescribedStructure {
+  readonly kind: 'structure'
+  readonly path: string
+  readonly version: 2 | 3
+  readonly attrs: JsonObject
+  /** Metadata of the array. */
+  readonly stored: ArrayDocument
+  /** Path of the array. That of a nested structure lies below it. */
+  readonly storedAt: string
 }
 
 /** A node that exists but cannot be read, with the reason. */
 export interface UnreadableNode {
   readonly kind: 'unreadable'
   readonly path: string
+  /** Name, if it contains slashes. */
+  readonly name?: string
   readonly error: HyperslabError
 }
 
-export type ZarrNode = DescribedGroup | DescribedArray
+export type ZarrNode = DescribedGroup | DescribedArray | DescribedStructure
 
 /** The existing metadata objects of one node, as JSON. */
 interface NodeDocuments {
@@ -288,7 +304,12 @@ export class Hierarchy {
     return { kind: 'group', path, version: 2, attrs: asObject(attributes ?? {}, 'the attributes') }
   }
 
-  #array(path: string, stored: Parameters<typeof parseArray>[0]): DescribedArray {
+  #array(path: string, stored: ArrayDocument): DescribedArray | DescribedStructure {
+    if (isStructured(stored)) {
+      const { version, metadata } = stored
+      const attrs = version === 3 ? member(metadata as JsonObject, 'attributes') : stored.attributes
+      return { kind: 'structure', path, version, attrs: asObject(attrs ?? {}, 'the attributes'), stored, storedAt: path }
+    }
     return { kind: 'array', path, metadata: parseArray(stored, this.#label(path)) }
   }
 
@@ -380,7 +401,7 @@ export const groupsAbove = (path: string): string[] =>
     .slice(0, -1)
     .map((_, i, names) => names.slice(0, i + 1).join('/'))
 
-const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')))
+export const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')))
 
 /** Returns a TooLargeError, which names the option that allows more. */
 function metadataTooLarge(key: string, actual: number, expected: number): HyperslabError {

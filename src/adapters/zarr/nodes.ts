@@ -103,7 +103,7 @@ class ZarrGroupNode implements GroupNode {
 
 async function storageOf(array: ZarrArray): Promise<StorageInfo> {
   const { metadata, dtype, size } = array
-  const { levels, objects, chunks, codecs } = planChunks(metadata.chunks, metadata.codecs)
+  const { levels, objects, chunks, codecs } = planChunks(metadata)
   return {
     storedAs: storedTypeWords(metadata.type),
     chunkShape: chunks,

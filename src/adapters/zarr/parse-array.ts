@@ -1,4 +1,6 @@
 import { rethrowWithin } from '../../core/errors.ts'
+import { member } from '../../core/member.ts'
+import { isObject } from './document.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
 import { parseArrayV2 } from './v2.ts'
 import { parseArrayV3 } from './v3.ts'
@@ -7,6 +9,13 @@ import { parseArrayV3 } from './v3.ts'
 export type ArrayDocument =
   | { readonly version: 3; readonly metadata: unknown }
   | { readonly version: 2; readonly metadata: unknown; readonly attributes: unknown }
+
+/** Whether the elements of an array are structures. */
+export function isStructured({ version, metadata }: ArrayDocument): boolean {
+  if (!isObject(metadata)) return false
+  const type = member(metadata, version === 3 ? 'data_type' : 'dtype')
+  return version === 3 ? isObject(type) && /^struct(ured)?$/.test(String(member(type, 'name'))) : Array.isArray(type)
+}
 
 /**
  * Parses the metadata of an array.

@@ -3,7 +3,7 @@ import { member } from '../../core/member.ts'
 import type { ByteRange } from '../../store/store.ts'
 import { decodeIndex } from './codecs.ts'
 import { asShape, badMetadata, showJson } from './document.ts'
-import type { CodecMetadata } from './metadata.ts'
+import { type CodecMetadata, storedAxes, type ZarrArrayMetadata } from './metadata.ts'
 import type { ChunkLengths } from './stored-grid.ts'
 import { orderOf } from './transpose.ts'
 import { parseCodecs } from './v3.ts'
@@ -36,10 +36,28 @@ export interface ChunkPlan {
 const SHARDING = 'sharding_indexed'
 
 /**
- * Separates the levels of sharding from the codecs of an array.
+ * Separates the levels of sharding from the codecs of an array. Inner axes of stored elements are added to
+ * the chunks of every level.
  * @throws FormatError, CodecError if they do not fit, or if shards cannot be read in parts
  */
-export function planChunks(chunks: ChunkLengths, codecs: readonly CodecMetadata[]): ChunkPlan {
+export function planChunks({ chunks, codecs, type }: Pick<ZarrArrayMetadata, 'chunks' | 'codecs' | 'type'>): ChunkPlan {
+  const inner = type.element?.shape
+  if (inner === undefined) return planLevels(chunks, codecs)
+  const plan = planLevels(storedAxes(chunks, type), codecs)
+  const axes = inner.map((_, i) => chunks.length - inner.length + i)
+  return {
+    objects: chunks,
+    levels: plan.levels.map(({ innerShape, order, ...level }) => ({
+      ...level,
+      innerShape: [...innerShape, ...inner],
+      order: [...order, ...axes],
+    })),
+    chunks: [...plan.chunks, ...inner],
+    codecs: plan.codecs,
+  }
+}
+
+function planLevels(chunks: ChunkLengths, codecs: readonly CodecMetadata[]): ChunkPlan {
   const levels: ShardLevel[] = []
   let [lengths, own] = [chunks, codecs]
   let order = chunks.map((_, axis) => axis)

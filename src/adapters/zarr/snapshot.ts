@@ -21,8 +21,20 @@ export interface StoredArray {
   originOf(key: string, etag: string | undefined): BlockOrigin
   /** Whether the object is known to be absent. */
   isAbsent(key: string): boolean
+  /**
+   * Origin of unwritten chunks, which has no bytes: codecs decode these to the fill values. Defined if one
+   * value does not fill them.
+   */
+  readonly unwritten: BlockOrigin | undefined
   /** Whether the array still has this grid. */
   isCurrent(grid: ChunkGrid): boolean
+}
+
+/** Position of the bytes of a chunk in its origin. */
+interface StoredBytes {
+  readonly id: number
+  readonly fileOffset: number
+  readonly compressedBytes: number
 }
 
 /** Locations of the chunks of an array, as far as the tables of its shards were read. */
@@ -63,7 +75,9 @@ export class ZarrSnapshot implements ChunkSnapshot {
     const known = this.#addresses.get(chunkIndex)
     if (known !== undefined) return known
     const place = this.#array.placeOf(chunkIndex)
-    const address = this.#tables === undefined ? this.#whole(chunkIndex, place) : this.#inner(place, this.#tables)
+    const address =
+      (this.#tables === undefined ? this.#whole(chunkIndex, place) : this.#inner(place, this.#tables)) ??
+      this.#unwritten(chunkIndex, place)
     if (address !== undefined) this.#addresses.set(chunkIndex, address)
     return address
   }
@@ -87,18 +101,22 @@ export class ZarrSnapshot implements ChunkSnapshot {
     throw new HyperslabError('TooLargeError', text, { file, actual: range.length, expected: this.#array.mostBytes })
   }
 
-  #address(
-    key: string,
-    etag: string | undefined,
-    where: { readonly id: number; readonly fileOffset: number; readonly compressedBytes: number },
-    shape: readonly number[],
-  ): ChunkAddress {
-    const { dtype } = this.#array
+  #unwritten(chunkIndex: number, { shape }: ChunkPlace): ChunkAddress | undefined {
+    const origin = this.#array.unwritten
+    return origin && this.#in(origin, { id: chunkIndex, fileOffset: 0, compressedBytes: 0 }, shape)
+  }
+
+  #address(key: string, etag: string | undefined, where: StoredBytes, shape: readonly number[]): ChunkAddress {
     let origin = this.#origins.get(key)
     if (origin === undefined) {
       origin = this.#array.originOf(key, etag)
       if (etag !== undefined) this.#origins.set(key, origin)
     }
+    return this.#in(origin, where, shape)
+  }
+
+  #in(origin: BlockOrigin, where: StoredBytes, shape: readonly number[]): ChunkAddress {
+    const { dtype } = this.#array
     const size = isFixed(dtype) ? sizeOf(shape) * elementBytes(dtype) : Infinity
     const block = { origin, ...where, uncompressedBytes: size, codec: this.#array.codecFor(shape), crc: undefined }
     return { block, offset: 0, size }

@@ -153,10 +153,12 @@ export async function verifyNode(
     }
     // All arrays belong to one store.
     const settle = arrays[0]?.index.opened.absences.begin()
-    const total = arrays.reduce((sum, { chunks }) => sum + chunks.count, 0)
+    // All fields of a structure are stored in the same chunks.
+    const stored = [...new Map(arrays.map((array) => [array.index.path, array])).values()]
+    const total = stored.reduce((sum, { chunks }) => sum + chunks.count, 0)
     let done = 0
     const onChunk = (): void => onProgress?.({ done: ++done, total })
-    for (const array of arrays) {
+    for (const array of stored) {
       const check = new ArrayCheck(array, report, signal)
       await check.chunks(onChunk)
       await check.strays()
@@ -185,7 +187,7 @@ class ArrayCheck {
 
   constructor(array: ZarrArray, report: ZarrReport, signal: Signal | undefined) {
     const { metadata } = array
-    const { objects, levels, codecs } = planChunks(metadata.chunks, metadata.codecs)
+    const { objects, levels, codecs } = planChunks(metadata)
     this.#array = array
     this.#report = report
     this.#signal = signal

@@ -32,7 +32,8 @@ function wordsOf({ name, configuration }: CodecMetadata): string {
 const LETTERS: Partial<Record<StoredType['kind'], string>> = { 'fixed-bytes': 'S', 'fixed-text': 'U', raw: 'V' }
 
 /** Describes the stored type of elements, if it differs from the type of reads. */
-export function storedTypeWords({ kind, dtype, bytes, unit }: StoredType): string | undefined {
+export function storedTypeWords({ kind, dtype, bytes, unit, element }: StoredType): string | undefined {
+  if (element?.isComplex) return `complex${16 * bytes!}`
   if (kind === 'datetime' || kind === 'timedelta') return `${kind}64[${unit}]`
   const letter = LETTERS[kind]
   if (letter !== undefined) return `${letter}${kind === 'fixed-text' ? bytes! / 4 : bytes}`

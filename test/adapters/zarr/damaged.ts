@@ -97,7 +97,7 @@ async function load(folder: string, path: string): Promise<Whole> {
   const node = await new Hierarchy(readerOf(folder), { file: path }).node('')
   if (node?.kind !== 'array') throw new Error(`${path} is no array`)
   const { metadata } = node
-  const [level] = planChunks(metadata.chunks, metadata.codecs).levels
+  const [level] = planChunks(metadata).levels
   const array = (await openZarr({ store, path: '' }, { kind: 'array' })) as ZarrArray
   const { data } = await array.toTensor()
   return { path, store, metadata, objects, level, values: data as ArrayLike<unknown> }

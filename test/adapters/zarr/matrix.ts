@@ -7,7 +7,7 @@ import type { DType } from '../../../src/core/dtype.ts'
 import { zarrPython } from '../../support/python.ts'
 
 /** Programs beside this file that write arrays. */
-type Script = 'matrix.py' | 'matrix_tensorstore.py'
+type Script = 'matrix.py' | 'matrix_tensorstore.py' | 'typed.py'
 
 /** A fill value: integers as text, floats as the bits of a float64, bytes as numbers. */
 export type MatrixFill = { int: string } | { float: string } | { bool: boolean } | { text: string } | { bytes: number[] }
@@ -17,6 +17,8 @@ export interface MatrixCase {
   /** Its folder, in that of the matrix where it is not absolute. */
   readonly path: string
   readonly version: 2 | 3
+  /** Path of a field in the array, if its elements are structures; else ''. */
+  readonly field?: string
   /** The type: `text`, `bytes`, or numpy's name without the byte order. */
   readonly name: string
   readonly shape: readonly number[]

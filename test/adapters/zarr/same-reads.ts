@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { ZarrArray } from '../../../src/adapters/zarr/group.ts'
 import { type FixedDType, fromBytes } from '../../../src/core/dtype.ts'
 import { openZarr } from '../../../src/runtime/zarr.ts'
 import { anySelections } from '../../support/arbitraries.ts'
@@ -26,7 +25,9 @@ export async function expectSameReads(
   one: MatrixCase,
   seed: number,
 ): Promise<void> {
-  await using array = (await openZarr(resolve(matrix.folder, one.path), { kind: 'array' })) as ZarrArray
+  const { field = '' } = one
+  await using node = await openZarr(resolve(matrix.folder, one.path), { kind: field === '' ? 'array' : 'group' })
+  const array = node.kind === 'array' ? node : await node.array(field)
   const plain = plainOf(matrix, one)
   const { elements: _, ...facts } = one
   const name = JSON.stringify(facts)

@@ -11,7 +11,8 @@ import { checkLayout, checkStored } from './unchanged.ts'
 export function updateOfArray({ index, nodes, path }: Growing, attributes: NewAttributes): Promise<void> {
   return nodes.alone(path, async () => {
     const { version, type } = index.metadata
-    const changed = attributesDocument(given(attributes), type.dtype, index.metadata.attrs)
+    const dtype = type.element?.isComplex ? undefined : type.dtype
+    const changed = attributesDocument(given(attributes), dtype, index.metadata.attrs)
     // In version 2, attributes are an object of their own.
     if (version === 2) await checkStored(index, undefined)
     const layout = { check: (stored: JsonObject) => checkLayout(index, stored), type }

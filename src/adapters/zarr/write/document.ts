@@ -20,8 +20,11 @@ export interface ArrayFacts {
   readonly chunkShape: readonly number[]
   /** Codecs in the order of encoding, as in `ZarrArrayMetadata`. */
   readonly codecs: readonly CodecMetadata[]
-  /** Value of all elements of chunks that are not stored; zero if undefined. */
-  readonly fillValue: ScalarOf<DType> | undefined
+  /**
+   * Value of all elements of chunks that are not stored; zero if undefined. Complex numbers have a list of
+   * both parts.
+   */
+  readonly fillValue: ScalarOf<DType> | readonly number[] | undefined
   readonly attributes: JsonObject
   /** Names of the axes; '' for an axis without a name. */
   readonly dimensionNames?: readonly string[] | undefined
@@ -110,7 +113,8 @@ export function elementCodec({ kind, bytes }: StoredType): CodecMetadata {
   return { name: 'bytes', configuration: hasOrder ? { endian: 'little' } : {} }
 }
 
-function typeDocument({ kind, bytes, unit }: StoredType): unknown {
+function typeDocument({ kind, bytes, unit, element }: StoredType): unknown {
+  if (element !== undefined) return element.name
   switch (kind) {
     case 'bool':
     case 'string':
@@ -138,7 +142,8 @@ function typeDocument({ kind, bytes, unit }: StoredType): unknown {
 }
 
 /** Returns a fill value as metadata spell it. Default: zero or the empty text of the type. */
-export function fillDocument(value: ScalarOf<DType> | undefined, { kind, bytes, unit }: StoredType): unknown {
+export function fillDocument(value: ArrayFacts['fillValue'], { kind, bytes, unit, element }: StoredType): unknown {
+  if (element?.isComplex) return ((value ?? [0, 0]) as number[]).map((part) => floatDocument(part, bytes!))
   switch (kind) {
     case 'bool':
       return value ?? false
@@ -203,9 +208,10 @@ const OF_TEXT = ['_FillValue', '_Encoding']
 /**
  * Returns the attributes of an array of version 3 as JSON. Omits those that would be wrong there: the layout
  * in another format and, for text, the attributes that described its decoding.
+ * @param dtype undefined for complex numbers, whose `_FillValue` is kept as it is
  * @throws InvalidArgumentError for values that JSON cannot express
  */
-export function arrayAttributes(attributes: NewAttributes | undefined, dtype: DType): JsonObject {
+export function arrayAttributes(attributes: NewAttributes | undefined, dtype: DType | undefined): JsonObject {
   const all = attributesDocument(attributes, dtype)
   return withoutMembers(all, (name) => LAYOUT.test(name) || (dtype === 'string' && OF_TEXT.includes(name)))
 }
@@ -214,7 +220,7 @@ export function arrayAttributes(attributes: NewAttributes | undefined, dtype: DT
  * Returns attributes as JSON: lists for typed arrays, and texts for NaN and infinities, which JSON does not
  * have. Numbers with a type of floats stay floats: `10.0`. For an array of floats, the attribute `_FillValue`
  * is the base64 of a little-endian float64, as xarray reads it.
- * @param dtype data type of the array; undefined for attributes of a group
+ * @param dtype data type of the array; undefined for attributes of a group, and for complex numbers
  * @param stored attributes that the array has already
  * @throws InvalidArgumentError for values that JSON cannot express, and for a `_FillValue` that is no element
  *   of the type, with which xarray opens nothing of the store

@@ -12,8 +12,8 @@ import { withArena } from '../../../kernels/arena.ts'
 import { compute } from '../../../kernels/compute.ts'
 import { copyStrided, type ElementBytes } from '../../../kernels/copy.ts'
 import { crc32cOf } from '../../../kernels/crc32c.ts'
-import { swappedPlaces } from '../codecs.ts'
-import type { CodecMetadata, StoredType } from '../metadata.ts'
+import { swappedPlaces, wordBytesOf } from '../codecs.ts'
+import { type CodecMetadata, type StoredType, storedAxes } from '../metadata.ts'
 import { isNatural, orderOf, placesOf } from '../transpose.ts'
 import { storedValues } from './store-values.ts'
 
@@ -50,7 +50,12 @@ export function chunkEncoder(
   const steps: EncodeStep[] = []
   const values = storedValues(type, sizeOf(shape))
   if (values !== undefined) steps.push(values)
-  let elements: Elements = { shape, bytes: type.bytes, wordBytes: wordBytesOf(type), isBytes: false }
+  let elements: Elements = {
+    shape: storedAxes(shape, type),
+    bytes: type.element?.bytes ?? type.bytes,
+    wordBytes: wordBytesOf(type),
+    isBytes: false,
+  }
   // A codec of the user may have encoded them to bytes.
   let hasUsers = false
   for (const { name, configuration } of codecs) {
@@ -83,12 +88,6 @@ export function chunkEncoder(
     for (const step of steps) bytes = await step(bytes)
     return bytes
   }
-}
-
-/** Returns the bytes of one character of text, of one raw byte, or of a number. */
-function wordBytesOf({ kind, bytes = 1 }: StoredType): number {
-  if (kind === 'fixed-text') return 4
-  return kind === 'fixed-bytes' || kind === 'raw' ? 1 : bytes
 }
 
 /** Encoder of a codec. */

@@ -5,11 +5,14 @@ import { type Checks, checkOptions, checkValue } from '../../../core/options.ts'
 import { checkShape, showShape } from '../../../core/shape.ts'
 import { ChunkGrid } from '../../../grid/chunks.ts'
 import { chunkSteps } from '../codecs.ts'
+import { parseTypeV3 } from '../data-types.ts'
 import type { JsonObject } from '../document.ts'
-import type { CodecMetadata, StoredType, ZarrArrayMetadata } from '../metadata.ts'
+import { type CodecMetadata, type ComplexDType, type StoredType, storedAxes, type ZarrArrayMetadata } from '../metadata.ts'
 import { planChunks } from '../shards.ts'
+import { COMPLEX_AXIS } from '../stored-elements.ts'
 import { parseArrayV3 } from '../v3.ts'
 import {
+  type ArrayFacts,
   arrayAttributes,
   arrayDocument,
   attributesDocument,
@@ -36,11 +39,20 @@ export interface NewZarrGroup {
   readonly attributes?: NewAttributes | undefined
 }
 
+/** A data type, or a type of complex numbers, which are read and written as floats. */
+export type ZarrDType = DType | ComplexDType
+
+/** Data type that the elements of a new array are read as. */
+export type ReadDType<D extends ZarrDType> = D extends DType ? D : D extends 'complex64' ? 'float32' : 'float64'
+
 /** Options of `createArray`. */
-export interface NewZarrArray<D extends DType = DType, S extends readonly number[] = readonly number[]> {
-  /** The data type. */
+export interface NewZarrArray<D extends ZarrDType = DType, S extends readonly number[] = readonly number[]> {
+  /**
+   * The data type. `'complex64'` and `'complex128'` are arrays of float32 or float64 whose last axis has
+   * length 2, the name `complex`, and whole chunks: 0 is the real part, 1 the imaginary part.
+   */
   readonly dtype: D
-  /** Shape; it can be changed with `resize`. */
+  /** Shape; it can be changed with `resize`. Of complex numbers, it includes the last axis of length 2. */
   readonly shape: S
   /** Shape of a chunk. Default: about 8 MiB for each chunk. */
   readonly chunks?: readonly number[] | undefined
@@ -53,8 +65,8 @@ export interface NewZarrArray<D extends DType = DType, S extends readonly number
   readonly codec?: string | ZarrCodec | undefined
   /** All codecs of a chunk in their order, instead of `codec`. */
   readonly codecs?: readonly ZarrCodec[] | undefined
-  /** Value of unwritten elements. Default: 0, false or empty. */
-  readonly fillValue?: ScalarOf<D> | undefined
+  /** Value of unwritten elements; for complex numbers, both parts. Default: 0, false or empty. */
+  readonly fillValue?: (D extends DType ? ScalarOf<D> : readonly [real: number, imaginary: number]) | undefined
   /** Names of the axes; '' for an axis without a name. Default: none. */
   readonly dimensionNames?: readonly string[] | undefined
   /** Attributes of the array, with JSON values. Default: none. */
@@ -98,34 +110,55 @@ export interface NewArray {
  * @param users codecs of users, which may be used by name
  * @throws InvalidArgumentError, CodecError and UnsupportedError, which name the option that does not fit
  */
-export function newArray(options: NewZarrArray, users: readonly Codec[]): NewArray {
+export function newArray(options: NewZarrArray<ZarrDType>, users: readonly Codec[]): NewArray {
   checkValue('createArray', 'options', options, 'plain object')
   checkOptions('createArray', options, CHECKS)
   const { dtype, shape, shards, fillValue, dimensionNames, attributes } = options
   checkValue('createArray', 'dtype', dtype, 'string')
-  checkDType(dtype)
+  const isComplex = dtype === 'complex64' || dtype === 'complex128'
+  if (!isComplex) checkDType(dtype)
   checkShape(shape, 'shape')
-  const chunks = chunksOf(options)
+  const type = isComplex ? parseTypeV3(dtype, {}) : storedTypeOf(dtype as DType)
+  if (isComplex) checkComplex(options)
+  const chunks = chunksOf(options, type)
   if (dimensionNames !== undefined && dimensionNames.length !== shape.length)
     invalidArgument(`${dimensionNames.length} dimension names for an array of ${shape.length} axes`, dimensionNames)
-  const type = storedTypeOf(dtype)
   const codecs = codecsOf(options, type, users)
-  const fill = fillValue === undefined ? undefined : fillElement(dtype, fillValue)
   const content = arrayDocument({
-    shape,
+    shape: storedAxes(shape, type),
     type,
-    chunkShape: shards ?? chunks,
-    codecs: shards === undefined ? codecs : [shardingCodec(chunks, codecs)],
-    fillValue: dtype === 'bool' && fill !== undefined ? fill === 1 : (fill as ScalarOf<DType> | undefined),
-    attributes: arrayAttributes(attributes, dtype),
-    dimensionNames,
+    chunkShape: storedAxes(shards ?? chunks, type),
+    codecs: shards === undefined ? codecs : [shardingCodec(storedAxes(chunks, type), codecs)],
+    fillValue: fillOf(type, fillValue),
+    attributes: arrayAttributes(attributes, isComplex ? undefined : type.dtype),
+    dimensionNames: dimensionNames && storedAxes(dimensionNames, type),
   })
   const metadata = parseArrayV3(content)
-  const plan = planChunks(metadata.chunks, metadata.codecs)
+  const plan = planChunks(metadata)
   // Arrays that could not be read or written are rejected before anything is stored.
   chunkSteps(plan.codecs, type, chunks, users)
   chunkEncoder(plan.codecs, type, chunks, users)
   return { content, metadata }
+}
+
+/** @throws InvalidArgumentError unless the last axis of all options is that of the parts */
+function checkComplex({ dtype, shape, chunks, shards, dimensionNames, fillValue }: NewZarrArray<ZarrDType>): void {
+  const fail = (option: string, given: unknown, wanted: string): never =>
+    invalidArgument(`${dtype}: the last axis has the real and the imaginary part: ${option} must end with ${wanted}`, given)
+  for (const [option, lengths] of Object.entries({ shape, chunks, shards }))
+    if (lengths !== undefined && lengths.at(-1) !== 2) fail(option, lengths, 'the length 2')
+  if (dimensionNames !== undefined && dimensionNames.at(-1) !== COMPLEX_AXIS)
+    fail('dimensionNames', dimensionNames, `'${COMPLEX_AXIS}'`)
+  if (fillValue !== undefined && !(Array.isArray(fillValue) && fillValue.length === 2))
+    invalidArgument(`${dtype}: fillValue is a list of the real and the imaginary part`, fillValue)
+}
+
+/** @throws InvalidArgumentError for a value of another type */
+function fillOf({ dtype }: StoredType, fillValue: NewZarrArray<ZarrDType>['fillValue']): ArrayFacts['fillValue'] {
+  if (fillValue === undefined) return undefined
+  if (Array.isArray(fillValue)) return fillValue.map((part) => fillElement(dtype, part) as number)
+  const fill = fillElement(dtype, fillValue as ScalarOf<DType>)
+  return dtype === 'bool' ? fill === 1 : (fill as ScalarOf<DType>)
 }
 
 /**
@@ -133,7 +166,7 @@ export function newArray(options: NewZarrArray, users: readonly Codec[]): NewArr
  * text.
  * @throws InvalidArgumentError for `_FillValue` and `_Encoding` of text, which readers would apply once more
  */
-export function checkOwnAttributes({ dtype, attributes }: NewZarrArray): void {
+export function checkOwnAttributes({ dtype, attributes }: NewZarrArray<ZarrDType>): void {
   if (dtype !== 'string' || attributes === undefined) return
   const names = new Set(entriesOf(attributes).map(([name]) => name))
   const name = ['_FillValue', '_Encoding'].find((each) => names.has(each))
@@ -151,7 +184,7 @@ export function newGroup(call: string, options: NewZarrGroup): JsonObject {
 /** Assumed bytes of an element of variable length. */
 const GUESSED_BYTES = 64
 
-function chunksOf({ dtype, shape, chunks, shards }: NewZarrArray): readonly number[] {
+function chunksOf({ shape, chunks, shards }: NewZarrArray<ZarrDType>, type: StoredType): readonly number[] {
   for (const [name, lengths] of Object.entries({ chunks, shards })) {
     if (lengths === undefined) continue
     checkShape(lengths, name)
@@ -161,15 +194,18 @@ function chunksOf({ dtype, shape, chunks, shards }: NewZarrArray): readonly numb
         lengths,
       )
   }
-  if (shards === undefined)
-    return chunks ?? ChunkGrid.estimate(shape, isFixed(dtype) ? elementBytes(dtype) : GUESSED_BYTES).chunkShape
+  if (shards === undefined) {
+    const { dtype, element } = type
+    const bytes = element?.bytes ?? (isFixed(dtype) ? elementBytes(dtype) : GUESSED_BYTES)
+    return chunks ?? [...ChunkGrid.estimate(storedAxes(shape, type), bytes).chunkShape, ...(element?.shape ?? [])]
+  }
   if (chunks === undefined) return invalidArgument('shards need the shape of their chunks: pass chunks, too', shards)
   if (shards.some((length, axis) => length % chunks[axis]! !== 0))
     invalidArgument(`chunks ${showShape(chunks)} do not divide shards ${showShape(shards)}`, shards)
   return chunks
 }
 
-function codecsOf({ codec, codecs }: NewZarrArray, type: StoredType, users: readonly Codec[]): CodecMetadata[] {
+function codecsOf({ codec, codecs }: NewZarrArray<ZarrDType>, type: StoredType, users: readonly Codec[]): CodecMetadata[] {
   const own = elementCodec(type)
   if (codecs !== undefined) {
     if (codec !== undefined) invalidArgument('codec and codecs exclude each other', codec)
@@ -179,7 +215,8 @@ function codecsOf({ codec, codecs }: NewZarrArray, type: StoredType, users: read
   return [own, metadataOf(typeof codec === 'string' ? { name: codec } : (codec ?? { name: 'zstd' }), users, type)]
 }
 
-function metadataOf(codec: ZarrCodec, users: readonly Codec[], { bytes = 1 }: StoredType): CodecMetadata {
+function metadataOf(codec: ZarrCodec, users: readonly Codec[], type: StoredType): CodecMetadata {
+  const bytes = type.element?.bytes ?? type.bytes ?? 1
   checkOptions('a codec', codec, CODEC_CHECKS)
   checkValue('a codec', 'name', codec.name, 'string')
   const name = codec.name.replace(/^numcodecs\./, '')

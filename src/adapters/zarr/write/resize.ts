@@ -2,24 +2,25 @@ import { type Axis, resolveAxes } from '../../../array/axes.ts'
 import { addedLength, type NewShape, newShape } from '../../../array/new-shape.ts'
 import { BLOCK_CHECKS, type BlockOptions } from '../../../array/source.ts'
 import { toTensor, type Values } from '../../../array/values.ts'
-import { type DType, fillElement } from '../../../core/dtype.ts'
+import { type DType, zeroOf } from '../../../core/dtype.ts'
 import { HyperslabError } from '../../../core/errors.ts'
 import { forEachLimited } from '../../../core/limiter.ts'
 import { checkOptions } from '../../../core/options.ts'
 import { checkShape, sameShape } from '../../../core/shape.ts'
 import type { Signal } from '../../../core/signal.ts'
-import { type Tensor, tensorOf } from '../../../core/tensor.ts'
+import type { Tensor } from '../../../core/tensor.ts'
 import type { Box } from '../../../grid/range.ts'
 import { boxShape } from '../../../grid/range.ts'
 import type { TestedFolders } from '../../../store/links.ts'
 import type { ZarrIndex } from '../array-index.ts'
 import { checkLinks, coordsOf } from '../chunk-names.ts'
 import { asShape, type JsonObject, showJson } from '../document.ts'
-import type { ZarrArrayMetadata } from '../metadata.ts'
+import { storedAxes, type ZarrArrayMetadata } from '../metadata.ts'
 import { parseArray } from '../parse-array.ts'
 import type { Claim } from './claim.ts'
 import type { NodeWriter } from './nodes.ts'
 import { checkLayout, readStored } from './unchanged.ts'
+import { fillsOf } from './write-objects.ts'
 
 /** An array whose metadata can be written. */
 export interface Growing<D extends DType = DType> {
@@ -101,6 +102,11 @@ async function checkFits(array: Growing, planned: (before: ZarrArrayMetadata) =>
 /** @throws InvalidArgumentError for invalid lengths; UnsupportedError for rectilinear chunks */
 function withShape(metadata: ZarrArrayMetadata, shape: readonly number[]): ZarrArrayMetadata {
   checkShape(shape, 'shape')
+  const { element } = metadata.type
+  if (element !== undefined && shape.at(-1) !== 2) {
+    const text = `axis ${shape.length - 1} has the 2 parts of ${element.name} and keeps this length, got ${shape.at(-1)}`
+    throw new HyperslabError('InvalidArgumentError', text, { axis: shape.length - 1, actual: shape.at(-1), expected: 2 })
+  }
   if (metadata.chunks.every((lengths) => typeof lengths === 'number')) return { ...metadata, shape: [...shape] }
   throw new HyperslabError('UnsupportedError', 'an array with chunks of several lengths keeps its shape')
 }
@@ -113,8 +119,9 @@ const documentOf = ({ version }: ZarrArrayMetadata): string => (version === 3 ? 
  */
 async function refreshed({ index }: Growing): Promise<ZarrArrayMetadata> {
   const { metadata } = index
-  const { shape } = await readStored(index)
-  if (!sameShape(asShape(shape, 'shape'), metadata.shape)) index.change(withShape(metadata, shape as number[]))
+  const { shape: stored } = await readStored(index)
+  const shape = [...asShape(stored, 'shape'), ...(metadata.type.element?.shape ?? [])]
+  if (!sameShape(shape, metadata.shape)) index.change(withShape(metadata, shape))
   return index.metadata
 }
 
@@ -147,11 +154,12 @@ async function publish(
   const change = (stored: JsonObject): JsonObject => {
     checkLayout(index, stored)
     const { shape } = stored
-    if (!Array.isArray(shape) || !sameShape(shape as number[], before.shape)) {
+    const { type } = before
+    if (!Array.isArray(shape) || !sameShape(shape as number[], storedAxes(before.shape, type))) {
       const text = `another writer has resized the array to ${showJson(shape)}: open it again`
       throw new HyperslabError('ConflictError', text, { actual: shape, expected: before.shape })
     }
-    const content = { ...stored, shape: after.shape }
+    const content = { ...stored, shape: storedAxes(after.shape, type) }
     const { version } = before
     parseArray(version === 3 ? { version, metadata: content } : { version, metadata: content, attributes: {} }, index.label)
     return content
@@ -207,9 +215,9 @@ async function clearBeyond(
   })
 }
 
-function filled({ type: { dtype }, fillValue }: ZarrArrayMetadata, box: Box): Tensor {
-  const one = tensorOf(dtype, [1])
-  one.data[0] = fillElement(dtype, fillValue) as never
+function filled({ type: { dtype }, fillValue, fillValues }: ZarrArrayMetadata, box: Box): Tensor {
   const shape = boxShape(box)
-  return { data: one.data, shape, stride: shape.map(() => 0), offset: 0 }
+  // The box contains whole elements, with all values along the last axis.
+  const stride = shape.map((_, axis) => (fillValues !== undefined && axis === shape.length - 1 ? 1 : 0))
+  return { data: fillsOf(dtype, fillValues ?? [fillValue ?? zeroOf(dtype)]), shape, stride, offset: 0 }
 }

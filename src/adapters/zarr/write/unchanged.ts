@@ -91,13 +91,13 @@ function parsed(index: Index, metadata: JsonObject): ZarrArrayMetadata {
 }
 
 /** Returns the parts of the metadata that chunks are written by, as texts. */
-function layoutOf({ version, shape, chunks, type, codecs, fillValue, chunkKey, dimensionNames }: ZarrArrayMetadata) {
+function layoutOf({ version, shape, chunks, type, codecs, fillValue, fillValues, chunkKey, dimensionNames }: ZarrArrayMetadata) {
   const parts: Record<string, string> = {
     'number of axes': String(shape.length),
     type: writeJson(type),
     chunks: writeJson(chunks),
     codecs: writeJson(codecs),
-    'fill value': Object.is(fillValue, -0) ? '-0' : String(fillValue),
+    'fill value': (fillValues ?? [fillValue]).map((value) => (Object.is(value, -0) ? '-0' : String(value))).join(),
     'chunk names': chunkKey(shape.map((_, axis) => axis)),
   }
   // In version 2, names of dimensions are attributes, which are another object.

@@ -35,6 +35,8 @@ export interface WrittenArray {
   readonly checked?: Promise<void> | undefined
   readonly type: StoredType
   readonly fillValue: ScalarOf<DType> | undefined
+  /** Values of an unwritten stored element, if they differ. */
+  readonly fillValues: readonly ScalarOf<DType>[] | undefined
   /** Codecs of a chunk. */
   readonly codecs: readonly CodecMetadata[]
   readonly users: readonly Codec[]
@@ -187,8 +189,10 @@ async function changedChunk(
   const { dtype } = array.type
   const { encode, spare } = kinds(shape)
   const isWhole = mask === undefined && isCovered(projections)
-  const chunk = isWhole || old === undefined ? tensorOf(dtype, shape, spare.pop()) : await decoded(array, shape, old)
-  if (!isWhole && old === undefined) fillTensor(chunk, fillElement(dtype, array.fillValue))
+  // Without bytes, the decoder returns an unwritten chunk.
+  const before = old ?? (array.fillValues && NO_BYTES)
+  const chunk = isWhole || before === undefined ? tensorOf(dtype, shape, spare.pop()) : await decoded(array, shape, before)
+  if (!isWhole && before === undefined) fillTensor(chunk, fillElement(dtype, array.fillValue))
   const places = projections.map(({ to }) => to)
   const target = viewTensor(
     chunk,
@@ -231,8 +235,16 @@ async function decoded(array: WrittenArray, shape: readonly number[], stored: Ui
   return tensorOf(dtype, shape, decodeChunk(dtype, bytes, count))
 }
 
+const NO_BYTES = new Uint8Array(0)
+
 /** Whether each element is the fill value, bit for bit. Without one, nothing can be left out. */
-function isEmpty({ type: { dtype }, fillValue }: WrittenArray, data: DataOf<DType>): boolean {
+function isEmpty({ type: { dtype }, fillValue, fillValues }: WrittenArray, data: DataOf<DType>): boolean {
+  if (fillValues !== undefined) {
+    const fills = bitsOf(fillsOf(dtype, fillValues))
+    const bits = bitsOf(data)
+    for (let i = 0; i < bits.length; i++) if (bits[i] !== fills[i % fills.length]) return false
+    return true
+  }
   if (fillValue === undefined) return false
   const fill = fillElement(dtype, fillValue)
   if (dtype === 'string') return (data as string[]).every((value) => value === fill)
@@ -240,6 +252,13 @@ function isEmpty({ type: { dtype }, fillValue }: WrittenArray, data: DataOf<DTyp
   const one = tensorOf(dtype, [1])
   one.data[0] = fill as never
   return sameElements(bitsOf(data), bitsOf(one.data)[0]!)
+}
+
+/** Returns the values of an unwritten stored element as data. */
+export function fillsOf(dtype: DType, fillValues: readonly ScalarOf<DType>[]): DataOf<DType> {
+  const { data } = tensorOf(dtype, [fillValues.length])
+  for (const [i, value] of fillValues.entries()) data[i] = fillElement(dtype, value) as never
+  return data
 }
 
 const sameElements = (bits: ArrayLike<number | bigint>, fill: number | bigint): boolean => {
