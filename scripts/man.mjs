@@ -34,7 +34,7 @@ function section(command) {
       (each) => help.argumentDescription(each),
     ),
     ...named(
-      help.visibleOptions(command),
+      [...new Set([...command.options, ...help.visibleOptions(command)])],
       (each) => help.optionTerm(each),
       (each) => help.optionDescription(each),
     ),

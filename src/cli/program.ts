@@ -31,6 +31,8 @@ export function createProgram(version = packageVersion()): Command {
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .exitOverride()
+    // Without their arguments, so that descriptions have room; the help of a command has these.
+    .configureHelp({ subcommandTerm: (command) => command.name(), minWidthToWrap: 20 })
     .configureOutput({
       ...parserOutput,
       outputError: (text, write) => write(`hyperslab: ${oneLine(showNegatives(text.replace(/^error: /, '')))}\n`),
@@ -44,7 +46,8 @@ Examples
   $ hyperslab get climate.af tas 0,10:20,::-2
   $ hyperslab plot climate.af tas 0
 
-Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is wrong.`,
+Exit codes: 0 done, 1 the data or its place has a fault, 2 the command line is
+wrong.`,
     )
   for (const add of [
     addImport,

@@ -1,9 +1,10 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { infoLines } from '../../src/cli/commands/info.ts'
 import { openPlace } from '../../src/cli/commands/place.ts'
+import { createProgram } from '../../src/cli/program.ts'
 import { table, wrap } from '../../src/cli/show/text.ts'
 import { NETCDF } from './support.ts'
 
@@ -34,6 +35,21 @@ describe('info', () => {
       for (const { name } of description.arrays) expect(words(lines)).toContain(words([name]).slice(0, 12))
     }
   })
+})
+
+test.each([80, 60, 120])('the help of every command takes no more than %i columns', (width) => {
+  vi.stubEnv('COLUMNS', String(width))
+  const program = createProgram('0.0.0')
+  for (const command of [program, ...program.commands])
+    expect(command.helpInformation().split('\n').filter((line) => line.length > width)).toEqual([]) // biome-ignore format: one line
+  vi.unstubAllEnvs()
+})
+
+test('options that the help of a command leaves to a page are on that page', () => {
+  const page = readFileSync(new URL('../../docs/many-machines.md', import.meta.url), 'utf8')
+  const left = createProgram('0.0.0').commands.flatMap(({ options }) => options.filter(({ hidden }) => hidden))
+  expect(left.length).toBeGreaterThan(10)
+  for (const { flags } of left) expect(page).toContain(`\`${flags}\``)
 })
 
 test('text is wrapped between words, and nothing of it is lost', () => {

@@ -41,15 +41,15 @@ function wordsOf(program: Command): CommandWords[] {
   return program.commands.map((command) => ({
     name: command.name(),
     description: command.description(),
-    options: command
-      .createHelp()
-      .visibleOptions(command)
-      .map(({ short, long, description, required, optional, argChoices }) => ({
+    // Also those that the help leaves to a page.
+    options: [...new Set([...command.options, ...command.createHelp().visibleOptions(command)])].map(
+      ({ short, long, description, required, optional, argChoices }) => ({
         flags: [short, long].filter((flag) => flag !== undefined),
         description,
         takesValue: required || optional,
         choices: argChoices ?? [],
-      })),
+      }),
+    ),
     choices: command.registeredArguments[0]?.argChoices ?? [],
   }))
 }

@@ -51,23 +51,34 @@ export interface QueuedOptions extends QueueUrlOptions {
   readonly gbPrice?: number
 }
 
-export const addQueuedOptions = (command: Command): Command =>
-  command
-    .addOption(queueOption())
-    .addOption(prefixOption())
-    .option(
-      '--task-bytes <bytes>',
-      'with --queue: approximate bytes that a task reads (default: 256MiB)',
-      bytesBetween(1, 2 ** 40),
-    )
-    .option(
-      '--scratch <folder>',
-      'with --queue: where workers put partial results that are too large for the queue, e.g. s3://bucket/scratch (default: OUTPUT.parts for a container)',
-    )
-    .option('--dry-run', 'only print the tasks that the queue would get')
-    .option('--request-price <price>', 'with --dry-run: price of 1000 requests, in any currency', numberFrom(0))
-    .option('--gb-price <price>', 'with --dry-run: price of a gigabyte read or written', numberFrom(0))
-    .addOption(new Option('--progress <kind>', 'with --queue: progress to show on stderr').choices(PROGRESS).default('bar'))
+/** Options of jobs in a queue, of which the help of a command only names the page. */
+const jobOptions = (): readonly Option[] => [
+  prefixOption(),
+  new Option('--task-bytes <bytes>', 'with --queue: approximate bytes that a task reads (default: 256MiB)').argParser(
+    bytesBetween(1, 2 ** 40),
+  ),
+  new Option(
+    '--scratch <folder>',
+    'with --queue: where workers put partial results that are too large for the queue, e.g. s3://bucket/scratch (default: OUTPUT.parts for a container)',
+  ),
+  new Option('--dry-run', 'only print the tasks that the queue would get'),
+  new Option('--request-price <price>', 'with --dry-run: price of 1000 requests, in any currency').argParser(numberFrom(0)),
+  new Option('--gb-price <price>', 'with --dry-run: price of a gigabyte read or written').argParser(numberFrom(0)),
+  new Option('--progress <kind>', 'with --queue: progress to show on stderr').choices(PROGRESS).default('bar'),
+]
+
+export function addQueuedOptions(command: Command): Command {
+  command.addOption(
+    new Option(
+      '--queue [url]',
+      `have workers of a queue do it: redis://, rediss:// or postgres:// (default: ${VARIABLE} of the environment); ${JOB_HELP}`,
+    ),
+  )
+  for (const option of jobOptions()) command.addOption(option.hideHelp())
+  return command
+}
+
+const JOB_HELP = 'its other options are in docs/many-machines.md, and in man hyperslab'
 
 /**
  * Whether a command uses a queue, or describes such a job.

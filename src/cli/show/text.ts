@@ -72,6 +72,8 @@ export function printStack(error: unknown): void {
 
 /** Output functions of the command-line parser. */
 export const parserOutput = {
+  getOutHelpWidth: (): number => lineWidth(),
+  getErrHelpWidth: (): number => lineWidth(),
   writeOut: (text: string): void => void process.stdout.write(printableLines(text)),
   writeErr: (text: string): void => void process.stderr.write(printableLines(text)),
 }
