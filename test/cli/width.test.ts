@@ -37,7 +37,7 @@ describe('info', () => {
   })
 })
 
-test.each([80, 60, 120])('the help of every command takes no more than %i columns', (width) => {
+test.each([80, 64, 120])('the help of every command takes no more than %i columns', (width) => {
   vi.stubEnv('COLUMNS', String(width))
   const program = createProgram('0.0.0')
   for (const command of [program, ...program.commands])
