@@ -17,6 +17,7 @@ import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic
 import { MemoryStore } from '../store/memory.ts'
 import type { StoreOptions } from '../store/store.ts'
 import { readWhole } from '../store/whole.ts'
+import { asWritable } from '../store/writable.ts'
 import { type Location, resolveLocation } from '../tree/location.ts'
 import {
   type ArrayCopy,
@@ -116,7 +117,7 @@ export class ContainerTarget implements SharedTarget<PackedBytes> {
   }
 
   get mostRegions(): number | undefined {
-    const { sharedUploads } = this.#write.files.store
+    const { sharedUploads } = asWritable(this.#write.files.store)
     // The last part of an upload is the footer.
     return sharedUploads && sharedUploads.maxParts - 1
   }

@@ -22,6 +22,7 @@ import type { ObjectInfo, Stage, Store, StoredAt } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
 import { statToWrite } from '../store/unproved.ts'
 import { readWhole } from '../store/whole.ts'
+import { asWritable, isWritable } from '../store/writable.ts'
 import { formatOfName, recognise } from '../tree/formats.ts'
 import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from '../tree/location.ts'
 import { openZarr } from '../tree/open-zarr.ts'
@@ -124,7 +125,7 @@ export async function copyPlace(source: Location, target: Location, options: Cop
     opened.push(from.store)
     const to = await resolveLocation(target)
     opened.push(to.store)
-    if (to.store.put === undefined || to.store.stage === undefined || to.store.delete === undefined)
+    if (!isWritable(to.store))
       throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file: to.store.describe(to.path) })
     const given = await partsOf(source, from, to, options)
     await checkApart(from, { store: to.store, path: given.root })
@@ -181,8 +182,9 @@ async function replaceParts(parts: Parts, options: CopyPlaceOptions): Promise<Co
     // An earlier attempt may have copied objects that the source no longer has.
     const wanted = new Set([...names, ...last].map((name) => prefix + name))
     const left = (await to.store.list!(prefix, { deep: true, signal })).filter((key) => !wanted.has(key))
-    await forEachLimited(left, OBJECTS_AT_ONCE, (key) => to.store.delete!(key, { signal }))
-    for (const { key } of (await to.store.files?.leftovers(prefix, { deep: true })) ?? []) await to.store.delete!(key, { signal })
+    await forEachLimited(left, OBJECTS_AT_ONCE, (key) => asWritable(to.store).delete(key, { signal }))
+    for (const { key } of (await to.store.files?.leftovers(prefix, { deep: true })) ?? [])
+      await asWritable(to.store).delete(key, { signal })
     // A folder that is empty now may have the name of a new object.
     await to.store.files?.removeFolder(prefix)
     const versions = async (): Promise<string> =>
@@ -271,7 +273,7 @@ async function copyObject(
     await copyObjectWithin(to.store, old!.path + name, target, there.etag)
     return false
   }
-  const stage = await to.store.stage!(target)
+  const stage = await asWritable(to.store).stage(target)
   try {
     const whole = await smallObject(from.store, source, signal)
     if (whole !== undefined) {

@@ -14,6 +14,7 @@ import { HyperslabError, isHyperslabError, messageOf, within } from '../core/err
 import { planRechunk, type RechunkPlan } from '../grid/rechunk-plan.ts'
 import { draftName } from '../store/fs/names.ts'
 import type { StoredAt } from '../store/store.ts'
+import { isWritable } from '../store/writable.ts'
 import { type Location, resolveLocation } from '../tree/location.ts'
 import {
   type ArrayCopy,

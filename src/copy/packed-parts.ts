@@ -2,7 +2,8 @@ import type { ContainerPart } from '../af/write/parts.ts'
 import { joinBytes } from '../core/bytes.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { sha256 } from '../core/sha256.ts'
-import type { ObjectInfo, Stage, Store, StoreOptions } from '../store/store.ts'
+import type { ObjectInfo, Stage, Store, StoreOptions, WritableStore } from '../store/store.ts'
+import { asWritable } from '../store/writable.ts'
 import type { Scratch } from './scratch.ts'
 
 /** Bytes of some parts of a container, one after another, stored together. */
@@ -40,11 +41,11 @@ export interface PackedTarget {
  * are enough of them. For other stores, all bytes wait there.
  */
 export class PackedParts {
-  readonly #target: PackedTarget
+  readonly #target: PackedTarget & { readonly store: WritableStore }
   readonly #scratch: Scratch
 
   constructor(target: PackedTarget, scratch: Scratch) {
-    this.#target = target
+    this.#target = { ...target, store: asWritable(target.store) }
     this.#scratch = scratch
   }
 
@@ -137,7 +138,7 @@ export class PackedParts {
     const { store } = this.#target
     if (store.sharedUploads === undefined) return
     for (const { key, id } of await store.sharedUploads.open(this.#probe, options)) await store.sharedUploads.abort(key, id)
-    for (const key of (await store.list?.(this.#probe, options)) ?? []) await store.delete?.(key, options)
+    for (const key of (await store.list?.(this.#probe, options)) ?? []) await store.delete(key, options)
   }
 
   async #uploaded(packed: readonly PackedBytes[], options: StoreOptions): Promise<Pick<Stage, 'publish' | 'discard'>> {
@@ -177,10 +178,10 @@ export class PackedParts {
     const { store, key: target } = this.#target
     // Left over from workers that died here. There is no object yet, so no other writer can be replacing it.
     const left = ((await store.files?.leftovers(target)) ?? []).filter(({ key }) => key.startsWith(`${target}.`))
-    const stage = await store.stage!(target)
+    const stage = await store.stage(target)
     try {
       for (const each of packed) for (const bytes of await this.#read([each], options)) await stage.append(bytes)
-      for (const { key } of left) await store.delete!(key)
+      for (const { key } of left) await store.delete(key)
       return stage
     } catch (error) {
       await stage.discard()

@@ -12,12 +12,13 @@ import type {
   PutOptions,
   RangeOptions,
   Stage,
-  Store,
   StoredAt,
   StoreOptions,
   WholeOptions,
+  WritableStore,
 } from '../store/store.ts'
 import { readWhole } from '../store/whole.ts'
+import { asWritable, isWritable } from '../store/writable.ts'
 
 /** Number of objects that are removed at once. */
 const AT_ONCE = 16
@@ -53,7 +54,7 @@ export class Scratch {
   async array(array: ScratchArray, writeBytes?: number): Promise<UnpublishedArray> {
     const { store, path } = await this.#opened()
     const options = { ...array, codec: 'none', writeEmptyChunks: true }
-    const chunks = new ChunkStore(store, this.#options.isDurable ?? false, this.#chunks)
+    const chunks = new ChunkStore(asWritable(store), this.#options.isDurable ?? false, this.#chunks)
     return unpublishedArray(chunks, path.slice(0, -1), '', options, { separator: '.', writeBytes })
   }
 
@@ -93,7 +94,7 @@ export class Scratch {
   async put(key: string, bytes: Uint8Array, { signal }: StoreOptions): Promise<boolean> {
     signal?.throwIfAborted()
     const { store } = await this.#opened()
-    if (store.stage === undefined)
+    if (!isWritable(store))
       throw new HyperslabError('ReadOnlyError', 'nothing can be written to the scratch folder', { file: store.describe(key) })
     await store.files?.makeFolder(key)
     try {
@@ -128,7 +129,7 @@ export class Scratch {
     const keys = new Set(await store.list?.(path, { deep: true, signal }))
     for (const { key } of (await store.files?.leftovers(path, { deep: true })) ?? []) keys.add(key)
     const removed = [...keys].filter((key) => !isKept(key.slice(path.length)))
-    await forEachLimited(removed, AT_ONCE, async (key) => store.delete?.(key, { signal }))
+    await forEachLimited(removed, AT_ONCE, async (key) => asWritable(store).delete(key, { signal }))
     if (removed.length < keys.size) return
     await store.files?.removeFolder(path)
     if (this.#options.isOnly) await store.files?.removeFolder(path.slice(0, path.lastIndexOf('/', path.length - 2) + 1))
@@ -145,14 +146,14 @@ export class Scratch {
 }
 
 /** A store of objects that need not survive a power failure, unless it is durable. */
-class ChunkStore implements Store {
+class ChunkStore implements WritableStore {
   /** Without local paths, because workers would read past this store. */
   readonly files?: LocalFiles
-  readonly #store: Store
+  readonly #store: WritableStore
   readonly #isDurable: boolean
   readonly #chunks: { readonly isSealed: boolean }
 
-  constructor(store: Store, isDurable: boolean, chunks: { readonly isSealed: boolean }) {
+  constructor(store: WritableStore, isDurable: boolean, chunks: { readonly isSealed: boolean }) {
     this.#store = store
     this.#isDurable = isDurable
     this.#chunks = chunks
@@ -179,7 +180,7 @@ class ChunkStore implements Store {
   }
 
   put(key: string, bytes: Uint8Array, options?: PutOptions): Promise<void> {
-    return this.#store.put!(key, bytes, { ...options, scratch: !this.#isDurable })
+    return this.#store.put(key, bytes, { ...options, scratch: !this.#isDurable })
   }
 
   list(prefix: string): Promise<string[]> {
@@ -187,10 +188,10 @@ class ChunkStore implements Store {
   }
 
   delete(key: string): Promise<void> {
-    return this.#store.delete!(key)
+    return this.#store.delete(key)
   }
 
   stage(near: string): Promise<Stage> {
-    return this.#store.stage!(near)
+    return this.#store.stage(near)
   }
 }

@@ -7,6 +7,7 @@ import { publishBytes } from '../store/publish-bytes.ts'
 import type { Store } from '../store/store.ts'
 import { refuseUnproved } from '../store/unproved.ts'
 import { readWhole } from '../store/whole.ts'
+import { asWritable, isWritable } from '../store/writable.ts'
 
 /** Record of a write in its target, in progress or finished. */
 export interface WriteRecord {
@@ -61,14 +62,14 @@ export class RecordKeeper {
 
   /** Removes the record of a write that will not be resumed. */
   remove(): Promise<void> {
-    return this.#store.delete!(this.#key)
+    return asWritable(this.#store).delete(this.#key)
   }
 
   /** Writes changes. Progress within an array is written only at intervals. */
   async update(change: Partial<WriteRecord>): Promise<void> {
     this.#record = { ...this.#record, ...change }
     await this.#store.files?.makeFolder(this.#key)
-    await this.#store.put!(this.#key, bytesOf(this.#record))
+    await asWritable(this.#store).put(this.#key, bytesOf(this.#record))
     this.#written = performance.now()
   }
 
@@ -95,7 +96,7 @@ export const newRecord = (
 export async function claimRecord(store: Store, root: string, record: WriteRecord, isShared: boolean): Promise<WriteRecord> {
   const found = await readRecord(store, root)
   if (found !== undefined) return found
-  if (store.stage === undefined || store.list === undefined)
+  if (!isWritable(store) || store.list === undefined)
     throw new HyperslabError('ReadOnlyError', 'this place can only be read from')
   const prefix = root === '' ? '' : `${root}/`
   const other = (await store.list(prefix)).find((key) => !isOwnName(key.slice(prefix.length)))

@@ -23,6 +23,7 @@ import { ChunkGrid } from '../grid/chunks.ts'
 import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic, trafficOf } from '../grid/rechunk-plan.ts'
 import type { Store } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
+import { asWritable } from '../store/writable.ts'
 import type { Location } from '../tree/location.ts'
 import { resolveTarget, type TargetOptions } from '../tree/target.ts'
 import type { HereOptions } from './run.ts'
@@ -267,7 +268,7 @@ export class ZarrTarget implements SharedTarget<never> {
       await this.removeScratch()
       // A process that still writes repeats what has been done.
       for (const { key } of (await this.store.files?.leftovers(this.#key(''), { deep: true })) ?? [])
-        await this.store.delete!(key)
+        await asWritable(this.store).delete(key)
       await new RecordKeeper(this.store, this.root, newRecord(this.id, this.ranks)).update({ complete: true })
     })
   }

@@ -32,5 +32,6 @@ export type {
   Store,
   StoreOptions,
   WholeOptions,
+  WritableStore,
 } from '../store/store.ts'
 export type { ZipOptions } from '../store/zip/zip.ts'

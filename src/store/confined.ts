@@ -3,7 +3,7 @@ import { wrongKey } from '../core/foreign-key.ts'
 import { overlay } from '../core/overlay.ts'
 import { withoutEndings } from '../core/text.ts'
 import { checkUnlinked, type TestedFolders } from './links.ts'
-import type { LocalFiles, SharedUploads, Stage, Store } from './store.ts'
+import type { LocalFiles, SharedUploads, Stage, Store, WritableStore } from './store.ts'
 import { recordConfined } from './unconfined.ts'
 
 /**
@@ -17,7 +17,7 @@ type Use = 'reads' | 'writes' | 'tests' | 'removes' | 'moves' | 'free'
 type MethodsOf<T> = { [K in keyof T]-?: NonNullable<T[K]> extends (...args: never[]) => unknown ? K : never }[keyof T]
 
 /** Names of the methods of a store, of its parts and of its stages. */
-type Method = MethodsOf<Store> | MethodsOf<LocalFiles> | MethodsOf<SharedUploads> | MethodsOf<Stage>
+type Method = MethodsOf<WritableStore> | MethodsOf<LocalFiles> | MethodsOf<SharedUploads> | MethodsOf<Stage>
 
 /** Uses of all methods. A method without a row does not compile. */
 const USES: Readonly<Record<Method, Use>> = {
@@ -70,11 +70,11 @@ const useOf = (method: string): Use => (USES as Readonly<Record<string, Use>>)[m
  * process replaces a folder with a link between the check and the use, this is not noticed.
  * @param options `followLinks`: whether to read and write behind links that lead out of the root
  */
-export function confined(
-  store: Store,
+export function confined<S extends Store>(
+  store: S,
   root: string,
   { followLinks = false }: { readonly followLinks?: boolean | undefined } = {},
-): Store {
+): S {
   const realPath = followLinks ? undefined : store.files?.realPath.bind(store.files)
   const lastSeparator = (path: string): number =>
     Math.max(path.lastIndexOf('/'), store.files?.windowsNames ? path.lastIndexOf('\\') : -1)
@@ -125,7 +125,7 @@ export const actsOnLink = (method: string): boolean => removes(method) || useOf(
  * Returns the same store for one operation, which writes, removes and moves nothing behind a link below a
  * root. Reads follow links. Each folder is tested once.
  */
-export function unlinked(store: Store, root: string): Store {
+export function unlinked<S extends Store>(store: S, root: string): S {
   if (store.files === undefined) return store
   const tested: TestedFolders = new Map()
   return guardedStore(store, async (key, method) => {
@@ -156,4 +156,4 @@ export function guardedStore<S extends Store>(store: S, check: (key: string, met
 }
 
 /** Members of a store that have methods with keys of their own. */
-const PARTS: readonly string[] = ['files', 'sharedUploads'] satisfies (keyof Store)[]
+const PARTS: readonly string[] = ['files', 'sharedUploads'] satisfies (keyof WritableStore)[]

@@ -1,4 +1,5 @@
 import type { ObjectInfo, PublishCondition, Store } from './store.ts'
+import { asWritable } from './writable.ts'
 
 /**
  * Publishes the bytes of one object, on a condition.
@@ -10,7 +11,7 @@ export async function publishBytes(
   bytes: Uint8Array,
   condition: PublishCondition,
 ): Promise<ObjectInfo> {
-  const stage = await store.stage!(key)
+  const stage = await asWritable(store).stage(key)
   try {
     return await stage.publish(key, bytes, condition)
   } finally {

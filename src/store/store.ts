@@ -271,14 +271,36 @@ export interface Store {
   get?(key: string, options?: WholeOptions): Promise<ObjectTail | undefined>
   /** Returns keys that start with `prefix`, in no particular order. */
   list?(prefix: string, options?: ListOptions): Promise<string[]>
+  /**
+   * Whether two names get the same answer, byte for byte. For stores that cannot list: comparing with a name
+   * that certainly does not exist reveals a server that sends a page for every name.
+   */
+  answersAlike?(key: string, other: string, options?: ReadOptions): Promise<boolean>
+  /** False if references in its objects must not be followed, because they may name any place. */
+  readonly followsReferences?: boolean
+  /** Whether keys are URLs, with percent-encoded names. */
+  readonly urlNames?: boolean
+  /** Access to folders, links and paths. Only stores of local files have it. */
+  readonly files?: LocalFiles
+  /** Whether the store holds a single file without access to its siblings. */
+  readonly seesOneFile?: boolean
+  /** Releases handles. The store may be used again afterwards. */
+  close?(): Promise<void>
+}
+
+/**
+ * A store that also writes. Containers are committed by `stage`, chunks of Zarr are stored by `put`. Writing
+ * either also takes `list`.
+ */
+export interface WritableStore extends Store {
   /** Stores a whole object. Afterwards it exists completely or, after an error, not at all. */
-  put?(key: string, bytes: Uint8Array, options?: PutOptions): Promise<void>
+  put(key: string, bytes: Uint8Array, options?: PutOptions): Promise<void>
   /**
    * Removes an object. A missing object is no error.
    * @throws ConflictError if the object does not have the version `ifMatch`; UnsupportedError if the store
    *   cannot check the version at that moment
    */
-  delete?(key: string, options?: DeleteOptions): Promise<void>
+  delete(key: string, options?: DeleteOptions): Promise<void>
   /**
    * Copies an object within the store, replacing another one, without the bytes passing through this process.
    * Optional: others read the bytes and write them.
@@ -297,26 +319,11 @@ export interface Store {
    * Starts an object that is written in pieces. It stays invisible until it is published under a key like
    * `near`.
    */
-  stage?(near: string): Promise<Stage>
+  stage(near: string): Promise<Stage>
   /** Returns which operations near this key can be conditional. A store without this method supports none. */
   conditionalWrites?(near: string): Promise<ConditionalWrites>
   /** Multipart uploads for several processes. Optional. */
   readonly sharedUploads?: SharedUploads
-  /**
-   * Whether two names get the same answer, byte for byte. For stores that cannot list: comparing with a name
-   * that certainly does not exist reveals a server that sends a page for every name.
-   */
-  answersAlike?(key: string, other: string, options?: ReadOptions): Promise<boolean>
-  /** False if references in its objects must not be followed, because they may name any place. */
-  readonly followsReferences?: boolean
-  /** Whether keys are URLs, with percent-encoded names. */
-  readonly urlNames?: boolean
-  /** Access to folders, links and paths. Only stores of local files have it. */
-  readonly files?: LocalFiles
-  /** Whether the store holds a single file without access to its siblings. */
-  readonly seesOneFile?: boolean
-  /** Releases handles. The store may be used again afterwards. */
-  close?(): Promise<void>
 }
 
 /** An object of a store, or a folder. */

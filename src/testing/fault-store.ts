@@ -1,7 +1,7 @@
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { withMembers } from '../core/overlay.ts'
-import type { LocalFiles, ObjectInfo, Stage, Store } from '../store/store.ts'
+import type { LocalFiles, ObjectInfo, Stage, Store, WritableStore } from '../store/store.ts'
 import {
   concerns,
   detailsOf,
@@ -11,7 +11,7 @@ import {
   type Operation,
   type OperationKind,
 } from './faults.ts'
-import type { WritableStore } from './writable.ts'
+import type { ListedStore } from './writable.ts'
 
 /** Options of {@link FaultStore}. */
 export interface FaultStoreOptions {
@@ -54,10 +54,14 @@ export interface FaultControls {
 }
 
 /** A store with faults that supports the methods of the wrapped store. */
-export type FaultStore<S extends Store = WritableStore> = FaultControls &
-  Store & { [K in keyof S as K extends keyof Store ? K : never]: Wrapped<S[K], K> }
+export type FaultStore<S extends Store = ListedStore> = FaultControls &
+  Store & { [K in keyof S as K extends keyof WritableStore ? K : never]: Wrapped<S[K], K> }
 
-type Wrapped<F, K> = K extends keyof Store ? (undefined extends F ? Store[K] : NonNullable<Store[K]>) : never
+type Wrapped<F, K> = K extends keyof WritableStore
+  ? undefined extends F
+    ? WritableStore[K]
+    : NonNullable<WritableStore[K]>
+  : never
 
 interface Late {
   left: number
@@ -79,12 +83,12 @@ class Faults implements Store, FaultControls {
   readonly identify?: NonNullable<Store['identify']>
   readonly urlNames?: boolean
   readonly list?: NonNullable<Store['list']>
-  readonly put?: NonNullable<Store['put']>
-  readonly delete?: NonNullable<Store['delete']>
-  readonly copy?: NonNullable<Store['copy']>
-  readonly rename?: NonNullable<Store['rename']>
-  readonly stage?: NonNullable<Store['stage']>
-  readonly conditionalWrites?: NonNullable<Store['conditionalWrites']>
+  readonly put?: NonNullable<WritableStore['put']>
+  readonly delete?: NonNullable<WritableStore['delete']>
+  readonly copy?: NonNullable<WritableStore['copy']>
+  readonly rename?: NonNullable<WritableStore['rename']>
+  readonly stage?: NonNullable<WritableStore['stage']>
+  readonly conditionalWrites?: NonNullable<WritableStore['conditionalWrites']>
   readonly files?: LocalFiles
   readonly #inner: Store
   readonly #script: FaultScript | undefined
@@ -99,6 +103,7 @@ class Faults implements Store, FaultControls {
     checkOptions('FaultStore', options, CHECKS)
     const { faults, keepReplaced = false } = options
     this.#inner = inner
+    const writes = inner as Partial<WritableStore>
     this.#script = faults
     this.#keepReplaced = keepReplaced
     if (inner.urlNames) this.urlNames = true
@@ -124,23 +129,23 @@ class Faults implements Store, FaultControls {
         const read = () => inner.get!(key, ...rest)
         return this.#read('whole', key, read, (whole, half) => ({ ...whole, bytes: half(whole.bytes, 0) }))
       }
-    if (inner.put)
+    if (writes.put)
       this.put = (key, bytes, ...rest) => {
         // Copy, because a late write must store the bytes passed to the call.
         const given = new Uint8Array(bytes)
-        return this.#step('put', key, () => this.#replacing(key, () => inner.put!(key, given, ...rest)))
+        return this.#step('put', key, () => this.#replacing(key, () => writes.put!(key, given, ...rest)))
       }
-    if (inner.delete)
-      this.delete = (key, ...rest) => this.#step('delete', key, () => this.#replacing(key, () => inner.delete!(key, ...rest)))
-    if (inner.copy)
-      this.copy = (from, to, ...rest) => this.#step('copy', to, () => this.#replacing(to, () => inner.copy!(from, to, ...rest)))
-    if (inner.rename) this.rename = (from, to, ...rest) => this.#step('rename', to, () => inner.rename!(from, to, ...rest))
-    if (inner.conditionalWrites)
-      this.conditionalWrites = (near) => this.#step('conditions', near, () => inner.conditionalWrites!(near))
+    if (writes.delete)
+      this.delete = (key, ...rest) => this.#step('delete', key, () => this.#replacing(key, () => writes.delete!(key, ...rest)))
+    if (writes.copy)
+      this.copy = (from, to, ...rest) => this.#step('copy', to, () => this.#replacing(to, () => writes.copy!(from, to, ...rest)))
+    if (writes.rename) this.rename = (from, to, ...rest) => this.#step('rename', to, () => writes.rename!(from, to, ...rest))
+    if (writes.conditionalWrites)
+      this.conditionalWrites = (near) => this.#step('conditions', near, () => writes.conditionalWrites!(near))
     // Faults of folders have no consequences, so these calls pass through. Workers would read past this
     // store, so it has no local paths.
     if (inner.files) this.files = withMembers(inner.files, { localPath: undefined })
-    if (inner.stage) this.stage = async (near) => this.#wrap(await this.#step('stage', near, () => inner.stage!(near)), near)
+    if (writes.stage) this.stage = async (near) => this.#wrap(await this.#step('stage', near, () => writes.stage!(near)), near)
   }
 
   get openStages(): number {
@@ -232,7 +237,7 @@ class Faults implements Store, FaultControls {
   ): Promise<() => Promise<ObjectInfo>> {
     const [bytes, end] = [await inner.read(0, inner.size), new Uint8Array(tail)]
     return async () => {
-      const copy = await this.#inner.stage!(key)
+      const copy = await (this.#inner as WritableStore).stage(key)
       try {
         if (bytes.length > 0) await copy.append(bytes)
         return await this.#replacing(key, () => copy.publish(key, end, options))

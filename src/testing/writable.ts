@@ -1,14 +1,14 @@
-import type { Store } from '../store/store.ts'
+import type { WritableStore } from '../store/store.ts'
 import { type Conformance, equal, refused } from './check.ts'
 import { bytes, readableConformance } from './readable.ts'
 
-/** A store that also lists, writes and deletes. */
-export type WritableStore = Store & Required<Pick<Store, 'list' | 'put' | 'delete' | 'stage'>>
+/** A store that lists and writes, as containers and Zarr need it. */
+export type ListedStore = WritableStore & Required<Pick<WritableStore, 'list'>>
 
 /** A store to test, with the place of its objects. */
 export interface WritablePlace {
   /** Store that is empty, at least below `prefix`. */
-  readonly store: WritableStore
+  readonly store: ListedStore
   /** Text that keys must start with. */
   readonly prefix: string
 }
@@ -165,12 +165,12 @@ const stageSurvives: Check = async ({ store, prefix }) => {
   equal((await store.list(prefix)).sort(), [`${prefix}x`, `${prefix}y`])
 }
 
-const put = async (store: WritableStore, key: string, ...content: number[]): Promise<string> => {
+const put = async (store: ListedStore, key: string, ...content: number[]): Promise<string> => {
   await store.put(key, bytes(...content))
   return (await store.stat(key))!.etag
 }
 
-const contentOf = async (store: WritableStore, key: string): Promise<Uint8Array> =>
+const contentOf = async (store: ListedStore, key: string): Promise<Uint8Array> =>
   (await store.getRange(key, 0, (await store.stat(key))!.size))!
 
 /**

@@ -25,6 +25,7 @@ import {
 import { importNetcdf } from '../../src/runtime/netcdf.ts'
 import type { Store } from '../../src/runtime/store.ts'
 import { readWhole } from '../../src/store/whole.ts'
+import { asWritable } from '../../src/store/writable.ts'
 import { FaultStore } from '../../src/testing/index.ts'
 import { describeFile, description } from '../interop/judge.ts'
 import { writeHere } from '../interop/programs.ts'
@@ -227,7 +228,7 @@ describe('what other programs leave in containers', () => {
     })
     const none = metaOf('none', { kind: 'uint8' }, [0, 2], { chunkShape: [0, 2] })
     const blocks = [{ id: 0, fileOffset: 0, compressedBytes: block.length, uncompressedBytes: 2, codec: 'lz4' }]
-    await store.put!('a.af', joinBytes([block, encodeFooterFile(footerOf([meta, none], { blocks }))]))
+    await asWritable(store).put('a.af', joinBytes([block, encodeFooterFile(footerOf([meta, none], { blocks }))]))
   }
 
   test('is put right: extents of 0, names of axes, the size in front of a block', async () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AllowedPlaces } from '../../src/cluster/bullmq/allow.ts'
+import { asWritable } from '../../src/store/writable.ts'
 import { storeOfReferences } from '../../src/tree/reference-store.ts'
 
 let outside: string
@@ -79,12 +80,12 @@ describe('what a worker may touch', () => {
       () => store.get!(join(outside, 'secret')),
       () => store.stat(`${data}/../secret`),
       () => store.getRange(join(data, 'link.af'), 0, 2),
-      () => store.put!(`${data}/up/new`, new Uint8Array(1)),
-      () => store.put!(`${data}/sub/top/../new`, new Uint8Array(1)),
-      () => store.delete!(`${data}/sub/top/../secret`),
+      () => asWritable(store).put(`${data}/up/new`, new Uint8Array(1)),
+      () => asWritable(store).put(`${data}/sub/top/../new`, new Uint8Array(1)),
+      () => asWritable(store).delete(`${data}/sub/top/../secret`),
       () => store.files!.makeFolder(`${data}/up/new/x`),
-      () => store.stage!(join(outside, 'new')),
-      () => store.delete!(join(outside, 'secret')),
+      () => asWritable(store).stage(join(outside, 'new')),
+      () => asWritable(store).delete(join(outside, 'secret')),
       () => store.list!(`${outside}/`),
     ]
     for (const each of work) await expect(each()).rejects.toMatchObject(refusal)

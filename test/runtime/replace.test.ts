@@ -14,6 +14,7 @@ import { FileStore } from '../../src/store/fs/file.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { readWhole } from '../../src/store/whole.ts'
+import { asWritable } from '../../src/store/writable.ts'
 import { FaultStore } from '../../src/testing/index.ts'
 import { folderInMemory } from '../support/folder.ts'
 
@@ -35,14 +36,14 @@ async function zarrOf(store: Store, path: string, value: number, length = 4): Pr
 /** A group like that of version 2, which has no object named `zarr.json`. */
 async function zarr2Of(store: Store, path: string, value: number, length = 4): Promise<void> {
   const put = (name: string, json: unknown): Promise<unknown> =>
-    store.put!(`${path}/${name}`, new TextEncoder().encode(JSON.stringify(json)))
+    asWritable(store).put(`${path}/${name}`, new TextEncoder().encode(JSON.stringify(json)))
   for (const group of ['', 'sub/']) await put(`${group}.zgroup`, { zarr_format: 2 })
   await put('.zattrs', { value })
   for (const name of ['a', 'sub/b']) {
     const array = { shape: [length], chunks: [2], dtype: '<i4', order: 'C', fill_value: 0, compressor: null, filters: null }
     await put(`${name}/.zarray`, { zarr_format: 2, ...array })
     for (let i = 0; 2 * i < length; i++)
-      await store.put!(`${path}/${name}/${i}`, new Uint8Array(new Int32Array(2).fill(value).buffer))
+      await asWritable(store).put(`${path}/${name}/${i}`, new Uint8Array(new Int32Array(2).fill(value).buffer))
   }
 }
 
@@ -450,7 +451,7 @@ async function loseClaim(store: Store, workspace: string): Promise<boolean> {
   if (found === undefined) return false
   vi.setSystemTime(Date.now() + 60_000)
   const claim = { ...JSON.parse(new TextDecoder().decode(found.bytes)), pid: process.ppid, instance: 'another' }
-  await store.put!(`${workspace}owner.json`, new TextEncoder().encode(JSON.stringify(claim)))
+  await asWritable(store).put(`${workspace}owner.json`, new TextEncoder().encode(JSON.stringify(claim)))
   return true
 }
 
@@ -570,7 +571,10 @@ test('objects that killed writers left do not keep a store from being replaced',
     await zarrOf(store, `${root}out.zarr`, 1, 6)
     for (const name of names) {
       await store.files?.makeFolder(`${root}out.zarr/${name}`)
-      await store.put!(`${root}out.zarr/${name}`, new TextEncoder().encode('{"token":"a","pid":1,"machine":"gone","time":0}'))
+      await asWritable(store).put(
+        `${root}out.zarr/${name}`,
+        new TextEncoder().encode('{"token":"a","pid":1,"machine":"gone","time":0}'),
+      )
     }
     if (root !== '') for (const name of names) await utimes(`${root}out.zarr/${name}`, 0, 0)
     for (let times = 0; times < 2; times++) {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Store } from '../../src/store/store.ts'
-import { FaultStore, type WritableStore } from '../../src/testing/index.ts'
+import { FaultStore, type ListedStore } from '../../src/testing/index.ts'
 
 /**
  * Puts the operations of several stores into an order that a seed draws: one at a time of those that wait.
@@ -15,7 +15,7 @@ export class Scheduler {
   }
 
   /** A store whose operations wait for their turn. */
-  over(inner: WritableStore): Store {
+  over(inner: ListedStore): Store {
     return new FaultStore(inner, {
       faults: async () => {
         await new Promise<void>((resolve) => {

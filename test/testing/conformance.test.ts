@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { MemoryStore } from '../../src/store/memory.ts'
-import type { Stage, Store } from '../../src/store/store.ts'
-import { raceWriters, storeConformance, type WritableStore } from '../../src/testing/index.ts'
+import type { Stage } from '../../src/store/store.ts'
+import { type ListedStore, raceWriters, storeConformance } from '../../src/testing/index.ts'
 
 /** A store in memory of which some part is not what it should be. */
-const broken = (part: (store: MemoryStore) => Partial<Store>) => async () => {
+const broken = (part: (store: MemoryStore) => Partial<ListedStore>) => async () => {
   const store = new MemoryStore()
   const wrong = part(store)
   const view = new Proxy(store, {
@@ -13,7 +13,7 @@ const broken = (part: (store: MemoryStore) => Partial<Store>) => async () => {
       return typeof value === 'function' ? value.bind(store) : value
     },
   })
-  return { store: view as unknown as WritableStore, prefix: 'data/' }
+  return { store: view as unknown as ListedStore, prefix: 'data/' }
 }
 
 const publishing = (publish: (stage: Stage) => Stage['publish']) => (store: MemoryStore) => ({
@@ -24,7 +24,7 @@ const publishing = (publish: (stage: Stage) => Stage['publish']) => (store: Memo
   },
 })
 
-const FAULTS: [string, (store: MemoryStore) => Partial<Store>, RegExp][] = [
+const FAULTS: [string, (store: MemoryStore) => Partial<ListedStore>, RegExp][] = [
   ['takes another version', (s) => ({ getRange: (key, offset, length) => s.getRange(key, offset, length) }), /a version is read/],
   ['gives its own bytes away', (s) => sharing(s), /results belong/],
   ['fails for what is missing', () => ({ stat: async () => Promise.reject(new Error('404')) }), /a missing object/],
@@ -36,7 +36,7 @@ const FAULTS: [string, (store: MemoryStore) => Partial<Store>, RegExp][] = [
 ]
 
 /** Answers with the same bytes every time, so that one caller's changes are seen by the next. */
-function sharing(store: MemoryStore): Partial<Store> {
+function sharing(store: MemoryStore): Partial<ListedStore> {
   const given = new Map<string, Uint8Array | undefined>()
   return {
     getRange: async (key, offset, length, options) => {

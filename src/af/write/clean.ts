@@ -1,5 +1,6 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { PublishCondition } from '../../store/store.ts'
+import { asWritable } from '../../store/writable.ts'
 import type { Layer } from '../layers/layer.ts'
 import type { Stack } from '../layers/stack.ts'
 import { isConflict, publishEmpty } from './commit.ts'
@@ -49,7 +50,7 @@ export async function clean(container: ContainerFiles, files: readonly DeadFile[
 /** @returns false if another writer has changed it */
 async function removeFile({ store, paths }: ContainerFiles, { number, etag }: DeadFile): Promise<boolean> {
   try {
-    await store.delete!(paths.sidecar(number), { ifMatch: etag })
+    await asWritable(store).delete(paths.sidecar(number), { ifMatch: etag })
     return true
   } catch (error) {
     if (isConflict(error)) return false

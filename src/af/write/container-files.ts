@@ -4,6 +4,7 @@ import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { BlockMemory } from '../../engine/block-cache.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import type { ConditionalWrites, Store } from '../../store/store.ts'
+import { asWritable, conditionalWritesOf } from '../../store/writable.ts'
 import type { Limits } from '../format/limits.ts'
 import type { Paths } from '../layers/paths.ts'
 import type { Stack } from '../layers/stack.ts'
@@ -22,7 +23,7 @@ export const isBase = async ({ store }: ContainerFiles, { base }: Stack): Promis
 
 /** Returns the conditions that the store honours. */
 export const conditionsOf = async ({ store, paths }: ContainerFiles): Promise<ConditionalWrites> =>
-  (await store.conditionalWrites?.(paths.base)) ?? {
+  (await conditionalWritesOf(store, paths.base)) ?? {
     replace: false,
     remove: false,
     reason: 'the store offers no conditional writes',
@@ -53,7 +54,7 @@ export function newPacker({ store, paths, options }: ContainerFiles): BlockPacke
     targetBytes: blockBytes,
     // Without the extras, readers would not find the segments.
     ...(extras && { segmentBytes }),
-    openStage: () => store.stage!(paths.base),
+    openStage: () => asWritable(store).stage(paths.base),
   })
 }
 

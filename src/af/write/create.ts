@@ -1,6 +1,7 @@
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { type PublishCondition, readTail, type Store } from '../../store/store.ts'
+import { asWritable } from '../../store/writable.ts'
 import { endsInMagic, FOOTER_MAGIC, TRAILER_BYTES } from '../format/footer-trailer.ts'
 import type { MergedLayer } from '../format/identity.ts'
 import { refuseClaim } from '../format/trailer-faults.ts'
@@ -36,7 +37,7 @@ export function checkWrites(store: Store): void {
 export async function createContainer(files: ContainerFiles, overwrite: boolean): Promise<void> {
   if (overwrite) return replaceContainer(files)
   const { store, paths } = files
-  if (await checkFree(store, paths)) await store.delete!(paths.stats)
+  if (await checkFree(store, paths)) await asWritable(store).delete(paths.stats)
   const kind = await firstKind(files)
   await orAlreadyThere(() => publishBase(files, kind, [], { ifAbsent: true }))
 }
@@ -94,7 +95,7 @@ async function replaceContainer(files: ContainerFiles): Promise<void> {
 /** Removes the sidecars of a container whose base was replaced by one without layers. */
 async function removeDead(files: ContainerFiles, dead: readonly DeadFile[]): Promise<void> {
   const { store, paths } = files
-  if (!(await conditionsOf(files)).replace) for (const { number } of dead) await store.delete!(paths.sidecar(number))
+  if (!(await conditionsOf(files)).replace) for (const { number } of dead) await asWritable(store).delete(paths.sidecar(number))
   else if (!(await clean(files, dead, 0))) await cleanUp(files)
 }
 
@@ -174,7 +175,7 @@ export async function publishNew(
 ): Promise<Layer> {
   const { store, paths } = files
   if (replaced === undefined) {
-    if (await checkFree(store, paths)) await store.delete!(paths.stats)
+    if (await checkFree(store, paths)) await asWritable(store).delete(paths.stats)
     return orAlreadyThere(() => publish({ ifAbsent: true }))
   }
   const { replace } = await conditionsOf(files)

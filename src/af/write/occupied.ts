@@ -1,5 +1,6 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { type ObjectTail, readTail, type Store, type StoredAt } from '../../store/store.ts'
+import { asWritable } from '../../store/writable.ts'
 import { endsInMagic, FOOTER_MAGIC, payloadBytes, STATS_MAGIC, TRAILER_BYTES } from '../format/footer-trailer.ts'
 import { type Paths, SIDECAR } from '../layers/paths.ts'
 
@@ -42,7 +43,7 @@ export async function checkStats(store: Store, { stats }: Paths): Promise<boolea
  * @throws AlreadyExistsError as {@link checkStats}
  */
 export async function removeStats(store: Store, paths: Paths): Promise<void> {
-  if (await checkStats(store, paths)) await store.delete!(paths.stats)
+  if (await checkStats(store, paths)) await asWritable(store).delete(paths.stats)
 }
 
 /** Returns the error for a file that a container would replace or remove, although it is no part of one. */

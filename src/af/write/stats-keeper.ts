@@ -4,6 +4,7 @@ import type { BlockReader } from '../../engine/block-reader.ts'
 import type { ChunkStats } from '../../engine/chunk-stats.ts'
 import { withArena } from '../../kernels/arena.ts'
 import { readTail, type Store } from '../../store/store.ts'
+import { isWritable } from '../../store/writable.ts'
 import { isNested } from '../format/definition.ts'
 import { type ArrayStats, decodeStatsFile, encodeStatsFile } from '../format/stats-file.ts'
 import type { ArrayState } from '../layers/array-state.ts'
@@ -68,7 +69,7 @@ export class StatsKeeper {
    */
   async invalidate(): Promise<void> {
     await this.#load()
-    await this.#store.delete?.(this.#key)
+    if (isWritable(this.#store)) await this.#store.delete(this.#key)
   }
 
   /**
@@ -88,7 +89,8 @@ export class StatsKeeper {
       }
     }
     // Not durable: if a power failure loses the file, the statistics are computed on request.
-    await this.#store.put?.(this.#key, encodeStatsFile([...stored.values()], this.#stateOf()!.id), { durable: false })
+    if (!isWritable(this.#store)) return
+    await this.#store.put(this.#key, encodeStatsFile([...stored.values()], this.#stateOf()!.id), { durable: false })
   }
 
   /**

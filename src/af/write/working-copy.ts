@@ -5,6 +5,7 @@ import { Lock } from '../../core/limiter.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import { BlockReader } from '../../engine/block-reader.ts'
 import type { Store } from '../../store/store.ts'
+import { isWritable } from '../../store/writable.ts'
 import { type ArrayOptions, type Definition, define, sameButShape } from '../format/definition.ts'
 import { ArrayState } from '../layers/array-state.ts'
 import type { Container } from '../layers/container.ts'
@@ -189,5 +190,4 @@ export class WorkingCopy implements Container, WriteSession {
  * Whether a store can hold containers. Writing requires all of these methods: without a listing, sidecars of
  * an earlier container would be overlooked, and their contents would show.
  */
-export const canWrite = ({ stage, put, delete: remove, list }: Store): boolean =>
-  [stage, put, remove, list].every((method) => method !== undefined)
+export const canWrite = (store: Store): boolean => isWritable(store) && store.list !== undefined

@@ -8,6 +8,7 @@ import { randomName } from '../../store/conditions.ts'
 import { fileSystem } from '../../store/fs/file-system.ts'
 import type { Store, StoredAt } from '../../store/store.ts'
 import { unconfined } from '../../store/unconfined.ts'
+import { asWritable } from '../../store/writable.ts'
 import { type Location, resolveLocation } from '../../tree/location.ts'
 import { originsOf } from '../source-versions.ts'
 import { hasToken } from './owner.ts'
@@ -157,11 +158,11 @@ async function placesLike(
 /** Whether an object written at one location is visible at another. */
 async function showsMarker(source: StoredAt, folder: string, store: Store, prefix: string): Promise<boolean> {
   const name = `zarr.json.0-${randomName()}.tmp`
-  await store.put!(prefix + name, new Uint8Array(1))
+  await asWritable(store).put(prefix + name, new Uint8Array(1))
   try {
     return (await orNone(source.store.stat(folder + name))) !== undefined
   } finally {
-    await store.delete!(prefix + name)
+    await asWritable(store).delete(prefix + name)
   }
 }
 

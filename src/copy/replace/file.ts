@@ -3,6 +3,7 @@ import { checkNewName } from '../../af/write/occupied.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { Stage, StoredAt } from '../../store/store.ts'
+import { conditionalWritesOf, isWritable } from '../../store/writable.ts'
 import { type ContentKind, checkSameKind } from './content-kind.ts'
 
 /** Options for writing one object. */
@@ -28,7 +29,7 @@ export async function writeFile(
   write: (stage: Stage) => Promise<void>,
 ): Promise<number> {
   const file = store.describe(path)
-  if (store.stage === undefined) throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file })
+  if (!isWritable(store)) throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file })
   await checkFileTarget({ store, path })
   const there = await store.stat(path, { signal })
   if (there !== undefined && !overwrite)
@@ -63,7 +64,7 @@ export async function checkFileTarget({ store, path }: StoredAt): Promise<void> 
 
 /** @throws UnsupportedError for stores without conditional replacement */
 export async function checkReplacing({ store, path }: StoredAt): Promise<void> {
-  const can = await store.conditionalWrites?.(path)
+  const can = await conditionalWritesOf(store, path)
   if (can?.replace === true) return
   const why = can?.reason ?? 'the store does not replace objects on condition of their version'
   const text = `what is there is not replaced, since two processes could do so at once: ${why}; write to another place`

@@ -7,6 +7,7 @@ import { isDead, thisProcess } from '../../store/fs/lock.ts'
 import { publishBytes } from '../../store/publish-bytes.ts'
 import type { PublishCondition, Store } from '../../store/store.ts'
 import { readWhole } from '../../store/whole.ts'
+import { asWritable } from '../../store/writable.ts'
 
 /** Time in ms after which an owner that did not renew its claim has lost it. */
 const LEASE_MS = 30_000
@@ -156,7 +157,7 @@ export class Owner {
       if (isKept || this.#uncertain.size > 0) {
         const claim = { ...this.#claim(), released: true }
         await publish(this.#store, this.#key, claim, { ifAbsent: false, ifMatch: this.#etag })
-      } else await this.#store.delete!(this.#key, await this.#mine())
+      } else await asWritable(this.#store).delete(this.#key, await this.#mine())
     } finally {
       held.delete(this.token)
     }
@@ -169,7 +170,7 @@ export class Owner {
   }
 
   async #mine(): Promise<{ readonly ifMatch?: string }> {
-    const can = await this.#store.conditionalWrites!(this.#key)
+    const can = await asWritable(this.#store).conditionalWrites!(this.#key)
     return can.remove ? { ifMatch: this.#etag } : {}
   }
 

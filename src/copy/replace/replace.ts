@@ -3,6 +3,7 @@ import type { Signal } from '../../core/signal.ts'
 import { unlinked } from '../../store/confined.ts'
 import { publishBytes } from '../../store/publish-bytes.ts'
 import type { StoredAt } from '../../store/store.ts'
+import { conditionalWritesOf, isWritable } from '../../store/writable.ts'
 import { checkApart, checkApartByMarker } from './apart.ts'
 import { checkReplacing } from './file.ts'
 import { Owner } from './owner.ts'
@@ -153,7 +154,7 @@ export type OwnerCheck = () => Promise<void>
 export async function alone<T>(given: Target, signal: Signal | undefined, work: (check: OwnerCheck) => Promise<T>): Promise<T> {
   const target = guardedTarget(given)
   const { store, workspace, place } = target
-  if (store.list === undefined || (await store.conditionalWrites?.(place))?.replace !== true)
+  if (store.list === undefined || (await conditionalWritesOf(store, place))?.replace !== true)
     return followed(target, () => work(async () => undefined))
   const owner = await Owner.take(store, ownerOf(target), undefined, signal)
   try {
@@ -217,8 +218,7 @@ async function claim(target: Target, { roots }: Survey, command: string, draft: 
 /** @throws ReadOnlyError, UnsupportedError */
 function checkStore({ store, place }: Target): void {
   const file = store.describe(place)
-  if (store.put === undefined || store.stage === undefined || store.delete === undefined)
-    throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file })
+  if (!isWritable(store)) throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file })
   if (store.list === undefined)
     throw new HyperslabError('UnsupportedError', 'a place that cannot be listed cannot be replaced: write to another place', {
       file,

@@ -5,6 +5,7 @@ import { forEachLimited } from '../../core/limiter.ts'
 import { publishBytes } from '../../store/publish-bytes.ts'
 import type { Store } from '../../store/store.ts'
 import { readWhole } from '../../store/whole.ts'
+import { asWritable } from '../../store/writable.ts'
 import type { Owner } from './owner.ts'
 import type { Members, PlaceClaim, Target } from './target.ts'
 
@@ -39,7 +40,7 @@ const OF_DRAFT = /^(new|old|journal)-([0-9a-f]{24})(\.json(\.lock)?$|\/)/
 export async function writeJournal(target: Target, draft: string, known: Omit<Journal, 'hasClaimed'>): Promise<void> {
   const { store, claimed } = target
   const journal: Journal = { ...known, hasClaimed: (await store.stat(draftOf(target, draft) + claimed)) !== undefined }
-  await store.put!(journalOf(target, draft), new TextEncoder().encode(JSON.stringify(journal)))
+  await asWritable(store).put(journalOf(target, draft), new TextEncoder().encode(JSON.stringify(journal)))
 }
 
 /** Whether the write of a draft is complete: it has a journal or a root. Such a write is not resumed. */
@@ -82,7 +83,7 @@ export async function completeSwitch(
     return undefined
   }
   const move = { target, owner, journal, draft, drafts }
-  await (store.rename === undefined ? moveObjects(move) : moveEntries(move))
+  await (asWritable(store).rename === undefined ? moveObjects(move) : moveEntries(move))
   await owner.check()
   await publishClaimed(target, draft, stat.etag, journal.hasClaimed)
   return { id: journal.id, draft }
@@ -127,8 +128,8 @@ async function restore(target: Target, replaced: Uint8Array | 'none', ifMatch: s
 }
 
 async function removeClaimed({ store, prefix, claimed }: Target, ifMatch: string): Promise<void> {
-  const { remove } = await store.conditionalWrites!(prefix + claimed)
-  await store.delete!(prefix + claimed, remove ? { ifMatch } : {})
+  const { remove } = await asWritable(store).conditionalWrites!(prefix + claimed)
+  await asWritable(store).delete(prefix + claimed, remove ? { ifMatch } : {})
 }
 
 /** Move of a draft to its place. */
@@ -149,16 +150,17 @@ async function moveEntries({ target, owner, journal, draft, drafts }: Move): Pro
   for (const entry of inOrder(journal.entries, isMetadata, true)) {
     if (aside.has(entry)) continue
     await owner.step(
-      async () => void (await store.rename!(prefix + entry, old + entry)),
-      async () => void (await store.rename!(old + entry, prefix + entry)),
+      async () => void (await asWritable(store).rename!(prefix + entry, old + entry)),
+      async () => void (await asWritable(store).rename!(old + entry, prefix + entry)),
     )
   }
   for (const entry of inOrder(folderEntries(drafts, claimed), isMetadata, false)) {
     await owner.check()
     // Empty folders and temporary files belong to no store, and would block the rename.
-    for (const { key } of (await store.files?.leftovers(`${prefix}${entry}/`, { deep: true })) ?? []) await store.delete!(key)
+    for (const { key } of (await store.files?.leftovers(`${prefix}${entry}/`, { deep: true })) ?? [])
+      await asWritable(store).delete(key)
     await store.files?.removeFolder(`${prefix}${entry}/`)
-    await store.rename!(from + entry, prefix + entry)
+    await asWritable(store).rename!(from + entry, prefix + entry)
   }
 }
 
@@ -187,13 +189,13 @@ async function moveObjects({ target, owner, journal, draft, drafts }: Move): Pro
     .map((key) => key.slice(prefix.length))
   const belongs = target.membership(journal.members)
   const old = names.filter((name) => name !== claimed && (belongs(name) || wanted.has(name)))
-  const canRemove = (await store.conditionalWrites!(prefix)).remove
+  const canRemove = (await asWritable(store).conditionalWrites!(prefix)).remove
   const remove = async (name: string): Promise<void> => {
-    if (!canRemove) return store.delete!(prefix + name)
+    if (!canRemove) return asWritable(store).delete(prefix + name)
     // A process that was paused must not remove the object that its successor has written.
     const now = await store.stat(prefix + name)
     await owner.check()
-    if (now !== undefined) await store.delete!(prefix + name, { ifMatch: now.etag })
+    if (now !== undefined) await asWritable(store).delete(prefix + name, { ifMatch: now.etag })
   }
   await each(old.filter(isMetadata), remove)
   await each(
@@ -220,8 +222,9 @@ async function publishClaimed(target: Target, draft: string, ifMatch: string, is
   const { store, prefix, claimed } = target
   if (!isNew) return removeClaimed(target, ifMatch)
   const [from, to] = [draftOf(target, draft) + claimed, prefix + claimed]
-  if (store.rename !== undefined) {
-    await store.rename(from, to, { ifMatch })
+  const writer = asWritable(store)
+  if (writer.rename !== undefined) {
+    await writer.rename(from, to, { ifMatch })
     return
   }
   await publishObject(store, from, to, { ifAbsent: false, ifMatch })
@@ -232,8 +235,9 @@ async function publishClaimed(target: Target, draft: string, ifMatch: string, is
  * @throws ConflictError if the object no longer exists
  */
 export async function copyObjectWithin(store: Store, from: string, to: string, ifMatch?: string): Promise<void> {
-  if (store.copy !== undefined) {
-    if (await store.copy(from, to, ifMatch === undefined ? {} : { ifMatch })) return
+  const writer = asWritable(store)
+  if (writer.copy !== undefined) {
+    if (await writer.copy(from, to, ifMatch === undefined ? {} : { ifMatch })) return
     throw gone(store.describe(from))
   }
   await publishObject(store, from, to, { ifAbsent: false }, ifMatch)
@@ -249,7 +253,7 @@ async function publishObject(
   const info = await store.stat(from)
   if (info === undefined || (version !== undefined && info.etag !== version)) throw gone(store.describe(from))
   await store.files?.makeFolder(to)
-  const stage = await store.stage!(to)
+  const stage = await asWritable(store).stage(to)
   try {
     for (let at = 0; at < info.size; at += PIECE_BYTES) {
       const piece = await store.getRange(from, at, Math.min(PIECE_BYTES, info.size - at), { ifMatch: info.etag })
@@ -319,7 +323,7 @@ async function clearDraft(target: Target, draft: string, keys: readonly string[]
 const removeAll = ({ store }: Target, keys: readonly string[], check: () => Promise<void>): Promise<void> =>
   forEachLimited(keys, AT_ONCE, async (key) => {
     await check()
-    await store.delete!(key)
+    await asWritable(store).delete(key)
   })
 
 /** Removes temporary objects of a killed attempt, which would otherwise be moved with the others. */

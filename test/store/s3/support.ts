@@ -1,5 +1,5 @@
 import { S3Store, type S3StoreOptions } from '../../../src/store/s3/s3.ts'
-import type { WritableStore } from '../../../src/testing/index.ts'
+import type { ListedStore } from '../../../src/testing/index.ts'
 import type { Ceph } from '../../support/ceph.ts'
 
 export const MIB = 2 ** 20
@@ -7,7 +7,7 @@ export const MIB = 2 ** 20
 export interface Bucket {
   readonly ceph: Ceph
   /** A store on the bucket `data`, unless the options say something else. */
-  store(options?: Partial<S3StoreOptions>): S3Store & WritableStore
+  store(options?: Partial<S3StoreOptions>): S3Store & ListedStore
   /** Prefix of the keys of a test. */
   folder(): string
 }
@@ -18,7 +18,7 @@ export function bucketOf(ceph: Ceph): Bucket {
     ceph,
     store: (options) => {
       const { endpoint, credentials } = ceph
-      return new S3Store({ bucket: 'data', endpoint, credentials, retryDelay: 1, ...options }) as S3Store & WritableStore
+      return new S3Store({ bucket: 'data', endpoint, credentials, retryDelay: 1, ...options }) as S3Store & ListedStore
     },
     folder: () => `folder ${folders++}/`,
   }

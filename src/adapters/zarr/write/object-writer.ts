@@ -12,8 +12,10 @@ import type {
   Store,
   UnprovedAbsence,
   WholeOptions,
+  WritableStore,
 } from '../../../store/store.ts'
 import { readWhole } from '../../../store/whole.ts'
+import { isWritable } from '../../../store/writable.ts'
 
 /** Attempts to change an object that other writers keep replacing. */
 const MOST_CONFLICTS = 50
@@ -59,7 +61,7 @@ interface Held {
  * processes must not write to the same objects.
  */
 export class ObjectWriter {
-  readonly #store: Store
+  readonly #store: WritableStore
   readonly #root: string
   readonly #absences: Absences
   readonly #written: (key: string) => void
@@ -171,7 +173,7 @@ export class ObjectWriter {
   async publish(key: string, bytes: Uint8Array, condition: PublishCondition): Promise<ObjectInfo> {
     await this.#makeFolder(key)
     try {
-      const stage = await this.#store.stage!(key)
+      const stage = await this.#store.stage(key)
       try {
         const info = await stage.publish(key, bytes, condition)
         this.#absences.written(key, bytes)
@@ -187,7 +189,7 @@ export class ObjectWriter {
   async #put(key: string, bytes: Uint8Array): Promise<void> {
     await this.#makeFolder(key)
     try {
-      await this.#store.put!(key, bytes)
+      await this.#store.put(key, bytes)
       this.#absences.written(key, bytes)
     } finally {
       this.#written(key)
@@ -200,7 +202,7 @@ export class ObjectWriter {
    */
   async removeVersion(key: string, ifMatch: string | undefined): Promise<void> {
     try {
-      await this.#store.delete!(key, { ifMatch })
+      await this.#store.delete(key, { ifMatch })
       this.#absences.written(key, undefined)
     } finally {
       this.#written(key)
@@ -253,7 +255,6 @@ const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.leng
 const NONE: ConditionalWrites = { replace: false, remove: false }
 
 /** @throws ReadOnlyError for a store that cannot be written to */
-function checkWritableStore({ stage, put, delete: remove, list }: Store): void {
-  if (stage === undefined || put === undefined || remove === undefined || list === undefined)
-    throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
+function checkWritableStore(store: Store): asserts store is WritableStore {
+  if (!isWritable(store) || store.list === undefined) throw new HyperslabError('ReadOnlyError', 'this store cannot be written')
 }
