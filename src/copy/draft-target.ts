@@ -191,7 +191,7 @@ class DraftTarget implements OwnTarget<never> {
   async abandon(): Promise<void> {
     const { store } = this.#place
     await this.#file?.close()
-    if (store.delete === undefined || this.#source.stored !== undefined) return
+    if (!isWritable(store) || this.#source.stored !== undefined) return
     for (const number of await listSidecars(store, this.#draft)) await store.delete(this.#draft.sidecar(number))
     await store.delete(this.#draft.base)
     await store.delete(this.#draft.stats)
