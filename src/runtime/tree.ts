@@ -4,7 +4,7 @@
  */
 
 export { type Excerpt, readExcerpt, type SliceSelection } from '../array/excerpt.ts'
-export { type CopiedPlace, type CopyPlaceOptions, type CopyProgress, copyPlace } from '../copy/copy-place.ts'
+export { type CopiedTree, type CopyTreeOptions, type CopyTreeProgress, copyTree } from '../copy/copy-tree.ts'
 export { type MemoryShares, shareMemory } from '../copy/memory-bound.ts'
 export { type NewFileOptions, writeNewFile } from '../copy/new-file.ts'
 export { plainAttrs } from '../dataset/attributes.ts'

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { expect, test } from 'vitest'
-import { copyPlace } from '../../src/copy/copy-place.ts'
+import { copyTree } from '../../src/copy/copy-tree.ts'
 import { open } from '../../src/runtime/index.ts'
 import { createZarr, openZarr } from '../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
@@ -30,7 +30,7 @@ test('files that are not read here are copied as they are', async () => {
     'a.tif': 'II*\0 and more',
   })) {
     await writeFile(join(folder, name), content, 'latin1')
-    await copyPlace(join(folder, name), join(folder, `copy-${name}`))
+    await copyTree(join(folder, name), join(folder, `copy-${name}`))
     expect(await readFile(join(folder, `copy-${name}`), 'latin1')).toBe(content)
   }
 })
@@ -48,16 +48,16 @@ test('an archive without a Zarr store replaces none, and is no file with the nam
   }
   for (const [name, bytes] of Object.entries(archives)) {
     await writeFile(join(folder, `${name}.zip`), bytes)
-    const copying = copyPlace(join(folder, `${name}.zip`), join(folder, 'in.zarr'), { overwrite: true })
+    const copying = copyTree(join(folder, `${name}.zip`), join(folder, 'in.zarr'), { overwrite: true })
     await expect(copying, name).rejects.toMatchObject({ tag: expect.stringMatching(/^(NotFound|Format)Error$/) })
     await expectSame(folder, 'in.zarr')
   }
   for (const name of ['empty', 'readme', 'attributes'])
-    await expect(copyPlace(join(folder, `${name}.zip`), join(folder, 'new.zarr')), name).rejects.toMatchObject({
+    await expect(copyTree(join(folder, `${name}.zip`), join(folder, 'new.zarr')), name).rejects.toMatchObject({
       tag: 'NotFoundError',
     })
   await writeFile(join(folder, 'some.bin'), 'bytes of anything')
-  await expect(copyPlace(join(folder, 'some.bin'), join(folder, 'new.zarr'))).rejects.toMatchObject({
+  await expect(copyTree(join(folder, 'some.bin'), join(folder, 'new.zarr'))).rejects.toMatchObject({
     tag: 'InvalidArgumentError',
     message: expect.stringContaining('new.zarr has the name of a Zarr store'),
   })
@@ -73,7 +73,7 @@ test('an archive behind other bytes, such as a program that unpacks it, is read 
   const archive = plainZip(entries.map((path, i) => [relative(join(folder, 'in.zarr'), path), contents[i]!]))
   await writeFile(join(folder, 'self.zip'), Buffer.concat([Buffer.alloc(1500, '#!'), archive]))
   await expectSame(folder, 'self.zip')
-  await copyPlace(join(folder, 'self.zip'), join(folder, 'out.zarr'))
+  await copyTree(join(folder, 'self.zip'), join(folder, 'out.zarr'))
   await expectSame(folder, 'out.zarr')
 })
 
@@ -112,22 +112,22 @@ test('what is there and is not the same is refused, and replaced with overwrite'
   const folder = await temporaryFolder()
   await smallStore(folder)
   const [from, to] = [join(folder, 'in.zarr'), join(folder, 'out.zarr')]
-  await copyPlace(from, to)
+  await copyTree(from, to)
   // As long, with another byte.
   const chunk = join(to, 'sub/a/c/0/0')
   const bytes = await readFile(chunk)
   bytes[bytes.length - 1]! ^= 1
   await writeFile(chunk, bytes)
-  await expect(copyPlace(from, to)).rejects.toMatchObject({ tag: 'AlreadyExistsError', details: { file: chunk } })
-  expect(await copyPlace(from, to, { overwrite: true })).toMatchObject({ objects: 1, kept: 6 })
+  await expect(copyTree(from, to)).rejects.toMatchObject({ tag: 'AlreadyExistsError', details: { file: chunk } })
+  expect(await copyTree(from, to, { overwrite: true })).toMatchObject({ objects: 1, kept: 6 })
   await expectSame(folder, 'out.zarr')
   // Chunks that the source has not would be read as its own.
   await mkdir(join(to, 'sub/b'))
   await writeFile(join(to, 'sub/b/zarr.json'), '{}')
-  await expect(copyPlace(from, to, { overwrite: true })).rejects.toMatchObject({ tag: 'AlreadyExistsError' })
+  await expect(copyTree(from, to, { overwrite: true })).rejects.toMatchObject({ tag: 'AlreadyExistsError' })
   await writeFile(join(to, 'sub/b/zarr.json'), '{"zarr_format":3,"node_type":"group"}')
-  await expect(copyPlace(from, to)).rejects.toMatchObject({ message: expect.stringContaining('the source has no such object') })
-  await copyPlace(from, to, { overwrite: true })
+  await expect(copyTree(from, to)).rejects.toMatchObject({ message: expect.stringContaining('the source has no such object') })
+  await copyTree(from, to, { overwrite: true })
   await expect(stat(join(to, 'sub/b/zarr.json'))).rejects.toThrow('ENOENT')
   expect((await readdir(join(to, 'sub'))).includes('a')).toBe(true)
 })
@@ -141,9 +141,9 @@ test('a copy that ends at any operation goes on, and opens only when it is whole
     const faults = new FaultStore(store, {
       faults: ({ number }) => (number === point ? { kind: 'crash', done: point % 2 === 0 } : undefined),
     })
-    const end = await copyPlace(from, { store: faults, path: 'out.zarr' }).catch(String)
+    const end = await copyTree(from, { store: faults, path: 'out.zarr' }).catch(String)
     const isThere = (await store.stat('out.zarr/zarr.json')) !== undefined
-    const { objects, kept } = await copyPlace(from, { store, path: 'out.zarr' })
+    const { objects, kept } = await copyTree(from, { store, path: 'out.zarr' })
     expect(objects + kept).toBe(7)
     if (isThere) expect(objects).toBe(0)
     const array = await (await openZarr({ store, path: 'out.zarr' }, { kind: 'group' })).array('sub/a')
@@ -165,6 +165,6 @@ test('a store that cannot list is copied by its metadata', async () => {
       .map((name) => [name, (store as never)[name] as () => unknown])
       .map(([name, call]) => [name, (call as () => unknown).bind(store)]),
   ) as never as MemoryStore
-  expect(await copyPlace({ store: blind as never, path: 'in.zarr' }, join(folder, 'out.zarr'))).toMatchObject({ objects: 7 })
+  expect(await copyTree({ store: blind as never, path: 'in.zarr' }, join(folder, 'out.zarr'))).toMatchObject({ objects: 7 })
   await expectSame(folder, 'out.zarr')
 })

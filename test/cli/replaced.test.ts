@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdir, rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { copyPlace } from '../../src/copy/copy-place.ts'
+import { copyTree } from '../../src/copy/copy-tree.ts'
 import { createZarr, openZarr } from '../../src/runtime/zarr.ts'
 import { byBudget, timeLimit } from '../support/budget.ts'
 import { folderInMemory } from '../support/folder.ts'
@@ -44,7 +44,7 @@ test('a killed command that replaces a store leaves the old one, the new one, or
   const out = `${folder}/out.zarr`
   await write(`${folder}/1.zarr`, 1)
   await write(`${folder}/2.zarr`, 2)
-  await copyPlace(`${folder}/1.zarr`, out)
+  await copyTree(`${folder}/1.zarr`, out)
   const files = async (path: string) => (await readdir(path, { recursive: true })).filter((name) => !name.endsWith('.tmp')).sort()
   let now = 1
   for (let left = KILLS; left > 0; left--) {
@@ -69,7 +69,7 @@ test('a killed command that replaces a store leaves the old one, the new one, or
     child.kill('SIGKILL')
     await ended
     expect([now, 3 - now, undefined]).toContain(await valueIn(out))
-    await copyPlace(`${folder}/${3 - now}.zarr`, out, { overwrite: true })
+    await copyTree(`${folder}/${3 - now}.zarr`, out, { overwrite: true })
     now = 3 - now
     expect(await valueIn(out)).toBe(now)
     expect(await files(out)).toEqual(await files(`${folder}/${now}.zarr`))

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { copyPlace } from '../../src/copy/copy-place.ts'
+import { copyTree } from '../../src/copy/copy-tree.ts'
 import { local, planJob } from '../../src/runtime/cluster.ts'
 import { openDataset, openDatasets } from '../../src/runtime/dataset.ts'
 import { create, type Location, MemoryStore, open, verify } from '../../src/runtime/index.ts'
@@ -65,7 +65,7 @@ test.each(NAMES)('an array named %j is read and copied over HTTP', async (name) 
   const group = await openZarr(url, { kind: 'group' })
   expect(((await (await group.array(name)).get([null])) as { data: Int8Array }).data).toEqual(Int8Array.of(1, 2, 0, 0))
   const target = join(folder, `${NAMES.indexOf(name)}.zarr`)
-  await copyPlace(url, target)
+  await copyTree(url, target)
   expect([...(await readFile(join(target, name, 'c', '0')))]).toEqual([1, 2])
 })
 
@@ -101,7 +101,7 @@ test('a login page for every name is copied nowhere, and nothing opens at the ta
   }
   rude.put('login', new TextEncoder().encode('{"error":"log in"}'))
   const target = join(folder, 'login.zarr')
-  await expect(copyPlace(url, target)).rejects.toMatchObject({ tag: 'StoreError' })
+  await expect(copyTree(url, target)).rejects.toMatchObject({ tag: 'StoreError' })
   await expect(openZarr(target)).rejects.toMatchObject({ tag: 'NotFoundError' })
 })
 
@@ -146,7 +146,7 @@ describe('notFound', () => {
     ['openZarr', (place) => openZarr(place, { notFound })],
     ['openDataset', (place) => openDataset(place, { notFound })],
     ['openDatasets', (place) => openDatasets([place], { notFound })],
-    ['copyPlace', (place) => copyPlace(place, LOCAL, { notFound })],
+    ['copyTree', (place) => copyTree(place, LOCAL, { notFound })],
     ['planJob', (place) => planJob({ method: 'sum', source: { location: place as string, array: 'x', notFound } })],
     [
       'planJob of a dataset',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { copyPlace } from '../../src/copy/copy-place.ts'
+import { copyTree } from '../../src/copy/copy-tree.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 
 test('a copy from a place without listings refuses an array of 2^40 chunks before it requests one', async () => {
@@ -26,7 +26,7 @@ test('a copy from a place without listings refuses an array of 2^40 chunks befor
     get: (key: string) => store.get(key),
     getRange: (key: string, offset: number, length: number) => store.getRange(key, offset, length),
   })
-  const copy = copyPlace({ store: source, path: 'a.zarr' }, { store: new MemoryStore(), path: 'b.zarr' })
+  const copy = copyTree({ store: source, path: 'a.zarr' }, { store: new MemoryStore(), path: 'b.zarr' })
   await expect(copy).rejects.toMatchObject({ tag: 'TooLargeError', details: { actual: 2 ** 40, expected: 1_000_000 } })
   expect(asked.filter((key) => key.includes('/c/'))).toEqual([])
 })

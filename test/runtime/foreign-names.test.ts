@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { copyPlace } from '../../src/copy/copy-place.ts'
+import { copyTree } from '../../src/copy/copy-tree.ts'
 import { exportZarr } from '../../src/copy/export-zarr.ts'
 import { arrayAsStored, type ZarrExport } from '../../src/copy/stored-arrays.ts'
 import { joinForeignKey } from '../../src/core/foreign-key.ts'
@@ -138,7 +138,7 @@ describe('a copy of objects as they are', () => {
   test.each(HOSTILE)('a copy refuses an object %j before the first byte', async (name) => {
     const store = await bucketOf('a/c/0', name)
     for (const overwrite of [false, true])
-      await expect(copyPlace({ store, path: 'source.zarr' }, join(folder, 'out.zarr'), { overwrite })).rejects.toMatchObject(
+      await expect(copyTree({ store, path: 'source.zarr' }, join(folder, 'out.zarr'), { overwrite })).rejects.toMatchObject(
         refused(),
       )
     await expectUntouched()
@@ -153,7 +153,7 @@ describe('a copy of objects as they are', () => {
         [name, Buffer.from('evil')],
       ])
       await writeFile(join(folder, 'source.zip'), archive)
-      await expect(copyPlace(join(folder, 'source.zip'), join(folder, 'out.zarr'))).rejects.toMatchObject(refused())
+      await expect(copyTree(join(folder, 'source.zip'), join(folder, 'out.zarr'))).rejects.toMatchObject(refused())
       await expect(openZarr(join(folder, 'source.zip'))).rejects.toMatchObject({ tag: 'FormatError' })
       await expectUntouched()
     },
@@ -169,7 +169,7 @@ describe('a copy of objects as they are', () => {
     const error = { tag: 'FormatError', message: expect.stringMatching(/"(a\/){100}…".*more than 4096 bytes/) }
     await expect(openZarr(join(folder, 'source.zip'))).rejects.toMatchObject(error)
     const store = await bucketOf('a/c/0', `${long}c`)
-    await expect(copyPlace({ store, path: 'source.zarr' }, { store: new MemoryStore(), path: 'out.zarr' })).rejects.toMatchObject(
+    await expect(copyTree({ store, path: 'source.zarr' }, { store: new MemoryStore(), path: 'out.zarr' })).rejects.toMatchObject(
       error,
     )
     const memory = new MemoryStore()
@@ -191,16 +191,16 @@ describe('a copy of objects as they are', () => {
   test('leaves out empty objects that stand for folders', async () => {
     const store = await bucketOf('a/c/0', 'a/')
     await store.put('source.zarr/', new Uint8Array())
-    await copyPlace({ store, path: 'source.zarr' }, join(folder, 'out.zarr'))
+    await copyTree({ store, path: 'source.zarr' }, join(folder, 'out.zarr'))
     expect((await written()).sort()).toEqual(['0', 'victim', 'zarr.json'])
   })
 
   test('refuses an object that has the name of a folder of another one, before the first byte', async () => {
     const store = await bucketOf('a/c/0', 'a/c/0/zarr.json')
-    await expect(copyPlace({ store, path: 'source.zarr' }, join(folder, 'out.zarr'))).rejects.toMatchObject(refused())
+    await expect(copyTree({ store, path: 'source.zarr' }, join(folder, 'out.zarr'))).rejects.toMatchObject(refused())
     await expectUntouched()
     const bucket = new MemoryStore()
-    await copyPlace({ store, path: 'source.zarr' }, { store: bucket, path: 'out.zarr' })
+    await copyTree({ store, path: 'source.zarr' }, { store: bucket, path: 'out.zarr' })
     expect((await bucket.list('')).length).toBe(3)
   })
 
@@ -214,10 +214,10 @@ describe('a copy of objects as they are', () => {
   ] as const)('a copy refuses %j and %j only if they are one name', async (a, b, folds) => {
     const store = await bucketOf(a, b)
     const target = new PlaceWithRules(false, folds)
-    await expect(copyPlace({ store, path: 'source.zarr' }, { store: target, path: 'out.zarr' })).rejects.toMatchObject(refused())
+    await expect(copyTree({ store, path: 'source.zarr' }, { store: target, path: 'out.zarr' })).rejects.toMatchObject(refused())
     expect(target.puts).toEqual([])
     const other = new PlaceWithRules(false, { case: false, unicode: false })
-    await copyPlace({ store, path: 'source.zarr' }, { store: other, path: 'out.zarr' })
+    await copyTree({ store, path: 'source.zarr' }, { store: other, path: 'out.zarr' })
     expect((await other.list('out.zarr/')).length).toBe(3)
   })
 
@@ -225,7 +225,7 @@ describe('a copy of objects as they are', () => {
     for (const name of ['..\\..\\victim', 'C:\\victim', 'nul', 'a.', 'a:b']) {
       const target = new PlaceWithRules(true, { case: true, unicode: false })
       const source = { store: await bucketOf('a/c/0', name), path: 'source.zarr' }
-      await expect(copyPlace(source, { store: target, path: 'out.zarr' })).rejects.toMatchObject(refused())
+      await expect(copyTree(source, { store: target, path: 'out.zarr' })).rejects.toMatchObject(refused())
       expect(target.puts).toEqual([])
     }
   })
@@ -233,7 +233,7 @@ describe('a copy of objects as they are', () => {
   test('refuses a file whose own name leads elsewhere', async () => {
     const store = new MemoryStore()
     await store.put('data/..', Buffer.from('bytes'))
-    await expect(copyPlace({ store, path: 'data/..' }, `${folder}/`)).rejects.toMatchObject(refused())
+    await expect(copyTree({ store, path: 'data/..' }, `${folder}/`)).rejects.toMatchObject(refused())
     await expectUntouched()
   })
 })
@@ -343,7 +343,7 @@ describe('links in the target', () => {
       const store = await bucketOf(name)
       // With `overwrite` links are replaced, or the copy is refused.
       for (const overwrite of [false, true])
-        await copyPlace({ store, path: 'source.zarr' }, target, { overwrite }).catch((error) =>
+        await copyTree({ store, path: 'source.zarr' }, target, { overwrite }).catch((error) =>
           expect(error).toMatchObject(refused(/./)),
         )
       expect(await readdir(join(outside, 'elsewhere'))).toEqual([])
@@ -391,7 +391,7 @@ describe('links in the target', () => {
     await mkdir(join(outside, 'elsewhere/within'), { recursive: true })
     await symlink(join(outside, 'elsewhere'), join(folder, 'out.zarr'))
     const store = await bucketOf('b/c/0')
-    await copyPlace({ store, path: 'source.zarr' }, join(folder, 'out.zarr'))
+    await copyTree({ store, path: 'source.zarr' }, join(folder, 'out.zarr'))
     expect((await readdir(join(outside, 'elsewhere'))).sort()).toEqual(['b', 'within', 'zarr.json'])
     await symlink('within', join(outside, 'elsewhere/a'))
     const own = confined(new FileStore(), join(folder, 'out.zarr'))

@@ -1,6 +1,6 @@
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { copyPlace } from '../../src/copy/copy-place.ts'
+import { copyTree } from '../../src/copy/copy-tree.ts'
 import { exportZarr } from '../../src/copy/export-zarr.ts'
 import { openDataset } from '../../src/dataset/open/open-dataset.ts'
 import { createZarr, openZarr } from '../../src/runtime/zarr.ts'
@@ -91,7 +91,7 @@ async function writeV2(at: (path: string) => Place, path: string, numbers: reado
 }
 
 const replacements: [string, (from: Place, to: Place) => Promise<unknown>][] = [
-  ['copyPlace', (from, to) => copyPlace(from, to, { overwrite: true })],
+  ['copyTree', (from, to) => copyTree(from, to, { overwrite: true })],
   ['ds.write', async (from, to) => (await openDataset(from)).write(to, { overwrite: true, format: 'zarr' })],
   [
     'exportZarr',
@@ -129,7 +129,7 @@ test.each(places)(
     for (const path of ['a', 'a/b', 'a/b/c']) await write(at(path), 'int32', [1, 2, 3, 4])
     for (const path of ['a/b', 'a']) await consolidated(at(path))
     await write(at('z.zarr'), 'float32', [1.5, 2.5])
-    await copyPlace(at('z.zarr/t'), at('a/b/c/t'), { overwrite: true })
+    await copyTree(at('z.zarr/t'), at('a/b/c/t'), { overwrite: true })
     expect(await seen(at('a'), 'b/c/t')).toEqual([1.5, 2.5])
     expect(await seen(at('a/b'), 'c/t')).toEqual([1.5, 2.5])
     expect(await seen(at('a/b'), 'c/other')).toEqual([1, 2, 3, 4])
@@ -148,7 +148,7 @@ test('a replacement that is killed at any operation leaves nothing wrong to read
       faults: ({ number }) => (number === point ? { kind: 'crash', done: point % 2 === 0 } : undefined),
     })
     const replaced = (own: Store): Promise<unknown> =>
-      copyPlace(at('z.zarr/t'), { store: own, path: 'x.zarr/t' }, { overwrite: true }).catch(String)
+      copyTree(at('z.zarr/t'), { store: own, path: 'x.zarr/t' }, { overwrite: true }).catch(String)
     const end = await replaced(faults)
     const found = JSON.stringify(await seen(at('x.zarr'), 't'))
     outcomes.add(found)
@@ -163,7 +163,7 @@ test('a replacement that is killed at any operation leaves nothing wrong to read
 })
 
 const additions: [string, (from: Place, to: Place) => Promise<unknown>][] = [
-  ['copyPlace', (from, to) => copyPlace(from, to)],
+  ['copyTree', (from, to) => copyTree(from, to)],
   ['ds.write', async (from, to) => (await openDataset(from)).write(to, { format: 'zarr' })],
   [
     'createZarr',
@@ -194,7 +194,7 @@ test('a store that is written to a place whose old store was removed is not read
   const { store } = at('')
   for (const key of await store.list!('x.zarr/t/')) await asWritable(store).delete(key)
   await write(at('z.zarr'), 'float32', [1.5, 2.5])
-  await copyPlace(at('z.zarr/t'), at('x.zarr/t'))
+  await copyTree(at('z.zarr/t'), at('x.zarr/t'))
   expect(await seen(at('x.zarr'), 't')).toEqual([1.5, 2.5])
 })
 
@@ -287,8 +287,8 @@ test('a store of another version than the consolidated group is refused, before 
   const { store } = at('')
   const before = await store.list!('')
   const refused = { tag: 'UnsupportedError', message: expect.stringContaining('consolidated metadata of Zarr version') }
-  await expect(copyPlace(at('new.zarr/t'), at('old.zarr/t'), { overwrite: true })).rejects.toMatchObject(refused)
-  await expect(copyPlace(at('old.zarr/t'), at('new.zarr/t'), { overwrite: true })).rejects.toMatchObject(refused)
+  await expect(copyTree(at('new.zarr/t'), at('old.zarr/t'), { overwrite: true })).rejects.toMatchObject(refused)
+  await expect(copyTree(at('old.zarr/t'), at('new.zarr/t'), { overwrite: true })).rejects.toMatchObject(refused)
   await expect(createZarr(at('old.zarr/g'))).rejects.toMatchObject(refused)
   expect(await store.list!('')).toEqual(before)
   expect([await seen(at('old.zarr'), 't'), await seen(at('new.zarr'), 't')]).toEqual([

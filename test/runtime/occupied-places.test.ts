@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
-import { copyPlace } from '../../src/copy/copy-place.ts'
+import { copyTree } from '../../src/copy/copy-tree.ts'
 import { importContainer } from '../../src/copy/import-container.ts'
 import { openDataset } from '../../src/dataset/open/open-dataset.ts'
 import { create, open, verify, writeImmutable } from '../../src/runtime/index.ts'
@@ -73,11 +73,11 @@ const WRITERS: Record<string, (store: MemoryStore, path: string, overwrite: bool
     await using ds = await openDataset({ store, path: 'b.af' })
     return await ds.write({ store, path }, { overwrite, format: 'container' })
   },
-  'copyPlace of a container': (store, path, overwrite) => copyPlace({ store, path: 'b.af' }, { store, path }, { overwrite }),
-  'copyPlace of layers': (store, path, overwrite) => copyPlace({ store, path: 'layered.af' }, { store, path }, { overwrite }),
-  'copyPlace of NetCDF': (store, path, overwrite) => copyPlace({ store, path: 'a.nc' }, { store, path }, { overwrite }),
-  'copyPlace of text': (store, path, overwrite) => copyPlace({ store, path: 'notes' }, { store, path }, { overwrite }),
-  'copyPlace of Zarr': (store, path, overwrite) => copyPlace({ store, path: 'z.zarr' }, { store, path }, { overwrite }),
+  'copyTree of a container': (store, path, overwrite) => copyTree({ store, path: 'b.af' }, { store, path }, { overwrite }),
+  'copyTree of layers': (store, path, overwrite) => copyTree({ store, path: 'layered.af' }, { store, path }, { overwrite }),
+  'copyTree of NetCDF': (store, path, overwrite) => copyTree({ store, path: 'a.nc' }, { store, path }, { overwrite }),
+  'copyTree of text': (store, path, overwrite) => copyTree({ store, path: 'notes' }, { store, path }, { overwrite }),
+  'copyTree of Zarr': (store, path, overwrite) => copyTree({ store, path: 'z.zarr' }, { store, path }, { overwrite }),
 }
 
 test.each(Object.entries(WRITERS))('%s takes no name of a sidecar', async (_, write) => {
@@ -97,14 +97,14 @@ test('no copy takes the name of statistics, nor a name of a sidecar that differs
   const store = await places()
   for (const path of ['a.stats', 'none.STATS', 'a.2.AF'])
     for (const from of ['b.af', 'a.nc', 'z.zarr'])
-      await expect(copyPlace({ store, path: from }, { store, path }), path).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+      await expect(copyTree({ store, path: from }, { store, path }), path).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
   const folder = await folderInMemory('occupied')
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   for (const name of ['a.af', 'b.af']) await (await create(join(folder, name))).close()
   await symlink('a.1.af', join(folder, 'link.af'))
   for (const overwrite of [false, true]) {
     const to = join(folder, 'link.af')
-    await expect(copyPlace(join(folder, 'b.af'), to, { overwrite })).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+    await expect(copyTree(join(folder, 'b.af'), to, { overwrite })).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
     await expect(create(to, { overwrite })).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
   }
   expect((await readdir(folder)).sort()).toEqual(['a.af', 'b.af', 'link.af'])
@@ -113,7 +113,7 @@ test('no copy takes the name of statistics, nor a name of a sidecar that differs
 test.each(Object.entries(WRITERS).filter(([name]) => !/text|Zarr$/.test(name) || name === 'importZarr'))(
   '%s replaces a container only with a container, and no other file',
   async (name, write) => {
-    const isNetcdf = name === 'copyPlace of NetCDF'
+    const isNetcdf = name === 'copyTree of NetCDF'
     for (const [kind, bytes] of Object.entries({
       text: utf8('notes, which end in ARRF'),
       netcdf: NETCDF,
@@ -140,7 +140,7 @@ test.each(Object.entries(WRITERS).filter(([name]) => !/text|Zarr$/.test(name) ||
   },
 )
 
-test.each(Object.entries(WRITERS).filter(([name]) => /^(create|import|ds|copyPlace of layers)/.test(name)))(
+test.each(Object.entries(WRITERS).filter(([name]) => /^(create|import|ds|copyTree of layers)/.test(name)))(
   '%s neither removes nor replaces files beside the container that are no parts of it',
   async (_, write) => {
     for (const [key, bytes] of [
@@ -160,8 +160,7 @@ test.each(Object.entries(WRITERS).filter(([name]) => /^(create|import|ds|copyPla
 
 test('a copied file replaces a file of its kind, and lies in no Zarr store', async () => {
   const store = await places()
-  const copy = (from: string, to: string, overwrite = true) =>
-    copyPlace({ store, path: from }, { store, path: to }, { overwrite })
+  const copy = (from: string, to: string, overwrite = true) => copyTree({ store, path: from }, { store, path: to }, { overwrite })
   await store.put('old.nc', NETCDF.slice().fill(1, NETCDF.length - 1))
   await store.put('old.txt', utf8('old'))
   await copy('a.nc', 'old.nc')
@@ -191,7 +190,7 @@ test('a copied list of references replaces a list of references, and no other JS
   const list = (n: number): string => JSON.stringify({ version: 1, refs: { '.zgroup': '{"zarr_format":2}', n: `${n}` } })
   await writeFile(join(folder, 'one.json'), list(1))
   await writeFile(join(folder, 'two.json'), list(2))
-  await copyPlace(join(folder, 'one.json'), join(folder, 'two.json'), { overwrite: true })
+  await copyTree(join(folder, 'one.json'), join(folder, 'two.json'), { overwrite: true })
   expect(await readFile(join(folder, 'two.json'), 'utf8')).toBe(list(1))
   await mkdir(join(folder, 'settings'))
   for (const text of [
@@ -202,7 +201,7 @@ test('a copied list of references replaces a list of references, and no other JS
     '[1]',
   ]) {
     await writeFile(join(folder, 'settings/x.json'), text)
-    const copied = copyPlace(join(folder, 'one.json'), join(folder, 'settings/x.json'), { overwrite: true })
+    const copied = copyTree(join(folder, 'one.json'), join(folder, 'settings/x.json'), { overwrite: true })
     await expect(copied, text).rejects.toMatchObject({ tag: 'AlreadyExistsError' })
     expect(await readFile(join(folder, 'settings/x.json'), 'utf8')).toBe(text)
   }
@@ -210,7 +209,7 @@ test('a copied list of references replaces a list of references, and no other JS
 
 test('a container is read as before after a refused replacement', async () => {
   const store = await places()
-  await copyPlace({ store, path: 'b.af' }, { store, path: 'a.1.af' }).catch(() => undefined)
+  await copyTree({ store, path: 'b.af' }, { store, path: 'a.1.af' }).catch(() => undefined)
   await using file = await open({ store, path: 'a.af' })
   expect([...(await file.array('x', 'int32').get()).data]).toEqual([1, 1, 1, 1])
 })

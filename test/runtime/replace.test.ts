@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { replacingDocument } from '../../src/adapters/zarr/replacing.ts'
 import { encodeDocument } from '../../src/adapters/zarr/write/document.ts'
-import { copyPlace } from '../../src/copy/copy-place.ts'
+import { copyTree } from '../../src/copy/copy-tree.ts'
 import { exportZarr } from '../../src/copy/export-zarr.ts'
 import { arrayAsStored } from '../../src/copy/stored-arrays.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
@@ -78,11 +78,11 @@ test.each(places)(
         faults: ({ number }) => (number === point ? { kind: 'crash', done: point % 2 === 0 } : undefined),
       })
       const from = { store, path: `${root}in.zarr` }
-      const end = await copyPlace(from, { store: faults, path: `${root}out.zarr` }, { overwrite: true }).catch(String)
+      const end = await copyTree(from, { store: faults, path: `${root}out.zarr` }, { overwrite: true }).catch(String)
       const value = await numberIn(store, `${root}out.zarr`)
       seen.add(value)
       if (typeof end !== 'string') expect(value).toBe(2)
-      await copyPlace(from, { store, path: `${root}out.zarr` }, { overwrite: true })
+      await copyTree(from, { store, path: `${root}out.zarr` }, { overwrite: true })
       expect(await numberIn(store, `${root}out.zarr`)).toBe(2)
       const keys = (await store.list!(`${root}out.zarr/`, { deep: true }))
         .map((key) => key.slice(`${root}out.zarr/`.length))
@@ -112,7 +112,7 @@ test('at most one of two processes that replace one place succeeds, and their st
     await zarrOf(store, 'out.zarr', 3)
     const delayed = new FaultStore(store, { faults: () => (Math.random() < 0.3 ? { kind: 'delay', ms: 1 } : undefined) })
     const ends = await Promise.allSettled(
-      ['x.zarr', 'y.zarr'].map((path) => copyPlace({ store, path }, { store: delayed, path: 'out.zarr' }, { overwrite: true })),
+      ['x.zarr', 'y.zarr'].map((path) => copyTree({ store, path }, { store: delayed, path: 'out.zarr' }, { overwrite: true })),
     )
     const done = ends.map(({ status }) => status === 'fulfilled')
     expect(done.filter(Boolean).length).toBeLessThanOrEqual(1)
@@ -136,7 +136,7 @@ test('a target that is the source, lies in it or contains it is refused, by any 
     ['x.zarr/sub', 'x.zarr'],
     ['link.zarr/sub', 'x.zarr'],
   ] as const)
-    await expect(copyPlace(`${folder}/${from}`, `${folder}/${to}`, { overwrite: true }), `${from} ${to}`).rejects.toMatchObject({
+    await expect(copyTree(`${folder}/${from}`, `${folder}/${to}`, { overwrite: true }), `${from} ${to}`).rejects.toMatchObject({
       tag: 'InvalidArgumentError',
       message: expect.stringContaining('the same place'),
     })
@@ -191,7 +191,7 @@ test('a bucket under another name is known by a marker', async () => {
       if (!canList && to !== 'x.zarr') continue
       const source = canList ? { ...blind, list: list! } : blind
       await expect(
-        copyPlace({ store: source, path: from }, { store, path: to }, { overwrite: true }),
+        copyTree({ store: source, path: from }, { store, path: to }, { overwrite: true }),
         `${from} ${to}`,
       ).rejects.toMatchObject({ tag: /InvalidArgumentError|UnsupportedError/ })
       expect(await numberIn(store, 'x.zarr')).toBe(1)
@@ -206,19 +206,19 @@ test('folders with any other content are left unchanged', async () => {
   await mkdir(`${folder}/data/inner`, { recursive: true })
   await writeFile(`${folder}/data/inner/notes.txt`, 'mine')
   const refused = { tag: 'AlreadyExistsError', message: expect.stringContaining('holds something else') }
-  await expect(copyPlace(`${folder}/x.zarr`, `${folder}/data/`, { overwrite: true })).rejects.toMatchObject(refused)
+  await expect(copyTree(`${folder}/x.zarr`, `${folder}/data/`, { overwrite: true })).rejects.toMatchObject(refused)
   await expect(createZarr(`${folder}/data`, { overwrite: true })).rejects.toMatchObject(refused)
   await zarrOf(store, `${folder}/old.zarr`, 2)
   for (const name of ['notes.txt', 'a/0', 'c/0', 'a/c/00']) {
     await mkdir(join(`${folder}/old.zarr`, name, '..'), { recursive: true })
     await writeFile(join(`${folder}/old.zarr`, name), 'mine')
-    await expect(copyPlace(`${folder}/x.zarr`, `${folder}/old.zarr`, { overwrite: true }), name).rejects.toMatchObject(refused)
+    await expect(copyTree(`${folder}/x.zarr`, `${folder}/old.zarr`, { overwrite: true }), name).rejects.toMatchObject(refused)
     expect(await readFile(join(`${folder}/old.zarr`, name), 'utf8')).toBe('mine')
     await rm(join(`${folder}/old.zarr`, name))
   }
   expect(await numberIn(store, `${folder}/old.zarr`)).toBe(2)
   expect(await readFile(`${folder}/data/inner/notes.txt`, 'utf8')).toBe('mine')
-  await copyPlace(`${folder}/x.zarr`, `${folder}/old.zarr`, { overwrite: true })
+  await copyTree(`${folder}/x.zarr`, `${folder}/old.zarr`, { overwrite: true })
   expect(await numberIn(store, `${folder}/old.zarr`)).toBe(1)
 })
 
@@ -231,7 +231,7 @@ test('a store that replaces nothing on condition is not overwritten', async () =
   await zarrOf(store, 'x.zarr', 1)
   await zarrOf(store, 'out.zarr', 2)
   const refused = { tag: 'UnsupportedError', message: expect.stringContaining('it cannot') }
-  await expect(copyPlace({ store, path: 'x.zarr' }, { store, path: 'out.zarr' }, { overwrite: true })).rejects.toMatchObject(
+  await expect(copyTree({ store, path: 'x.zarr' }, { store, path: 'out.zarr' }, { overwrite: true })).rejects.toMatchObject(
     refused,
   )
   expect(await numberIn(store, 'out.zarr')).toBe(2)
@@ -248,7 +248,7 @@ test('a chunk that is gone while it is copied is an error, and keeps the old sto
     },
   })
   await expect(
-    copyPlace({ store: losing, path: 'x.zarr' }, { store, path: 'out.zarr' }, { overwrite: true }),
+    copyTree({ store: losing, path: 'x.zarr' }, { store, path: 'out.zarr' }, { overwrite: true }),
   ).rejects.toMatchObject({ tag: 'ConflictError' })
   expect(await numberIn(store, 'out.zarr')).toBe(2)
 })
@@ -314,11 +314,11 @@ test('a container with its sidecars is replaced as one', async () => {
       faults: ({ number }) => (number === point ? { kind: 'crash', done: point % 2 === 0 } : undefined),
     })
     const from = { store, path: 'in.af' }
-    const end = await copyPlace(from, { store: faults, path: 'out.af' }, { overwrite: true }).catch(String)
+    const end = await copyTree(from, { store: faults, path: 'out.af' }, { overwrite: true }).catch(String)
     const value = await valueIn(store)
     expect([2, 7, undefined]).toContain(value)
     seen.add(value)
-    await copyPlace(from, { store, path: 'out.af' }, { overwrite: true })
+    await copyTree(from, { store, path: 'out.af' }, { overwrite: true })
     expect(await valueIn(store)).toBe(7)
     if (typeof end !== 'string') break
   }
@@ -382,7 +382,7 @@ test('a store to which rows are appended while it is copied is not published wit
       }
       return original!(key, options)
     }
-    const copied = copyPlace({ store: grown, path: 'in.zarr' }, { store, path: `out-${overwrite}.zarr` }, { overwrite })
+    const copied = copyTree({ store: grown, path: 'in.zarr' }, { store, path: `out-${overwrite}.zarr` }, { overwrite })
     await expect(copied).rejects.toMatchObject({ tag: 'ConflictError' })
     expect(isAppended).toBe(true)
     expect((await store.list('')).filter((key) => key === `out-${overwrite}.zarr/zarr.json`)).toEqual([])
@@ -405,7 +405,7 @@ test('files that have the names of sidecars, and are none, are not replaced with
   ]
   for (const [name, bytes] of strangers) {
     await store.put(name, bytes)
-    const copied = copyPlace({ store, path: 'y.af' }, { store, path: 'run.af' }, { overwrite: true })
+    const copied = copyTree({ store, path: 'y.af' }, { store, path: 'run.af' }, { overwrite: true })
     await expect(copied, name).rejects.toMatchObject({ tag: 'AlreadyExistsError' })
     expect((await store.get(name))?.bytes).toEqual(bytes)
     await store.delete(name)
@@ -440,7 +440,7 @@ test('empty folders and temporary files do not keep a store from taking its plac
   await mkdir(`${folder}/out.zarr/sub/b/c`, { recursive: true })
   await writeFile(`${folder}/out.zarr/a/c/0.123-0123456789abcdef01234567.tmp`, 'x')
   for (let times = 0; times < 2; times++) {
-    await copyPlace(`${folder}/in.zarr`, `${folder}/out.zarr`, { overwrite: true })
+    await copyTree(`${folder}/in.zarr`, `${folder}/out.zarr`, { overwrite: true })
     expect(await numberIn(store, `${folder}/out.zarr`)).toBe(2)
   }
 })
@@ -469,7 +469,7 @@ test.each(places)(
       await zarrOf(store, `${root}third.zarr`, 3, 5)
       await zarrOf(store, `${root}out.zarr`, 1, 6)
       const replaceBy = (name: string, to: Store) =>
-        copyPlace({ store, path: `${root}${name}.zarr` }, { store: to, path: `${root}out.zarr` }, { overwrite: true })
+        copyTree({ store, path: `${root}${name}.zarr` }, { store: to, path: `${root}out.zarr` }, { overwrite: true })
       let after: unknown
       const standing = new FaultStore(store, {
         faults: async ({ number }) => {
@@ -511,16 +511,16 @@ test('a place that is half switched is not written without overwriting, and its 
       })
       const from = { store, path: 'in.zarr' }
       const to = { store, path: 'out.zarr' }
-      await copyPlace(from, { store: faults, path: 'out.zarr' }, { overwrite: true }).then(() => {
+      await copyTree(from, { store: faults, path: 'out.zarr' }, { overwrite: true }).then(() => {
         isOver = true
       }, String)
       const value = await numberIn(store, 'out.zarr')
-      const plain = await copyPlace(from, to, {}).catch((error: { tag: string }) => error.tag)
+      const plain = await copyTree(from, to, {}).catch((error: { tag: string }) => error.tag)
       expect(await numberIn(store, 'out.zarr')).toBe(value)
       // A copy of the same version that is complete succeeds once more.
       if (value !== 2) expect(['AlreadyExistsError', 'ConflictError']).toContain(plain)
       seen.add(value)
-      await copyPlace(from, to, { overwrite: true })
+      await copyTree(from, to, { overwrite: true })
       expect(await numberIn(store, 'out.zarr')).toBe(2)
       const names = (key: string): Promise<string[]> =>
         store.list(`${key}/`).then((keys) => keys.map((each) => each.slice(key.length)).sort())
@@ -540,9 +540,9 @@ test('a claim that comes after its draft was removed is taken back', async () =>
     const claim = { command: 'cp', draft: '0123456789abcdef01234567', replaced }
     await store.put('out.zarr/zarr.json', encodeDocument(replacingDocument(claim)))
     expect(await numberIn(store, 'out.zarr')).toBeUndefined()
-    const gone = copyPlace({ store, path: 'gone.zarr' }, { store, path: 'out.zarr' }, { overwrite: true })
+    const gone = copyTree({ store, path: 'gone.zarr' }, { store, path: 'out.zarr' }, { overwrite: true })
     await expect(gone).rejects.toMatchObject({ tag: 'NotFoundError' })
-    await copyPlace({ store, path: 'in.zarr' }, { store, path: 'out.zarr' }, { overwrite: true })
+    await copyTree({ store, path: 'in.zarr' }, { store, path: 'out.zarr' }, { overwrite: true })
     expect(await numberIn(store, 'out.zarr')).toBe(2)
   }
 })
@@ -578,7 +578,7 @@ test('objects that killed writers left do not keep a store from being replaced',
     }
     if (root !== '') for (const name of names) await utimes(`${root}out.zarr/${name}`, 0, 0)
     for (let times = 0; times < 2; times++) {
-      await copyPlace({ store, path: `${root}in.zarr` }, { store, path: `${root}out.zarr` }, { overwrite: true })
+      await copyTree({ store, path: `${root}in.zarr` }, { store, path: `${root}out.zarr` }, { overwrite: true })
       expect(await numberIn(store, `${root}out.zarr`)).toBe(2)
     }
     const workspace = `${root}out.zarr/.hyperslab-next/`
@@ -592,7 +592,7 @@ test('a root with metadata that are too long for a claim is replaced, too', asyn
   await zarrOf(store, 'in.zarr', 2)
   const long = await createZarr({ store, path: 'out.zarr' }, { attributes: { value: 1, text: 'x'.repeat(1_200_000) } })
   for (const name of ['a', 'sub/b']) await long.createArray(name, { dtype: 'int32', shape: [2], fillValue: 1 })
-  await copyPlace({ store, path: 'in.zarr' }, { store, path: 'out.zarr' }, { overwrite: true })
+  await copyTree({ store, path: 'in.zarr' }, { store, path: 'out.zarr' }, { overwrite: true })
   expect(await numberIn(store, 'out.zarr')).toBe(2)
 })
 
@@ -604,7 +604,7 @@ test('a store that is half replaced is not copied, and costs no other store', as
     await zarrOf(store, 'half.zarr', 1, 6)
     await zarrOf(store, 'good.zarr', 4)
     const faults = new FaultStore(store, { faults: ({ number }) => (number === point ? 'crash' : undefined) })
-    await copyPlace({ store, path: 'in.zarr' }, { store: faults, path: 'half.zarr' }, { overwrite: true }).then(() => {
+    await copyTree({ store, path: 'in.zarr' }, { store: faults, path: 'half.zarr' }, { overwrite: true }).then(() => {
       isOver = true
     }, String)
     if ((await numberIn(store, 'half.zarr')) !== undefined) continue
@@ -613,7 +613,7 @@ test('a store that is half replaced is not copied, and costs no other store', as
       ['good.zarr', true],
       ['fresh.zarr', false],
     ] as const)
-      await expect(copyPlace({ store, path: 'half.zarr' }, { store, path }, { overwrite })).rejects.toMatchObject({
+      await expect(copyTree({ store, path: 'half.zarr' }, { store, path }, { overwrite })).rejects.toMatchObject({
         tag: 'ConflictError',
       })
     expect(await numberIn(store, 'good.zarr')).toBe(4)
@@ -630,7 +630,7 @@ test('a copy without overwriting adds nothing to a store that is complete', asyn
     const chunk = (await store.list('out.zarr/a/')).find((key) => key.endsWith('0'))!
     await store.delete(chunk)
     const before = (await store.list('out.zarr/')).sort()
-    const copied = copyPlace({ store, path: 'in.zarr' }, { store, path: 'out.zarr' })
+    const copied = copyTree({ store, path: 'in.zarr' }, { store, path: 'out.zarr' })
     await expect(copied).rejects.toMatchObject({ tag: 'AlreadyExistsError' })
     expect((await store.list('out.zarr/')).filter((key) => !key.includes('.hyperslab-next')).sort()).toEqual(before)
   }
@@ -644,7 +644,7 @@ test('a folder that holds only temporary files does not stop a switch', async ()
   await rm(`${folder}/out.zarr/sub`, { recursive: true })
   await mkdir(`${folder}/out.zarr/sub/b/c`, { recursive: true })
   await writeFile(`${folder}/out.zarr/sub/b/c/0.123-0123456789abcdef01234567.tmp`, 'x')
-  await copyPlace(`${folder}/in.zarr`, `${folder}/out.zarr`, { overwrite: true })
+  await copyTree(`${folder}/in.zarr`, `${folder}/out.zarr`, { overwrite: true })
   expect(await numberIn(store, `${folder}/out.zarr`)).toBe(2)
 })
 
@@ -662,7 +662,7 @@ test('files that appear beside a container while it is half switched stay', asyn
     await file(store, 'in.af', 2)
     await file(store, 'out.af', 1)
     const faults = new FaultStore(store, { faults: ({ number }) => (number === point ? 'crash' : undefined) })
-    const replaced = (to: Store) => copyPlace({ store, path: 'in.af' }, { store: to, path: 'out.af' }, { overwrite: true })
+    const replaced = (to: Store) => copyTree({ store, path: 'in.af' }, { store: to, path: 'out.af' }, { overwrite: true })
     await replaced(faults).then(() => {
       isOver = true
     }, String)
@@ -719,7 +719,7 @@ test('a place of a store is not replaced by arrays that are read from it, throug
   }
   for (const path of ['data/a.zarr', 'data/a.zarr/copy.zarr', 'data'])
     for (const overwrite of [true, false])
-      await expect(copyPlace({ store, path: 'data/a.zarr' }, { store, path }, { overwrite })).rejects.toMatchObject(refused)
+      await expect(copyTree({ store, path: 'data/a.zarr' }, { store, path }, { overwrite })).rejects.toMatchObject(refused)
   const after = new Map(
     await Promise.all((await store.list('')).map(async (key) => [key, await readWhole(store, key, {})] as const)),
   )
@@ -751,7 +751,7 @@ test('a replacement changes nothing behind a link that has the name of its own f
   const refused = { tag: 'UnsupportedError', message: expect.stringContaining('is a symbolic link') }
   await expect(createZarr(`${folder}/x.zarr`, { overwrite: true })).rejects.toMatchObject(refused)
   await zarrOf(store, `${folder}/y.zarr`, 2)
-  await expect(copyPlace(`${folder}/y.zarr`, `${folder}/x.zarr`, { overwrite: true })).rejects.toMatchObject(refused)
+  await expect(copyTree(`${folder}/y.zarr`, `${folder}/x.zarr`, { overwrite: true })).rejects.toMatchObject(refused)
   const mine = async (): Promise<string[]> => (await store.list(`${folder}/mine/`, { deep: true })).sort()
   expect(await mine()).toEqual([`${folder}/mine/new-${old}/a`, `${folder}/mine/notes.tmp`])
   expect((await store.list(`${folder}/`, { deep: true })).filter((key) => !key.includes('y.zarr')).sort()).toEqual(before)
@@ -762,7 +762,7 @@ test('a refused copy advises to overwrite only where that succeeds', async () =>
   const store = new MemoryStore()
   await zarrOf(store, 'a.zarr', 1)
   await zarrOf(store, 'b.zarr', 2)
-  const copy = (overwrite: boolean) => copyPlace({ store, path: 'a.zarr' }, { store, path: 'b.zarr' }, { overwrite })
+  const copy = (overwrite: boolean) => copyTree({ store, path: 'a.zarr' }, { store, path: 'b.zarr' }, { overwrite })
   await expect(copy(false)).rejects.toMatchObject({ message: expect.stringMatching(/overwrite replaces it$/) })
   // A copy of another store was killed before its root metadata were written.
   await store.delete('b.zarr/zarr.json')
@@ -783,7 +783,7 @@ test('a store that is replaced while its arrays are copied is not published as a
       const original = watched.get.bind(watched)
       watched.get = async (key, options) => {
         if (/\/a\/(c\/)?\d$/.test(key) && ++reads === 2)
-          await copyPlace({ store, path: 'other.zarr' }, { store, path: 'in.zarr' }, { overwrite: true })
+          await copyTree({ store, path: 'other.zarr' }, { store, path: 'in.zarr' }, { overwrite: true })
         return original(key, options)
       }
       const source = { store: watched, path: 'in.zarr' }
@@ -817,7 +817,7 @@ test('a store whose arrays have other ranks is replaced, where folders take the 
     ['flat', 1, 1],
   ] as const) {
     await make('out.zarr', rank === 2 ? [4] : [4, 4], 9)
-    await copyPlace(`${folder}/${from}.zarr`, `${folder}/out.zarr`, { overwrite: true })
+    await copyTree(`${folder}/${from}.zarr`, `${folder}/out.zarr`, { overwrite: true })
     const { shape, data } = (await (await openZarr(`${folder}/out.zarr/x`, { kind: 'array' })).get()) as {
       shape: number[]
       data: Int8Array

@@ -9,7 +9,7 @@ import { flatGroup } from '../../src/array/flat-group.ts'
 import { openPlace } from '../../src/cli/commands/place.ts'
 import { RecipeOpener } from '../../src/cluster/open-recipe.ts'
 import { Pins } from '../../src/cluster/pins.ts'
-import { copyPlace } from '../../src/copy/copy-place.ts'
+import { copyTree } from '../../src/copy/copy-tree.ts'
 import { HyperslabError } from '../../src/core/errors.ts'
 import { copyTensor, tensorOf } from '../../src/core/tensor.ts'
 import { importPlace } from '../../src/dataset/import/import-place.ts'
@@ -327,13 +327,13 @@ describe('a new format', () => {
   test('is copied as one file, which replaces only a file of its format', async () => {
     const { folder, path } = await toyFile()
     const target = join(folder, 'y.toy')
-    await copyPlace(path, target)
+    await copyTree(path, target)
     expect(readFileSync(target)).toEqual(readFileSync(path))
     await writeFile(target, toyOf({ shape: [1, 1], data: Int16Array.of(7) }))
-    await copyPlace(path, target, { overwrite: true })
+    await copyTree(path, target, { overwrite: true })
     expect(readFileSync(target)).toEqual(readFileSync(path))
     await writeFile(target, netcdfOf(VALUES))
-    await expect(copyPlace(path, target, { overwrite: true })).rejects.toThrow(
+    await expect(copyTree(path, target, { overwrite: true })).rejects.toThrow(
       /is of the kind 'netcdf', and the new one of the kind 'toy'/,
     )
   })

@@ -1,6 +1,6 @@
 import { zipSync } from 'fflate'
 import { expect, test } from 'vitest'
-import { copyPlace } from '../../src/copy/copy-place.ts'
+import { copyTree } from '../../src/copy/copy-tree.ts'
 import { openDataset } from '../../src/dataset/open/open-dataset.ts'
 import { openZarr, type ZarrGroup } from '../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
@@ -83,7 +83,7 @@ test('what macOS adds to folders and archives does not go along with a copy', as
   for (const [key, bytes] of Object.entries(files)) await folder.put(key, bytes)
   for (const from of [{ store: folder, path: 'data.zarr' }, await archive(files), await archive(files, 9)]) {
     const target = new MemoryStore()
-    await copyPlace(from, { store: target, path: 'out.zarr' })
+    await copyTree(from, { store: target, path: 'out.zarr' })
     const copied = (await target.list('')).sort()
     expect(copied).toEqual(Object.keys(store('out.zarr/')).sort())
   }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { copyPlace } from '../../runtime/tree.ts'
+import { copyTree } from '../../runtime/tree.ts'
 import { interruptible, RESUMABLE } from '../show/failure.ts'
 import { progressLine } from '../show/progress.ts'
 import { count, printLines, showBytes } from '../show/text.ts'
@@ -31,8 +31,7 @@ Examples
     .action(async (from: string, to: string, { overwrite = false, followLinks, ...options }: CpOptions) => {
       const line = progressLine('copying', 'objects')
       const { objects, bytes, kept } = await interruptible(
-        (signal) =>
-          copyPlace(from, to, { ...notFoundAt(from, options), overwrite, followLinks, signal, onProgress: line.update }),
+        (signal) => copyTree(from, to, { ...notFoundAt(from, options), overwrite, followLinks, signal, onProgress: line.update }),
         RESUMABLE,
       ).finally(line.end)
       const there = kept === 0 ? '' : `, ${kept} there already`

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ZarrArray } from '../../../../src/adapters/zarr/group.ts'
-import { copyPlace } from '../../../../src/copy/copy-place.ts'
+import { copyTree } from '../../../../src/copy/copy-tree.ts'
 import { slice } from '../../../../src/grid/slice.ts'
 import { createZarr, openZarr } from '../../../../src/runtime/zarr.ts'
 import { FileStore } from '../../../../src/store/fs/file.ts'
@@ -54,7 +54,7 @@ describe.each(changes)('%s', (_, change) => {
     await write(store, 'x.zarr')
     await write(store, 'y.zarr', options)
     const array = await opened(store)
-    await copyPlace(at(store, 'y.zarr'), at(store, 'x.zarr'), { overwrite: true })
+    await copyTree(at(store, 'y.zarr'), at(store, 'x.zarr'), { overwrite: true })
     const before = await contentOf(store)
     const refused = { tag: 'ConflictError', message: expect.stringContaining('another writer has replaced the array') }
     await expect(change(array)).rejects.toMatchObject(refused)
@@ -112,7 +112,7 @@ test('an array in files that was written before its replacement is refused after
   await write(store, `${folder}/y.zarr`, { dtype: 'float32' })
   const array = await opened(store, `${folder}/x.zarr/t`)
   for (const value of [1, 2]) await array.set([0], value)
-  await copyPlace(at(store, `${folder}/y.zarr`), at(store, `${folder}/x.zarr`), { overwrite: true })
+  await copyTree(at(store, `${folder}/y.zarr`), at(store, `${folder}/x.zarr`), { overwrite: true })
   for (const [, change] of changes) await expect(change(array)).rejects.toMatchObject({ tag: 'ConflictError' })
   const now = await openZarr(at(store, `${folder}/x.zarr/t`), { kind: 'array' })
   expect([...(await now.toTensor()).data]).toEqual([7, 7, 7, 7])

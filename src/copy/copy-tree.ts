@@ -49,21 +49,21 @@ const PIECE_BYTES = 8 * 1024 * 1024
 const MOST_ASKED = 1_000_000
 
 /** Progress of a copy: objects `done` of `total`, and the `bytes` of copied objects. */
-export interface CopyProgress extends Progress {
+export interface CopyTreeProgress extends Progress {
   readonly bytes: number
 }
 
 /** Options of copying a place. */
-export interface CopyPlaceOptions extends TargetOptions, NotFoundOptions {
+export interface CopyTreeOptions extends TargetOptions, NotFoundOptions {
   /** Whether to replace an existing target, after all objects were copied. */
   readonly overwrite?: boolean | undefined
   /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
   /** Receives the progress after each step. */
-  readonly onProgress?: ((progress: CopyProgress) => void) | undefined
+  readonly onProgress?: ((progress: CopyTreeProgress) => void) | undefined
 }
 
-const CHECKS: Checks<CopyPlaceOptions> = {
+const CHECKS: Checks<CopyTreeOptions> = {
   followLinks: 'boolean',
   notFound: 'list of integers',
   overwrite: 'boolean',
@@ -72,7 +72,7 @@ const CHECKS: Checks<CopyPlaceOptions> = {
 }
 
 /** Result of copying a location. */
-export interface CopiedPlace {
+export interface CopiedTree {
   /** Number of copied objects. */
   readonly objects: number
   /** Bytes of the copied objects. */
@@ -116,9 +116,9 @@ interface Parts {
  *   is the target, lies in it or contains it; NotFoundError; ReadOnlyError; ConflictError if the source
  *   changes meanwhile; errors of the stores
  */
-export async function copyPlace(source: Location, target: Location, options: CopyPlaceOptions = {}): Promise<CopiedPlace> {
-  checkOptions('copyPlace', options, CHECKS)
-  await checkNotFound('copyPlace', source, options)
+export async function copyTree(source: Location, target: Location, options: CopyTreeOptions = {}): Promise<CopiedTree> {
+  checkOptions('copyTree', options, CHECKS)
+  await checkNotFound('copyTree', source, options)
   const opened: Store[] = []
   try {
     const from = await resolveLocation(source, options)
@@ -140,7 +140,7 @@ export async function copyPlace(source: Location, target: Location, options: Cop
 }
 
 /** Copies to an empty place. */
-async function addParts(parts: Parts, options: CopyPlaceOptions): Promise<CopiedPlace> {
+async function addParts(parts: Parts, options: CopyTreeOptions): Promise<CopiedTree> {
   const { to, root, others, targetOf, last } = parts
   const refuse: Refusal = async (key, why) => {
     const text = `there is an object of this name already, and ${why}; ${await adviceFor(parts, options.signal)}`
@@ -171,11 +171,11 @@ async function adviceFor({ to, root, targetOf }: Parts, signal: Signal | undefin
 }
 
 /** Copies beside the existing store, and replaces it when the copy is complete. */
-async function replaceParts(parts: Parts, options: CopyPlaceOptions): Promise<CopiedPlace> {
+async function replaceParts(parts: Parts, options: CopyTreeOptions): Promise<CopiedTree> {
   const { from, to, root, targetOf, names, last, source } = parts
   if (targetOf === undefined) return replaceFile(parts, options)
   const target = targetOf({ store: to.store, path: root })
-  let copied: CopiedPlace | undefined
+  let copied: CopiedTree | undefined
   const { signal } = options
   const replacing = { command: 'hyperslab cp … --overwrite', id: 'cp', sources: [source], signal }
   await replace(target, replacing, async (prefix) => {
@@ -197,7 +197,7 @@ async function replaceParts(parts: Parts, options: CopyPlaceOptions): Promise<Co
   return copied ?? { objects: 0, bytes: 0, kept: names.length + last.length }
 }
 
-async function replaceFile({ from, to }: Parts, { signal, onProgress }: CopyPlaceOptions): Promise<CopiedPlace> {
+async function replaceFile({ from, to }: Parts, { signal, onProgress }: CopyTreeOptions): Promise<CopiedTree> {
   if ((await statToWrite(to.store, to.path, signal)) !== undefined && (await sameAt({ from, to }, '', signal)))
     return { objects: 0, bytes: 0, kept: 1 }
   let bytes = 0
@@ -216,8 +216,8 @@ async function replaceFile({ from, to }: Parts, { signal, onProgress }: CopyPlac
 
 async function copyParts(
   { from, to, old, names, last, confirm, isComplete, check, refuse }: CopiedParts,
-  { signal, onProgress }: CopyPlaceOptions,
-): Promise<CopiedPlace> {
+  { signal, onProgress }: CopyTreeOptions,
+): Promise<CopiedTree> {
   const total = names.length + last.length
   let [done, objects, bytes] = [0, 0, 0]
   const copy = async (name: string): Promise<void> => {
@@ -381,7 +381,7 @@ async function partsOf(
   source: Location,
   from: StoredAt,
   to: StoredAt,
-  { overwrite = false, signal, notFound }: CopyPlaceOptions,
+  { overwrite = false, signal, notFound }: CopyTreeOptions,
 ): Promise<Parts> {
   if (formatOfName(from.path)?.hasSidecars && (await isObject(from, '', signal)))
     return containerParts(source, from, to, { notFound })
