@@ -177,9 +177,8 @@ function* copyChecks(call: string, operation: CopyOperation): Generator<PendingC
   yield optional('copy', options, COPY_OPTIONS)
   const format = formatOfCopy(operation)
   const { codecs, hasGroups } = format.writing
-  const foreign = foreignWriteOption(format, options as Readonly<Record<string, unknown>>)
-  if (foreign !== undefined)
-    invalidArgument(`copy: ${foreign.name} is for ${foreign.plural}, and ${target} is to be ${format.noun}`, options)
+  const foreign = foreignWriteOption(format, options, target)
+  if (foreign !== undefined) invalidArgument(`copy: ${foreign.text}`, options)
   if (codecs !== undefined && options.codec !== undefined) yield required('copy', 'codec', options.codec, codecs)
   const { chunks = {}, shards = {} } = options
   for (const [option, lengths] of Object.entries({ chunks, shards }))

@@ -40,8 +40,7 @@ const CHECKS: Checks<TreeSourceOptions> = {
 export async function treeSource(tree: LabelledTree, location: string, options: TreeSourceOptions = {}): Promise<CopiedArrays> {
   checkOptions('treeSource', options, CHECKS)
   const { variables, toContainer = false, notFound, onWarning } = options
-  const contents = await chosenContents(tree, variables)
-  for (const each of contents.leftOut) onWarning?.(`left out: ${each}`)
+  const contents = await chosenContents(tree, variables, onWarning)
   const source = recipesOf({ location, ...(notFound && { notFound }) }, contents)
   const changed = toContainer ? changedAttribute(contents.groups.get('') as TypedValues, source) : undefined
   if (changed === undefined) return source

@@ -78,11 +78,8 @@ export async function copy(
   location: Location,
   { format, ...options }: CopyHereOptions & { readonly format: WrittenFormat },
 ): Promise<CopyOutcome> {
-  const foreign = foreignWriteOption(format, options as Readonly<Record<string, unknown>>)
-  if (foreign !== undefined) {
-    const { name, plural } = foreign
-    invalidArgument(`${call}: ${name} is for ${plural}, and this is ${format.noun}`, options[name as keyof typeof options])
-  }
+  const foreign = foreignWriteOption(format, options)
+  if (foreign !== undefined) invalidArgument(`${call}: ${foreign.text}`, options[foreign.name as keyof typeof options])
   return WRITERS[format.name]!.copy(call, content, location, options)
 }
 

@@ -10,8 +10,10 @@ import type { AttributeEditor, AttributeTypes, EditAttributesOptions } from './a
 import {
   FOLDER,
   FORMATS,
+  type ForeignOption,
   type Format,
   type FormatOption,
+  findForeign,
   isZarrFolder,
   neitherOfFormats,
   type OpenFormatOptions,
@@ -100,11 +102,8 @@ export async function openTree(location: Location, options: OpenTreeOptions = {}
   await checkNotFound('openTree', location, options)
   const { signal, notFound } = options
   const found = await findTree(location, { signal, notFound })
-  const option = await found.foreignOption(options)
-  if (option === undefined) return found.open(options)
-  await found.close()
-  const text = `openTree: ${option.name} is for ${option.plural}, and this is ${found.format.noun}`
-  throw new HyperslabError('InvalidArgumentError', text, { file: found.label, actual: option.name })
+  await found.checkOptions('openTree', options)
+  return found.open(options)
 }
 
 /**
@@ -183,23 +182,28 @@ export class FoundTree {
     await this.correctFormat(signal)
   }
 
-  /** Returns an option that the format does not take, with the plural of the format that does. */
+  /**
+   * Returns an option that the format does not take.
+   * @param place name of the place in the sentence
+   */
   async foreignOption<O extends FormatOption>(
     options: Readonly<Partial<Record<O, unknown>>>,
-  ): Promise<{ readonly name: O; readonly plural: string } | undefined> {
-    const option = this.#foreignTo(options)
-    return option !== undefined && (await this.correctFormat()) ? this.#foreignTo(options) : option
+    place?: string,
+  ): Promise<ForeignOption<O> | undefined> {
+    const find = () => findForeign(this.format, options, (format) => format.options, place)
+    const option = find()
+    return option !== undefined && (await this.correctFormat()) ? find() : option
   }
 
-  #foreignTo<O extends FormatOption>(
-    options: Readonly<Partial<Record<O, unknown>>>,
-  ): { readonly name: O; readonly plural: string } | undefined {
-    for (const [name, value] of Object.entries(options)) {
-      if (value === undefined || this.format.options.includes(name as FormatOption)) continue
-      const owner = FORMATS.find((format) => format.options.includes(name as FormatOption))
-      if (owner !== undefined) return { name: name as O, plural: owner.plural }
-    }
-    return undefined
+  /**
+   * Checks that the format takes all options.
+   * @throws InvalidArgumentError for an option of other formats; closes the place then
+   */
+  async checkOptions(call: string, options: Readonly<Partial<Record<FormatOption, unknown>>>): Promise<void> {
+    const option = await this.foreignOption(options)
+    if (option === undefined) return
+    await this.close()
+    throw new HyperslabError('InvalidArgumentError', `${call}: ${option.text}`, { file: this.label, actual: option.name })
   }
 
   /**

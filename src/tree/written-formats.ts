@@ -1,4 +1,4 @@
-import { FORMATS, type Format, formatOfName, type WriteOption, withoutEnding } from './formats.ts'
+import { FORMATS, type ForeignOption, type Format, findForeign, formatOfName, withoutEnding } from './formats.ts'
 import { isRemote } from './not-found.ts'
 import type { ZarrLocation } from './open-zarr.ts'
 import { labelOf } from './place-names.ts'
@@ -28,18 +28,12 @@ export const [FILE_TO_WRITE, FOLDER_TO_WRITE] = [true, false].map(
 /** Names of the formats that are written. */
 export const WRITTEN_FORMATS: readonly string[] = FORMATS.filter(isWritten).map(({ name }) => name)
 
-/** Returns an option of writing that a format does not take, and the plural of the format that does. */
-export function foreignWriteOption(
-  { writing }: WrittenFormat,
-  options: Readonly<Record<string, unknown>>,
-): { readonly name: string; readonly plural: string } | undefined {
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || writing.options.includes(name as WriteOption)) continue
-    const owner = FORMATS.find((format) => format.writing?.options.includes(name as WriteOption))
-    if (owner !== undefined) return { name, plural: owner.plural }
-  }
-  return undefined
-}
+/**
+ * Returns an option of writing that a format does not take.
+ * @param place name of the place in the sentence
+ */
+export const foreignWriteOption = (format: WrittenFormat, options: object, place?: string): ForeignOption | undefined =>
+  findForeign(format, options as Readonly<Record<string, unknown>>, ({ writing }) => writing?.options, place)
 
 /** Returns the format that the name of a place implies for writing; undefined for other names. */
 export function formatOfTarget(location: ZarrLocation): WrittenFormat | undefined {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type ArrayFile, open, type Progress } from '../../runtime/index.ts'
-import { findTree, importPlace } from '../../runtime/tree.ts'
+import { type FoundTree, findTree, importPlace } from '../../runtime/tree.ts'
 import { interruptible, oneLine, UsageError } from '../show/failure.ts'
 import { progressLine } from '../show/progress.ts'
 import { count, printError, printLines, showBytes, table } from '../show/text.ts'
@@ -47,8 +47,8 @@ Examples
         if (!hasSidecars && attributeTypes === undefined) throw importFirst(found, path, 'which has one layer')
         // The error of another format names the calls that open it.
         if (!hasSidecars) await (await open(found.place)).close()
-        if (output !== undefined) return await seal(path, output, { ...options, overwrite })
         const { notFound: _, ...writing } = options
+        if (output !== undefined) return await seal(found, output, { ...writing, overwrite })
         await using file = await open(found.place, writing)
         await compact(file)
       } finally {
@@ -79,16 +79,11 @@ async function compact(file: ArrayFile): Promise<void> {
 }
 
 /** Writes the content of a container as one file of footer version 6. */
-async function seal(
-  path: string,
-  output: string,
-  { notFound, ...options }: CodecOptions & NotFoundOption & { overwrite: boolean },
-): Promise<void> {
+async function seal(found: FoundTree, output: string, options: CodecOptions & { overwrite: boolean }): Promise<void> {
   const line = progressLine('compacting', 'chunks')
   const { arrays, bytes, warnings } = await interruptible((signal) =>
-    importPlace(path, output, {
+    importPlace(found.place, output, {
       ...options,
-      ...notFoundAt(path, notFound === undefined ? {} : { notFound }),
       blockBytes: BLOCK_BYTES,
       immutable: true,
       signal,

@@ -50,10 +50,10 @@ export async function checkPlaceOptions(
   location: string,
   options: PlaceOptions & { readonly deep?: boolean },
 ): Promise<void> {
-  const option = await found.foreignOption(options)
+  const option = await found.foreignOption(options, location)
   if (option === undefined) return
   await found.close()
-  throw new UsageError(`--${option.name} is for ${option.plural}, and ${location} is ${found.format.noun}`)
+  throw new UsageError(`--${option.text}`)
 }
 
 /** Returns the error of commands that need a container, for a file of a format that is only read. */

@@ -1,6 +1,5 @@
 import { IMPORT_CHECKS, type ImportOptions, type ImportResult } from '../../copy/import-arrays.ts'
 import { importContainer } from '../../copy/import-container.ts'
-import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { checkNotFound, type Location, type NotFoundOptions } from '../../tree/location.ts'
 import { type FoundTree, findTree } from '../../tree/open-tree.ts'
@@ -39,18 +38,16 @@ export async function importPlace(
   const { names, notFound, ...importing } = options
   const { signal } = importing
   const found = await findTree(source, { notFound, signal })
-  const option = await found.foreignOption({ names })
-  if (option !== undefined) {
-    await found.close()
-    const text = `${CALL}: ${option.name} is for ${option.plural}, and this is ${found.format.noun}`
-    throw new HyperslabError('InvalidArgumentError', text, { file: found.label, actual: option.name })
-  }
+  await found.checkOptions(CALL, { names })
   await found.settleFormat(signal)
   const { format, place } = found
   if (format.zarrIn !== undefined) return importFound(found, target, { names, ...importing })
   if (format.hasSidecars) {
-    await found.close()
-    return importContainer(source, target, { ...importing, ...(notFound && { notFound }) })
+    try {
+      return await importContainer(place, target, importing)
+    } finally {
+      await found.close()
+    }
   }
   try {
     const sourceBytes = (await place.store.stat(place.path, { signal }))?.size

@@ -73,8 +73,7 @@ export interface RechunkedTree {
 export async function rechunkTree(tree: LabelledTree, target: Location, options: RechunkTreeOptions): Promise<RechunkedTree> {
   checkOptions('rechunkTree', options, CHECKS)
   const { variables, onWarning, ...writing } = options
-  const contents = await chosenContents(tree, variables)
-  for (const each of contents.leftOut) onWarning?.(`left out: ${each}`)
+  const contents = await chosenContents(tree, variables, onWarning)
   const resume = await tree.version(contents)
   const format = FOLDER_TO_WRITE
   const { unchanged = false } = await copy('rechunkTree', contentsAsStored(contents), target, { ...writing, resume, format })

@@ -4,10 +4,16 @@ import type { LabelledTree, TreeContents } from '../tree/labelled-tree.ts'
 
 /**
  * Returns the content of a tree, or some arrays of it with the attributes of all groups.
+ * @param onWarning is called with a message about each array that is left out
  * @throws UnknownArrayError with the known names
  */
-export async function chosenContents(tree: LabelledTree, names: readonly string[] | undefined): Promise<TreeContents> {
+export async function chosenContents(
+  tree: LabelledTree,
+  names: readonly string[] | undefined,
+  onWarning: ((text: string) => void) | undefined,
+): Promise<TreeContents> {
   const contents = await tree.contents()
+  for (const each of contents.leftOut) onWarning?.(`left out: ${each}`)
   if (names === undefined) return contents
   // An unknown name is an error that lists the known ones.
   for (const name of names) if (!contents.arrays.some((each) => each.name === name)) await tree.array(name)
