@@ -68,7 +68,7 @@ const FUNCTIONS: Record<string, Call> = {
   concatDatasets: (o) => dataset.concatDatasets([labelled()], 'x', o),
   Dataset: (o) => new dataset.Dataset({}, o),
   findTree: (o) => tree.findTree(place, o),
-  copyPlace: (o) => tree.copyPlace(place, { store: new MemoryStore(), path: 'y.af' }, o),
+  copyTree: (o) => tree.copyTree(place, { store: new MemoryStore(), path: 'y.af' }, o),
   importPlace: (o) => tree.importPlace(place, place, o),
   rechunkTree: async (o) => tree.rechunkTree(await opened(), { store: new MemoryStore(), path: 'y.zarr' }, o),
   diffTrees: async (o) => tree.diffTrees(await opened(), await opened(), o),
@@ -262,7 +262,7 @@ const WITHOUT = {
   fileMethods: ['toString', 'arrays', 'array', 'delete', 'attributeIndex', 'layers', 'stats', 'warnings', 'flush', 'close'],
   whereMethods: ['count'],
   datasetMethods: [
-    ...['get', 'isel', 'assign', 'merge', 'rename', 'swapDims', 'setCoords', 'drop', 'close', 'toString'],
+    ...['get', 'isel', 'assign', 'merge', 'rename', 'swapDims', 'setCoords', 'drop', 'version', 'close', 'toString'],
     ...['groupBy', 'resample', 'fillna'],
   ],
   dataArrayMethods: [

@@ -106,7 +106,17 @@ async function concatParts(
     COMPARED_AT_A_TIME,
     ([own, other]) => checkEqual(own, other, options.signal),
   )
-  return { variables, coords, attrs: first.attrs, decodeErrors, warnings, close }
+  const version = datasets.every((each) => each.version !== undefined) ? () => versionOfEach(datasets) : undefined
+  return { variables, coords, attrs: first.attrs, decodeErrors, warnings, close, version }
+}
+
+/** Returns the versions of all files, in their order. */
+async function versionOfEach(files: readonly DatasetParts[]): Promise<string> {
+  const versions: string[] = []
+  await forEachLimited(files.entries(), COMPARED_AT_A_TIME, async ([at, { version }]) => {
+    versions[at] = await version!()
+  })
+  return JSON.stringify(versions)
 }
 
 /** Closes all files, even if closing one fails, and then throws its error. */

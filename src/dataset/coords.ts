@@ -30,6 +30,8 @@ export interface DatasetParts {
   /** Warnings about the file, one per line. */
   readonly warnings?: readonly string[] | undefined
   readonly close?: (() => Promise<void>) | undefined
+  /** Returns the version of the files that the dataset was opened from. */
+  readonly version?: (() => Promise<string>) | undefined
   /** Operation that made the dataset, if known. */
   readonly origin?: Origin | undefined
 }

@@ -16,6 +16,8 @@ export interface DatasetFile {
   readonly unreadable?: ReadonlyMap<string, HyperslabError>
   /** Warnings about reading the file, one per line. */
   readonly warnings?: readonly string[]
+  /** Returns the version of the file as it is stored now, as text that changes when it does. */
+  version?(): Promise<string>
   /** Releases the handles of the file. */
   close?(): Promise<void>
 }

@@ -78,16 +78,18 @@ export class DatasetState implements DatasetParts {
   readonly decodeErrors: ReadonlyMap<string, HyperslabError>
   readonly warnings: readonly string[]
   readonly close: (() => Promise<void>) | undefined
+  readonly version: (() => Promise<string>) | undefined
   readonly origin: Origin | undefined
 
   /** @throws InvalidArgumentError if lengths along a dimension differ */
-  constructor({ variables, coords, attrs, decodeErrors = new Map(), warnings = [], close, origin }: DatasetParts) {
+  constructor({ variables, coords, attrs, decodeErrors = new Map(), warnings = [], close, version, origin }: DatasetParts) {
     this.variables = variables
     this.coords = coords
     this.attrs = attrs
     this.decodeErrors = decodeErrors
     this.warnings = warnings
     this.close = close
+    this.version = version
     this.origin = origin
     lengthsOf(this)
   }
@@ -425,6 +427,16 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
   async *toTable(options: TableOptions = {}): AsyncGenerator<ArrowRecordBatch, void, undefined> {
     const { variables, coords } = this.parts
     yield* (await import('./out/arrow.ts')).arrowOf([...variables.values()], coords, options)
+  }
+
+  /**
+   * Returns the version of the files that the dataset was opened from, as they are stored now: text that
+   * changes when a file does. As `resume` of {@link write}, it lets an interrupted write continue only from
+   * the same data. Selections and computations do not change it.
+   * @throws InvalidArgumentError for datasets that were not opened from files; errors of the store
+   */
+  async version(): Promise<string> {
+    return this.parts.version?.() ?? invalidArgument('version: the dataset was not opened from files', 'no file')
   }
 
   /** Closes the file that the dataset was opened from. Later reads throw ClosedError. */

@@ -55,7 +55,8 @@ export async function readParts(file: DatasetFile, options: DecodeOptions): Prom
   const variables = new Map([...decoded].filter(([name]) => !names.has(name)))
   const origin = file.opened && originOf(undefined, 'open', file.opened, decode)
   const { attrs = {}, warnings } = file
-  return { variables, coords: ordered, attrs, decodeErrors, warnings, close: file.close?.bind(file), origin }
+  const held = { close: file.close?.bind(file), version: file.version?.bind(file) }
+  return { variables, coords: ordered, attrs, decodeErrors, warnings, ...held, origin }
 }
 
 /**

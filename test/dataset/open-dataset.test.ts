@@ -2,9 +2,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openDataset } from '../../src/dataset/open/open-dataset.ts'
+import { generate } from '../../src/array/combine.ts'
+import { concatDatasets, Dataset, openDataset, openDatasets } from '../../src/runtime/dataset.ts'
 import { create } from '../../src/runtime/index.ts'
 import { FileStore } from '../../src/store/fs/file.ts'
+import { MemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { writeNetcdf } from '../support/netcdf-writer.ts'
 
@@ -144,5 +146,55 @@ describe('levels of pyramids', () => {
     await expect(openDataset(path, { level: 2 })).rejects.toThrow(/pyramid.zarr: there is no level 2: there are 2, from 0/)
     await expect(openDataset(path, { level: 0, group: 'fine' })).rejects.toThrow(/has no levels/)
     await expect(openDataset(join(folder, 'x.af'), { level: 0 })).rejects.toThrow(/only Zarr stores have levels/)
+  })
+})
+
+describe('the version of a dataset', () => {
+  const at = (store: Store, path: string) => ({ store, path })
+  const small = (first: number) =>
+    new Dataset({ t: { dims: ['x'], data: Float32Array.from([first, 2]) } }, { coords: { x: [first, first + 1] } })
+
+  test.each(['a.af', 'a.zarr'])('of %s changes when the file does, and not before', async (path) => {
+    const store = new MemoryStore()
+    await small(1).write(at(store, path))
+    const ds = await openDataset(at(store, path))
+    const before = await ds.version()
+    expect([await ds.version(), await ds.sel({ x: 1 }).version()]).toEqual([before, before])
+    expect(await (await openDataset(at(store, path))).version()).toBe(before)
+    await small(1).write(at(store, path), { overwrite: true, chunks: { x: 1 } })
+    expect(await ds.version()).not.toBe(before)
+  })
+
+  test('of joined files changes when one of them does', async () => {
+    const store = new MemoryStore()
+    for (const [path, first] of [['a.af', 1], ['b.af', 3]] as const) await small(first).write(at(store, path)) // biome-ignore format: one line
+    const ds = await openDatasets([at(store, 'a.af'), at(store, 'b.af')])
+    const before = await ds.version()
+    expect(await ds.version()).toBe(before)
+    await small(3).write(at(store, 'b.af'), { overwrite: true, chunks: { x: 1 } })
+    expect(await ds.version()).not.toBe(before)
+  })
+
+  test('of a group and of a level includes its own metadata, and not those of others', async () => {
+    const store = new MemoryStore()
+    const data = generate((i) => i, { dtype: 'float32', shape: [4, 4] })
+    const ds = new Dataset({ t: { dims: ['y', 'x'], data } }, { coords: { y: [0, 1, 2, 3], x: [0, 1, 2, 3] } })
+    await ds.write(at(store, 'a.zarr'), { levels: 2 })
+    const [fine, coarse] = await Promise.all([0, 1].map((level) => openDataset(at(store, 'a.zarr'), { level })))
+    const group = await openDataset(at(store, 'a.zarr'), { group: '1' })
+    const all = () => Promise.all([fine!, coarse!, group].map((ds) => ds.version()))
+    const before = await all()
+    expect(before[1]).toBe(before[2])
+    const { bytes } = (await store.get('a.zarr/1/t/zarr.json'))!
+    await store.put('a.zarr/1/t/zarr.json', Uint8Array.of(...bytes, 10))
+    expect((await all()).map((version, i) => version === before[i])).toEqual([true, false, false])
+  })
+
+  test('does not exist for data in memory, whose changes nothing would show', async () => {
+    await expect(small(1).version()).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
+    const store = new MemoryStore()
+    await small(1).write(at(store, 'a.af'))
+    const joined = await concatDatasets([await openDataset(at(store, 'a.af')), small(3)], 'x')
+    await expect(joined.version()).rejects.toThrow('the dataset was not opened from files')
   })
 })

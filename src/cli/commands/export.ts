@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
 import { type Dataset, openDataset, type WriteDatasetOptions } from '../../runtime/dataset.ts'
-import { openTree } from '../../runtime/index.ts'
 import { formatToWrite, shareMemory, writeNewFile } from '../../runtime/tree.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from '../show/failure.ts'
 import { progressLine } from '../show/progress.ts'
 import { count, printError, printLines, showBytes } from '../show/text.ts'
-import { addWritingOptions, integerBetween, type NotFoundOption, notFoundAt, PLACE, type WritingOptions } from './options.ts'
+import { addWritingOptions, integerBetween, notFoundAt, PLACE, type WritingOptions } from './options.ts'
 import { addQueuedOptions, copyByQueue, isQueued, type QueuedOptions } from './queue.ts'
 
 interface Options extends WritingOptions, QueuedOptions {
@@ -68,8 +67,7 @@ async function exportPlace(input: string, output: string, options: Options): Pro
   const write = async (signal: AbortSignal): Promise<string[]> => {
     if (isTable) return writeTable(chosen, output, writing, signal)
     if (held === undefined) return writeArrays('exporting', chosen, output, writing, signal)
-    const names = [...Object.keys(ds.variables), ...Object.keys(ds.coords), ''].map((name) => joined(group, name))
-    const resume = JSON.stringify([await placeVersion(input, names, { signal, ...at }), group])
+    const resume = JSON.stringify([await ds.version(), group])
     return writeArrays('exporting', chosen, output, { ...writing, maxBytes: held.maxBytes, resume }, signal)
   }
   await printLines(await interruptible(write, held && RESUMABLE))
@@ -84,22 +82,6 @@ export function chosenOf(ds: Dataset, names: readonly string[] | undefined): Dat
   for (const name of names) ds.get(name)
   return ds.drop(...Object.keys(ds.variables).filter((name) => !names.includes(name)))
 }
-
-/** Returns the version of what is at a place, which is opened for this. */
-export async function placeVersion(
-  location: string,
-  names: readonly string[],
-  options: NotFoundOption & { readonly signal: AbortSignal },
-): Promise<string> {
-  await using tree = await openTree(location, options)
-  return await tree.version(names)
-}
-
-const joined = (...parts: (string | undefined)[]): string =>
-  parts
-    .flatMap((part) => part?.split('/') ?? [])
-    .filter(Boolean)
-    .join('/')
 
 type Writing = Omit<Options, 'variables' | 'group' | 'memory' | keyof QueuedOptions> &
   Pick<WriteDatasetOptions, 'maxBytes' | 'resume' | 'blockBytes'> & { readonly sources?: readonly string[] }

@@ -5,8 +5,8 @@ import { formatToWrite, type ImportPlaceOptions, importPlace, type PlaceImportRe
 import { interruptible, oneLine, RESUMABLE, UsageError } from '../show/failure.ts'
 import { progressLine } from '../show/progress.ts'
 import { count, printError, printLines, showBytes } from '../show/text.ts'
-import { chosenOf, placeVersion, writeArrays } from './export.ts'
-import { addWritingOptions, bytesBetween, checkCodecOptions, namesOption, notFoundAt, type WritingOptions } from './options.ts'
+import { chosenOf, writeArrays } from './export.ts'
+import { addWritingOptions, bytesBetween, checkCodecOptions, namesOption, type WritingOptions } from './options.ts'
 import { namingUntold } from './place.ts'
 import { addQueuedOptions, copyByQueue, isQueued, type QueuedOptions } from './queue.ts'
 
@@ -14,9 +14,6 @@ import { addQueuedOptions, copyByQueue, isQueued, type QueuedOptions } from './q
 export interface JoinOptions extends Pick<ConcatDatasetsOptions, 'overlap' | 'gaps' | 'compat'> {
   readonly dim?: string
 }
-
-/** Number of files whose version is checked concurrently. */
-const AT_ONCE = 8
 
 /**
  * Writes the variables of one or several places with their labels, here or through a queue. Several places
@@ -45,14 +42,7 @@ async function importDataset(
     const writing = { chunks, shards, codec: codec ?? (isZarr ? undefined : 'lz4'), level, blockBytes, overwrite, immutable }
     const given = Object.fromEntries(Object.entries(writing).filter(([, value]) => value !== undefined))
     if (!isZarr) return await writeArrays('importing', chosen, output, given, signal)
-    const names = [...Object.keys(ds.variables), ...Object.keys(ds.coords), '']
-    const versions: string[] = []
-    for (let at = 0; at < inputs.length; at += AT_ONCE) {
-      const some = inputs.slice(at, at + AT_ONCE)
-      const versionOf = (input: string) => placeVersion(input, names, { signal, ...notFoundAt(input, options) })
-      versions.push(...(await Promise.all(some.map(versionOf))))
-    }
-    const resume = JSON.stringify([inputs, versions, join])
+    const resume = JSON.stringify([inputs, await ds.version(), join])
     return await writeArrays('importing', chosen, output, { ...given, sources: inputs, maxBytes, resume }, signal)
   }
   await printLines(await interruptible(write, isZarr ? RESUMABLE : ''))

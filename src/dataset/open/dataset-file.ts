@@ -5,7 +5,7 @@ import type { WorkerPool } from '../../pool/task.ts'
 import type { Location, NotFoundOptions } from '../../tree/location.ts'
 import { findTree, type Tree } from '../../tree/open-tree.ts'
 import type { DatasetFile, DecodeOptions } from '../dataset-file.ts'
-import { variablesOfGroup } from './group-variables.ts'
+import { type GroupContent, variablesOfGroup } from './group-variables.ts'
 
 /** Options of opening the arrays of a dataset. */
 export interface DatasetFileOptions extends NotFoundOptions {
@@ -29,7 +29,8 @@ export async function openDatasetFile(
   try {
     const opened = { format: level === undefined ? tree.format : 'level of a pyramid', path: tree.location, group }
     const { warnings } = tree
-    return { ...(await contentOf(tree, { group, level })), warnings, opened, close: () => tree.close() }
+    const { paths, ...content } = await contentOf(tree, { group, level })
+    return { ...content, warnings, opened, version: () => tree.version(paths), close: () => tree.close() }
   } catch (error) {
     await tree.close()
     throw error
@@ -39,7 +40,7 @@ export async function openDatasetFile(
 async function contentOf(
   { root, location: file }: Tree,
   { group: path, level }: { readonly group: string | undefined; readonly level: number | undefined },
-): Promise<DatasetFile> {
+): Promise<GroupContent> {
   if (root.kind === 'array')
     throw new HyperslabError('InvalidArgumentError', 'the place holds an array', { file, actual: 'array', expected: 'group' })
   const group = path === undefined ? root : await root.group(path)

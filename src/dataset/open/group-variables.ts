@@ -4,8 +4,13 @@ import { plainAttrs } from '../attributes.ts'
 import type { DatasetFile } from '../dataset-file.ts'
 import { variableOf } from './raw-variable.ts'
 
+/** Variables of a group, with the paths of what they are made of. */
+export interface GroupContent extends DatasetFile {
+  readonly paths: readonly string[]
+}
+
 /** Returns the arrays of a group as variables. Those that cannot be opened are omitted, with the reasons. */
-export async function variablesOfGroup(group: GroupNode): Promise<DatasetFile> {
+export async function variablesOfGroup(group: GroupNode): Promise<GroupContent> {
   const unreadable = new Map(await group.unreadable())
   const opened = (await group.arrays()).map(async (name): Promise<ArrayNode[]> => {
     try {
@@ -23,5 +28,5 @@ export async function variablesOfGroup(group: GroupNode): Promise<DatasetFile> {
     ...variableOf(node.name, (characters?.withCharacters(node, nodes) ?? node.array) as never),
     attrs: node.attrs,
   }))
-  return { variables, attrs: plainAttrs(group.attrs), unreadable }
+  return { variables, attrs: plainAttrs(group.attrs), unreadable, paths: [group.path, ...nodes.map(({ path }) => path)] }
 }

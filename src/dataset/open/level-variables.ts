@@ -2,9 +2,8 @@ import type { GroupNode, LevelAxis, NodeLevel } from '../../array/nodes.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { plainAttrs } from '../attributes.ts'
 import type { RawVariable } from '../cf/decode.ts'
-import type { DatasetFile } from '../dataset-file.ts'
 import { listArray } from '../variable.ts'
-import { variablesOfGroup } from './group-variables.ts'
+import { type GroupContent, variablesOfGroup } from './group-variables.ts'
 
 /** Name of the array of a level if its pyramid has none. */
 const UNNAMED = 'image'
@@ -14,7 +13,7 @@ const UNNAMED = 'image'
  * computed from the scale and translation of each axis, in their units.
  * @throws InvalidArgumentError if the group has no pyramid, several, or no such level
  */
-export async function variablesOfLevel(group: GroupNode, level: number, file: string): Promise<DatasetFile> {
+export async function variablesOfLevel(group: GroupNode, level: number, file: string): Promise<GroupContent> {
   if (!group.hasGroups)
     throw new HyperslabError('InvalidArgumentError', 'only Zarr stores have levels to open', { file, actual: level })
   const pyramids = await group.levels()
@@ -31,7 +30,7 @@ export async function variablesOfLevel(group: GroupNode, level: number, file: st
   const dims = array.shape.map((_, axis) => pyramid.axes?.[axis]?.name ?? (array.dimensionNames?.[axis] || `dim_${axis}`))
   const coordinates = pyramid.axes === undefined ? [] : coordinatesOf(pyramid.axes, found, array.shape)
   const image = { name: pyramid.name ?? UNNAMED, array: array as RawVariable['array'], dims }
-  return { variables: [image, ...coordinates], attrs: plainAttrs(group.attrs) }
+  return { variables: [image, ...coordinates], attrs: plainAttrs(group.attrs), paths: [group.path, node.path] }
 }
 
 /**
