@@ -48,6 +48,8 @@ export interface ArrayNode {
   readonly attrs: NamedValues | undefined
   /** Whether elements are single bytes that stand for characters, to be joined to text. */
   readonly isCharacter: boolean
+  /** Whether the last axis has the real and the imaginary parts of complex numbers. Default: false. */
+  readonly isComplex?: boolean
   /** Describes how the array is stored. Reads no chunk. */
   storage(): Promise<StorageInfo>
   /** Returns the stored statistics. Optional: most formats have none. Reads chunks if some are lacking. */

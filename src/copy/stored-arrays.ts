@@ -1,3 +1,4 @@
+import { type ComplexFacts, complexOf } from '../adapters/zarr/complex-array.ts'
 import { type NamedAttributes, namedAttributes } from '../adapters/zarr/named-attributes.ts'
 import { storedAttributes } from '../adapters/zarr/write/array-store.ts'
 import type { PyramidStep } from '../adapters/zarr/write/pyramid.ts'
@@ -8,6 +9,8 @@ import type { DType, ScalarOf } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { TypedValue } from '../core/typed-value.ts'
+
+export { complexOf }
 
 /** An array to be written. */
 export interface ExportedArray {
@@ -34,6 +37,8 @@ export interface ExportedArray {
   /** Memory of a read, in multiples of its result. Default: 1. */
   readonly heldTimes?: number
   readonly attributes: ReadonlyMap<string, unknown>
+  /** Facts of complex numbers, which Zarr stores as such. Containers store their floats. */
+  readonly complex?: ComplexFacts | undefined
   /** For a level of a pyramid: its computation from a finer level. */
   readonly step?: PyramidStep | undefined
 }
@@ -56,6 +61,7 @@ export const arrayAsStored = (name: string, array: DiskArray): ExportedArray => 
   chunkShape: array.chunks.chunkShape,
   fillValue: array.fillValue,
   attributes: namedAttributes(storedAttributes(array)),
+  complex: complexOf(array),
 })
 
 /**

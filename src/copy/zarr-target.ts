@@ -1,10 +1,12 @@
+import { type ComplexFacts, PAIRS } from '../adapters/zarr/complex-array.ts'
 import { newNodes, unpublishedArray } from '../adapters/zarr/create.ts'
 import type { JsonObject } from '../adapters/zarr/document.ts'
 import { groupsAbove } from '../adapters/zarr/hierarchy.ts'
 import { type NamedAttributes, namedAttributes } from '../adapters/zarr/named-attributes.ts'
 import { rootOf } from '../adapters/zarr/open.ts'
+import { COMPLEX_AXIS } from '../adapters/zarr/stored-elements.ts'
 import { attributesDocument, groupDocument } from '../adapters/zarr/write/document.ts'
-import { type NewZarrArray, newArray } from '../adapters/zarr/write/new-array.ts'
+import { type NewZarrArray, newArray, type ZarrDType } from '../adapters/zarr/write/new-array.ts'
 import { checkNodeNames, SCRATCH } from '../adapters/zarr/write/node-names.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { checkCopy } from '../array/iteration.ts'
@@ -13,7 +15,7 @@ import { copyRegion, type RegionOptions } from '../array/lazy/rechunk-to.ts'
 import { missingElement, missingElements } from '../array/missing.ts'
 import { type BlockSource, bytesOf } from '../array/source.ts'
 import { largestDivisor } from '../core/divisors.ts'
-import { type DType, isFixed, readElement, type ScalarOf } from '../core/dtype.ts'
+import { type DType, isFixed, isFloat, readElement, type ScalarOf } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.ts'
 import { writeJson } from '../core/json.ts'
 import { member } from '../core/member.ts'
@@ -71,7 +73,7 @@ export interface PlannedArray extends ExportedArray, TargetArray {
   readonly array: DiskArray
   readonly maxBytes?: number
   readonly heldTimes?: number
-  readonly options: NewZarrArray
+  readonly options: NewZarrArray<ZarrDType>
   readonly content: JsonObject
 }
 
@@ -387,6 +389,8 @@ const jsonOf = (attributes: Attributes): JsonObject => attributesDocument(plain(
 /** Returns the content as a pyramid, the finest level first, or unchanged without `levels`. */
 async function inLevels(source: ZarrExport, levels: number | undefined): Promise<ZarrExport> {
   if (levels === undefined) return source
+  for (const { name, array, dimensionNames } of source.arrays)
+    if (isFloat(array.dtype) && dimensionNames.at(-1) === COMPLEX_AXIS && array.shape.at(-1) === 2) throw noLevels(name)
   const { pyramidOf } = await import('../adapters/zarr/write/pyramid.ts')
   const finest = Object.fromEntries(source.arrays.map((each) => [each.name, storedArray(each)]))
   const { arrays, groups, steps } = await pyramidOf(finest, levels, jsonOf(source.attributes))
@@ -405,6 +409,13 @@ async function inLevels(source: ZarrExport, levels: number | undefined): Promise
     }),
   }
 }
+
+const noLevels = (array: string): HyperslabError =>
+  new HyperslabError(
+    'UnsupportedError',
+    'levels merge neighbours along the last axes, which here are the parts of complex numbers: write it without levels',
+    { array },
+  )
 
 /** Returns an array with the names, attributes and fill value of its stored form. */
 function storedArray({ array: { dtype, source }, dimensionNames, fill, attributes }: ExportedArray): DiskArray {
@@ -450,7 +461,7 @@ function plannedArray(
   exported: ExportedArray,
   { codec = 'zstd', level, chunks = {}, shards = {} }: ExportOptions,
 ): Pick<PlannedArray, 'options' | 'content' | 'count'> {
-  const { array, dimensionNames, isUnnamed = false, chunkShape, fill, fillValue: given, attributes, name } = exported
+  const { array, dimensionNames, isUnnamed = false, chunkShape, fill, fillValue: given, attributes, name, complex } = exported
   const { dtype, shape } = array
   const usual = chunkShape ?? ChunkGrid.estimate(shape, bytesOf(dtype), CHUNK_BYTES).chunkShape
   const isSharded = dimensionNames.some((dim) => member(shards, dim) !== undefined)
@@ -474,19 +485,24 @@ function plannedArray(
   const isTold = missing === undefined || implied !== undefined || own.has(key) || dtype === 'timestamp_ns' || dtype === 'binary'
   const missingValue = missing === undefined ? undefined : readElement(dtype, [missing] as never, 0)
   const fillValue = (implied as ScalarOf<DType> | undefined) ?? given ?? missingValue
-  const options: NewZarrArray = {
-    dtype,
+  const options: NewZarrArray<ZarrDType> = {
+    dtype: complex?.dtype ?? dtype,
     shape,
     chunks: chunkLengths,
     ...(isSharded && { shards: lengths.map(([, shard]) => shard) }),
     codec: level === undefined ? codec : { name: codec, configuration: { level } },
-    ...(fillValue !== undefined && { fillValue }),
+    ...(complex !== undefined ? { fillValue: complex.fillValue } : fillValue !== undefined && { fillValue }),
     ...(!isUnnamed && { dimensionNames }),
-    attributes: isTold ? own : own.set(key, missingValue),
+    attributes: complex !== undefined ? withPairs(own, complex) : isTold ? own : own.set(key, missingValue),
   }
   // Arrays that cannot be written are rejected before anything is written.
   const { content } = withArray(name, () => newArray(options, []))
   return { options, content, count: ChunkGrid.regular(shape, chunkLengths).count }
+}
+
+function withPairs(attributes: NamedAttributes, { attributes: pairs }: ComplexFacts): NamedAttributes {
+  const names = [...attributes].filter(([name]) => !PAIRS.includes(name))
+  return Object.assign(new Map([...names, ...pairs]), { typed: attributes.typed })
 }
 
 function withArray<T>(array: string, work: () => T): T {

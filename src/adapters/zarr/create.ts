@@ -9,7 +9,7 @@ import { type ZarrArray, type ZarrGroup, ZarrStore } from './group.ts'
 import { checkOpening, type OpenZarrOptions, openNode, readerOf, rootOf, ZARR_CHECKS } from './open.ts'
 import { OpenedStore } from './opened.ts'
 import { parseArrayV3 } from './v3.ts'
-import { type NewZarrArray, type NewZarrGroup, newArray, newGroup } from './write/new-array.ts'
+import { type NewZarrArray, type NewZarrGroup, newArray, newGroup, type ZarrDType } from './write/new-array.ts'
 import { NodeWriter } from './write/nodes.ts'
 import { ObjectWriter } from './write/object-writer.ts'
 
@@ -79,7 +79,7 @@ export async function unpublishedArray(
   store: Store,
   root: string,
   path: string,
-  array: NewZarrArray,
+  array: NewZarrArray<ZarrDType>,
   { separator = '/', writeBytes }: HiddenOptions,
 ): Promise<UnpublishedArray> {
   const made = newArray(array, []).content

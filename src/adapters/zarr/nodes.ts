@@ -1,8 +1,10 @@
 import type { DiskArray } from '../../array/disk-array.ts'
 import type { ArrayNode, GroupNode, NodePyramid, OpenedNodes, StorageInfo } from '../../array/nodes.ts'
+import type { NamedValues } from '../../array/source.ts'
 import { elementBytes, isFixed } from '../../core/dtype.ts'
 import { joinForeignKey } from '../../core/foreign-key.ts'
 import type { StoredAt } from '../../store/store.ts'
+import { PAIRS } from './complex-array.ts'
 import { withDurationUnit } from './duration-units.ts'
 import type { ZarrArray, ZarrGroup } from './group.ts'
 import { METADATA } from './metadata-names.ts'
@@ -46,10 +48,20 @@ const arrayNode = (array: ZarrArray, holder: string): ArrayNode => ({
   name: array.name,
   title: `Zarr ${array.version}${holder}`,
   array: array as unknown as DiskArray,
-  attrs: withDurationUnit(array.attrs, array.metadata.type),
+  attrs: elementAttributes(array),
   isCharacter: isSingleByte(array),
+  isComplex: array.metadata.type.element?.isComplex === true,
   storage: () => storageOf(array),
 })
+
+/**
+ * Returns the attributes of an array as those of its elements: with the unit of durations, and without pairs
+ * that name missing complex numbers, because they would name missing parts.
+ */
+function elementAttributes({ attrs, metadata: { type } }: ZarrArray): NamedValues {
+  if (!type.element?.isComplex) return withDurationUnit(attrs, type)!
+  return new Map([...attrs].filter(([name]) => !PAIRS.includes(name)))
+}
 
 class ZarrGroupNode implements GroupNode {
   readonly kind = 'group'
@@ -65,7 +77,7 @@ class ZarrGroupNode implements GroupNode {
     this.#holder = holder
     this.path = group.path
     this.name = group.name
-    this.title = `Zarr ${group.version}${holder}, ${group.consolidated ? '' : 'not '}consolidated`
+    this.title = `Zarr ${group.version}${holder}, ${group.isStructure ? 'structure' : group.consolidated ? 'consolidated' : 'not consolidated'}`
   }
 
   get attrs(): GroupNode['attrs'] {

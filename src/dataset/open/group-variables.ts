@@ -28,5 +28,6 @@ export async function variablesOfGroup(group: GroupNode): Promise<GroupContent> 
     ...variableOf(node.name, (characters?.withCharacters(node, nodes) ?? node.array) as never),
     attrs: node.attrs,
   }))
+  if (nodes.some((node) => node.isComplex)) (await import('./complex-labels.ts')).labelParts(variables)
   return { variables, attrs: plainAttrs(group.attrs), unreadable, paths: [group.path, ...nodes.map(({ path }) => path)] }
 }

@@ -1,7 +1,7 @@
 import { bytesOf } from '../../array/source.ts'
 import { type CopyOutcome, copy } from '../../copy/copy.ts'
 import { IMPORT_CHECKS, type ImportOptions } from '../../copy/import-arrays.ts'
-import type { ZarrExport } from '../../copy/stored-arrays.ts'
+import { complexOf, type ZarrExport } from '../../copy/stored-arrays.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { sizeOf } from '../../core/shape.ts'
@@ -10,6 +10,7 @@ import type { Location } from '../../tree/location.ts'
 import { FILE_TO_WRITE, formatOfTarget, WRITTEN_FORMATS, type WrittenFormat } from '../../tree/written-formats.ts'
 import { type Attrs, attributeText } from '../attributes.ts'
 import { BOUNDS } from '../cf/bounds.ts'
+import { storedAs } from '../cf/decode.ts'
 import { type EncodedVariable, encodeVariable, storedAttribute, storedTimes, type VariableEncoding } from '../cf/encode.ts'
 import type { Coords } from '../coords.ts'
 import { originalDims } from '../repeated-dims.ts'
@@ -144,6 +145,7 @@ export function encodedParts(parts: WrittenParts, encoding: NonNullable<WriteDat
       maxBytes: HELD_BYTES,
       heldTimes: 1 + MOST_ELEMENT_BYTES / bytesOf(encoded.array.dtype),
       attributes: new Map([...encoded.attrs, ...attributeOf('coordinates', names.of.get(variable))]),
+      complex: given?.dtype === undefined ? complexOf(storedAs(variable.array)) : undefined,
     }
   })
   const own = Object.keys(parts.attrs).map((name) => [name, storedAttribute(parts.attrs, name)] as const)
