@@ -12,8 +12,8 @@ import { withoutEndings, withoutSlashes } from '../src/core/text.ts'
 import { attributeText } from '../src/dataset/attributes.ts'
 import { Dataset } from '../src/dataset/dataset.ts'
 import { LabelIndex } from '../src/dataset/label-index.ts'
-import { componentOf } from '../src/dataset/time/components.ts'
-import { datesOf } from '../src/dataset/time/dates.ts'
+import { timeComponent } from '../src/dataset/time/components.ts'
+import { toDates } from '../src/dataset/time/dates.ts'
 import { parseFrequency, resampleBins } from '../src/dataset/time/frequency.ts'
 import { parseTimeLabel } from '../src/dataset/time/labels.ts'
 import { decodeTimes, parseTimeUnits } from '../src/dataset/time/units.ts'
@@ -22,7 +22,7 @@ import { type ArrayFile, create, open } from '../src/runtime/index.ts'
 import { openZarr } from '../src/runtime/zarr.ts'
 import { MemoryStore } from '../src/store/memory.ts'
 import { Transient } from '../src/store/retry.ts'
-import { pageOf } from '../src/store/s3/answers.ts'
+import { parsePage } from '../src/store/s3/answers.ts'
 import type { Store } from '../src/store/store.ts'
 import { targetKeys } from '../src/store/target-keys.ts'
 import { some } from './support/budget.ts'
@@ -226,12 +226,16 @@ const KINDS: readonly (readonly [name: string, size: number, work: (size: number
     (n) => JsonMembers.read(encode(`{${range(n, (i) => `"k${i}":["a",${i},1]`).join()}}`), 'it', { most: 1e9 }),
   ],
   ['references that escape', 1e6, (n) => JsonMembers.read(encode(`{"${'\\\\\\"'.repeat(n)}":1}`), 'it', { most: 1e9 })],
-  ['keys of S3', 1e5, (n) => pageOf(`<ListBucketResult>${range(n, (i) => `<Key>k${i}</Key>`).join('')}</ListBucketResult>`, 'x')],
-  ['tags of S3 that do not end', 1e5, (n) => pageOf(`<ListBucketResult>${'<Key '.repeat(n)}</ListBucketResult>`, 'x')],
+  [
+    'keys of S3',
+    1e5,
+    (n) => parsePage(`<ListBucketResult>${range(n, (i) => `<Key>k${i}</Key>`).join('')}</ListBucketResult>`, 'x'),
+  ],
+  ['tags of S3 that do not end', 1e5, (n) => parsePage(`<ListBucketResult>${'<Key '.repeat(n)}</ListBucketResult>`, 'x')],
   [
     'folders of S3 that do not end',
     1e5,
-    (n) => pageOf(`<ListBucketResult>${'<CommonPrefixes>'.repeat(n)}${' '.repeat(n)}</ListBucketResult>`, 'x'),
+    (n) => parsePage(`<ListBucketResult>${'<CommonPrefixes>'.repeat(n)}${' '.repeat(n)}</ListBucketResult>`, 'x'),
   ],
   ['entries of zip archives', 12_000, (n) => zipIn(range(n, (i) => `g${i}/zarr.json`))],
   ['folders of zip archives', 500, (n) => zipIn(range(n, (i) => `${'a/'.repeat(i % 50)}g${i}/zarr.json`))],
@@ -349,18 +353,18 @@ const KINDS: readonly (readonly [name: string, size: number, work: (size: number
         parseTimeUnits('days since 2000-01-01', 'noleap')!,
       ),
   ],
-  ['dates', 5e4, (n) => datesOf(BigInt64Array.from(range(n, (i) => BigInt(i) * 86_400_000_000_000n)), 'noleap', undefined)],
+  ['dates', 5e4, (n) => toDates(BigInt64Array.from(range(n, (i) => BigInt(i) * 86_400_000_000_000n)), 'noleap', undefined)],
   [
     'months of dates',
     5e4,
-    (n) => componentOf(BigInt64Array.from(range(n, (i) => BigInt(i) * 86_400_000_000_000n)), 'standard', 'month'),
+    (n) => timeComponent(BigInt64Array.from(range(n, (i) => BigInt(i) * 86_400_000_000_000n)), 'standard', 'month'),
   ],
   [
     'periods of times',
     2e4,
     (n) => resampleBins(BigInt64Array.from(range(n, (i) => BigInt(i) * 86_400_000_000_000n)), parseFrequency('MS'), 'standard'),
   ],
-  ['spaces behind an answer of S3', 1e6, (n) => pageOf(`<ListBucketResult></ListBucketResult>${' '.repeat(n)}`, 'x')],
+  ['spaces behind an answer of S3', 1e6, (n) => parsePage(`<ListBucketResult></ListBucketResult>${' '.repeat(n)}`, 'x')],
 ]
 
 /** Milliseconds of the processor that a run takes; what is refused ends earlier. */

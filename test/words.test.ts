@@ -35,6 +35,13 @@ test('no two files of src export the same name', () => {
   expect([...owners].filter(([, list]) => list.length > 1)).toEqual([])
 })
 
+test('fewer than 60 functions and constants of src are named after a relation instead of a verb or a noun', () => {
+  const code = sources.filter((file) => file.startsWith('src/')).flatMap(linesIn)
+  const names = new Set(code.flatMap((line) => line.match(/(function\*?|const) [a-z][A-Za-z]*Of\b/g) ?? []))
+  expect(names.size).toBeGreaterThan(20)
+  expect([...names].sort().slice(59)).toEqual([])
+})
+
 /** Public words that were replaced, with the word that has their meaning now. No alias is left. */
 const REPLACED: Readonly<Record<string, string>> = {
   where: 'findWhere',

@@ -9,7 +9,7 @@ import type { BlockReader } from '../engine/block-reader.ts'
 import type { ChunkIndex, ChunkSnapshot, ChunkStatistics, ChunkWriter } from '../engine/chunk-index.ts'
 import type { ChunkStats } from '../engine/chunk-stats.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
-import { dtypeOf, fillOf } from './format/definition.ts'
+import { definedFill, dtypeOf } from './format/definition.ts'
 import type { AttributeValue } from './format/footer.ts'
 import { type ArrayState, newestIn } from './layers/array-state.ts'
 import { Attributes } from './layers/attributes.ts'
@@ -41,7 +41,7 @@ export class ArrayIndex<D extends DType> implements ChunkIndex<D> {
     const { definition } = state
     this.dtype = dtypeOf(definition) as D
     this.dimensionNames = definition.dimensionNames
-    this.fillValue = fillOf(definition) as ScalarOf<D> | undefined
+    this.fillValue = definedFill(definition) as ScalarOf<D> | undefined
     this.label = { file: container.label, array: definition.name }
     this.origins = container.origins
     this.blocks = container.blocks

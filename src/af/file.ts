@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { checkKindOf } from '../array/source.ts'
+import { checkArrayKind } from '../array/source.ts'
 import type { Progress } from '../array/transfers.ts'
 import { DTYPES, type DType } from '../core/dtype.ts'
 import { type ErrorDetails, HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.ts'
@@ -149,8 +149,8 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     return this.#within(name, () => {
       const array = new FileArray<D, R>(this.#copy, this.#state(name))
       const [type, axes] = this.#types.get(name) ?? []
-      checkKindOf(array, type, axes)
-      checkKindOf(array, dtype, rank)
+      checkArrayKind(array, type, axes)
+      checkArrayKind(array, dtype, rank)
       return array
     })
   }
@@ -218,13 +218,13 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     if (base.immutable) return this.#storedIndex(base, key)
     const index = new Map<string, PlainAttribute>()
     const known = new Map<Layer, ReadonlySet<number>>()
-    const keysOf = (layer: Layer): ReadonlySet<number> => {
+    const layerKeys = (layer: Layer): ReadonlySet<number> => {
       const found = known.get(layer) ?? new Set(layer.footer.attributeKeys.flatMap((each, i) => (each === key ? [i] : [])))
       known.set(layer, found)
       return found
     }
     for (const name of this.arrays()) {
-      const attribute = this.#state(name).attribute(key, keysOf)
+      const attribute = this.#state(name).attribute(key, layerKeys)
       if (attribute !== undefined) index.set(name, attribute.value)
     }
     return index

@@ -87,9 +87,9 @@ class CellMerger {
 
   constructor(reduction: Reduction<PartOp>, size: number) {
     this.#reduction = reduction
-    this.#whole = wholeOf(reduction)
+    this.#whole = createWhole(reduction)
     this.#cells = emptyCells(reduction, this.#whole === undefined ? size : 0)
-    this.#merge = mergeOf(reduction)
+    this.#merge = chooseMerge(reduction)
   }
 
   /** Merges `count` cells of a part, from `first` on, into those from `at` on. */
@@ -127,12 +127,12 @@ export function absorbedPart(reduction: Reduction, part: PlacedAggregate, more: 
 
 /** Merges cells in place into others, and returns these. */
 export function mergedCells(reduction: Reduction<PartOp>, cells: PartialAggregate, more: PartialAggregate): PartialAggregate {
-  mergeOf(reduction)(cells as MergedCells, 0, more as MergedCells, 0, cells.counts.length)
+  chooseMerge(reduction)(cells as MergedCells, 0, more as MergedCells, 0, cells.counts.length)
   return cells
 }
 
 /** Creates an accumulator for parts of a whole reduction, whose values need not be kernel numbers. */
-const wholeOf = (reduction: Reduction<PartOp>): WholeAccumulator | undefined =>
+const createWhole = (reduction: Reduction<PartOp>): WholeAccumulator | undefined =>
   isPlain(reduction) && isWhole(reduction) && !givesPositions(reduction)
     ? new WholeAccumulator(reduction.op, reduction.dtype, reduction.skip)
     : undefined
@@ -153,7 +153,7 @@ function emptyCells(reduction: Reduction<PartOp>, size: number): MergedCells {
   return { values, counts }
 }
 
-function mergeOf(reduction: Reduction<PartOp>): MergeCells {
+function chooseMerge(reduction: Reduction<PartOp>): MergeCells {
   const { op, dtype } = reduction
   if (givesPositions(reduction)) return mergePositions(reduction.op === 'min')
   if (op === 'moments') return mergeMoments
@@ -175,7 +175,7 @@ function addInto(sums: Float64Array, at: number, more: Float64Array, first: numb
 const addIntegers =
   (width: number): MergeCells =>
   (into, at, from, first, count) => {
-    const [sums, more] = [wordsOf(into.values), wordsOf(from.values)]
+    const [sums, more] = [viewWords(into.values), viewWords(from.values)]
     let [to, next] = [2 * width * at, 2 * width * first]
     for (const end = to + 2 * width * count; to < end; to += 2, next += 2) {
       const low = sums[to]! + more[next]!
@@ -185,7 +185,7 @@ const addIntegers =
     addInto(into.counts, at, from.counts, first, count)
   }
 
-const wordsOf = ({ buffer, byteOffset, byteLength }: TypedArray): Uint32Array =>
+const viewWords = ({ buffer, byteOffset, byteLength }: TypedArray): Uint32Array =>
   new Uint32Array(buffer, byteOffset, byteLength / 4)
 
 /** Cells without elements contain the identity, as the kernels leave them. */

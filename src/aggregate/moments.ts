@@ -1,7 +1,7 @@
 import { sizeOf } from '../core/shape.ts'
 import { type Box, boxShape } from '../grid/range.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
-import { type BoxTable, boxesOf, tableOf } from '../kernels/boxes.ts'
+import { type BoxTable, createBoxTable, listBoxes } from '../kernels/boxes.ts'
 import { accumulators, cellBytes, counters, reduceElements, results } from '../kernels/reduce.ts'
 import { cellStride } from './cells.ts'
 import type { PartialAggregate, Reduction } from './reduction.ts'
@@ -71,7 +71,7 @@ export function deviations(
  * @param base address that offsets are relative to
  * @param shape of the cells; `place` of a box is the first of its cells
  */
-export function momentsOf(
+export function reduceToMoments(
   arena: Arena,
   reduction: Reduction,
   table: BoxTable,
@@ -81,7 +81,7 @@ export function momentsOf(
   const { dtype, skip, reduced } = reduction
   const size = sizeOf(shape)
   const own = cellStride(shape, reduced)
-  const boxes = [...boxesOf(table)]
+  const boxes = [...listBoxes(table)]
   const [sums, counter] = [accumulators(arena, 'sum', dtype, size), counters(arena, size)]
   const bytes = cellBytes('sum', dtype)
   for (const { offset, place, shape, stride } of boxes)
@@ -103,8 +103,8 @@ export function momentsOf(
 /** Returns the moments of a box whose elements all equal the one at `bytes`. */
 export function constantMoments(reduction: Reduction, element: Uint8Array, box: Box, region: Box): PartialAggregate {
   const shape = region.map(() => 1)
-  const table = tableOf(shape.length, [{ offset: 0, place: 0, shape, stride: shape }])
-  const { values, counts } = withArena((arena) => momentsOf(arena, reduction, table, arena.put(element), shape))
+  const table = createBoxTable(shape.length, [{ offset: 0, place: 0, shape, stride: shape }])
+  const { values, counts } = withArena((arena) => reduceToMoments(arena, reduction, table, arena.put(element), shape))
   const size = sizeOf(boxShape(region))
   const [mean, squares] = values as Float64Array
   return {

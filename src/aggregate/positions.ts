@@ -3,7 +3,7 @@ import { allocate, elementBytes, type FixedDType, isBigInt, type TypedArray } fr
 import { coordsAt, sizeOf, stridesOf } from '../core/shape.ts'
 import type { Box } from '../grid/range.ts'
 import type { Arena } from '../kernels/arena.ts'
-import { type BoxTable, boxesOf } from '../kernels/boxes.ts'
+import { type BoxTable, listBoxes } from '../kernels/boxes.ts'
 import { copyStrided, type ElementBytes } from '../kernels/copy.ts'
 import { find, firstRows, LEAST_ROW_BYTES } from '../kernels/places.ts'
 import { accumulators, counters, type ReduceOp, reduceElements } from '../kernels/reduce.ts'
@@ -16,7 +16,7 @@ export type PositionReduction = Reduction & { readonly op: 'min' | 'max'; readon
 export const givesPositions = (reduction: Reduction): reduction is PositionReduction => reduction.places !== undefined
 
 /** Returns the position of the first element of a box; 0 if positions are not requested. */
-export const positionOf = ({ places = [] }: Reduction, box: Box): number =>
+export const firstPosition = ({ places = [] }: Reduction, box: Box): number =>
   places.reduce((position, step, axis) => position + step * box[axis]!.start, 0)
 
 /** Elements in kernel memory with their cells, which are `cellStride` apart, 0 along reduced axes. */
@@ -40,7 +40,7 @@ const PIECE = 32768
 const LONG_RUN = 128
 
 /** Returns the extremes of boxes of elements in kernel memory, and their positions. */
-export function extremesOf(
+export function reduceToExtremes(
   arena: Arena,
   reduction: PositionReduction,
   table: BoxTable,
@@ -49,7 +49,7 @@ export function extremesOf(
 ): PartialAggregate {
   const best = new Extremes(reduction.op, reduction.dtype, sizeOf(shape))
   const own = cellStride(shape, reduction.reduced)
-  for (const { offset, place, ...box } of boxesOf(table))
+  for (const { offset, place, ...box } of listBoxes(table))
     arena.scratch(() => addExtremes(arena, reduction, best, { ...box, pointer: base + offset, cell: place, cellStride: own }))
   const { values, counts, places } = best
   return { values, counts, places }
@@ -69,7 +69,7 @@ interface Found {
   readonly taken: Float64Array
 }
 
-function cellsOf(
+function reduceToCells(
   arena: Arena,
   { op, dtype, skip }: PositionReduction,
   { pointer, shape, stride }: Pick<CellElements, 'pointer' | 'shape' | 'stride'>,
@@ -94,7 +94,7 @@ function addWhole(arena: Arena, reduction: PositionReduction, best: Extremes, el
   const shape = ordered(elements.shape, order)
   if (!isDense({ shape, stride: ordered(stride, order) })) {
     // Most strided boxes contain no better extreme, and need not be copied.
-    const { values, taken } = cellsOf(arena, reduction, elements, 1, zeros(shape))
+    const { values, taken } = reduceToCells(arena, reduction, elements, 1, zeros(shape))
     if (taken[0] === 0 || !best.beats(cell, values[0]!, first)) return
   }
   const pointer = arranged(arena, size, elements, order)
@@ -136,8 +136,8 @@ function bestPiece(
       address = found.address + i * size
     }
   }
-  if (pieces > 0) add(cellsOf(arena, reduction, long, pieces, [1, 0]), 0)
-  if (rest.shape[0]! > 0) add(cellsOf(arena, reduction, rest, 1, [0]), pieces)
+  if (pieces > 0) add(reduceToCells(arena, reduction, long, pieces, [1, 0]), 0)
+  if (rest.shape[0]! > 0) add(reduceToCells(arena, reduction, rest, 1, [0]), pieces)
   return best.counts[0] === 0 ? undefined : { value: best.values[0]!, address, start: best.places[0]! * length }
 }
 
@@ -153,7 +153,7 @@ function addCells(arena: Arena, reduction: PositionReduction, best: Extremes, el
   stridesOf(columns).forEach((step, i) => {
     own[kept[i]!] = step
   })
-  const { address, values, taken } = cellsOf(arena, reduction, elements, count, own)
+  const { address, values, taken } = reduceToCells(arena, reduction, elements, count, own)
   const [rows, size] = [shape[axis]!, elementBytes(dtype)]
   const offer = (rowOf: (column: number) => number): void =>
     eachCell(columns, cell, ordered(cellStride, kept), (column, target) => {

@@ -2,13 +2,13 @@ import { type TypedArray, toBytes } from '../core/dtype.ts'
 import { sizeOf } from '../core/shape.ts'
 import { type Box, boxShape } from '../grid/range.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
-import { type BoxTable, boxesOf, tableOf } from '../kernels/boxes.ts'
+import { type BoxTable, createBoxTable, listBoxes } from '../kernels/boxes.ts'
 import { accumulators, cellBytes, counters, reduceElements } from '../kernels/reduce.ts'
 import { cellType, cellWidth, WholeAccumulator } from './accumulator.ts'
 import { cellBox, cellStride } from './cells.ts'
 import { mergedCells } from './merge.ts'
-import { momentsOf } from './moments.ts'
-import { extremesOf, givesPositions, positionOf } from './positions.ts'
+import { reduceToMoments } from './moments.ts'
+import { firstPosition, givesPositions, reduceToExtremes } from './positions.ts'
 import {
   isPlain,
   isWhole,
@@ -54,14 +54,14 @@ function reduceCells(
 ): PartialAggregate {
   if (!isPlain(reduction) || givesPositions(reduction)) {
     const found = givesPositions(reduction)
-      ? extremesOf(arena, reduction, table, base, shape)
-      : momentsOf(arena, reduction, table, base, shape)
+      ? reduceToExtremes(arena, reduction, table, base, shape)
+      : reduceToMoments(arena, reduction, table, base, shape)
     return before === undefined ? found : mergedCells(reduction, before, found)
   }
   const { op, dtype, skip, reduced } = reduction
   if (isWhole(reduction)) {
     const whole = new WholeAccumulator(op, dtype, skip)
-    for (const box of boxesOf(table)) arena.scratch(() => whole.add(arena, box.shape, base + box.offset, box.stride))
+    for (const box of listBoxes(table)) arena.scratch(() => whole.add(arena, box.shape, base + box.offset, box.stride))
     return whole.finish()
   }
   const size = sizeOf(shape)
@@ -72,7 +72,7 @@ function reduceCells(
   const counts = isKnown ? 0 : before === undefined ? counters(arena, size) : arena.put(toBytes(before.counts))
   const own = cellStride(shape, reduced)
   const step = cellBytes(op, dtype)
-  for (const { offset, place, shape: boxShape, stride } of boxesOf(table)) {
+  for (const { offset, place, shape: boxShape, stride } of listBoxes(table)) {
     const counter = counts === 0 ? 0 : counts + place * 8
     reduceElements(arena, op, dtype, skip, boxShape, base + offset, stride, cells + place * step, own, counter)
   }
@@ -90,7 +90,7 @@ function reduceCells(
 function countOfEach({ skip, reduced }: Reduction, table: BoxTable, size: number): number | undefined {
   if (skip !== 'none') return undefined
   let count = 0
-  for (const { shape } of boxesOf(table)) {
+  for (const { shape } of listBoxes(table)) {
     const elements = sizeOf(shape)
     if (sizeOf(shape.filter((_, axis) => !reduced[axis])) !== size) return undefined
     count += elements / size
@@ -103,9 +103,9 @@ export function reduceConstant(reduction: Reduction, element: Uint8Array, box: B
   const region = cellBox(box, reduction.reduced)
   const shape = boxShape(box)
   // Broadcasts the element (stride 0) over the cells.
-  const boxes = [{ offset: 0, place: 0, first: positionOf(reduction, box), shape, stride: shape.map(() => 0) }]
+  const boxes = [{ offset: 0, place: 0, first: firstPosition(reduction, box), shape, stride: shape.map(() => 0) }]
   return withArena((arena) => {
     const pointer = arena.put(element)
-    return { parts: reduceBoxes(arena, reduction, tableOf(shape.length, boxes), pointer, boxShape(region)), region }
+    return { parts: reduceBoxes(arena, reduction, createBoxTable(shape.length, boxes), pointer, boxShape(region)), region }
   })
 }

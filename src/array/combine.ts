@@ -14,14 +14,14 @@ import type { Operand } from './lazy/broadcast-blocks.ts'
 import {
   type ConcatOptions,
   concatSource as concatSources,
+  listSources,
   type StackOptions,
-  sourcesOf,
   stackSource as stackSources,
   type TileGrid,
 } from './lazy/concat.ts'
 import { type GenerateOptions, generateSource, inMemory } from './lazy/generate.ts'
 import { type MosaicOptions, mosaicSource as mosaicSources } from './lazy/mosaic.ts'
-import { packingOf } from './lazy/packing.ts'
+import { parsePacking } from './lazy/packing.ts'
 import { rollSource } from './lazy/roll.ts'
 import { SCALED_CHECKS, type ScaledOptions, scaledSource } from './lazy/scaled.ts'
 import { zipElements as zipSources } from './lazy/zip.ts'
@@ -43,7 +43,7 @@ export const concat = <D extends DType>(
   tiles: TileGrid<DiskArray<D>>,
   options?: ConcatOptions<Single<D>>,
 ): DiskArray<Single<D>> =>
-  new DiskArray(concatSources(sourcesOf('concat', tiles), options as ConcatOptions)) as DiskArray<Single<D>>
+  new DiskArray(concatSources(listSources('concat', tiles), options as ConcatOptions)) as DiskArray<Single<D>>
 
 /**
  * Joins arrays of one shape along a new axis, or nested lists of them along several.
@@ -53,7 +53,7 @@ export const concat = <D extends DType>(
  * console.log(stack([row, row]).shape) // [ 2, 3 ]
  */
 export const stack = <D extends DType>(tiles: TileGrid<DiskArray<D>>, options?: StackOptions<Single<D>>): DiskArray<Single<D>> =>
-  new DiskArray(stackSources(sourcesOf('stack', tiles), options as StackOptions)) as DiskArray<Single<D>>
+  new DiskArray(stackSources(listSources('stack', tiles), options as StackOptions)) as DiskArray<Single<D>>
 
 /**
  * Joins arrays of any shapes, each with its first element at `origin`. Positions outside all arrays read as
@@ -163,7 +163,7 @@ export function scaled<F extends 'float32' | 'float64' = 'float64', R extends nu
     const text = 'an array without attributes does not say how it is packed: pass scaleFactor, addOffset or missing values'
     throw new HyperslabError('InvalidArgumentError', text, source.label)
   }
-  const all = isGiven ? options : { ...packingOf(source, array.attrs!), ...(dtype && { dtype }) }
+  const all = isGiven ? options : { ...parsePacking(source, array.attrs!), ...(dtype && { dtype }) }
   return new DiskArray(scaledSource(source, all)) as DiskArray as DiskArray<F, R>
 }
 

@@ -95,8 +95,8 @@ export class WhereSearch<D extends DType> implements AsyncIterable<WhereMatchInP
     try {
       if (!isFixed(dtype))
         throw new HyperslabError('UnsupportedError', `there are no ranges of ${dtype} values`, { actual: dtype })
-      this.#low = min === undefined ? lowest(dtype) : endOf(dtype, min, Math.ceil)
-      this.#high = max === undefined ? highest(dtype) : endOf(dtype, max, Math.floor)
+      this.#low = min === undefined ? lowest(dtype) : roundBound(dtype, min, Math.ceil)
+      this.#high = max === undefined ? highest(dtype) : roundBound(dtype, max, Math.floor)
     } catch (error) {
       rethrowWithin(error, label ?? {})
     }
@@ -120,7 +120,7 @@ export class WhereSearch<D extends DType> implements AsyncIterable<WhereMatchInP
       const places = this.#placesIn(elements)
       const values = allocate(dtype, places.length)
       for (let i = 0; i < places.length; i++) values[i] = elements[places[i]!] as never
-      return new Part(box, positionsOf(places, box, shape), values, shape)
+      return new Part(box, toPositions(places, box, shape), values, shape)
     }
     const shouldRead = (_: Box, stats: PartStats | undefined): boolean => this.#known(stats) !== 0
     for await (const found of this.#visit({ shouldRead, visit })) if (found.positions.length > 0) yield found
@@ -172,7 +172,7 @@ export class WhereSearch<D extends DType> implements AsyncIterable<WhereMatchInP
         values[at] = part.values[i] as never
       }
     }
-    return { positions, indices: indicesOf(positions, shape), values, complete: length < limit }
+    return { positions, indices: toIndices(positions, shape), values, complete: length < limit }
   }
 
   async *#visit<R>(visitor: PartVisitor<D, R>): AsyncGenerator<R, void, undefined> {
@@ -237,12 +237,12 @@ class Part<D extends DType> implements WhereMatchInPart<D> {
   }
 
   get indices(): readonly Float64Array[] {
-    return indicesOf(this.positions, this.#shape)
+    return toIndices(this.positions, this.#shape)
   }
 }
 
 /** Converts indices in a part to positions in the array. */
-function positionsOf(places: Uint32Array, box: Box, shape: readonly number[]): Float64Array {
+function toPositions(places: Uint32Array, box: Box, shape: readonly number[]): Float64Array {
   const lengths = boxShape(box)
   const stride = stridesOf(shape)
   const first = box.reduce((sum, { start }, axis) => sum + start * stride[axis]!, 0)
@@ -260,7 +260,7 @@ function positionsOf(places: Uint32Array, box: Box, shape: readonly number[]): F
   return positions
 }
 
-function indicesOf(positions: Float64Array, shape: readonly number[]): Float64Array[] {
+function toIndices(positions: Float64Array, shape: readonly number[]): Float64Array[] {
   const stride = stridesOf(shape)
   return shape.map((length, axis) => positions.map((position) => Math.floor(position / stride[axis]!) % length))
 }
@@ -269,7 +269,7 @@ const lowest = (dtype: FixedDType): number | bigint => (isBigInt(dtype) ? -(2n *
 const highest = (dtype: FixedDType): number | bigint => (isBigInt(dtype) ? 2n ** 64n : Number.POSITIVE_INFINITY)
 
 /** @param inward rounds to the nearest integer in the range */
-function endOf(dtype: FixedDType, value: unknown, inward: (value: number) => number): number | bigint {
+function roundBound(dtype: FixedDType, value: unknown, inward: (value: number) => number): number | bigint {
   const end = typeof value === 'boolean' ? Number(value) : value
   if ((typeof end !== 'number' && typeof end !== 'bigint') || Number.isNaN(end)) {
     const shown = quoted(value)

@@ -148,6 +148,6 @@ async function target<D extends DType>(
   { out }: GetOptions<D>,
 ): Promise<Tensor<D>> {
   if (out === undefined) return tensorOf(source.dtype, shape)
-  const { outOf } = await import('./values.ts')
-  return named(source, () => outOf(source.dtype, out, shape))
+  const { checkOut } = await import('./values.ts')
+  return named(source, () => checkOut(source.dtype, out, shape))
 }

@@ -16,7 +16,7 @@ import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { planSelection, type ReadPlan } from './get.ts'
 import { copiedTo } from './lazy/missing-restated.ts'
 import { type ArrayOperand, sourceOf } from './operand.ts'
-import { runsOf, writtenRunsOf } from './reductions/runs.ts'
+import { divideIntoWrittenRuns, runsOf } from './reductions/runs.ts'
 import {
   BLOCK_CHECKS,
   type BlockOptions,
@@ -24,10 +24,10 @@ import {
   type BlockSource,
   bytesOf,
   checkWritable,
-  requestsOf,
+  estimateRequests,
   type Writable,
 } from './source.ts'
-import { progressOf, type TransferProgress } from './transfers.ts'
+import { type TransferProgress, trackProgress } from './transfers.ts'
 import { checkChunk, checkElements } from './visit.ts'
 
 /** Options of operations on a whole array. */
@@ -169,11 +169,11 @@ async function* readAhead<T>(
 }
 
 /** Creates a progress counter in chunks of an array. */
-function tallyOf(
+function createTally(
   { chunks, dtype }: BlockSource,
   { onProgress }: ProgressOptions,
 ): { readonly tally: (box: Box) => void; readonly onAbsent: BlockReadOptions['onAbsent'] } {
-  const { tell, onAbsent } = progressOf(chunks.count, dtype, onProgress)
+  const { tell, onAbsent } = trackProgress(chunks.count, dtype, onProgress)
   return { onAbsent, tally: (box) => tell({ chunks: countChunks(box, chunks), shape: boxShape(box) }) }
 }
 
@@ -185,7 +185,7 @@ export async function planRead<D extends DType>(
 ): Promise<ReadPlan> {
   const [base, { plan }] = await planSelection('plan', source, selection, options, PLAN_CHECKS)
   const boxes = plan.transfers.map(({ box }) => box)
-  return { ...plan, bytes: plan.elements * bytesOf(source.dtype), requests: await requestsOf(base, boxes) }
+  return { ...plan, bytes: plan.elements * bytesOf(source.dtype), requests: await estimateRequests(base, boxes) }
 }
 
 /**
@@ -207,7 +207,7 @@ export async function readTensor<D extends DType>(source: BlockSource<D>, option
 /** Reads all elements in runs of chunks, two at a time, directly into the result. */
 async function readWhole<D extends DType>(source: BlockSource<D>, out: Tensor<D>, options: ProgressOptions): Promise<void> {
   const { signal } = options
-  const { tally, onAbsent } = tallyOf(source, options)
+  const { tally, onAbsent } = createTally(source, options)
   const read = async (box: Box): Promise<Box> => {
     signal?.throwIfAborted()
     await source.readBlock(box, viewTensor(out, box.map(viewOf)), { signal, onAbsent })
@@ -232,9 +232,9 @@ export async function assignWhole(call: string, from: ArrayOperand, to: ArrayOpe
  */
 async function copyWhole(from: BlockSource, to: BlockSource, options: ProgressOptions & BlocksOptions): Promise<void> {
   checkCopy(from, to)
-  const { tally, onAbsent } = tallyOf(to, options)
+  const { tally, onAbsent } = createTally(to, options)
   const { signal, prefetch = 1 } = options
-  for await (const { box, data } of zipped([copiedTo(from, to)], writtenRunsOf(to), { signal, prefetch, onAbsent })) {
+  for await (const { box, data } of zipped([copiedTo(from, to)], divideIntoWrittenRuns(to), { signal, prefetch, onAbsent })) {
     await to.writeBlock(box, data[0]!, options)
     tally(box)
   }
@@ -262,11 +262,11 @@ export async function fillWhole<D extends DType>(
 ): Promise<void> {
   checkWritable(to)
   checkElements(to)
-  const { tally } = tallyOf(to, options)
+  const { tally } = createTally(to, options)
   const one = allocate(to.dtype, 1)
   one[0] = toElement(to.dtype, value) as never
   const pace = new Pace(options.signal)
-  for (const box of chunkBoxes(writtenRunsOf(to))) {
+  for (const box of chunkBoxes(divideIntoWrittenRuns(to))) {
     options.signal?.throwIfAborted()
     if (pace.due()) await pace.turn()
     const shape = boxShape(box)
@@ -279,7 +279,7 @@ export async function fillWhole<D extends DType>(
 export async function equalElements(a: BlockSource, other: ArrayOperand, options: EqualsOptions): Promise<boolean> {
   const b = sourceOf('equals', other)
   if (!sameShape(a.shape, b.shape) || a.dtype !== b.dtype) return false
-  const { tally } = tallyOf(a, options)
+  const { tally } = createTally(a, options)
   for (const source of [a, b]) checkElements(source)
   for await (const { box, data } of zipped([a, b], traversalChunks([a, b]), { signal: options.signal, prefetch: 0 })) {
     if (!sameElements(data[0]!.data, data[1]!.data, options.equalNaN ?? false)) return false

@@ -210,7 +210,7 @@ export interface BlockSource<D extends DType = DType> {
 }
 
 /** Returns the number of blocks that reading some boxes fetches; by default one per box. */
-export const requestsOf = async ({ bulk }: BlockSource, boxes: readonly Box[]): Promise<number | undefined> =>
+export const estimateRequests = async ({ bulk }: BlockSource, boxes: readonly Box[]): Promise<number | undefined> =>
   bulk?.requests === undefined ? boxes.length : bulk.requests(boxes)
 
 /** @throws ReadOnlyError if the source is read-only */
@@ -238,7 +238,7 @@ export interface EstimateOptions {
 const ESTIMATE_CHECKS: Checks<EstimateOptions> = { defaultChunkBytes: 'number from 0', elementBytes: 'number from 0' }
 
 /** @throws InvalidArgumentError if the array has another type or rank than requested */
-export function checkKindOf(
+export function checkArrayKind(
   { dtype, shape }: Pick<BlockSource, 'dtype' | 'shape'>,
   type?: DType,
   rank?: number,

@@ -62,7 +62,7 @@ export async function move(
   { concurrency, signal, onProgress }: TransferOptions & { readonly concurrency: number },
   work: (transfer: Transfer, onAbsent: BlockReadOptions['onAbsent']) => Promise<void>,
 ): Promise<void> {
-  const { onAbsent, tell } = progressOf(plan.chunks, dtype, onProgress)
+  const { onAbsent, tell } = trackProgress(plan.chunks, dtype, onProgress)
   const [first] = plan.transfers
   // Most small reads have one transfer, and limiting it would take as long as the read itself.
   if (first !== undefined && plan.transfers.length === 1) {
@@ -79,7 +79,7 @@ export async function move(
 }
 
 /** Counts the steps of an operation on `total` chunks, and reports each. */
-export function progressOf(
+export function trackProgress(
   total: number,
   dtype: DType,
   onProgress: TransferOptions['onProgress'],
@@ -112,7 +112,7 @@ export async function readInto<D extends DType>(
   const isGathered = transfers.some(({ inner }) => inner !== null)
   if (isGathered ? gather : read && transfers.length > 1) {
     signal?.throwIfAborted()
-    const { tell, ...progress } = progressOf(plan.chunks, source.dtype, options.onProgress)
+    const { tell, ...progress } = trackProgress(plan.chunks, source.dtype, options.onProgress)
     const { onAbsent = progress.onAbsent } = options
     if (isGathered) await source.bulk!.gather!(transfers, full, { signal, onAbsent })
     else {

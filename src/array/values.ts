@@ -1,8 +1,8 @@
 import { allocate, type DataOf, type DType, isFixed, type ScalarOf, toElement } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.ts'
-import { extentOf, isTensorLike, type Tensor, type TensorLike } from '../core/tensor.ts'
-import { isArrayLike, listOf } from '../grid/list.ts'
+import { findExtent, isTensorLike, type Tensor, type TensorLike } from '../core/tensor.ts'
+import { flatten, isArrayLike } from '../grid/list.ts'
 
 /**
  * Values that can be written to a selection: one value for all elements, the elements in C order, nested
@@ -38,7 +38,9 @@ export function toTensor<D extends DType>(dtype: D, values: Values<D>, shape: re
 }
 
 function nested(values: ArrayLike<unknown>): TensorLike {
-  const { values: data, shape } = listOf(values, ([actual, expected]) => mismatch('arrays of different shapes', actual, expected))
+  const { values: data, shape } = flatten(values, ([actual, expected]) =>
+    mismatch('arrays of different shapes', actual, expected),
+  )
   return { data, shape }
 }
 
@@ -59,7 +61,7 @@ function mismatch(what: string, actual: unknown, expected: unknown): never {
  * @throws InvalidArgumentError if its shape or the kind of its data differ, or if its strides exceed the
  *   data or map two elements to one position
  */
-export function outOf<D extends DType>(dtype: D, out: TensorLike, shape: readonly number[]): Tensor<D> {
+export function checkOut<D extends DType>(dtype: D, out: TensorLike, shape: readonly number[]): Tensor<D> {
   if (!isTensorLike(out) || !Array.isArray(out.shape) || Object(out.data) !== out.data)
     throw new HyperslabError('InvalidArgumentError', 'out must be a tensor: { data, shape }', { actual: out })
   if (!sameShape(out.shape, shape)) {
@@ -135,7 +137,7 @@ function checkReach(tensor: Tensor): void {
       throw new HyperslabError('InvalidArgumentError', text, { actual: each })
     }
   if (sizeOf(shape) === 0) return
-  const [low, high] = extentOf(tensor)
+  const [low, high] = findExtent(tensor)
   if (low >= 0 && high < data.length) return
   throw new HyperslabError('InvalidArgumentError', `strides reach elements ${low} to ${high} of a buffer of ${data.length}`, {
     actual: [low, high],

@@ -34,14 +34,14 @@ export async function nodesBelow<A extends { readonly kind: 'array' }, G extends
   const unreadable = new Map<string, HyperslabError>()
   const visit = async (group: G): Promise<void> => {
     groups.push(group)
-    const pathOf = (name: string): string => (group.path === '' ? name : `${group.path}/${name}`)
-    for (const [name, error] of await group.unreadable()) unreadable.set(pathOf(name), error)
+    const joinPath = (name: string): string => (group.path === '' ? name : `${group.path}/${name}`)
+    for (const [name, error] of await group.unreadable()) unreadable.set(joinPath(name), error)
     for (const name of await group.arrays()) {
       try {
         arrays.push(await group.array(name))
       } catch (error) {
         if (!isUnreadable(error)) throw error
-        unreadable.set(pathOf(name), error)
+        unreadable.set(joinPath(name), error)
       }
     }
     for (const name of await group.groups()) await visit((await group.group(name)) as G)

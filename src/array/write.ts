@@ -37,7 +37,7 @@ export async function writeSelection<D extends DType>(
   const full = folded(source.dtype, toTensor(source.dtype, values, plan.shape))
   const marks = mask && folded('bool', mask)
   const { signal } = options
-  const concurrency = concurrencyOf(source, options)
+  const concurrency = chooseConcurrency(source, options)
   await move(source, plan, { ...options, concurrency }, async ({ box, shape, inner, outer, covered }) => {
     if (inner === null) {
       const own = viewTensor(full, outer as Views)
@@ -63,5 +63,5 @@ export async function writeSelection<D extends DType>(
  * Blocks cut by ranges may share a chunk, which the source may have to modify twice, so they are written one
  * after another.
  */
-const concurrencyOf = (source: BlockSource, { concurrency, strategy }: TransferOptions): number =>
+const chooseConcurrency = (source: BlockSource, { concurrency, strategy }: TransferOptions): number =>
   strategy === 'ranges' ? 1 : (concurrency ?? source.capabilities?.concurrency ?? 1)

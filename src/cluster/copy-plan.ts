@@ -1,4 +1,4 @@
-import { openTargetOf } from '../copy/copy.ts'
+import { openFormatTarget } from '../copy/copy.ts'
 import type { Scratch } from '../copy/scratch.ts'
 import type { ZarrExport } from '../copy/stored-arrays.ts'
 import type { SharedTarget } from '../copy/target.ts'
@@ -78,7 +78,7 @@ export const openTarget = (
   source: ZarrExport,
   id?: string,
   scratch?: Scratch,
-): Promise<SharedTarget> => openTargetOf(formatOfCopy(operation), location, source, operation.options ?? {}, id, scratch)
+): Promise<SharedTarget> => openFormatTarget(formatOfCopy(operation), location, source, operation.options ?? {}, id, scratch)
 
 export const COPY_PLAN_CHECKS: Checks<Facts> = { arrays: 'plain object', metadata: 'string', leftOut: 'list of strings' }
 

@@ -6,7 +6,7 @@ import { type CopyPlan, type CopyResult, openTarget, resultOfCopy, tasksOfCopy }
 import { openCopySource } from './copy-source.ts'
 import type { Collector, JobWork, NodeOptions } from './job-work.ts'
 import type { OpenRecipeOptions } from './open-recipe.ts'
-import { scratchOf } from './partial-results.ts'
+import { openScratch } from './partial-results.ts'
 import { Pins } from './pins.ts'
 import { ANY_PLACE, type Places } from './places.ts'
 import { checkSource } from './plan-parts.ts'
@@ -41,7 +41,7 @@ export class CopyWork implements JobWork {
     }
     try {
       pins.seen()
-      target = await openTarget(operation, await places.resolve(operation.target), source, id, scratchOf(plan, places))
+      target = await openTarget(operation, await places.resolve(operation.target), source, id, openScratch(plan, places))
       await checkTarget(plan, target)
       return new CopyWork(plan, target, new CopySteps(target, tasksOfCopy(plan), () => pins.check()), closeBoth)
     } catch (error) {
@@ -90,7 +90,7 @@ async function checkTarget({ arrays, metadata, operation }: CopyPlan, target: Sh
 /** Removes packed blocks that tasks have handed over. The source may be gone, and is not opened. */
 export async function abandonCopy(plan: CopyPlan, places: Places): Promise<void> {
   const { store, path } = await places.resolve(plan.operation.target)
-  const folder = scratchOf(plan, places)!
+  const folder = openScratch(plan, places)!
   try {
     await new PackedParts({ store, key: path, mark: plan.id }, folder).abandon()
   } finally {

@@ -1,7 +1,7 @@
 import { FOLD_KINDS } from '../array/reductions/fold-kinds.ts'
 import { checkCall } from '../array/reductions/options.ts'
 import { DIVIDED_METHODS, type DividedMethod } from '../array/reductions/reductions.ts'
-import { defaultScratchOf } from '../copy/packed-parts.ts'
+import { scratchBeside } from '../copy/packed-parts.ts'
 import { invalidArgument } from '../core/errors.ts'
 import type { Check, Checks } from '../core/options.ts'
 import { FOLDER_TO_WRITE, foreignWriteOption, formatOfTarget, type WrittenFormat } from '../tree/written-formats.ts'
@@ -98,7 +98,7 @@ export const formatOfCopy = ({ target }: Pick<CopyOperation, 'target'>): Written
 
 /** Returns the default scratch folder of a job; undefined if it needs none. */
 export const defaultScratch = (operation: JobOperation): string | undefined =>
-  isCopy(operation) && formatOfCopy(operation).writing.isFile ? defaultScratchOf(operation.target) : undefined
+  isCopy(operation) && formatOfCopy(operation).writing.isFile ? scratchBeside(operation.target) : undefined
 
 export const isCopy = (operation: JobOperation): operation is CopyOperation => operation.method === 'copy'
 

@@ -19,7 +19,7 @@ import {
   relocatedOperation,
 } from './job-operation.ts'
 import { Pins } from './pins.ts'
-import { type AnyPlan, checkParts, hashOf, JOB_FORMAT, JOB_VERSION } from './plan-parts.ts'
+import { type AnyPlan, checkParts, hashJson, JOB_FORMAT, JOB_VERSION } from './plan-parts.ts'
 import { checkNoSecret } from './recipe.ts'
 import { checkReducePlan, planReduce, REDUCE_PLAN_CHECKS, type ReducePlan } from './reduce-plan.ts'
 import { type TaskTree, treeOfPhases } from './task-tree.ts'
@@ -89,7 +89,7 @@ export async function planJob(operation: JobOperation, options: PlanJobOptions =
     ...parts,
     ...(job.scratch !== undefined && { scratch: job.scratch }),
   } as const
-  return { ...facts, id: await hashOf(facts) } as JobPlan
+  return { ...facts, id: await hashJson(facts) } as JobPlan
 }
 
 /** An operation that has been checked, with absolute locations, and the settings of its plan. */
@@ -135,7 +135,7 @@ export async function readPlan(json: unknown): Promise<JobPlan> {
   }
   checkPlain('readPlan', plan, 'the plan')
   const { id, ...facts } = plan
-  const actual = await hashOf(facts)
+  const actual = await hashJson(facts)
   if (actual !== id) {
     const text = `the plan is not the one of its id: ${actual} instead of ${id}`
     throw new HyperslabError('FormatError', text, { actual, expected: id })

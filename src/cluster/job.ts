@@ -12,7 +12,7 @@ import type { OpenRecipeOptions } from './open-recipe.ts'
 import { type PartialResult, PartialResults } from './partial-results.ts'
 import { ANY_PLACE, type Places } from './places.ts'
 import { ReduceWork } from './reduce-work.ts'
-import { childrenOf, phaseEnds, type TaskTree } from './task-tree.ts'
+import { childRange, phaseEnds, type TaskTree } from './task-tree.ts'
 
 /** Options of `openJob`: resources of the worker, which the plan does not contain. */
 export interface OpenJobOptions {
@@ -107,7 +107,7 @@ export class Job implements AsyncDisposable {
   ): Promise<PartialResult> {
     checkOptions('merge', options, NODE_CHECKS)
     this.#checkNode('merge', level, index)
-    const [from, to] = childrenOf(this.#tree, level, index)
+    const [from, to] = childRange(this.#tree, level, index)
     const expected = to - from
     if (children.length !== expected) {
       const text = `merge ${index} of level ${level} has ${expected} children, not ${children.length}`

@@ -121,12 +121,12 @@ function once<T>(opened: Map<string, Promise<T>>, name: string, open: () => Prom
 }
 
 function viewed(array: DiskArray, view: ViewRecipe): DiskArray {
-  if ('select' in view) return array.view(selectionOf(view.select))
+  if ('select' in view) return array.view(toSelection(view.select))
   if ('transpose' in view) return array.transpose(view.transpose)
   return coarsen(array, view.coarsen, view.kind, view.options) as DiskArray
 }
 
-function selectionOf(select: SelectRecipe['select']): Selection {
+function toSelection(select: SelectRecipe['select']): Selection {
   const selector = (axis: AxisRecipe): unknown =>
     typeof axis === 'object' && axis !== null && !Array.isArray(axis) ? { start: null, stop: null, step: null, ...axis } : axis
   if (Array.isArray(select)) return (select as readonly AxisRecipe[]).map(selector) as Selection

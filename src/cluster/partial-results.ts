@@ -23,7 +23,7 @@ export class PartialResults implements AsyncDisposable {
   readonly #scratch: Scratch | undefined
 
   constructor(plan: JobPlan, places?: Places) {
-    this.#scratch = scratchOf(plan, places)
+    this.#scratch = openScratch(plan, places)
   }
 
   /** Returns the stored result of a node; undefined if no worker has stored one. */
@@ -76,7 +76,7 @@ export class PartialResults implements AsyncDisposable {
 }
 
 /** Returns the scratch folder of a plan; undefined for a plan without one. */
-export function scratchOf(
+export function openScratch(
   { id, scratch, operation }: Pick<AnyPlan, 'id' | 'scratch'> & { readonly operation: JobOperation },
   places: Places = ANY_PLACE,
 ): Scratch | undefined {

@@ -46,7 +46,7 @@ export const SOURCE_CHECKS: Checks<PlannedSource> = {
 
 /** Returns the description of an array for a plan. */
 export async function sourceFacts({ dtype, shape, chunks }: DiskArray): Promise<PlannedSource> {
-  const grid = await hashOf(gridDocument(chunks))
+  const grid = await hashJson(gridDocument(chunks))
   return { dtype, shape, chunks: chunks.count, grid, bytes: bytesOf(dtype) * sizeOf(shape) }
 }
 
@@ -65,7 +65,7 @@ export function checkParts(where: string, value: unknown, checks: Readonly<Recor
 }
 
 /** Returns the SHA-256 of the canonical text of a value, in hexadecimal digits. */
-export const hashOf = (value: JsonValue | object): Promise<string> => sha256(canonical(value as JsonValue))
+export const hashJson = (value: JsonValue | object): Promise<string> => sha256(canonical(value as JsonValue))
 
 /** Returns JSON with sorted names, without undefined values. */
 function canonical(value: JsonValue | undefined): string {

@@ -3,7 +3,7 @@ import { FOLD_KINDS, type FoldKind, type WindowOptions } from '../array/reductio
 import { type AxisLengths, WINDOW_CHECKS } from '../array/reductions/windows.ts'
 import { invalidArgument } from '../core/errors.ts'
 import type { Check, Checks } from '../core/options.ts'
-import { schemeOf } from '../core/scheme.ts'
+import { findScheme } from '../core/scheme.ts'
 import type { ConcatDatasetsOptions } from '../dataset/concat-options.ts'
 import { checkStatuses } from '../tree/not-found.ts'
 import { optional, type PendingCheck, required } from './checks.ts'
@@ -173,7 +173,7 @@ function* takenChecks(where: string, taken: unknown): Generator<PendingCheck, vo
 
 /** Checks that a location contains no credentials, because reading a plan must not grant access. */
 export function checkNoSecret(call: string, location: string): void {
-  const url = schemeOf(location) !== undefined && URL.canParse(location) ? new URL(location) : undefined
+  const url = findScheme(location) !== undefined && URL.canParse(location) ? new URL(location) : undefined
   if (url === undefined) return
   const query = [...url.searchParams.keys()].find((name) => SECRET.test(name))
   if (url.username === '' && url.password === '' && query === undefined) return

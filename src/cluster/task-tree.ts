@@ -32,7 +32,7 @@ export function treeOfPhases(id: string, tasks: readonly number[], fanIn: number
 }
 
 /** Returns the children of a node, as a range of indices. */
-export function childrenOf(tree: TaskTree, level: number, index: number): readonly [from: number, to: number] {
+export function childRange(tree: TaskTree, level: number, index: number): readonly [from: number, to: number] {
   const { counts, fanIn, phases } = tree
   if (level === 0) return [0, 0]
   if (phases === undefined) return [index * fanIn, Math.min((index + 1) * fanIn, counts[level - 1]!)]
@@ -50,7 +50,7 @@ export function childrenOf(tree: TaskTree, level: number, index: number): readon
 
 /** Returns the unfinished children of a node, in the first unfinished phase. */
 export function missingChildren(tree: TaskTree, level: number, index: number, isDone: (child: number) => boolean): number[] {
-  const [from, to] = childrenOf(tree, level, index)
+  const [from, to] = childRange(tree, level, index)
   const ends = level === tree.counts.length - 1 && tree.phases !== undefined ? phaseEnds(tree.phases, level - 1) : [to]
   let start = from
   for (const end of ends) {
@@ -73,6 +73,6 @@ export function phaseEnds(phases: readonly (readonly number[])[], level: number)
 /** Returns the number of tasks below a node; 1 for a task. */
 export function tasksBelow(tree: TaskTree, level: number, index: number): number {
   let [from, to] = [index, index + 1]
-  for (let at = level; at > 0; at--) [from, to] = [childrenOf(tree, at, from)[0], childrenOf(tree, at, to - 1)[1]]
+  for (let at = level; at > 0; at--) [from, to] = [childRange(tree, at, from)[0], childRange(tree, at, to - 1)[1]]
   return to - from
 }

@@ -1,7 +1,7 @@
 import { attributeKey } from '../af/format/attribute-key.ts'
 import type { AttributeValue } from '../af/format/footer.ts'
 import { Attributes } from '../af/layers/attributes.ts'
-import { importOf } from '../copy/import-arrays.ts'
+import { toImport } from '../copy/import-arrays.ts'
 import { groupAttributes } from '../copy/stored-arrays.ts'
 import { groupDocuments } from '../copy/zarr-target.ts'
 import { HyperslabError } from '../core/errors.ts'
@@ -41,7 +41,7 @@ export async function treeSource(tree: LabelledTree, location: string, options: 
   checkOptions('treeSource', options, CHECKS)
   const { variables, toContainer = false, notFound, onWarning } = options
   const contents = await chosenContents(tree, variables, onWarning)
-  const source = recipesOf({ location, ...(notFound && { notFound }) }, contents)
+  const source = createRecipes({ location, ...(notFound && { notFound }) }, contents)
   const changed = toContainer ? changedAttribute(contents.groups.get('') as TypedValues, source) : undefined
   if (changed === undefined) return source
   const text = `the attribute '${changed}' of the file would change its type on the way to workers`
@@ -49,7 +49,7 @@ export async function treeSource(tree: LabelledTree, location: string, options: 
 }
 
 /** Returns the recipes by which workers open the arrays. */
-function recipesOf(
+function createRecipes(
   at: { readonly location: string; readonly notFound?: readonly number[] },
   contents: TreeContents,
 ): CopiedArrays {
@@ -64,7 +64,7 @@ function recipesOf(
 function changedAttribute(values: TypedValues, { groups = {} }: CopiedArrays): string | undefined {
   const map = new Map<string, AttributeValue>()
   const kept = new Attributes(() => map, () => map) // biome-ignore format: one line
-  const { attributes } = importOf({ attributes: groupAttributes(groups['']!, ''), arrays: [] })
+  const { attributes } = toImport({ attributes: groupAttributes(groups['']!, ''), arrays: [] })
   for (const [name, value] of attributes) kept.set(name, value)
   return [...values.keys()].find((name) => {
     const [written, own] = [map.get(name), values.typed!(name) as AttributeValue]

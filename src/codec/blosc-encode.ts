@@ -54,7 +54,7 @@ export async function encodeBlosc(bytes: Uint8Array, options: BloscOptions): Pro
     throw new HyperslabError('CodecError', text, { actual: bytes.length, expected: MOST_BYTES })
   }
   const typesize = options.typesize > MOST_TYPESIZE ? 1 : options.typesize
-  const blockBytes = blockBytesOf(bytes.length, typesize, options.blockBytes || BLOCK_BYTES[compressor])
+  const blockBytes = chooseBlockBytes(bytes.length, typesize, options.blockBytes || BLOCK_BYTES[compressor])
   const flags = SHUFFLES[shuffle] | NOT_SPLIT | (NUMBERS[compressor] << 5)
   const withHeader = (frame: Uint8Array, added = 0): Uint8Array => {
     frame.set([2, 1, flags | added, typesize])
@@ -84,7 +84,7 @@ const headBytes = (blocks: readonly Block[]): number => HEADER_BYTES + 4 * block
  * Returns the block size: a multiple of 8 elements, because bits are shuffled in groups of 8; at most
  * `bytes`.
  */
-function blockBytesOf(bytes: number, typesize: number, wanted: number): number {
+function chooseBlockBytes(bytes: number, typesize: number, wanted: number): number {
   const unit = 8 * typesize
   const whole = Math.floor(wanted / unit) * unit || unit
   return Math.max(1, Math.min(bytes, whole))

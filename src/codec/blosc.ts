@@ -181,7 +181,7 @@ function decodeStreams(
   into: number,
   bytes: number,
 ): void {
-  const streams = streamsOf(header, bytes)
+  const streams = countStreams(header, bytes)
   const streamBytes = bytes / streams
   let at = start
   for (let i = 0; i < streams; i++) {
@@ -196,7 +196,7 @@ function decodeStreams(
   }
 }
 
-function streamsOf({ flags, typesize, blockBytes }: Header, bytes: number): number {
+function countStreams({ flags, typesize, blockBytes }: Header, bytes: number): number {
   const isSplit =
     !(flags & NOT_SPLIT) &&
     bytes === blockBytes &&

@@ -56,7 +56,7 @@ export function chainCodec(
       ready,
       decodeIn(arena, pointer, length, decodedBytes) {
         if (length === 0) return arena.put(absent(decodedBytes))
-        const sizes = sizesOf(steps, decodedBytes)
+        const sizes = inputSizes(steps, decodedBytes)
         checkSize(name, length, sizes[0], Infinity)
         return runInKernel(arena, steps, sizes, mostBytes, 0, steps.length, { pointer, length }).pointer
       },
@@ -67,7 +67,7 @@ export function chainCodec(
     async decode(bytes: Uint8Array, decodedBytes: number) {
       const known = decodedBytes < Infinity ? decodedBytes : undefined
       if (bytes.length === 0) return absent(known ?? 0)
-      const sizes = sizesOf(steps, known)
+      const sizes = inputSizes(steps, known)
       checkSize(name, bytes.length, sizes[0], Infinity)
       let current = bytes
       for (let at = 0; at < steps.length; ) {
@@ -101,7 +101,7 @@ function endOfRun(steps: readonly Step[], at: number): number {
 }
 
 /** Returns the known byte counts before each step and behind the last one. */
-function sizesOf(steps: readonly Step[], decodedBytes: number | undefined): (number | undefined)[] {
+function inputSizes(steps: readonly Step[], decodedBytes: number | undefined): (number | undefined)[] {
   const sizes = new Array<number | undefined>(steps.length + 1)
   sizes[steps.length] = decodedBytes
   for (let i = steps.length - 1; i >= 0; i--) {

@@ -4,7 +4,7 @@ import type { Arena } from '../kernels/arena.ts'
 import { compute } from '../kernels/compute.ts'
 import { crc32cOf } from '../kernels/crc32c.ts'
 import { PREFIX_BYTES } from './lz4.ts'
-import { headerOf, prefixOf, type Segment } from './lz4-segments.ts'
+import { createPrefix, encodeHeader, type Segment } from './lz4-segments.ts'
 
 /**
  * Encodes `length` bytes in kernel memory as a block of the codec lz4.
@@ -14,7 +14,7 @@ import { headerOf, prefixOf, type Segment } from './lz4-segments.ts'
 export function encodeLz4(arena: Arena, pointer: number, length: number): Uint8Array {
   const block = room(arena, length)
   const bytes = compute(arena).lz4Encode(pointer, length, block) >>> 0
-  return joinBytes([prefixOf(length), arena.bytes(block, bytes)])
+  return joinBytes([createPrefix(length), arena.bytes(block, bytes)])
 }
 
 /**
@@ -47,7 +47,7 @@ export function encodeSegments(
   const { pointer: at, bytes: size, starts } = rawSegments(arena, pointer, lengths)
   const literals = starts.at(-1)!.before
   const last = arena.bytes(pointer + total - literals, literals)
-  const bytes = joinBytes([prefixOf(total), arena.bytes(at, size), headerOf(literals, 0), last])
+  const bytes = joinBytes([createPrefix(total), arena.bytes(at, size), encodeHeader(literals, 0), last])
   const sequences = starts.map(({ sequence }) => readHeader(bytes, PREFIX_BYTES + sequence))
   const segments = lengths.map((length, i): Segment => {
     const [{ before }, next] = [starts[i]!, starts[i + 1]!]

@@ -33,7 +33,7 @@ export interface Segment {
  * Returns the bytes of token and length between segments, and at both ends of the block; they belong to no
  * segment. Segments within one run of literals have none between them.
  */
-export function jointsOf(count: number, segment: (number: number) => Pick<Segment, 'head' | 'tail'>): Float64Array {
+export function findJoints(count: number, segment: (number: number) => Pick<Segment, 'head' | 'tail'>): Float64Array {
   const joints = new Float64Array(count + 1)
   let literals = 0
   for (let number = count; number-- > 0; ) {
@@ -51,22 +51,22 @@ export function jointsOf(count: number, segment: (number: number) => Pick<Segmen
  */
 export function standalone({ uncompressedBytes, head, match, tail }: Segment, stored: Uint8Array, joint: number): Uint8Array {
   const end = stored.length - tail
-  const body = tail === 0 ? [stored] : [stored.subarray(0, end - joint), headerOf(tail, 0), stored.subarray(end)]
-  return joinBytes([prefixOf(uncompressedBytes), headerOf(head, match), ...body])
+  const body = tail === 0 ? [stored] : [stored.subarray(0, end - joint), encodeHeader(tail, 0), stored.subarray(end)]
+  return joinBytes([createPrefix(uncompressedBytes), encodeHeader(head, match), ...body])
 }
 
 /** Returns the bytes of a token and of the length of the literals behind it. */
 const headerBytes = (literals: number): number => (literals < 15 ? 1 : 2 + Math.floor((literals - 15) / 255))
 
 /** Returns the token and the length of literals in front of a match whose length field is `match`. */
-export function headerOf(literals: number, match: number): Uint8Array {
+export function encodeHeader(literals: number, match: number): Uint8Array {
   const header = new Uint8Array(headerBytes(literals)).fill(255)
   header[0] = 16 * Math.min(literals, 15) + match
   if (literals >= 15) header[header.length - 1] = (literals - 15) % 255
   return header
 }
 
-export function prefixOf(decodedBytes: number): Uint8Array {
+export function createPrefix(decodedBytes: number): Uint8Array {
   const prefix = new Uint8Array(PREFIX_BYTES)
   new DataView(prefix.buffer).setUint32(0, decodedBytes, true)
   return prefix

@@ -49,10 +49,10 @@ const MOST_SILENT_FRAMES = 1024
  * @throws CodecError if a frame is incomplete or needs a dictionary, or if the frames declare another
  *   number of bytes
  */
-export function framePartsOf(bytes: Uint8Array, decodedBytes: number, measure: FrameMeasure): readonly FramePart[] {
-  const frames = framesOf(bytes)
+export function splitFrames(bytes: Uint8Array, decodedBytes: number, measure: FrameMeasure): readonly FramePart[] {
+  const frames = parseFrames(bytes)
   let end = 0
-  return sizesOf(frames, decodedBytes, measure).map((size, i) => {
+  return frameSizes(frames, decodedBytes, measure).map((size, i) => {
     end += size
     return { frame: frames[i]!, start: end - size, size }
   })
@@ -63,7 +63,7 @@ export function framePartsOf(bytes: Uint8Array, decodedBytes: number, measure: F
  * last frame without a declared size gets the remaining bytes.
  * @throws CodecError if the sum is not `decodedBytes`, so that no frame gets more room than the block has
  */
-function sizesOf(frames: readonly Frame[], decodedBytes: number, measure: FrameMeasure): number[] {
+function frameSizes(frames: readonly Frame[], decodedBytes: number, measure: FrameMeasure): number[] {
   const known = frames.reduce((sum, { contentBytes = 0 }) => sum + contentBytes, 0)
   let silent = frames.filter(({ contentBytes }) => contentBytes === undefined).length
   if (silent > MOST_SILENT_FRAMES)
@@ -79,7 +79,7 @@ function sizesOf(frames: readonly Frame[], decodedBytes: number, measure: FrameM
 }
 
 /** @throws CodecError if a frame is incomplete, or needs a dictionary */
-export function framesOf(bytes: Uint8Array): Frame[] {
+export function parseFrames(bytes: Uint8Array): Frame[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   const frames: Frame[] = []
   let at = 0
@@ -149,7 +149,7 @@ export const mostContent = ({ blocks }: Frame): number =>
  * Returns the frame with a header of this package, which declares the size. A decoder then needs no memory
  * beside the output, whatever the original header required.
  */
-export function frameOf({ blocks, checksum }: Frame, contentBytes: number): Uint8Array {
+export function toFrame({ blocks, checksum }: Frame, contentBytes: number): Uint8Array {
   const out = new Uint8Array(9 + blocks.length + checksum.length)
   const view = new DataView(out.buffer)
   view.setUint32(0, MAGIC, true)
@@ -165,7 +165,7 @@ export function frameOf({ blocks, checksum }: Frame, contentBytes: number): Uint
  * Returns the frame with a header of this package that declares no size.
  * @param mostBytes upper bound of its size, which becomes the window of the decoder
  */
-export function unsizedFrameOf({ blocks, checksum }: Frame, mostBytes: number): Uint8Array {
+export function toUnsizedFrame({ blocks, checksum }: Frame, mostBytes: number): Uint8Array {
   const out = new Uint8Array(6 + blocks.length + checksum.length)
   new DataView(out.buffer).setUint32(0, MAGIC, true)
   out[4] = checksum.length

@@ -1,7 +1,7 @@
 import { type Arena, withArena } from '../kernels/arena.ts'
 import { embedded, instantiate } from '../kernels/module.ts'
 import type { DecoderMaker } from './stream-decoder.ts'
-import { checkContent, type Frame, type FrameMeasure, framePartsOf, malformed } from './zstd-frames.ts'
+import { checkContent, type Frame, type FrameMeasure, malformed, splitFrames } from './zstd-frames.ts'
 import { ZSTD_BYTES, ZSTD_TEXT } from './zstd-wasm.generated.ts'
 
 /** Exports of the module `assembly/zstd/`. Numbers are byte addresses and lengths. */
@@ -53,7 +53,7 @@ export const zstdStreams: DecoderMaker = (arena) => {
   const { decode, measure } = framesDecoder(arena)
   return (src, srcBytes, dst, dstBytes) => {
     const measureThere: FrameMeasure = ({ blocks }, mostBytes) => measure(blocks.byteOffset, blocks.length, dst, mostBytes)
-    for (const { frame, start, size } of framePartsOf(arena.bytes(src, srcBytes), dstBytes, measureThere))
+    for (const { frame, start, size } of splitFrames(arena.bytes(src, srcBytes), dstBytes, measureThere))
       decode(frame, frame.blocks.byteOffset, dst + start, size)
   }
 }

@@ -8,12 +8,12 @@ import {
   continued,
   type Frame,
   type FrameMeasure,
-  frameOf,
-  framePartsOf,
-  framesOf,
   malformed,
   mostContent,
-  unsizedFrameOf,
+  parseFrames,
+  splitFrames,
+  toFrame,
+  toUnsizedFrame,
 } from './zstd-frames.ts'
 
 /**
@@ -27,7 +27,7 @@ export async function decode(bytes: Uint8Array, decodedBytes: number): Promise<U
   const decodeFrame = await frameDecoder()
   const measure = await frameMeasure()
   const parts: Uint8Array[] = []
-  for (const { frame, size } of framePartsOf(bytes, decodedBytes, measure)) {
+  for (const { frame, size } of splitFrames(bytes, decodedBytes, measure)) {
     const part = await decodeFrame(frame, size)
     if (part.length !== size) throw wrongLength('zstd', part.length, size)
     parts.push(part)
@@ -51,7 +51,7 @@ async function frameMeasure(): Promise<FrameMeasure> {
 const nativeMeasure =
   (native: NonNullable<NonNullable<ReturnType<typeof platformZlib>>['zstdDecompressSync']>): FrameMeasure =>
   (frame, mostBytes) =>
-    native(unsizedFrameOf(frame, mostBytes), {
+    native(toUnsizedFrame(frame, mostBytes), {
       maxOutputLength: Math.max(mostBytes, 1),
       chunkSize: Math.min(mostBytes, 128 * 1024) + 64,
     }).length
@@ -75,17 +75,17 @@ type SyncFrameDecoder = (frame: Frame, contentBytes: number) => Uint8Array
 export async function loadZstdStreams(): Promise<DecoderMaker> {
   const native = platformZlib()?.zstdDecompressSync
   if (native)
-    return outsideOf(
-      (frame, size) => native(frameOf(frame, size), { maxOutputLength: Math.max(size, 1), chunkSize: size + 64 }),
+    return decodeOutside(
+      (frame, size) => native(toFrame(frame, size), { maxOutputLength: Math.max(size, 1), chunkSize: size + 64 }),
       nativeMeasure(native),
     )
   const { hasZstdKernels, zstdStreams } = await import('./zstd-wasm.ts')
-  return hasZstdKernels() ? zstdStreams : outsideOf(await interpreted(), await interpretedMeasure())
+  return hasZstdKernels() ? zstdStreams : decodeOutside(await interpreted(), await interpretedMeasure())
 }
 
-const outsideOf = (decodeFrame: SyncFrameDecoder, measure: FrameMeasure): DecoderMaker =>
+const decodeOutside = (decodeFrame: SyncFrameDecoder, measure: FrameMeasure): DecoderMaker =>
   outside((bytes, into) => {
-    for (const { frame, start, size } of framePartsOf(bytes, into.length, measure)) {
+    for (const { frame, start, size } of splitFrames(bytes, into.length, measure)) {
       const part = decodeFrame(frame, size)
       if (part.length !== size) throw wrongLength('zstd', part.length, size)
       into.set(part, start)
@@ -97,7 +97,7 @@ const outsideOf = (decodeFrame: SyncFrameDecoder, measure: FrameMeasure): Decode
  * @throws CodecError if they decode to more than `mostBytes` bytes, or are malformed
  */
 export async function decodeUnsized(bytes: Uint8Array, mostBytes: number): Promise<Uint8Array> {
-  const frames = framesOf(bytes)
+  const frames = parseFrames(bytes)
   const known = frames.reduce((sum, { contentBytes = 0 }) => sum + contentBytes, 0)
   if (known > mostBytes) throw aboveLimit('zstd', known, mostBytes)
   const decodeFrame = await frameDecoder()
@@ -152,7 +152,7 @@ async function interpretedUpTo(): Promise<(frame: Frame, mostBytes: number) => U
     try {
       // Without an output buffer, fzstd allocates the declared size. With one, it compares the buffer with a
       // number, as text, which takes longer than decoding.
-      out = decompress(frameOf(continued(frame, mark), mostBytes + mark.length))
+      out = decompress(toFrame(continued(frame, mark), mostBytes + mark.length))
     } catch (cause) {
       if (cause instanceof RangeError) return undefined
       throw malformed(cause instanceof Error ? cause.message : String(cause))
@@ -174,7 +174,7 @@ function nativeDecoder(): FrameDecoder | undefined {
   return (frame, contentBytes) =>
     new Promise((resolve, reject) =>
       zlib.zstdDecompress!(
-        frameOf(frame, contentBytes),
+        toFrame(frame, contentBytes),
         { maxOutputLength: Math.max(contentBytes, 1), chunkSize: contentBytes + 64 },
         (error, result) => (error ? reject(error) : resolve(result)),
       ),

@@ -13,7 +13,7 @@ import { bytesOf } from '../array/source.ts'
 import { HyperslabError, within } from '../core/errors.ts'
 import { lazily } from '../core/lazily.ts'
 import { sha256 } from '../core/sha256.ts'
-import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic, trafficOf } from '../grid/rechunk-plan.ts'
+import { countTraffic, planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic } from '../grid/rechunk-plan.ts'
 import { MemoryStore } from '../store/memory.ts'
 import type { StoreOptions } from '../store/store.ts'
 import { readWhole } from '../store/whole.ts'
@@ -26,7 +26,7 @@ import {
   defineCopies,
   FILE_ARRAY,
   type ImportOptions,
-  importOf,
+  toImport,
 } from './import-arrays.ts'
 import { type PackedBytes, PackedParts } from './packed-parts.ts'
 import type { Scratch } from './scratch.ts'
@@ -101,7 +101,7 @@ export class ContainerTarget implements SharedTarget<PackedBytes> {
     return within({ file: store.describe(path) }, async () => {
       const paths = new Paths(path)
       await checkNewName({ store, path })
-      const source = importOf(given)
+      const source = toImport(given)
       checkChunks('copy', source, options)
       const { chunks, immutable = false } = options
       const settings = containerSettings(options)
@@ -142,7 +142,7 @@ export class ContainerTarget implements SharedTarget<PackedBytes> {
   }
 
   traffic(name: string, plan: RechunkPlan): RechunkTraffic {
-    return trafficOf(plan, this.#copied(name))
+    return countTraffic(plan, this.#copied(name))
   }
 
   /**

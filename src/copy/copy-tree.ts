@@ -127,7 +127,7 @@ export async function copyTree(source: Location, target: Location, options: Copy
     opened.push(to.store)
     if (!isWritable(to.store))
       throw new HyperslabError('ReadOnlyError', 'nothing can be written there', { file: to.store.describe(to.path) })
-    const given = await partsOf(source, from, to, options)
+    const given = await planParts(source, from, to, options)
     await checkApart(from, { store: to.store, path: given.root })
     await (given.version === undefined ? checkFileTarget : checkNewName)({ store: to.store, path: given.root })
     if (given.version !== undefined) await checkPlace({ store: to.store, path: given.root }, given.version)
@@ -188,7 +188,7 @@ async function replaceParts(parts: Parts, options: CopyTreeOptions): Promise<Cop
     // A folder that is empty now may have the name of a new object.
     await to.store.files?.removeFolder(prefix)
     const versions = async (): Promise<string> =>
-      JSON.stringify(await Promise.all(last.map(async (name) => (await infoOf(from.store, from.path + name, signal)).etag)))
+      JSON.stringify(await Promise.all(last.map(async (name) => (await statObject(from.store, from.path + name, signal)).etag)))
     const before = await versions()
     copied = await copyParts({ ...parts, to: { ...to, path: prefix }, old: to }, options)
     if ((await versions()) !== before) throw gone(from.store.describe(from.path))
@@ -201,10 +201,10 @@ async function replaceFile({ from, to }: Parts, { signal, onProgress }: CopyTree
   if ((await statToWrite(to.store, to.path, signal)) !== undefined && (await sameAt({ from, to }, '', signal)))
     return { objects: 0, bytes: 0, kept: 1 }
   let bytes = 0
-  const info = await infoOf(from.store, from.path, signal)
+  const info = await statObject(from.store, from.path, signal)
   const kind = () => kindOf(from, info, signal)
   await writeFile(to, { overwrite: true, kind, signal }, async (stage) => {
-    for await (const piece of piecesOf(from.store, from.path, info, signal)) {
+    for await (const piece of walkPieces(from.store, from.path, info, signal)) {
       await stage.append(piece)
       bytes += piece.length
       onProgress?.({ done: 0, total: 1, bytes })
@@ -281,7 +281,7 @@ async function copyObject(
       await stage.append(whole)
       tell(whole.length)
     } else
-      for await (const piece of piecesOf(from.store, source, await infoOf(from.store, source, signal), signal)) {
+      for await (const piece of walkPieces(from.store, source, await statObject(from.store, source, signal), signal)) {
         await stage.append(piece)
         tell(piece.length)
       }
@@ -334,13 +334,13 @@ async function smallObject(store: Store, key: string, signal: Signal | undefined
   }
 }
 
-async function infoOf(store: Store, key: string, signal: Signal | undefined): Promise<ObjectInfo> {
+async function statObject(store: Store, key: string, signal: Signal | undefined): Promise<ObjectInfo> {
   const info = await store.stat(key, { signal })
   if (info === undefined) throw gone(store.describe(key))
   return info
 }
 
-async function* piecesOf(
+async function* walkPieces(
   store: Store,
   key: string,
   { size, etag }: ObjectInfo,
@@ -369,15 +369,15 @@ async function sameAt({ from, to }: Pair, name: string, signal: Signal | undefin
   const [a, b] = await Promise.all([from.store.stat(keys[0], { signal }), to.store.stat(keys[1], { signal })])
   if (a === undefined || b === undefined || a.size !== b.size) return false
   if (MD5.test(a.etag) && a.etag === b.etag) return true
-  const others = piecesOf(to.store, keys[1], b, signal)
-  for await (const piece of piecesOf(from.store, keys[0], a, signal)) {
+  const others = walkPieces(to.store, keys[1], b, signal)
+  for await (const piece of walkPieces(from.store, keys[0], a, signal)) {
     const { value } = await others.next()
     if (value === undefined || !piece.every((byte, i) => byte === value[i])) return false
   }
   return true
 }
 
-async function partsOf(
+async function planParts(
   source: Location,
   from: StoredAt,
   to: StoredAt,
@@ -405,7 +405,7 @@ async function partsOf(
 }
 
 async function isHierarchy({ store, path }: StoredAt, signal: Signal | undefined): Promise<boolean> {
-  const place = { store, path: prefixOf(path) }
+  const place = { store, path: keyPrefix(path) }
   return (await Promise.all(METADATA.map((name) => isObject(place, name, signal)))).some(Boolean)
 }
 
@@ -457,9 +457,9 @@ async function containerParts(source: Location, from: StoredAt, given: StoredAt,
  * them.
  */
 async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boolean, signal: Signal | undefined): Promise<Parts> {
-  const path = prefixOf(from.path)
+  const path = keyPrefix(from.path)
   const root = { path, store: from.store.urlNames ? namedBelow(from.store, path) : from.store }
-  const to = { ...given, path: prefixOf(given.path) }
+  const to = { ...given, path: keyPrefix(given.path) }
   if (to.store.list === undefined)
     throw new HyperslabError('UnsupportedError', 'a folder that cannot be listed takes no copy', {
       file: to.store.describe(to.path),
@@ -469,7 +469,7 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boole
   const isMetadata = (name: string): boolean => METADATA.includes(name.slice(name.lastIndexOf('/') + 1))
   // Writers store chunks before metadata: the second list has all chunks that these versions name.
   const documents = (await list()).filter(isMetadata)
-  const versions = await versionsOf(root.store, documents, signal)
+  const versions = await listVersions(root.store, documents, signal)
   const keys = await list()
   // Buckets may contain empty objects that stand for folders.
   const all = keys
@@ -506,7 +506,7 @@ async function hierarchyParts(from: StoredAt, given: StoredAt, isReplaced: boole
     version: all.includes('zarr.json') ? 3 : 2,
     confirm: async (signal) => {
       await named?.confirm(signal)
-      const now = await versionsOf(root.store, documents, signal)
+      const now = await listVersions(root.store, documents, signal)
       const changed = documents.find((_, i) => now[i] !== versions[i])
       if (changed !== undefined) throw gone(root.store.describe(changed))
     },
@@ -540,7 +540,7 @@ function checkNotReplacingIn(bytes: Uint8Array, file: string): void {
   checkNotReplacing(metadata, file)
 }
 
-async function versionsOf(
+async function listVersions(
   store: Store,
   keys: readonly string[],
   signal: Signal | undefined,
@@ -552,7 +552,7 @@ async function versionsOf(
   return versions
 }
 
-const prefixOf = (path: string): string => (slashless(path) === '' ? '' : `${slashless(path)}/`)
+const keyPrefix = (path: string): string => (slashless(path) === '' ? '' : `${slashless(path)}/`)
 
 /** Returns a store of URLs whose keys below a path are plain names. */
 function namedBelow(store: Store, path: string): Store {

@@ -50,8 +50,8 @@ const WRITERS: Readonly<Record<string, CopyWriter>> = {
   container: {
     openTarget: async (...given) => (await import('./container-target.ts')).ContainerTarget.open(...given),
     copy: async (call, { warnings = [], ...content }, location, options) => {
-      const { importOf } = await import('./import-arrays.ts')
-      const source = { ...importOf(content), warnings, async [Symbol.asyncDispose]() {} }
+      const { toImport } = await import('./import-arrays.ts')
+      const source = { ...toImport(content), warnings, async [Symbol.asyncDispose]() {} }
       return copyToContainer(call, async () => source, location, options)
     },
   },
@@ -99,7 +99,7 @@ export async function copyToContainer(
  * @param id id of the write, which all its processes share
  * @param scratch folder that they share. Optional: a target that is only planned needs none
  */
-export const openTargetOf = (
+export const openFormatTarget = (
   format: WrittenFormat,
   location: Location,
   content: ZarrExport,

@@ -12,7 +12,7 @@ import { copyHere } from './run.ts'
 import type { ZarrExport } from './stored-arrays.ts'
 import type { CopyPass, CopyTask, OwnTarget } from './target.ts'
 import { heldBytes } from './tasks.ts'
-import { bootOf, claimRecord, newRecord, RecordKeeper, readRecord, type WriteRecord } from './write-record.ts'
+import { claimRecord, newRecord, RecordKeeper, readBootId, readRecord, type WriteRecord } from './write-record.ts'
 import { type ExportOptions, type PlannedArray, ZarrTarget, type ZarrWrite } from './zarr-target.ts'
 
 /** A write of this process, which holds the place while it writes. */
@@ -30,7 +30,7 @@ class OwnZarrTarget extends ZarrTarget implements OwnTarget<never> {
     super({ ...write, store })
     this.#check = check
     this.#options = options
-    this.#boot = bootOf(store)
+    this.#boot = readBootId(store)
     this.#record = this.#keeper(newRecord(this.id, this.ranks, { boot: this.#boot }))
   }
 

@@ -190,7 +190,7 @@ export function checkChunks(
 }
 
 /** Converts content for Zarr to content for a container. */
-export const importOf = ({ attributes, arrays }: ZarrExport): Pick<ImportSource, 'attributes' | 'arrays' | 'dimensions'> => ({
+export const toImport = ({ attributes, arrays }: ZarrExport): Pick<ImportSource, 'attributes' | 'arrays' | 'dimensions'> => ({
   attributes: typedAttributes(attributes),
   arrays: arrays.map((each) => ({ ...each, attributes: () => typedAttributes(each.attributes) })),
   dimensions: [...new Set(arrays.flatMap(({ dimensionNames }) => dimensionNames))],

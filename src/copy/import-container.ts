@@ -4,7 +4,7 @@ import { checkOptions } from '../core/options.ts'
 import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from '../tree/location.ts'
 import { copyToContainer } from './copy.ts'
 import { FILE_ARRAY, IMPORT_CHECKS, type ImportOptions, type ImportResult, type ImportSource } from './import-arrays.ts'
-import { arraysSource, typedAttributesOf } from './named-arrays.ts'
+import { arraysSource, toTypedAttributes } from './named-arrays.ts'
 
 /** Options that do not apply to copies of stored arrays, which keep their chunks. */
 const OWN_CHUNKS = ['chunks', 'chunkBytes'] as const
@@ -46,7 +46,7 @@ export function checkNoChunks(call: string, options: object): void {
 /** Returns the arrays of a container as elements, to be stored with other chunks. */
 function rechunkedSource(file: ArrayFile, { variables, chunkBytes }: ImportOptions): ImportSource {
   const entries = (variables ?? file.arrays()).map((name) => [name, file.array(name)] as const)
-  const source = arraysSource('importContainer', entries, typedAttributesOf(file.attrs))
+  const source = arraysSource('importContainer', entries, toTypedAttributes(file.attrs))
   const arrays = chunkBytes === undefined ? source.arrays : source.arrays.map((each) => ({ ...each, chunkShape: undefined }))
   return { ...source, arrays, warnings: file.warnings(), [Symbol.asyncDispose]: () => file.close() }
 }

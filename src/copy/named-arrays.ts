@@ -6,7 +6,7 @@ import type { NamedValues } from '../array/source.ts'
 import { type ScalarOf, toElement } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../core/options.ts'
-import { type ImportSource, importOf, type SourceArray, type TypedAttributes } from './import-arrays.ts'
+import { type ImportSource, type SourceArray, type TypedAttributes, toImport } from './import-arrays.ts'
 
 /**
  * Values of attributes by name, with types if these matter:
@@ -66,13 +66,13 @@ function sourceArray(call: string, name: string, given: GivenArray): SourceArray
   for (const [what, list] of Object.entries({ chunks, dimensionNames }))
     if (list !== undefined && list.length !== array.shape.length)
       invalidArgument(`${call}: '${name}': ${what} has ${list.length} entries for ${array.shape.length} axes`, list)
-  const ofArray = attributes === undefined ? typedAttributesOf(array.attrs) : (Object.entries(attributes) as TypedAttributes)
+  const ofArray = attributes === undefined ? toTypedAttributes(array.attrs) : (Object.entries(attributes) as TypedAttributes)
   return {
     name,
     array: fillValue === undefined ? array : withMissing(array, fillValue),
     dimensionNames: dimensionNames ?? array.shape.map((_, axis) => array.dimensionNames?.[axis] ?? `dim_${axis}`),
     chunkShape: chunks ?? array.chunks.chunkShape,
-    ...(fillValue !== undefined && { fill: elementOf(array, fillValue) }),
+    ...(fillValue !== undefined && { fill: toStoredElement(array, fillValue) }),
     attributes: () => ofArray,
   }
 }
@@ -83,14 +83,14 @@ type MaybeTyped = NamedValues & { readonly typed?: (name: string) => unknown }
 /**
  * Returns attributes with their types, if these are known. JSON values without an attribute type become text.
  */
-export function typedAttributesOf(values: MaybeTyped | undefined): TypedAttributes {
+export function toTypedAttributes(values: MaybeTyped | undefined): TypedAttributes {
   const plain = new Map(Array.from(values?.keys() ?? [], (name) => [name, values!.get(name)] as const))
-  const kept = importOf({ attributes: plain, arrays: [] }).attributes
+  const kept = toImport({ attributes: plain, arrays: [] }).attributes
   return Array.from(kept, ([name, value]) => [name, (values!.typed?.(name) as typeof value | undefined) ?? value])
 }
 
-const elementOf = ({ dtype }: DiskArray, value: unknown): Element => toElement(dtype, value) as Element
+const toStoredElement = ({ dtype }: DiskArray, value: unknown): Element => toElement(dtype, value) as Element
 
 /** Returns the same elements with another value for missing ones, if there may be any. */
 const withMissing = (array: DiskArray, fillValue: unknown): DiskArray =>
-  isAnyMissing(missingElements(array.source)) ? new DiskArray(missingAs(array.source, elementOf(array, fillValue))) : array
+  isAnyMissing(missingElements(array.source)) ? new DiskArray(missingAs(array.source, toStoredElement(array, fillValue))) : array

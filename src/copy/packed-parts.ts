@@ -20,7 +20,7 @@ export interface PackedBytes {
 }
 
 /** Returns the default scratch folder of a container that is written in parts. */
-export const defaultScratchOf = (target: string): string => `${target}.parts`
+export const scratchBeside = (target: string): string => `${target}.parts`
 
 /** Name of the object in the scratch folder that contains the id of the shared upload. */
 const UPLOAD = 'upload'
@@ -130,7 +130,7 @@ export class PackedParts {
 
   /** Prefix of the temporary objects that test the server. */
   get #probe(): string {
-    return `${defaultScratchOf(this.#target.key)}/${this.#target.mark}/probe`
+    return `${scratchBeside(this.#target.key)}/${this.#target.mark}/probe`
   }
 
   /** Removes objects of workers that died while they tested the server. */

@@ -8,7 +8,7 @@ import { boxShape } from '../grid/range.ts'
 import type { StoreOptions } from '../store/store.ts'
 import { watchSources } from './source-versions.ts'
 import type { CopyPass, CopyTarget, CopyTask, OwnTarget, TargetArray } from './target.ts'
-import { CopyTasks, heldBytes, taskOf } from './tasks.ts'
+import { CopyTasks, createTask, heldBytes } from './tasks.ts'
 
 /**
  * The steps of a copy. An executor decides which process takes each of them: this one, or the workers of a
@@ -108,7 +108,7 @@ async function writeTasks<R>(
   const { passes } = steps.tasks
   const done = (await target.resume?.(passes)) ?? 0
   const arrays = new Map(target.arrays.map((each) => [each.name, each]))
-  const tally = tallyOf(target.arrays, onProgress)
+  const tally = createCopyTally(target.arrays, onProgress)
   for (const pass of passes) {
     const { name, grid, start } = pass
     const array = arrays.get(name)!
@@ -116,7 +116,7 @@ async function writeTasks<R>(
     for (let number = 0; number < from; number++) tally(pass, array, number)
     const atOnce = regionsAtOnce(grid, array.array.dtype, heldBytes(array, maxBytes))
     await copyInOrder(numbersFrom(from, grid.count), atOnce, async (number, region) => {
-      const task = taskOf(pass, number)
+      const task = createTask(pass, number)
       receipts.push(...(await steps.write(task, { ...region, signal })))
       await target.done?.(task)
       tally(pass, array, number)
@@ -126,7 +126,7 @@ async function writeTasks<R>(
 }
 
 /** Counts the chunks of regions, and reports them. */
-function tallyOf(
+function createCopyTally(
   arrays: readonly TargetArray[],
   onProgress: HereOptions['onProgress'],
 ): (pass: CopyPass, array: TargetArray, number: number) => void {

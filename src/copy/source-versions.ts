@@ -10,7 +10,7 @@ import type { Store, StoredAt } from '../store/store.ts'
 type Origin = StoredAt & NonNullable<Origins['place']>
 
 /** Returns the places that arrays are read from, through all operations between, each once. */
-export function originsOf(arrays: readonly { readonly array: DiskArray }[]): Origin[] {
+export function listOrigins(arrays: readonly { readonly array: DiskArray }[]): Origin[] {
   const found = new Map<Store, Map<string, Origin>>()
   const seen = new Set<Origins>()
   const left = arrays.flatMap(({ array }) => array.source.origins ?? [])
@@ -36,7 +36,7 @@ export async function watchSources(
   arrays: readonly { readonly array: DiskArray }[],
   signal: Signal | undefined,
 ): Promise<(signal?: Signal) => Promise<void>> {
-  const objects = originsOf(arrays).flatMap(({ store, path, isFolder }) =>
+  const objects = listOrigins(arrays).flatMap(({ store, path, isFolder }) =>
     isFolder ? NODES.map((name) => ({ store, path, key: path === '' ? name : `${path}/${name}` })) : [],
   )
   const etags = new Map<(typeof objects)[number], string>()

@@ -70,7 +70,7 @@ export class CopyTasks {
    */
   static inPhases(copies: readonly DividedArray[]): CopyTasks {
     const most = copies.reduce((deepest, { depth }) => Math.max(deepest, depth), 0)
-    const levels = Array.from({ length: most + 1 }, (_, level) => copies.filter(({ depth }) => depth === level).map(passesOf))
+    const levels = Array.from({ length: most + 1 }, (_, level) => copies.filter(({ depth }) => depth === level).map(listPasses))
     return new CopyTasks(
       levels.flatMap((passes) => [passes.map(([reading]) => reading!), passes.flatMap(([, ...writing]) => writing)]),
     )
@@ -78,19 +78,19 @@ export class CopyTasks {
 
   /** Orders tasks for one process: array by array, so that one intermediate array exists at a time. */
   static inTurn(copies: readonly Omit<DividedArray, 'depth'>[]): CopyTasks {
-    return new CopyTasks(copies.flatMap((each) => passesOf(each).map((pass) => [pass])))
+    return new CopyTasks(copies.flatMap((each) => listPasses(each).map((pass) => [pass])))
   }
 
   task(index: number): CopyTask {
     const found = this.passes.find(({ start, grid }) => index < start + grid.count)
     if (found === undefined || index < 0)
       throw new HyperslabError('InvalidArgumentError', `there is no task ${index}`, { actual: index })
-    return taskOf(found, index - found.start)
+    return createTask(found, index - found.start)
   }
 }
 
 /** Returns a task of a pass. */
-export const taskOf = ({ name, regions, pass, start }: CopyPass, number: number): CopyTask => ({
+export const createTask = ({ name, regions, pass, start }: CopyPass, number: number): CopyTask => ({
   name,
   regions,
   pass,
@@ -98,7 +98,7 @@ export const taskOf = ({ name, regions, pass, start }: CopyPass, number: number)
   index: start + number,
 })
 
-function passesOf({ name, regions }: Pick<DividedArray, 'name' | 'regions'>): Pass[] {
+function listPasses({ name, regions }: Pick<DividedArray, 'name' | 'regions'>): Pass[] {
   const { first, write } = regions
   const writing: Pass = { name, regions, pass: 'write', grid: write }
   return first === undefined ? [writing] : [{ name, regions, pass: 'first', grid: first.read }, writing]

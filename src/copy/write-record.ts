@@ -128,7 +128,7 @@ const bytesOf = (record: WriteRecord): Uint8Array => new TextEncoder().encode(`$
  * Returns an identifier of this boot of the machine, for files of it: files that were not flushed are lost
  * when it fails. Empty for other stores. Random if it is unknown, so that such files are not used again.
  */
-export function bootOf(store: Store): string {
+export function readBootId(store: Store): string {
   if (store.files?.localPath === undefined) return ''
   try {
     return bootId(fileSystem())

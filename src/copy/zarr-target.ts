@@ -3,7 +3,7 @@ import { newNodes, unpublishedArray } from '../adapters/zarr/create.ts'
 import type { JsonObject } from '../adapters/zarr/document.ts'
 import { groupsAbove } from '../adapters/zarr/hierarchy.ts'
 import { type NamedAttributes, namedAttributes } from '../adapters/zarr/named-attributes.ts'
-import { rootOf } from '../adapters/zarr/open.ts'
+import { rootPath } from '../adapters/zarr/open.ts'
 import { COMPLEX_AXIS } from '../adapters/zarr/stored-elements.ts'
 import { attributesDocument, groupDocument } from '../adapters/zarr/write/document.ts'
 import { type NewZarrArray, newArray, type ZarrDType } from '../adapters/zarr/write/new-array.ts'
@@ -22,7 +22,7 @@ import { member } from '../core/member.ts'
 import { sha256 } from '../core/sha256.ts'
 import { TypedValue } from '../core/typed-value.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
-import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic, trafficOf } from '../grid/rechunk-plan.ts'
+import { planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic, countTraffic } from '../grid/rechunk-plan.ts'
 import type { Store } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
 import { asWritable } from '../store/writable.ts'
@@ -127,7 +127,7 @@ export class ZarrTarget implements SharedTarget<never> {
    */
   static async open(location: Location, given: ZarrExport, options: ExportOptions, id = ''): Promise<ZarrTarget> {
     const { store, path } = await resolveTarget(location, options)
-    const root = rootOf(path)
+    const root = rootPath(path)
     try {
       return await within({ file: store.describe(root) }, async () => {
         await newNodes(store, root).checkPlace(3)
@@ -167,7 +167,7 @@ export class ZarrTarget implements SharedTarget<never> {
   }
 
   traffic(name: string, plan: RechunkPlan): RechunkTraffic {
-    return trafficOf(plan, this.#copied(name))
+    return countTraffic(plan, this.#copied(name))
   }
 
   /**
@@ -287,7 +287,7 @@ export class ZarrTarget implements SharedTarget<never> {
     const { attributes, groups: given = new Map<string, Attributes>() } = this.#source
     const nodes = newNodes(this.store, this.root)
     const arrays = this.arrays.map(({ name, content }) => [name, content] as const)
-    const groups = new Map(Array.from(given, ([path, each]) => [path, groupDocument(jsonOf(each))]))
+    const groups = new Map(Array.from(given, ([path, each]) => [path, groupDocument(toAttributesJson(each))]))
     for (const [name] of arrays) for (const path of groupsAbove(name)) if (!groups.has(path)) groups.set(path, groupDocument({}))
     groups.delete('')
     const own = arrays.find(([name]) => name === '')
@@ -296,7 +296,7 @@ export class ZarrTarget implements SharedTarget<never> {
       (await this.store.stat(this.#key(path === '' ? 'zarr.json' : `${path}/zarr.json`))) !== undefined
     for (const [path, content] of members) if (!(await isThere(path))) await nodes.create(path, content)
     if (await isThere('')) return nodes.follow()
-    await nodes.createRoot(own?.[1] ?? groupDocument(jsonOf(attributes), Object.fromEntries(members)))
+    await nodes.createRoot(own?.[1] ?? groupDocument(toAttributesJson(attributes), Object.fromEntries(members)))
   }
 
   /** Removes what was written. Objects that other programs have put into the folder meanwhile stay. */
@@ -380,20 +380,20 @@ function metadataTooLong(array: string, actual: number): HyperslabError {
 
 /** Returns the attributes of all groups as text, by path. */
 export const groupDocuments = ({ attributes, groups = new Map() }: ZarrExport): (readonly [path: string, text: string])[] =>
-  [['', attributes] as const, ...groups].map(([path, each]) => [path, writeJson(jsonOf(each))])
+  [['', attributes] as const, ...groups].map(([path, each]) => [path, writeJson(toAttributesJson(each))])
 
 type Attributes = ReadonlyMap<string, unknown>
 
-const jsonOf = (attributes: Attributes): JsonObject => attributesDocument(plain(attributes))
+const toAttributesJson = (attributes: Attributes): JsonObject => attributesDocument(plain(attributes))
 
 /** Returns the content as a pyramid, the finest level first, or unchanged without `levels`. */
 async function inLevels(source: ZarrExport, levels: number | undefined): Promise<ZarrExport> {
   if (levels === undefined) return source
   for (const { name, array, dimensionNames } of source.arrays)
     if (isFloat(array.dtype) && dimensionNames.at(-1) === COMPLEX_AXIS && array.shape.at(-1) === 2) throw noLevels(name)
-  const { pyramidOf } = await import('../adapters/zarr/write/pyramid.ts')
+  const { pyramidMetadata } = await import('../adapters/zarr/write/pyramid.ts')
   const finest = Object.fromEntries(source.arrays.map((each) => [each.name, storedArray(each)]))
-  const { arrays, groups, steps } = await pyramidOf(finest, levels, jsonOf(source.attributes))
+  const { arrays, groups, steps } = await pyramidMetadata(finest, levels, toAttributesJson(source.attributes))
   const [only, ...others] = source.arrays
   const exportedAs = (path: string): ExportedArray =>
     others.length === 0 ? only! : source.arrays.find(({ name }) => name === path.slice(path.indexOf('/') + 1))!

@@ -5,7 +5,7 @@ const LATIN1 = /^(latin-?1|iso-?8859-?1|l1)$/
 /**
  * Returns the decoder of an encoding that `_Encoding` names; undefined for UTF-8 and unknown names.
  */
-function decoderOf(encoding: string): ((bytes: Uint8Array) => string) | undefined {
+function findDecoder(encoding: string): ((bytes: Uint8Array) => string) | undefined {
   const name = encoding.trim().toLowerCase().replaceAll('_', '-')
   if (LATIN1.test(name)) return latin1
   if (/^(utf-?8|ascii|us-ascii)$/.test(name)) return undefined
@@ -19,7 +19,7 @@ function decoderOf(encoding: string): ((bytes: Uint8Array) => string) | undefine
 
 /** Whether a name of an encoding is known. */
 export const isEncoding = (name: string): boolean =>
-  /^\s*(utf[-_]?8|ascii|us[-_]ascii)\s*$/i.test(name) || decoderOf(name) !== undefined
+  /^\s*(utf[-_]?8|ascii|us[-_]ascii)\s*$/i.test(name) || findDecoder(name) !== undefined
 
 /**
  * Decodes `char` data in the encoding that `_Encoding` names. Without a known one, or if the bytes are not
@@ -32,7 +32,7 @@ export function decodeText(bytes: Uint8Array, encoding?: unknown): string {
   // Copied, because decoders refuse shared memory.
   const text = bytes.slice(0, end)
   try {
-    return ((typeof encoding === 'string' ? decoderOf(encoding) : undefined) ?? decodeUtf8)(text)
+    return ((typeof encoding === 'string' ? findDecoder(encoding) : undefined) ?? decodeUtf8)(text)
   } catch {
     return latin1(text)
   }

@@ -29,7 +29,7 @@ export function copyIndices(source: Tensor, from: readonly AxisIndices[], target
   const axes: Axis[] = []
   from.forEach((places, axis) => {
     const strides = [source.stride[axis]!, target.stride[axis]!] as const
-    const own = axisOf([places, to[axis]!], strides, offsets)
+    const own = createAxis([places, to[axis]!], strides, offsets)
     const last = axes.at(-1)
     if (own.length === 1) return
     const merges = last?.steps && own.steps?.every((step, i) => last.steps![i] === step * own.length)
@@ -38,7 +38,7 @@ export function copyIndices(source: Tensor, from: readonly AxisIndices[], target
   })
   const run = axes.pop() ?? { length: 1, steps: [1, 1] as const, tables: undefined }
   const copy = run.tables === undefined ? copyRun(source, target, run) : copyTabled(source, target, run)
-  const tables = axes.map((axis) => axis.tables ?? tablesOf(axis))
+  const tables = axes.map((axis) => axis.tables ?? createTablePair(axis))
   eachIndex(
     axes.map(({ length }) => length),
     (index) => {
@@ -53,14 +53,14 @@ export function copyIndices(source: Tensor, from: readonly AxisIndices[], target
 }
 
 /** Returns an axis; adds its start to `offsets` if it has one stride. */
-function axisOf(
+function createAxis(
   places: readonly [AxisIndices, AxisIndices],
   strides: readonly [number, number],
   offsets: [number, number],
 ): Axis {
   const { length } = places[0]
   if (places.some(isListed)) {
-    const [a, b] = places.map((each, i) => tableOf(length, (k) => indexAt(each, k) * strides[i]!)) as [Table, Table]
+    const [a, b] = places.map((each, i) => createTable(length, (k) => indexAt(each, k) * strides[i]!)) as [Table, Table]
     if (length > 1) return { length, steps: undefined, tables: [a, b] }
     offsets[0] += a[0]!
     offsets[1] += b[0]!
@@ -74,13 +74,13 @@ function axisOf(
   return { length, steps, tables: undefined }
 }
 
-const tablesOf = ({ length, steps }: Axis): [Table, Table] => [
-  tableOf(length, (i) => i * steps![0]),
-  tableOf(length, (i) => i * steps![1]),
+const createTablePair = ({ length, steps }: Axis): [Table, Table] => [
+  createTable(length, (i) => i * steps![0]),
+  createTable(length, (i) => i * steps![1]),
 ]
 
 /** Returns a table of 32-bit integers, which engines index faster, unless an offset needs more. */
-function tableOf(length: number, offsetAt: (i: number) => number): Table {
+function createTable(length: number, offsetAt: (i: number) => number): Table {
   const table = new Int32Array(length)
   for (let i = 0; i < length; i++) {
     const offset = offsetAt(i)

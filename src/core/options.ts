@@ -1,5 +1,5 @@
 import { type ErrorDetails, HyperslabError } from './errors.ts'
-import { keepReasonOf, type Signal } from './signal.ts'
+import { keepAbortReason, type Signal } from './signal.ts'
 
 /**
  * Required kind of an option: a result of `typeof`, `plain object`, `integer`, `number from 0`, `integer from
@@ -34,7 +34,7 @@ export function checkOptions(
       throw wrong(`${call} has no option '${name}'${hint(name, names)}`, { ...label, actual: name, expected: names })
     }
     checkValue(call, name, value, checks[name]!, label)
-    if (checks[name] === 'AbortSignal') keepReasonOf(value as Signal)
+    if (checks[name] === 'AbortSignal') keepAbortReason(value as Signal)
   }
 }
 
@@ -43,7 +43,7 @@ export function checkOptions(
  * @throws InvalidArgumentError if it is of another kind
  */
 export function checkValue(call: string, name: string, value: unknown, check: Check, label?: ErrorDetails): void {
-  if (typeof check === 'string' ? testOf(check)(value) : check.includes(value as string)) return
+  if (typeof check === 'string' ? createTest(check)(value) : check.includes(value as string)) return
   const text =
     typeof check === 'string'
       ? ` must be ${/^[aeio]/i.test(check) ? 'an' : 'a'} ${check}, got ${show(value)}`
@@ -56,7 +56,7 @@ type Test = (value: unknown) => boolean
 /** Parsed checks: options are checked in each call, and parsing the texts is slow. */
 const tests = new Map<string, Test>()
 
-function testOf(check: string): Test {
+function createTest(check: string): Test {
   let test = tests.get(check)
   if (test === undefined) {
     const kinds = check.split(' or ').map(kindOf)
@@ -110,12 +110,16 @@ const wrong = (text: string, details: ErrorDetails): HyperslabError => new Hyper
  * last, because it takes longer than everything else.
  */
 const isPlain = (value: unknown): boolean =>
-  Object(value) === value && (Object.getPrototypeOf(value) === Object.prototype || tagOf(value) === 'Object')
+  Object(value) === value && (Object.getPrototypeOf(value) === Object.prototype || typeTag(value) === 'Object')
 
-const tagOf = (value: unknown): string => Object.prototype.toString.call(value).slice(8, -1)
+const typeTag = (value: unknown): string => Object.prototype.toString.call(value).slice(8, -1)
 
 const show = (value: unknown): string =>
-  typeof value === 'string' ? JSON.stringify(value) : Object(value) === value ? `a value of type ${tagOf(value)}` : String(value)
+  typeof value === 'string'
+    ? JSON.stringify(value)
+    : Object(value) === value
+      ? `a value of type ${typeTag(value)}`
+      : String(value)
 
 /** Returns the name that was probably meant, or all names. */
 function hint(given: string, names: readonly unknown[]): string {

@@ -35,13 +35,13 @@ const listening = new WeakMap<Signal, Set<() => void>>()
  * signal share one event listener, because Node warns of a leak beyond ten.
  */
 export function onAbort(signal: Signal, listener: () => void): () => void {
-  const all = listenersOf(signal)
+  const all = findListeners(signal)
   const entry = (): void => listener()
   all.add(entry)
   return () => void all.delete(entry)
 }
 
-function listenersOf(signal: Signal): Set<() => void> {
+function findListeners(signal: Signal): Set<() => void> {
   const known = listening.get(signal)
   if (known !== undefined) return known
   const all = new Set<() => void>()
@@ -57,9 +57,9 @@ function listenersOf(signal: Signal): Set<() => void> {
  * Marks the abort reason of a caller to be thrown unchanged, even if it is one of our own errors. Each call
  * that takes a signal does this first, when it checks its options.
  */
-export function keepReasonOf(signal: Signal): void {
+export function keepAbortReason(signal: Signal): void {
   if (OWN.has(signal)) return
-  listenersOf(signal)
+  findListeners(signal)
   if (signal.aborted) keepReason(signal.reason)
 }
 

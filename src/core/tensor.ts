@@ -50,7 +50,7 @@ export function viewTensor<D extends DType>(tensor: Tensor<D>, axes: readonly Ax
 }
 
 /** Returns the lowest and the highest position in `data` of a non-empty tensor. */
-export function extentOf({ shape, stride, offset }: Pick<Tensor, 'shape' | 'stride' | 'offset'>): [number, number] {
+export function findExtent({ shape, stride, offset }: Pick<Tensor, 'shape' | 'stride' | 'offset'>): [number, number] {
   let [low, high] = [offset, offset]
   shape.forEach((length, axis) => {
     const reach = (length - 1) * stride[axis]!
@@ -87,8 +87,8 @@ export function copyTensor<D extends DType>(source: Tensor<D>, target: Tensor<D>
   const [from, to] = run.strides as [number, number]
   // A subarray costs about 100 ns, so short runs are copied element by element.
   const bulk = from === 1 && to === 1 && run.length >= 32 && ArrayBuffer.isView(source.data)
-  const input = (bulk ? source.data : bitsOf(source.data)) as Writable
-  const output = (bulk ? target.data : bitsOf(target.data)) as Writable
+  const input = (bulk ? source.data : viewAsBits(source.data)) as Writable
+  const output = (bulk ? target.data : viewAsBits(target.data)) as Writable
   eachRun(outer, [source.offset, target.offset], ([a, b]) => {
     if (bulk) (output as unknown as Bulk).set((input as unknown as Bulk).subarray(a!, a! + run.length), b!)
     else for (let i = 0, p = a!, q = b!; i < run.length; i++, p += from, q += to) output[q] = input[p]
@@ -96,7 +96,7 @@ export function copyTensor<D extends DType>(source: Tensor<D>, target: Tensor<D>
 }
 
 /** Views floats as 32-bit integers, because JavaScript would change signalling NaNs. */
-const bitsOf = (data: DataOf<DType>): DataOf<DType> =>
+const viewAsBits = (data: DataOf<DType>): DataOf<DType> =>
   data instanceof Float32Array ? new Int32Array(data.buffer, data.byteOffset, data.length) : data
 
 type Writable = { [index: number]: unknown }

@@ -1,7 +1,7 @@
 /** Characters that encodeURIComponent leaves alone, but signatures of S3 and some servers encode. */
 const LEFT_ALONE = /[!'()*]/g
 
-const percentOf = (sign: string): string => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`
+const percentCode = (sign: string): string => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`
 
 /**
  * Encodes names between slashes for the path of a URL: all characters except the unreserved ones of RFC 3986.
@@ -10,7 +10,7 @@ const percentOf = (sign: string): string => `%${sign.charCodeAt(0).toString(16).
 export const encodeNames = (names: string): string =>
   names
     .split('/')
-    .map((name) => encodeURIComponent(name).replace(LEFT_ALONE, percentOf))
+    .map((name) => encodeURIComponent(name).replace(LEFT_ALONE, percentCode))
     .join('/')
 
 /** Decodes names of a URL or a listing; returns undefined if its percent signs do not encode a text. */

@@ -54,7 +54,7 @@ export function combineArrays(
   checkOptions(operation, options, ARITHMETIC_CHECKS, { array: left.variable.name })
   const fn = FUNCTIONS[operation]
   if (typeof right === 'number') {
-    const own = floatsOf(left.variable)
+    const own = toFloats(left.variable)
     const dtype = own.dtype as 'float64'
     const array = new DiskArray(broadcastSource(fn, [own.source, { value: right }], { dtype })) as DiskArray
     return { variable: reducedTo(withoutQuantity(left.variable), array, left.variable.dims), coordinates: left.coordinates }
@@ -67,7 +67,7 @@ export function combineArrays(
     return timesWhere(a.variable, b.variable, dims, coordinates)
   const values = operation === 'where' ? [a] : [a, b]
   const dtype = values.every(({ variable }) => variable.array.dtype === 'float32') ? 'float32' : 'float64'
-  const sources = [a, b].map(({ variable }) => alongDims(variable.with({ array: floatsOf(variable) }), dims).source)
+  const sources = [a, b].map(({ variable }) => alongDims(variable.with({ array: toFloats(variable) }), dims).source)
   // A missing value of the first array does not make the result missing.
   const fills = operation === 'fillna' && { fillValue: Number.NaN, keepMissing: false }
   const array = new DiskArray(broadcastSource(fn, sources, { dtype, ...fills })) as DiskArray
@@ -110,7 +110,7 @@ function timesWhere(
   dims: readonly string[],
   coordinates: Labelled['coordinates'],
 ): Labelled {
-  const sources = [times, condition.with({ array: floatsOf(condition) })].map((each) => alongDims(each, dims).source)
+  const sources = [times, condition.with({ array: toFloats(condition) })].map((each) => alongDims(each, dims).source)
   const fn = (time: bigint, value: number): bigint => (isFalse(value) ? NAT : time)
   const array = new DiskArray(broadcastSource(fn, sources, { dtype: 'timestamp_ns', fillValue: NAT })) as DiskArray
   return { variable: reducedTo(times, array, dims), coordinates }
@@ -123,7 +123,7 @@ function checkNumbers(...operands: readonly Variable[]): void {
     throw new HyperslabError('UnsupportedError', 'there is no fillna of times with an array', { array: time.name })
 }
 
-const floatsOf = ({ name, array }: Variable): DiskArray => asFloats(array, name)
+const toFloats = ({ name, array }: Variable): DiskArray => asFloats(array, name)
 
 /**
  * Expands an operand that has groups, if the other operand has the members of these groups: each member gets
@@ -199,7 +199,7 @@ export function whereTrue(
     return combineArrays({ variable, coordinates }, condition, 'where', options)
   }
   checkOptions('where', options, ARITHMETIC_CHECKS, { array: variable.name })
-  const floats = floatsOf(variable) as DiskArray<'float64'>
+  const floats = toFloats(variable) as DiskArray<'float64'>
   const array = floats.map<'float64'>((value) => (condition(value) ? value : Number.NaN), { dtype: floats.dtype })
   return { variable: reducedTo(variable, array as DiskArray, variable.dims), coordinates }
 }

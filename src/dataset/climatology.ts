@@ -22,7 +22,7 @@ interface Grouping<A> extends Labelled {
  * @throws InvalidArgumentError unless exactly one dimension has times; InvalidSelectionError if the data do
  *   not reach a textual end of the period
  */
-export function climatologyOf<A extends Grouping<A>>(
+export function computeClimatology<A extends Grouping<A>>(
   array: A,
   unit: string,
   options: ClimatologyOptions = {},

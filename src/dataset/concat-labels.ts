@@ -3,7 +3,7 @@ import type { AxisView } from '../core/tensor.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Label } from './label-values.ts'
 import type { Calendar } from './time/calendar.ts'
-import { fieldsOf, isGregorian, NAT } from './time/instant.ts'
+import { isGregorian, NAT, timeFields } from './time/instant.ts'
 
 /** A run of consecutive positions in the result, all from one part. All positions of the part if omitted. */
 export interface LabelRun {
@@ -51,13 +51,13 @@ export function arrangeLabels(dim: string, indexes: readonly (LabelIndex | undef
   if (filled.length <= 1) return [{ part: (filled[0] ?? labelled[0]!).part }]
   checkKinds(dim, filled)
   if (typeof filled[0]!.index.at(0) === 'string') return arrangeTexts(dim, filled, overlap)
-  const direction = directionOf(dim, filled)
+  const direction = findDirection(dim, filled)
   const compare = (a: Label, b: Label): number => (a === b ? 0 : a < b === direction > 0 ? -1 : 1)
   const ordered = filled.toSorted((a, b) => compare(a.index.at(0), b.index.at(0)))
-  const slack = slackOf(filled)
-  const clash = ordered.findIndex(({ index }, i) => i > 0 && !isBehind(index.at(0), lastOf(ordered[i - 1]!), direction, slack))
+  const slack = findSlack(filled)
+  const clash = ordered.findIndex(({ index }, i) => i > 0 && !isBehind(index.at(0), lastLabel(ordered[i - 1]!), direction, slack))
   if (clash < 0) {
-    checkGaps(dim, ordered.map((each) => ({ ...each, first: each.index.at(0), last: lastOf(each) })), options) // biome-ignore format: one line
+    checkGaps(dim, ordered.map((each) => ({ ...each, first: each.index.at(0), last: lastLabel(each) })), options) // biome-ignore format: one line
     return ordered.map(({ part }) => ({ part }))
   }
   if (overlap === 'error') refuseOverlap(dim, ordered[clash - 1]!, ordered[clash]!)
@@ -69,7 +69,7 @@ export function arrangeLabels(dim: string, indexes: readonly (LabelIndex | undef
   return runs
 }
 
-const lastOf = ({ index }: Labelling): Label => index.at(index.length - 1)
+const lastLabel = ({ index }: Labelling): Label => index.at(index.length - 1)
 
 function checkKinds(dim: string, [first, ...others]: readonly Labelling[]): void {
   for (const other of others) {
@@ -88,7 +88,7 @@ const isRealWorld = (index: LabelIndex, calendar: Calendar): boolean =>
   [index.at(0), index.at(index.length - 1)].every((label) => isGregorian(label as bigint, calendar))
 
 /** Returns the common direction of the labels of all parts; ascending if each part has one label. */
-function directionOf(dim: string, parts: readonly Labelling[]): 1 | -1 {
+function findDirection(dim: string, parts: readonly Labelling[]): 1 | -1 {
   const long = parts.filter(({ index }) => index.length > 1)
   for (const { index, place } of parts) {
     if (Array.from(index.values).some((label) => Number.isNaN(label) || label === NAT))
@@ -108,7 +108,7 @@ export function mostUncertain(indexes: readonly LabelIndex[]): bigint {
 }
 
 /** Returns the difference up to which two labels count as equal, given how they are stored. */
-function slackOf(parts: readonly Labelling[]): number | bigint {
+function findSlack(parts: readonly Labelling[]): number | bigint {
   if (parts[0]!.index.kind.calendar !== undefined) return mostUncertain(parts.map(({ index }) => index))
   const slacks = parts.map(({ index }) => {
     const { dtype } = index.kind
@@ -144,7 +144,7 @@ function arrangeTexts(dim: string, parts: readonly Labelling[], overlap: Arrangi
       invalidArgument(`${text}; { overlap: 'first' } or 'last' takes one of both`, label)
     }
   return parts.flatMap(({ part, index }, at) =>
-    runsOf(
+    listRunsByPart(
       Array.from({ length: index.length }, (_, position) => ({ part, position })).filter(
         ({ position }) => owners.get(index.at(position)) === at,
       ),
@@ -172,16 +172,16 @@ function mergeLabels(
     group = []
   }
   for (const place of places) {
-    const isSame = group.length > 0 && distanceOf(group[0]!.label, place.label) <= Number(slack)
+    const isSame = group.length > 0 && labelDistance(group[0]!.label, place.label) <= Number(slack)
     if (!isSame || group.some(({ part }) => part === place.part)) close()
     group.push(place)
   }
   close()
-  return runsOf(kept)
+  return listRunsByPart(kept)
 }
 
 /** Combines consecutive positions of one part into runs. */
-function runsOf(places: readonly { readonly part: number; readonly position: number }[]): TakenLabelRun[] {
+function listRunsByPart(places: readonly { readonly part: number; readonly position: number }[]): TakenLabelRun[] {
   const runs: { part: number; positions: { start: number; step: 1; length: number } }[] = []
   for (const { part, position } of places) {
     const last = runs.at(-1)
@@ -191,7 +191,7 @@ function runsOf(places: readonly { readonly part: number; readonly position: num
   return runs
 }
 
-const distanceOf = (a: Label, b: Label): number =>
+const labelDistance = (a: Label, b: Label): number =>
   typeof a === 'bigint' ? Math.abs(Number(a - (b as bigint))) : Math.abs((a as number) - (b as number))
 
 /** A part with the first and last label of a run. */
@@ -211,12 +211,12 @@ type Measure = (a: Label, b: Label) => number
 function checkGaps(dim: string, ends: readonly Ends[], { gaps }: Arranging): void {
   if (gaps === 'keep') return
   const { calendar } = ends[0]!.index.kind
-  const months: Measure = (a, b) => Math.abs(monthOf(b as bigint, calendar!) - monthOf(a as bigint, calendar!))
-  const measures = calendar === undefined ? [distanceOf] : [distanceOf, months]
+  const months: Measure = (a, b) => Math.abs(countMonths(b as bigint, calendar!) - countMonths(a as bigint, calendar!))
+  const measures = calendar === undefined ? [labelDistance] : [labelDistance, months]
   const known = measures.map((measure) => ({
     measure,
     steps: new Map<LabelIndex, number | undefined>(),
-    between: stepOf(ends.slice(1).map((end, i) => measure(ends[i]!.last, end.first))),
+    between: findStep(ends.slice(1).map((end, i) => measure(ends[i]!.last, end.first))),
   }))
   for (const [i, after] of ends.slice(1).entries()) {
     const before = ends[i]!
@@ -240,19 +240,19 @@ function checkGaps(dim: string, ends: readonly Ends[], { gaps }: Arranging): voi
 
 const isNear = (a: number, b: number): boolean => Math.abs(a - b) <= SAME_DISTANCE * Math.min(a, b)
 
-function monthOf(instant: bigint, calendar: Calendar): number {
-  const { year, month } = fieldsOf(instant, calendar)
+function countMonths(instant: bigint, calendar: Calendar): number {
+  const { year, month } = timeFields(instant, calendar)
   return 12 * year + month
 }
 
 const stepWithin = (index: LabelIndex, measure: Measure): number | undefined =>
-  stepOf(Array.from({ length: index.length - 1 }, (_, at) => measure(index.at(at), index.at(at + 1))))
+  findStep(Array.from({ length: index.length - 1 }, (_, at) => measure(index.at(at), index.at(at + 1))))
 
 /**
  * Returns the distance that most neighbours have and that divides all other distances; undefined if they are
  * irregular.
  */
-function stepOf(distances: readonly number[]): number | undefined {
+function findStep(distances: readonly number[]): number | undefined {
   const least = distances.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
   if (!(least > 0) || least === Number.POSITIVE_INFINITY) return undefined
   const isMultiple = (distance: number): boolean => {

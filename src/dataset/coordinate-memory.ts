@@ -61,4 +61,4 @@ export const keepMemory = (array: DiskArray, memory: CoordinateMemory): void => 
  * Returns the memory of the dataset of a coordinate. Views, and arrays that were not opened, have a memory of
  * their own.
  */
-export const coordinateMemoryOf = (array: DiskArray): CoordinateMemory => MEMORIES.get(array) ?? new CoordinateMemory()
+export const findCoordinateMemory = (array: DiskArray): CoordinateMemory => MEMORIES.get(array) ?? new CoordinateMemory()

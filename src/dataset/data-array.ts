@@ -14,8 +14,8 @@ import type { Selector } from '../grid/selection.ts'
 import { ARITHMETIC_CHECKS, type Arithmetic, type ArithmeticOptions, combineArrays, whereTrue } from './arithmetic.ts'
 import { type Attrs, checkAttrs } from './attributes.ts'
 import { asFloats } from './cast-float.ts'
-import { axisKindOf } from './cf/axis-kind.ts'
-import { type ClimatologyOptions, climatologyOf } from './climatology.ts'
+import { findAxisKind } from './cf/axis-kind.ts'
+import { type ClimatologyOptions, computeClimatology } from './climatology.ts'
 import { type ComparedValue, type Comparison, compared, logical, negated } from './comparisons.ts'
 import { type Coords, checkLabelled, coordsAlong, type Labelled, takeCoords } from './coords.ts'
 import { cumulated, type DiffOptions, differences, expanded, type ShiftOptions, shifted, squeezed, transposed } from './dims.ts'
@@ -36,7 +36,7 @@ import type { Divided, Over } from './grouped-reductions.ts'
 import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
-import { type Origin, originOf } from './origin.ts'
+import { createOrigin, type Origin } from './origin.ts'
 import type { ArrowRecordBatch } from './out/arrow.ts'
 import type { TableOptions } from './out/csv.ts'
 import type { LabelledPoints, SelPointsOptions } from './points.ts'
@@ -118,7 +118,10 @@ export class DataArray extends Reducible<DataArray> {
   /** Coordinates by name: those along the dimensions, and single values left by selections. */
   get coords(): Readonly<Record<string, DataArray>> {
     return Object.fromEntries(
-      [...this.coordinates].map(([name, coord]) => [name, new DataArray(coord, this.coordinates, originOf(this, 'get', name))]),
+      [...this.coordinates].map(([name, coord]) => [
+        name,
+        new DataArray(coord, this.coordinates, createOrigin(this, 'get', name)),
+      ]),
     )
   }
 
@@ -155,7 +158,7 @@ export class DataArray extends Reducible<DataArray> {
    * @throws InvalidSelectionError for points that do not exist or are outside; InvalidArgumentError as `sel`
    */
   async selPoints(points: LabelledPoints, options: SelPointsOptions = {}): Promise<DataArray> {
-    return this.#then('selPoints')(await (await import('./points.ts')).pointsOf(this, points, options))
+    return this.#then('selPoints')(await (await import('./points.ts')).findPoints(this, points, options))
   }
 
   /**
@@ -189,10 +192,10 @@ export class DataArray extends Reducible<DataArray> {
     if (times === undefined && !isDecoded) invalidArgument(`${this.name} has no times, but ${this.dtype} values`, this.dtype)
     const calendar = times?.calendar ?? 'proleptic_gregorian'
     const labels = (index ?? scalar)?.values as ArrayLike<bigint> | undefined
-    const [values, { datesOf }] = await Promise.all([labels ?? this.values(), import('./time/dates.ts')])
+    const [values, { toDates }] = await Promise.all([labels ?? this.values(), import('./time/dates.ts')])
     const isMissing = missingTest(missingElements(this.array.source))
     const counted = labels === undefined && !isDecoded && times !== undefined ? { times, isMissing } : undefined
-    return datesOf(values as ArrayLike<bigint>, calendar, counted)
+    return toDates(values as ArrayLike<bigint>, calendar, counted)
   }
 
   /** Returns the positions of the smallest values along a dimension; of equal ones, the first. */
@@ -260,12 +263,12 @@ export class DataArray extends Reducible<DataArray> {
    *   not reach an end of the period
    */
   climatology(unit: string, options?: ClimatologyOptions): DataArray {
-    return climatologyOf<DataArray>(this, unit, options)
+    return computeClimatology<DataArray>(this, unit, options)
   }
 
   /** Subtracts the {@link climatology} from the values. */
   anomaly(unit: string, options?: ClimatologyOptions): DataArray {
-    return this.sub(climatologyOf<DataArray>(this, unit, options, 'anomaly'))
+    return this.sub(computeClimatology<DataArray>(this, unit, options, 'anomaly'))
   }
 
   /**
@@ -426,12 +429,12 @@ export class DataArray extends Reducible<DataArray> {
 
   /** Yields a table in long form as CSV text, as `Dataset.toCSV`. */
   async *toCSV(options: TableOptions = {}): AsyncGenerator<string, void, undefined> {
-    yield* (await import('./out/csv.ts')).csvOf([this.variable], this.coordinates, options)
+    yield* (await import('./out/csv.ts')).writeCsv([this.variable], this.coordinates, options)
   }
 
   /** Yields a table in long form as record batches of Apache Arrow, as `Dataset.toTable`. */
   async *toTable(options: TableOptions = {}): AsyncGenerator<ArrowRecordBatch, void, undefined> {
-    yield* (await import('./out/arrow.ts')).arrowOf([this.variable], this.coordinates, options)
+    yield* (await import('./out/arrow.ts')).writeArrow([this.variable], this.coordinates, options)
   }
 
   /**
@@ -441,7 +444,7 @@ export class DataArray extends Reducible<DataArray> {
    *   opened from a file that xarray reads
    */
   async toPython(): Promise<string> {
-    return (await import('./out/python.ts')).pythonOf(this)
+    return (await import('./out/python.ts')).writePython(this)
   }
 
   /**
@@ -571,7 +574,7 @@ export class DataArray extends Reducible<DataArray> {
   /** Returns the same values under another name. */
   rename(name: string): DataArray {
     checkValue('rename', 'name', name, 'string')
-    return new DataArray(this.variable.with({ name }), this.coordinates, originOf(this, 'rename', name))
+    return new DataArray(this.variable.with({ name }), this.coordinates, createOrigin(this, 'rename', name))
   }
 
   /** Returns the same values with added or replaced attributes. */
@@ -635,7 +638,8 @@ export class DataArray extends Reducible<DataArray> {
    * arguments as `more`.
    */
   #then(name: string, ...args: readonly unknown[]): (result: Labelled, ...more: readonly unknown[]) => DataArray {
-    return ({ variable, coordinates }, ...more) => new DataArray(variable, coordinates, originOf(this, name, ...args, ...more))
+    return ({ variable, coordinates }, ...more) =>
+      new DataArray(variable, coordinates, createOrigin(this, name, ...args, ...more))
   }
 }
 
@@ -648,7 +652,7 @@ export class DataArray extends Reducible<DataArray> {
 export function cos(array: DataArray): DataArray {
   checkLabelled('cos', array)
   const { name, attrs } = array
-  const kind = axisKindOf(name, attrs)
+  const kind = findAxisKind(name, attrs)
   const units = attrs['units'] ?? (kind === 'latitude' || kind === 'longitude' ? 'degrees' : '')
   const isDegrees = /^degree/.test(String(units))
   const cosine = (value: number): number => Math.cos(isDegrees ? (value * Math.PI) / 180 : value)
@@ -656,6 +660,6 @@ export function cos(array: DataArray): DataArray {
   return new DataArray(
     array.variable.with({ array: values as DiskArray, index: undefined, attrs: {}, encoding: {} }),
     array.coordinates,
-    originOf(array, 'cos', isDegrees),
+    createOrigin(array, 'cos', isDegrees),
   )
 }

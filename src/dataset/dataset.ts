@@ -22,7 +22,7 @@ import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
 import { mapVariables } from './map-variables.ts'
-import { type Origin, originOf } from './origin.ts'
+import { createOrigin, type Origin } from './origin.ts'
 import type { ArrowRecordBatch } from './out/arrow.ts'
 import type { TableOptions } from './out/csv.ts'
 import type { Location, WriteDatasetOptions, WriteResult } from './out/write.ts'
@@ -91,7 +91,7 @@ export class DatasetState implements DatasetParts {
     this.close = close
     this.version = version
     this.origin = origin
-    lengthsOf(this)
+    dimLengths(this)
   }
 }
 
@@ -148,7 +148,7 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
 
   /** Length of each dimension, by name. */
   get dims(): Readonly<Record<string, number>> {
-    return lengthsOf(this.parts)
+    return dimLengths(this.parts)
   }
 
   /** Coordinates by name: labels of dimensions, and other coordinate variables. */
@@ -414,7 +414,7 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
    */
   async *toCSV(options: TableOptions = {}): AsyncGenerator<string, void, undefined> {
     const { variables, coords } = this.parts
-    yield* (await import('./out/csv.ts')).csvOf([...variables.values()], coords, options)
+    yield* (await import('./out/csv.ts')).writeCsv([...variables.values()], coords, options)
   }
 
   /**
@@ -426,7 +426,7 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
    */
   async *toTable(options: TableOptions = {}): AsyncGenerator<ArrowRecordBatch, void, undefined> {
     const { variables, coords } = this.parts
-    yield* (await import('./out/arrow.ts')).arrowOf([...variables.values()], coords, options)
+    yield* (await import('./out/arrow.ts')).writeArrow([...variables.values()], coords, options)
   }
 
   /**
@@ -494,7 +494,7 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
   }
 
   #array(variable: Variable): DataArray {
-    return new DataArray(variable, this.parts.coords, originOf(this, 'get', variable.name))
+    return new DataArray(variable, this.parts.coords, createOrigin(this, 'get', variable.name))
   }
 
   #arrays(map: ReadonlyMap<string, Variable>): Readonly<Record<string, DataArray>> {
@@ -508,7 +508,7 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
   }
 
   #with(parts: Partial<DatasetParts>, name: string, ...args: readonly unknown[]): Dataset {
-    return new Dataset(new DatasetState({ ...this.parts, ...parts, origin: originOf(this, name, ...args) }))
+    return new Dataset(new DatasetState({ ...this.parts, ...parts, origin: createOrigin(this, name, ...args) }))
   }
 }
 
@@ -516,7 +516,7 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
  * Returns the length of each dimension.
  * @throws InvalidArgumentError if lengths along a dimension differ
  */
-function lengthsOf({ variables, coords }: Pick<DatasetState, 'variables' | 'coords'>): Record<string, number> {
+function dimLengths({ variables, coords }: Pick<DatasetState, 'variables' | 'coords'>): Record<string, number> {
   const lengths = new Map<string, { readonly length: number; readonly from: string }>()
   for (const { name, dims, array } of [...coords.values(), ...variables.values()])
     for (const [axis, dim] of dims.entries()) {
@@ -547,7 +547,7 @@ const IN_MEMORY = new WeakMap<DiskArray, ArrayLike<unknown>>()
 function toVariable(name: string, input: VariableInput, dim: string | undefined): Variable {
   if (input instanceof DataArray) return input.variable.with({ name })
   if (input instanceof DiskArray)
-    return new Variable({ name, array: input, dims: namesOf(input, name), attrs: plainAttrs(input.attrs) })
+    return new Variable({ name, array: input, dims: requireNames(input, name), attrs: plainAttrs(input.attrs) })
   if (typeof input === 'object' && input !== null && 'dims' in input) {
     const { dims, data, attrs = {} } = input
     checkValue(`variable '${name}'`, 'dims', dims, 'list of strings')
@@ -563,9 +563,9 @@ function toVariable(name: string, input: VariableInput, dim: string | undefined)
 }
 
 /** Converts a list to a tensor of a type, and checks each value. */
-const listTensor = (dtype: DType, list: ArrayLike<unknown>): Tensor => tensorOf(dtype, [list.length], dataOf(dtype, list))
+const listTensor = (dtype: DType, list: ArrayLike<unknown>): Tensor => tensorOf(dtype, [list.length], toData(dtype, list))
 
-function dataOf(dtype: DType, list: ArrayLike<unknown>): DataOf<DType> {
+function toData(dtype: DType, list: ArrayLike<unknown>): DataOf<DType> {
   const data = allocate(dtype, list.length)
   for (let i = 0; i < list.length; i++) data[i] = toElement(dtype, list[i]) as never
   return data
@@ -580,7 +580,7 @@ function timestampFrom(time: TimeLabel): bigint {
 
 const isList = (value: unknown): value is ArrayLike<number> => Array.isArray(value) || ArrayBuffer.isView(value)
 
-function namesOf(array: DiskArray, name: string): readonly string[] {
+function requireNames(array: DiskArray, name: string): readonly string[] {
   if (array.dimensionNames?.length === array.rank) return array.dimensionNames
   throw new HyperslabError('InvalidArgumentError', 'the array has no names of dimensions: pass { dims, data }', { array: name })
 }

@@ -27,7 +27,7 @@ function converted(variable: Variable, array: DiskArray, kind: Kind<DType>, by: 
 }
 
 /** @throws UnsupportedError for times, and for values that are not numbers */
-function numbersOf(call: string, { name, array, times }: Variable): DiskArray {
+function requireNumeric(call: string, { name, array, times }: Variable): DiskArray {
   if (times === undefined && array.dtype !== 'timestamp_ns') return asFloats(array, name)
   throw new HyperslabError('UnsupportedError', `there is no ${call} of times`, { array: name, actual: call })
 }
@@ -47,10 +47,10 @@ export const nullness = (variable: Variable, isNull: boolean): Variable =>
 export function clipped(variable: Variable, min: number | undefined, max: number | undefined): Variable {
   if (min === undefined && max === undefined) invalidArgument('clip takes a minimum, a maximum or both', min)
   for (const [name, bound] of Object.entries({ min, max })) if (bound !== undefined) checkValue('clip', name, bound, 'number')
-  const floats = numbersOf('clip', variable)
+  const floats = requireNumeric('clip', variable)
   const { array } = variable
   const keeps = isNumeric(array.dtype) && !isAnyMissing(missingElements(array.source))
-  const isOwn = keeps && [min, max].every((bound) => bound === undefined || isOf(array.dtype, bound))
+  const isOwn = keeps && [min, max].every((bound) => bound === undefined || isElement(array.dtype, bound))
   const from = isOwn ? array : floats
   return converted(variable, from, computed(from.dtype, undefined, [from.source]), ({ clipping }) =>
     clipping(from.dtype, min, max),
@@ -64,7 +64,7 @@ export function clipped(variable: Variable, min: number | undefined, max: number
  */
 export function rounded(variable: Variable, decimals: number): Variable {
   checkValue('round', 'decimals', decimals, 'integer')
-  const floats = numbersOf('round', variable)
+  const floats = requireNumeric('round', variable)
   if (!isFloat(variable.array.dtype) && decimals >= 0) return variable
   const kind = computed(floats.dtype, undefined, [floats.source])
   return converted(variable, floats, kind, ({ rounding }) => rounding(floats.dtype, decimals))
@@ -79,7 +79,7 @@ const FUNCTIONS = { sqrt: Math.sqrt, log: Math.log, exp: Math.exp }
  * @throws UnsupportedError for values that are not numbers
  */
 export function computedElements(variable: Variable, kind: keyof typeof FUNCTIONS): Variable {
-  const floats = numbersOf(kind, variable) as DiskArray<'float64'>
+  const floats = requireNumeric(kind, variable) as DiskArray<'float64'>
   const array = floats.map<'float64'>(FUNCTIONS[kind], { dtype: floats.dtype })
   return reducedTo(withoutQuantity(variable), array as DiskArray, variable.dims)
 }
@@ -90,7 +90,7 @@ export function computedElements(variable: Variable, kind: keyof typeof FUNCTION
  *   integer of a type, whose absolute value the type does not have
  */
 export function absoluteValues(variable: Variable): Variable {
-  const floats = numbersOf('abs', variable)
+  const floats = requireNumeric('abs', variable)
   if (!isNumeric(variable.array.dtype) || isFloat(variable.array.dtype))
     return reducedTo(
       variable,
@@ -120,7 +120,7 @@ export function castTo(variable: Variable, dtype: DType): Variable {
   checkDType(dtype)
   const { array } = variable
   if (dtype === array.dtype) return variable
-  const floats = numbersOf('astype', variable)
+  const floats = requireNumeric('astype', variable)
   const mayMiss = isFloat(array.dtype) || isAnyMissing(missingElements(array.source))
   if (dtype === 'bool' && mayMiss) return converted(variable, floats, { dtype, missing: NOTHING }, ({ truth }) => truth())
   return reducedTo(variable, (isFloat(dtype) ? floatsOr(array, floats) : array).astype(dtype) as DiskArray, variable.dims)
@@ -148,15 +148,15 @@ export function filled(variable: Variable, value: Replacement): Variable {
   }
   if (!isFloat(dtype) && !isTime && !isAnyMissing(missingElements(array.source))) return variable
   const fill = value instanceof Date ? toTimestamp(value) : value
-  const isOwn = isOf(dtype, fill)
-  const from = isOwn ? array : numbersOf('fillna', variable)
+  const isOwn = isElement(dtype, fill)
+  const from = isOwn ? array : requireNumeric('fillna', variable)
   const to = isOwn ? dtype : 'float64'
   const element = toElement(to, fill)
   return converted(variable, from, { dtype: to, missing: NOTHING }, ({ filling }) => filling(from.source, element))
 }
 
 /** Whether a data type has a value. Floats have all numbers up to rounding. */
-function isOf(dtype: DType, value: unknown): boolean {
+function isElement(dtype: DType, value: unknown): boolean {
   try {
     const element = toElement(dtype, value)
     return dtype !== 'float32' || Number.isFinite(element) === Number.isFinite(value)

@@ -7,7 +7,7 @@ import { NAT } from './time/instant.ts'
  * Returns the labels at some positions. A missing position has the label NaN or NaT.
  * @throws EmptyReductionError for a missing position if labels cannot be missing
  */
-export function labelsOf(labels: ArrayLike<unknown>, positions: Tensor<'float64'>, dtype: DType, name: string): Tensor {
+export function readLabelsAt(labels: ArrayLike<unknown>, positions: Tensor<'float64'>, dtype: DType, name: string): Tensor {
   const none = isFloat(dtype) ? Number.NaN : dtype === 'timestamp_ns' ? NAT : undefined
   const result = tensorOf(dtype, positions.shape)
   positions.data.forEach((at, cell) => {

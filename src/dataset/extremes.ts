@@ -78,8 +78,8 @@ function labelsAt(
   const compute = async (signal: Signal): Promise<Tensor> => {
     const positions = await positionsOf(signal)
     const { data } = await coord.array.toTensor({ signal })
-    const { labelsOf } = await import('./extreme-labels.ts')
-    return labelsOf(data as ArrayLike<unknown>, positions, dtype, coord.name)
+    const { readLabelsAt } = await import('./extreme-labels.ts')
+    return readLabelsAt(data as ArrayLike<unknown>, positions, dtype, coord.name)
   }
   const array = computedOnce(dtype, shape, compute as never, isTime ? { values: [NAT as never], nan: false } : undefined)
   const parts = { index: undefined, scalar: undefined, stored: undefined, grouped: undefined, repeated: undefined }

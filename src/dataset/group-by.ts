@@ -55,7 +55,7 @@ export class GroupBy<A, L = A> extends GroupedReductions<A> {
     this.#divided = divided
     this.#over = over
     this.#labelled = labelled
-    this.#groups = isGroups(key) ? key : groupsOf(divided, key)
+    this.#groups = isGroups(key) ? key : makeGroups(divided, key)
   }
 
   /** Labels of the groups, as a coordinate. */
@@ -122,8 +122,8 @@ const isGroups = (key: GroupKey | PositionGroups): key is PositionGroups =>
   typeof key === 'object' && key !== null && key['coord'] instanceof Variable
 
 /** @throws InvalidArgumentError for an invalid key */
-function groupsOf({ label, coordinates }: Divided, key: GroupKey): PositionGroups {
-  if (typeof key === 'object' && key !== null) return binsOf(label, coordinates, key)
+function makeGroups({ label, coordinates }: Divided, key: GroupKey): PositionGroups {
+  if (typeof key === 'object' && key !== null) return groupByBins(label, coordinates, key)
   if (typeof key !== 'string')
     return invalidArgument("groupBy takes a key like 'time.month', the name of a coordinate, or bins", key)
   const [name = '', component] = key.split('.')
@@ -145,7 +145,7 @@ function groupsOf({ label, coordinates }: Divided, key: GroupKey): PositionGroup
 const isNoLabel = (label: Label | undefined): boolean =>
   label === undefined || label === NO_COMPONENT || label === NAT || Number.isNaN(label)
 
-function binsOf(label: Divided['label'], coords: Coords, bins: Readonly<Record<string, readonly number[]>>): PositionGroups {
+function groupByBins(label: Divided['label'], coords: Coords, bins: Readonly<Record<string, readonly number[]>>): PositionGroups {
   const [[name, edges] = ['', []], ...more] = Object.entries(bins)
   if (more.length > 0) invalidArgument('groupBy takes bins of one coordinate', bins)
   const along = indexCoord(label, coords, name)

@@ -1,6 +1,6 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { Label } from './label-values.ts'
-import { componentOf } from './time/components.ts'
+import { timeComponent } from './time/components.ts'
 import type { Variable } from './variable.ts'
 
 /**
@@ -17,5 +17,5 @@ export function groupLabels(coord: Variable, key: string): ArrayLike<Label> {
     const text = `${coord.name} has no times, so there is no ${key} of it`
     throw new HyperslabError('InvalidArgumentError', text, { array: coord.name, actual: key })
   }
-  return componentOf(index.values as ArrayLike<bigint>, calendar, component as never) as ArrayLike<Label>
+  return timeComponent(index.values as ArrayLike<bigint>, calendar, component as never) as ArrayLike<Label>
 }

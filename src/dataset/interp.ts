@@ -73,7 +73,7 @@ function placesAlong(labels: InterpLabels, coords: Coords, dims: readonly string
     const { index } = coord
     const single = !Array.isArray(given) && !ArrayBuffer.isView(given)
     const wanted = Array.from(single ? [given as LabelLike] : (given as readonly LabelLike[]), (label) => labelOf(index, label))
-    places.set(dim, { places: placesOf(index, wanted), coord: coordOf(coord, wanted), single })
+    places.set(dim, { places: findPlaces(index, wanted), coord: interpolatedCoord(coord, wanted), single })
   }
   return places
 }
@@ -86,14 +86,14 @@ function labelOf(index: LabelIndex, label: LabelLike): number | bigint {
 }
 
 /** Returns the coordinate with other labels. */
-function coordOf(coord: Variable, labels: readonly (number | bigint)[]): Variable {
+function interpolatedCoord(coord: Variable, labels: readonly (number | bigint)[]): Variable {
   if (coord.index!.kind.calendar !== undefined) return withInstants(coord, packInstants(labels as bigint[]))
   const data = Float64Array.from(labels as number[])
   return withIndex(coord.with({ array: listArray('float64', data), index: undefined, encoding: {} }), data)
 }
 
 /** @throws InvalidArgumentError if labels are not ordered */
-function placesOf(index: LabelIndex, labels: readonly (number | bigint)[]): Omit<AxisPlaces, 'axis'> {
+function findPlaces(index: LabelIndex, labels: readonly (number | bigint)[]): Omit<AxisPlaces, 'axis'> {
   const { length, direction } = index
   const { period } = index.kind
   if (direction === 0) invalidArgument(`${index.disorder()}: nothing lies between such labels`, index.dim)
@@ -101,7 +101,7 @@ function placesOf(index: LabelIndex, labels: readonly (number | bigint)[]): Omit
   // Ranks count from the smallest label.
   const position = (rank: number): number => (direction < 0 ? length - 1 - rank : rank)
   const at = (rank: number): number | bigint => index.at(position(rank)) as number | bigint
-  const seam = seamOf(index, at)
+  const seam = findSeam(index, at)
   for (const [i, label] of labels.entries()) {
     const wanted =
       period === undefined || index.reaches(label as number) ? label : aroundFrom(at(0) as number, label as number, period)
@@ -124,7 +124,7 @@ function placesOf(index: LabelIndex, labels: readonly (number | bigint)[]): Omit
  * Returns the distance from the greatest longitude across the seam to the smallest. Undefined if labels have
  * no period, or if the gap at the seam is wider than gaps within them.
  */
-function seamOf({ kind: { period }, length }: LabelIndex, at: (rank: number) => number | bigint): number | undefined {
+function findSeam({ kind: { period }, length }: LabelIndex, at: (rank: number) => number | bigint): number | undefined {
   if (period === undefined || length < 2) return undefined
   let widest = 0
   for (let rank = 1; rank < length; rank++) widest = Math.max(widest, Number(at(rank)) - Number(at(rank - 1)))

@@ -59,7 +59,7 @@ export class LabelIndex {
     this.dim = dim
     this.values = values
     this.kind = kind
-    this.order = orderOf(values)
+    this.order = findOrder(values)
     this.direction = this.order !== 0 && isStrict(values) ? this.order : 0
   }
 
@@ -424,7 +424,7 @@ function eachOnce<T extends { readonly positions: AxisView; readonly shift: numb
 }
 
 /** Returns the direction of labels whose neighbours may be equal. */
-function orderOf(values: Labels): 1 | 0 | -1 {
+function findOrder(values: Labels): 1 | 0 | -1 {
   let [ascends, descends] = [true, true]
   for (let i = 0; i < values.length; i++) {
     if (isMissingLabel(values[i]!)) return 0

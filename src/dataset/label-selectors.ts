@@ -37,7 +37,7 @@ export type Taken =
  * @throws InvalidSelectionError for labels that do not exist; InvalidArgumentError for labels of another kind
  */
 export function takeLabels(index: LabelIndex, selector: LabelSelector, { method, tolerance }: SelOptions = {}): Taken {
-  const away = tolerance === undefined ? undefined : toleranceOf(index, tolerance)
+  const away = tolerance === undefined ? undefined : parseTolerance(index, tolerance)
   if (selector instanceof Between) {
     if (method !== undefined)
       invalidArgument(`a range along ${index.dim} takes what lies in it: method '${method}' is for single labels`, method)
@@ -68,7 +68,7 @@ function span(index: LabelIndex, label: LabelLike, isEnd = false): Span {
   const { calendar } = index.kind
   if (calendar !== undefined) {
     const { start, stop } = parseTimeLabel(label as never, calendar)
-    return { start, last: stop - 1n, isRange: typeof label === 'string' && stop - start > resolutionOf(index) }
+    return { start, last: stop - 1n, isRange: typeof label === 'string' && stop - start > findResolution(index) }
   }
   const own = index.length === 0 ? label : index.at(0)
   if (typeof label === 'number' && Number.isNaN(label)) invalidArgument(`NaN is not a label along ${index.dim}`, label)
@@ -104,7 +104,7 @@ const hint = (expected: string, label: unknown): string =>
 const resolutions = new WeakMap<LabelIndex, bigint>()
 
 /** Returns the longest unit, up to a day, that divides all times. A less precise text is a range. */
-function resolutionOf(index: LabelIndex): bigint {
+function findResolution(index: LabelIndex): bigint {
   const known = resolutions.get(index)
   if (known !== undefined) return known
   let rest = Object.values(DURATIONS)
@@ -119,7 +119,7 @@ function resolutionOf(index: LabelIndex): bigint {
 
 const DURATION = /^(\d+(?:\.\d+)?)?\s*(D|h|min|s|ms|us|ns)$/
 
-function toleranceOf(index: LabelIndex, tolerance: number | bigint | string): number | bigint {
+function parseTolerance(index: LabelIndex, tolerance: number | bigint | string): number | bigint {
   if (index.kind.calendar === undefined) {
     if (typeof tolerance === 'number' && tolerance >= 0) return tolerance
     if (typeof tolerance === 'bigint' && tolerance >= 0n && typeof index.values[0] === 'bigint') return tolerance

@@ -3,7 +3,7 @@ import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { Pace } from '../core/pace.ts'
 import type { Signal } from '../core/signal.ts'
 import { asFloats } from './cast-float.ts'
-import { coordinateMemoryOf } from './coordinate-memory.ts'
+import { findCoordinateMemory } from './coordinate-memory.ts'
 import type { Variable } from './variable.ts'
 
 /** Mean radius of the Earth (IUGG) in metres. Distances are measured on a sphere of this radius. */
@@ -48,7 +48,7 @@ const CELLS = new WeakMap<DiskArray, Cells>()
  * Converts a length to metres: `25km`, `500m`, or degrees of a great circle, `0.25deg`.
  * @throws InvalidArgumentError for any other value, including numbers
  */
-export function metresOf(length: unknown): number {
+export function parseMetres(length: unknown): number {
   const [, count = '', unit = ''] = (typeof length === 'string' && /^(\d+(?:\.\d+)?)\s*(km|m|deg)$/.exec(length)) || []
   if (unit !== '') return Number(count) * LENGTHS[unit]!
   return invalidArgument("the tolerance of places is text with a unit, such as '25km', '500m' or '0.25deg'", length)
@@ -67,11 +67,11 @@ export async function nearestCells(
   tolerance: number | undefined,
   signal: Signal | undefined,
 ): Promise<Float64Array> {
-  const { vectors, bands } = await cellsOf(lat, lon, signal)
+  const { vectors, bands } = await loadCells(lat, lon, signal)
   const found = new Float64Array(places.length)
   const pace = new Pace()
   for (const [i, place] of places.entries()) {
-    const { best, least } = nearestOf(vectors, bands, vectorOf(place.lat, place.lon))
+    const { best, least } = findNearest(vectors, bands, toVector(place.lat, place.lon))
     checkWithin(lat, vectors, place, { best, away: metres(least) }, tolerance)
     found[i] = best
     signal?.throwIfAborted()
@@ -81,10 +81,10 @@ export async function nearestCells(
 }
 
 /** Returns the nearest cell and the squared chord to it; -1 if there is none. */
-function nearestOf(vectors: Float64Array, bands: Bands, [x, y, z]: readonly [number, number, number]) {
+function findNearest(vectors: Float64Array, bands: Bands, [x, y, z]: readonly [number, number, number]) {
   const { low, height, count, starts, cells } = bands
   let [best, least] = [-1, Number.POSITIVE_INFINITY]
-  const own = bandOf(bands, z)
+  const own = findBand(bands, z)
   for (const way of [-1, 1])
     for (let band = way < 0 ? own : own + 1; band >= 0 && band < count; band += way) {
       const start = low + band * height
@@ -104,11 +104,11 @@ function nearestOf(vectors: Float64Array, bands: Bands, [x, y, z]: readonly [num
   return { best, least }
 }
 
-const bandOf = ({ low, height, count }: Pick<Bands, 'low' | 'height' | 'count'>, z: number): number =>
+const findBand = ({ low, height, count }: Pick<Bands, 'low' | 'height' | 'count'>, z: number): number =>
   Math.max(0, Math.min(count - 1, Math.floor((z - low) / height)))
 
 /** Sorts cells into bands, about as many bands as cells in a band. */
-function bandsOf(vectors: Float64Array): Bands {
+function createBands(vectors: Float64Array): Bands {
   const size = vectors.length / 3
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (let cell = 0; cell < size; cell++) {
@@ -122,7 +122,7 @@ function bandsOf(vectors: Float64Array): Bands {
   const each = (take: (band: number, cell: number) => void): void => {
     for (let cell = 0; cell < size; cell++) {
       const z = vectors[3 * cell + 2]!
-      if (!Number.isNaN(z)) take(bandOf(shape, z), cell)
+      if (!Number.isNaN(z)) take(findBand(shape, z), cell)
     }
   }
   each((band) => void starts[band + 1]!++)
@@ -138,17 +138,17 @@ function bandsOf(vectors: Float64Array): Bands {
 /** Converts a squared chord to the distance along the sphere. */
 const metres = (square: number): number => 2 * EARTH_RADIUS * Math.asin(Math.min(1, Math.sqrt(square) / 2))
 
-function vectorOf(lat: number, lon: number): [number, number, number] {
+function toVector(lat: number, lon: number): [number, number, number] {
   const [phi, lambda] = [(lat * Math.PI) / 180, (lon * Math.PI) / 180]
   return [Math.cos(phi) * Math.cos(lambda), Math.cos(phi) * Math.sin(lambda), Math.sin(phi)]
 }
 
-async function cellsOf(lat: Variable, lon: Variable, signal: Signal | undefined): Promise<Cells> {
+async function loadCells(lat: Variable, lon: Variable, signal: Signal | undefined): Promise<Cells> {
   const known = CELLS.get(lat.array)
   if (known?.lon === lon.array) return known
-  coordinateMemoryOf(lat.array).take(lat, CELL_BYTES)
+  findCoordinateMemory(lat.array).take(lat, CELL_BYTES)
   const vectors = await readVectors(lat, lon, signal)
-  const cells = { lon: lon.array, vectors, bands: bandsOf(vectors) }
+  const cells = { lon: lon.array, vectors, bands: createBands(vectors) }
   CELLS.set(lat.array, cells)
   return cells
 }
@@ -163,7 +163,7 @@ async function readVectors(lat: Variable, lon: Variable, signal: Signal | undefi
     }),
   )
   const vectors = new Float64Array(3 * lat.array.size)
-  for (let at = 0; 3 * at < vectors.length; at++) vectors.set(vectorOf(lats!(at), lons!(at)), 3 * at)
+  for (let at = 0; 3 * at < vectors.length; at++) vectors.set(toVector(lats!(at), lons!(at)), 3 * at)
   return vectors
 }
 
@@ -176,7 +176,7 @@ function checkWithin(
 ): void {
   const refuse = (text: string) => new HyperslabError('InvalidSelectionError', text, { array: lat.name, actual: [phi, lambda] })
   if (best < 0) throw refuse(`no cell along [${lat.dims.join(', ')}] has coordinates`)
-  const limit = tolerance ?? reachOf(lat, vectors, best)
+  const limit = tolerance ?? measureReach(lat, vectors, best)
   if (limit === undefined)
     throw refuse("places that are not a grid need a tolerance, such as { tolerance: '25km' }, because their spacing is unknown")
   if (away <= limit) return
@@ -189,7 +189,7 @@ function checkWithin(
  * Returns the largest distance from a cell to its neighbours; undefined for a list, and for a cell without
  * valid neighbours.
  */
-function reachOf({ array: { shape } }: Variable, vectors: Float64Array, cell: number): number | undefined {
+function measureReach({ array: { shape } }: Variable, vectors: Float64Array, cell: number): number | undefined {
   if (shape.length < 2) return undefined
   let most: number | undefined
   for (let axis = 0, step = vectors.length / 3; axis < shape.length; axis++) {

@@ -8,7 +8,7 @@ export interface Origin {
 }
 
 /** Records an operation. Arguments are copied, because callers may change them later. */
-export const originOf = (of: unknown, name: string, ...args: readonly unknown[]): Origin => {
+export const createOrigin = (of: unknown, name: string, ...args: readonly unknown[]): Origin => {
   const copies = new Map<unknown, unknown>()
   return { of, name, args: args.map((arg) => copied(arg, copies)) }
 }

@@ -7,11 +7,11 @@ import { stridesOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import { allDims } from './all-variables.ts'
 import type { LabelLike } from './between.ts'
-import { axisKindOf } from './cf/axis-kind.ts'
+import { findAxisKind } from './cf/axis-kind.ts'
 import type { Coords, DatasetParts, Labelled } from './coords.ts'
 import { SEL_CHECKS } from './label-selection.ts'
 import { type SelOptions, takeLabels } from './label-selectors.ts'
-import { metresOf, nearestCells } from './nearest-place.ts'
+import { nearestCells, parseMetres } from './nearest-place.ts'
 import { listArray, Variable } from './variable.ts'
 import { withIndex } from './with-index.ts'
 
@@ -32,7 +32,7 @@ export interface SelPointsOptions extends SelOptions {
 const POINTS_CHECKS: Checks<SelPointsOptions> = { ...SEL_CHECKS, dim: 'string', signal: 'AbortSignal' }
 
 /** Selects points of an array. */
-export async function pointsOf(
+export async function findPoints(
   { variable, coordinates }: Labelled,
   points: LabelledPoints,
   options: SelPointsOptions,
@@ -92,7 +92,7 @@ async function resolvePoints(
       lat,
       lon,
       list.map((point) => ({ lat: degrees(point[lat.name], lat.name), lon: degrees(point[lon.name], lon.name) })),
-      tolerance === undefined ? undefined : metresOf(tolerance),
+      tolerance === undefined ? undefined : parseMetres(tolerance),
       signal,
     )
     const strides = stridesOf(lat.array.shape)
@@ -138,7 +138,7 @@ function placeCoords(coords: Coords, dims: readonly string[], names: readonly st
     throw new HyperslabError('InvalidArgumentError', text, { actual: name, expected: [...coords.keys()] })
   }
   const found = names.map((name) => coords.get(name)!)
-  const of = (kind: string) => found.find(({ name, attrs }) => axisKindOf(name, attrs) === kind)
+  const of = (kind: string) => found.find(({ name, attrs }) => findAxisKind(name, attrs) === kind)
   const [lat, lon] = [of('latitude'), of('longitude')]
   if (names.length === 2 && lat && lon && lat.dims.length > 0 && String(lat.dims) === String(lon.dims)) return [lat, lon]
   const shown = found.map(({ name, dims }) => `${name} (${dims.join(', ')})`).join(' and ')

@@ -11,7 +11,7 @@ import { keepStored, storedAs } from './cf/decode.ts'
 import { CoordinateMemory, keepMemory } from './coordinate-memory.ts'
 import type { DatasetParts } from './coords.ts'
 import { type DatasetFile, type DatasetLimits, DECODE_CHECKS, type DecodeOptions } from './dataset-file.ts'
-import { originOf } from './origin.ts'
+import { createOrigin } from './origin.ts'
 import { withDistinctDims } from './repeated-dims.ts'
 import { Variable } from './variable.ts'
 import { storedArray, withReadIndex } from './with-times.ts'
@@ -53,7 +53,7 @@ export async function readParts(file: DatasetFile, options: DecodeOptions): Prom
   })
   const ordered = new Map([...decoded.keys()].filter((name) => coords.has(name)).map((name) => [name, coords.get(name)!]))
   const variables = new Map([...decoded].filter(([name]) => !names.has(name)))
-  const origin = file.opened && originOf(undefined, 'open', file.opened, decode)
+  const origin = file.opened && createOrigin(undefined, 'open', file.opened, decode)
   const { attrs = {}, warnings } = file
   const held = { close: file.close?.bind(file), version: file.version?.bind(file) }
   return { variables, coords: ordered, attrs, decodeErrors, warnings, ...held, origin }

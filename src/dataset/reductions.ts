@@ -192,11 +192,11 @@ export function axesOf(
   const reduced = namedDims(variable.dims, given, { array: variable.name })
   const others = dims.filter((dim) => !reduced.includes(dim))
   const kept = keepDims ? dims : others
-  const axisOf = (dim: string): number => dims.indexOf(dim)
+  const findAxis = (dim: string): number => dims.indexOf(dim)
   return {
-    axis: reduced.map(axisOf),
+    axis: reduced.map(findAxis),
     kept,
-    shape: kept.map((dim) => (reduced.includes(dim) ? 1 : array.shape[axisOf(dim)]!)),
+    shape: kept.map((dim) => (reduced.includes(dim) ? 1 : array.shape[findAxis(dim)]!)),
     others,
   }
 }

@@ -8,7 +8,7 @@ const VALUE_LENGTH = 60
 
 /** Describes an array: dimensions, coordinates and attributes, in the layout of xarray. */
 export function describeArray({ variable, coordinates }: Labelled): string {
-  const head = `<DataArray '${variable.name}' (${dimsOf(variable)})>, ${variable.array.dtype}, chunks ${showChunks(variable)}`
+  const head = `<DataArray '${variable.name}' (${showDims(variable)})>, ${variable.array.dtype}, chunks ${showChunks(variable)}`
   return [head, ...coordLines(coordinates), ...attributeLines(variable.attrs)].join('\n')
 }
 
@@ -48,7 +48,7 @@ export function describeDataset({ dims, coords, variables, attrs, decodeErrors }
   ].join('\n')
 }
 
-const dimsOf = ({ dims, array }: Variable): string => dims.map((dim, axis) => `${dim}: ${array.shape[axis]}`).join(', ')
+const showDims = ({ dims, array }: Variable): string => dims.map((dim, axis) => `${dim}: ${array.shape[axis]}`).join(', ')
 
 const showChunks = ({ array }: Variable): string => `(${array.chunks.axes.map(({ chunkLength }) => chunkLength).join(', ')})`
 
@@ -63,13 +63,13 @@ function coordLines(coords: Coords): string[] {
     const { name, dims, array, index, scalar } = coord
     const calendar = (index ?? scalar)?.kind.calendar
     const type = calendar === undefined ? array.dtype : isBigInt(array.dtype) ? 'time' : `time (${calendar})`
-    return [`  ${index !== undefined && dims[0] === name ? '*' : ' '} ${name}`, `(${dims.join(', ')})`, type, endsOf(coord)]
+    return [`  ${index !== undefined && dims[0] === name ? '*' : ' '} ${name}`, `(${dims.join(', ')})`, type, showEnds(coord)]
   })
   return ['Coordinates:', ...aligned(rows)]
 }
 
 /** Returns the first and the last value, and the units. */
-function endsOf(coord: Variable): string {
+function showEnds(coord: Variable): string {
   const { attrs, encoding } = coord
   const index = coord.index ?? coord.scalar
   if (index === undefined) return details(coord)

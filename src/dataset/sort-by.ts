@@ -2,7 +2,7 @@ import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import type { AxisIndices } from '../core/places.ts'
 import { quoted } from '../core/quoted.ts'
-import { coordinateMemoryOf } from './coordinate-memory.ts'
+import { findCoordinateMemory } from './coordinate-memory.ts'
 import { type Coords, type Labelled, mergeCoords } from './coords.ts'
 import type { Taken } from './label-selectors.ts'
 import { checkDim, keepingMissing } from './reductions.ts'
@@ -52,7 +52,7 @@ export async function sortedPositions(
   }
   const taken = new Map<string, Taken>()
   for (const [dim, values] of byDim)
-    taken.set(dim, { parts: [{ positions: orderOf(values, options.ascending ?? true), shift: 0 }] })
+    taken.set(dim, { parts: [{ positions: sortPositions(values, options.ascending ?? true), shift: 0 }] })
   return taken
 }
 
@@ -74,11 +74,11 @@ function keyOf(key: unknown, array: string, coordinates: Coords): Variable {
 
 async function valuesOf(key: Variable): Promise<ArrayLike<unknown>> {
   if (key.index !== undefined) return key.index.values as ArrayLike<unknown>
-  coordinateMemoryOf(key.array).take(key)
+  findCoordinateMemory(key.array).take(key)
   return (await keepingMissing(key.array, false).toTensor()).data as ArrayLike<unknown>
 }
 
-function orderOf(keys: readonly ArrayLike<unknown>[], ascending: boolean): AxisIndices<Float64Array> {
+function sortPositions(keys: readonly ArrayLike<unknown>[], ascending: boolean): AxisIndices<Float64Array> {
   const { length } = keys[0]!
   const order = Float64Array.from({ length }, (_, at) => at)
   const compare = (a: number, b: number): number => {

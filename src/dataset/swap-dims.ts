@@ -1,7 +1,7 @@
 import { HyperslabError } from '../core/errors.ts'
 import { checkValue } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
-import { coordinateMemoryOf } from './coordinate-memory.ts'
+import { findCoordinateMemory } from './coordinate-memory.ts'
 import type { DatasetParts } from './coords.ts'
 import type { Variable } from './variable.ts'
 import { storedArray, withReadIndex } from './with-times.ts'
@@ -20,7 +20,7 @@ export async function swappedDims(parts: DatasetParts, names: Readonly<Record<st
       const text = `labels of ${dim} are to be ${quoted(name)}, which ${found}: it has to lie along ${dim} alone`
       throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: variable?.dims, expected: [dim] })
     }
-    coordinateMemoryOf(variable.array).take(variable)
+    findCoordinateMemory(variable.array).take(variable)
     const { data } = await storedArray(variable).toTensor()
     labelled.set(name, withReadIndex(variable.with({ dims: [name] }), data as ArrayLike<unknown>))
   }

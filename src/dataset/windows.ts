@@ -93,7 +93,7 @@ export function rollingWindows<A>(
   checkOptions('rolling', options, ROLLING, divided.label)
   checkLengths(divided, lengths)
   return new WindowedArray(divided.label, {}, (kind, own) =>
-    over((array) => rolled(array, lengths, options, kind, own), Object.keys(lengths), kind, ...spreadOf(own)),
+    over((array) => rolled(array, lengths, options, kind, own), Object.keys(lengths), kind, ...ddofOptions(own)),
   )
 }
 
@@ -131,7 +131,7 @@ export function coarsenedBlocks<A>(
 ): WindowedArray<A> {
   checkOptions('coarsen', options, COARSEN, divided.label)
   checkLengths(divided, lengths)
-  const rest = restOf(divided, lengths, options.boundary ?? 'exact')
+  const rest = checkRest(divided, lengths, options.boundary ?? 'exact')
   let coordinates: Coords | undefined
   // The same for all variables of a dataset.
   const coarse = (): Coords => {
@@ -141,13 +141,13 @@ export function coarsenedBlocks<A>(
   return new WindowedArray(divided.label, SKIP, (kind, own) =>
     over(({ variable }) => coarsened(variable.take(rest), coarse(), lengths, kind, own), Object.keys(lengths), kind, {
       skipMissing: own.skipMissing ?? true,
-      ...spreadOf(own)[0],
+      ...ddofOptions(own)[0],
     }),
   )
 }
 
 /** Returns the recorded options of a reduction with `ddof`. */
-const spreadOf = ({ ddof }: WindowOptions): readonly object[] => (ddof === undefined ? [] : [{ ddof }])
+const ddofOptions = ({ ddof }: WindowOptions): readonly object[] => (ddof === undefined ? [] : [{ ddof }])
 
 /** @param variable without positions after the last whole block */
 function coarsened(
@@ -193,7 +193,11 @@ const sizesAlong = ({ dims }: Variable, lengths: AxisLengths): number[] => dims.
  * Returns the selection of whole blocks.
  * @throws InvalidArgumentError for an axis that is not divisible, if it has to be
  */
-function restOf({ label, lengths: dims }: Divided, lengths: AxisLengths, boundary: 'exact' | 'trim' | 'pad'): Map<string, Taken> {
+function checkRest(
+  { label, lengths: dims }: Divided,
+  lengths: AxisLengths,
+  boundary: 'exact' | 'trim' | 'pad',
+): Map<string, Taken> {
   const taken = new Map<string, Taken>()
   for (const [axis, [dim, length]] of [...dims].entries()) {
     const size = member(lengths, dim) ?? 1
@@ -220,7 +224,7 @@ function coarsenedCoord(coord: Variable, lengths: AxisLengths): Variable | undef
   if (index !== undefined && typeof index.values[0] !== 'string') {
     const size = sizes[0]!
     const means = Array.from({ length: Math.ceil(index.length / size) }, (_, block) =>
-      meanOf(index, block * size, (block + 1) * size),
+      meanLabel(index, block * size, (block + 1) * size),
     )
     if (index.kind.calendar !== undefined) return withInstants(coord, packInstants(means as bigint[]))
     const labels = new LabelIndex(index.dim, Float64Array.from(means, Number), { ...index.kind, dtype: 'float64' })
@@ -230,7 +234,7 @@ function coarsenedCoord(coord: Variable, lengths: AxisLengths): Variable | undef
   return coord.with({ array: coarsenBy(array, sizes, 'mean', {}), encoding: {} })
 }
 
-function meanOf({ values }: LabelIndex, start: number, stop: number): number | bigint {
+function meanLabel({ values }: LabelIndex, start: number, stop: number): number | bigint {
   const length = Math.min(stop, values.length) - start
   const block = Array.from({ length }, (_, i) => values[start + i] as number | bigint)
   if (typeof block[0] === 'bigint') {

@@ -1,4 +1,4 @@
-import { axisKindOf } from './cf/axis-kind.ts'
+import { findAxisKind } from './cf/axis-kind.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Label, Labels } from './label-values.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
@@ -14,9 +14,9 @@ export function withIndex(variable: Variable, data: ArrayLike<unknown>): Variabl
     const index = new LabelIndex(dims[0]!, data as Labels, { dtype, calendar: 'proleptic_gregorian' })
     return variable.with({ index, array: arrayOfLabels(index, dtype) })
   }
-  const values = typeof data[0] === 'bigint' ? numbersOf(data as ArrayLike<bigint>) : (data as Labels)
+  const values = typeof data[0] === 'bigint' ? asNumbers(data as ArrayLike<bigint>) : (data as Labels)
   const period =
-    axisKindOf(name, attrs) === 'longitude' && !/rad/i.test(String(attrs['units'] ?? '')) && isCyclic(values) ? 360 : undefined
+    findAxisKind(name, attrs) === 'longitude' && !/rad/i.test(String(attrs['units'] ?? '')) && isCyclic(values) ? 360 : undefined
   const index = new LabelIndex(dims[0]!, values as Labels, { dtype, period })
   return variable.with({ array: arrayOfLabels(new LabelIndex(dims[0]!, data as Labels, { dtype }), dtype), index })
 }
@@ -34,7 +34,7 @@ function isCyclic(values: ArrayLike<unknown>): boolean {
 }
 
 /** Converts 64-bit integers to numbers, if all are safe integers. */
-function numbersOf(values: ArrayLike<bigint>): ArrayLike<Label> {
+function asNumbers(values: ArrayLike<bigint>): ArrayLike<Label> {
   const list = Array.from(values)
   return list.every((value) => Number.isSafeInteger(Number(value))) ? Float64Array.from(list, Number) : values
 }

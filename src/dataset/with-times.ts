@@ -35,7 +35,7 @@ export const storedArray = ({ stored, array }: Variable): DiskArray => stored ??
  */
 function withTimes(variable: Variable, instants: BigInt64Array | bigint[]): Variable {
   const { dims, array, stored, times, attrs, encoding } = variable
-  const kind = { dtype: storedArray(variable).dtype, calendar: times!.calendar, uncertainty: uncertaintyOf(instants, variable) }
+  const kind = { dtype: storedArray(variable).dtype, calendar: times!.calendar, uncertainty: findUncertainty(instants, variable) }
   const index = new LabelIndex(dims[0]!, instants, kind)
   if (stored === undefined) return variable.with({ index })
   if (instants instanceof BigInt64Array)
@@ -52,7 +52,7 @@ function withTimes(variable: Variable, instants: BigInt64Array | bigint[]): Vari
 }
 
 /** Returns the uncertainty in ns of times that are stored as floats. */
-function uncertaintyOf(instants: ArrayLike<bigint>, { encoding, times }: Variable): bigint {
+function findUncertainty(instants: ArrayLike<bigint>, { encoding, times }: Variable): bigint {
   const dtype = encoding['dtype'] as DType
   if (times === undefined || !isFloat(dtype)) return 0n
   let most = 0

@@ -22,10 +22,10 @@ const UNKNOWN_BYTES = 1024 * 1024
  * Yields what is fetched at once: one block, or several blocks of a store that reads many ranges. Batches
  * depend on the groups alone, so processing them in order is deterministic.
  */
-export function* batchesOf<C extends Stored>(groups: Groups<C>): Generator<readonly Need<C>[]> {
+export function* splitBatches<C extends Stored>(groups: Groups<C>): Generator<readonly Need<C>[]> {
   const open = new Map<BlockOrigin, { needs: Need<C>[]; bytes: number }>()
   for (const [block, chunks, parts] of groups) {
-    const need = needOf(block, chunks, parts)
+    const need = createNeed(block, chunks, parts)
     if (block.origin.readMany === undefined) {
       yield [need]
       continue
@@ -42,7 +42,7 @@ export function* batchesOf<C extends Stored>(groups: Groups<C>): Generator<reado
 }
 
 /** @throws CodecError if an uncompressed block has an unexpected length */
-export function needOf<C extends Stored>(block: BlockRef, chunks: readonly C[], parts?: Parts): Need<C> {
+export function createNeed<C extends Stored>(block: BlockRef, chunks: readonly C[], parts?: Parts): Need<C> {
   if (block.codec === 'none') checkStored(block)
   return { block, chunks, parts, ranges: parts?.ranges ?? [storedRange(block)] }
 }

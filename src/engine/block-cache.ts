@@ -94,7 +94,7 @@ export interface BlockMemory {
 }
 
 /** Creates the memory of one file. */
-export const memoryOf = (blockBytes: number): BlockMemory => ({
+export const createMemory = (blockBytes: number): BlockMemory => ({
   blocks: new ByteCache(blockBytes),
   fetches: new SingleFlight(),
   decodes: new SingleFlight(),
@@ -103,7 +103,7 @@ export const memoryOf = (blockBytes: number): BlockMemory => ({
 /** Returns the cache key of a block, shared by all readers of the same bytes. */
 export function keyOf(block: BlockRef): string {
   const { origin, id, part } = block
-  return origin.cacheKey === undefined ? ownKeyOf(block) : `${origin.cacheKey} ${part ? `${id}.${part.number}` : id}`
+  return origin.cacheKey === undefined ? findOwnKey(block) : `${origin.cacheKey} ${part ? `${id}.${part.number}` : id}`
 }
 
 const ownKeys = new WeakMap<BlockRef, string>()
@@ -114,7 +114,7 @@ let last = 0
  * Returns a key of this very block. Needed if bytes may still change under the same number, or if codecs of
  * different files share a name.
  */
-export function ownKeyOf(block: BlockRef): string {
+export function findOwnKey(block: BlockRef): string {
   const key = ownKeys.get(block) ?? `#${++last}`
   ownKeys.set(block, key)
   return key

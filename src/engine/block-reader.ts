@@ -12,7 +12,7 @@ import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
 import type { FilePart, PackedBlock, Task, TaskResult, WorkerPool } from '../pool/task.ts'
-import { batchesOf, decodedBytes, hasMore, type Need } from './batches.ts'
+import { decodedBytes, hasMore, type Need, splitBatches } from './batches.ts'
 import {
   type BlockRef,
   type ChunkBytes,
@@ -26,7 +26,7 @@ import {
   type Groups,
   type Stored,
 } from './block.ts'
-import { type BlockMemory, type Decoded, keyOf, memoryOf, ownKeyOf } from './block-cache.ts'
+import { type BlockMemory, createMemory, type Decoded, findOwnKey, keyOf } from './block-cache.ts'
 import { BlockFetcher, type IoStats } from './block-fetcher.ts'
 import type { CopiedChunk } from './read-directly.ts'
 import type { SegmentReads } from './segment-reads.ts'
@@ -84,7 +84,7 @@ export class BlockReader {
    */
   constructor(memory: BlockMemory | number, maxBlockBytes: number, codecs: CodecSet, pool?: WorkerPool, budget?: MemoryBudget) {
     this.#shared = typeof memory !== 'number'
-    this.#memory = typeof memory === 'number' ? memoryOf(memory) : memory
+    this.#memory = typeof memory === 'number' ? createMemory(memory) : memory
     this.#fetcher = new BlockFetcher(this.#memory)
     this.#maxBlockBytes = maxBlockBytes
     this.#codecs = codecs
@@ -117,11 +117,11 @@ export class BlockReader {
     const parts = await this.#inSegments(groups, signal)
     const [, second] = parts
     if (second === undefined) {
-      for (const batch of batchesOf(parts)) (await work(batch)).forEach(take)
+      for (const batch of splitBatches(parts)) (await work(batch)).forEach(take)
       return
     }
-    const count = this.#lanes * widthOf(parts)
-    await inOrder(batchesOf(parts), { count, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
+    const count = this.#lanes * chooseWidth(parts)
+    await inOrder(splitBatches(parts), { count, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
   }
 
   /** Evicts decoded blocks, unless the memory is shared with other readers. */
@@ -284,7 +284,7 @@ export class BlockReader {
    * share a name.
    */
   #keyOf(block: BlockRef): string {
-    return this.#codecs.isUsers(block.codec) ? ownKeyOf(block) : keyOf(block)
+    return this.#codecs.isUsers(block.codec) ? findOwnKey(block) : keyOf(block)
   }
 
   /**
@@ -327,7 +327,7 @@ export class BlockReader {
 }
 
 /** Returns the factor by which the number of blocks under way is multiplied. */
-function widthOf(groups: Groups<unknown>): number {
+function chooseWidth(groups: Groups<unknown>): number {
   for (const [{ origin, compressedBytes, uncompressedBytes }] of groups) {
     if (origin.readMany !== undefined) return REMOTE_WIDTH
     return compressedBytes === Infinity && uncompressedBytes <= SMALL_FILE_BYTES ? SMALL_FILE_WIDTH : 1

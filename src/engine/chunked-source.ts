@@ -21,7 +21,7 @@ import type { Signal } from '../core/signal.ts'
 import type { Tensor } from '../core/tensor.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
 import type { ListProjector } from '../grid/list-projection.ts'
-import { type AxisProjection, copyOf, countChunks, eachChunk, projectBox } from '../grid/projection.ts'
+import { type AxisProjection, countChunks, eachChunk, projectBox, toChunkCopy } from '../grid/projection.ts'
 import type { Box } from '../grid/range.ts'
 import { type ChunkIndex, type ChunkSnapshot, type Elements, FEW_CHUNKS } from './chunk-index.ts'
 import { Scatter } from './scatter.ts'
@@ -123,7 +123,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
         const snapshot = loaded ?? this.#snapshot([box])
         const { grid } = snapshot
         const add = (chunkIndex: number, projections: readonly AxisProjection<AxisIndices>[]): void =>
-          scatter.add(copyOf(projections, out), snapshot.locate(chunkIndex))
+          scatter.add(toChunkCopy(projections, out), snapshot.locate(chunkIndex))
         const listed = transfer && projector!.project(transfer, grid)
         if ((listed?.count ?? countChunks(box, grid)) > FEW_CHUNKS) {
           const { locateMany } = await visiting()

@@ -149,7 +149,7 @@ function rankIn({ low, gaps }: StagingAxis, to: AxisIndices): AxisIndices {
 }
 
 /** Returns the first and the last requested element of a chunk, in C order. */
-function spanOf({ chunkShape, from }: ChunkCopy): [number, number] {
+function findSpan({ chunkShape, from }: ChunkCopy): [number, number] {
   let [first, last, step] = [0, 0, 1]
   for (let axis = from.length - 1; axis >= 0; axis--) {
     const [low, high] = boundsOf(from[axis]!)
@@ -162,7 +162,7 @@ function spanOf({ chunkShape, from }: ChunkCopy): [number, number] {
 
 /** Whether copying a chunk from JavaScript memory into kernel memory pays off for the requested elements. */
 function isWorthPutting(copy: ChunkCopy, size: number): boolean {
-  const [first, last] = spanOf(copy)
+  const [first, last] = findSpan(copy)
   return (last + 1 - first) * size <= BYTES_PER_ELEMENT * copy.from.reduce((product, { length }) => product * length, 1)
 }
 
@@ -171,7 +171,7 @@ function isWorthPutting(copy: ChunkCopy, size: number): boolean {
  * that the first element of the whole chunk would have.
  */
 function putSpan(arena: Arena, size: number, bytes: Uint8Array, copy: ChunkCopy): number {
-  const [first, last] = spanOf(copy)
+  const [first, last] = findSpan(copy)
   return arena.put(bytes.subarray(first * size, (last + 1) * size)) - first * size
 }
 

@@ -57,7 +57,7 @@ function memoryFor(dtype: DType, chunks: readonly CopiedChunk[]): Uint8Array | u
   if (!isFixed(dtype) || !(data.buffer instanceof ArrayBuffer)) return undefined
   let [first, next] = [-1, -1]
   for (const chunk of chunks) {
-    const at = startOf(chunk)
+    const at = findStart(chunk)
     if (at === undefined || chunk.out !== out) return undefined
     if (first < 0) [first, next] = [at, at]
     if (at !== next || chunk.address.offset !== address.offset + (at - first) * elementBytes(dtype)) return undefined
@@ -67,7 +67,7 @@ function memoryFor(dtype: DType, chunks: readonly CopiedChunk[]): Uint8Array | u
 }
 
 /** Returns where a chunk begins in its result; undefined unless all of it lies there in its own order. */
-function startOf({ chunkShape, from, to, out }: CopiedChunk): number | undefined {
+function findStart({ chunkShape, from, to, out }: CopiedChunk): number | undefined {
   let [start, run] = [out.offset, 1]
   for (let axis = chunkShape.length - 1; axis >= 0; axis--) {
     const [source, target, length] = [from[axis]!, to[axis]!, chunkShape[axis]!]

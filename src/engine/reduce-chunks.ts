@@ -1,6 +1,6 @@
 import { cellBox } from '../aggregate/cells.ts'
 import { constantMoments } from '../aggregate/moments.ts'
-import { givesPositions, positionOf } from '../aggregate/positions.ts'
+import { firstPosition, givesPositions } from '../aggregate/positions.ts'
 import { reduceBoxes } from '../aggregate/reduce-boxes.ts'
 import {
   isPlain,
@@ -18,11 +18,11 @@ import { Pace } from '../core/pace.ts'
 import { sizeOf, stridesOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
-import { type AxisProjection, copyOf } from '../grid/projection.ts'
+import { type AxisProjection, toChunkCopy } from '../grid/projection.ts'
 import { type Box, boxShape, wholeBox } from '../grid/range.ts'
 import { cutBox, hullOf, outerBox, TouchedChunks } from '../grid/touched.ts'
 import { withArena } from '../kernels/arena.ts'
-import { boxIn, type StridedBox, tableOf } from '../kernels/boxes.ts'
+import { boxIn, createBoxTable, type StridedBox } from '../kernels/boxes.ts'
 import type { ReduceOp } from '../kernels/reduce.ts'
 import type { ReducePiece } from '../pool/task.ts'
 import type { BlockRef, ChunkAddress, StoredChunk } from './block.ts'
@@ -170,11 +170,11 @@ class ChunkReduction {
 
   /** Reduces decoded chunks; neighbouring chunks share one kernel call. */
   #use<C extends { readonly address: ChunkAddress }>(takenOf: (chunk: C) => readonly Taken[]): BlockUse<C, PlacedAggregate[]> {
-    const piecesOf = (chunks: readonly C[], startOf: (chunk: C) => number): Piece[] =>
+    const groupPieces = (chunks: readonly C[], startOf: (chunk: C) => number): Piece[] =>
       this.#pieces(chunks.map((chunk) => ({ taken: takenOf(chunk), size: chunk.address.size, start: startOf(chunk) })))
     return {
       here: (arena, chunks, bytesOf) => {
-        const pieces = piecesOf(chunks, (chunk) => {
+        const pieces = groupPieces(chunks, (chunk) => {
           const bytes = bytesOf(chunk)
           return bytes instanceof Uint8Array ? arena.put(bytes) : bytes.pointer
         })
@@ -183,7 +183,7 @@ class ChunkReduction {
         )
       },
       there: (chunks) => {
-        const pieces = piecesOf(chunks, ({ address }) => address.offset)
+        const pieces = groupPieces(chunks, ({ address }) => address.offset)
         return {
           task: { kind: 'reduce', reduction: this.#reduction, pieces: pieces.map(({ table, shape }) => ({ table, shape })) },
           result: (answer) => answer.parts.map((parts, i) => ({ parts, region: pieces[i]!.region })),
@@ -207,7 +207,7 @@ class ChunkReduction {
       }
       if (answers !== undefined && this.#ask(answers, number, projections)) return
       if (found.block === undefined) {
-        strided.push({ ...copyOf(projections, undefined), found })
+        strided.push({ ...toChunkCopy(projections, undefined), found })
         return
       }
       const known = blocks.get(found.block)
@@ -283,7 +283,7 @@ class ChunkReduction {
     if (givesPositions(reduction)) {
       // Among equal elements, the first one determines the position.
       const shape = boxShape(region)
-      const elements = { offset: 0, first: positionOf(reduction, box), shape, stride: shape.map(() => 0) }
+      const elements = { offset: 0, first: firstPosition(reduction, box), shape, stride: shape.map(() => 0) }
       take(this.#reduceOne(one, elements, region))
       return
     }
@@ -333,7 +333,7 @@ class ChunkReduction {
 
   #reduceOne(bytes: Uint8Array, elements: Target['elements'], region: Box): PlacedAggregate {
     return withArena((arena) => {
-      const table = tableOf(elements.shape.length, [{ ...elements, place: 0 }])
+      const table = createBoxTable(elements.shape.length, [{ ...elements, place: 0 }])
       return { parts: reduceBoxes(arena, this.#reduction, table, arena.put(bytes), boxShape(region)), region }
     })
   }
@@ -355,11 +355,11 @@ class ChunkReduction {
         last.targets.push(target)
       }
     }
-    return pieces.map(({ region, targets }) => pieceOf(region, targets))
+    return pieces.map(({ region, targets }) => createPiece(region, targets))
   }
 
   #elements(projections: readonly Taken[], start: number): Target['elements'] {
-    const first = positionOf(this.#reduction, outerBox(projections))
+    const first = firstPosition(this.#reduction, outerBox(projections))
     const shape = projections.map(({ length }) => length)
     const slices = projections.map(({ from }) => from)
     return { ...boxIn(shape, slices, elementBytes(this.#reduction.dtype), start), first }
@@ -370,12 +370,12 @@ class ChunkReduction {
   }
 }
 
-function pieceOf(region: Box, targets: readonly Target[]): Piece {
+function createPiece(region: Box, targets: readonly Target[]): Piece {
   const shape = boxShape(region)
   const stride = stridesOf(shape)
   const boxes = targets.map(({ elements, cells }) => ({
     ...elements,
     place: cells.reduce((at, { start }, axis) => at + (start - region[axis]!.start) * stride[axis]!, 0),
   }))
-  return { table: tableOf(shape.length, boxes), shape, region }
+  return { table: createBoxTable(shape.length, boxes), shape, region }
 }

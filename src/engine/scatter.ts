@@ -4,7 +4,7 @@ import { sizeOf, stridesOf } from '../core/shape.ts'
 import { type AxisView, copyTensor, fillTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../core/tensor.ts'
 import type { ChunkCopy } from '../grid/projection.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
-import { boxIn, tableOf } from '../kernels/boxes.ts'
+import { boxIn, createBoxTable } from '../kernels/boxes.ts'
 import { copyStrided } from '../kernels/copy.ts'
 import type { Task, TaskResult } from '../pool/task.ts'
 import {
@@ -111,7 +111,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
         ...boxIn(chunkShape, from, size, address.offset),
         place: 0,
       }))
-      task = { kind: 'gather', elementBytes: size, table: tableOf(boxes[0]!.shape.length, boxes) }
+      task = { kind: 'gather', elementBytes: size, table: createBoxTable(boxes[0]!.shape.length, boxes) }
       let offset = 0
       sent = chunks.map((copy, i) => {
         const chunkShape = boxes[i]!.shape
@@ -181,12 +181,12 @@ function stage(
 ): boolean {
   const { out } = copies[0]!
   const size = elementBytes(dtype)
-  const run = runOf(copies[0]!)
+  const run = runLength(copies[0]!)
   if (run * size >= LONG_RUN_BYTES) return false
   const axes = lists === undefined ? joinSlices(copies) : lists.joinLists(copies, bytesOf, size)
   if (axes === undefined) return false
   const order = memoryOrder(out)
-  const length = countOf(axes)
+  const length = countPositions(axes)
   if (length * size > MAX_STAGING_BYTES || stagedRun(axes, out, order) <= run) return false
   const pointer = arena.alloc(length * size)
   const { stride, first, dense, positions } = layoutOf(axes, out, order)
@@ -211,7 +211,8 @@ function stage(
 }
 
 /** Returns the number of combinations of positions along the axes. */
-const countOf = (axes: readonly { readonly length: number }[]): number => axes.reduce((count, { length }) => count * length, 1)
+const countPositions = (axes: readonly { readonly length: number }[]): number =>
+  axes.reduce((count, { length }) => count * length, 1)
 
 /**
  * Returns the layout of a staging buffer. It follows the result's memory, so axes that run backwards there
@@ -240,7 +241,7 @@ function layoutOf(
 }
 
 /** Returns the number of elements that are contiguous both in a chunk and in the result. */
-function runOf({ chunkShape, from, to, out }: ChunkCopy): number {
+function runLength({ chunkShape, from, to, out }: ChunkCopy): number {
   let [run, step] = [1, 1]
   for (let axis = from.length - 1; axis >= 0; axis--) {
     const [source, target] = [from[axis]!, to[axis]!]
@@ -277,7 +278,7 @@ function stagedRun(axes: readonly Lists.StagingAxis[], { stride }: Tensor, order
  */
 function joinSlices(copies: readonly ChunkCopy[]): Lists.StagingAxis[] | undefined {
   let count = 0
-  for (const { to } of copies) count += countOf(to)
+  for (const { to } of copies) count += countPositions(to)
   const axes = copies[0]!.to.map((_, axis) => {
     let [low, stop] = [Infinity, 0]
     for (const { to } of copies) {
@@ -287,5 +288,5 @@ function joinSlices(copies: readonly ChunkCopy[]): Lists.StagingAxis[] | undefin
     }
     return { low, length: stop - low }
   })
-  return countOf(axes) === count ? axes : undefined
+  return countPositions(axes) === count ? axes : undefined
 }

@@ -3,7 +3,7 @@ import type { CodecSet } from '../codec/registry.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
-import { hasMore, type Need, needOf } from './batches.ts'
+import { createNeed, hasMore, type Need } from './batches.ts'
 import { type BlockOrigin, type BlockRef, checkBlockBytes, type Groups, type Parts, type Stored } from './block.ts'
 import type { BlockMemory } from './block-cache.ts'
 import { moved } from './segments.ts'
@@ -77,7 +77,7 @@ export class SegmentReads {
       const ahead =
         whole.origin.readMany !== undefined && this.#continued.has(whole) && this.#decoded.fits(whole.uncompressedBytes)
       if (!ahead && !this.#decoded.has(this.#keyOf(whole))) return need
-      return needOf(
+      return createNeed(
         whole,
         chunks.map((chunk) => moved(chunk, whole, start)),
       )

@@ -1,5 +1,5 @@
 import { PREFIX_BYTES } from '../codec/lz4.ts'
-import { jointsOf, type Segment, standalone } from '../codec/lz4-segments.ts'
+import { findJoints, type Segment, standalone } from '../codec/lz4-segments.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { lastStart } from '../core/shape.ts'
 import type { BlockRef, SegmentedBlock, SegmentPart, Stored } from './block.ts'
@@ -35,7 +35,7 @@ export class BlockSegments implements SegmentedBlock {
     this.#fields = fields
     this.#starts = new Float64Array(count)
     this.#offsets = new Float64Array(count)
-    this.#joints = jointsOf(count, (number) => this.#segment(number))
+    this.#joints = findJoints(count, (number) => this.#segment(number))
     let offset = block.fileOffset + PREFIX_BYTES + this.#joints[0]!
     let start = 0
     for (let number = 0; number < count; number++) {

@@ -9,7 +9,7 @@ import { coordsAt, sizeOf, stridesOf } from '../core/shape.ts'
 import { raceAbort, type Signal } from '../core/signal.ts'
 import { type AxisView, type Tensor, wholeAxis } from '../core/tensor.ts'
 import { evenOr } from '../grid/list-projection.ts'
-import { type ChunkCopy, copyOf } from '../grid/projection.ts'
+import { type ChunkCopy, toChunkCopy } from '../grid/projection.ts'
 import { type Box, boxShape, rangeLength, rangeOf, viewOf } from '../grid/range.ts'
 import { filledBox, TouchedChunks } from '../grid/touched.ts'
 import { withArena } from '../kernels/arena.ts'
@@ -131,9 +131,9 @@ export class StridedReader {
     const own = use as unknown as BlockUse<Portion<Tensor<D>>, void>
     // Most reads need one portion of one chunk, so joining, cutting and ordering are skipped.
     if (parts.length === 1) {
-      const lattice = latticeOf(parts[0]!)
-      const extents = extentsOf(fileAxes(lattice)[1], lattice.layout.elementBytes)
-      if (fitsOne(extents, 0)) return this.#run(portionOf(lattice, parts[0]!.out, extents), own, signal)
+      const lattice = createLattice(parts[0]!)
+      const extents = findExtents(fileAxes(lattice)[1], lattice.layout.elementBytes)
+      if (fitsOne(extents, 0)) return this.#run(createPortion(lattice, parts[0]!.out, extents), own, signal)
     }
     return this.use(parts, own, () => undefined, signal)
   }
@@ -151,14 +151,14 @@ export class StridedReader {
           // Collects the axes that one selector takes together. Axes of length 1 may go to either group.
           const first = axis
           for (let product = 1; axis === first || product < size; axis++) product *= shape[axis]!
-          const own = wantedOf(copy.from[i]!, shape.slice(first, axis), layout.byteStrides.slice(first, axis))
+          const own = findWanted(copy.from[i]!, shape.slice(first, axis), layout.byteStrides.slice(first, axis))
           start += own.start
           return own
         })
         const elements = elementsOf(layout, start, wanted.map((own) => own.axis)) // biome-ignore format: one line
         const chunkShape = wanted.map((own) => own.axis.length)
         const from = wanted.map(({ ranks }) => ranks)
-        yield [layout, elements, { ...copy, chunkShape, from, address: addressOf(layout, elements) }] as const
+        yield [layout, elements, { ...copy, chunkShape, from, address: findAddress(layout, elements) }] as const
       }
     }
     await this.#each(work(), use, () => undefined, signal)
@@ -174,9 +174,9 @@ export class StridedReader {
         const projections = touched.projections(at)
         const found = snapshot.locate(touched.numberOf(projections))
         if (!isStrided(found)) continue
-        parts.push({ ...copyOf(projections, box), found })
+        parts.push({ ...toChunkCopy(projections, box), found })
       }
-      for (const [lattice] of joined(parts)) count += extentsOf(fileAxes(lattice)[1], lattice.layout.elementBytes).requests[0]!
+      for (const [lattice] of joined(parts)) count += findExtents(fileAxes(lattice)[1], lattice.layout.elementBytes).requests[0]!
     }
     return count
   }
@@ -301,7 +301,7 @@ const heldBytes = ({ reads, count, elementBytes }: StoredElements): number =>
   reads.reduce((sum, { length }) => sum + length, count * elementBytes)
 
 /** Returns the address of a portion as a block that contains nothing else. */
-function addressOf({ origin }: StridedLayout, { reads, count, elementBytes }: StoredElements): ChunkAddress {
+function findAddress({ origin }: StridedLayout, { reads, count, elementBytes }: StoredElements): ChunkAddress {
   const size = count * elementBytes
   const block: BlockRef = {
     origin,
@@ -315,7 +315,7 @@ function addressOf({ origin }: StridedLayout, { reads, count, elementBytes }: St
   return { block, offset: 0, size }
 }
 
-function latticeOf({ found, from, to }: StridedPart<unknown>): Lattice {
+function createLattice({ found, from, to }: StridedPart<unknown>): Lattice {
   const { layout, offset } = found
   const steps = from.map(({ step }, axis) => step * layout.byteStrides[axis]!)
   const start = from.reduce(
@@ -325,29 +325,29 @@ function latticeOf({ found, from, to }: StridedPart<unknown>): Lattice {
   return { layout, start, steps, outer: to.map(rangeOf) }
 }
 
-function portionOf<T>(lattice: Lattice, out: T, extents?: Extents): Work<Portion<T>> {
+function createPortion<T>(lattice: Lattice, out: T, extents?: Extents): Work<Portion<T>> {
   const { layout, outer } = lattice
   const elements = elementsOf(layout, ...fileAxes(lattice), extents)
   const chunkShape = boxShape(outer)
-  const address = addressOf(layout, elements)
+  const address = findAddress(layout, elements)
   return [layout, elements, { chunkShape, from: chunkShape.map(wholeAxis), to: outer.map(viewOf), out, address }]
 }
 
 function* wholePortions<T>(parts: readonly StridedPart<T>[]): Generator<Work<Portion<T>>> {
-  for (const part of parts) yield portionOf(latticeOf(part), part.out)
+  for (const part of parts) yield createPortion(createLattice(part), part.out)
 }
 
 /** Yields portions: joins parts that continue in the file, and cuts those that are too large. */
 function* joinedPortions<T>(parts: readonly StridedPart<T>[]): Generator<Work<Portion<T>>> {
   for (const [lattice, out] of joined(parts))
-    for (const outer of cutPortions(lattice)) yield portionOf({ ...lattice, outer }, out)
+    for (const outer of cutPortions(lattice)) yield createPortion({ ...lattice, outer }, out)
 }
 
 /**
  * Yields parts in order; those that continue at the same distances and fill a box of their result are joined.
  */
 function* joined<T>(parts: readonly StridedPart<T>[]): Generator<readonly [Lattice, T]> {
-  const lattices = parts.map(latticeOf)
+  const lattices = parts.map(createLattice)
   for (let from = 0, to = 0; from < parts.length; from = to) {
     const first = lattices[from]!
     while (to < parts.length && goesOn(parts[from]!, parts[to]!, first, lattices[to]!)) to++
@@ -367,7 +367,7 @@ function fileAxes({ start, steps, outer }: Lattice): [number, FileAxis[]] {
 }
 
 /** Returns the distinct places that are picked along some axes of a chunk, taken together. */
-function wantedOf(
+function findWanted(
   inner: AxisIndices,
   lengths: readonly number[],
   strides: readonly number[],
@@ -401,7 +401,7 @@ interface Extents {
   readonly bytes: number[]
 }
 
-function extentsOf(axes: readonly FileAxis[], elementBytes: number): Extents {
+function findExtents(axes: readonly FileAxis[], elementBytes: number): Extents {
   const rank = axes.length
   const of = (last: number): number[] => new Array<number>(rank + 1).fill(last)
   const all: Extents = {
@@ -455,7 +455,7 @@ function countGroups(axis: FileAxis, inner: number): number {
 function* cutPortions(lattice: Lattice): Generator<Box> {
   const { layout, outer } = lattice
   const [, axes] = fileAxes(lattice)
-  const extents = extentsOf(axes, layout.elementBytes)
+  const extents = findExtents(axes, layout.elementBytes)
   const { span, bytes, requests, isOne } = extents
   function* cut(axis: number, before: Box): Generator<Box> {
     if (axis === outer.length || fitsOne(extents, axis)) {
@@ -480,15 +480,15 @@ export function elementsOf(
   { elementBytes, bigEndian }: Pick<StridedLayout, 'elementBytes' | 'bigEndian'>,
   start: number,
   axes: readonly FileAxis[],
-  { span, isOne }: Extents = extentsOf(axes, elementBytes),
+  { span, isOne }: Extents = findExtents(axes, elementBytes),
 ): StoredElements {
   const count = sizeOf(axes.map(({ length }) => length))
   const common = { elementBytes, bigEndian, count }
-  if (isOne[0]) return { ...common, reads: [{ offset: start, length: span[0]!, axes: axes.map(indicesOf), before: 0 }] }
+  if (isOne[0]) return { ...common, reads: [{ offset: start, length: span[0]!, axes: axes.map(axisIndices), before: 0 }] }
   const sizes = stridesOf(axes.map(({ length }) => length))
   const reads: StoredRead[] = []
   const add = (own: readonly FileAxis[], offset: number, length: number, before: number): void => {
-    reads.push({ offset, length, axes: own.map(indicesOf), before })
+    reads.push({ offset, length, axes: own.map(axisIndices), before })
   }
   const cut = (axis: number, offset: number, before: number): void => {
     if (isOne[axis]) {
@@ -516,5 +516,5 @@ const groupOf = ({ step, offsets }: FileAxis, from: number, length: number): Fil
     ? { length, step }
     : { length, step, offsets: offsets.subarray(from, from + length).map((offset) => offset - offsets[from]!) }
 
-const indicesOf = ({ length, step, offsets }: FileAxis): AxisIndices =>
+const axisIndices = ({ length, step, offsets }: FileAxis): AxisIndices =>
   offsets === undefined ? { start: 0, step, length } : Uint32Array.from(offsets)

@@ -7,7 +7,7 @@ import { Pace } from '../core/pace.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
-import { type AxisProjection, copyOf } from '../grid/projection.ts'
+import { type AxisProjection, toChunkCopy } from '../grid/projection.ts'
 import { type Box, boxShape, rangeOf } from '../grid/range.ts'
 import { outerBox, TouchedChunks } from '../grid/touched.ts'
 import { decodedBytes } from './batches.ts'
@@ -98,7 +98,7 @@ class BoxVisit<D extends DType, R> {
         if (item.block !== undefined) groups.push([item.block, item.chunks])
         else if (item.found === undefined) results.push(this.#visitMissing(item.at))
         else if (item.found instanceof Uint8Array) results.push(this.#visit(item.at, item.found))
-        else parts.push({ ...copyOf(this.#touched.projections(item.at), undefined), found: item.found })
+        else parts.push({ ...toChunkCopy(this.#touched.projections(item.at), undefined), found: item.found })
       }
       const take = (more: readonly R[]): void => {
         for (const result of more) results.push(result)

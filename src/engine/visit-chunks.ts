@@ -6,7 +6,7 @@ import type { Tensor } from '../core/tensor.ts'
 import type { AxisChunks, ChunkGrid } from '../grid/chunks.ts'
 import type { ListProjector } from '../grid/list-projection.ts'
 import type { Transfer } from '../grid/plan.ts'
-import { type AxisProjection, copyOf, countChunks, projectBox } from '../grid/projection.ts'
+import { type AxisProjection, countChunks, projectBox, toChunkCopy } from '../grid/projection.ts'
 import type { Box, Range } from '../grid/range.ts'
 import { TouchedChunks, type TouchedRegion } from '../grid/touched.ts'
 import type { BlockRef, PinnedChunks, StoredChunk } from './block.ts'
@@ -117,7 +117,7 @@ export async function locateMany<D extends DType>(
 ): Promise<void> {
   const touched = new TouchedChunks<AxisIndices>(region.axes, { axes: snapshot.grid.axes, counts: region.counts })
   const pace = new Pace(signal)
-  const stored: ChunkVisit<AxisIndices>['stored'] = (_, found, projections) => scatter.add(copyOf(projections, out), found)
+  const stored: ChunkVisit<AxisIndices>['stored'] = (_, found, projections) => scatter.add(toChunkCopy(projections, out), found)
   const missing = async (from: number, to: number): Promise<void> => {
     let absent = to - from
     for (const places of touched.places(from, to, FILL_SIZE)) {

@@ -1,5 +1,5 @@
 import { type AxisChunks, sameChunks } from './chunks.ts'
-import { axisChunks, checkListed, IrregularChunks, lengthsOf } from './irregular-chunks.ts'
+import { axisChunks, checkListed, IrregularChunks, listLengths } from './irregular-chunks.ts'
 
 /**
  * Returns chunks that suit several arrays of one shape. If some arrays have chunks made of whole chunks of
@@ -9,11 +9,11 @@ import { axisChunks, checkListed, IrregularChunks, lengthsOf } from './irregular
 export function commonChunks(all: readonly AxisChunks[]): AxisChunks {
   const [first, ...others] = all
   if (others.every((each) => sameChunks(each, first!))) return first!
-  const bordersOf = (chunks: AxisChunks): number[] => {
+  const listBoundaries = (chunks: AxisChunks): number[] => {
     checkListed(chunks.count)
     return Array.from({ length: chunks.count }, (_, k) => chunks.stop(k))
   }
-  const lists = all.map(bordersOf)
+  const lists = all.map(listBoundaries)
   const shared = lists.reduce((common, list) => {
     const set = new Set(list)
     return common.filter((border) => set.has(border))
@@ -45,4 +45,4 @@ export function refineChunks(
   return regularised([...borders].sort((a, b) => a - b))
 }
 
-const regularised = (borders: readonly number[]): AxisChunks => axisChunks(lengthsOf(new IrregularChunks(borders)))
+const regularised = (borders: readonly number[]): AxisChunks => axisChunks(listLengths(new IrregularChunks(borders)))

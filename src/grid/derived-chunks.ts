@@ -1,5 +1,5 @@
 import { type AxisChunks, RegularChunks } from './chunks.ts'
-import { axisChunks, checkListed, lengthsOf } from './irregular-chunks.ts'
+import { axisChunks, checkListed, listLengths } from './irregular-chunks.ts'
 import { countTouched, projectAxis } from './projection.ts'
 
 /**
@@ -13,7 +13,7 @@ export function padChunks(chunks: AxisChunks, low: number, high: number): AxisCh
     const shifted = (((offset - low) % chunkLength) + chunkLength) % chunkLength
     return new RegularChunks(chunkLength, low + length + high, shifted)
   }
-  return axisChunks([low, ...lengthsOf(chunks), high].filter((length) => length > 0))
+  return axisChunks([low, ...listLengths(chunks), high].filter((length) => length > 0))
 }
 
 /** `length` positions from `start`, `step` apart; the step may be negative. */

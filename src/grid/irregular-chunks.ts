@@ -88,7 +88,7 @@ export function checkListed(count: number): void {
  * Returns the lengths of all chunks of an axis.
  * @throws TooLargeError if there are too many chunks to list
  */
-export function lengthsOf(chunks: AxisChunks): number[] {
+export function listLengths(chunks: AxisChunks): number[] {
   checkListed(chunks.count)
   return Array.from({ length: chunks.count }, (_, k) => chunks.stop(k) - chunks.start(k))
 }

@@ -1,6 +1,6 @@
 import { type Checks, checkOptions } from '../core/options.ts'
 import type { AxisChunks, ChunkGrid } from './chunks.ts'
-import { progressionOf } from './list.ts'
+import { findProgression } from './list.ts'
 import { numbersTo, sortingOrder } from './order.ts'
 import type { CutPicks, Cutting, Piece } from './pieces.ts'
 import { PLAN_CHECKS, type Plan, type PlanContext, type PlanOptions, planChecked } from './plan.ts'
@@ -117,7 +117,7 @@ class Run {
       step > 0 && distinct === to - from
         ? { start: 0, step: step / read, length: distinct }
         : relativeTo(sorted.subarray(from, to), start, read)
-    const outer = progressionOf(this.#places, from, to) ?? this.#places.subarray(from, to)
+    const outer = findProgression(this.#places, from, to) ?? this.#places.subarray(from, to)
     const covered = distinct === size
     return {
       ranges: [{ start, stop, step: read }],
@@ -155,7 +155,7 @@ function cutPoints(coordinates: readonly Float64Array[], axes: readonly AxisChun
   const all = numbersTo(length)
   const whole = boundsOf(coordinates, all)
   const full = cutting.strategy === 'box' || (cutting.density < 1 && length / whole.size >= cutting.density)
-  if (full && whole.size <= cutting.maxSize) return [pieceOf(coordinates, all, whole, countWithin(whole, axes))]
+  if (full && whole.size <= cutting.maxSize) return [createListPiece(coordinates, all, whole, countWithin(whole, axes))]
   const cells = new Float64Array(length)
   coordinates.forEach((positions, k) => {
     const chunks = axes[k]!
@@ -164,7 +164,7 @@ function cutPoints(coordinates: readonly Float64Array[], axes: readonly AxisChun
   const order = sortingOrder(cells) ?? all
   const starts: number[] = []
   for (let i = 0; i < length; i++) if (i === 0 || cells[order[i]!] !== cells[order[i - 1]!]) starts.push(i)
-  const areas = starts.map((i) => areaOf(coordinates, axes, order[i]!))
+  const areas = starts.map((i) => findArea(coordinates, axes, order[i]!))
   join(areas, axes, cutting.maxSize)
 
   const members = new Map<Area, Uint32Array[]>()
@@ -178,11 +178,11 @@ function cutPoints(coordinates: readonly Float64Array[], axes: readonly AxisChun
   })
   return Array.from(members.values(), (parts) => {
     const points = parts.length === 1 ? parts[0]! : concat(parts)
-    return pieceOf(coordinates, points, boundsOf(coordinates, points), parts.length)
+    return createListPiece(coordinates, points, boundsOf(coordinates, points), parts.length)
   })
 }
 
-function areaOf(coordinates: readonly Float64Array[], axes: readonly AxisChunks[], point: number): Area {
+function findArea(coordinates: readonly Float64Array[], axes: readonly AxisChunks[], point: number): Area {
   const start = coordinates.map((positions, k) => axes[k]!.find(positions[point]!))
   return { start, stop: start.map((k) => k + 1) }
 }
@@ -236,17 +236,22 @@ function boundsOf(coordinates: readonly Float64Array[], points: Uint32Array): Bo
 const countWithin = ({ low, high }: Bounds, axes: readonly AxisChunks[]): number =>
   axes.reduce((count, chunks, k) => count * (chunks.find(high[k]!) - chunks.find(low[k]!) + 1), 1)
 
-function pieceOf(coordinates: readonly Float64Array[], points: Uint32Array, { low, high, size }: Bounds, chunks: number): Piece {
+function createListPiece(
+  coordinates: readonly Float64Array[],
+  points: Uint32Array,
+  { low, high, size }: Bounds,
+  chunks: number,
+): Piece {
   const places = new Uint32Array(points.length)
   coordinates.forEach((positions, k) => {
     const length = high[k]! + 1 - low[k]!
     for (let i = 0; i < points.length; i++) places[i] = places[i]! * length + positions[points[i]!]! - low[k]!
   })
-  const line = progressionOf(places)
+  const line = findProgression(places)
   return {
     ranges: low.map((start, k) => ({ start, stop: high[k]! + 1, step: 1 })),
     inner: line ?? places,
-    outer: progressionOf(points) ?? points,
+    outer: findProgression(points) ?? points,
     size,
     // Several axes must be combined into one.
     exact: false,

@@ -1,7 +1,7 @@
 import { type AxisIndices, indexAt, isListed } from '../core/places.ts'
 import { type AxisView, wholeAxis } from '../core/tensor.ts'
 import type { AxisChunks, ChunkGrid } from './chunks.ts'
-import { progressionOf } from './list.ts'
+import { findProgression } from './list.ts'
 import { numbersTo, sortingOrder } from './order.ts'
 import type { Transfer } from './plan.ts'
 import { type AxisProjection, projectAxis } from './projection.ts'
@@ -137,4 +137,4 @@ const partOf = (places: AxisIndices, from: number, to: number): AxisIndices =>
   isListed(places) ? evenOr(places.subarray(from, to)) : { start: indexAt(places, from), step: places.step, length: to - from }
 
 /** Converts a list to a progression, if it is one. */
-export const evenOr = (list: Uint32Array): AxisIndices => progressionOf(list) ?? list
+export const evenOr = (list: Uint32Array): AxisIndices => findProgression(list) ?? list

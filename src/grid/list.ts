@@ -1,5 +1,5 @@
 import { sameShape, showShape, sizeOf, stridesOf } from '../core/shape.ts'
-import { type AxisView, copyTensor, extentOf, isTensorLike, type Tensor, type TensorLike } from '../core/tensor.ts'
+import { type AxisView, copyTensor, findExtent, isTensorLike, type Tensor, type TensorLike } from '../core/tensor.ts'
 import { invalid, resolveIndex, show } from './slice.ts'
 
 /** Nested arrays, all of one length at each depth; the nesting determines their shape. */
@@ -19,11 +19,11 @@ export const isArrayLike = (value: unknown): value is ArrayLike<unknown> =>
  * are not copied.
  * @param ragged called if nested arrays differ in shape
  */
-export function listOf(value: ArrayLike<unknown> | TensorLike, ragged: (shapes: [unknown, unknown]) => never): Listed {
-  if (isTensorLike(value)) return denseOf(value)
+export function flatten(value: ArrayLike<unknown> | TensorLike, ragged: (shapes: [unknown, unknown]) => never): Listed {
+  if (isTensorLike(value)) return toDense(value)
   if (!isArrayLike(value[0])) return { values: value, shape: [value.length] }
   const parts = Array.from(value, (part) =>
-    isArrayLike(part) ? listOf(part, ragged) : { values: [part], shape: [] as number[] },
+    isArrayLike(part) ? flatten(part, ragged) : { values: [part], shape: [] as number[] },
   )
   const { shape } = parts[0]!
   for (const part of parts) if (!sameShape(part.shape, shape)) ragged([part.shape, shape])
@@ -39,12 +39,12 @@ export function listOf(value: ArrayLike<unknown> | TensorLike, ragged: (shapes: 
 export const ragged = ([actual, expected]: [unknown, unknown]): never =>
   invalid(`the arrays in a list differ in shape: ${show(actual)} and ${show(expected)}`, { actual, expected })
 
-function denseOf({ data, shape, stride, offset = 0 }: TensorLike): Listed {
+function toDense({ data, shape, stride, offset = 0 }: TensorLike): Listed {
   const dense = stridesOf(shape)
   const size = sizeOf(shape)
   if (data.length === size && offset === 0 && (stride === undefined || sameShape(stride, dense))) return { values: data, shape }
   const given = { data, shape, stride: stride ?? dense, offset } as unknown as Tensor
-  const [low, high] = extentOf(given)
+  const [low, high] = findExtent(given)
   if (size > 0 && (low < 0 || high >= data.length))
     invalid(`a tensor of shape ${showShape(shape)} leaves its ${data.length} elements`, { actual: [low, high] })
   const values = data instanceof Uint8Array ? new Uint8Array(size) : new Array<unknown>(size)
@@ -114,7 +114,7 @@ export function listPositions(
 }
 
 /** Returns the values `[from, to)` as a progression, if they are one. */
-export function progressionOf(values: ArrayLike<number>, from = 0, to = values.length): AxisView | undefined {
+export function findProgression(values: ArrayLike<number>, from = 0, to = values.length): AxisView | undefined {
   const length = to - from
   if (length === 0) return { start: 0, step: 1, length }
   const start = values[from]!

@@ -9,7 +9,7 @@ export interface Overlap {
 }
 
 /** @returns undefined if the box does not intersect the part of this shape that starts at `origin` */
-export function overlapOf(box: Box, origin: readonly number[], shape: readonly number[]): Overlap | undefined {
+export function findOverlap(box: Box, origin: readonly number[], shape: readonly number[]): Overlap | undefined {
   const inner: Range[] = []
   const outer: AxisView[] = []
   for (const [axis, range] of box.entries()) {

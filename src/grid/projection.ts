@@ -39,7 +39,7 @@ export interface ChunkCopy<D extends DType = DType, I extends AxisIndices = Axis
 }
 
 /** Combines the projections of a chunk along all axes to a copy to `out`. */
-export const copyOf = <I extends AxisIndices, T>(
+export const toChunkCopy = <I extends AxisIndices, T>(
   projections: readonly AxisProjection<I>[],
   out: T,
 ): Omit<ChunkCopy<DType, I>, 'out'> & { readonly out: T } => ({

@@ -89,25 +89,25 @@ export interface RechunkTraffic {
 }
 
 /** Returns the I/O of a plan, including that of an intermediate array. */
-export function trafficOf(
+export function countTraffic(
   { write, first }: RechunkPlan,
   { from, to, elementBytes }: Pick<RechunkRequest, 'from' | 'to' | 'elementBytes'>,
 ): RechunkTraffic {
   const passes = first === undefined ? [[write, from, to]] : [[first.read, from, first.chunks], [write, first.chunks, to]] // biome-ignore format: one line
   let [requests, bytes] = [0, 0]
   for (const [regions, chunks, objects] of passes as [ChunkGrid, ChunkGrid, ChunkGrid][]) {
-    requests += readsOf(regions, chunks) + objects.count
+    requests += countReads(regions, chunks) + objects.count
     bytes += Math.ceil(sizeOf(from.shape) * elementBytes * (rereads(regions, chunks) + 1))
   }
   return { requests, bytes }
 }
 
 /** Returns the number of chunk reads if each region of a grid reads the chunks it overlaps. */
-const readsOf = (regions: ChunkGrid, chunks: ChunkGrid): number =>
+const countReads = (regions: ChunkGrid, chunks: ChunkGrid): number =>
   regions.axes.reduce((product, own, axis) => product * parts(own, chunks.axes[axis]!), 1)
 
 /** Returns the average number of reads per chunk. */
-const rereads = (regions: ChunkGrid, chunks: ChunkGrid): number => readsOf(regions, chunks) / Math.max(1, chunks.count)
+const rereads = (regions: ChunkGrid, chunks: ChunkGrid): number => countReads(regions, chunks) / Math.max(1, chunks.count)
 
 /**
  * Returns a plan of two passes with as few intermediate chunks as possible; undefined if a source chunk does

@@ -1,14 +1,14 @@
 import { type AxisView, isTensorLike, type TensorLike } from '../core/tensor.ts'
 import type { ChunkGrid } from './chunks.ts'
 import {
+  findProgression,
+  flatten,
   isArrayLike,
   isMask,
   type Listed,
-  listOf,
   listPositions,
   maskPositions,
   type Nested,
-  progressionOf,
   ragged,
 } from './list.ts'
 import { ChunkSelector, LinearSelector, newAxis, type Points, PointsSelector } from './selectors.ts'
@@ -100,7 +100,7 @@ export function resolveSelection(
   { chunks, dimensionNames }: SelectionContext = {},
 ): ResolvedSelection {
   if (selection instanceof LinearSelector) return selection.resolve(shape) as ResolvedSelection
-  const { selectors, named } = selectorsOf(selection, shape.length, dimensionNames)
+  const { selectors, named } = parseSelectors(selection, shape.length, dimensionNames)
   const given = Array.from(selectors, read)
   const counts = given.map(axesOf)
   const odd = named ? counts.findIndex((count) => count !== 1) : -1
@@ -185,7 +185,7 @@ class Taking {
   }
 
   #addPoints(positions: readonly Float64Array[], shape: readonly number[]): void {
-    const progression = positions.length === 1 ? progressionOf(positions[0]!) : undefined
+    const progression = positions.length === 1 ? findProgression(positions[0]!) : undefined
     if (progression !== undefined) this.#add(progression, shape)
     else {
       this.#parts.push(...partsOfPoints(positions, shape))
@@ -211,14 +211,14 @@ function read(selector: unknown, axis: number): Reading {
   if (selector === null || typeof selector === 'number' || selector === '...' || selector === newAxis) return selector
   if (selector instanceof PointsSelector) return selector.read()
   if (selector instanceof ChunkSelector || isSlice(selector)) return selector
-  if (isTensorLike(selector) || isArrayLike(selector)) return listOf(selector, ragged)
+  if (isTensorLike(selector) || isArrayLike(selector)) return flatten(selector, ragged)
   return invalid(`${show(selector)} on axis ${axis} is neither an integer, a slice nor null, nor a list, mask, points or chunk`, {
     axis,
     actual: selector,
   })
 }
 
-function selectorsOf(
+function parseSelectors(
   selection: unknown,
   rank: number,
   names: readonly string[] | undefined,

@@ -1,6 +1,6 @@
 import { showShape } from '../core/shape.ts'
 import type { TensorLike } from '../core/tensor.ts'
-import { listOf, listPositions, type Nested, ragged } from './list.ts'
+import { flatten, listPositions, type Nested, ragged } from './list.ts'
 import { invalid } from './slice.ts'
 
 /** A new axis of length 1 in the result. */
@@ -34,7 +34,7 @@ export interface Points {
 
 /** Parses coordinates. An empty list keeps the given number of axes. */
 function readPoints(coordinates: ArrayLike<unknown> | TensorLike, given: number | undefined): Points {
-  const { values, shape } = listOf(coordinates, ragged)
+  const { values, shape } = flatten(coordinates, ragged)
   // The shape of an empty list does not contain the number of coordinates.
   const isNone = shape.length === 1 && shape[0] === 0
   const axes = (isNone ? given : shape.at(-1)) ?? 1

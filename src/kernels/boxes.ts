@@ -41,7 +41,7 @@ export function boxIn(
   return { offset: start + box.offset * size, shape: box.shape, stride: box.stride }
 }
 
-export function tableOf(rank: number, boxes: readonly StridedBox[]): BoxTable {
+export function createBoxTable(rank: number, boxes: readonly StridedBox[]): BoxTable {
   const width = 3 + 2 * rank
   const records = new Float64Array(width * boxes.length)
   boxes.forEach(({ offset, place, first = 0, shape, stride }, i) => {
@@ -50,7 +50,7 @@ export function tableOf(rank: number, boxes: readonly StridedBox[]): BoxTable {
   return { rank, records }
 }
 
-export function* boxesOf({ rank, records }: BoxTable): Generator<Required<StridedBox>> {
+export function* listBoxes({ rank, records }: BoxTable): Generator<Required<StridedBox>> {
   const width = 3 + 2 * rank
   for (let at = 0; at < records.length; at += width) {
     const axes = [...records.subarray(at + 3, at + width)]
@@ -65,7 +65,7 @@ export function* boxesOf({ rank, records }: BoxTable): Generator<Required<Stride
  * @throws OutOfMemoryError if the memory cannot hold them
  */
 export function gather(arena: Arena, size: ElementBytes, table: BoxTable, base: number): { pointer: number; bytes: number } {
-  const boxes = [...boxesOf(table)]
+  const boxes = [...listBoxes(table)]
   const bytes = size * boxes.reduce((sum, { shape }) => sum + sizeOf(shape), 0)
   const pointer = arena.alloc(bytes)
   let at = pointer

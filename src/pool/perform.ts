@@ -59,7 +59,7 @@ export function perform(request: TaskRequest, codec: KernelCodec = lz4): Reply {
       return { id, buffer: copyOut(arena, found, buffer), length: found.bytes, parts: [] }
     })
   } catch (error) {
-    return { id, buffer, length: 0, parts: [], failure: taskFailureOf(error) }
+    return { id, buffer, length: 0, parts: [], failure: toTaskFailure(error) }
   }
 }
 
@@ -93,7 +93,7 @@ function copyOut(arena: Arena, { pointer, bytes }: { pointer: number; bytes: num
   return buffer
 }
 
-export function taskFailureOf(error: unknown): TaskFailure {
+export function toTaskFailure(error: unknown): TaskFailure {
   const { tag, message, details = {} } = error as { tag?: string; message?: string; details?: object }
   return { tag, text: message ?? String(error), details }
 }

@@ -164,7 +164,7 @@ export class Pool implements WorkerPool {
     jobs.delete(id)
     this.#endsInARow = 0
     if (!job.dropped) {
-      if (failure !== undefined) job.fail(errorOf(failure))
+      if (failure !== undefined) job.fail(toError(failure))
       else if (unread) job.settle(undefined)
       else settle(job, { bytes: new Uint8Array(buffer, 0, length), parts })
     }
@@ -214,7 +214,7 @@ function settle(job: Job, answer: TaskResult): void {
   }
 }
 
-function errorOf({ tag, text, details }: TaskFailure): Error {
+function toError({ tag, text, details }: TaskFailure): Error {
   return tag === undefined ? new Error(text) : new HyperslabError(tag as ErrorTag, text, details)
 }
 

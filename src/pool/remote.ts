@@ -1,6 +1,6 @@
 import type { Codec, KernelCodec } from '../codec/codec.ts'
 import { decodeWith, inKernel } from '../codec/codec.ts'
-import { perform, type Reply, type TaskRequest, taskFailureOf } from './perform.ts'
+import { perform, type Reply, type TaskRequest, toTaskFailure } from './perform.ts'
 
 /** A codec recreated from the data of another thread. */
 type MadeCodec = Codec | KernelCodec
@@ -16,16 +16,16 @@ const MOST_KNOWN = 1000
 export async function performWith(make: (spec: object) => Promise<MadeCodec>, request: TaskRequest): Promise<Reply> {
   const { id, buffer, input, decodedBytes } = request
   try {
-    const codec = await codecOf(make, request)
+    const codec = await findRemoteCodec(make, request)
     if (inKernel(codec)) return perform(request, codec)
     const decoded = await decodeWith(codec, new Uint8Array(buffer, 0, input as number), decodedBytes)
     return perform(request, { name: codec.name, decodeIn: (arena) => arena.put(decoded) })
   } catch (error) {
-    return { id, buffer, length: 0, parts: [], failure: taskFailureOf(error) }
+    return { id, buffer, length: 0, parts: [], failure: toTaskFailure(error) }
   }
 }
 
-function codecOf(make: (spec: object) => Promise<MadeCodec>, { codec }: TaskRequest): Promise<MadeCodec> {
+function findRemoteCodec(make: (spec: object) => Promise<MadeCodec>, { codec }: TaskRequest): Promise<MadeCodec> {
   const { id, spec } = codec!
   const made = known.get(id) ?? make(spec)
   known.delete(id)

@@ -59,7 +59,7 @@ export class Thread {
       if (worker.addEventListener !== undefined) worker.addEventListener(type, listener)
       else worker.on?.(type, listener)
     }
-    listen('message', (message: unknown) => this.#receive(dataOf(message)))
+    listen('message', (message: unknown) => this.#receive(messageData(message)))
     listen('error', (event: { message?: string; preventDefault?(): void }) => {
       // The error is handled here, so the page need not report it.
       event.preventDefault?.()
@@ -93,5 +93,5 @@ async function hello(): Promise<Hello> {
 }
 
 /** Returns the message of an event. Web events contain it; in Node, the event is the message. */
-const dataOf = (message: unknown): unknown =>
+const messageData = (message: unknown): unknown =>
   typeof message === 'object' && message !== null && 'data' in message ? message.data : message

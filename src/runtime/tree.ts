@@ -48,7 +48,7 @@ export {
   reductionCall,
 } from '../dataset/tree/reduce-with.ts'
 export { type ListedReferences, type ListReferencesOptions, listReferences } from '../dataset/tree/references.ts'
-export { dimensionsOf, type TreeArray, textAttribute } from '../dataset/tree/tree-array.ts'
+export { listDimensions, type TreeArray, textAttribute } from '../dataset/tree/tree-array.ts'
 export type { AttributeEditor, AttributeTypes, EditAttributesOptions, NewAttribute } from '../tree/attribute-editor.ts'
 export type { Format, FormatWriting } from '../tree/formats.ts'
 export { type FindTreeOptions, type FoundTree, findTree } from '../tree/open-tree.ts'

@@ -61,7 +61,7 @@ const USES: Readonly<Record<Method, Use>> = {
 /** Methods whose key is a prefix, which may end within a name. */
 const PREFIXED: readonly string[] = ['list', 'open']
 
-const useOf = (method: string): Use => (USES as Readonly<Record<string, Use>>)[method] ?? 'free'
+const findUse = (method: string): Use => (USES as Readonly<Record<string, Use>>)[method] ?? 'free'
 
 /**
  * Returns the same store, which refuses keys that lead out of a root by their names or by symbolic links. The
@@ -116,10 +116,10 @@ export function confined<S extends Store>(
 }
 
 /** Whether a method removes or moves objects. Moves are checked as removals of both keys. */
-const removes = (method: string): boolean => useOf(method) === 'removes'
+const removes = (method: string): boolean => findUse(method) === 'removes'
 
 /** Whether a method acts on a link itself instead of its target. */
-export const actsOnLink = (method: string): boolean => removes(method) || useOf(method) === 'tests'
+export const actsOnLink = (method: string): boolean => removes(method) || findUse(method) === 'tests'
 
 /**
  * Returns the same store for one operation, which writes, removes and moves nothing behind a link below a
@@ -129,7 +129,7 @@ export function unlinked<S extends Store>(store: S, root: string): S {
   if (store.files === undefined) return store
   const tested: TestedFolders = new Map()
   return guardedStore(store, async (key, method) => {
-    if (removes(method) || useOf(method) === 'writes') await checkUnlinked(store, root, key, tested)
+    if (removes(method) || findUse(method) === 'writes') await checkUnlinked(store, root, key, tested)
   })
 }
 
@@ -142,7 +142,7 @@ export function guardedStore<S extends Store>(store: S, check: (key: string, met
   const guarded = <T extends object>(part: T): T =>
     overlay(part, (name, value) => {
       if (typeof value !== 'function') return PARTS.includes(name) && value ? guarded(value as object) : value
-      const use = useOf(name)
+      const use = findUse(name)
       const method = value.bind(part) as (key: string, ...rest: unknown[]) => Promise<unknown>
       if (use === 'free') return method
       return async (key: string, ...rest: unknown[]): Promise<unknown> => {

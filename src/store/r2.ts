@@ -134,7 +134,7 @@ export class R2Store implements Store {
 
   async stat(key: string, { signal }: StoreOptions = {}): Promise<ObjectInfo | undefined> {
     const object = await this.#run(key, () => this.#bucket.head(key), signal)
-    return object === null ? undefined : infoOf(object)
+    return object === null ? undefined : toInfo(object)
   }
 
   async getRange(key: string, offset: number, length: number, options?: RangeOptions): Promise<Uint8Array | undefined> {
@@ -166,7 +166,7 @@ export class R2Store implements Store {
       return info && { ...info, bytes: new Uint8Array(0) }
     }
     const found = await this.#get(key, { range: { suffix: length } }, signal, ({ size }) => Math.min(length, size))
-    return found && { ...infoOf(found.object), bytes: found.bytes }
+    return found && { ...toInfo(found.object), bytes: found.bytes }
   }
 
   get(key: string, { maxBytes, signal }: WholeOptions = {}): Promise<ObjectTail | undefined> {
@@ -182,7 +182,7 @@ export class R2Store implements Store {
       }
       const bytes = new Uint8Array(await object.arrayBuffer!())
       checkLength(file, bytes, object.size)
-      return { ...infoOf(object), bytes }
+      return { ...toInfo(object), bytes }
     }
     return this.#run(key, attempt, signal)
   }
@@ -227,10 +227,10 @@ export class R2Store implements Store {
    * would mistake its own write for that of another writer.
    */
   async #publish(key: string, bytes: Uint8Array, { ifAbsent, ifMatch }: PublishCondition): Promise<ObjectInfo> {
-    if (!ifAbsent && ifMatch === undefined) return infoOf((await this.#run(key, () => this.#bucket.put(key, bytes)))!)
+    if (!ifAbsent && ifMatch === undefined) return toInfo((await this.#run(key, () => this.#bucket.put(key, bytes)))!)
     const onlyIf = ifMatch === undefined ? { etagDoesNotMatch: '*' } : { etagMatches: ifMatch }
     const object = await this.#run(key, () => this.#bucket.put(key, bytes, { onlyIf }), undefined, [BUSY])
-    if (object !== null) return infoOf(object)
+    if (object !== null) return toInfo(object)
     if (ifMatch === undefined) throw exists(this.describe(key))
     throw unmatched(this.describe(key), ifMatch, (await this.stat(key))?.etag)
   }
@@ -297,14 +297,14 @@ export class R2Store implements Store {
         if (signal?.aborted || isHyperslabError(cause) || cause instanceof Transient) throw cause
         const reason = cause instanceof Error ? cause.message : String(cause)
         const error = new HyperslabError('StoreError', `R2 failed: ${reason}`, { file: this.describe(key), cause })
-        throw codes.includes(codeOf(cause)) ? new Transient(error) : error
+        throw codes.includes(parseErrorCode(cause)) ? new Transient(error) : error
       }
     }
     return retrying(this.#options, attempt, signal)
   }
 }
 
-const infoOf = ({ size, etag }: R2ObjectLike): ObjectInfo => ({ size, etag })
+const toInfo = ({ size, etag }: R2ObjectLike): ObjectInfo => ({ size, etag })
 
 /**
  * Checks the number of received bytes.
@@ -315,4 +315,4 @@ function checkLength(file: string, { length: actual }: Uint8Array, expected: num
   throw new Transient(new HyperslabError('StoreError', `R2 gave ${actual} bytes of ${expected}`, { file, actual, expected }))
 }
 
-const codeOf = (error: unknown): number => Number(/\((\d+)\)\s*$/.exec(error instanceof Error ? error.message : '')?.[1])
+const parseErrorCode = (error: unknown): number => Number(/\((\d+)\)\s*$/.exec(error instanceof Error ? error.message : '')?.[1])

@@ -37,12 +37,12 @@ function same(a: unknown, b: unknown): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return Object.is(a, b)
   if (isList(a) !== isList(b)) return false
   const [keys, others] = [Object.keys(a), Object.keys(b)]
-  return keys.length === others.length && keys.every((key) => same(fieldOf(a, key), fieldOf(b, key)))
+  return keys.length === others.length && keys.every((key) => same(readField(a, key), readField(b, key)))
 }
 
 const isList = (value: object): boolean => Array.isArray(value) || ArrayBuffer.isView(value)
 
-const fieldOf = (value: object, key: string): unknown => (value as Record<string, unknown>)[key]
+const readField = (value: object, key: string): unknown => (value as Record<string, unknown>)[key]
 
 /** Formats a value for a message. Long lists are cut. */
 function show(value: unknown): string {

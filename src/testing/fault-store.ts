@@ -4,12 +4,12 @@ import { withMembers } from '../core/overlay.ts'
 import type { LocalFiles, ObjectInfo, Stage, Store, WritableStore } from '../store/store.ts'
 import {
   concerns,
-  detailsOf,
   type Fault,
   type FaultDetails,
   type FaultScript,
   type Operation,
   type OperationKind,
+  toFaultDetails,
 } from './faults.ts'
 import type { ListedStore } from './writable.ts'
 
@@ -161,7 +161,7 @@ class Faults implements Store, FaultControls {
   }
 
   faultAfter(count: number, fault: Fault = 'error'): void {
-    this.#next = { at: this.#count + count, fault: detailsOf(fault) }
+    this.#next = { at: this.#count + count, fault: toFaultDetails(fault) }
   }
 
   crash(): void {
@@ -339,7 +339,7 @@ class Faults implements Store, FaultControls {
       return fault
     }
     const fault = await this.#script?.(operation)
-    return fault === undefined ? undefined : detailsOf(fault)
+    return fault === undefined ? undefined : toFaultDetails(fault)
   }
 
   /**

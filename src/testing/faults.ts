@@ -87,7 +87,7 @@ export function concerns(fault: FaultKind, operation: OperationKind): boolean {
 }
 
 /** @throws InvalidArgumentError for an unknown kind or detail */
-export function detailsOf(fault: Fault): FaultDetails {
+export function toFaultDetails(fault: Fault): FaultDetails {
   const details = typeof fault === 'string' ? { kind: fault } : fault
   if (!KINDS.includes(details.kind)) invalidArgument(`a fault is one of ${KINDS.join(', ')}, not ${details.kind}`, fault)
   const unknown = Object.keys(details).find((name) => !DETAILS.includes(name))
@@ -118,7 +118,7 @@ export function seededFaults(seed: number, options: SeededFaultsOptions = {}): F
   checkOptions('seededFaults', options, CHECKS)
   const { rate = 0.1, kinds = ['delay', 'error', 'lost', 'late'], maxDelay = 5 } = options
   if (!(rate >= 0 && rate <= 1)) invalidArgument('rate is a share between 0 and 1', rate)
-  for (const kind of kinds) detailsOf(kind)
+  for (const kind of kinds) toFaultDetails(kind)
   const random = randomNumbers(seed)
   return ({ kind: operation }) => {
     const [drawn, which, amount] = [random(), random(), random()]

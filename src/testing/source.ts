@@ -62,7 +62,7 @@ const withSteps: Check = async (source, content) => {
 const anyStrides: Check = async (source, content) => {
   for (const box of someBoxes(source).slice(0, 4)) {
     const shape = boxShape(box)
-    const wanted = viewTensor(content, viewsOf(box))
+    const wanted = viewTensor(content, toViews(box))
     // Output that is transposed, reversed and has gaps: every second element of a larger tensor.
     const room = marked(
       source,
@@ -90,7 +90,7 @@ const readsWhatIsWritten: Check = async (source, content) => {
   const expected = cloneTensor(source.dtype, content)
   const values = cloneTensor(source.dtype, content)
   for (const box of someBoxes(source)) {
-    const views = viewsOf(box)
+    const views = toViews(box)
     // Elements of the array in another order are valid values.
     const turned = viewTensor(
       values,
@@ -173,7 +173,7 @@ const bulkVisit: Check = async (source, content) => {
   for (const box of someBoxes(source).flatMap((each) => steps.map((step) => each.map((range) => ({ ...range, step }))))) {
     const shape = boxShape(box)
     const whole = tensorOf(dtype, shape, elementsIn(source, content, box))
-    const inPart = (part: Box): DataOf<DType> => cloneTensor(dtype, viewTensor(whole, viewsOf(part))).data
+    const inPart = (part: Box): DataOf<DType> => cloneTensor(dtype, viewTensor(whole, toViews(part))).data
     const visited = new Uint8Array(sizeOf(shape))
     const shouldRead = (part: Box, stats: PartStats | undefined): boolean => {
       if (stats !== undefined) equal(agree(stats, [...inPart(part)], fill), true)
@@ -183,7 +183,7 @@ const bulkVisit: Check = async (source, content) => {
       equal(elements.shape, boxShape(part))
       equal([...cloneTensor(dtype, elements).data], [...inPart(part)])
       const own = { data: visited, shape, stride: whole.stride, offset: 0 } as unknown as Tensor
-      for (const at of elementsOf(viewTensor(own, viewsOf(part)))) visited[at]!++
+      for (const at of elementsOf(viewTensor(own, toViews(part)))) visited[at]!++
     }
     for await (const _ of bulk.visit(box, { shouldRead, visit }));
     equal(visited, new Uint8Array(visited.length).fill(1))
@@ -228,7 +228,7 @@ const CASES: readonly (readonly [string, Check])[] = [
 ]
 
 const elementsIn = ({ dtype }: BlockSource, content: Tensor, box: Box): DataOf<DType> =>
-  cloneTensor(dtype, viewTensor(content, viewsOf(box))).data
+  cloneTensor(dtype, viewTensor(content, toViews(box))).data
 
 async function expectRead(source: BlockSource, content: Tensor<DType>, box: Box): Promise<void> {
   const out = marked(source, boxShape(box))
@@ -243,7 +243,7 @@ function marked({ dtype }: BlockSource, shape: readonly number[]): Tensor {
   return tensor
 }
 
-const viewsOf = (box: Box): { start: number; step: number; length: number }[] =>
+const toViews = (box: Box): { start: number; step: number; length: number }[] =>
   box.map((range) => ({ start: range.start, step: range.step, length: rangeLength(range) }))
 
 const LIMIT = 12

@@ -170,7 +170,7 @@ const put = async (store: ListedStore, key: string, ...content: number[]): Promi
   return (await store.stat(key))!.etag
 }
 
-const contentOf = async (store: ListedStore, key: string): Promise<Uint8Array> =>
+const readContent = async (store: ListedStore, key: string): Promise<Uint8Array> =>
   (await store.getRange(key, 0, (await store.stat(key))!.size))!
 
 /**
@@ -201,10 +201,10 @@ const replacesVersion: Check = async ({ store, prefix }) => {
   await stage.append(bytes(2))
   const second = await stage.publish(key, bytes(3), { ifAbsent: false, ifMatch: first })
   equal(second, await store.stat(key))
-  equal(await contentOf(store, key), bytes(2, 3))
+  equal(await readContent(store, key), bytes(2, 3))
   // The version to replace was just created, and has the same size.
   const third = await stage.publish(key, bytes(4), { ifAbsent: false, ifMatch: second.etag })
-  equal(await contentOf(store, key), bytes(2, 4))
+  equal(await readContent(store, key), bytes(2, 4))
   equal(new Set([first, second.etag, third.etag]).size, 3)
   await stage.discard()
   equal(await store.list(prefix), [key])
@@ -218,7 +218,7 @@ const refusesVersion: Check = async ({ store, prefix }) => {
   await stage.append(bytes(3))
   const publish = (ifMatch: string): Promise<unknown> => stage.publish(key, bytes(4), { ifAbsent: false, ifMatch })
   await refused(publish(first), 'ConflictError')
-  equal(await contentOf(store, key), bytes(2))
+  equal(await readContent(store, key), bytes(2))
   await store.delete(key)
   await refused(publish(second), 'ConflictError')
   await stage.discard()
@@ -235,7 +235,7 @@ const oneReplaces: Check = async ({ store, prefix }) => {
   equal(winners.length, 1)
   for (const outcome of outcomes)
     if (outcome.status === 'rejected') await refused(Promise.reject(outcome.reason), 'ConflictError')
-  equal(await contentOf(store, key), bytes(winners[0]!))
+  equal(await readContent(store, key), bytes(winners[0]!))
   for (const stage of stages) await stage.discard()
   equal(await store.list(prefix), [key])
 }
@@ -245,7 +245,7 @@ const removesVersion: Check = async ({ store, prefix }) => {
   const first = await put(store, key, 1)
   const second = await put(store, key, 2)
   await refused(store.delete(key, { ifMatch: first }), 'ConflictError')
-  equal(await contentOf(store, key), bytes(2))
+  equal(await readContent(store, key), bytes(2))
   await store.delete(key, { ifMatch: second })
   equal(await store.list(prefix), [])
   await store.delete(key, { ifMatch: second })
@@ -260,11 +260,11 @@ const copies: Check = async ({ store, prefix }) => {
   await refused(store.copy(from, to, { ifMatch: first }), 'ConflictError')
   equal(await store.stat(to), undefined)
   equal(await store.copy(from, to, { ifMatch: second }), true)
-  equal(await contentOf(store, to), bytes(2))
+  equal(await readContent(store, to), bytes(2))
   await put(store, from, 3)
   equal(await store.copy(from, to), true)
-  equal(await contentOf(store, to), bytes(3))
-  equal(await contentOf(store, from), bytes(3))
+  equal(await readContent(store, to), bytes(3))
+  equal(await readContent(store, from), bytes(3))
 }
 
 const replaceOrRemove: Check = async ({ store, prefix }) => {

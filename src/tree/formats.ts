@@ -317,10 +317,10 @@ export async function recognise({ store, path }: StoredAt, signal?: Signal): Pro
   const named = formatOfName(name)
   if (named !== undefined && store.files?.localPath === undefined && !isPicked) return { format: named }
   const isHere = store.files?.localPath !== undefined && !named?.isNamed
-  const start = isHere ? await startOf(store, path, signal) : undefined
-  const head = isHere ? start && headIn(start.bytes) : await headOf(store, path, signal)
+  const start = isHere ? await readStart(store, path, signal) : undefined
+  const head = isHere ? start && headIn(start.bytes) : await readHead(store, path, signal)
   if (head !== undefined) {
-    const known = named?.isNamed ? named : formatOf(head, store.describe(path))
+    const known = named?.isNamed ? named : refusedFormat(head, store.describe(path))
     // Bytes in front of an archive, such as a program that unpacks it, tell nothing.
     const archive = named?.isArchive ? named : undefined
     return { format: known ?? archive ?? (isPicked ? FORMATS.find(({ isNamed }) => isNamed)! : FOLDER), start }
@@ -335,7 +335,7 @@ export const FOLDER: Format = FORMATS.find(({ isFolder }) => isFolder)!
 /** Whether a place, whatever its name, is a folder with metadata of Zarr. */
 export async function isZarrFolder({ store, path }: StoredAt, signal?: Signal): Promise<boolean> {
   const prefix = path === '' || path.endsWith('/') ? path : `${path}/`
-  const inside = await Promise.all(METADATA.map((each) => headOf(store, prefix + each, signal)))
+  const inside = await Promise.all(METADATA.map((each) => readHead(store, prefix + each, signal)))
   // Servers may show the same page for every name.
   return inside.some((each) => each !== undefined && /^\s*\{/.test(each))
 }
@@ -357,7 +357,7 @@ export function withoutEnding(name: string, formats: readonly Format[] = FORMATS
 }
 
 /** The first bytes, as characters; undefined where that is no object of so many. */
-async function headOf(store: Store, path: string, signal: Signal | undefined): Promise<string | undefined> {
+async function readHead(store: Store, path: string, signal: Signal | undefined): Promise<string | undefined> {
   const bytes = await ofFile(store.getRange(path, 0, HEAD_BYTES, { signal }))
   return bytes && headIn(bytes)
 }
@@ -366,7 +366,7 @@ const headIn = (bytes: Uint8Array): string | undefined =>
   bytes.length < HEAD_BYTES ? undefined : String.fromCharCode(...bytes.subarray(0, HEAD_BYTES))
 
 /** Returns the first bytes of a file, of one version of it; undefined if there is no file. */
-const startOf = (store: Store, path: string, signal: Signal | undefined): Promise<ObjectTail | undefined> =>
+const readStart = (store: Store, path: string, signal: Signal | undefined): Promise<ObjectTail | undefined> =>
   ofFile(
     (async () => {
       const info = await store.stat(path, { signal })
@@ -387,7 +387,7 @@ async function ofFile<T>(reading: Promise<T>): Promise<T | undefined> {
   }
 }
 
-function formatOf(head: string, file: string): Format | undefined {
+function refusedFormat(head: string, file: string): Format | undefined {
   const [, name, advice] = REFUSED.find(([starts]) => begins(head, starts)) ?? []
   if (name !== undefined)
     throw new HyperslabError('UnsupportedError', `this is ${name}, which is not read here; ${advice}`, { file })

@@ -1,6 +1,6 @@
 import type { AsyncBuffer } from '../core/async-buffer.ts'
 import { checkValue } from '../core/options.ts'
-import { schemeOf } from '../core/scheme.ts'
+import { findScheme } from '../core/scheme.ts'
 import type { BlobLike, FileHandleLike } from '../store/handles.ts'
 import { HttpStore } from '../store/http/http.ts'
 import type { R2BucketLike } from '../store/r2.ts'
@@ -82,7 +82,7 @@ export async function resolveLocation(location: Location, options: LocationOptio
 
 /** Loads stores lazily that web pages do not need. */
 async function resolveText(text: string, options: LocationOptions): Promise<StoredAt> {
-  const scheme = schemeOf(text)
+  const scheme = findScheme(text)
   if (scheme === undefined) {
     const { FileStore } = await import('../store/fs/file.ts')
     return ofRoot({ store: new FileStore(), path: text })

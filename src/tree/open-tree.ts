@@ -275,7 +275,7 @@ export class FoundTree {
    * @throws UnsupportedError for references that lead out of their folder
    */
   async files(): Promise<ServedFiles> {
-    return (await import('./served-files.ts')).filesOf(this.place, this.#format)
+    return (await import('./served-files.ts')).servedFiles(this.place, this.#format)
   }
 
   /** Releases the handles of a place that was not opened. */

@@ -18,7 +18,7 @@ export interface ServedFiles {
 }
 
 /** Returns the files of a place. References become a Zarr store of the referenced bytes. */
-export async function filesOf(place: StoredAt, format: Format): Promise<ServedFiles> {
+export async function servedFiles(place: StoredAt, format: Format): Promise<ServedFiles> {
   if (!format.isReference) return filesIn(place, format)
   const { servedReferences } = await import('./served-references.ts')
   const name = `${withoutEnding(nameOf(place.path, place.store.files?.windowsNames))}.zarr`

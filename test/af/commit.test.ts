@@ -3,7 +3,7 @@ import { define } from '../../src/af/format/definition.ts'
 import { DEFAULT_LIMITS } from '../../src/af/format/limits.ts'
 import { ArrayState } from '../../src/af/layers/array-state.ts'
 import { Dictionary } from '../../src/af/layers/dictionary.ts'
-import { chunkStatsOf } from '../../src/af/layers/load-stats.ts'
+import { loadChunkStats } from '../../src/af/layers/load-stats.ts'
 import { publishLayer } from '../../src/af/write/commit.ts'
 import { BlockPacker } from '../../src/af/write/packer.ts'
 import { measuredChunk } from '../../src/af/write/resize.ts'
@@ -35,7 +35,7 @@ it('looks at each array a bounded number of times, and finds its statistics behi
   const settings = { condition: { ifAbsent: true }, extras: true, limits: DEFAULT_LIMITS }
   const layer = await publishLayer(store, 'x.af', contents, packer, settings)
   expect(looks).toBeLessThanOrEqual(4 * count)
-  const tables = await chunkStatsOf(layer)
+  const tables = await loadChunkStats(layer)
   expect(tables.size).toBe(count)
   // One that is deleted begins anew in this layer, behind its tombstone.
   expect(layer.identity.redefined).toEqual([3])

@@ -12,7 +12,7 @@ import { DEFAULT_LIMITS } from '../../src/af/format/limits.ts'
 import { encodeVarints } from '../../src/af/format/segment-tables.ts'
 import { type ArrayStats, encodeStats } from '../../src/af/format/stats-file.ts'
 import { encodeLz4 } from '../../src/codec/lz4-encode.ts'
-import { prefixOf } from '../../src/codec/lz4-segments.ts'
+import { createPrefix } from '../../src/codec/lz4-segments.ts'
 import { joinBytes } from '../../src/core/bytes.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 import { crc32cOf } from '../../src/kernels/crc32c.ts'
@@ -177,7 +177,7 @@ describe('what is read of a file of some bytes, at worst', () => {
       const literals = new Uint8Array(Math.floor((count - 15) / 255) + 2).fill(255)
       literals[0] = 0xf0
       literals[literals.length - 1] = (count - 15) % 255
-      const block = codec === 'lz4' ? joinBytes([prefixOf(count), literals, new Uint8Array(count)]) : new Uint8Array(count)
+      const block = codec === 'lz4' ? joinBytes([createPrefix(count), literals, new Uint8Array(count)]) : new Uint8Array(count)
       const numbers = joinBytes([encodeVarints([0, count]), new Uint8Array(Array.from({ length: count }, () => fields).flat())])
       const found = await readOf('element', [
         [codec, block, count],

@@ -5,7 +5,7 @@ import { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openPlace } from '../../src/cli/commands/place.ts'
 import { addLabelOptions, selectArray } from '../../src/cli/commands/select.ts'
-import { failureOf } from '../../src/cli/show/failure.ts'
+import { toFailure } from '../../src/cli/show/failure.ts'
 import { create } from '../../src/runtime/index.ts'
 import { hyperslab, temporaryFolder } from './support.ts'
 
@@ -330,7 +330,7 @@ describe('--sel', () => {
     ],
   ])('refuses %j', async (args, exitCode, message) => {
     const error = await selected(args).catch((error) => error)
-    expect([failureOf(error).exitCode, error.message]).toEqual([exitCode, expect.stringMatching(message)])
+    expect([toFailure(error).exitCode, error.message]).toEqual([exitCode, expect.stringMatching(message)])
   })
 
   test('is of reduce, by names of dimensions or numbers of axes, and of plot', async () => {

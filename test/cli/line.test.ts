@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { plotLines } from '../../src/cli/commands/plot.ts'
 import { selectArray } from '../../src/cli/commands/select.ts'
 import type { ColourMode } from '../../src/cli/show/drawing.ts'
-import { ColumnExtremes, drawLine, lineOf } from '../../src/cli/show/drawing.ts'
+import { ColumnExtremes, drawLine, lineDrawing } from '../../src/cli/show/drawing.ts'
 import { create, MemoryStore } from '../../src/runtime/index.ts'
 import { LabelledTree } from '../../src/runtime/tree.ts'
 import { openTree } from '../../src/tree/open-tree.ts'
@@ -40,7 +40,7 @@ test('a line goes through every column, in one piece unless something is missing
       fc.integer({ min: 2, max: 30 }),
       (values, columns) => {
         const rows = 7
-        const { values: drawn } = lineOf(extremesOf(values, columns), rows, columns)
+        const { values: drawn } = lineDrawing(extremesOf(values, columns), rows, columns)
         let before: number[] | undefined
         for (let x = 0; x < columns; x++) {
           const here = Array.from({ length: rows }, (_, y) => y).filter((y) => drawn[y * columns + x] === 0)
@@ -56,7 +56,7 @@ test('a line goes through every column, in one piece unless something is missing
 })
 
 test('a line is drawn by stars, or by dots of Braille', () => {
-  const line = lineOf(extremesOf([0, 1, 2, 3], 4), 4, 4)
+  const line = lineDrawing(extremesOf([0, 1, 2, 3], 4), 4, 4)
   expect(drawLine(line, 'ascii')).toEqual(['   *', '  *', ' *', '*'])
   expect(drawLine(line, 'dots')).toEqual(['⡠⠊'])
 })

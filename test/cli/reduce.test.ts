@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { DiskArray } from '../../src/array/disk-array.ts'
-import { callOf, isTable, OPS, performHere } from '../../src/cli/commands/reduce.ts'
+import { createCall, isTable, OPS, performHere } from '../../src/cli/commands/reduce.ts'
 import { DataArray } from '../../src/dataset/data-array.ts'
 import { Variable } from '../../src/dataset/variable.ts'
 import { local, planJob } from '../../src/runtime/cluster.ts'
@@ -158,7 +158,7 @@ test('each operation is a job that comes to what it comes to here', async () => 
   const given = { q: [0.3, 1], bins: 3, range: [0, 6] } as const
   for (const op of OPS)
     for (const how of [{}, ...(isTable(op) ? [] : [{ axis: ['row'] }])]) {
-      const call = callOf(variable, op, { ...how, ...given })
+      const call = createCall(variable, op, { ...how, ...given })
       const plan = await planJob({ ...call, source: { location, array: 'x' } }, { unitBytes: 1, taskBytes: 1 })
       expect(bitsOf(await local().run(plan)), op).toBe(bitsOf(await performHere(array)(call)))
     }

@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { treeOfJob } from '../../src/cluster/job-plan.ts'
-import { hashOf } from '../../src/cluster/plan-parts.ts'
+import { hashJson } from '../../src/cluster/plan-parts.ts'
 import { exportZarr } from '../../src/copy/export-zarr.ts'
 import { arrayAsStored } from '../../src/copy/stored-arrays.ts'
 import {
@@ -384,7 +384,7 @@ describe('a copy by tasks', () => {
     ): Promise<Job> => {
       const plan = structuredClone(facts) as never as Parameters<typeof change>[0]
       change(plan)
-      return openJob({ ...plan, id: await hashOf(plan) } as never)
+      return openJob({ ...plan, id: await hashJson(plan) } as never)
     }
     const format = { tag: 'FormatError' }
     await expect(

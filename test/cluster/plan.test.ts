@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ArrayFile } from '../../src/af/file.ts'
-import { hashOf } from '../../src/cluster/plan-parts.ts'
+import { hashJson } from '../../src/cluster/plan-parts.ts'
 import { local, nodeCounts, openJob, planJob, type ReduceOperation, readPlan } from '../../src/runtime/cluster.ts'
 import { coarsen, create, open } from '../../src/runtime/index.ts'
 import { openZarr } from '../../src/runtime/zarr.ts'
@@ -89,14 +89,14 @@ describe('a plan', () => {
     const operation = { method: 'sum', source: { concat: [{ location, array: 'x', views }], axis: 0 }, options }
     const { id: _, ...facts } = await planJob(operation as never, { ...tiny, scratch: join(folder, 'nowhere') })
     facts.operation = JSON.parse(JSON.stringify(facts.operation).replaceAll(location, join(folder, 'nowhere', 'x.af')))
-    const valid = { ...facts, id: await hashOf(facts) }
+    const valid = { ...facts, id: await hashJson(facts) }
     expect(await readPlan(valid)).toEqual(valid)
     /** Returns the tag of the error for a plan in which one value is changed or removed. */
     const refusal = async (path: string, value: unknown): Promise<string> => {
       const plan = structuredClone(facts) as Loose
       const names = path.split('.')
       ;(names.slice(0, -1).reduce((each, name) => each[name] as Loose, plan) as Loose)[names.at(-1)!] = value
-      const given = JSON.parse(JSON.stringify({ ...plan, id: await hashOf(plan) }))
+      const given = JSON.parse(JSON.stringify({ ...plan, id: await hashJson(plan) }))
       return openJob(given).then(
         () => 'opened',
         (error) => error.tag,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { treeOfJob } from '../../src/cluster/job-plan.ts'
 import { encodeState, type StateValue } from '../../src/cluster/state-codec.ts'
-import { childrenOf, missingChildren } from '../../src/cluster/task-tree.ts'
+import { childRange, missingChildren } from '../../src/cluster/task-tree.ts'
 import { type DataOf, type FixedDType, isBigInt, isFloat } from '../../src/core/dtype.ts'
 import { sizeOf } from '../../src/core/shape.ts'
 import {
@@ -222,7 +222,7 @@ export async function runNodes(
       next = missingChildren(tree, level, index, isDone)
     )
       for (const child of order(next)) await run(level - 1, child)
-    const [from, to] = childrenOf(tree, level, index)
+    const [from, to] = childRange(tree, level, index)
     const children = Array.from({ length: to - from }, (_, i) => results.get(`${level - 1}-${from + i}`)!)
     if (level === 0) each(index)
     await using job = await openJob(JSON.parse(JSON.stringify(plan)))

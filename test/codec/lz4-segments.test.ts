@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { lz4 } from '../../src/codec/lz4.ts'
 import { cutSegments, encodeLz4, encodeSegments } from '../../src/codec/lz4-encode.ts'
-import { jointsOf, type Segment, standalone } from '../../src/codec/lz4-segments.ts'
+import { findJoints, type Segment, standalone } from '../../src/codec/lz4-segments.ts'
 import { joinBytes } from '../../src/core/bytes.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 import { compute } from '../../src/kernels/compute.ts'
@@ -19,7 +19,7 @@ const encode = (data: Uint8Array, lengths: readonly number[]) =>
 
 /** The stored bytes of each segment, as the table of segments has them. */
 function slicesOf(block: Uint8Array, segments: readonly Segment[]): Uint8Array[] {
-  let at = 4 + jointsOf(segments.length, (i) => segments[i]!)[0]!
+  let at = 4 + findJoints(segments.length, (i) => segments[i]!)[0]!
   return segments.map(({ compressedBytes }) => {
     at += compressedBytes
     return block.subarray(at - compressedBytes, at)
@@ -31,7 +31,7 @@ function expectSegments(data: Uint8Array, lengths: readonly number[]): Segment[]
   const { bytes, segments } = encode(data, lengths)
   expectSameBytes(decode(bytes, data.length), data)
   expect(segments.map(({ uncompressedBytes }) => uncompressedBytes)).toEqual(lengths)
-  const joints = jointsOf(segments.length, (i) => segments[i]!)
+  const joints = findJoints(segments.length, (i) => segments[i]!)
   expect(4 + joints[0]! + segments.reduce((sum, { compressedBytes }) => sum + compressedBytes, 0)).toBe(bytes.length)
   let start = 0
   for (const [i, slice] of slicesOf(bytes, segments).entries()) {

@@ -3,7 +3,7 @@ import { Zstd } from '@hpcc-js/wasm-zstd'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { contentChecksum } from '../../src/codec/xxh64.ts'
 import { loadZstdStreams } from '../../src/codec/zstd.ts'
-import { frameOf, framesOf, unsizedFrameOf } from '../../src/codec/zstd-frames.ts'
+import { parseFrames, toFrame, toUnsizedFrame } from '../../src/codec/zstd-frames.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 import type { Kernels } from '../../src/kernels/instance.ts'
 import { KINDS } from '../kernels/lz4-data.ts'
@@ -33,7 +33,7 @@ function byKernel(bytes: Uint8Array, shift = 0): number {
 
 const reference = await Zstd.load()
 const withChecksum = (encoded: Uint8Array, sum: number) => ({
-  ...framesOf(encoded)[0]!,
+  ...parseFrames(encoded)[0]!,
   checksum: new Uint8Array(Uint32Array.of(sum).buffer),
 })
 
@@ -58,8 +58,8 @@ test('the kernel, plain JavaScript and the reference implementation agree on eve
     for (const shift of [0, 1, 7, 13]) expect(byKernel(bytes, shift)).toBe(sum)
     expect(contentChecksum(new Uint8Array([0, ...bytes]).subarray(1))).toBe(sum)
     const encoded = reference.compress(bytes, 1)
-    expectSameBytes(reference.decompress(frameOf(withChecksum(encoded, sum), size)), bytes)
-    expect(() => reference.decompress(frameOf(withChecksum(encoded, sum ^ 1), size))).toThrow()
+    expectSameBytes(reference.decompress(toFrame(withChecksum(encoded, sum), size)), bytes)
+    expect(() => reference.decompress(toFrame(withChecksum(encoded, sum ^ 1), size))).toThrow()
   }
   for (const size of [4096, 65_537, 1_000_003])
     for (const make of Object.values(KINDS)) expect(byKernel(make(size))).toBe(contentChecksum(make(size)))
@@ -68,7 +68,7 @@ test('the kernel, plain JavaScript and the reference implementation agree on eve
 test.skipIf(skipZstd)('it is the checksum that the program zstd writes', () => {
   for (const [, make] of Object.entries(KINDS))
     for (const size of [0, 1, 31, 32, 33, 5000]) {
-      const [frame] = framesOf(zstdProgram(['-3'], make(size)))
+      const [frame] = parseFrames(zstdProgram(['-3'], make(size)))
       expect(new Uint8Array(Uint32Array.of(contentChecksum(make(size))).buffer)).toEqual(frame!.checksum)
     }
 })
@@ -93,7 +93,7 @@ describe('in kernel memory, as within frames of Blosc', () => {
     for (const [name, make] of Object.entries(KINDS))
       for (const level of [1, 19]) {
         const bytes = make(3000)
-        const encoded = frameOf(withChecksum(reference.compress(bytes, level), contentChecksum(bytes)), bytes.length)
+        const encoded = toFrame(withChecksum(reference.compress(bytes, level), contentChecksum(bytes)), bytes.length)
         expectSameBytes(await decodeIn(encoded, bytes.length), bytes)
         for (let i = 0; i < 40; i++) {
           const damaged = encoded.slice()
@@ -125,7 +125,7 @@ describe('in kernel memory, as within frames of Blosc', () => {
   test('frames without sizes keep their checksums while memory is short', async () => {
     const parts = [KINDS['text']!(100_000), KINDS['text']!(70_000), KINDS['text']!(300)]
     const frames = parts.map((part) =>
-      unsizedFrameOf(withChecksum(reference.compress(part, 1), contentChecksum(part)), part.length),
+      toUnsizedFrame(withChecksum(reference.compress(part, 1), contentChecksum(part)), part.length),
     )
     const whole = new Uint8Array(Buffer.concat(parts))
     expectSameBytes(await decodeIn(new Uint8Array(Buffer.concat(frames)), whole.length), whole)

@@ -5,7 +5,7 @@ import { decompress } from 'fzstd'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { decode } from '../../src/codec/zstd.ts'
 import { encodeFrame } from '../../src/codec/zstd-encode.ts'
-import { framesOf } from '../../src/codec/zstd-frames.ts'
+import { parseFrames } from '../../src/codec/zstd-frames.ts'
 import { decodeFrame } from '../../src/codec/zstd-wasm.ts'
 import type { Kernels } from '../../src/kernels/instance.ts'
 import { KINDS } from '../kernels/lz4-data.ts'
@@ -68,7 +68,7 @@ function guardedEncode(bytes: Uint8Array): Uint8Array {
  */
 function expectEncodes(bytes: Uint8Array): Uint8Array {
   const encoded = guardedEncode(bytes)
-  const [frame, ...others] = framesOf(encoded)
+  const [frame, ...others] = parseFrames(encoded)
   expect([frame!.contentBytes, others]).toEqual([bytes.length, []])
   expect(encoded.length).toBeLessThanOrEqual(bytes.length + 10 + 3 * (Math.floor(bytes.length / 131_072) + 1))
   expectSameBytes(decodeFrame(frame!, bytes.length), bytes)
@@ -171,7 +171,7 @@ test('what a block that is written as it is has found is forgotten', () => {
   bytes.copyWithin(50, 10, 22)
   for (let at = 131_072 + 10; at < 140_000; at++) bytes[at] = bytes[at - 40]!
   const seen = new Set<string>()
-  partsOf(framesOf(expectEncodes(bytes))[0]!, seen)
+  partsOf(parseFrames(expectEncodes(bytes))[0]!, seen)
   expect([...seen]).toEqual(expect.arrayContaining(['block 0', 'block 2']))
 })
 
@@ -194,9 +194,9 @@ const words = (() => {
 
 test('every kind of blocks, literals and tables is written', () => {
   const seen = new Set<string>()
-  for (const bytes of [records, nibbles, words]) partsOf(framesOf(expectEncodes(bytes))[0]!, seen)
+  for (const bytes of [records, nibbles, words]) partsOf(parseFrames(expectEncodes(bytes))[0]!, seen)
   for (const make of Object.values(MAKERS))
-    for (const size of [60, 200, 500, 3000, 20_000, 300_001]) partsOf(framesOf(guardedEncode(make(size, size)))[0]!, seen)
+    for (const size of [60, 200, 500, 3000, 20_000, 300_001]) partsOf(parseFrames(guardedEncode(make(size, size)))[0]!, seen)
   const wanted = ['block 0', 'block 1', 'block 2', 'literals 0', 'literals 1', 'literals 2', 'weights coded', 'weights direct']
   for (let i = 0; i < 3; i++) wanted.push(`count ${i}`, `table 6 ${i}`, `table 4 ${i}`, `table 2 ${i}`)
   expect(wanted.concat('1 stream', '4 streams').filter((each) => !seen.has(each))).toEqual([])
@@ -209,7 +209,7 @@ test('as many sequences as a block can have', () => {
   const bytes = new Uint8Array(262_144)
   for (let at = 0; at < bytes.length; at += 4) bytes.set(words.subarray(4 * (next() % 300)).subarray(0, 4), at)
   const seen = new Set<string>()
-  partsOf(framesOf(expectEncodes(bytes))[0]!, seen)
+  partsOf(parseFrames(expectEncodes(bytes))[0]!, seen)
   expect([...seen]).toContain('count 2')
 })
 

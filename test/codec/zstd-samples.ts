@@ -1,5 +1,5 @@
 import type { Zstd } from '@hpcc-js/wasm-zstd'
-import { type Frame, framesOf } from '../../src/codec/zstd-frames.ts'
+import { type Frame, parseFrames } from '../../src/codec/zstd-frames.ts'
 import { KINDS } from '../kernels/lz4-data.ts'
 import { noise } from '../kernels/support.ts'
 
@@ -34,7 +34,7 @@ export const samples = (reference: Zstd): [string, Frame, number][] => [
   ...Object.entries({ ...KINDS, digits }).flatMap(([name, make]) =>
     [40, 700, 3000].flatMap((size) =>
       [1, 19].map((level): [string, Frame, number] => {
-        const [frame] = framesOf(reference.compress(make(size), level))
+        const [frame] = parseFrames(reference.compress(make(size), level))
         return [`${name}, ${size} bytes, level ${level}`, frame!, size]
       }),
     ),

@@ -7,7 +7,7 @@ import { decodeFooter } from '../../src/af/format/footer.ts'
 import { FOOTER_MAGIC } from '../../src/af/format/footer-trailer.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'
 import { nativeEncoder } from '../../src/codec/zstd-encode.ts'
-import { continued, type Frame, frameOf, framesOf } from '../../src/codec/zstd-frames.ts'
+import { continued, type Frame, parseFrames, toFrame } from '../../src/codec/zstd-frames.ts'
 import { decodeFrame } from '../../src/codec/zstd-wasm.ts'
 import type { Kernels } from '../../src/kernels/instance.ts'
 import { fixture } from '../af/rkyv/support.ts'
@@ -81,7 +81,7 @@ const MARK = Uint8Array.of(0x9d, 0x1c, 0xe3, 0x57, 0x42, 0xb8, 0x06, 0x7f)
 /** Decodes a frame with fzstd; returns undefined for an error or another size. */
 function byFzstd(frame: Frame, size: number): Uint8Array | undefined {
   try {
-    const out = decompress(frameOf(continued(frame, MARK), size + MARK.length))
+    const out = decompress(toFrame(continued(frame, MARK), size + MARK.length))
     return MARK.every((byte, i) => byte === out[size + i]) ? out.subarray(0, size) : undefined
   } catch {
     return undefined
@@ -91,7 +91,7 @@ function byFzstd(frame: Frame, size: number): Uint8Array | undefined {
 /** Decodes a frame with the reference implementation; returns undefined for an error or another size. */
 function byReference(frame: Frame, size: number): Uint8Array | undefined {
   try {
-    const out = reference.decompress(frameOf({ ...frame, checksum: new Uint8Array(0) }, size))
+    const out = reference.decompress(toFrame({ ...frame, checksum: new Uint8Array(0) }, size))
     return out.length === size ? out : undefined
   } catch {
     return undefined
@@ -99,7 +99,7 @@ function byReference(frame: Frame, size: number): Uint8Array | undefined {
 }
 
 function expectDecodes(encoded: Uint8Array, bytes: Uint8Array): void {
-  const [frame, ...others] = framesOf(encoded)
+  const [frame, ...others] = parseFrames(encoded)
   expect(others).toEqual([])
   expectSameBytes(guardedDecode(frame!.blocks, bytes.length) as Uint8Array, bytes)
 }
@@ -114,7 +114,7 @@ describe.each(Object.entries(KINDS))('%s', (_, make) => {
       const bytes = make(size)
       const encoded = reference.compress(bytes, 1 + (size % 19))
       expectDecodes(encoded, bytes)
-      const [frame] = framesOf(encoded)
+      const [frame] = parseFrames(encoded)
       expect(guardedDecode(frame!.blocks, size + 1)).toBeTypeOf('number')
       if (size > 0) expect(guardedDecode(frame!.blocks, size - 1)).toBeTypeOf('number')
     }
@@ -129,7 +129,7 @@ describe.each(Object.entries(KINDS))('%s', (_, make) => {
     for (const level of isQuick ? [3] : [1, 3, 9, 19]) {
       const encoded = reference.compress(bytes, level)
       expectDecodes(encoded, bytes)
-      const [frame] = framesOf(encoded)
+      const [frame] = parseFrames(encoded)
       if (level === 3) expectSameBytes(byFzstd(frame!, bytes.length)!, bytes)
     }
   })
@@ -169,7 +169,7 @@ test('the samples hold every kind of literals and of tables', () => {
   const seen = new Set<string>()
   for (const [, frame] of samples(reference)) partsOf(frame, seen)
   for (const [, make] of Object.entries(KINDS))
-    for (const level of [1, 3, 19]) partsOf(framesOf(reference.compress(make(300_001), level))[0]!, seen)
+    for (const level of [1, 3, 19]) partsOf(parseFrames(reference.compress(make(300_001), level))[0]!, seen)
   const wanted = [0, 1, 2].map((type) => `block ${type}`)
   for (let i = 0; i < 4; i++) wanted.push(`literals ${i}`, `count ${i}`, `table 6 ${i}`, `table 4 ${i}`, `table 2 ${i}`)
   expect(wanted.concat('weights coded', 'weights direct', '1 stream', '4 streams').filter((each) => !seen.has(each))).toEqual([])
@@ -215,7 +215,7 @@ test('blocks of files of another writer', () => {
     const file = fixture(`v4_corpus_zstd/${name}`)
     for (const block of decodeFooter(splitFile(file, FOOTER_MAGIC).payload).blocks) {
       if (block.codec !== 'zstd') continue
-      for (const frame of framesOf(file.subarray(block.fileOffset, block.fileOffset + block.compressedBytes))) {
+      for (const frame of parseFrames(file.subarray(block.fileOffset, block.fileOffset + block.compressedBytes))) {
         const size = frame.contentBytes ?? block.uncompressedBytes
         expectSameBytes(guardedDecode(frame.blocks, size) as Uint8Array, byReference(frame, size)!)
         expectSameBytes(guardedDecode(frame.blocks, size) as Uint8Array, byFzstd(frame, size)!)
@@ -245,11 +245,11 @@ describe('in the package', () => {
 
   test('memory is given back after a large frame', () => {
     const large = new Uint8Array(70 << 20)
-    const [frame] = framesOf(reference.compress(large, 1))
+    const [frame] = parseFrames(reference.compress(large, 1))
     const { length } = decodeFrame(frame!, large.length)
     expect(length).toBe(large.length)
     const instances = countInstances()
-    for (let i = 0; i < 3; i++) expectSameBytes(decodeFrame(framesOf(encoded)[0]!, bytes.length), bytes)
+    for (let i = 0; i < 3; i++) expectSameBytes(decodeFrame(parseFrames(encoded)[0]!, bytes.length), bytes)
     // The kernels, whose memory it is, and the decoder.
     expect(instances).toHaveBeenCalledTimes(2)
     expect(() => decodeFrame(frame!, 2 ** 32)).toThrow(expect.objectContaining({ tag: 'OutOfMemoryError' }))
@@ -265,8 +265,8 @@ describe('in the package', () => {
     const instances = countInstances((exports) =>
       'zstdDecode' in exports && traps-- > 0 ? { ...exports, zstdDecode: trap } : exports,
     )
-    expect(() => decodeFrame(framesOf(encoded)[0]!, bytes.length)).toThrow('unreachable')
-    for (let i = 0; i < 2; i++) expectSameBytes(decodeFrame(framesOf(encoded)[0]!, bytes.length), bytes)
+    expect(() => decodeFrame(parseFrames(encoded)[0]!, bytes.length)).toThrow('unreachable')
+    for (let i = 0; i < 2; i++) expectSameBytes(decodeFrame(parseFrames(encoded)[0]!, bytes.length), bytes)
     expect(instances).toHaveBeenCalledTimes(4)
   })
 

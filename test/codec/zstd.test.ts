@@ -4,7 +4,7 @@ import { zstdOnDemand } from '../../src/codec/registry.ts'
 import { contentChecksum } from '../../src/codec/xxh64.ts'
 import { decodeUnsized } from '../../src/codec/zstd.ts'
 import { nativeEncoder, zstdEncoder } from '../../src/codec/zstd-encode.ts'
-import { frameOf, framesOf, unsizedFrameOf } from '../../src/codec/zstd-frames.ts'
+import { parseFrames, toFrame, toUnsizedFrame } from '../../src/codec/zstd-frames.ts'
 import { expectSameBytes, randoms } from '../kernels/support.ts'
 import { contents, skipZstd, zstdProgram } from './support.ts'
 
@@ -154,7 +154,7 @@ describe.each([...(native === undefined ? [] : ['native']), 'module', 'fzstd'])(
     const bytes = contents()[5]![1].subarray(0, 20_000)
     const telling = await zstd().encode(bytes)
     // The same blocks behind a header with a window of 1 GiB and no size; 20 blocks of 100 000 times a byte.
-    const silent = concat(Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 20 << 3), framesOf(telling)[0]!.blocks)
+    const silent = concat(Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 20 << 3), parseFrames(telling)[0]!.blocks)
     const bomb = silentFrame(Array(20).fill(100_000))
     expectSameBytes(await decodeUnsized(concat(telling, skippable(3), silent, telling), 60_000), concat(bytes, bytes, bytes))
     expectSameBytes(await decodeUnsized(silent, 20_000), bytes)
@@ -173,7 +173,7 @@ describe.each([...(native === undefined ? [] : ['native']), 'module', 'fzstd'])(
     choose()
     const bytes = contents()[5]![1].subarray(0, 20_000)
     const telling = await zstd().encode(bytes)
-    const silent = concat(Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 20 << 3), framesOf(telling)[0]!.blocks)
+    const silent = concat(Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 20 << 3), parseFrames(telling)[0]!.blocks)
     const sevens = (count: number): Uint8Array => new Uint8Array(count).fill(7)
     const frames = concat(silent, skippable(2), silentFrame([5, 70_000]), telling, silentFrame([0]), silent, silentFrame([300]))
     const decoded = concat(bytes, sevens(70_005), bytes, bytes, sevens(300))
@@ -193,10 +193,10 @@ describe.each([...(native === undefined ? [] : ['native']), 'module', 'fzstd'])(
     const next = randoms(11)
     const [, text] = contents()[5]!
     for (const bytes of [text.subarray(0, 20_000), text.subarray(0, 9), new Uint8Array(300).fill(7), new Uint8Array(0)]) {
-      const [frame] = framesOf(await zstd(3).encode(bytes))
+      const [frame] = parseFrames(await zstd(3).encode(bytes))
       const checksum = new Uint8Array(Uint32Array.of(contentChecksum(bytes)).buffer)
-      const telling = frameOf({ ...frame!, checksum }, bytes.length)
-      const silent = unsizedFrameOf({ ...frame!, checksum }, bytes.length)
+      const telling = toFrame({ ...frame!, checksum }, bytes.length)
+      const silent = toUnsizedFrame({ ...frame!, checksum }, bytes.length)
       for (const [encoded, header] of [
         [telling, 9],
         [silent, 6],

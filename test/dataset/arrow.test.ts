@@ -89,8 +89,8 @@ test('without the package an error says what to install', async () => {
   vi.doMock('apache-arrow', () => {
     throw new Error('not there')
   })
-  const { arrowOf } = await import('../../src/dataset/out/arrow.ts')
-  await expect(arrowOf([], new Map(), {}).next()).rejects.toMatchObject({
+  const { writeArrow } = await import('../../src/dataset/out/arrow.ts')
+  await expect(writeArrow([], new Map(), {}).next()).rejects.toMatchObject({
     tag: 'MissingDependencyError',
     message: expect.stringContaining('npm install apache-arrow'),
   })

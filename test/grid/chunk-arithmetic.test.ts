@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { type AxisChunks, ChunkGrid, RegularChunks, sameChunks } from '../../src/grid/chunks.ts'
 import { commonChunks, refineChunks } from '../../src/grid/common-chunks.ts'
 import { padChunks, subsetChunks } from '../../src/grid/derived-chunks.ts'
-import { axisChunks, IrregularChunks, lengthsOf } from '../../src/grid/irregular-chunks.ts'
+import { axisChunks, IrregularChunks, listLengths } from '../../src/grid/irregular-chunks.ts'
 import { axisChunks as anyAxisChunks } from '../support/arbitraries.ts'
 import { runs } from '../support/budget.ts'
 
 const regular = (chunkLength: number, offset: number, length: number) => new RegularChunks(chunkLength, length, offset)
 const irregular = (...lengths: number[]) => IrregularChunks.ofLengths(lengths)
-const bounds = (chunks: AxisChunks) => lengthsOf(chunks).map((_, k) => [chunks.start(k), chunks.stop(k)])
+const bounds = (chunks: AxisChunks) => listLengths(chunks).map((_, k) => [chunks.start(k), chunks.stop(k)])
 const refused = (tag: string) => expect.objectContaining({ tag })
 
 const FIVES = regular(5, 2, 10)
@@ -48,7 +48,7 @@ describe('chunk objects', () => {
   test('mean and largest chunks are those of all chunks', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(20).chain(anyAxisChunks), { maxLength: 3 }), (axes) => {
-        const lengths = axes.map(lengthsOf)
+        const lengths = axes.map(listLengths)
         const mean = lengths.map((own) => (own.length === 0 ? 0 : own.reduce((a, b) => a + b) / own.length))
         const grid = new ChunkGrid(axes)
         expect(grid.meanChunkShape).toEqual(mean)
@@ -141,7 +141,7 @@ describe('subsets', () => {
     [FIVES, steps(3, 2, 0), [], regular(1, 0, 0)],
   ])('%s, of which %j, in chunks of %j', (chunks, taken, lengths, object) => {
     const subset = subsetChunks(chunks, taken)
-    expect(lengthsOf(subset)).toEqual(lengths)
+    expect(listLengths(subset)).toEqual(lengths)
     if (object !== undefined) expect(subset).toEqual(object)
   })
 
@@ -167,7 +167,7 @@ describe('subsets', () => {
           if (i > 0 && chunks.find(position) === chunks.find(positions[i - 1]!)) runs[runs.length - 1]!++
           else runs.push(1)
         })
-        expect(lengthsOf(subsetChunks(chunks, progression ?? positions))).toEqual(runs)
+        expect(listLengths(subsetChunks(chunks, progression ?? positions))).toEqual(runs)
       }),
       { numRuns: runs(1000) },
     )
@@ -183,14 +183,14 @@ function progressionOf(
 }
 
 describe('joined', () => {
-  const joined = (...parts: AxisChunks[]) => axisChunks(parts.flatMap(lengthsOf))
+  const joined = (...parts: AxisChunks[]) => axisChunks(parts.flatMap(listLengths))
 
   test('one after another, true borders whatever their offsets', () => {
     const parts = [regular(3, 0, 10), regular(4, 0, 9), regular(3, 0, 7)]
-    expect(lengthsOf(joined(...parts))).toEqual([3, 3, 3, 1, 4, 4, 1, 3, 3, 1])
+    expect(listLengths(joined(...parts))).toEqual([3, 3, 3, 1, 4, 4, 1, 3, 3, 1])
     expect(joined(regular(5, 0, 10), regular(5, 0, 10))).toEqual(regular(5, 0, 20))
-    expect(lengthsOf(joined(regular(5, 0, 10), regular(5, 0, 7), regular(5, 0, 10)))).toEqual([5, 5, 5, 2, 5, 5])
-    expect(lengthsOf(joined(regular(5, 2, 10), regular(5, 0, 10)))).toEqual([3, 5, 2, 5, 5])
+    expect(listLengths(joined(regular(5, 0, 10), regular(5, 0, 7), regular(5, 0, 10)))).toEqual([5, 5, 5, 2, 5, 5])
+    expect(listLengths(joined(regular(5, 2, 10), regular(5, 0, 10)))).toEqual([3, 5, 2, 5, 5])
     expect(joined(regular(5, 0, 0), regular(5, 0, 10))).toEqual(regular(5, 0, 10))
   })
 
@@ -231,7 +231,7 @@ describe('joined', () => {
     [[irregular(6), irregular(2, 4), irregular(3, 3)], [6]],
     [[regular(3, 0, 0), regular(4, 0, 0)], []],
   ])('what suits several: %s', (all, lengths) => {
-    expect(lengthsOf(commonChunks(all))).toEqual(lengths)
+    expect(listLengths(commonChunks(all))).toEqual(lengths)
   })
 
   test('refined: cut at every border of what lies there', () => {
@@ -239,7 +239,7 @@ describe('joined', () => {
       { origin: 2, chunks: regular(3, 0, 5) },
       { origin: 4, chunks: irregular(2, 4) },
     ]
-    expect(lengthsOf(refineChunks(12, pieces))).toEqual([2, 2, 1, 1, 1, 3, 2])
+    expect(listLengths(refineChunks(12, pieces))).toEqual([2, 2, 1, 1, 1, 3, 2])
     expect(refineChunks(0, []).count).toBe(0)
   })
 
@@ -252,7 +252,7 @@ describe('joined', () => {
         const common = commonChunks(all)
         expect(common.length).toBe(all[0]!.length)
         const longest = Math.max(...all.map(({ chunkLength }) => chunkLength))
-        const borders = new Set(all.flatMap((chunks) => lengthsOf(chunks).map((_, k) => chunks.stop(k))))
+        const borders = new Set(all.flatMap((chunks) => listLengths(chunks).map((_, k) => chunks.stop(k))))
         for (let k = 0; k < common.count; k++) {
           expect(common.stop(k) - common.start(k)).toBeLessThanOrEqual(longest)
           expect(borders.has(common.stop(k))).toBe(true)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { sizeOf } from '../../src/core/shape.ts'
 import { ChunkGrid, chunkBoxes } from '../../src/grid/chunks.ts'
 import { type Box, boxShape } from '../../src/grid/range.ts'
-import { copyGrid, parseRechunk, planRechunk, rechunkDocument, trafficOf } from '../../src/grid/rechunk-plan.ts'
+import { copyGrid, countTraffic, parseRechunk, planRechunk, rechunkDocument } from '../../src/grid/rechunk-plan.ts'
 import { mixedGrids, shapes } from '../support/arbitraries.ts'
 import { runs } from '../support/budget.ts'
 
@@ -76,7 +76,7 @@ describe('planRechunk', () => {
         }
         if (write.count * from.count < 20_000) {
           const reads = first === undefined ? touched(write, from) : touched(first.read, from) + touched(write, first.chunks)
-          expect(trafficOf(plan, request).requests).toBe(reads + to.count + (first?.chunks.count ?? 0))
+          expect(countTraffic(plan, request).requests).toBe(reads + to.count + (first?.chunks.count ?? 0))
         }
         const document = rechunkDocument(plan)
         expect(rechunkDocument(planRechunk(request))).toEqual(document)
@@ -106,7 +106,7 @@ describe('planRechunk', () => {
       to: ChunkGrid.regular(shape, [4096, 32, 32]),
       elementBytes: 4,
     }
-    expect(trafficOf({ write, first }, layout)).toEqual({ requests: 4096 + 1024 + 1024 + 256, bytes: 4 * 4096 * MiB })
+    expect(countTraffic({ write, first }, layout)).toEqual({ requests: 4096 + 1024 + 1024 + 256, bytes: 4 * 4096 * MiB })
     // And back.
     const back = plan([4096, 32, 32], [1, 512, 512], 128 * MiB)
     expect([back.first?.read.chunkShape, back.first?.chunks.chunkShape, back.write.chunkShape]).toEqual([

@@ -7,7 +7,7 @@ import { local, planJob } from '../../src/runtime/cluster.ts'
 import { openDataset, openDatasets } from '../../src/runtime/dataset.ts'
 import { create, type Location, MemoryStore, open, verify } from '../../src/runtime/index.ts'
 import { importNetcdf, openNetcdf } from '../../src/runtime/netcdf.ts'
-import { pageOf, textOf } from '../../src/store/s3/answers.ts'
+import { parsePage, textOf } from '../../src/store/s3/answers.ts'
 import { openZarr } from '../../src/tree/open-zarr.ts'
 import { sourceVersion } from '../../src/tree/source-version.ts'
 import { RudeServer } from '../support/rude-server.ts'
@@ -130,8 +130,8 @@ test('a file of references has names of files as they are written, and encoded',
 test('a listing with hostile names is an error of this package', () => {
   const xml = (key: string): string =>
     `<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>${key}</Key></Contents></ListBucketResult>`
-  expect(() => pageOf(xml('%E0%A4%A'), 's3://b/')).toThrow(expect.objectContaining({ tag: 'StoreError' }))
-  expect(pageOf(xml('a%23b%2541'), 's3://b/').keys).toEqual(['a#b%41'])
+  expect(() => parsePage(xml('%E0%A4%A'), 's3://b/')).toThrow(expect.objectContaining({ tag: 'StoreError' }))
+  expect(parsePage(xml('a%23b%2541'), 's3://b/').keys).toEqual(['a#b%41'])
   expect(textOf('<Key>&#x7fffffff;&#9999999999;&amp;</Key>', 'Key')).toBe('&#x7fffffff;&#9999999999;&')
 })
 

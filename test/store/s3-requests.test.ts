@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Fetch, FetchInit } from '../../src/store/http/fetch.ts'
 import { parseS3Url, S3Address } from '../../src/store/s3/address.ts'
-import { pageOf } from '../../src/store/s3/answers.ts'
+import { parsePage } from '../../src/store/s3/answers.ts'
 import { S3Store, type S3StoreOptions } from '../../src/store/s3/s3.ts'
 
 const KEYS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'geheim' }
@@ -176,7 +176,7 @@ test('completing an upload that fails although its status is 200 is repeated; on
 describe('listings', () => {
   test('keys are encoded by some servers as forms are, by some not at all', () => {
     const page = (inside: string) =>
-      pageOf(`<?xml version="1.0"?><ListBucketResult xmlns="x">${inside}</ListBucketResult>\n`, 'f')
+      parsePage(`<?xml version="1.0"?><ListBucketResult xmlns="x">${inside}</ListBucketResult>\n`, 'f')
     const contents = (key: string) => `<Contents><Key>${key}</Key><Size>1</Size></Contents>`
     expect(page(`<EncodingType>url</EncodingType><Prefix>p</Prefix>${contents('a+b%2B%26')}${contents('%C3%BC')}`).keys).toEqual([
       'a b+&',

@@ -1,6 +1,6 @@
 // Chooses the dimensions of a picture, and describes positions along each.
 import type { DataArray, Dataset } from 'hyperslab/dataset'
-import { type AxisKind, axisKindOf } from '../../../src/dataset/cf/axis-kind.ts'
+import { type AxisKind, findAxisKind } from '../../../src/dataset/cf/axis-kind.ts'
 import type { ClimatologyUnit } from './state.ts'
 import { attribute, isNumeric, show, unitsOf } from './words.ts'
 
@@ -32,7 +32,7 @@ function coordinateOf(dataset: Dataset, dim: string): DataArray | undefined {
     ({ dims }) => dims.length === 1 && dims[0] === dim,
   )
   const rank = ({ name, attrs }: DataArray): number =>
-    2 * Number(axisKindOf(name, attrs) !== undefined && name in dataset.coords) + Number(name === dim)
+    2 * Number(findAxisKind(name, attrs) !== undefined && name in dataset.coords) + Number(name === dim)
   return along.filter((each) => isNumeric(each) && rank(each) > 0).sort((a, b) => rank(b) - rank(a))[0]
 }
 
@@ -43,7 +43,7 @@ export async function readAxis(dataset: Dataset, dim: string, length: number): P
   const found = coordinateOf(dataset, dim)
   const none = { dim, length, kind: undefined, units: '', places: undefined, isTime: false, isGlobe: false, isDown: false }
   if (found === undefined) return { ...none, label: (position) => `${dim} ${position}` }
-  const kind = found.dtype === 'timestamp_ns' ? 'time' : axisKindOf(found.name, found.attrs)
+  const kind = found.dtype === 'timestamp_ns' ? 'time' : findAxisKind(found.name, found.attrs)
   const units = unitsOf(found)
   if (found.dtype === 'timestamp_ns' || /\bsince\b/.test(units)) {
     const dates = await found.dates()

@@ -31,16 +31,16 @@ const LISTS = {
 export type NetcdfAttributes = ReadonlyAttributes<NetcdfAttribute>
 
 /** Returns the attributes by name. Names are unique in a valid file; otherwise the first one counts. */
-export function attributesOf(parsed: readonly ParsedAttribute[]): NetcdfAttributes {
+export function toAttributes(parsed: readonly ParsedAttribute[]): NetcdfAttributes {
   const attributes = new Map<string, NetcdfAttribute>()
   for (const attribute of parsed) {
     const name = decodeParsed(attribute.name)
-    if (!attributes.has(name)) attributes.set(name, attributeOf(attribute))
+    if (!attributes.has(name)) attributes.set(name, toAttribute(attribute))
   }
   return new ReadonlyAttributes(() => attributes)
 }
 
-function attributeOf({ type, value }: ParsedAttribute): NetcdfAttribute {
+function toAttribute({ type, value }: ParsedAttribute): NetcdfAttribute {
   if (typeof value === 'string') return { type: 'string', value: decodeParsed(value) }
   const dtype = NUMERIC_TYPES[type as NumericType]
   // netcdfjs returns unsigned bytes, always as a list. The typed array restores their sign.

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { DiskArray } from '../../array/disk-array.ts'
-import { elementIn, signOf } from '../../array/lazy/packing.ts'
+import { elementIn, parseSign } from '../../array/lazy/packing.ts'
 import type { Missing } from '../../array/missing.ts'
 import type { AsyncBuffer } from '../../core/async-buffer.ts'
 import { decodeText } from '../../core/characters.ts'
@@ -16,7 +16,7 @@ import type { ChunkIndex } from '../../engine/chunk-index.ts'
 import { ChunkedSource } from '../../engine/chunked-source.ts'
 import { StridedReader } from '../../engine/strided-reader.ts'
 import type { WorkerPool } from '../../pool/task.ts'
-import { attributesOf, bytesOfParsed, type NetcdfAttributes } from './attributes.ts'
+import { bytesOfParsed, type NetcdfAttributes, toAttributes } from './attributes.ts'
 import { type ClassicVariable, checkAsyncBuffer, readBytes, readHeader } from './header.ts'
 import { layOut, type OpenNetcdf, VariableIndex, type VariableLayout } from './layout.ts'
 import { type ClassicDType, NUMERIC_TYPES } from './types.ts'
@@ -133,7 +133,7 @@ export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions 
     const opened = { origin, reader: new StridedReader(pool, budget), budget, checkOpen, origins: buffer.origins }
     const header = await readHeader(file, options.signal)
     const { records, variables: layouts } = layOut(header, file.byteLength)
-    const variables = header.variables.map((variable, i) => variableOf(opened, variable, layouts[i]!))
+    const variables = header.variables.map((variable, i) => createVariable(opened, variable, layouts[i]!))
     const close = async (): Promise<void> => {
       closed = true
       await buffer.close?.()
@@ -143,7 +143,7 @@ export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions 
       dimensions: header.dimensions.map((dimension, id) =>
         id === header.recordId ? { name: dimension.name, length: records, isRecord: true } : { ...dimension, isRecord: false },
       ),
-      attrs: attributesOf(header.attributes),
+      attrs: toAttributes(header.attributes),
       variables,
       byteLength: file.byteLength,
       variable: (name) => variables.find((one) => one.name === name) ?? unknownVariable(fileName, name, variables),
@@ -162,9 +162,9 @@ function unknownVariable(file: string, array: string, variables: readonly Netcdf
   throw new HyperslabError('UnknownArrayError', text, { file, array, actual: array, expected: names })
 }
 
-function variableOf(file: OpenNetcdf, variable: ClassicVariable, layout: VariableLayout): NetcdfVariable {
+function createVariable(file: OpenNetcdf, variable: ClassicVariable, layout: VariableLayout): NetcdfVariable {
   const { name, type } = variable
-  const attrs = attributesOf(variable.attributes)
+  const attrs = toAttributes(variable.attributes)
   const label = { file: file.origin.file, array: name }
   const index =
     type === 'char'
@@ -204,7 +204,7 @@ function valuesOf<D extends ClassicDType>(dtype: D, attributes: NetcdfAttributes
   const given = attributes.get(name)
   if (given === undefined || typeof given === 'string') return []
   const list: readonly number[] = typeof given === 'number' ? [given] : Array.from(given)
-  const hasOtherSign = signOf(dtype, attributes.get('_Unsigned')) === 'unsigned'
+  const hasOtherSign = parseSign(dtype, attributes.get('_Unsigned')) === 'unsigned'
   return list.flatMap((value) => (elementIn(dtype, value, hasOtherSign) as ScalarOf<D> | undefined) ?? [])
 }
 

@@ -13,7 +13,7 @@ export interface OpenStoredOptions extends OpenNetcdfOptions {
 export async function openStored({ store, path }: StoredAt, { start, ...options }: OpenStoredOptions): Promise<NetcdfFile> {
   let file: OpenBuffer | undefined
   try {
-    file = await bufferOf(store, path, options, start)
+    file = await openInMemory(store, path, options, start)
     return await openBuffer(file, { name: store.describe(path), ...options })
   } catch (error) {
     await (file ?? store).close?.()
@@ -25,7 +25,7 @@ export async function openStored({ store, path }: StoredAt, { start, ...options 
  * One version of an object, read by range. To close it gives up what is being read: a program would else not
  * end before the server does.
  */
-async function bufferOf(
+async function openInMemory(
   store: Store,
   path: string,
   { signal }: StoreOptions,

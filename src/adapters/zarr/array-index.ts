@@ -12,7 +12,7 @@ import type { BlockOrigin } from '../../engine/block.ts'
 import { BlockReader } from '../../engine/block-reader.ts'
 import type { ChunkIndex, ChunkSnapshot } from '../../engine/chunk-index.ts'
 import { type ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
-import { lengthsOf } from '../../grid/irregular-chunks.ts'
+import { listLengths } from '../../grid/irregular-chunks.ts'
 import type { Box } from '../../grid/range.ts'
 import type { Settle } from '../../store/absences.ts'
 import { planRangeReads, putParts } from '../../store/ranges.ts'
@@ -123,7 +123,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     const stored = storedGrid(metadata.shape, plan.chunks)
     const codecs = new ChunkCodecs()
     const { type, fillValue, fillValues = [fillValue] } = metadata
-    for (const shape of shapesOf(stored)) {
+    for (const shape of listShapes(stored)) {
       const spec = { codecs: plan.codecs, type, shape, fillValues, mostBytes: opened.options.blockBytes }
       await codecs.add(shape, (name) => chunkCodec(name, spec, opened.options.codecs))
     }
@@ -347,9 +347,9 @@ function* mapped<T, R>(items: Iterable<T>, map: (item: T) => R): Generator<R, vo
  * Returns the shapes of stored chunks.
  * @throws TooLargeError if there are too many of them
  */
-function shapesOf(stored: ChunkGrid): number[][] {
+function listShapes(stored: ChunkGrid): number[][] {
   const lengths = stored.axes.map((axis) => {
-    const all = axis instanceof RegularChunks ? [axis.chunkLength] : lengthsOf(axis).map((_, k) => axis.storedLength(k))
+    const all = axis instanceof RegularChunks ? [axis.chunkLength] : listLengths(axis).map((_, k) => axis.storedLength(k))
     return [...new Set(all)]
   })
   const counts = lengths.map(({ length }) => length)

@@ -70,7 +70,7 @@ export function asZarrStore(arrays: NamedArrays, options: AsZarrStoreOptions = {
 async function made(arrays: NamedArrays, { attributes = {}, groups = {}, levels }: AsZarrStoreOptions): Promise<ArrayStore> {
   const { ArrayStore } = await import('./write/array-store.ts')
   if (levels === undefined) return new ArrayStore(arrays, { ...groups, '': attributes })
-  const { pyramidOf } = await import('./write/pyramid.ts')
-  const pyramid = await pyramidOf(arrays, levels, attributes)
+  const { pyramidMetadata } = await import('./write/pyramid.ts')
+  const pyramid = await pyramidMetadata(arrays, levels, attributes)
   return new ArrayStore(pyramid.arrays, pyramid.groups)
 }

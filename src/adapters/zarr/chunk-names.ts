@@ -3,7 +3,7 @@ import type { Store } from '../../store/store.ts'
 import { storedAxes, type ZarrArrayMetadata } from './metadata.ts'
 
 /** Returns the coordinates in the name of an object; undefined if it is not the name of a chunk. */
-export function coordsOf({ shape, type, chunkKey }: ZarrArrayMetadata, name: string): number[] | undefined {
+export function parseChunkName({ shape, type, chunkKey }: ZarrArrayMetadata, name: string): number[] | undefined {
   const numbers = (name.match(/\d+/g) ?? []).map(Number)
   const { length } = storedAxes(shape, type)
   for (let i = 0; i + length <= numbers.length; i++) {
@@ -16,7 +16,7 @@ export function coordsOf({ shape, type, chunkKey }: ZarrArrayMetadata, name: str
 /** Whether a name is that of a folder that contains chunks of an array. */
 function isAboveChunks(metadata: ZarrArrayMetadata, name: string): boolean {
   for (let key = `${name}/0`, left = metadata.shape.length; left > 0; key += '/0', left--)
-    if (coordsOf(metadata, key) !== undefined) return true
+    if (parseChunkName(metadata, key) !== undefined) return true
   return false
 }
 

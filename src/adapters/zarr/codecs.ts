@@ -10,9 +10,9 @@ import { filters } from '../../kernels/filters.ts'
 import { showJson } from './document.ts'
 import { type BitField, bitFieldStep, castStep, deltaStep, fixedScaleOffsetStep, packbitsStep, shuffleStep } from './filters.ts'
 import { type CodecMetadata, type StoredType, storedAxes } from './metadata.ts'
-import { type NumberType, numbersIn, numberTypeOf } from './numbers.ts'
+import { type NumberType, numbersIn, parseNumberType } from './numbers.ts'
 import { lengthPrefixedStep, reorderStep, valuesStep } from './stored-values.ts'
-import { fieldStep, isNatural, orderOf, placesOf, transposeStep } from './transpose.ts'
+import { fieldStep, isNatural, parseOrder, transposedOffsets, transposeStep } from './transpose.ts'
 
 /**
  * Returns the steps that decode a chunk, in the order of decoding. The last step yields the chunk in C order,
@@ -32,7 +32,7 @@ export function chunkSteps(
   for (const codec of codecs) {
     const own = users.find(({ name }) => name === codec.name)
     if (own !== undefined) chain.addUsers(own)
-    else chain.add(stepOf(chain, codec))
+    else chain.add(createStep(chain, codec))
   }
   if (chain.isBytes || chain.hasUsers) return chain.steps
   throw new HyperslabError(
@@ -48,7 +48,7 @@ export function chunkSteps(
 export function bytesStep(codec: CodecMetadata): Step {
   const chain = new Chain(BYTES, [])
   chain.isBytes = true
-  const step = OF_BYTES.has(codec.name) ? stepOf(chain, codec) : undefined
+  const step = OF_BYTES.has(codec.name) ? createStep(chain, codec) : undefined
   if (step !== undefined) return step
   throw new HyperslabError('CodecError', `codec '${codec.name}' does not convert bytes to bytes`, { actual: codec.name })
 }
@@ -79,12 +79,12 @@ class Chain {
     const { element, bytes } = type
     this.shape = storedAxes(shape, type)
     this.elementBytes = element?.bytes ?? bytes
-    this.wordBytes = element?.field === undefined ? wordBytesOf(type) : 1
+    this.wordBytes = element?.field === undefined ? bytesOfWord(type) : 1
     this.numbers = element === undefined ? numbersIn(type) : undefined
     this.isSized = bytes !== undefined
     this.add(valuesStep(type, sizeOf(shape)))
     if (element?.field === undefined) return
-    if (element.field.isBigEndian) this.add(swapStep(wordBytesOf(type)))
+    if (element.field.isBigEndian) this.add(swapStep(bytesOfWord(type)))
     this.add(fieldStep(element, element.field, bytes!))
   }
 
@@ -110,12 +110,12 @@ class Chain {
 }
 
 /** Returns the bytes of one character of text, of one raw byte, or of a number. */
-export function wordBytesOf({ kind, bytes = 1 }: StoredType): number {
+export function bytesOfWord({ kind, bytes = 1 }: StoredType): number {
   if (kind === 'fixed-text') return 4
   return kind === 'fixed-bytes' || kind === 'raw' ? 1 : bytes
 }
 
-function stepOf(chain: Chain, { name, configuration }: CodecMetadata): Step | undefined {
+function createStep(chain: Chain, { name, configuration }: CodecMetadata): Step | undefined {
   const make = MAKERS.get(name)
   if (make !== undefined) {
     if (OF_BYTES.has(name) !== chain.isBytes && !OF_BOTH.has(name) && !chain.hasUsers)
@@ -173,10 +173,10 @@ const MAKERS: ReadonlyMap<string, StepMaker> = new Map<string, StepMaker>([
 ])
 
 function transpose({ shape, elementBytes }: Chain, { order }: Configuration): Step | undefined {
-  const axes = orderOf(order, shape.length)
+  const axes = parseOrder(order, shape.length)
   if (isNatural(axes)) return undefined
   if (elementBytes !== undefined) return transposeStep(axes, shape, elementBytes)
-  return reorderStep('transpose', sizeOf(shape), () => placesOf(axes, shape))
+  return reorderStep('transpose', sizeOf(shape), () => transposedOffsets(axes, shape))
 }
 
 function bytesInOrder(chain: Chain, { endian }: Configuration): Step | undefined {
@@ -210,14 +210,14 @@ function checksum(name: ChecksumName, place: unknown): Step {
 }
 
 function delta(chain: Chain, { dtype, astype = dtype }: Configuration): Step {
-  const [decoded, stored] = [numberTypeOf(dtype, 'delta'), numberTypeOf(astype, 'delta')]
+  const [decoded, stored] = [parseNumberType(dtype, 'delta'), parseNumberType(astype, 'delta')]
   chain.become(stored)
   return deltaStep(stored, decoded)
 }
 
 function fixedScaleOffset(chain: Chain, configuration: Configuration): Step {
   const name = 'fixedscaleoffset'
-  const [stored, decoded] = typesOf(name, chain, configuration)
+  const [stored, decoded] = parseTypes(name, chain, configuration)
   const [scale, offset] = ['scale', 'offset'].map((key) => {
     const value = configuration[key]
     if (typeof value === 'number' || typeof value === 'bigint') return Number(value)
@@ -228,14 +228,14 @@ function fixedScaleOffset(chain: Chain, configuration: Configuration): Step {
 }
 
 function quantize(chain: Chain, configuration: Configuration): Step | undefined {
-  const [stored, decoded] = typesOf('quantize', chain, configuration)
+  const [stored, decoded] = parseTypes('quantize', chain, configuration)
   chain.become(stored)
   return castStep('quantize', stored, decoded)
 }
 
 function astype(chain: Chain, { encode_dtype, decode_dtype }: Configuration): Step | undefined {
-  const stored = numberTypeOf(encode_dtype, 'astype')
-  const decoded = decode_dtype === undefined ? numbersOf('astype', chain) : numberTypeOf(decode_dtype, 'astype')
+  const stored = parseNumberType(encode_dtype, 'astype')
+  const decoded = decode_dtype === undefined ? requireNumbers('astype', chain) : parseNumberType(decode_dtype, 'astype')
   chain.become(stored)
   return castStep('astype', stored, decoded)
 }
@@ -281,12 +281,12 @@ function bitField(chain: Chain, configuration: Configuration): Step {
  * Returns the types that a filter stores and decodes to. Default: the type of the elements, and the same
  * type.
  */
-function typesOf(name: string, chain: Chain, { dtype, astype }: Configuration): [stored: NumberType, decoded: NumberType] {
-  const decoded = dtype === undefined ? numbersOf(name, chain) : numberTypeOf(dtype, name)
-  return [astype === undefined ? decoded : numberTypeOf(astype, name), decoded]
+function parseTypes(name: string, chain: Chain, { dtype, astype }: Configuration): [stored: NumberType, decoded: NumberType] {
+  const decoded = dtype === undefined ? requireNumbers(name, chain) : parseNumberType(dtype, name)
+  return [astype === undefined ? decoded : parseNumberType(astype, name), decoded]
 }
 
-function numbersOf(name: string, { numbers }: Chain): NumberType {
+function requireNumbers(name: string, { numbers }: Chain): NumberType {
   if (numbers !== undefined) return numbers
   throw new HyperslabError('CodecError', `${name}: the metadata do not say of which type the numbers are`)
 }

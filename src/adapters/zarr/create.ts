@@ -6,7 +6,7 @@ import { Absences } from '../../store/absences.ts'
 import type { Store } from '../../store/store.ts'
 import type { JsonObject } from './document.ts'
 import { type ZarrArray, type ZarrGroup, ZarrStore } from './group.ts'
-import { checkOpening, type OpenZarrOptions, openNode, readerOf, rootOf, ZARR_CHECKS } from './open.ts'
+import { checkOpening, createReader, type OpenZarrOptions, openNode, rootPath, ZARR_CHECKS } from './open.ts'
 import { OpenedStore } from './opened.ts'
 import { parseArrayV3 } from './v3.ts'
 import { type NewZarrArray, type NewZarrGroup, newArray, newGroup, type ZarrDType } from './write/new-array.ts'
@@ -29,7 +29,7 @@ const CHECKS: Checks<CreateZarrOptions> = { ...OPEN, attributes: 'object', overw
 export function newNodes(store: Store, root: string, signal?: Signal): NodeWriter {
   const absences = new Absences(store)
   const objects = new ObjectWriter(store, root, absences, () => undefined)
-  const reader = readerOf({ store, absences }, root, signal)
+  const reader = createReader({ store, absences }, root, signal)
   return new NodeWriter({ store, objects, reader, root, file: store.describe(root), isRootLast: true })
 }
 
@@ -47,7 +47,7 @@ export async function createNode(
   checkOptions('createZarr', options, CHECKS)
   checkOpening(options)
   const { overwrite = false, attributes, ...opening } = options
-  const root = rootOf(path)
+  const root = rootPath(path)
   const file = store.describe(root)
   await within({ file }, async () => {
     const content = newGroup('createZarr', { attributes })
@@ -85,7 +85,7 @@ export async function unpublishedArray(
   const made = newArray(array, []).content
   const content = { ...made, chunk_key_encoding: { name: 'default', configuration: { separator } } }
   const opened = new OpenedStore(store, { codecs: [], ...READ_LIMITS, writeBytes, isWritable: true, root })
-  const zarr = new ZarrStore(opened, root, readerOf(opened, root, undefined), { file: store.describe(root) })
+  const zarr = new ZarrStore(opened, root, createReader(opened, root, undefined), { file: store.describe(root) })
   const hidden = await zarr.array({ path, metadata: parseArrayV3(content) })
   hidden.index.writeEmptyChunks = array.writeEmptyChunks ?? false
   hidden.index.isHidden = true

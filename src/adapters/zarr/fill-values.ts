@@ -27,13 +27,13 @@ export function parseFillValue(value: unknown, type: StoredType): Scalar | undef
       return value === true || value === 1 ? true : value === false || value === 0 ? false : refuse()
     case 'int':
     case 'uint':
-      return integerOf(type.dtype, parseInteger(value) ?? refuse(), refuse)
+      return toInteger(type.dtype, parseInteger(value) ?? refuse(), refuse)
     case 'float':
     case 'bfloat16':
       return roundTo(type, parseFloating(value, type) ?? refuse())
     case 'datetime':
     case 'timedelta': {
-      const time = value === 'NaT' ? NOT_A_TIME : integerOf('int64', parseInteger(value) ?? refuse(), refuse)
+      const time = value === 'NaT' ? NOT_A_TIME : toInteger('int64', parseInteger(value) ?? refuse(), refuse)
       return type.kind === 'datetime' ? toNanoseconds(time as bigint, type.unit!) : time
     }
     case 'string':
@@ -76,13 +76,13 @@ export function roundTo({ kind, bytes }: StoredType, value: number): number {
 function roundToBits(value: number, bits: number, least: number, most: number): number {
   if (value === 0 || !Number.isFinite(value)) return value
   // The exponent of subnormal numbers is clamped, because they share the least one.
-  const exponent = Math.max(least, exponentOf(Math.abs(value)))
+  const exponent = Math.max(least, findExponent(Math.abs(value)))
   const unit = 2 ** (exponent - bits + 1)
   const rounded = roundHalfEven(value / unit) * unit
   return Math.abs(rounded) >= 2 ** (most + 1) ? Math.sign(value) * Number.POSITIVE_INFINITY : rounded
 }
 
-const exponentOf = (magnitude: number): number => {
+const findExponent = (magnitude: number): number => {
   const estimate = Math.floor(Math.log2(magnitude))
   // Next to powers of two the logarithm may be off by one.
   return magnitude < 2 ** estimate ? estimate - 1 : magnitude >= 2 ** (estimate + 1) ? estimate + 1 : estimate
@@ -113,11 +113,11 @@ function parseFloating(value: unknown, { kind, bytes }: StoredType): number | un
   view.setBigUint64(0, BigInt(`0x${bits.padEnd(16, '0')}`))
   if (bits.length > 4) return bits.length === 8 ? view.getFloat32(0) : view.getFloat64(0)
   // Bits of bfloat16 are the upper half of those of float32.
-  return kind === 'bfloat16' || bytes !== 2 ? view.getFloat32(0) : halfOf(view.getUint16(0))
+  return kind === 'bfloat16' || bytes !== 2 ? view.getFloat32(0) : parseHalf(view.getUint16(0))
 }
 
 /** Returns the value of a float16 from its bits. */
-export function halfOf(bits: number): number {
+export function parseHalf(bits: number): number {
   const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023]
   if (exponent === 31) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN
   return sign * (exponent === 0 ? fraction * 2 ** -24 : (1024 + fraction) * 2 ** (exponent - 25))
@@ -131,7 +131,7 @@ function parseBytes(value: unknown): Uint8Array | undefined {
 }
 
 /** Returns an integer of the type, as a bigint for types of 64 bits. */
-function integerOf(dtype: DType, value: bigint, refuse: () => never): Scalar {
+function toInteger(dtype: DType, value: bigint, refuse: () => never): Scalar {
   try {
     return toElement(dtype, isBigInt(dtype) ? value : Number(value)) as Scalar
   } catch (error) {

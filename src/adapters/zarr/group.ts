@@ -4,7 +4,7 @@ import type { Axis } from '../../array/axes.ts'
 import { DiskArray } from '../../array/disk-array.ts'
 import type { NewShape } from '../../array/new-shape.ts'
 import type { NodeLevel, NodePyramid } from '../../array/nodes.ts'
-import { type BlockOptions, checkKindOf, type NamedValues } from '../../array/source.ts'
+import { type BlockOptions, checkArrayKind, type NamedValues } from '../../array/source.ts'
 import type { Values } from '../../array/values.ts'
 import { isUnreadable } from '../../array/walk.ts'
 import type { DType } from '../../core/dtype.ts'
@@ -22,7 +22,7 @@ import {
   Hierarchy,
   type HierarchyOptions,
   type MetadataReader,
-  parentOf,
+  parentPath,
   type UnreadableNode,
   type ZarrNode,
 } from './hierarchy.ts'
@@ -203,7 +203,7 @@ export class ZarrStore {
     if (node !== undefined && node.kind !== 'array') this.#above.set(path, node)
     if (node?.kind === 'structure') await (await structures()).checkStructure(node, this.file)
     for (let at = path; at !== ''; ) {
-      at = parentOf(at)
+      at = parentPath(at)
       const above = await this.#nodeAbove(at, node === undefined)
       if (above?.kind === 'structure') {
         const field = (await structures()).fieldAt(above, path, node, this.file)
@@ -388,7 +388,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
     if (node.kind !== 'array')
       throw this.#wrongKind(path, node.kind === 'group' ? 'a group' : `an array of structures, of which '${path}/…' is a field`, 'an array') // biome-ignore format: one line
     const { type, shape } = node.metadata
-    checkKindOf({ dtype: type.dtype, shape }, dtype, rank, { file: this.#store.file, array: path })
+    checkArrayKind({ dtype: type.dtype, shape }, dtype, rank, { file: this.#store.file, array: path })
     return (await this.#store.array(node)) as DiskArray as ZarrArray<D, R>
   }
 
@@ -447,7 +447,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
     const path = this.#at(name)
     return within({ file: this.#store.file, array: path }, async () => {
       const nodes = await this.#nodes()
-      const [{ checkOwnAttributes, newArray }, { checkLinks, coordsOf }] = await Promise.all([
+      const [{ checkOwnAttributes, newArray }, { checkLinks, parseChunkName }] = await Promise.all([
         import('./write/new-array.ts'),
         import('./chunk-names.ts'),
       ])
@@ -455,7 +455,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
       const { content, metadata } = newArray(options, this.#store.opened.options.codecs)
       await nodes.create(path, content, (names, prefix) => {
         checkLinks(this.#store.opened.store, metadata, prefix, names)
-        return names.filter((name) => coordsOf(metadata, name) !== undefined)
+        return names.filter((name) => parseChunkName(metadata, name) !== undefined)
       })
       this.#store.changed(path)
       const array = await this.#store.array({ path, metadata })

@@ -247,7 +247,7 @@ export class Hierarchy {
     for (const [key, content] of Object.entries(objects)) {
       const name = key.slice(key.lastIndexOf('/') + 1)
       if (!Object.hasOwn(V2_OBJECTS, name)) continue
-      const path = parentOf(key)
+      const path = parentPath(key)
       const documents = byPath.get(path) ?? {}
       documents[V2_OBJECTS[name as keyof typeof V2_OBJECTS]] = content
       byPath.set(path, documents)
@@ -355,7 +355,7 @@ class Folder {
   /** Returns the folder at a path below, and creates it if it does not exist. */
   at(path: string, grow?: (folder: Folder) => void): Folder {
     let folder: Folder = this
-    for (const name of namesOf(path)) {
+    for (const name of splitPath(path)) {
       folder.#folders ??= new Map()
       let next = folder.#folders.get(name)
       if (next === undefined) {
@@ -372,7 +372,7 @@ class Folder {
   find(path: string): Pick<Folder, 'documents' | 'isComplete' | 'names'> {
     let folder: Folder = this
     let { isComplete } = folder
-    for (const name of namesOf(path)) {
+    for (const name of splitPath(path)) {
       const next = folder.#folders?.get(name)
       if (next === undefined) return { documents: undefined, isComplete, names: [] }
       folder = next
@@ -382,7 +382,7 @@ class Folder {
   }
 }
 
-const namesOf = (path: string): string[] => (path === '' ? [] : path.split('/'))
+const splitPath = (path: string): string[] => (path === '' ? [] : path.split('/'))
 
 function folderOf(paths: Iterable<string>): Folder {
   const root = new Folder()
@@ -401,7 +401,7 @@ export const groupsAbove = (path: string): string[] =>
     .slice(0, -1)
     .map((_, i, names) => names.slice(0, i + 1).join('/'))
 
-export const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')))
+export const parentPath = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')))
 
 /** Returns a TooLargeError, which names the option that allows more. */
 function metadataTooLarge(key: string, actual: number, expected: number): HyperslabError {

@@ -41,10 +41,10 @@ function parseOme(one: JsonObject): Pyramid {
   const name = member(one, 'name')
   const given = member(one, 'axes')
   const axes = given === undefined ? undefined : asList(given, 'axes').map(parseAxis)
-  const outer = transformsOf(one, axes)
+  const outer = parseTransforms(one, axes)
   const levels = atMost(asList(member(one, 'datasets'), 'datasets')).map((dataset) => {
     const members = asObject(dataset, 'each of datasets')
-    const inner = transformsOf(members, axes)
+    const inner = parseTransforms(members, axes)
     // The transformation of all levels follows that of one level.
     const transform = inner.length + outer.length === 0 ? undefined : [...inner, ...outer].reduce(chain)
     return { path: asPath(member(members, 'path')), scale: transform?.scale, translation: transform?.translation }
@@ -64,7 +64,7 @@ function parseAxis(axis: unknown): LevelAxis {
   }
 }
 
-function transformsOf(members: JsonObject, axes: readonly LevelAxis[] | undefined): Transform[] {
+function parseTransforms(members: JsonObject, axes: readonly LevelAxis[] | undefined): Transform[] {
   return asList(member(members, 'coordinateTransformations') ?? [], 'coordinateTransformations').flatMap((one) => {
     const transform = asObject(one, 'each of coordinateTransformations')
     const type = member(transform, 'type')
@@ -98,19 +98,19 @@ function layoutLevels(layout: unknown): PyramidLevel[] {
     }),
   )
   const known = new Map<string, Transform | undefined>()
-  const transformOf = (path: string, below: readonly string[]): Transform | undefined => {
+  const findTransform = (path: string, below: readonly string[]): Transform | undefined => {
     if (known.has(path)) return known.get(path)
     if (below.includes(path)) badMetadata(`the level ${showJson(path)} is derived from itself`, path)
     const item = items.get(path) ?? badMetadata(`a level is derived from ${showJson(path)}, which the layout does not have`, path)
     const source = member(item, 'derived_from')
-    const origin = source === undefined ? undefined : transformOf(asText(source, 'derived_from'), [...below, path])
+    const origin = source === undefined ? undefined : findTransform(asText(source, 'derived_from'), [...below, path])
     const own = parseTransform(member(item, 'transform'))
     const transform = own && origin ? chain(own, origin) : (own ?? origin)
     known.set(path, transform)
     return transform
   }
   return [...items.keys()].map((path) => {
-    const transform = transformOf(path, [])
+    const transform = findTransform(path, [])
     return { path, scale: transform?.scale, translation: transform?.translation }
   })
 }

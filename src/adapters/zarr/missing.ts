@@ -1,4 +1,4 @@
-import { elementIn, signOf } from '../../array/lazy/packing.ts'
+import { elementIn, parseSign } from '../../array/lazy/packing.ts'
 import { type Missing, NOTHING } from '../../array/missing.ts'
 import { decodeBase64 } from '../../core/base64.ts'
 import { DEFAULT_FILL } from '../../core/default-fill.ts'
@@ -73,7 +73,7 @@ export function elementsNamed(name: '_FillValue' | 'missing_value', attrs: JsonO
   const given = member(attrs, name)
   const list: readonly unknown[] = given === undefined ? [] : Array.isArray(given) ? given : [given]
   const isInteger = type.kind === 'int' || type.kind === 'uint'
-  const hasOtherSign = isInteger && typeof signOf(type.dtype, member(attrs, '_Unsigned')) === 'string'
+  const hasOtherSign = isInteger && typeof parseSign(type.dtype, member(attrs, '_Unsigned')) === 'string'
   return list.map((value) => {
     if (name === '_FillValue' && (type.kind === 'float' || type.kind === 'bfloat16')) {
       const float = parseDouble(value)

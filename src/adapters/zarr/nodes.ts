@@ -8,7 +8,7 @@ import { PAIRS } from './complex-array.ts'
 import { withDurationUnit } from './duration-units.ts'
 import type { ZarrArray, ZarrGroup } from './group.ts'
 import { METADATA } from './metadata-names.ts'
-import { type OpenZarrOptions, openNode, rootOf } from './open.ts'
+import { type OpenZarrOptions, openNode, rootPath } from './open.ts'
 import { planChunks } from './shards.ts'
 import { isSingleByte } from './single-byte.ts'
 import { codecWords, storedTypeWords } from './words.ts'
@@ -24,7 +24,7 @@ export async function openZarrNodes(place: StoredAt, options: OpenZarrOptions, h
   const { store, path } = place
   const node = await openNode(store, path, options)
   return {
-    root: nodeOf(node, holder),
+    root: toNode(node, holder),
     warnings: [],
     versionKeys: (paths) => documentKeys(place, paths),
     close: () => node.close(),
@@ -33,13 +33,13 @@ export async function openZarrNodes(place: StoredAt, options: OpenZarrOptions, h
 
 /** Returns the keys of the metadata of nodes. Those of chunks may be millions. */
 function documentKeys({ store, path }: StoredAt, nodes: Iterable<string>): string[] {
-  const root = rootOf(path)
+  const root = rootPath(path)
   return [...new Set([...nodes, ''])].flatMap((node) =>
     METADATA.map((name) => joinForeignKey(root, node === '' ? name : `${node}/${name}`, store)),
   )
 }
 
-const nodeOf = (node: ZarrArray | ZarrGroup, holder: string): ArrayNode | GroupNode =>
+const toNode = (node: ZarrArray | ZarrGroup, holder: string): ArrayNode | GroupNode =>
   node.kind === 'array' ? arrayNode(node, holder) : new ZarrGroupNode(node, holder)
 
 const arrayNode = (array: ZarrArray, holder: string): ArrayNode => ({
@@ -51,7 +51,7 @@ const arrayNode = (array: ZarrArray, holder: string): ArrayNode => ({
   attrs: elementAttributes(array),
   isCharacter: isSingleByte(array),
   isComplex: array.metadata.type.element?.isComplex === true,
-  storage: () => storageOf(array),
+  storage: () => describeStorage(array),
 })
 
 /**
@@ -108,12 +108,12 @@ class ZarrGroupNode implements GroupNode {
     const pyramids = await this.#group.levels()
     return pyramids.map(({ levels, ...known }) => ({
       ...known,
-      levels: levels.map(({ node, ...position }) => ({ ...position, node: nodeOf(node, this.#holder) })),
+      levels: levels.map(({ node, ...position }) => ({ ...position, node: toNode(node, this.#holder) })),
     }))
   }
 }
 
-async function storageOf(array: ZarrArray): Promise<StorageInfo> {
+async function describeStorage(array: ZarrArray): Promise<StorageInfo> {
   const { metadata, dtype, size } = array
   const { levels, objects, chunks, codecs } = planChunks(metadata)
   return {

@@ -1,6 +1,6 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { showJson } from './document.ts'
-import { halfOf, roundTo } from './fill-values.ts'
+import { parseHalf, roundTo } from './fill-values.ts'
 import type { StoredType } from './metadata.ts'
 
 /** Type of numbers, as filters name it in numpy's notation. */
@@ -38,7 +38,7 @@ const ARRAYS = {
   f8: Float64Array,
 }
 type Code = keyof typeof ARRAYS
-const codeOf = ({ kind, bytes }: NumberType): Code => `${kind}${bytes}` as Code
+const toCode = ({ kind, bytes }: NumberType): Code => `${kind}${bytes}` as Code
 const isWide = (type: NumberType): boolean => type.bytes === 8 && type.kind !== 'f'
 const isHalf = (type: NumberType): boolean => type.bytes === 2 && type.kind === 'f'
 
@@ -48,7 +48,7 @@ const LETTERS: Record<string, string> = { bool: 'b', int: 'i', uint: 'u', float:
  * Parses a type by its name in numpy: `<f4`, `|u1`, `i2`, `float64`.
  * @throws CodecError for a name that is not a type of numbers
  */
-export function numberTypeOf(name: unknown, filter: string): NumberType {
+export function parseNumberType(name: unknown, filter: string): NumberType {
   const [, order, letter, size] = /^([<>|=]?)([biuf])([1248])$/.exec(String(name)) ?? []
   if (letter !== undefined && `${letter}${size}` in ARRAYS)
     return { kind: letter, bytes: Number(size), isBigEndian: order === '>' } as NumberType
@@ -70,8 +70,8 @@ export function numbersIn({ kind, bytes }: StoredType): NumberType | undefined {
 export function readNumbers(type: NumberType, stored: Uint8Array): Numbers {
   const bytes = stored.slice()
   if (type.isBigEndian) reverseEach(bytes, type.bytes)
-  if (!isHalf(type)) return new ARRAYS[codeOf(type)](bytes.buffer)
-  return Float32Array.from(new Uint16Array(bytes.buffer), halfOf)
+  if (!isHalf(type)) return new ARRAYS[toCode(type)](bytes.buffer)
+  return Float32Array.from(new Uint16Array(bytes.buffer), parseHalf)
 }
 
 /** Returns numbers as their stored bytes. */
@@ -91,14 +91,14 @@ function reverseEach(bytes: Uint8Array, size: number): void {
  * @throws CodecError for a float that does not fit an integer
  */
 export function castNumbers(from: NumberType, to: NumberType, numbers: Numbers, filter: string): Numbers {
-  if (codeOf(from) === codeOf(to)) return numbers
+  if (toCode(from) === toCode(to)) return numbers
   if (to.kind === 'b') return Uint8Array.from(numbers as Iterable<number | bigint>, (value) => (Number(value) !== 0 ? 1 : 0))
   if (isWide(to)) return toWide(from, to, numbers, filter)
   const narrow = isWide(from)
     ? narrowed(numbers as BigInt64Array, to)
     : (numbers as Exclude<Numbers, BigInt64Array | BigUint64Array>)
   if (from.kind === 'f' && to.kind !== 'f') for (const value of narrow) checkFits(value, to, filter)
-  const Target = ARRAYS[codeOf(to)] as typeof Float64Array
+  const Target = ARRAYS[toCode(to)] as typeof Float64Array
   return isHalf(to) ? Float32Array.from(narrow, roundHalf) : Target.from(narrow)
 }
 

@@ -82,11 +82,11 @@ export async function openNode(store: Store, path: string, options: OpenZarrOpti
   signal?.throwIfAborted()
   const { metadataBytes, blockBytes = READ_LIMITS.blockBytes, elements = READ_LIMITS.elements } = limits
   const isWritable = mode === 'r+'
-  const root = rootOf(path)
+  const root = rootPath(path)
   const own = { codecs, memory, pool, budget, blockBytes, elements, metadataBytes, isWritable, root }
   const opened = new OpenedStore(store, own)
   const file = store.describe(root)
-  const reader = readerOf(opened, root, signal)
+  const reader = createReader(opened, root, signal)
   const hierarchy = new ZarrStore(opened, root, reader, { file, names, consolidated, metadataBytes })
   return within({ file }, async () => {
     if (mode === 'r+') await opened.objects()
@@ -106,13 +106,13 @@ export function checkOpening({ limits, codecs = [] }: Pick<OpenZarrOptions, 'lim
 }
 
 /** Returns the prefix of all keys of a location, without trailing slashes. */
-export const rootOf = (path: string): string => withoutEndings(path, '/')
+export const rootPath = (path: string): string => withoutEndings(path, '/')
 
 /**
  * Reads metadata below a root. The first object that is read becomes the known object, which confirms
  * absences.
  */
-export function readerOf(
+export function createReader(
   { store, absences }: Pick<OpenedStore, 'store' | 'absences'>,
   root: string,
   signal: Signal | undefined,

@@ -5,7 +5,7 @@ import { HyperslabError } from '../../core/errors.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { Signal } from '../../core/signal.ts'
 import { SingleFlight } from '../../core/single-flight.ts'
-import { type BlockMemory, memoryOf } from '../../engine/block-cache.ts'
+import { type BlockMemory, createMemory } from '../../engine/block-cache.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import { Absences } from '../../store/absences.ts'
 import type { ObjectTail, Store } from '../../store/store.ts'
@@ -74,7 +74,7 @@ export class OpenedStore {
     this.store = store
     this.options = options
     this.origins = { place: { store, path: options.root, isFolder: true } }
-    this.memory = options.memory ?? memoryOf(BLOCK_BYTES)
+    this.memory = options.memory ?? createMemory(BLOCK_BYTES)
     this.absences = new Absences(store, () => this.forget())
   }
 

@@ -267,8 +267,8 @@ export class ReferenceStore implements Store {
       const isWritten = written === decoded || (await home.store.stat(written!)) !== undefined
       return { store: home.store, path: isWritten ? written! : decoded! }
     }
-    if (scheme === 's3' && base !== undefined && given.startsWith(bucketOf(base))) {
-      return { store: home.store, path: given.slice(bucketOf(base).length) }
+    if (scheme === 's3' && base !== undefined && given.startsWith(bucketPrefix(base))) {
+      return { store: home.store, path: given.slice(bucketPrefix(base).length) }
     }
     // A relative name is not a URL: it has no fragment, and a percent sign in it may encode nothing.
     const name = scheme === undefined ? given.replaceAll('#', '%23').replace(/%(?![0-9a-f]{2})/gi, '%25') : given
@@ -327,7 +327,7 @@ const isInline = ([first]: Uint8Array): boolean => first === OPEN_OBJECT || firs
 const isHttp = (url: string): boolean => /^https?:/i.test(url)
 
 /** Returns a URL of S3 up to the key; for other URLs, a text that no URL contains. */
-const bucketOf = (url: string): string => /^s3:\/\/[^/]+\//.exec(url)?.[0] ?? '\0'
+const bucketPrefix = (url: string): string => /^s3:\/\/[^/]+\//.exec(url)?.[0] ?? '\0'
 
 function parseUrl(given: string, base: string | undefined): URL {
   try {

@@ -5,7 +5,7 @@ import { decodeIndex } from './codecs.ts'
 import { asShape, badMetadata, showJson } from './document.ts'
 import { type CodecMetadata, storedAxes, type ZarrArrayMetadata } from './metadata.ts'
 import type { ChunkLengths } from './stored-grid.ts'
-import { orderOf } from './transpose.ts'
+import { parseOrder } from './transpose.ts'
 import { parseCodecs } from './v3.ts'
 
 /**
@@ -68,13 +68,13 @@ function planLevels(chunks: ChunkLengths, codecs: readonly CodecMetadata[]): Chu
     for (const { name, configuration } of before) {
       if (name !== 'transpose')
         throw new HyperslabError('CodecError', `codec '${name}' before '${SHARDING}' is not known`, { actual: name })
-      order = orderOf(configuration.order, order.length).map((axis) => order[axis]!)
+      order = parseOrder(configuration.order, order.length).map((axis) => order[axis]!)
     }
     if (at < own.length - 1)
       throw new HyperslabError('CodecError', `codec '${own[at + 1]!.name}' encodes whole shards: their chunks cannot be read`, {
         actual: own[at + 1]!.name,
       })
-    const config = shardingOf(own[at]!.configuration, order.length)
+    const config = parseSharding(own[at]!.configuration, order.length)
     const innerShape = new Array<number>(order.length)
     for (const [i, axis] of order.entries()) innerShape[axis] = config.chunkShape[i]!
     checkDivides(lengths, innerShape)
@@ -86,7 +86,7 @@ function planLevels(chunks: ChunkLengths, codecs: readonly CodecMetadata[]): Chu
   }
 }
 
-function shardingOf(
+function parseSharding(
   configuration: CodecMetadata['configuration'],
   rank: number,
 ): Pick<ShardLevel, 'indexCodecs' | 'indexAtStart'> & { chunkShape: number[]; codecs: CodecMetadata[] } {

@@ -177,12 +177,12 @@ export function reorderStep(name: string, count: number, findPlaces: () => Float
       if (stored.length < head) throw wrongLength(name, stored.length, head)
       places ??= findPlaces()
       const view = new DataView(stored.buffer, stored.byteOffset, stored.length)
-      const offsetOf = (place: number): number => head + view.getUint32(OFFSET_BYTES * place, true)
+      const readOffset = (place: number): number => head + view.getUint32(OFFSET_BYTES * place, true)
       const out = new Uint8Array(stored.length)
       const offsets = new DataView(out.buffer)
       let end = head
       for (const [i, place] of places.entries()) {
-        const value = stored.subarray(offsetOf(place), offsetOf(place + 1))
+        const value = stored.subarray(readOffset(place), readOffset(place + 1))
         out.set(value, end)
         end += value.length
         offsets.setUint32(OFFSET_BYTES * (i + 1), end - head, true)

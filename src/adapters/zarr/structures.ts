@@ -102,7 +102,7 @@ export function listFields(structure: DescribedStructure, file: string): (FieldN
   return [...fields.keys()].map((name) => {
     const path = joined(structure.path, name)
     try {
-      return within(file, path, () => nodeOf(structure, path, placeIn(fields, place, name)!))
+      return within(file, path, () => readStructureNode(structure, path, placeIn(fields, place, name)!))
     } catch (error) {
       if (!isHyperslabError(error)) throw error
       return { kind: 'unreadable', path, name, error }
@@ -123,7 +123,7 @@ interface Place {
 
 function fieldIn(structure: DescribedStructure, path: string): FieldNode | undefined {
   const place = placeOf(structure, path)
-  return place && nodeOf(structure, path, place)
+  return place && readStructureNode(structure, path, place)
 }
 
 /** Returns the place of a field, or of the structure itself; undefined if there is no such field. */
@@ -150,7 +150,7 @@ function placeIn(fields: ReadonlyMap<string, FieldLayout>, within: Place, name: 
 }
 
 /** @throws UnsupportedError, FormatError if it cannot be read */
-function nodeOf(structure: DescribedStructure, path: string, place: Place): FieldNode {
+function readStructureNode(structure: DescribedStructure, path: string, place: Place): FieldNode {
   const { offset, lengths, strides, shape, content } = place
   const { stored, storedAt } = structure
   if (content.kind === 'unreadable') throw content.error

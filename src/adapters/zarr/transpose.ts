@@ -9,7 +9,7 @@ import type { FieldLocation, StoredElement } from './metadata.ts'
  * Parses the order of axes of a codec `transpose`: stored axis `i` is axis `order[i]`.
  * @throws CodecError if it is not an order of `rank` axes
  */
-export function orderOf(order: unknown, rank: number): number[] {
+export function parseOrder(order: unknown, rank: number): number[] {
   const axes = Array.from({ length: rank }, (_, axis) => axis)
   // Drafts of the specification had these names.
   if (order === 'C') return axes
@@ -67,7 +67,7 @@ export function fieldStep({ bytes, name, shape }: StoredElement, { offset, strid
 export const isNatural = (order: readonly number[]): boolean => order.every((axis, i) => axis === i)
 
 /** Returns the stored position of each element in C order, if axes are stored in the order `order`. */
-export function placesOf(order: readonly number[], shape: readonly number[]): Float64Array {
+export function transposedOffsets(order: readonly number[], shape: readonly number[]): Float64Array {
   const stored = stridesOf(order.map((axis) => shape[axis]!))
   const places = new Float64Array(sizeOf(shape))
   let count = 1

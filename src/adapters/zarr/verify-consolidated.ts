@@ -71,11 +71,11 @@ async function listed(root: Node): Promise<NodesBelow<ZarrGroup, ZarrArray>> {
 /** Returns the name of the first difference between two nodes. */
 function differing(one: Node, other: Node): string | undefined {
   if (one.kind !== other.kind) return 'kind'
-  const [a, b] = [factsOf(one), factsOf(other)]
+  const [a, b] = [nodeFacts(one), nodeFacts(other)]
   return Object.keys(a).find((name) => writeJson(a[name] ?? null) !== writeJson(member(b, name) ?? null))
 }
 
-function factsOf(node: Node): Record<string, unknown> {
+function nodeFacts(node: Node): Record<string, unknown> {
   if (node.kind === 'group') return { version: node.version, attributes: sorted(Object.fromEntries(node.attrs)) }
   const { version, shape, chunks, type, codecs, fillValue, chunkKey, dimensionNames, attrs } = node.metadata
   return {

@@ -13,7 +13,7 @@ import { decodeChunk } from '../../engine/chunk-values.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import { withArena } from '../../kernels/arena.ts'
 import { readWhole } from '../../store/whole.ts'
-import { coordsOf } from './chunk-names.ts'
+import { parseChunkName } from './chunk-names.ts'
 import type { ZarrArray, ZarrGroup } from './group.ts'
 import type { OpenZarrOptions } from './open.ts'
 import { planChunks } from './shards.ts'
@@ -290,7 +290,7 @@ class ArrayCheck {
       if (this.#pace.due()) await this.#pace.turn()
       const name = key.slice(root.length)
       if (/^(zarr\.json|\.z(array|attrs|group|metadata))$/.test(name) || name.startsWith('.hyperslab-')) continue
-      const chunk = coordsOf(this.#array.metadata, name)
+      const chunk = parseChunkName(this.#array.metadata, name)
       if (chunk !== undefined && this.#isInGrid(chunk)) continue
       if ((await this.#strayIn(root, key.endsWith('/') ? key : `${key}/`)) || !(await this.#isObject(key))) continue
       if (this.#strays.has(key)) continue

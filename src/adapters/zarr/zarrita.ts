@@ -59,7 +59,7 @@ export function zarrCodecs(registry: ZarritaRegistry): void {
       registry.set(key, async () => ({
         kind: 'bytes_to_bytes',
         fromConfig: (configuration, metadata) =>
-          decoderOf(name, configuration ?? {}, async () => {
+          createDecoder(name, configuration ?? {}, async () => {
             if (theirs === undefined) throw new TypeError(`zarrita has no codec '${key}' to encode with`)
             return (await theirs()).fromConfig(configuration, metadata)
           }),
@@ -67,7 +67,7 @@ export function zarrCodecs(registry: ZarritaRegistry): void {
     }
 }
 
-function decoderOf(name: string, configuration: Record<string, unknown>, theirs: () => Promise<ZarritaCodec>): ZarritaCodec {
+function createDecoder(name: string, configuration: Record<string, unknown>, theirs: () => Promise<ZarritaCodec>): ZarritaCodec {
   const step = bytesStep({ name, configuration })
   const chain = chainCodec(name, [step, outOfKernel], () => new Uint8Array(0), Infinity) as Pick<Codec, 'decode'> & {
     ready(): Promise<void>

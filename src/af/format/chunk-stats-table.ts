@@ -51,7 +51,7 @@ export function chunkStatsTable({ dtype }: ArrayMeta, rows: readonly (ChunkStats
 }
 
 /** @param kind the type of the array */
-export function rowOf(table: ChunkStatsTable, kind: string, i: number): ChunkStats {
+export function readRow(table: ChunkStatsTable, kind: string, i: number): ChunkStats {
   const { length, mins, maxs, sums, counts } = table
   const [count, nullCount, nanCount, signs] = counts.subarray(COUNTS * i, COUNTS * (i + 1)) as unknown as [
     number,

@@ -120,7 +120,7 @@ export function dtypeOf({ dtype }: Pick<Definition, 'dtype'>): DType {
   throw new HyperslabError('UnsupportedError', `arrays of type ${dtype.kind} cannot be read`, { actual: dtype.kind })
 }
 
-export function fillOf({ dtype, fillValue }: Definition): ScalarOf<DType> | undefined {
+export function definedFill({ dtype, fillValue }: Definition): ScalarOf<DType> | undefined {
   return fillValue === null || dtype.kind === 'list' || dtype.kind === 'fixed_size_list'
     ? undefined
     : fromFill(dtype.kind, fillValue)

@@ -24,7 +24,7 @@ import {
   uint16,
   uint32,
 } from '../rkyv/leaves.ts'
-import { binary, checkClass, classOf, listLayout, numbers, VEC_BYTES, vec, vecCount, vecTarget } from '../rkyv/pointers.ts'
+import { binary, checkClass, className, listLayout, numbers, VEC_BYTES, vec, vecCount, vecTarget } from '../rkyv/pointers.ts'
 import { checkText, string } from '../rkyv/string.ts'
 
 type NumericList = { [D in NumericDType]: { type: `${D}[]`; value: DataOf<D> } }[NumericDType]
@@ -97,7 +97,7 @@ function copyOne(dtype: DType, { value, bits }: { value: unknown; bits?: number 
 
 function copyList(dtype: DType, values: unknown): unknown {
   const isPlain = Array.isArray(values)
-  checkClass(values, isNumeric(dtype) && !isPlain ? classOf(allocate(dtype, 0)) : 'Array')
+  checkClass(values, isNumeric(dtype) && !isPlain ? className(allocate(dtype, 0)) : 'Array')
   if (!isPlain) return fromBytes(dtype as NumericDType, toBytes(values as TypedArray).slice())
   const copies = values.map((value) => copyElement(dtype, value))
   return isNumeric(dtype) ? Object.assign(allocate(dtype, copies.length), copies) : copies

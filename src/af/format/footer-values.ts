@@ -1,7 +1,7 @@
 import { type DType, isBigInt, isFloat, NUMERIC_DTYPES, type ScalarOf, toElement } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { type Archived, nothing, struct, union } from '../rkyv/layout.ts'
-import { bitsOf, bool, float64WithBits, int64, uint32, uint64 } from '../rkyv/leaves.ts'
+import { bool, float64WithBits, floatBits, int64, uint32, uint64 } from '../rkyv/leaves.ts'
 import { box } from '../rkyv/pointers.ts'
 import { string } from '../rkyv/string.ts'
 
@@ -16,7 +16,7 @@ export type FillValue = { kind: 'bool'; value: boolean } | IntegerValue | FloatV
 export type StatValue = IntegerValue | FloatValue | { kind: 'bytes'; value: Uint8Array }
 
 /** Returns the `float` value of a number, for fill values and statistics. */
-export const floatFill = (value: number): FloatValue => ({ kind: 'float', value, bits: bitsOf('float64', value) as bigint })
+export const floatFill = (value: number): FloatValue => ({ kind: 'float', value, bits: floatBits('float64', value) as bigint })
 
 /** 24 bytes; the boolean at +1, all other fields at +8. */
 export const fillValueLayout: Archived<FillValue> = union('fill value', 'kind', {

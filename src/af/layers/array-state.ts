@@ -18,7 +18,7 @@ type Facts = {
   -readonly [K in keyof ArrayState]: ArrayState[K] extends ReadonlyMap<infer Key, infer Value> ? Map<Key, Value> : ArrayState[K]
 }
 
-const factsOf = (state: ArrayState): Facts => state as unknown as Facts
+const viewFacts = (state: ArrayState): Facts => state as unknown as Facts
 
 /**
  * State of one array in an open container: the contents of its layers and the changes since the last flush.
@@ -103,7 +103,7 @@ export class ArrayState {
   load(live: LiveArray): void {
     const { length } = this.entries
     if (length === live.entries.length && live.entries.every(({ layer }, i) => isSameFile(layer, this.entries[i]!.layer))) return
-    const facts = factsOf(this)
+    const facts = viewFacts(this)
     facts.entries = live.entries
     facts.layer = live.entries[0]!.layer.number
     if (!this.resized && !sameShape(live.definition.shape, this.definition.shape)) {
@@ -123,12 +123,12 @@ export class ArrayState {
 
   /** Records that the array was defined, or that its description changed. */
   touched(): void {
-    factsOf(this).changed = true
+    viewFacts(this).changed = true
   }
 
   /** Returns the attributes for changing, and marks them as changed. */
   attributesTouched(): Map<string, AttributeValue> {
-    factsOf(this).attributesChanged = true
+    viewFacts(this).attributesChanged = true
     this.touched()
     return this.#resolved()
   }
@@ -141,7 +141,7 @@ export class ArrayState {
 
   /** Records new contents of a chunk, to be written into a layer. Discards its statistics. */
   chunkWritten(number: number, chunk: PendingChunk): void {
-    const { chunkStats, written } = factsOf(this)
+    const { chunkStats, written } = viewFacts(this)
     chunkStats.delete(number)
     written.set(number, chunk)
     this.touched()
@@ -149,7 +149,7 @@ export class ArrayState {
 
   /** Records the statistics of a chunk. */
   measured(number: number, stats: ChunkStats): void {
-    factsOf(this).chunkStats.set(number, stats)
+    viewFacts(this).chunkStats.set(number, stats)
   }
 
   /**
@@ -157,7 +157,7 @@ export class ArrayState {
    * they are known.
    */
   statsTaken(stored: readonly LayerChunks[], whole?: ChunkStats): void {
-    factsOf(this).loaded = { stored, whole }
+    viewFacts(this).loaded = { stored, whole }
   }
 
   /** Whether the statistics in the layers were loaded. */
@@ -172,7 +172,7 @@ export class ArrayState {
 
   /** Discards the statistics of some chunks. */
   unmeasured(numbers: Iterable<number>): void {
-    for (const number of numbers) factsOf(this).chunkStats.delete(number)
+    for (const number of numbers) viewFacts(this).chunkStats.delete(number)
   }
 
   /**
@@ -186,7 +186,7 @@ export class ArrayState {
 
   /** Records that the array was deleted, here or by another writer. */
   dropped(): void {
-    factsOf(this).deleted = true
+    viewFacts(this).deleted = true
   }
 
   /** Whether the shape has changed since the last flush. */
@@ -196,7 +196,7 @@ export class ArrayState {
 
   /** Records that the pending changes are in a layer now. */
   flushed(): void {
-    const facts = factsOf(this)
+    const facts = viewFacts(this)
     facts.written.clear()
     facts.changed = false
     facts.attributesChanged = false
@@ -204,8 +204,8 @@ export class ArrayState {
 
   /** Discards statistics, because other writers may have changed any chunk except the pending ones. */
   forgetStats(): void {
-    factsOf(this).loaded = undefined
-    factsOf(this).chunkStats = new Map([...this.chunkStats].filter(([number]) => this.written.has(number)))
+    viewFacts(this).loaded = undefined
+    viewFacts(this).chunkStats = new Map([...this.chunkStats].filter(([number]) => this.written.has(number)))
   }
 
   /**

@@ -9,7 +9,7 @@ import { type Arena, withArena } from '../../kernels/arena.ts'
 import { accumulators, reduceElements, results, chunkStats as statsOf } from '../../kernels/reduce.ts'
 import { dtypeOf } from '../format/definition.ts'
 import type { ArrayState } from './array-state.ts'
-import { nullOf } from './null-value.ts'
+import { toNull } from './null-value.ts'
 
 /** Receiver of the statistics of chunks, with the definition that gives the numbers their meaning. */
 export type Measured = Pick<ArrayState, 'definition' | 'grid' | 'measured'>
@@ -27,7 +27,7 @@ export function measuredStats(
 ): ChunkStats {
   const dtype = dtypeOf(definition)
   const size = chunkSize(grid, number)
-  const nothing = nullOf(definition)
+  const nothing = toNull(definition)
   if (!isFixed(dtype)) return statsOfValues(decodeChunk(dtype, chunkView(arena, chunk), size) as (string | Uint8Array)[], nothing)
   const pointer = chunk instanceof Uint8Array ? arena.put(chunk) : chunk.pointer
   return statsOfNumbers(arena, dtype as FixedDType, pointer, size, nothing as number | bigint | undefined)
@@ -38,24 +38,24 @@ function statsOfNumbers(arena: Arena, dtype: FixedDType, pointer: number, size: 
   const nullCount = size - taken
   if (taken === 0) return { min: undefined, max: undefined, sum: 0, count: 0, nullCount, nanCount: 0, nans: NO_NANS }
   if (!Number.isNaN(min) && !Number.isNaN(max)) {
-    const sum = sumOf(arena, dtype, pointer, size, nothing)
+    const sum = sumElements(arena, dtype, pointer, size, nothing)
     return { min, max, sum, count: taken, nullCount, nanCount: 0, nans: NO_NANS }
   }
   const values = arena.view(dtype, pointer, size) as Float32Array | Float64Array
   const nans = signsOfNaNs(values)
-  const numbers = numbersOf(values, nothing)
+  const numbers = withoutNaN(values, nothing)
   const rest = statsOfNumbers(arena, dtype, arena.put(toBytes(numbers)), numbers.length)
   return { ...rest, nullCount, nanCount: taken - numbers.length, nans }
 }
 
-function sumOf(arena: Arena, dtype: FixedDType, pointer: number, size: number, nothing?: number | bigint): number | bigint {
+function sumElements(arena: Arena, dtype: FixedDType, pointer: number, size: number, nothing?: number | bigint): number | bigint {
   const cell = accumulators(arena, 'sum', dtype, 1)
   reduceElements(arena, 'sum', dtype, nothing === undefined ? 'none' : { fill: nothing }, [size], pointer, [1], cell, [0])
   return results(arena, 'sum', dtype, cell, 1)[0]!
 }
 
 /** Returns the numbers without NaNs and null. Only few chunks contain NaNs, and those are slow anyway. */
-function numbersOf(values: Float32Array | Float64Array, nothing?: number | bigint): TypedArray {
+function withoutNaN(values: Float32Array | Float64Array, nothing?: number | bigint): TypedArray {
   const skipped = values instanceof Float32Array ? Math.fround(Number(nothing)) : Number(nothing)
   return (values as Float64Array).filter((value) => !Number.isNaN(value) && value !== skipped)
 }

@@ -4,7 +4,7 @@ import type { Store, StoreOptions } from '../../store/store.ts'
 import { confirmBase } from './confirm-base.ts'
 import type { Layer } from './layer.ts'
 import { checkLayerCount } from './layer-count.ts'
-import { footerBytesOf, type NamedFile, OPENINGS, type OpenedFiles, type Opening, openBase } from './opening.ts'
+import { type NamedFile, OPENINGS, type OpenedFiles, type Opening, openBase, sumFooterBytes } from './opening.ts'
 import { type Paths, SIDECAR } from './paths.ts'
 import { besideAt, openSidecar } from './sidecar.ts'
 
@@ -56,7 +56,7 @@ export async function openListed(
   const kept = known === undefined ? [] : known.layers.slice(1).filter(({ number }) => numbers.includes(number))
   if (known !== undefined && kept.length < known.layers.length - 1) return undefined
   const opened = new Map(kept.map((layer) => [layer.number, layer]))
-  if (known !== undefined) options.room.bytes -= footerBytesOf([known.layers[0]!, ...kept])
+  if (known !== undefined) options.room.bytes -= sumFooterBytes([known.layers[0]!, ...kept])
   let gone = false
   await forEachLimited(
     numbers.filter((number) => !opened.has(number)),

@@ -4,7 +4,7 @@ import { Pace } from '../../core/pace.ts'
 import type { Signal } from '../../core/signal.ts'
 import { type ChunkStats, NO_NANS } from '../../engine/chunk-stats.ts'
 import { checkCrc } from '../../engine/integrity.ts'
-import { type ChunkStatsTable, checkStatsBytes, decodeChunkStats, rowOf } from '../format/chunk-stats-table.ts'
+import { type ChunkStatsTable, checkStatsBytes, decodeChunkStats, readRow } from '../format/chunk-stats-table.ts'
 import { STATS_CODEC } from '../format/extras.ts'
 import type { ArrayMeta } from '../format/footer.ts'
 import type { ArrayState } from './array-state.ts'
@@ -36,7 +36,7 @@ export async function loadStats(state: ArrayState, signal?: Signal): Promise<voi
   const unknown = await some(lacks)
   if (unknown === false && whole === undefined) return
   const tables =
-    unknown && (await Promise.all(entries.map(async ({ layer, meta }) => (await chunkStatsOf(layer, signal)).get(meta))))
+    unknown && (await Promise.all(entries.map(async ({ layer, meta }) => (await loadChunkStats(layer, signal)).get(meta))))
   const seen = new Set<number>()
   const ended =
     tables &&
@@ -45,7 +45,7 @@ export async function loadStats(state: ArrayState, signal?: Signal): Promise<voi
       seen.add(number)
       const table = tables[entry]
       const row = stored[entry]!.row(number)!
-      if (table !== undefined && lacks(number)) state.measured(number, rowOf(table, definition.dtype.kind, row))
+      if (table !== undefined && lacks(number)) state.measured(number, readRow(table, definition.dtype.kind, row))
       return false
     }))
   if (ended === undefined || !isSame()) return loadStats(state, signal)
@@ -89,7 +89,7 @@ const TABLES = new WeakMap<Layer, Promise<ChunkStatsTables>>()
  * Returns the statistics of the chunks in a layer, by array; empty if the file has none. Reads them once.
  * @throws FormatError, IntegrityError if they are damaged
  */
-export function chunkStatsOf(layer: Layer, signal?: Signal): Promise<ChunkStatsTables> {
+export function loadChunkStats(layer: Layer, signal?: Signal): Promise<ChunkStatsTables> {
   let tables = TABLES.get(layer)
   if (tables === undefined) {
     tables = within({ file: layer.file }, () => readChunkStats(layer, signal))

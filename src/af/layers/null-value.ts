@@ -1,7 +1,7 @@
 import { type DType, toElement } from '../../core/dtype.ts'
 import type { ChunkStats } from '../../engine/chunk-stats.ts'
 import { chunkSize } from '../../grid/chunks.ts'
-import { type Definition, dtypeOf, fillOf } from '../format/definition.ts'
+import { type Definition, definedFill, dtypeOf } from '../format/definition.ts'
 import { fromFill } from '../format/footer-values.ts'
 import type { ArrayState } from './array-state.ts'
 
@@ -18,15 +18,15 @@ export function knownStats({ chunkStats, grid }: ArrayState, number: number): Ch
 
 /** Whether statistics count exactly those elements as null that readers find equal to the fill value. */
 export function nullsAreFill(definition: Definition): boolean {
-  const fill = fillOf(definition)
-  return Object.is(nullOf(definition), fill === undefined ? undefined : toElement(dtypeOf(definition), fill))
+  const fill = definedFill(definition)
+  return Object.is(toNull(definition), fill === undefined ? undefined : toElement(dtypeOf(definition), fill))
 }
 
 /**
  * Returns the fill value that statistics treat as "null". The format defines narrower rules for it than for
  * reading. Floats compare with `==`, and a NaN fill value matches every NaN.
  */
-export function nullOf({ dtype, fillValue }: Definition): number | bigint | string | undefined {
+export function toNull({ dtype, fillValue }: Definition): number | bigint | string | undefined {
   if (fillValue === null || dtype.kind === 'list' || dtype.kind === 'fixed_size_list') return undefined
   const kinds: Partial<Record<DType, readonly string[]>> = {
     bool: ['bool'],

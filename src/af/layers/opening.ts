@@ -33,7 +33,7 @@ export interface OpenedFiles {
 }
 
 /** Returns the total bytes of the footers of some files. */
-export const footerBytesOf = (layers: readonly Layer[]): number => layers.reduce((sum, { footerBytes }) => sum + footerBytes, 0)
+export const sumFooterBytes = (layers: readonly Layer[]): number => layers.reduce((sum, { footerBytes }) => sum + footerBytes, 0)
 
 /**
  * Opens the base.

@@ -4,7 +4,7 @@ import type { ChunkStats, Extreme } from '../../engine/chunk-stats.ts'
 import type { Definition } from '../format/definition.ts'
 import { floatFill, type StatValue } from '../format/footer-values.ts'
 import type { ArrayStats } from '../format/stats-file.ts'
-import { bitsOf } from '../rkyv/leaves.ts'
+import { floatBits } from '../rkyv/leaves.ts'
 import { compareBytes, formatBounds } from './chunk-stats.ts'
 
 /**
@@ -131,6 +131,6 @@ export function compare(a: Extreme, b: Extreme): number {
 }
 
 function totalOrder(value: number): bigint {
-  const bits = BigInt.asIntN(64, bitsOf('float64', value) as bigint)
+  const bits = BigInt.asIntN(64, floatBits('float64', value) as bigint)
   return bits < 0n ? bits ^ 0x7fffffffffffffffn : bits
 }

@@ -80,7 +80,7 @@ export const float64WithBits: Archived<FloatWithBits<bigint>> = {
 const SCRATCH = new DataView(new ArrayBuffer(8))
 
 /** Returns the bit pattern of a float. */
-export function bitsOf(dtype: 'float32' | 'float64', value: number): number | bigint {
+export function floatBits(dtype: 'float32' | 'float64', value: number): number | bigint {
   if (dtype === 'float32') {
     SCRATCH.setFloat32(0, value)
     return SCRATCH.getUint32(0)
@@ -94,7 +94,7 @@ export function bitsOf(dtype: 'float32' | 'float64', value: number): number | bi
  * @throws InvalidArgumentError if it is the pattern of another float
  */
 export function checkedBits(dtype: 'float32' | 'float64', value: number, given?: number | bigint): number | bigint {
-  const own = bitsOf(dtype, value)
+  const own = floatBits(dtype, value)
   if (given === undefined || given === own) return own
   if (Number.isNaN(value) && typeof given === typeof own && isNaNPattern(given)) return given
   throw new HyperslabError('InvalidArgumentError', `the bits of ${value} are not 0x${given.toString(16)}`, { actual: given })

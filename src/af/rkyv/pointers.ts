@@ -42,11 +42,11 @@ export function vec<T>(item: Archived<T>): Archived<T[]> {
 }
 
 /** Name of a typed array's class; the same in every realm and for subclasses such as Buffer. */
-export const classOf = (values: unknown): string => Object.prototype.toString.call(values).slice(8, -1)
+export const className = (values: unknown): string => Object.prototype.toString.call(values).slice(8, -1)
 
 /** @throws InvalidArgumentError for values of another class */
 export function checkClass(values: unknown, expected: string): void {
-  const actual = classOf(values)
+  const actual = className(values)
   if (actual !== expected) {
     throw new HyperslabError(
       'InvalidArgumentError',

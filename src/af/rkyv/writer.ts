@@ -2,7 +2,7 @@ import { allocate, type DataOf, elementBytes, type NumericDType, type ScalarOf, 
 import { HyperslabError } from '../../core/errors.ts'
 import type { Archived, FieldPlace } from './layout.ts'
 import { checkedBits, type FloatWithBits } from './leaves.ts'
-import { checkClass, classOf } from './pointers.ts'
+import { checkClass, className } from './pointers.ts'
 import { checkText, END, INLINE_BYTES } from './string.ts'
 
 /** Deepest nesting of boxed values. A value that contains itself would never end. */
@@ -130,7 +130,7 @@ const WRITERS = {
   },
 }
 
-const arrayName = (dtype: NumericDType): string => classOf(allocate(dtype, 0))
+const arrayName = (dtype: NumericDType): string => className(allocate(dtype, 0))
 
 /**
  * An append-only buffer. One is enough, because pointers always point backwards. Unwritten bytes are zero,

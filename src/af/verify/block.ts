@@ -58,7 +58,7 @@ export const hasGrid = ({ shape, chunkShape }: Pick<ArrayMeta, 'shape' | 'chunkS
   shape.length === chunkShape.length &&
   shape.every((length, axis) => length === 0 || chunkShape[axis]! > 0)
 
-export const coordOf = ({ chunks: { coords, rank } }: ArrayMeta, row: number): number[] => [
+export const chunkCoords = ({ chunks: { coords, rank } }: ArrayMeta, row: number): number[] => [
   ...coords.subarray(row * rank, (row + 1) * rank),
 ]
 
@@ -135,12 +135,12 @@ export class BlockCheck {
   }
 
   #checkOverlaps(): void {
-    const spans = [...this.#rows].flatMap(([array, rows]) => rows.map((row) => ({ array, row, ...spanOf(array, row) })))
+    const spans = [...this.#rows].flatMap(([array, rows]) => rows.map((row) => ({ array, row, ...chunkSpan(array, row) })))
     spans.sort((a, b) => a.offset - b.offset)
     let end = 0
     for (const { array, row, offset, size } of spans) {
       if (offset < end && size > 0) {
-        const text = `chunk ${showShape(coordOf(array.meta, row))} begins at byte ${offset}, where another one has not ended`
+        const text = `chunk ${showShape(chunkCoords(array.meta, row))} begins at byte ${offset}, where another one has not ended`
         this.#context.report.error(this.#place(array), text)
       }
       end = Math.max(end, offset + size)
@@ -150,7 +150,7 @@ export class BlockCheck {
   #checkChunks(bytesOf: (offset: number, size: number) => ChunkBytes): void {
     for (const [array, rows] of this.#rows) {
       for (const row of rows) {
-        const { offset, size } = spanOf(array, row)
+        const { offset, size } = chunkSpan(array, row)
         // Reported with the footer.
         if (offset + size > this.#block.uncompressedBytes) continue
         this.#context.report.checked.chunks++
@@ -195,7 +195,7 @@ export class BlockCheck {
   #checkChunk(arena: Arena, array: VerifiedArray, row: number, bytes: ChunkBytes): void {
     const { state, meta, index } = array
     if (isNested(state.definition)) return
-    const coord = coordOf(meta, row)
+    const coord = chunkCoords(meta, row)
     const dtype = dtypeOf(state.definition)
     const { deep, report, live } = this.#context
     if (!deep) {
@@ -204,7 +204,7 @@ export class BlockCheck {
     }
     const number = state.grid.number(coord)
     const measured = measuredStats(arena, state, number, bytes)
-    live.get(meta.name)?.take(coord, { block: this.#block, ...spanOf(array, row) }, measured)
+    live.get(meta.name)?.take(coord, { block: this.#block, ...chunkSpan(array, row) }, measured)
     const table = this.#extras.tables.get(index)
     if (table === undefined) return
     report.checked.chunkStatistics++
@@ -212,7 +212,7 @@ export class BlockCheck {
   }
 }
 
-const spanOf = ({ meta: { chunks } }: VerifiedArray, row: number): { offset: number; size: number } => ({
+const chunkSpan = ({ meta: { chunks } }: VerifiedArray, row: number): { offset: number; size: number } => ({
   offset: chunks.offsets[row]!,
   size: chunks.sizes[row]!,
 })
@@ -242,5 +242,5 @@ function checkPrefix(stored: Uint8Array, uncompressedBytes: number): void {
 
 function prefixed({ meta }: VerifiedArray, row: number, error: unknown): unknown {
   if (!(error instanceof HyperslabError)) return error
-  return new HyperslabError(error.tag, `chunk ${showShape(coordOf(meta, row))}: ${error.message}`, error.details)
+  return new HyperslabError(error.tag, `chunk ${showShape(chunkCoords(meta, row))}: ${error.message}`, error.details)
 }

@@ -15,7 +15,7 @@ import { isIdentity } from '../format/identity.ts'
 import { decodeSegmentChecksums, decodeSegmentTable } from '../format/segment-tables.ts'
 import { ArrayState } from '../layers/array-state.ts'
 import type { Layer } from '../layers/layer.ts'
-import { BlockCheck, coordOf, countBlock, hasGrid, type LayerContext, type Rows, type VerifiedArray } from './block.ts'
+import { BlockCheck, chunkCoords, countBlock, hasGrid, type LayerContext, type Rows, type VerifiedArray } from './block.ts'
 import type { Report } from './report.ts'
 
 /** Limits of the blocks that are read at once, by count and bytes. Larger blocks are read alone. */
@@ -142,7 +142,7 @@ function* rowsIn({ meta, state }: VerifiedArray, file: string, report: Report): 
   const seen = new Set<number>()
   let outside = 0
   for (let row = 0; row < chunks.length; row++) {
-    const coord = coordOf(meta, row)
+    const coord = chunkCoords(meta, row)
     if (coord.some((k, axis) => k >= grid.counts[axis]!)) {
       outside++
       continue

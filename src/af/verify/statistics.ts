@@ -4,7 +4,7 @@ import type { Signal } from '../../core/signal.ts'
 import type { ChunkAddress } from '../../engine/block.ts'
 import type { ChunkStats, Extreme } from '../../engine/chunk-stats.ts'
 import type { Store } from '../../store/store.ts'
-import { type ChunkStatsTable, rowOf } from '../format/chunk-stats-table.ts'
+import { type ChunkStatsTable, readRow } from '../format/chunk-stats-table.ts'
 import { isNested } from '../format/definition.ts'
 import { type ArrayStats, decodeStatsFile, type StatValue } from '../format/stats-file.ts'
 import type { ArrayState } from '../layers/array-state.ts'
@@ -57,7 +57,7 @@ export class LiveStats {
 
 /** @throws FormatError if the statistics of a chunk do not match its elements */
 export function checkChunkStats(table: ChunkStatsTable, row: number, dtype: string, measured: ChunkStats): void {
-  const stored = rowOf(table, dtype, row)
+  const stored = readRow(table, dtype, row)
   const [actual, expected] = [showStats(stored), showStats(measured)]
   const signs = stored.nans.negative === measured.nans.negative && stored.nans.positive === measured.nans.positive
   if (actual === expected && signs && sameSum(stored, measured)) return

@@ -4,7 +4,7 @@ import { asWritable } from '../../store/writable.ts'
 import type { Layer } from '../layers/layer.ts'
 import type { Stack } from '../layers/stack.ts'
 import { isConflict, publishEmpty } from './commit.ts'
-import { type ContainerFiles, conditionsOf, newPacker } from './container-files.ts'
+import { type ContainerFiles, newPacker, requireConditions } from './container-files.ts'
 
 /** A sidecar that does not count. */
 export interface DeadFile {
@@ -29,7 +29,7 @@ export const deadFile = ({ number, info, identity: { kind } }: Layer): DeadFile 
  * @returns false if another writer has changed one of them meanwhile: then all must be looked at again
  */
 export async function clean(container: ContainerFiles, files: readonly DeadFile[], floor: number): Promise<boolean> {
-  const { remove } = await conditionsOf(container)
+  const { remove } = await requireConditions(container)
   // The last file with contents can be removed directly, because it hides nothing below it.
   const last = files.findLast(({ empty }) => !empty)
   const left: DeadFile[] = []
@@ -63,7 +63,7 @@ async function removeFile({ store, paths }: ContainerFiles, { number, etag }: De
  * cannot remove files on condition, empties it. A layer that another writer has changed stays.
  */
 export async function withdraw(container: ContainerFiles, file: DeadFile): Promise<void> {
-  const { remove, replace } = await conditionsOf(container)
+  const { remove, replace } = await requireConditions(container)
   if (remove) await removeFile(container, file)
   else if (replace) await makeVoid(container, file)
 }
@@ -72,7 +72,7 @@ export async function withdraw(container: ContainerFiles, file: DeadFile): Promi
  * Returns the number up to which files must stay: below are live layers, or another program's next layer
  * could be mistaken for a listed one.
  */
-export const floorOf = ({ top, base }: Stack): number =>
+export const mergedUpTo = ({ top, base }: Stack): number =>
   Math.max(top, ...(base.identity.merged ?? []).map(({ number }) => number))
 
 /** @returns the file as it is now; undefined if another writer has changed it */
@@ -119,7 +119,7 @@ export async function nextNumber(container: ContainerFiles, stack: Stack): Promi
   }
   const above = dead.filter((layer) => layer.number > top).map(deadFile)
   if (above.length === 0) return { number, condition: { ifAbsent: true } }
-  const { replace, remove } = await conditionsOf(container)
+  const { replace, remove } = await requireConditions(container)
   // Without conditional replacement, the layer is put above all dead ones.
   if (!replace) return { number: above.at(-1)!.number + 1, condition: { ifAbsent: true } }
   const empty: DeadFile[] = []

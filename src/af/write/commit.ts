@@ -65,10 +65,10 @@ export async function publishLayer(
   { condition, extras, limits, before, besides = 0 }: PublishOptions,
 ): Promise<Layer> {
   const { stage, blocks, ...packed } = await packer.finish()
-  const { footer: plain, redefined } = footerOf(contents, blocks)
+  const { footer: plain, redefined } = createFooter(contents, blocks)
   const marks = [encodeIdentity({ ...contents.identity, redefined })]
   if (contents.arrays.some(hasShapes)) marks.push(RESIZED_CODEC)
-  const sealed = seal(plain, extras ? { tables: tablesOf(contents.arrays, plain), ...packed } : undefined, marks)
+  const sealed = seal(plain, extras ? { tables: createTables(contents.arrays, plain), ...packed } : undefined, marks)
   checkFooterBytes(besides + sealed.footerBytes, limits, store.describe(contents.base))
   const { id } = contents.identity
   return publishSealed({ store, key, number: contents.number }, sealed, stage, { id, condition, limits, before })
@@ -172,7 +172,7 @@ const hasShapes = ({ state: { entries, definition } }: LayerArray): boolean =>
  * Returns the statistics of the chunks of each array, by its index in the footer. Omits arrays with unknown
  * statistics.
  */
-export function tablesOf(arrays: readonly LayerArray[], footer: Footer): Map<number, ChunkStatsTable> {
+export function createTables(arrays: readonly LayerArray[], footer: Footer): Map<number, ChunkStatsTable> {
   const tables = new Map<number, ChunkStatsTable>()
   const first = footer.arrays.length - arrays.length
   for (const [i, { state, chunks }] of arrays.entries()) {
@@ -187,17 +187,17 @@ export function tablesOf(arrays: readonly LayerArray[], footer: Footer): Map<num
  * Builds the footer. Tombstones come first, then the arrays in their order. Programs that ignore `redefined`,
  * the indices of arrays that replace a deleted one, write the same order.
  */
-function footerOf(
+function createFooter(
   { number, base, arrays, deleted, dictionary }: LayerContents,
   blocks: BlockMeta[],
 ): { footer: Footer; redefined: number[] } {
   const gone = new Set(deleted.map(({ name }) => name))
-  const tombstones = deleted.map((definition) => metaOf(definition, true))
+  const tombstones = deleted.map((definition) => toMeta(definition, true))
   const metas = arrays.map(({ state, chunks }) => ({
-    ...metaOf(state.definition, false),
+    ...toMeta(state.definition, false),
     chunks: chunkTable(
       state.grid.shape.length,
-      [...chunks].map(([chunk, pending]) => chunkRowOf(state, chunk, pending)),
+      [...chunks].map(([chunk, pending]) => toChunkRow(state, chunk, pending)),
     ),
     attributes: dictionary.add(state.attributes),
   }))
@@ -214,7 +214,7 @@ function footerOf(
   return { footer, redefined }
 }
 
-export function metaOf({ name, dtype, shape, chunkShape, dimensionNames, fillValue }: Definition, deleted: boolean): ArrayMeta {
+export function toMeta({ name, dtype, shape, chunkShape, dimensionNames, fillValue }: Definition, deleted: boolean): ArrayMeta {
   return {
     name,
     dtype,
@@ -229,7 +229,7 @@ export function metaOf({ name, dtype, shape, chunkShape, dimensionNames, fillVal
   }
 }
 
-export function chunkRowOf({ grid }: ArrayState, number: number, { address }: PendingChunk): ChunkRow {
+export function toChunkRow({ grid }: ArrayState, number: number, { address }: PendingChunk): ChunkRow {
   const { block, offset, size } = address!
   return { coord: grid.index(number), blockId: block.id, offset, size }
 }

@@ -49,7 +49,7 @@ export async function compactInto(
     // Damaged statistics are computed anew from the chunks.
     await unlessDamaged(() => loadStats(state, signal))
     const chunks = new Map<number, PendingChunk>()
-    for (const run of runsOf(state, numbers)) {
+    for (const run of groupRuns(state, numbers)) {
       signal?.throwIfAborted()
       if (pace.due()) await pace.turn()
       for (const { number, chunk } of run) chunks.set(number, chunk)
@@ -70,7 +70,7 @@ export async function compactInto(
 }
 
 /** Yields runs of consecutive chunks in one block. */
-function* runsOf(state: ArrayState, numbers: Float64Array): Generator<Moved[]> {
+function* groupRuns(state: ArrayState, numbers: Float64Array): Generator<Moved[]> {
   let run: Moved[] = []
   for (const number of numbers) {
     const address = state.find(number)!

@@ -9,7 +9,7 @@ import { Dictionary } from '../layers/dictionary.ts'
 import { Layer } from '../layers/layer.ts'
 import { listSidecars } from '../layers/listed.ts'
 import { Stack } from '../layers/stack.ts'
-import { clean, deadFile, floorOf, nextNumber, overtaken, withdraw } from './clean.ts'
+import { clean, deadFile, mergedUpTo, nextNumber, overtaken, withdraw } from './clean.ts'
 import { isConflict, type LayerArray, publishEmpty, publishLayer, withLayer } from './commit.ts'
 import { compactInto } from './compact.ts'
 import { type ContainerFiles, checkReplaces, isBase, newPacker } from './container-files.ts'
@@ -180,7 +180,7 @@ export async function cleanUp(files: ContainerFiles, known?: Stack): Promise<Sta
     known = undefined
     if (stack.dead.length === 0 || left === 0) return stack
     if (before?.etag !== stack.base.info.etag) continue
-    if (await clean(files, stack.dead.map(deadFile), floorOf(stack))) return reopen(files, stack)
+    if (await clean(files, stack.dead.map(deadFile), mergedUpTo(stack))) return reopen(files, stack)
   }
 }
 

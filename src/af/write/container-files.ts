@@ -22,7 +22,7 @@ export const isBase = async ({ store }: ContainerFiles, { base }: Stack): Promis
   (await store.stat(base.key))?.etag === base.info.etag
 
 /** Returns the conditions that the store honours. */
-export const conditionsOf = async ({ store, paths }: ContainerFiles): Promise<ConditionalWrites> =>
+export const requireConditions = async ({ store, paths }: ContainerFiles): Promise<ConditionalWrites> =>
   (await conditionalWritesOf(store, paths.base)) ?? {
     replace: false,
     remove: false,
@@ -31,7 +31,7 @@ export const conditionsOf = async ({ store, paths }: ContainerFiles): Promise<Co
 
 /** @throws UnsupportedError if files cannot be replaced on condition of their version */
 export async function checkReplaces(files: ContainerFiles, what: string): Promise<void> {
-  const { replace, reason } = await conditionsOf(files)
+  const { replace, reason } = await requireConditions(files)
   if (replace) return
   const text = `${what} takes a store that replaces a file only while it has a given version, or other writers could lose data: ${reason}`
   throw new HyperslabError('UnsupportedError', text, { file: files.store.describe(files.paths.base) })

@@ -6,7 +6,7 @@ import type { BlockReader } from '../../engine/block-reader.ts'
 import { decodeChunk } from '../../engine/chunk-values.ts'
 import { encodeChunk } from '../../engine/write-box.ts'
 import type { Arena } from '../../kernels/arena.ts'
-import { type Definition, dtypeOf, fillOf } from '../format/definition.ts'
+import { type Definition, definedFill, dtypeOf } from '../format/definition.ts'
 import type { ArrayState } from '../layers/array-state.ts'
 import { measuredStats, visitBlocks } from '../layers/chunk-stats.ts'
 import type { Layer } from '../layers/layer.ts'
@@ -95,7 +95,7 @@ export async function readChunk(address: ChunkAddress, blocks: BlockReader): Pro
 /** Returns the payload of an unwritten chunk. */
 export function unwritten(definition: Definition, shape: readonly number[]): Uint8Array {
   const dtype = dtypeOf(definition)
-  return encodeChunk(dtype, (allocate(dtype, sizeOf(shape)) as Fillable).fill(fillElement(dtype, fillOf(definition))))
+  return encodeChunk(dtype, (allocate(dtype, sizeOf(shape)) as Fillable).fill(fillElement(dtype, definedFill(definition))))
 }
 
 type Fillable = { fill(value: unknown): DataOf<DType> }
@@ -111,7 +111,7 @@ export function reshapeChunk(
   const dtype = dtypeOf(definition)
   const source = tensorOf(dtype, from, decodeChunk(dtype, bytes, sizeOf(from)))
   const target = tensorOf(dtype, to)
-  fillTensor(target, fillElement(dtype, fillOf(definition)))
+  fillTensor(target, fillElement(dtype, definedFill(definition)))
   const shared = from.map((length, axis) => ({ start: 0, step: 1, length: Math.min(length, to[axis]!) }))
   copyTensor(viewTensor(source, shared), viewTensor(target, shared))
   return encodeChunk(dtype, target.data)

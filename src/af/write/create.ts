@@ -12,7 +12,7 @@ import type { Paths } from '../layers/paths.ts'
 import { clean, type DeadFile, deadFile } from './clean.ts'
 import { isConflict, publishEmpty } from './commit.ts'
 import { cleanUp, listed } from './compaction.ts'
-import { type ContainerFiles, conditionsOf, newPacker } from './container-files.ts'
+import { type ContainerFiles, newPacker, requireConditions } from './container-files.ts'
 import { checkNewName, checkStats, foreignFile, isContainerEnd, removeStats } from './occupied.ts'
 import { canWrite } from './working-copy.ts'
 
@@ -63,7 +63,7 @@ export async function checkFree(store: Store, paths: Paths): Promise<boolean> {
  * to do on condition.
  */
 const firstKind = async (files: ContainerFiles): Promise<'base' | 'initial'> =>
-  (await conditionsOf(files)).replace ? 'initial' : 'base'
+  (await requireConditions(files)).replace ? 'initial' : 'base'
 
 /**
  * Replaces a container with an empty one. Publishes the new base first: after any later failure, there is
@@ -95,7 +95,8 @@ async function replaceContainer(files: ContainerFiles): Promise<void> {
 /** Removes the sidecars of a container whose base was replaced by one without layers. */
 async function removeDead(files: ContainerFiles, dead: readonly DeadFile[]): Promise<void> {
   const { store, paths } = files
-  if (!(await conditionsOf(files)).replace) for (const { number } of dead) await asWritable(store).delete(paths.sidecar(number))
+  if (!(await requireConditions(files)).replace)
+    for (const { number } of dead) await asWritable(store).delete(paths.sidecar(number))
   else if (!(await clean(files, dead, 0))) await cleanUp(files)
 }
 
@@ -178,7 +179,7 @@ export async function publishNew(
     if (await checkFree(store, paths)) await asWritable(store).delete(paths.stats)
     return orAlreadyThere(() => publish({ ifAbsent: true }))
   }
-  const { replace } = await conditionsOf(files)
+  const { replace } = await requireConditions(files)
   const found = await findReplaced(store, paths)
   if (found.etag !== replaced.etag) throw replacedMeanwhile(store.describe(paths.base))
   const { dead, merged } = await leftovers(files)

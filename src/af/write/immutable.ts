@@ -10,7 +10,7 @@ import { readFooter6 } from '../format/footer-v6.ts'
 import { Dictionary } from '../layers/dictionary.ts'
 import type { Layer } from '../layers/layer.ts'
 import { listSidecars } from '../layers/listed.ts'
-import { checkFooterBytes, chunkRowOf, type LayerArray, metaOf, type Packed, publishSealed, tablesOf } from './commit.ts'
+import { checkFooterBytes, createTables, type LayerArray, type Packed, publishSealed, toChunkRow, toMeta } from './commit.ts'
 import type { ContainerFiles } from './container-files.ts'
 import { type Sealed, seal } from './seal.ts'
 
@@ -54,10 +54,10 @@ export async function publishImmutable(
   const { stage, blocks, ...packed } = await packer.finish()
   // Chunk tables are sorted by coordinates, which is the order of chunk numbers.
   const arrays = given.map(({ state, chunks }) => ({ state, chunks: new Map([...chunks].sort(([a], [b]) => a - b)) }))
-  const footer = footerOf(arrays, stats, blocks)
+  const footer = createImmutableFooter(arrays, stats, blocks)
   const sealed = seal(
     footer,
-    extras ? { tables: tablesOf(arrays, footer), ...packed } : undefined,
+    extras ? { tables: createTables(arrays, footer), ...packed } : undefined,
     extras ? [encodeIdentity({ id, kind: 'base' })] : [],
     { encode: encodeFooter6, markBytes: MARK_BYTES },
   )
@@ -83,14 +83,18 @@ function checkSealed({ tail, footerBytes, footer: { blocks } }: Sealed, typeDept
   }
 }
 
-function footerOf(arrays: readonly LayerArray[], stats: readonly (ArrayStats | null)[], blocks: BlockMeta[]): Footer {
+function createImmutableFooter(
+  arrays: readonly LayerArray[],
+  stats: readonly (ArrayStats | null)[],
+  blocks: BlockMeta[],
+): Footer {
   const dictionary = new Dictionary()
   const metas = arrays.map(({ state, chunks }, i): ArrayMeta => {
     const { definition, grid, attributes } = state
     const { shape, dimensionNames } = definition
-    const rows = [...chunks].map(([number, chunk]) => chunkRowOf(state, number, chunk))
+    const rows = [...chunks].map(([number, chunk]) => toChunkRow(state, number, chunk))
     return {
-      ...metaOf(definition, false),
+      ...toMeta(definition, false),
       // Chunk lengths of 0, which other programs left on empty axes, are 1 in this version.
       chunkShape: [...gridFor(definition).chunkShape],
       // In this version every axis has a name. Arrays of other programs may lack them.

@@ -355,12 +355,12 @@ export class BlockPacker implements BlockOrigin {
     this.#stage = next.#stage
     this.#segments = next.#segments
     this.#checkedSegments = next.#checkedSegments
-    const chunkOf = new Map(moved.map(({ chunk, copy }) => [copy, chunk]))
+    const chunkByCopy = new Map(moved.map(({ chunk, copy }) => [copy, chunk]))
     this.#blocks = new Map()
     for (const [block, copies] of next.#blocks) {
       const own = { ...block, origin: this }
-      this.#blocks.set(own, new Set([...copies].map((copy) => chunkOf.get(copy)!)))
-      for (const copy of copies) chunkOf.get(copy)!.address = { ...copy.address!, block: own }
+      this.#blocks.set(own, new Set([...copies].map((copy) => chunkByCopy.get(copy)!)))
+      for (const copy of copies) chunkByCopy.get(copy)!.address = { ...copy.address!, block: own }
     }
   }
 

@@ -6,7 +6,7 @@ import type { CheckedSegment, SegmentChecksums } from '../../engine/segment-chec
 import type { BlockSegments } from '../../engine/segments.ts'
 import type { Stage } from '../../store/store.ts'
 import type { ArrayStats } from '../format/array-stats.ts'
-import { type ChunkStatsTable, chunkStatsTable, rowOf } from '../format/chunk-stats-table.ts'
+import { type ChunkStatsTable, chunkStatsTable, readRow } from '../format/chunk-stats-table.ts'
 import type { ArrayMeta, BlockMeta } from '../format/footer.ts'
 import type { ArrayState } from '../layers/array-state.ts'
 import { Dictionary } from '../layers/dictionary.ts'
@@ -110,7 +110,7 @@ function gatherParts({ store, paths, options }: ContainerFiles, { states, parts 
   const crcs: number[] = []
   const segments = new Map<number, Segment[]>()
   const checkedSegments = new Map<number, CheckedSegment[]>()
-  const pending = new Map(states.map((state) => [state.definition.name, pendingOf(state)]))
+  const pending = new Map(states.map((state) => [state.definition.name, createPending(state)]))
   const codec = options.codec === 'none' ? null : options.codec
   const origin = { file: store.describe(paths.base) } as BlockRef['origin']
   let fileOffset = 0
@@ -119,7 +119,7 @@ function gatherParts({ store, paths, options }: ContainerFiles, { states, parts 
     if (own === undefined) throw mismatch(`is of '${part.array}', which there is not`, part)
     if (part.footerStats !== undefined) own.stats.push(part.footerStats)
     const first = blocks.length
-    for (const [compressedBytes, uncompressedBytes, crc] of rowsOf(part.blocks, BLOCK_FIELDS)) {
+    for (const [compressedBytes, uncompressedBytes, crc] of splitRows(part.blocks, BLOCK_FIELDS)) {
       blocks.push({
         id: blocks.length,
         fileOffset,
@@ -130,7 +130,7 @@ function gatherParts({ store, paths, options }: ContainerFiles, { states, parts 
       crcs.push(crc!)
       fileOffset += compressedBytes!
     }
-    for (const [i, [number, at, offset, size]] of rowsOf(part.chunks, CHUNK_FIELDS).entries()) {
+    for (const [i, [number, at, offset, size]] of splitRows(part.chunks, CHUNK_FIELDS).entries()) {
       const block = blocks[first + at!]
       if (block === undefined || offset! + size! > block.uncompressedBytes)
         throw mismatch(`has chunk ${number} beyond its blocks`, part)
@@ -139,13 +139,13 @@ function gatherParts({ store, paths, options }: ContainerFiles, { states, parts 
       const chunk = new PendingChunk()
       chunk.address = { block: { ...block, codec: options.codec, crc: crcs[first + at!], origin }, offset: offset!, size: size! }
       own.chunks.set(number!, chunk)
-      if (part.stats !== undefined) own.state.measured(number!, rowOf(part.stats, own.state.definition.dtype.kind, i))
+      if (part.stats !== undefined) own.state.measured(number!, readRow(part.stats, own.state.definition.dtype.kind, i))
     }
-    for (const [at, compressedBytes, uncompressedBytes, head, match, tail, crc] of rowsOf(part.segments, SEGMENT_NUMBERS)) {
+    for (const [at, compressedBytes, uncompressedBytes, head, match, tail, crc] of splitRows(part.segments, SEGMENT_NUMBERS)) {
       const segment = { compressedBytes, uncompressedBytes, head, match, tail, crc } as Segment
       append(segments, first + at!, segment)
     }
-    for (const [at, bytes, crc] of rowsOf(part.checkedSegments, CHECKED_NUMBERS))
+    for (const [at, bytes, crc] of splitRows(part.checkedSegments, CHECKED_NUMBERS))
       append(checkedSegments, first + at!, { bytes: bytes!, crc: crc! })
   }
   return { arrays: [...pending.values()], blocks, crcs, segments, checkedSegments }
@@ -188,9 +188,9 @@ export async function isPublishedAs({ store, paths, options }: ContainerFiles, i
   return layer && layer.identity.id === id
 }
 
-const pendingOf = (state: ArrayState) => ({ state, chunks: new Map<number, PendingChunk>(), stats: [] as ArrayStats[] })
+const createPending = (state: ArrayState) => ({ state, chunks: new Map<number, PendingChunk>(), stats: [] as ArrayStats[] })
 
-const rowsOf = (numbers: Float64Array, width: number): Float64Array[] =>
+const splitRows = (numbers: Float64Array, width: number): Float64Array[] =>
   Array.from({ length: numbers.length / width }, (_, i) => numbers.subarray(i * width, (i + 1) * width))
 
 function append<T>(lists: Map<number, T[]>, key: number, value: T): void {

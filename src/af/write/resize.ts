@@ -231,7 +231,7 @@ function uncovered(
 }
 
 function reachesBeyond(table: ChunkTable, before: ChunkGrid, after: ChunkGrid): boolean {
-  const reach = reachOf(table)
+  const reach = findReach(table)
   return before.counts.some((count, axis) => after.counts[axis]! > count && reach[axis]! > count)
 }
 
@@ -239,7 +239,7 @@ function reachesBeyond(table: ChunkTable, before: ChunkGrid, after: ChunkGrid): 
 const reaches = new WeakMap<ChunkTable, number[]>()
 
 /** Returns the number of chunks along each axis for which a table has contents. */
-function reachOf(table: ChunkTable): number[] {
+function findReach(table: ChunkTable): number[] {
   let reach = reaches.get(table)
   if (reach === undefined) {
     const { coords, rank } = table

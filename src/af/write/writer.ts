@@ -9,7 +9,7 @@ import type { ArrayState } from '../layers/array-state.ts'
 import { Dictionary } from '../layers/dictionary.ts'
 import type { Layer } from '../layers/layer.ts'
 import { checkLayerCount } from '../layers/layer-count.ts'
-import { footerBytesOf } from '../layers/opening.ts'
+import { sumFooterBytes } from '../layers/opening.ts'
 import { Stack } from '../layers/stack.ts'
 import { deadFile, type NextNumber, nextNumber, overtaken, withdraw } from './clean.ts'
 import { isConflict, publishEmpty, publishLayer, withLayer } from './commit.ts'
@@ -262,7 +262,7 @@ export class Writer {
       this.#attempts.add(id)
       const key = number === 0 ? paths.base : paths.sidecar(number)
       const others = [stack.base, ...stack.sidecars].filter((other) => other.number !== number)
-      const besides = compacts ? 0 : footerBytesOf(others)
+      const besides = compacts ? 0 : sumFooterBytes(others)
       return publishLayer(store, key, contents, packer, { ...options, condition, besides })
     })
     if (!first && !(await isBase(this.#session, stack))) {

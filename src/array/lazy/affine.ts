@@ -19,7 +19,7 @@ export function keepAffine(source: BlockSource, map: AffineMap): void {
 }
 
 /** Returns how a source, or the base of a view, is unpacked; undefined if it is not. */
-export function affineOf(source: BlockSource): AffineMap | undefined {
+export function findAffine(source: BlockSource): AffineMap | undefined {
   const own = MAPS.get(source)
   if (own !== undefined) return own
   const view = VIEWS.get(source)

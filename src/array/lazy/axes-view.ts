@@ -6,7 +6,7 @@ import { subsetChunks } from '../../grid/derived-chunks.ts'
 import { resolveSelection, type Selection } from '../../grid/selection.ts'
 import type { BlockSource } from '../source.ts'
 import { deriveSource } from './derive.ts'
-import { isAlongAxis, pickOf, takeOf, type ViewOf, viewParts } from './picks.ts'
+import { combinedPick, composePick, isAlongAxis, type ViewOf, viewParts } from './picks.ts'
 import { isPointsView, viewPoints } from './view-points.ts'
 
 const body = () => import('./picked.ts')
@@ -37,7 +37,7 @@ export function viewAxes<D extends DType>(source: BlockSource<D>, change: AxesCh
   if (!view?.order.every((axis, i) => axis !== null || picks[i]!.length === 1)) return viewOn(source, picks, order, known)
   const below = view.picks.map((pick, axis) => {
     const own = view.places[axis]!
-    return own < 0 ? pick : takeOf(pick, picks[own]!)
+    return own < 0 ? pick : composePick(pick, picks[own]!)
   })
   const through = order.map((axis) => (axis === null ? null : view.order[axis]!))
   return viewOn(view.base as BlockSource<D>, below, through, known)
@@ -96,7 +96,7 @@ export function view<D extends DType>(source: BlockSource<D>, selection: Selecti
   }
   const kept = [...parts.keys()].filter((axis) => parts[axis]!.shape.length > 0)
   const order = withNewAxes(kept.map((axis) => parts[axis]!.length), shape) // biome-ignore format: one line
-  return viewAxes(source, { picks: parts.map(pickOf), order: order.map((at) => (typeof at === 'number' ? kept[at]! : at)) })
+  return viewAxes(source, { picks: parts.map(combinedPick), order: order.map((at) => (typeof at === 'number' ? kept[at]! : at)) })
 }
 
 /** Returns the order of axes of length `lengths` in `shape`, whose other axes are new. */

@@ -90,7 +90,7 @@ export function stackSource(tiles: TileGrid<BlockSource>, options: StackOptions 
 const MAX_NESTING = 64
 
 /** @throws InvalidArgumentError for a tile that is neither an array, a list of arrays, nor null */
-export function sourcesOf<D extends DType>(
+export function listSources<D extends DType>(
   call: string,
   tiles: TileGrid<{ readonly source: BlockSource<D> }>,
   depth = 0,
@@ -98,7 +98,7 @@ export function sourcesOf<D extends DType>(
   if (!Array.isArray(tiles) || depth > MAX_NESTING)
     invalidArgument(`${call} takes lists of arrays, nested at most ${MAX_NESTING} deep, got ${quoted(tiles)}`, tiles)
   return Array.from(tiles as readonly unknown[], (tile) =>
-    Array.isArray(tile) ? sourcesOf<D>(call, tile, depth + 1) : tile === null ? null : sourceOf(call, tile as never),
+    Array.isArray(tile) ? listSources<D>(call, tile, depth + 1) : tile === null ? null : sourceOf(call, tile as never),
   )
 }
 

@@ -80,7 +80,7 @@ function treating(treatment: Treatment = 'convert', from: MissingOf, to: Missing
 
 const loaded = async ({ converting }: Conversion): Promise<Converting> => ('load' in converting ? converting.load() : converting)
 
-async function forthOf(
+async function loadForth(
   conversion: Conversion,
 ): Promise<Pick<Converting, 'statsOf'> & { convert: Convert; all: Converting['forthAll'] }> {
   const { treatment, forth, forthAll, statsOf } = await loaded(conversion)
@@ -95,7 +95,7 @@ export const requestsOfConverted = ({ source }: Conversion, boxes: readonly Box[
 /** Reads a box and converts its elements to `out`. */
 export async function readConverted(conversion: Conversion, box: Box, out: Tensor, options?: BlockOptions): Promise<void> {
   const { source } = conversion
-  const { convert, all } = await forthOf(conversion)
+  const { convert, all } = await loadForth(conversion)
   const below = tensorOf(source.dtype, out.shape)
   await readPicks(source, box.map(viewOf), below, options)
   await within(source.label ?? {}, async () => convertTensor(below, out, convert, { all }))
@@ -109,7 +109,7 @@ export async function* visitConverted<D extends DType, R>(
   options?: BlockOptions,
 ): AsyncGenerator<R, void, undefined> {
   const { source, kind } = conversion
-  const { convert, all, statsOf } = await forthOf(conversion)
+  const { convert, all, statsOf } = await loadForth(conversion)
   const below: PartVisitor<DType, R> = {
     shouldRead: (part, stats) => visitor.shouldRead(part, stats && statsOf?.(stats)),
     visit: (part, elements) => {

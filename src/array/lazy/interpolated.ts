@@ -28,19 +28,19 @@ export function interpolatedSource<D extends 'float32' | 'float64'>(
   places: readonly AxisPlaces[],
 ): BlockSource<D> {
   const { dtype } = source
-  const placesOf = (axis: number): AxisPlaces | undefined => places.find((each) => each.axis === axis)
+  const findAxisPlaces = (axis: number): AxisPlaces | undefined => places.find((each) => each.axis === axis)
   const grid = source.chunks.axes.map((chunks, axis) => {
-    const count = placesOf(axis)?.weights.length
+    const count = findAxisPlaces(axis)?.weights.length
     if (count === undefined) return chunks
     const { chunkLength } = chunks
     const share = Math.ceil((count * chunkLength) / Math.max(1, source.shape[axis]!))
     return new RegularChunks(Math.max(1, Math.min(share, MOST_REFINED * chunkLength)), count)
   })
   /** Returns the picks to read for a box; undefined if the whole box is outside. */
-  const picksOf = (box: Box): AxisIndices<Float64Array>[] | undefined => {
+  const picksInBox = (box: Box): AxisIndices<Float64Array>[] | undefined => {
     const picks = box.map((range, axis) => {
-      const own = placesOf(axis)
-      return own === undefined ? viewOf(range) : neededOf(own, box, axis)
+      const own = findAxisPlaces(axis)
+      return own === undefined ? viewOf(range) : neededPositions(own, box, axis)
     })
     return picks.some((pick) => pick.length === 0) ? undefined : picks
   }
@@ -50,7 +50,7 @@ export function interpolatedSource<D extends 'float32' | 'float64'>(
       chunks: new ChunkGrid(grid),
       capabilities: { steps: true },
       readBlock: async (box, out, options) => {
-        const picks = picksOf(box)
+        const picks = picksInBox(box)
         if (picks === undefined) return fillTensor(out, Number.NaN as never)
         const read = tensorOf(dtype, picks.map(({ length }) => length)) // biome-ignore format: one line
         await readPicks(source, picks, read, options)
@@ -63,7 +63,7 @@ export function interpolatedSource<D extends 'float32' | 'float64'>(
         requests: (boxes) =>
           requestsThrough(
             source,
-            boxes.map(picksOf).filter((picks) => picks !== undefined),
+            boxes.map(picksInBox).filter((picks) => picks !== undefined),
           ),
       },
     },
@@ -72,7 +72,7 @@ export function interpolatedSource<D extends 'float32' | 'float64'>(
 }
 
 /** Returns the positions that the points in a box are between, ascending. */
-function neededOf({ below, above }: AxisPlaces, box: Box, axis: number): Float64Array {
+function neededPositions({ below, above }: AxisPlaces, box: Box, axis: number): Float64Array {
   const { start, step } = box[axis]!
   const needed = new Set<number>()
   for (let i = 0, at = start; i < rangeLength(box[axis]!); i++, at += step) {

@@ -18,7 +18,7 @@ import { checkShape, showShape, sizeOf } from '../../core/shape.ts'
 import { type AxisView, fillTensor, tensorOf, viewTensor } from '../../core/tensor.ts'
 import { type AxisChunks, ChunkGrid } from '../../grid/chunks.ts'
 import { commonChunks, refineChunks } from '../../grid/common-chunks.ts'
-import { type Overlap, overlapOf, without } from '../../grid/overlap.ts'
+import { findOverlap, type Overlap, without } from '../../grid/overlap.ts'
 import { type Box, boxShape, wholeBox } from '../../grid/range.ts'
 import { cutBox } from '../../grid/touched.ts'
 import { isAnyMissing, type MissingElements, missingElement, missingElements, missingOf, NOTHING } from '../missing.ts'
@@ -29,9 +29,9 @@ import {
   type BlockSource,
   type BoxRead,
   type BulkAccess,
+  estimateRequests,
   type PartVisitor,
   type ReduceBoxOptions,
-  requestsOf,
 } from '../source.ts'
 import { deriveSource, inCommon, type Kind, sharedAttributes } from './derive.ts'
 import { READS_AT_A_TIME } from './picks.ts'
@@ -76,7 +76,7 @@ export function mosaicSource<D extends DType>(tiles: readonly Tile<D>[], options
       invalidArgument(`a tile ${named(source)} at ${showShape(origin)} does not fit one of ${named(first)}`, named(source))
     }
   }
-  const shape = options.shape ?? first.shape.map((_, axis) => Math.max(...tiles.map((tile) => endOf(tile, axis))))
+  const shape = options.shape ?? first.shape.map((_, axis) => Math.max(...tiles.map((tile) => tileEnd(tile, axis))))
   checkShape(shape, 'shape')
   checkPlaces(tiles, shape)
   const [agreeing, kind] = agreed(tiles, options.fillValue)
@@ -183,7 +183,7 @@ class Mosaic<D extends DType> {
     if (touched.size > 1 && (files.size < touched.size || files.has(undefined))) return undefined
     let sum = 0
     for (const [tile, parts] of touched) {
-      const own = await requestsOf(tile, parts.map(({ box }) => box)) // biome-ignore format: one line
+      const own = await estimateRequests(tile, parts.map(({ box }) => box)) // biome-ignore format: one line
       if (own === undefined) return undefined
       sum += own
     }
@@ -231,7 +231,7 @@ class Mosaic<D extends DType> {
   ): Promise<void> {
     const { touched, covered } = this.#touched(box)
     const { reduced, places = [] } = reduction
-    const partsOf = async ({ tile, box, outer }: TouchedTile<D>): Promise<PlacedAggregate[]> => {
+    const reduceTile = async ({ tile, box, outer }: TouchedTile<D>): Promise<PlacedAggregate[]> => {
       options.signal?.throwIfAborted()
       const parts: PlacedAggregate[] = []
       const first = places.reduce((sum, step, axis) => sum + step * outer[axis]!.start, 0)
@@ -242,7 +242,7 @@ class Mosaic<D extends DType> {
       await within(tile.label ?? {}, () => tile.bulk!.reduce!(box, reduction, add, options))
       return parts
     }
-    for await (const parts of ahead(touched, { count: READS_AT_A_TIME }, partsOf)) parts.forEach(take)
+    for await (const parts of ahead(touched, { count: READS_AT_A_TIME }, reduceTile)) parts.forEach(take)
     if (covered) return
     const { reduceConstant } = await import('../../aggregate/reduce-boxes.ts')
     const pace = new Pace(options.signal)
@@ -269,7 +269,7 @@ class Mosaic<D extends DType> {
 
   #touched(box: Box): { touched: TouchedTile<D>[]; covered: boolean } {
     const touched = this.#tiles.flatMap(({ source, origin }) => {
-      const overlap = overlapOf(box, origin, source.shape)
+      const overlap = findOverlap(box, origin, source.shape)
       return overlap === undefined ? [] : [{ ...overlap, tile: source }]
     })
     const elements = touched.reduce((sum, { outer }) => sum + sizeOf(outer.map(({ length }) => length)), 0)
@@ -287,7 +287,7 @@ class Mosaic<D extends DType> {
 const shifted = (box: Box, by: readonly AxisView[]): Box =>
   box.map(({ start, stop, step }, axis) => ({ start: start + by[axis]!.start, stop: stop + by[axis]!.start, step }))
 
-const endOf = ({ origin, source }: Tile, axis: number): number => origin[axis]! + source.shape[axis]!
+const tileEnd = ({ origin, source }: Tile, axis: number): number => origin[axis]! + source.shape[axis]!
 
 /**
  * Returns chunks along an axis. Tiles in one row share chunks that suit all of them; overlapping rows are
@@ -297,7 +297,7 @@ function chunksAlong(tiles: readonly Tile[], axis: number, length: number): Axis
   const rows = new Map<string, { origin: number; all: AxisChunks[] }>()
   for (const tile of tiles) {
     const origin = tile.origin[axis]!
-    const key = `${origin} ${endOf(tile, axis)}`
+    const key = `${origin} ${tileEnd(tile, axis)}`
     const chunks = tile.source.chunks.axes[axis]!
     const row = rows.get(key)
     if (row === undefined) rows.set(key, { origin, all: [chunks] })
@@ -314,7 +314,7 @@ function chunksAlong(tiles: readonly Tile[], axis: number, length: number): Axis
  *   that only near ones are compared
  */
 function checkPlaces(tiles: readonly Tile[], shape: readonly number[]): void {
-  const beyond = tiles.find((tile) => shape.some((length, axis) => endOf(tile, axis) > length))
+  const beyond = tiles.find((tile) => shape.some((length, axis) => tileEnd(tile, axis) > length))
   if (beyond !== undefined)
     invalidArgument(
       `a tile ${showShape(beyond.source.shape)} at ${showShape(beyond.origin)} reaches beyond ${showShape(shape)}`,
@@ -328,7 +328,7 @@ function checkPlaces(tiles: readonly Tile[], shape: readonly number[]): void {
     })
     for (const other of sorted.slice(i + 1)) {
       if (shape.length > 0 && other.origin[0]! >= box[0]!.stop) return
-      if (overlapOf(box, other.origin, other.source.shape) !== undefined)
+      if (findOverlap(box, other.origin, other.source.shape) !== undefined)
         invalidArgument(`tiles at ${showShape(tile.origin)} and ${showShape(other.origin)} overlap`, other.origin)
     }
   })

@@ -12,7 +12,7 @@ interface Attributed extends MissingOf {
  * Returns the sign that NetCDF's `_Unsigned` gives integers, in any spelling of true and false. Returns
  * undefined if their type has this sign already, and null for other values of the attribute.
  */
-export function signOf(dtype: DType, given: unknown): 'signed' | 'unsigned' | undefined | null {
+export function parseSign(dtype: DType, given: unknown): 'signed' | 'unsigned' | undefined | null {
   const text = String(given ?? '').trim().toLowerCase() // biome-ignore format: one line
   const word = text.replaceAll('\0', '')
   if (given !== undefined && word !== 'true' && word !== 'false') return null
@@ -48,7 +48,7 @@ export function elementIn(dtype: NumericDType, value: number | bigint, hasOtherS
  * @throws InvalidArgumentError for attributes that are not numbers, or not values of the packed type;
  *   UnsupportedError unless the array is numeric
  */
-export function packingOf(array: Attributed, attrs: NamedValues): ScaledOptions {
+export function parsePacking(array: Attributed, attrs: NamedValues): ScaledOptions {
   const { dtype, label = {} } = array
   if (!isNumeric(dtype))
     throw new HyperslabError('UnsupportedError', `${dtype} values cannot be scaled`, { ...label, actual: dtype })
@@ -67,7 +67,7 @@ export function packingOf(array: Attributed, attrs: NamedValues): ScaledOptions 
     const list = numbers(name)
     return list.length > 1 ? fail(name, 'one number', attrs.get(name)) : list[0]
   }
-  const sign = signOf(dtype, attrs.get('_Unsigned'))
+  const sign = parseSign(dtype, attrs.get('_Unsigned'))
   if (sign === null) fail('_Unsigned', "'true' or 'false'", attrs.get('_Unsigned'))
   const packed = (name: string, value: number | bigint): number | bigint => {
     try {

@@ -34,7 +34,7 @@ export function pad<D extends DType>(
 ): BlockSource<D> {
   checkOptions('pad', options, CHECKS)
   const { mode = 'constant', value } = options
-  const pairs = pairsOf(source, widths)
+  const pairs = toPairs(source, widths)
   const edge = mode === 'edge'
   if (edge && source.shape.some((length, axis) => length === 0 && Math.max(...pairs[axis]!) > 0))
     invalidArgument('an empty axis has no edge to repeat', source.shape)
@@ -51,7 +51,7 @@ export function pad<D extends DType>(
 const isPair = (pair: unknown): boolean =>
   Array.isArray(pair) && pair.length === 2 && pair.every((each) => Number.isSafeInteger(each) && each >= 0)
 
-function pairsOf({ shape }: BlockSource, widths: number | readonly Padding[]): (readonly [number, number])[] {
+function toPairs({ shape }: BlockSource, widths: number | readonly Padding[]): (readonly [number, number])[] {
   const given = typeof widths === 'number' ? shape.map(() => widths) : widths
   if (!Array.isArray(given))
     invalidArgument(`paddings are a number, or a list with one for each axis, got ${quoted(given)}`, widths)

@@ -1,7 +1,7 @@
 import type { DataOf, DType } from '../../core/dtype.ts'
 import { eachIndex } from '../../core/shape.ts'
 import { type AxisView, copyTensor, fillTensor, type Tensor, viewTensor } from '../../core/tensor.ts'
-import { overlapOf } from '../../grid/overlap.ts'
+import { findOverlap } from '../../grid/overlap.ts'
 import { type Box, type Range, rangeLength } from '../../grid/range.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
 import { readFresh } from './picks.ts'
@@ -24,7 +24,7 @@ export async function readPadded<D extends DType>(
   out: Tensor<D>,
   options?: BlockOptions,
 ): Promise<void> {
-  const inside = overlapOf(box, origin, source.shape)
+  const inside = findOverlap(box, origin, source.shape)
   const whole = inside?.outer.every(({ length }, axis) => length === out.shape[axis])
   if (inside !== undefined && (whole || !edge)) {
     if (!whole) fillTensor(out, fill)

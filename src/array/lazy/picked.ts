@@ -5,7 +5,7 @@ import { type AxisIndices, isListed } from '../../core/places.ts'
 import { eachIndex, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
-import { progressionOf } from '../../grid/list.ts'
+import { findProgression } from '../../grid/list.ts'
 import { cutPicks } from '../../grid/list-pieces.ts'
 import { type Box, boxShape, type Range, rangeLength, rangeOf, viewOf } from '../../grid/range.ts'
 import { planResolved } from '../get.ts'
@@ -13,27 +13,27 @@ import {
   type BlockReadOptions,
   type BlockSource,
   type BoxRead,
+  estimateRequests,
   type PartVisitor,
   type ReduceBoxOptions,
-  requestsOf,
 } from '../source.ts'
 import { type Planned, readInto, type Views } from '../transfers.ts'
 import { visitChunkByChunk } from '../visit.ts'
 import { writeSelection } from '../write.ts'
 import type { WriteWhere } from './derive.ts'
 import { checkDistinct } from './distinct.ts'
-import { takeOf, type ViewOf, viewParts } from './picks.ts'
+import { composePick, type ViewOf, viewParts } from './picks.ts'
 
 /** Returns the positions along each axis of the base that a box of a view takes. */
 const picksBelow = ({ picks, places }: ViewOf, box: Box): AxisIndices<Float64Array>[] =>
-  picks.map((pick, axis) => (places[axis]! < 0 ? pick : takeOf(pick, viewOf(box[places[axis]!]!))))
+  picks.map((pick, axis) => (places[axis]! < 0 ? pick : composePick(pick, viewOf(box[places[axis]!]!))))
 
 /** Plans the read of the positions `picks` along each axis. */
 function planned(source: BlockSource, picks: readonly AxisIndices<Float64Array>[]): Planned {
   const shape = picks.map(({ length }) => length)
   const parts = picks.map((pick) => {
     // A part of a list is often evenly spaced, which is cheaper to read.
-    const even = isListed(pick) ? progressionOf(pick) : pick
+    const even = isListed(pick) ? findProgression(pick) : pick
     return { picks: even ?? [pick as Float64Array], length: pick.length, shape: [pick.length] }
   })
   const selection = { parts, shape, scalar: false }
@@ -45,7 +45,7 @@ export const requestsThrough = (
   source: BlockSource,
   all: readonly (readonly AxisIndices<Float64Array>[])[],
 ): Promise<number | undefined> =>
-  requestsOf(
+  estimateRequests(
     source,
     all.flatMap((picks) => planned(source, picks).plan.transfers.map(({ box }) => box)),
   )
@@ -129,7 +129,7 @@ export async function* visitView<D extends DType, R>(
     yield* visitChunkByChunk(source, box, visitor, options)
     return
   }
-  const axes = picks.map(takenOf)
+  const axes = picks.map(toTaken)
   /** Returns the part of the box that a part of the base covers; undefined if it is empty. */
   const upwards = (part: Box): { part: Box; inner: readonly Inner[] } | undefined => {
     const inner = part.map((range, axis) => axes[axis]!.within(range))
@@ -167,7 +167,7 @@ interface Taken {
   within(range: Range): Inner
 }
 
-function takenOf(pick: AxisIndices<Float64Array>): Taken {
+function toTaken(pick: AxisIndices<Float64Array>): Taken {
   if (isListed(pick)) {
     const first = pick[0]!
     const findFirst = (position: number): number => {
@@ -184,7 +184,7 @@ function takenOf(pick: AxisIndices<Float64Array>): Taken {
       within: ({ start, stop }) => {
         const range = { start: findFirst(first + start), stop: findFirst(first + stop), step: 1 }
         const own = Array.from(pick.subarray(range.start, range.stop), (position) => position - first - start)
-        return { range, views: progressionOf(own) ?? own }
+        return { range, views: findProgression(own) ?? own }
       },
     }
   }

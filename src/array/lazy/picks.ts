@@ -12,7 +12,7 @@ export const READS_AT_A_TIME = 8
 type Positions = AxisIndices<Float64Array>
 
 /** Composes two selections: returns the positions that `taken` selects of those in `pick`. */
-export function takeOf(pick: Positions, taken: Positions): Positions {
+export function composePick(pick: Positions, taken: Positions): Positions {
   const position = (i: number): number => indexAt(pick, i)
   if (isListed(taken)) return taken.map(position)
   const { start, step, length } = taken
@@ -43,7 +43,7 @@ export const isAlongAxis = ({ picks, shape }: SelectionPart): boolean =>
   ('step' in picks || picks.length === 1) && shape.length < 2
 
 /** Returns the positions along the only axis of a part. */
-export const pickOf = ({ picks }: SelectionPart): Positions => ('step' in picks ? picks : picks[0]!)
+export const combinedPick = ({ picks }: SelectionPart): Positions => ('step' in picks ? picks : picks[0]!)
 
 /** Returns the number of axes of the base that a part takes. */
 export const countAxes = ({ picks }: SelectionPart): number => ('step' in picks ? 1 : picks.length)

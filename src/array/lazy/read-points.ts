@@ -1,17 +1,17 @@
 import type { DType } from '../../core/dtype.ts'
 import { sizeOf, stridesOf } from '../../core/shape.ts'
 import { copyTensor, type Tensor, tensorOf } from '../../core/tensor.ts'
-import { progressionOf } from '../../grid/list.ts'
+import { findProgression } from '../../grid/list.ts'
 import { cutPicks } from '../../grid/list-pieces.ts'
 import { type Box, boxShape, viewOf } from '../../grid/range.ts'
 import type { ResolvedSelection, SelectionPart } from '../../grid/selection.ts'
 import { planResolved } from '../get.ts'
-import { type BlockReadOptions, type BlockSource, requestsOf, type SelectionBelow } from '../source.ts'
+import { type BlockReadOptions, type BlockSource, estimateRequests, type SelectionBelow } from '../source.ts'
 import { foldTensor, type Planned, readInto } from '../transfers.ts'
 import { writeSelection } from '../write.ts'
 import type { WriteWhere } from './derive.ts'
 import { checkDistinct } from './distinct.ts'
-import { countAxes, isAlongAxis, type PointsViewOf, pickOf, positionsAt, takeOf } from './picks.ts'
+import { combinedPick, composePick, countAxes, isAlongAxis, type PointsViewOf, positionsAt } from './picks.ts'
 
 /** Plans the read of a box of the view, from the lowest array that it is a view of. */
 async function planned<D extends DType>(
@@ -33,8 +33,8 @@ function partOf(part: SelectionPart, box: Box): SelectionPart {
   if (shape.length === 0) return part
   const length = sizeOf(shape)
   if (isAlongAxis(part)) {
-    const pick = takeOf(pickOf(part), viewOf(box[0]!))
-    const picks = 'step' in pick ? pick : (progressionOf(pick) ?? [pick])
+    const pick = composePick(combinedPick(part), viewOf(box[0]!))
+    const picks = 'step' in pick ? pick : (findProgression(pick) ?? [pick])
     return { picks, length, shape }
   }
   const stride = stridesOf(part.shape)
@@ -47,7 +47,7 @@ function partOf(part: SelectionPart, box: Box): SelectionPart {
       places[i] = places[i]! + (box[k]!.start + index * box[k]!.step) * stride[k]!
     }
   const lists = positionsAt(part, places)
-  const even = lists.length === 1 ? progressionOf(lists[0]!) : undefined
+  const even = lists.length === 1 ? findProgression(lists[0]!) : undefined
   return { picks: even ?? lists, length, shape }
 }
 
@@ -88,7 +88,7 @@ export async function requestsOfPoints(view: PointsViewOf, boxes: readonly Box[]
     source = own.source
     all.push(...own.plan.transfers.map(({ box }) => box))
   }
-  return requestsOf(source, all)
+  return estimateRequests(source, all)
 }
 
 /** Returns the selection of the array below that has the elements of a selection of a view. */
@@ -125,12 +125,12 @@ function joined(inner: readonly SelectionPart[], outer: readonly SelectionPart[]
   const [first] = outer
   if (first === undefined) return inner
   if (inner.length === 1 && isAlongAxis(inner[0]!) && isAlongAxis(first)) {
-    const picks = takeOf(pickOf(inner[0]!), pickOf(first))
+    const picks = composePick(combinedPick(inner[0]!), combinedPick(first))
     return [{ picks: 'step' in picks ? picks : [picks], length: first.length, shape: first.shape }]
   }
   const shape = outer.flatMap((part) => part.shape)
   // The position along each axis of the view, for each element of the result.
-  const positions = listsOf(outer)
+  const positions = listPositions(outer)
   let axis = 0
   const picks = inner.flatMap((part) => {
     const { length } = part.shape
@@ -144,7 +144,7 @@ function joined(inner: readonly SelectionPart[], outer: readonly SelectionPart[]
 }
 
 /** Returns the positions that all combinations of some parts select, in C order, along each of their axes. */
-function listsOf(parts: readonly SelectionPart[]): Float64Array[] {
+function listPositions(parts: readonly SelectionPart[]): Float64Array[] {
   const count = parts.reduce((size, { length }) => size * length, 1)
   let every = count
   return parts.flatMap(({ picks, length }) => {

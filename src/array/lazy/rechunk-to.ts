@@ -11,7 +11,7 @@ import { planRechunk, type RechunkPlan } from '../../grid/rechunk-plan.ts'
 import { checkCopy, PROGRESS_CHECKS, type ProgressOptions } from '../iteration.ts'
 import { type ArrayOperand, sourceOf } from '../operand.ts'
 import { type BlockReadOptions, type BlockSource, bytesOf } from '../source.ts'
-import { progressOf } from '../transfers.ts'
+import { trackProgress } from '../transfers.ts'
 import { copiedTo } from './missing-restated.ts'
 
 /** An array that elements are written to and read back from. */
@@ -53,7 +53,7 @@ export async function rechunkTo(source: BlockSource, to: ArrayOperand, options: 
   const { maxBytes = DEFAULT_MAX_BYTES, scratch, signal, onProgress } = options
   const { write, first } = planCopy(source, target, maxBytes, scratch === undefined ? 1 : 2)
   const { dtype, shape, chunks } = target
-  const { tell, onAbsent } = progressOf((first === undefined ? 1 : 2) * chunks.count, dtype, onProgress)
+  const { tell, onAbsent } = trackProgress((first === undefined ? 1 : 2) * chunks.count, dtype, onProgress)
   let [elements, counted] = [0, 0]
   const tally = (box: Box): void => {
     elements += sizeOf(boxShape(box))

@@ -3,7 +3,7 @@ import { HyperslabError } from '../../core/errors.ts'
 import { checkValue } from '../../core/options.ts'
 import { checkShape, showShape, sizeOf } from '../../core/shape.ts'
 import { type AxisChunks, ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
-import { axisChunks, lengthsOf } from '../../grid/irregular-chunks.ts'
+import { axisChunks, listLengths } from '../../grid/irregular-chunks.ts'
 import type { BlockSource } from '../source.ts'
 import { viewAxes } from './axes-view.ts'
 import { deriveSource } from './derive.ts'
@@ -38,13 +38,13 @@ export function reshape<D extends DType>(source: BlockSource<D>, to: readonly nu
   const body = () => import('./reshaped.ts')
   return deriveSource(source, {
     chunks,
-    dimensionNames: namesOf(source, groups, shape.length),
+    dimensionNames: reshapedNames(source, groups, shape.length),
     readBlock: async (box, out, options) => (await body()).readReshaped(source, chunks, groups, box, out, options),
     write: async (...asked) => (await body()).writeReshaped(source, chunks, groups, ...asked),
   })
 }
 
-function namesOf({ dimensionNames }: BlockSource, groups: readonly AxisGroup[], rank: number): string[] | undefined {
+function reshapedNames({ dimensionNames }: BlockSource, groups: readonly AxisGroup[], rank: number): string[] | undefined {
   if (dimensionNames === undefined) return undefined
   const names = new Array<string>(rank).fill('')
   for (const { below, own } of groups) if (below.length === 1 && own.length === 1) names[own[0]!] = dimensionNames[below[0]!]!
@@ -116,7 +116,7 @@ function mergeChunks(axes: readonly AxisChunks[]): AxisChunks | undefined {
   while (cut > 0 && axes[cut]!.count <= 1) cut--
   const inner = sizeOf(lengths.slice(cut + 1))
   if (axes.slice(0, cut).some(({ count, length }) => count !== length)) return undefined
-  const row = lengthsOf(axes[cut]!).map((length) => length * inner)
+  const row = listLengths(axes[cut]!).map((length) => length * inner)
   const rows = sizeOf(lengths.slice(0, cut))
   return axisChunks(Array.from({ length: rows }, () => row).flat())
 }
@@ -129,7 +129,7 @@ function splitChunks(chunks: AxisChunks, shape: readonly number[]): AxisChunks[]
   const [length, ...rest] = shape
   if (rest.length === 0) return [chunks]
   const inner = sizeOf(rest)
-  const lengths = lengthsOf(chunks)
+  const lengths = listLengths(chunks)
   const whole = (each: number): AxisChunks => new RegularChunks(each, each)
   if (lengths.every((each) => each % inner === 0)) return [axisChunks(lengths.map((each) => each / inner)), ...rest.map(whole)]
   const count = chunks.find(inner - 1) + 1

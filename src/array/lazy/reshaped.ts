@@ -29,7 +29,7 @@ export async function readReshaped<D extends DType>(
   out: Tensor<D>,
   options?: BlockOptions,
 ): Promise<void> {
-  await forEachLimited(piecesOf(box, source, chunks, groups), READS_AT_A_TIME, async ({ below, elements, outer }) => {
+  await forEachLimited(splitPieces(box, source, chunks, groups), READS_AT_A_TIME, async ({ below, elements, outer }) => {
     options?.signal?.throwIfAborted()
     copyTensor(elements(await readFresh(source, below, options)), viewTensor(out, outer))
   })
@@ -45,7 +45,7 @@ export async function writeReshaped<D extends DType>(
   groups: readonly AxisGroup[],
   ...[box, values, mask, options]: Parameters<WriteWhere<D>>
 ): Promise<void> {
-  for (const { below, elements, outer } of piecesOf(box, source, chunks, groups)) {
+  for (const { below, elements, outer } of splitPieces(box, source, chunks, groups)) {
     options?.signal?.throwIfAborted()
     const whole = tensorOf(source.dtype, boxShape(below))
     const part = viewTensor(values, outer)
@@ -77,7 +77,7 @@ interface GroupPiece {
   readonly outer: readonly AxisView[]
 }
 
-function piecesOf(box: Box, source: BlockSource, chunks: ChunkGrid, groups: readonly AxisGroup[]): Piece[] {
+function splitPieces(box: Box, source: BlockSource, chunks: ChunkGrid, groups: readonly AxisGroup[]): Piece[] {
   const perGroup = groups.map((group) => groupPieces(box, source, chunks, group))
   const pieces: Piece[] = []
   eachIndex(
@@ -113,10 +113,10 @@ function groupPieces(box: Box, source: BlockSource, chunks: ChunkGrid, { below, 
   const [from, to] = [below.map((axis) => source.shape[axis]!), own.map((axis) => chunks.shape[axis]!)]
   const touched = ranges.map((range, i) => projectAxis(range, chunks.axes[own[i]!]!))
   const views = ranges.map(viewOf)
-  const run = runOf(views, to)
+  const run = findRun(views, to)
   const one = touched.every(({ length }) => length === 1)
   const box1 = coveringBox(run.first, run.last, from)
-  if (one || sizeOf(boxShape(box1)) === sizeOf(outer.map(({ length }) => length))) return [pieceOf(views, outer, to, from)]
+  if (one || sizeOf(boxShape(box1)) === sizeOf(outer.map(({ length }) => length))) return [toPiece(views, outer, to, from)]
   const pieces: GroupPiece[] = []
   checkListed(sizeOf(touched.map(({ length }) => length)))
   eachIndex(
@@ -127,19 +127,19 @@ function groupPieces(box: Box, source: BlockSource, chunks: ChunkGrid, { below, 
         ...from,
         start: chunks.axes[own[i]!]!.start(chunk) + from.start,
       }))
-      pieces.push(pieceOf(positions, parts.map((part) => part.to), to, from)) // biome-ignore format: one line
+      pieces.push(toPiece(positions, parts.map((part) => part.to), to, from)) // biome-ignore format: one line
     },
   )
   return pieces
 }
 
-function pieceOf(
+function toPiece(
   views: readonly AxisView[],
   outer: readonly AxisView[],
   to: readonly number[],
   from: readonly number[],
 ): GroupPiece {
-  const { first, last } = runOf(views, to)
+  const { first, last } = findRun(views, to)
   const below = coveringBox(first, last, from)
   const strideBelow = stridesOf(from)
   const start = below.reduce((sum, range, i) => sum + range.start * strideBelow[i]!, 0)
@@ -148,7 +148,7 @@ function pieceOf(
 }
 
 /** Returns the numbers of the first and the last requested element in C order. */
-function runOf(views: readonly AxisView[], shape: readonly number[]): { first: number; last: number } {
+function findRun(views: readonly AxisView[], shape: readonly number[]): { first: number; last: number } {
   const stride = stridesOf(shape)
   const first = views.reduce((sum, { start }, i) => sum + start * stride[i]!, 0)
   return { first, last: views.reduce((sum, { step, length }, i) => sum + (length - 1) * step * stride[i]!, first) }

@@ -40,18 +40,18 @@ export function unpacking(
     return pack((unsigned && whole < wrap && (whole < 0 || whole >= wrap / 2) ? whole - wrap : whole) as never)
   }
   const half = wrap / 2
-  const numberOf = (value: number | bigint): number =>
+  const restoreSign = (value: number | bigint): number =>
     unsigned && value < 0 ? Number(value) + wrap : signed && value >= half ? Number(value) - wrap : Number(value)
   // Bounds are stored like the values: for unsigned ones, -1 is the largest.
   const [lowest, highest] = (validRange ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]).map((bound) =>
-    Number.isFinite(Number(bound)) ? numberOf(bound) : Number(bound),
+    Number.isFinite(Number(bound)) ? restoreSign(bound) : Number(bound),
   ) as [number, number]
   const isOutside =
     validRange === undefined
       ? () => false
-      : (value: number | bigint): boolean => numberOf(value) < lowest || numberOf(value) > highest
+      : (value: number | bigint): boolean => restoreSign(value) < lowest || restoreSign(value) > highest
   const forth = (value: number | bigint): number =>
-    isMissing(value) || isOutside(value) ? Number.NaN : numberOf(value) * scaleFactor + addOffset
+    isMissing(value) || isOutside(value) ? Number.NaN : restoreSign(value) * scaleFactor + addOffset
   const forthAll: Converting['forthAll'] = (below, above, count) => {
     const [input, output] = [below.data as ArrayLike<number>, above.data as number[]]
     // NaN equals nothing, so it matches no value.
@@ -64,7 +64,7 @@ export function unpacking(
       output[b] = isNone ? Number.NaN : number * scaleFactor + addOffset
     }
   }
-  const end = (value: number | bigint): number => toElement(dtype, numberOf(value) * scaleFactor + addOffset) as number
+  const end = (value: number | bigint): number => toElement(dtype, restoreSign(value) * scaleFactor + addOffset) as number
   const statsOf = (stats: PartStats): PartStats | undefined => {
     const [fillBelow] = missingElements({ dtype: packed, fillValue: source.fillValue }).values
     const isNone = isMissing(source.fillValue === undefined ? undefined : (fillBelow ?? Number.NaN))

@@ -6,7 +6,7 @@ import { axisChunks } from '../../grid/irregular-chunks.ts'
 import type { SelectionPart } from '../../grid/selection.ts'
 import type { BlockSource } from '../source.ts'
 import { deriveSource } from './derive.ts'
-import { countAxes, isAlongAxis, type PointsViewOf, pickOf } from './picks.ts'
+import { combinedPick, countAxes, isAlongAxis, type PointsViewOf } from './picks.ts'
 
 const body = () => import('./read-points.ts')
 
@@ -28,7 +28,7 @@ export function viewPoints<D extends DType>(source: BlockSource<D>, parts: reado
   const view: PointsViewOf<D> = { base: source, parts }
   const derived = deriveSource<D>(source, {
     chunks: new ChunkGrid(chunksOfParts(source.chunks, parts)),
-    dimensionNames: namesOf(view, name),
+    dimensionNames: pointNames(view, name),
     capabilities: { steps: true },
     readBlock: async (...asked) => (await body()).readPoints(view, ...asked),
     write: async (...asked) => (await body()).writePoints(view, ...asked),
@@ -42,7 +42,7 @@ export function viewPoints<D extends DType>(source: BlockSource<D>, parts: reado
 }
 
 /** Returns the names of the axes. */
-function namesOf({ base: { dimensionNames }, parts }: PointsViewOf, other: string): readonly string[] | undefined {
+function pointNames({ base: { dimensionNames }, parts }: PointsViewOf, other: string): readonly string[] | undefined {
   let axis = 0
   const names = parts.flatMap((part) => {
     const name = isAlongAxis(part) ? (dimensionNames?.[axis] ?? '') : other
@@ -58,7 +58,7 @@ function chunksOfParts(grid: ChunkGrid, parts: readonly SelectionPart[]): AxisCh
     const first = axis
     axis += countAxes(part)
     const below = grid.axes.slice(first, axis)
-    return isAlongAxis(part) ? part.shape.map(() => subsetChunks(below[0]!, pickOf(part))) : below
+    return isAlongAxis(part) ? part.shape.map(() => subsetChunks(below[0]!, combinedPick(part))) : below
   })
   const others = parts.reduce(
     (size, part, i) => (isAlongAxis(part) ? own[i]!.reduce((n, c) => n * c.chunkLength, size) : size),
@@ -71,14 +71,14 @@ function chunksOfParts(grid: ChunkGrid, parts: readonly SelectionPart[]): AxisCh
     const most = Math.max(1, Math.floor(MAX_CHUNK_ELEMENTS / Math.max(1, others * sizeOf(inner))))
     const first =
       inner.length === 0 && length > most
-        ? runsOf(part, own[i]!, most)
+        ? listRuns(part, own[i]!, most)
         : new RegularChunks(Math.min(most, Math.max(1, length)), length)
     return [first, ...inner.map((each) => new RegularChunks(Math.max(1, each), each))]
   })
 }
 
 /** Cuts points into runs of at most `most`, between two chunks of the base if there is such a place. */
-function runsOf({ picks }: SelectionPart, chunks: readonly AxisChunks[], most: number): AxisChunks {
+function listRuns({ picks }: SelectionPart, chunks: readonly AxisChunks[], most: number): AxisChunks {
   const lists = picks as readonly Float64Array[]
   const { length } = lists[0]!
   const isWithin = (i: number): boolean => lists.every((list, k) => chunks[k]!.find(list[i]!) === chunks[k]!.find(list[i - 1]!))

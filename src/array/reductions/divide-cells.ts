@@ -5,7 +5,7 @@ import type { Tensor } from '../../core/tensor.ts'
 import { wholeBox } from '../../grid/range.ts'
 import type { BlockSource } from '../source.ts'
 import { createFold, emptyExtreme, type Fold, type FoldColumns, isCount, type TruthKind } from './fold.ts'
-import { checkFoldable, type FoldKind, type FoldOptions, foldedDType, modeOf } from './fold-kinds.ts'
+import { checkFoldable, chooseRowMode, type FoldKind, type FoldOptions, foldedDType } from './fold-kinds.ts'
 import type { CountOptions } from './options.ts'
 import { layoutOf, type ReduceOptions, shaped } from './reduce.ts'
 import { type AxisGroups, type CellRegion, RegionCells } from './region-cells.ts'
@@ -150,7 +150,7 @@ export function divideProduct(
   const layout = layoutOf(source, options.axis)
   const units = unitsOf(source, unitBytes)
   const pieced = { units, pieces: units }
-  return divideCells({ source, kind: 'prod', mode: modeOf('prod'), options, reduced: layout.reduced, pieced }, (values) =>
+  return divideCells({ source, kind: 'prod', mode: chooseRowMode('prod'), options, reduced: layout.reduced, pieced }, (values) =>
     shaped(foldedDType(dtype, 'prod'), values, layout, options),
   )
 }

@@ -29,7 +29,7 @@ export type FoldedDType<D extends DType, K extends FoldKind> = {
 }[K]
 
 /** Returns the form in which a fold needs its elements. */
-export const modeOf = (kind: FoldKind): RowMode => (kind === 'variance' || kind === 'std' ? 'float' : 'exact')
+export const chooseRowMode = (kind: FoldKind): RowMode => (kind === 'variance' || kind === 'std' ? 'float' : 'exact')
 
 export function foldedDType<D extends DType, K extends FoldKind>(dtype: D, kind: K): FoldedDType<D, K> & FixedDType {
   const kept = kind === 'min' || kind === 'max' || ((kind === 'sum' || kind === 'prod') && isBigInt(dtype))

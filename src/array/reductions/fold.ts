@@ -340,8 +340,8 @@ function addEach(
 
 function addPart(moments: Moments, { fill, nan }: Skipped, values: Float64Array, at: number, length: number, cell: number): void {
   if (!nan && fill === undefined) {
-    const mean = sumOf(values, at, length) / length
-    moments.merge(cell, length, mean, squaresOf(values, at, length, mean))
+    const mean = sumPart(values, at, length) / length
+    moments.merge(cell, length, mean, sumSquares(values, at, length, mean))
     return
   }
   let [count, sum, squares] = [0, 0, 0]
@@ -362,7 +362,7 @@ function addPart(moments: Moments, { fill, nan }: Skipped, values: Float64Array,
 }
 
 // Four sums, so that additions overlap.
-function sumOf(values: Float64Array, at: number, length: number): number {
+function sumPart(values: Float64Array, at: number, length: number): number {
   let [a, b, c, d] = [0, 0, 0, 0]
   const end = at + (length & ~3)
   for (let i = at; i < end; i += 4) {
@@ -375,7 +375,7 @@ function sumOf(values: Float64Array, at: number, length: number): number {
   return a + b + (c + d)
 }
 
-function squaresOf(values: Float64Array, at: number, length: number, mean: number): number {
+function sumSquares(values: Float64Array, at: number, length: number, mean: number): number {
   let [a, b, c, d] = [0, 0, 0, 0]
   const end = at + (length & ~3)
   for (let i = at; i < end; i += 4) {

@@ -7,7 +7,7 @@ import { type Axis, resolveAxes } from '../axes.ts'
 import { checkBytes, MAX_RESULT_BYTES } from '../bounds.ts'
 import type { BlockSource } from '../source.ts'
 import { divideCells, type FoldedCells } from './divide-cells.ts'
-import { checkFoldable, checkKind, type FoldedDType, type FoldKind, foldedDType, modeOf } from './fold-kinds.ts'
+import { checkFoldable, checkKind, chooseRowMode, type FoldedDType, type FoldKind, foldedDType } from './fold-kinds.ts'
 import type { GroupOptions } from './options.ts'
 import { type DividedReduction, unitsAlong } from './units.ts'
 
@@ -41,10 +41,13 @@ export function divideGroups<D extends DType, L, K extends FoldKind>(
   checkBytes(source, 16 * sizeOf(shape), 2 * MAX_RESULT_BYTES, `the result ${showShape(shape)}`, 'reduce parts of the array')
   const reduced = source.shape.map((_, k) => k === axis)
   const pieced = unitsAlong(source, unitBytes, reduced)
-  return divideCells({ source, kind, mode: modeOf(kind), options, reduced, pieced, grouping: { axis, groupOf } }, (values) => ({
-    labels: [...numbers.keys()],
-    values: tensorOf(foldedDType(dtype, kind), shape, values as never) as never,
-  }))
+  return divideCells(
+    { source, kind, mode: chooseRowMode(kind), options, reduced, pieced, grouping: { axis, groupOf } },
+    (values) => ({
+      labels: [...numbers.keys()],
+      values: tensorOf(foldedDType(dtype, kind), shape, values as never) as never,
+    }),
+  )
 }
 
 /**

@@ -68,10 +68,10 @@ function divideSketch(
   list: readonly number[],
 ): DividedReduction<SketchCounts, QuantileResult> {
   const units = unitsOf(source, unitBytes)
-  const sketchOf = (): QuantileSketch =>
+  const createSketch = (): QuantileSketch =>
     new QuantileSketch(new RowReader(source.dtype, 'float', skippedOf(source, options)).skipped)
   const merged = (parts: readonly SketchCounts[]): QuantileSketch => {
-    const sketch = sketchOf()
+    const sketch = createSketch()
     for (const part of parts) sketch.merge(part)
     return sketch
   }
@@ -81,7 +81,7 @@ function divideSketch(
     absorb: () => undefined,
     async reduce(from, to, tree, { signal }) {
       const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
-      const sketch = sketchOf()
+      const sketch = createSketch()
       const one = oneCell(source)
       const fold = { add: addRows(reader, one, sketch.row), repeat: sketch.repeat.bind(sketch) }
       await foldRuns(source, reader, one, fold, { signal, runs: units, between: [from, to] })
@@ -103,7 +103,7 @@ function divideColumns(
 ): DividedReduction<QuantileCells, QuantileResult> {
   const layout = layoutOf(source, options.axis)
   const { axes, reduced } = layout
-  const units = columnsOf(source, axes)
+  const units = wholeColumns(source, axes)
   const depth = sizeOf(source.shape.filter((_, axis) => axes.has(axis)))
   const largest = units.chunkShape.map((length, axis) => (axes.has(axis) ? 1 : Math.min(length, source.shape[axis]!)))
   const bytes = 8 * depth * sizeOf(largest)
@@ -142,7 +142,7 @@ function divideColumns(
         const places = { start: cells.first(box), stride: cells.stride }
         reader.each(tensor, { start: 0, stride }, places, gathered.row)
         gathered.each((sorted, place) => {
-          for (const [k, share] of list.entries()) values[k * cells.size + place] = quantileOf(sorted, share)
+          for (const [k, share] of list.entries()) values[k * cells.size + place] = findQuantile(sorted, share)
         })
       }
       await foldRuns(source, reader, cells, { add, repeat }, { signal, runs: units, between: [from, to] })
@@ -158,7 +158,7 @@ function divideColumns(
 }
 
 /** Returns a grid of the chunks along kept axes, and of everything along the others. */
-function columnsOf({ chunks, shape }: BlockSource<DType>, axes: ReadonlySet<number>): ChunkGrid {
+function wholeColumns({ chunks, shape }: BlockSource<DType>, axes: ReadonlySet<number>): ChunkGrid {
   return new ChunkGrid(
     chunks.axes.map((chunk, axis) => (axes.has(axis) ? new RegularChunks(Math.max(1, shape[axis]!), shape[axis]!) : chunk)),
   )
@@ -202,7 +202,7 @@ class Gathered {
  * Returns the quantile, linearly interpolated between the two nearest elements (numpy's `linear`). NaN if
  * there is a NaN, or no element.
  */
-function quantileOf(sorted: Float64Array, q: number): number {
+function findQuantile(sorted: Float64Array, q: number): number {
   const last = sorted.length - 1
   if (last < 0 || Number.isNaN(sorted[last])) return Number.NaN
   const position = q * last

@@ -3,7 +3,7 @@ import { CellLayout, cellBox } from '../../aggregate/cells.ts'
 import { absorbedPart, mergedParts, PartMerger } from '../../aggregate/merge.ts'
 import { FAN_IN, type MergeTree } from '../../aggregate/merge-tree.ts'
 import { deviations } from '../../aggregate/moments.ts'
-import { type PositionReduction, positionOf } from '../../aggregate/positions.ts'
+import { firstPosition, type PositionReduction } from '../../aggregate/positions.ts'
 import { reduceBoxes } from '../../aggregate/reduce-boxes.ts'
 import {
   isWhole,
@@ -33,16 +33,16 @@ import type { ChunkGrid } from '../../grid/chunks.ts'
 import { boxShape, wholeBox } from '../../grid/range.ts'
 import { hullOf } from '../../grid/touched.ts'
 import { withArena } from '../../kernels/arena.ts'
-import { tableOf } from '../../kernels/boxes.ts'
+import { createBoxTable } from '../../kernels/boxes.ts'
 import { type AxisOption, resolveAxes } from '../axes.ts'
 import { checkBytes, MAX_RESULT_BYTES } from '../bounds.ts'
-import { type AffineMap, affineOf } from '../lazy/affine.ts'
+import { type AffineMap, findAffine } from '../lazy/affine.ts'
 import { type BlockOptions, type BlockSource, bytesOf, type ReduceBoxOptions } from '../source.ts'
 import { checkFits, emptyExtreme, emptyReduction } from './fold.ts'
 import { checkFoldable, type FoldOptions, foldedDType } from './fold-kinds.ts'
-import { type SkipOptions, skipOf, skippedOf } from './rows.ts'
+import { type SkipOptions, skippedOf, toSkipRule } from './rows.ts'
 import { eachRun, runsOf } from './runs.ts'
-import { type DividedReduction, firstPiece, nodesOf, type PiecedUnits, type UnitNode, unitsAlong } from './units.ts'
+import { type DividedReduction, firstPiece, type PiecedUnits, type UnitNode, unitNodes, unitsAlong } from './units.ts'
 
 /** Options of reductions. */
 export interface ReduceOptions extends ReduceBoxOptions, SkipOptions {
@@ -73,7 +73,7 @@ export function divideFold(
   const { dtype } = source
   checkFoldable(kind, dtype)
   const layout = layoutOf(source, options.axis)
-  const reduction = reductionOf(source, dtype, kind === 'mean' ? 'sum' : kind, layout, options)
+  const reduction = createReduction(source, dtype, kind === 'mean' ? 'sum' : kind, layout, options)
   return divide(source, reduction, layout, unitBytes, ([cells]) =>
     shaped(foldedDType(dtype, kind), valuesOf(source, kind, cells!, options), layout, options),
   )
@@ -88,7 +88,7 @@ export function divideExtrema(
   const { dtype } = source
   checkFoldable('extrema', dtype)
   const layout = layoutOf(source, options.axis)
-  const reduction = reductionOf(source, dtype, 'extrema', layout, options)
+  const reduction = createReduction(source, dtype, 'extrema', layout, options)
   const finished = (op: 'min' | 'max', cells: Cells): unknown =>
     shaped(dtype, valuesOf(source, op, cells, options), layout, options)
   return divide(source, reduction, layout, unitBytes, ([min, max]) => ({
@@ -136,7 +136,7 @@ export function divideDescription(
   if (!isTime) checkFoldable('mean', dtype)
   const layout = layoutOf(source, options.axis)
   const op = isTime ? 'extrema' : options.std === false ? 'summary' : 'description'
-  const reduction = reductionOf(source, dtype, op, layout, options)
+  const reduction = createReduction(source, dtype, op, layout, options)
   const size = sizeOf(shape) / layout.size
   const numbers = (data: TypedArray): unknown => shaped('float64', data, layout, options)
   return divide(source, reduction, layout, unitBytes, ([min, max, sum, moments]) => {
@@ -169,21 +169,21 @@ export function divideVariance(
   const { dtype } = source
   checkFoldable(kind, dtype)
   const layout = layoutOf(source, options.axis)
-  const reduction = reductionOf(source, dtype, 'moments', layout, options)
+  const reduction = createReduction(source, dtype, 'moments', layout, options)
   return divide(source, reduction, layout, unitBytes, ([cells]) => {
     const { values, counts } = cells!
     return shaped('float64', deviations(kind, values as Float64Array, counts, options.ddof ?? 0), layout, options)
   })
 }
 
-function reductionOf<Op extends Reduction['op']>(
+function createReduction<Op extends Reduction['op']>(
   source: BlockSource,
   dtype: FixedDType,
   op: Op,
   { reduced }: CellLayout,
   options: ReduceOptions,
 ): Reduction<Op> {
-  return { op, dtype, skip: skipOf(source, options), reduced }
+  return { op, dtype, skip: toSkipRule(source, options), reduced }
 }
 
 function valuesOf(source: BlockSource, kind: ReductionKind, cells: Cells, options: ReduceOptions): TypedArray {
@@ -218,7 +218,7 @@ export function shaped(
 
 /** Returns how a source is unpacked, if reducing its packed elements gives the same result. */
 function affineFor(source: BlockSource, { skip, places }: Reduction): AffineMap | undefined {
-  const map = affineOf(source)
+  const map = findAffine(source)
   // A missing element that is not skipped makes its cell NaN, but its packed value would not. Different
   // packed values may unpack to equal values, of which the first counts for positions.
   return map !== undefined && (skip !== 'none' || map.fill === undefined) && places === undefined ? map : undefined
@@ -266,7 +266,7 @@ async function isSparse(source: BlockSource, { signal }: BlockOptions): Promise<
 }
 
 /** Returns the bulk reduction of a source, if it has one and it pays off. */
-async function reducerOf(
+async function chooseReducer(
   source: BlockSource,
   reduction: Reduction,
   options: BlockOptions,
@@ -308,7 +308,7 @@ function divide<R>(
       return result(merger.cells())
     },
     async reduce(from, to, tree, options) {
-      const reduce = await reducerOf(source, reduction, options)
+      const reduce = await chooseReducer(source, reduction, options)
       if (reduce === undefined)
         await reduceAsRead(source as BlockSource<FixedDType>, reduction, pieced, [from, to], tree, options)
       else await reduceInPlace(source, reduce, reduction, units, [from, to], tree, options)
@@ -349,13 +349,13 @@ async function reduceInPlace(
           return { start: start + by, stop: stop + by, step }
         })
         taken = true
-        merger.take(movedPart(part, region, positionOf(reduction, box)))
+        merger.take(movedPart(part, region, firstPosition(reduction, box)))
       }
       await reduce(box, reduction, take, options)
     }
     return { part: taken ? merger.finish() : undefined, level }
   }
-  await inOrder(nodesOf(units, between, written), limits, work, ({ part, level }) => tree.add(part, level))
+  await inOrder(unitNodes(units, between, written), limits, work, ({ part, level }) => tree.add(part, level))
 }
 
 /**
@@ -385,8 +385,8 @@ async function reduceAsRead(
   await eachRun(source, { signal, runs: pieced.pieces, between }, ({ box, tensor: { shape, data } }) => {
     if (piece === end) end = firstPiece(pieced, ++unit)
     const region = cellBox(box, reduction.reduced)
-    const elements = { offset: 0, place: 0, first: positionOf(reduction, box), shape, stride: stridesOf(shape) }
-    const table = tableOf(shape.length, [elements])
+    const elements = { offset: 0, place: 0, first: firstPosition(reduction, box), shape, stride: stridesOf(shape) }
+    const table = createBoxTable(shape.length, [elements])
     const parts = withArena((arena) =>
       reduceBoxes(arena, reduction, table, arena.put(toBytes(data)), boxShape(region), part?.parts),
     )
@@ -446,7 +446,7 @@ export function divideArg(
   const reduction: PositionReduction = {
     op: kind === 'argMin' ? 'min' : 'max',
     dtype,
-    skip: skipOf(source, options),
+    skip: toSkipRule(source, options),
     reduced,
     places: whole ? stridesOf(shape) : reduced.map(Number),
   }

@@ -24,7 +24,7 @@ export function skippedOf(source: BlockSource, { skipMissing = true, skipNaN = f
 }
 
 /** Returns the skipped values in the form of the kernels. */
-export function skipOf(source: BlockSource, options: SkipOptions): SkipRule {
+export function toSkipRule(source: BlockSource, options: SkipOptions): SkipRule {
   const { fill, nan } = skippedOf(source, options)
   if (fill === undefined) return nan ? 'nan' : 'none'
   return nan ? { fill: fill as number, nan } : { fill: fill as number | bigint }

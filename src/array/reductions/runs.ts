@@ -76,7 +76,7 @@ export async function eachRun<D extends DType>(
     return { box, tensor, buffer: buffer as DataOf<D> }
   }
   const limits = { count: atOnce, bytes: 4 * READ_BYTES, bytesOf: ({ isWritten }: Part) => (isWritten ? bytes : 0) }
-  for await (const part of ahead(partsOf(runs, written, between), limits, read)) {
+  for await (const part of ahead(writtenParts(runs, written, between), limits, read)) {
     if ('tensor' in part) {
       if (take(part) === true) return
       if (isFixed(dtype)) free.push(part.buffer as TypedArray)
@@ -85,7 +85,7 @@ export async function eachRun<D extends DType>(
 }
 
 /** Yields runs with written elements one by one, the others merged. */
-function* partsOf(
+function* writtenParts(
   runs: ChunkGrid,
   written: Float64Array | undefined,
   [from, to]: readonly [number, number],
@@ -107,7 +107,7 @@ function* partsOf(
 export const runsOf = (source: BlockSource): ChunkGrid => source.chunks.coarsen(READ_BYTES / bytesOf(source.dtype))
 
 /** Returns the runs of an array for writing: whole stored objects of some MiB. */
-export const writtenRunsOf = ({ chunks, writeGrid = chunks, dtype }: BlockSource): ChunkGrid =>
+export const divideIntoWrittenRuns = ({ chunks, writeGrid = chunks, dtype }: BlockSource): ChunkGrid =>
   writeGrid.coarsen(READ_BYTES / bytesOf(dtype))
 
 /** Number of cells that are visited without yielding to the event loop. */

@@ -80,7 +80,7 @@ export interface UnitNode {
  * Yields the units `[from, to)` in order; unwritten ones are merged into the largest unwritten nodes.
  * @param written numbers of written units, ascending; undefined if all count as written
  */
-export function* nodesOf(
+export function* unitNodes(
   units: ChunkGrid,
   [from, to]: readonly [number, number],
   written: Float64Array | undefined,

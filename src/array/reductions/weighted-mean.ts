@@ -32,7 +32,7 @@ export async function weightedMean(
 ): Promise<number | Tensor<'float64'>> {
   checkFoldable('mean', source.dtype)
   const layout = layoutOf(source, options.axis)
-  const along = listsOf(source, byAxis(weights, source))
+  const along = checkWeights(source, byAxis(weights, source))
   const reader = new RowReader(source.dtype, 'float', skippedOf(source, options))
   const means = new WeightedFold(layout.size, reader.skipped)
   const pace = new Pace(options.signal)
@@ -43,11 +43,11 @@ export async function weightedMean(
     // All elements of a cell are equal, so their total weight is a product of sums along the reduced axes.
     let weight = 1
     for (const [axis, { start, stop }] of box.entries()) {
-      if (layout.reduced[axis]) weight *= await sumOf(along[axis], start, stop, pace)
+      if (layout.reduced[axis]) weight *= await sumWeights(along[axis], start, stop, pace)
     }
     for (const part of cutBox(cellBox(box, layout.reduced), MOST_CELLS)) {
       if (pace.due()) await pace.turn()
-      const { shape, data } = productOf(kept, part)
+      const { shape, data } = multiplyWeights(kept, part)
       means.weights = data.map((each) => each * weight)
       const cells = { ...unwrittenElement(source), shape: boxShape(part), stride: part.map(() => 0) }
       const stride = stridesOf(shape).map((step, axis) => (kept[axis] === undefined ? 0 : step))
@@ -57,7 +57,7 @@ export async function weightedMean(
   // An infinity with weight 0 is NaN, which sums of weights do not reveal.
   const isKnown = known === undefined || Number.isFinite(known.value)
   await eachRun(source, { ...options, unwritten: isKnown ? unwritten : undefined }, ({ box, tensor }) => {
-    const { shape, data } = productOf(along, box)
+    const { shape, data } = multiplyWeights(along, box)
     const stride = stridesOf(shape).map((step, axis) => (along[axis] === undefined ? 0 : step))
     means.weights = data
     reader.each(tensor, { start: layout.first(box), stride: layout.stride }, { start: 0, stride }, means.row)
@@ -66,7 +66,7 @@ export async function weightedMean(
   return options.axis === undefined ? data[0]! : tensorOf('float64', layout.resultShape(options.keepDims), data)
 }
 
-function listsOf(
+function checkWeights(
   { shape }: BlockSource<DType>,
   weights: ReadonlyMap<number, ArrayLike<number>>,
 ): (ArrayLike<number> | undefined)[] {
@@ -82,7 +82,7 @@ function listsOf(
 }
 
 /** Returns the total weight of positions along an axis; without weights, 1 each. */
-async function sumOf(list: ArrayLike<number> | undefined, start: number, stop: number, pace: Pace): Promise<number> {
+async function sumWeights(list: ArrayLike<number> | undefined, start: number, stop: number, pace: Pace): Promise<number> {
   if (list === undefined) return stop - start
   let sum = 0
   for (let k = start; k < stop; k++) {
@@ -93,7 +93,7 @@ async function sumOf(list: ArrayLike<number> | undefined, start: number, stop: n
 }
 
 /** Returns the weights of a box, with length 1 along axes without weights. */
-function productOf(along: readonly (ArrayLike<number> | undefined)[], box: Box): { shape: number[]; data: Float64Array } {
+function multiplyWeights(along: readonly (ArrayLike<number> | undefined)[], box: Box): { shape: number[]; data: Float64Array } {
   const shape = boxShape(box).map((length, axis) => (along[axis] === undefined ? 1 : length))
   const data = new Float64Array(sizeOf(shape)).fill(1)
   let inner = data.length

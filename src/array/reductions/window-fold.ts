@@ -7,7 +7,7 @@ import { projectBox } from '../../grid/projection.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
 import { type BlockSource, bytesOf } from '../source.ts'
 import { createFold, emptyExtreme } from './fold.ts'
-import { type FoldKind, foldedDType, modeOf, type WindowOptions } from './fold-kinds.ts'
+import { chooseRowMode, type FoldKind, foldedDType, type WindowOptions } from './fold-kinds.ts'
 import { RowReader, skippedOf } from './rows.ts'
 import { readRows } from './runs.ts'
 
@@ -60,11 +60,11 @@ export async function foldWindows(
 function folded(windows: Windows, shape: readonly number[], tensor: Tensor): Tensor {
   const { source, steps, kind, options } = windows
   const skipped = skippedOf(source, options)
-  const reader = new RowReader(source.dtype, modeOf(kind), skipped)
+  const reader = new RowReader(source.dtype, chooseRowMode(kind), skipped)
   const empty = emptyExtreme(source.dtype, skipped)
   const fold = createFold(kind, { ...options, dtype: source.dtype, cells: sizeOf(shape), skipped: reader.skipped, empty })
   const cellStride = stridesOf(shape)
-  for (const parts of productOf(shape.map((count, axis) => partsOf(windows, count, tensor.shape[axis]!, axis)))) {
+  for (const parts of combineParts(shape.map((count, axis) => splitWindows(windows, count, tensor.shape[axis]!, axis)))) {
     // Splits each axis into two: from window to window, and within a window.
     const view: Tensor = {
       data: tensor.data,
@@ -79,7 +79,7 @@ function folded(windows: Windows, shape: readonly number[], tensor: Tensor): Ten
 }
 
 /** Returns the windows along an axis; a shorter one at the end comes separately. */
-function partsOf({ sizes, steps }: Windows, count: number, length: number, axis: number): Part[] {
+function splitWindows({ sizes, steps }: Windows, count: number, length: number, axis: number): Part[] {
   const [size, step] = [sizes[axis]!, steps[axis]!]
   const rest = length - (count - 1) * step
   if (rest >= size) return [{ first: 0, count, size }]
@@ -92,5 +92,5 @@ interface Part {
   readonly size: number
 }
 
-const productOf = (axes: readonly (readonly Part[])[]): Part[][] =>
+const combineParts = (axes: readonly (readonly Part[])[]): Part[][] =>
   axes.reduce<Part[][]>((all, parts) => all.flatMap((some) => parts.map((part) => [...some, part])), [[]])

@@ -41,7 +41,7 @@ export function coarsen<D extends DType, K extends FoldKind, R extends number = 
   const source = sourceOf('coarsen', array)
   checkOptions('coarsen', options, WINDOW_CHECKS, source.label)
   checkKind('coarsen', kind, source)
-  return coarsenBy(array as never, sizesOf(source, factors), kind, options) as DiskArray as DiskArray<never, R>
+  return coarsenBy(array as never, checkSizes(source, factors), kind, options) as DiskArray as DiskArray<never, R>
 }
 
 /** Coarsens by a factor for each axis, already checked. */
@@ -76,7 +76,7 @@ export function slidingWindows<D extends DType, K extends FoldKind, R extends nu
   const source = sourceOf('slidingWindows', array)
   checkOptions('slidingWindows', options, WINDOW_CHECKS, source.label)
   checkKind('slidingWindows', kind, source)
-  return rollingBy(array as never, sizesOf(source, windows), kind, options) as DiskArray as DiskArray<never, R>
+  return rollingBy(array as never, checkSizes(source, windows), kind, options) as DiskArray as DiskArray<never, R>
 }
 
 /** Rolls by a window length for each axis, already checked. */
@@ -97,7 +97,7 @@ export function rollingBy({ source }: DiskArray, sizes: readonly number[], kind:
   return new DiskArray(windowSource(source, sizes, steps, axes, kind, options))
 }
 
-function sizesOf(source: BlockSource<DType>, given: AxisLengths): number[] {
+function checkSizes(source: BlockSource<DType>, given: AxisLengths): number[] {
   const sizes = source.shape.map(() => 1)
   for (const [axis, size] of byAxis(given, source)) {
     if (!Number.isSafeInteger(size) || size < 1) {

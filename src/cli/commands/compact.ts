@@ -59,7 +59,7 @@ Examples
 
 /** Compacts a container, and prints its sizes before and after. */
 async function compact(file: ArrayFile): Promise<void> {
-  const before = sizesOf(file)
+  const before = measureSizes(file)
   const line = progressLine('compacting', 'chunks')
   try {
     await interruptible((signal) => {
@@ -72,7 +72,7 @@ async function compact(file: ArrayFile): Promise<void> {
   } finally {
     line.end()
   }
-  const after = sizesOf(file)
+  const after = measureSizes(file)
   const row = (name: string, { files, bytes }: Sizes): string[] => [name, count(files, 'file'), showBytes(bytes), `${bytes} B`]
   const rows = [row('before', before), row('after', after)]
   await printLines([file.location, ...table([{ title: '' }, right(''), right(''), right('')], rows).slice(1)])
@@ -101,7 +101,7 @@ interface Sizes {
 
 const right = (title: string) => ({ title, align: 'right' as const })
 
-function sizesOf(file: ArrayFile): Sizes {
+function measureSizes(file: ArrayFile): Sizes {
   const layers = file.layers()
   return { files: layers.length, bytes: layers.reduce((sum, { bytes }) => sum + bytes, 0) }
 }

@@ -45,30 +45,30 @@ Example
       }
       const found = await advisingRaw(() => namingUntold(undefined, () => diffTrees(a, b, given)))
       if (options.json) await print([jsonText(found.map(plain))])
-      else await printLines(found.length === 0 ? ['nothing differs'] : found.map(lineOf))
+      else await printLines(found.length === 0 ? ['nothing differs'] : found.map(formatDifference))
       if (found.length > 0) process.exitCode = EXIT.failed
     })
 }
 
 /** Formats an element of one side. Elements of types that cannot be compared are named by their types. */
-const elementOf = ({ element, ...each }: DifferentElement): string =>
+const showElement = ({ element, ...each }: DifferentElement): string =>
   element === undefined ? each.dtype : elementText(each, element)
 
-const jsonOf = ({ element, ...each }: DifferentElement): unknown =>
+const toDifferenceJson = ({ element, ...each }: DifferentElement): unknown =>
   element === undefined ? each.dtype : ownJson(elementJson(each, element))
 
-const lineOf = ({ array, what, first, second, values }: TreeDifference): string => {
+const formatDifference = ({ array, what, first, second, values }: TreeDifference): string => {
   const name = array === undefined ? '' : `${array}: `
   if (values === undefined) return `${name}${what}: ${first ?? 'none'} / ${second ?? 'none'}`
   const { different, of, at, distance } = values
   const most = distance === undefined ? '' : `, most by ${Number(distance.toPrecision(5))}`
-  return `${name}${different} of ${count(of, 'value')} differ${different === 1 ? 's' : ''}${most} at [${at.join(', ')}]: ${elementOf(values.first)} / ${elementOf(values.second)}`
+  return `${name}${different} of ${count(of, 'value')} differ${different === 1 ? 's' : ''}${most} at [${at.join(', ')}]: ${showElement(values.first)} / ${showElement(values.second)}`
 }
 
 const plain = ({ array, what, first, second, values }: TreeDifference) => ({
   ...(array !== undefined && { array }),
   what,
-  first: values ? jsonOf(values.first) : (first ?? null),
-  second: values ? jsonOf(values.second) : (second ?? null),
+  first: values ? toDifferenceJson(values.first) : (first ?? null),
+  second: values ? toDifferenceJson(values.second) : (second ?? null),
   ...(values && { different: values.different, of: values.of, at: values.at, distance: values.distance ?? null }),
 })

@@ -63,7 +63,7 @@ async function exportPlace(input: string, output: string, options: Options): Pro
   await using _ = held?.pool
   const reading = held && { pool: held.pool, budget: held.budget }
   await using ds = await openDataset(input, { ...reading, ...at, ...(group !== undefined && { group }) })
-  const chosen = chosenOf(ds, variables)
+  const chosen = chooseVariables(ds, variables)
   const write = async (signal: AbortSignal): Promise<string[]> => {
     if (isTable) return writeTable(chosen, output, writing, signal)
     if (held === undefined) return writeArrays('exporting', chosen, output, writing, signal)
@@ -77,7 +77,7 @@ async function exportPlace(input: string, output: string, options: Options): Pro
  * Returns a dataset with some variables; with all unless they are named.
  * @throws UnknownArrayError
  */
-export function chosenOf(ds: Dataset, names: readonly string[] | undefined): Dataset {
+export function chooseVariables(ds: Dataset, names: readonly string[] | undefined): Dataset {
   if (names === undefined) return ds
   for (const name of names) ds.get(name)
   return ds.drop(...Object.keys(ds.variables).filter((name) => !names.includes(name)))

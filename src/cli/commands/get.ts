@@ -19,7 +19,7 @@ export const fullOption = () =>
  * Returns the requested format.
  * @throws UsageError for two formats
  */
-export function formatOf({ format, json }: JsonOption & { readonly format?: OutputFormat }): OutputFormat {
+export function chooseFormat({ format, json }: JsonOption & { readonly format?: OutputFormat }): OutputFormat {
   if (json && format !== undefined && format !== 'json') throw new UsageError(`--json is not --format ${format}`)
   return json ? 'json' : (format ?? 'text')
 }
@@ -47,7 +47,7 @@ Example: the series at a station
       const placed = await place.array(name)
       const { variable } = await selectArray(place, placed, text, options)
       const { array } = variable
-      const format = formatOf(options)
+      const format = chooseFormat(options)
       checkFormat(format, array.dtype, { file: place.location, array: placed.name })
       await printArray(format, array, shownAs(variable, options), options.full)
     })

@@ -27,9 +27,9 @@ export function addHead(program: Command): void {
       await using place = await openPlace(path, options)
       const rows: string[][] = []
       const objects: string[] = []
-      for (const placed of await arraysOf(place, names)) {
+      for (const placed of await listArrays(place, names)) {
         try {
-          const { dtype, dims, result } = await headOf(place, placed, number, options)
+          const { dtype, dims, result } = await selectHead(place, placed, number, options)
           if (json) objects.push(`${JSON.stringify(placed.name)}:${[...jsonPieces(readyResult(result))].join('').trimEnd()}`)
           else rows.push([placed.name, dtype, `(${dims.join(', ')})`, elementTexts(result).join(' ')])
         } catch (error) {
@@ -51,13 +51,13 @@ export function addHead(program: Command): void {
 }
 
 /** Returns the named arrays, or all. */
-export const arraysOf = async (place: LabelledTree, names: readonly string[]): Promise<readonly TreeArray[]> =>
+export const listArrays = async (place: LabelledTree, names: readonly string[]): Promise<readonly TreeArray[]> =>
   names.length === 0
     ? (await namingUntold(undefined, () => place.contents())).arrays
     : Promise.all(names.map((name) => place.array(name)))
 
 /** Reads the smallest leading box that contains enough elements, and returns the first of them. */
-async function headOf(place: LabelledTree, placed: TreeArray, number: number, options: RawOption) {
+async function selectHead(place: LabelledTree, placed: TreeArray, number: number, options: RawOption) {
   const { shape } = placed.array
   let wanted = number
   const lengths = shape.toReversed().map((length) => {

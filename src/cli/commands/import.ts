@@ -5,7 +5,7 @@ import { formatToWrite, type ImportPlaceOptions, importPlace, type PlaceImportRe
 import { interruptible, oneLine, RESUMABLE, UsageError } from '../show/failure.ts'
 import { progressLine } from '../show/progress.ts'
 import { count, printError, printLines, showBytes } from '../show/text.ts'
-import { chosenOf, writeArrays } from './export.ts'
+import { chooseVariables, writeArrays } from './export.ts'
 import { addWritingOptions, bytesBetween, checkCodecOptions, namesOption, type WritingOptions } from './options.ts'
 import { namingUntold } from './place.ts'
 import { addQueuedOptions, copyByQueue, isQueued, type QueuedOptions } from './queue.ts'
@@ -38,7 +38,7 @@ async function importDataset(
     const reading = { pool, budget, signal, ...at }
     await using ds =
       typeof dataset === 'string' ? await openDataset(dataset, reading) : await openDatasets(dataset, { ...reading, ...join })
-    const chosen = chosenOf(ds, variables)
+    const chosen = chooseVariables(ds, variables)
     const writing = { chunks, shards, codec: codec ?? (isZarr ? undefined : 'lz4'), level, blockBytes, overwrite, immutable }
     const given = Object.fromEntries(Object.entries(writing).filter(([, value]) => value !== undefined))
     if (!isZarr) return await writeArrays('importing', chosen, output, given, signal)
@@ -126,7 +126,7 @@ async function importPlaces(places: string[], { output: given, ...options }: Opt
   const target = formatToWrite(output)
   if (target === undefined) throw new UsageError(`the name of the output ends in .af or .zarr, '${output}' does not`)
   const isZarr = !target.writing.isFile
-  checkOptionsOf(isZarr ? 'Zarr' : 'a container', inputs, options)
+  checkTargetOptions(isZarr ? 'Zarr' : 'a container', inputs, options)
   if (isZarr || inputs.length > 1 || isQueued(options)) return importDataset(inputs, output, isZarr, options)
   return importOne('importing', inputs[0]!, output, options)
 }
@@ -149,12 +149,12 @@ async function importOne(doing: string, input: string, output: string, options: 
 
 /** Copies one place into a container, like `hyperslab import` without a queue. */
 export function rechunkInto(input: string, output: string, options: WritingOptions & Pick<Options, 'names'>): Promise<void> {
-  checkOptionsOf('a container', [input], options as Options)
+  checkTargetOptions('a container', [input], options as Options)
   return importOne('copying', input, output, options as Options)
 }
 
 /** @throws UsageError for options that do not fit the output or the inputs */
-function checkOptionsOf(kind: 'Zarr' | 'a container', inputs: readonly string[], options: Options): void {
+function checkTargetOptions(kind: 'Zarr' | 'a container', inputs: readonly string[], options: Options): void {
   const { codec = 'lz4', level, shards, memory, immutable, chunkBytes, blockBytes, names } = options
   const { dim, overlap, gaps, compat } = options
   const refuse = (given: Readonly<Record<string, unknown>>, text: string): void => {

@@ -3,7 +3,7 @@ import type { JobQueue, JobStatus } from '../../runtime/cluster.ts'
 import { HyperslabError } from '../../runtime/index.ts'
 import { oneLine, UsageError } from '../show/failure.ts'
 import { jsonText, print, printLines, table } from '../show/text.ts'
-import { loadCluster, prefixOption, type QueueUrlOptions, queueOf, queueOption } from './queue.ts'
+import { loadCluster, parseQueue, prefixOption, type QueueUrlOptions, queueOption } from './queue.ts'
 
 const ACTIONS = ['list', 'show', 'cancel', 'retry', 'metrics'] as const
 type Action = (typeof ACTIONS)[number]
@@ -30,11 +30,11 @@ export function addJobs(program: Command): void {
       const takesId = action !== 'list' && action !== 'metrics'
       if (takesId !== (id !== undefined)) throw new UsageError(`jobs ${action} takes ${takesId ? 'the id of a job' : 'no id'}`)
       const { openJobQueue } = await loadCluster()
-      await using jobs = await openJobQueue(queueOf(queue))
+      await using jobs = await openJobQueue(parseQueue(queue))
       if (action === 'metrics') return await print([`${await jobs.metrics()}\n`])
       const found = await jobs.list()
       if (action === 'list') return await (json ? print([jsonText(found.map(plain))]) : printLines(listLines(found)))
-      const { id: whole } = jobOf(found, id!)
+      const { id: whole } = findJob(found, id!)
       if (action === 'show') return await show(jobs, whole, json)
       const isDone = await jobs[action](whole)
       await printLines([outcome(action, whole, isDone)])
@@ -52,7 +52,7 @@ const short = (id: string): string => id.slice(0, SHORT)
  * Finds a job by the beginning of its id.
  * @throws NotFoundError; UsageError for digits that several ids share
  */
-function jobOf(jobs: readonly JobStatus[], id: string): JobStatus {
+function findJob(jobs: readonly JobStatus[], id: string): JobStatus {
   const alike = jobs.filter((job) => job.id.startsWith(id))
   if (alike.length > 1) throw new UsageError(`'${id}' is the beginning of ${alike.length} jobs: give more of its digits`)
   if (alike[0] === undefined) throw new HyperslabError('NotFoundError', `the queue has no job ${id}`, { actual: id })

@@ -21,7 +21,7 @@ import {
   drawHeatmap,
   drawLine,
   encodePicture,
-  lineOf,
+  lineDrawing,
   type Scale,
 } from '../show/drawing.ts'
 import { hasFixedWidth, readResult, showShort } from '../show/elements.ts'
@@ -126,7 +126,7 @@ const LINE_ROWS = 12
 function lastAxes({ variable, dims, taken }: SelectedPart): SelectedPart {
   const before = variable.dims.slice(0, -2)
   if (variable.array.size === 0 || before.length === 0) return { variable, dims, taken }
-  const first = before.map((dim) => [dim, { position: firstOf(taken.get(dim)) }] as const)
+  const first = before.map((dim) => [dim, { position: firstPosition(taken.get(dim)) }] as const)
   return {
     variable: variable.isel(Object.fromEntries(before.map((dim) => [dim, 0]))),
     dims,
@@ -134,7 +134,7 @@ function lastAxes({ variable, dims, taken }: SelectedPart): SelectedPart {
   }
 }
 
-function firstOf(taken: Taken | undefined): number {
+function firstPosition(taken: Taken | undefined): number {
   if (taken === undefined) return 0
   if ('position' in taken) return taken.position
   const { positions } = taken.parts.find(({ positions }) => positions.length > 0)!
@@ -191,7 +191,7 @@ export async function plotLines(
   const drawn = drawHeatmap(picture, scale, mode)
   const label = (line: number): string => (line === 0 ? top : line === drawn.length - 1 ? bottom : '')
   return [
-    titleOf(placed),
+    formatTitle(placed),
     ...whereLine(selected, axes.coordinates),
     ...drawn.map((line, i) => `${label(i).padStart(margin - 1)} ${line}`.trimEnd()),
     ' '.repeat(margin) + xLine(printable(axes.x), axes.coordinates.get(axes.x), axes.width, size.columns),
@@ -214,9 +214,9 @@ async function plotPicture(
   const { picture, means, scale } = await readPicture(selected.variable, axes, { rows, columns }, raw)
   const x = axes.coordinates.get(axes.x)
   const [left, right] = [0, axes.width - 1].map((at) => (x === undefined ? String(at) : showPosition(x, at)))
-  const ends = endsOf(placed.array, means)
+  const ends = formatEnds(placed.array, means)
   const lines = [
-    titleOf(placed),
+    formatTitle(placed),
     ...whereLine(selected, axes.coordinates),
     `${printable(axes.y)} ${axes.top} to ${axes.bottom}, downwards; ${printable(axes.x)} ${left} to ${right}`,
     ...(ends === undefined ? [NO_DATA] : [`dark is ${ends[0]}, light ${ends[1]}`, ...missingNote(means, 'transparent')]),
@@ -237,12 +237,12 @@ async function linePlot(
   const { variable } = selected
   const [dim, coordinates] = [variable.dims[0]!, await takenCoordinates(place, placed, selected)]
   const extremes = await readExtremes(variable, width * wide, raw)
-  const title = [titleOf(placed), ...whereLine(selected, coordinates)]
+  const title = [formatTitle(placed), ...whereLine(selected, coordinates)]
   if (extremes.low === undefined || extremes.high === undefined) return [...title, NO_DATA]
   const [top, bottom] = [showShort(extremes.high), showShort(extremes.low)]
   const margin = Math.max(top.length, bottom.length) + 1
   const columns = Math.max(1, width - margin)
-  const drawn = drawLine(lineOf(extremes, LINE_ROWS * high, columns * wide), cells)
+  const drawn = drawLine(lineDrawing(extremes, LINE_ROWS * high, columns * wide), cells)
   const label = (line: number): string => (line === 0 ? top : line === drawn.length - 1 ? bottom : '')
   return [
     ...title,
@@ -265,14 +265,14 @@ async function linePicture(
   const extremes = await readExtremes(variable, MIN_PIXELS, raw)
   const x = coordinates.get(dim)
   const [left, right] = [0, variable.array.size - 1].map((at) => (x === undefined ? String(at) : showPosition(x, at)))
-  const ends = endsOf(placed.array, extremes)
+  const ends = formatEnds(placed.array, extremes)
   const lines = [
-    titleOf(placed),
+    formatTitle(placed),
     ...whereLine(selected, coordinates),
     `${printable(dim)} ${left} to ${right}`,
     ...(ends === undefined ? [NO_DATA] : [`from ${ends[0]} to ${ends[1]}, upwards`, ...missingNote(extremes, 'out')]),
   ]
-  return { bytes: encodePicture(lineOf(extremes, MIN_PIXELS / 2, MIN_PIXELS), { low: 0, high: 1 }), lines }
+  return { bytes: encodePicture(lineDrawing(extremes, MIN_PIXELS / 2, MIN_PIXELS), { low: 0, high: 1 }), lines }
 }
 
 /** Returns the coordinates of the selection, with their labels in memory. */
@@ -327,7 +327,7 @@ async function readMeans(variable: DataArray, means: BlockMeans, raw: boolean): 
   return means
 }
 
-function titleOf({ name, array }: TreeArray): string {
+function formatTitle({ name, array }: TreeArray): string {
   const longName = attributeText(array, 'long_name') ?? attributeText(array, 'standard_name')
   const units = attributeText(array, 'units')
   return `${printable(name)}${longName === undefined ? '' : `: ${longName}`}${units === undefined ? '' : ` (${units})`}`
@@ -358,7 +358,7 @@ function xLine(name: string, coordinate: DataArray | undefined, length: number, 
 }
 
 function legend(array: DiskArray, means: BlockMeans, mode: ColourMode, width: number): string[] {
-  const ends = endsOf(array, means)
+  const ends = formatEnds(array, means)
   if (ends === undefined) return [NO_DATA]
   const [min, max] = ends
   const length = Math.max(4, Math.min(BAR_LENGTH, width - min.length - max.length - 2))
@@ -371,7 +371,7 @@ const NO_DATA = 'no data: every value is missing'
 type Ends = Pick<BlockMeans, 'low' | 'high' | 'missing'>
 
 /** Formats the smallest and the greatest value; the latter has the units. */
-function endsOf(array: DiskArray, { low, high }: Ends): [string, string] | undefined {
+function formatEnds(array: DiskArray, { low, high }: Ends): [string, string] | undefined {
   if (low === undefined || high === undefined) return undefined
   const units = attributeText(array, 'units')
   return [showShort(low), `${showShort(high)}${units === undefined ? '' : ` ${units}`}`]

@@ -34,7 +34,7 @@ export const prefixOption = () =>
  * Returns the queue of the options or the environment.
  * @throws UsageError without a URL
  */
-export function queueOf({ queue, prefix }: QueueUrlOptions): { readonly url: string; readonly prefix?: string } {
+export function parseQueue({ queue, prefix }: QueueUrlOptions): { readonly url: string; readonly prefix?: string } {
   const url = typeof queue === 'string' ? queue : process.env[VARIABLE]
   if (url === undefined || url === '')
     throw new UsageError(`which queue? Give --queue redis://host, or set ${VARIABLE} in the environment`)
@@ -109,7 +109,7 @@ function priceLines(requests: number, bytes: number, { requestPrice, gbPrice }: 
 async function runByQueue(plan: JobPlan, options: QueuedOptions, signal: AbortSignal): Promise<unknown> {
   const { bullmq } = await loadCluster()
   const { onStatus, onProgress, end } = jobProgress(options.progress)
-  const running = bullmq({ ...queueOf(options), onStatus }).run(plan, { signal, onProgress })
+  const running = bullmq({ ...parseQueue(options), onStatus }).run(plan, { signal, onProgress })
   return running.finally(end).catch((error: unknown) => {
     if (signal.aborted)
       printError(`job ${plan.id.slice(0, 12)} goes on; the same command joins it again, hyperslab jobs cancel ends it`)
@@ -140,7 +140,7 @@ export async function copyByQueue(
       throw new UsageError(
         `--${option} is for ${toContainer ? 'Zarr' : 'containers and reductions'}, and ${target} is another format`,
       )
-  if (!dryRun) queueOf(options)
+  if (!dryRun) parseQueue(options)
   const given: CopySettings = { ...(chunks && { chunks }), ...(shards && { shards }), ...(codec && { codec }) }
   const settings: CopySettings = {
     ...given,
@@ -197,7 +197,7 @@ export interface Queued {
  */
 export function performByQueue(queued: Queued): Perform {
   const { options } = queued
-  queueOf(options)
+  parseQueue(options)
   const planned = planning(queued)
   return (call) => interruptible(async (signal) => runByQueue(await planned(call, signal), options, signal))
 }
@@ -215,7 +215,7 @@ export async function printDryRun(queued: Queued, call: MethodCall, kind?: strin
 
 function planning({ location, placed, part, options }: Queued): (call: MethodCall, signal: AbortSignal) => Promise<ReducePlan> {
   const { taskBytes, scratch } = options
-  const source = recipeOf(location, placed, part, options)
+  const source = createRecipe(location, placed, part, options)
   return async ({ method, args, options: how }, signal) => {
     const { planJob } = await loadCluster()
     const settings = { signal, ...(taskBytes !== undefined && { taskBytes }), ...(scratch !== undefined && { scratch }) }
@@ -224,7 +224,7 @@ function planning({ location, placed, part, options }: Queued): (call: MethodCal
 }
 
 /** @throws UsageError for options that only work on this machine */
-function recipeOf(
+function createRecipe(
   location: string,
   { name, path, array }: TreeArray,
   { dims, taken }: SelectedPart,

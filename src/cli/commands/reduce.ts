@@ -13,7 +13,7 @@ import {
 } from '../../runtime/tree.ts'
 import { checkFormat, type OutputFormat, printArray, printTable, type Result } from '../show/elements.ts'
 import { naming, UsageError } from '../show/failure.ts'
-import { formatOf, formatOption, fullOption } from './get.ts'
+import { chooseFormat, formatOption, fullOption } from './get.ts'
 import {
   addPlaceOptions,
   integerBetween,
@@ -110,7 +110,7 @@ Example: by many machines, on each of which hyperslab work runs
 
 async function reduceArray(path: string, name: string, options: Options): Promise<void> {
   const { op, axis, keepMissing = false, full } = options
-  const format = formatOf(options)
+  const format = chooseFormat(options)
   checkOptions(op, options, axis)
   const axes = axis === undefined ? undefined : parseAxes(axis)
   await using place = await openPlace(path, options)
@@ -119,15 +119,15 @@ async function reduceArray(path: string, name: string, options: Options): Promis
   const { variable, dims } = part
   await naming({ file: place.location, array: placed.name }, async () => {
     const how = { ...(axes && { axis: axes.map((each) => nameOf(each, dims)) }), skipMissing: !keepMissing }
-    const given = givenOf(options)
+    const given = givenOptions(options)
     const queued = { location: path, placed, part, options }
     if (isQueued(options) && op === 'mean' && variable.array.dtype === 'timestamp_ns')
       throw new UsageError('workers of a queue do not compute means of times')
-    if (options.dryRun) return printDryRun(queued, callOf(variable, op, { ...how, ...given }), op)
+    if (options.dryRun) return printDryRun(queued, createCall(variable, op, { ...how, ...given }), op)
     const perform = isQueued(options) ? performByQueue(queued) : performHere(variable.array)
     if (isTable(op)) {
       const counts = await countWith(variable, op, { ...how, ...given }, perform)
-      return printTable(format, columnsOf(counts, variable, options))
+      return printTable(format, formatColumns(counts, variable, options))
     }
     const cells = await reduceWith(variable, KINDS[op], { ...how, ...given }, perform)
     checkFormat(format, cells.array.dtype)
@@ -151,14 +151,14 @@ function checkOptions(op: Op, { q, bins, range }: ReductionOptions, axis: string
 export const isTable = (op: Op): op is TableOp => op === 'histogram' || op === 'unique'
 
 /** Returns the options of a reduction that were given. One share yields no dimension of quantiles. */
-const givenOf = ({ q, bins, range }: ReductionOptions): ReduceWithOptions => ({
+const givenOptions = ({ q, bins, range }: ReductionOptions): ReduceWithOptions => ({
   ...(q !== undefined && { q: q.length === 1 ? q[0]! : q }),
   ...(bins !== undefined && { bins }),
   ...(range !== undefined && { range }),
 })
 
 /** Returns the method call of an operation. */
-export const callOf = (variable: DataArray, op: Op, options: ReduceWithOptions): MethodCall =>
+export const createCall = (variable: DataArray, op: Op, options: ReduceWithOptions): MethodCall =>
   reductionCall(variable, KINDS[op], options)
 
 /** Returns a function that runs reductions of an array in this process. */
@@ -168,7 +168,7 @@ export const performHere =
     (array[method] as (...given: unknown[]) => Promise<unknown>).call(array, ...args, options)
 
 /** Returns counts as columns of a table. Edges are one more than the counts. */
-function columnsOf(counted: Counts, variable: DataArray, { raw }: RawOption): Readonly<Record<string, Result>> {
+function formatColumns(counted: Counts, variable: DataArray, { raw }: RawOption): Readonly<Record<string, Result>> {
   const shown = shownAs(variable, raw === undefined ? {} : { raw })
   const counts: Result = { dtype: 'float64', tensor: counted.counts }
   if ('values' in counted) return { values: { dtype: variable.dtype, tensor: counted.values, ...shown }, counts }

@@ -39,7 +39,7 @@ Example: in Python
         namingUntold(undefined, () =>
           listReferences(places, {
             ...(dim !== undefined && { dim }),
-            urlOf: (file) => urlOf(file, base),
+            urlOf: (file) => toUrl(file, base),
             onWarning: printError,
           }),
         ),
@@ -72,7 +72,7 @@ async function withPlaces<T>(
   }
 }
 
-function urlOf(file: string, base: string | undefined): string {
+function toUrl(file: string, base: string | undefined): string {
   if (base !== undefined)
     return `${trimEnd(base, '/')}/${/^https?:/i.test(base) ? encodeURIComponent(basename(file)) : basename(file)}`
   // Python takes the path of a file: URL as it is written, without decoding it.

@@ -75,7 +75,7 @@ Example: for a map in a browser
           places.push(place)
           const name = `${place.name}.zarr`
           if (stores.has(name)) throw new UsageError(`two of the files would be served as ${name}`)
-          stores.set(name, await storeOf(place, options))
+          stores.set(name, await createStore(place, options))
         }
         await serveUntilInterrupted(stores, options)
       } finally {
@@ -101,7 +101,7 @@ async function serveUntilInterrupted(
   })
 }
 
-async function storeOf(place: LabelledTree, { levels }: ServeOptions): Promise<ZarrStoreOfArrays> {
+async function createStore(place: LabelledTree, { levels }: ServeOptions): Promise<ZarrStoreOfArrays> {
   const { arrays, groups, leftOut } = await namingUntold(undefined, () => place.contents())
   for (const line of leftOut) printError(`${place.location}: left out: ${line}`)
   const named = new Map([...groups].map(([path, attrs]) => [path, plainAttrs(attrs)]))

@@ -71,7 +71,7 @@ export function createReadServer(
     const gone = new AbortController()
     response.on('close', () => gone.abort())
     const answer = async (): Promise<Answer> => {
-      const refusal = isLocal ? refusalOf(request, options.host) : undefined
+      const refusal = isLocal ? refuseRequest(request, options.host) : undefined
       return refusal ?? answerRequest(request, (path) => answerTo({ path, range: request.headers.range, signal: gone.signal }))
     }
     const fail = (error: unknown): void => {
@@ -108,7 +108,7 @@ export function createReadServer(
 }
 
 /** Returns the answer to a request that names another host. */
-function refusalOf({ headers }: IncomingMessage, own: string): Answer | undefined {
+function refuseRequest({ headers }: IncomingMessage, own: string): Answer | undefined {
   const host = (headers.host ?? '').replace(/:\d+$/, '')
   // A web page may resolve its own name to this machine, to make its requests same-origin.
   return LOOPBACK.test(host) ? undefined : textAnswer(421, `this server answers as ${own}, not as ${host}`)
@@ -119,7 +119,7 @@ async function answerRequest({ method, url }: IncomingMessage, read: (path: stri
   if (method === 'OPTIONS') return { status: 204 }
   if (method !== 'GET' && method !== 'HEAD')
     return { ...textAnswer(405, 'it can only be read'), headers: { allow: 'GET, HEAD, OPTIONS' } }
-  const path = pathOf(url ?? '/')
+  const path = decodePath(url ?? '/')
   return path === undefined ? textAnswer(400, 'the path is no text in UTF-8') : read(path)
 }
 
@@ -236,7 +236,7 @@ export function rangeAnswer(
   return { status: 206, headers: ranged, ...bytes(start, stop) }
 }
 
-function pathOf(url: string): string | undefined {
+function decodePath(url: string): string | undefined {
   try {
     return decodeURIComponent(url.replace(/[?#].*$/s, ''))
   } catch {

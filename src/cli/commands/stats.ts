@@ -6,7 +6,7 @@ import type { ArrayDescription, ElementFormat, MethodCall } from '../../runtime/
 import { elementJson, elementText, hasFixedWidth, isFloatType, type Result } from '../show/elements.ts'
 import { EXIT, oneLine, UsageError } from '../show/failure.ts'
 import { print, printError, printLines, table } from '../show/text.ts'
-import { arraysOf } from './head.ts'
+import { listArrays } from './head.ts'
 import { addPlaceOptions, type JsonOption, jsonOption, PLACE, type PlaceOptions } from './options.ts'
 import { openPlace } from './place.ts'
 import { addQueuedOptions, isQueued, performByQueue, printDryRun, type QueuedOptions } from './queue.ts'
@@ -45,7 +45,7 @@ Example: by many machines, on each of which hyperslab work runs
       const stored = quick ? (await place.describe({ raw: options.raw ?? false })).arrays : []
       const rows: string[][] = []
       const objects: string[] = []
-      for (const placed of await arraysOf(place, names)) {
+      for (const placed of await listArrays(place, names)) {
         if (names.length === 0 && !hasFixedWidth(placed.array.dtype)) continue
         try {
           const part = await selectArray(place, placed, '', options)
@@ -59,7 +59,7 @@ Example: by many machines, on each of which hyperslab work runs
           const perform = byQueue ? performByQueue(queued) : performHere(variable.array)
           const known = stored.find(({ name }) => name === placed.name)
           const description = (known && storedTimes(variable, known)) ?? ((await perform(call)) as DescribeResult)
-          const cells = cellsOf(description, variable, shownAs(variable, options))
+          const cells = formatCells(description, variable, shownAs(variable, options))
           const members = Object.entries(cells).map(([name, { json }]) => `"${name}":${json}`)
           if (json) objects.push(`${JSON.stringify(placed.name)}:{${members.join(',')}}`)
           else rows.push([placed.name, ...COLUMNS.map((column) => cells[column]?.text ?? '')])
@@ -99,7 +99,7 @@ const NONE: Cell = { text: '-', json: 'null' }
  * Formats a description. Extremes have the type of the array, and computed members are numbers. The mean of
  * times is a time.
  */
-function cellsOf(
+function formatCells(
   { min, max, mean, std, count, missing }: DescribeResult,
   { array }: DataArray,
   { dates }: ElementFormat,

@@ -4,7 +4,7 @@ import { createPool } from '../../runtime/index.ts'
 import { interruptible, oneLine } from '../show/failure.ts'
 import { count, printError, printLines } from '../show/text.ts'
 import { integerBetween } from './options.ts'
-import { loadCluster, prefixOption, type QueueUrlOptions, queueOf, queueOption } from './queue.ts'
+import { loadCluster, parseQueue, prefixOption, type QueueUrlOptions, queueOption } from './queue.ts'
 
 interface Options extends QueueUrlOptions {
   readonly concurrency?: number
@@ -68,7 +68,7 @@ async function runTasks({
   await using pool = createPool()
   const report = await interruptible((signal) =>
     work({
-      ...queueOf(queue),
+      ...parseQueue(queue),
       ...(allow && { allow }),
       pool,
       concurrency,

@@ -25,7 +25,7 @@ export function drawHeatmap(picture: Picture, scale: Scale, mode: ColourMode): s
     for (let y = 0; y < rows; y++) {
       const row = values.subarray(y * columns, (y + 1) * columns)
       lines.push(
-        Array.from(row, (value) => shadeOf(value, scale))
+        Array.from(row, (value) => findShade(value, scale))
           .join('')
           .trimEnd(),
       )
@@ -35,7 +35,7 @@ export function drawHeatmap(picture: Picture, scale: Scale, mode: ColourMode): s
   const at = (y: number, x: number): number => (y < rows ? values[y * columns + x]! : Number.NaN)
   for (let y = 0; y < rows; y += 2) {
     const line = new ColouredLine(mode)
-    for (let x = 0; x < columns; x++) line.add(colourOf(at(y, x), scale), colourOf(at(y + 1, x), scale))
+    for (let x = 0; x < columns; x++) line.add(findColour(at(y, x), scale), findColour(at(y + 1, x), scale))
     lines.push(line.end())
   }
   return lines
@@ -54,14 +54,14 @@ export function drawBar(length: number, mode: ColourMode): string {
 }
 
 /** Returns the position of a value on the scale, from 0 to 1; 0.5 if the scale has no extent. */
-const shareOf = (value: number, { low, high }: Scale): number => (high > low ? (value - low) / (high - low) : 0.5)
+const scaleShare = (value: number, { low, high }: Scale): number => (high > low ? (value - low) / (high - low) : 0.5)
 
-const colourOf = (value: number, scale: Scale): Rgb | undefined =>
-  Number.isNaN(value) ? undefined : colourAt(shareOf(value, scale))
+const findColour = (value: number, scale: Scale): Rgb | undefined =>
+  Number.isNaN(value) ? undefined : colourAt(scaleShare(value, scale))
 
-function shadeOf(value: number, scale: Scale): string {
+function findShade(value: number, scale: Scale): string {
   if (Number.isNaN(value)) return ' '
-  return SHADES[Math.min(SHADES.length - 1, Math.floor(shareOf(value, scale) * SHADES.length))]!
+  return SHADES[Math.min(SHADES.length - 1, Math.floor(scaleShare(value, scale) * SHADES.length))]!
 }
 
 /** A line of half-block characters, which sets colours only where they change. */
@@ -157,23 +157,23 @@ export class ColumnExtremes {
 /**
  * Draws a line through all columns with values, continuous unless values are missing. Other cells are NaN.
  */
-export function lineOf({ lows, highs, low = 0, high = 0 }: ColumnExtremes, rows: number, columns: number): Picture {
+export function lineDrawing({ lows, highs, low = 0, high = 0 }: ColumnExtremes, rows: number, columns: number): Picture {
   const values = new Float64Array(rows * columns).fill(Number.NaN)
-  const rowOf = (value: number): number => (high > low ? Math.round(((high - value) / (high - low)) * (rows - 1)) : rows >> 1)
-  const columnOf = (i: number): number => (lows.length === 1 ? columns >> 1 : Math.round((i * (columns - 1)) / (lows.length - 1)))
+  const toRow = (value: number): number => (high > low ? Math.round(((high - value) / (high - low)) * (rows - 1)) : rows >> 1)
+  const toColumn = (i: number): number => (lows.length === 1 ? columns >> 1 : Math.round((i * (columns - 1)) / (lows.length - 1)))
   const draw = (x: number, from: number, to: number): void => {
     for (let y = Math.min(from, to); y <= Math.max(from, to); y++) values[y * columns + x] = 0
   }
   for (let i = 0; i < lows.length; i++) {
     if (Number.isNaN(lows[i]!)) continue
-    draw(columnOf(i), rowOf(highs[i]!), rowOf(lows[i]!))
+    draw(toColumn(i), toRow(highs[i]!), toRow(lows[i]!))
     if (i === 0 || Number.isNaN(lows[i - 1]!)) continue
     // Connect the nearest ends, or the part that both columns share.
     const shared = Math.max(lows[i - 1]!, lows[i]!)
     const from = Math.min(shared, highs[i - 1]!)
     const to = Math.min(shared, highs[i]!)
-    const [left, right] = [columnOf(i - 1), columnOf(i)]
-    const rowAt = (x: number): number => rowOf(from + ((to - from) * (x - left)) / (right - left))
+    const [left, right] = [toColumn(i - 1), toColumn(i)]
+    const rowAt = (x: number): number => toRow(from + ((to - from) * (x - left)) / (right - left))
     for (let x = left; x < right; x++) {
       const [here, next] = [rowAt(x), rowAt(x + 1)]
       draw(x, here, next - Math.sign(next - here))
@@ -228,20 +228,20 @@ export function encodePicture({ rows, columns, values }: Picture, scale: Scale):
   for (let y = 0, i = 0; y < rows; y++)
     for (let x = 0; x < columns; x++, i++) {
       const value = values[i]!
-      if (!Number.isNaN(value)) pixels[y * (columns + 1) + x + 1] = 1 + Math.round(shareOf(value, scale) * (PNG_COLOURS - 1))
+      if (!Number.isNaN(value)) pixels[y * (columns + 1) + x + 1] = 1 + Math.round(scaleShare(value, scale) * (PNG_COLOURS - 1))
     }
   return Buffer.concat([
     SIGNATURE,
-    chunkOf('IHDR', header),
-    chunkOf('PLTE', palette),
-    chunkOf('tRNS', Uint8Array.of(0)),
-    chunkOf('IDAT', deflateSync(pixels)),
-    chunkOf('IEND', new Uint8Array(0)),
+    encodePngChunk('IHDR', header),
+    encodePngChunk('PLTE', palette),
+    encodePngChunk('tRNS', Uint8Array.of(0)),
+    encodePngChunk('IDAT', deflateSync(pixels)),
+    encodePngChunk('IEND', new Uint8Array(0)),
   ])
 }
 
 /** Encodes a chunk: length, name, data, and the checksum of name and data. */
-function chunkOf(name: string, data: Uint8Array): Uint8Array {
+function encodePngChunk(name: string, data: Uint8Array): Uint8Array {
   const named = Buffer.concat([new TextEncoder().encode(name), data])
   const [length, checksum] = [data.length, crc32(named)].map((number) => {
     const bytes = new Uint8Array(4)

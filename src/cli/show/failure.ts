@@ -16,7 +16,7 @@ export interface CommandFailure {
   readonly exitCode: number
 }
 
-export function failureOf(error: unknown): CommandFailure {
+export function toFailure(error: unknown): CommandFailure {
   // commander has already printed its message or the requested help.
   if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage }
   if (error instanceof UsageError) return { line: oneLine(error.message), exitCode: EXIT.usage }

@@ -33,12 +33,12 @@ export class BlockMeans {
    * non-finite ones count as missing.
    */
   add(first: number, values: ArrayLike<number | bigint>, isMissing: (value: number | bigint) => boolean): void {
-    const columnOf = Int32Array.from({ length: this.#width }, (_, x) => Math.floor((x * this.columns) / this.#width))
+    const columnAt = Int32Array.from({ length: this.#width }, (_, x) => Math.floor((x * this.columns) / this.#width))
     for (let i = 0, x = 0, y = first; i < values.length; i++) {
       const value = Number(values[i])
       if (!Number.isFinite(value) || isMissing(values[i]!)) this.missing++
       else {
-        const cell = Math.floor((y * this.rows) / this.#height) * this.columns + columnOf[x]!
+        const cell = Math.floor((y * this.rows) / this.#height) * this.columns + columnAt[x]!
         this.#sums[cell]! += value
         this.#counts[cell]!++
         if (this.low === undefined || value < this.low) this.low = value

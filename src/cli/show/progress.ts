@@ -81,7 +81,7 @@ export function jobProgress(
     const seconds = (now() - start) / 1000
     const left = done > first && state !== 'done' ? Math.round(((total - done) * seconds) / (done - first)) : undefined
     const fact = { id, state, done, total, bytes, totalBytes, workers, ...(left !== undefined && { secondsLeft: left }) }
-    const text = kind === 'json' ? `${JSON.stringify(fact)}\n` : `${ERASE}${barOf(fact)}`
+    const text = kind === 'json' ? `${JSON.stringify(fact)}\n` : `${ERASE}${drawBar(fact)}`
     if (text === last) return
     last = text
     terminal.write(text)
@@ -102,7 +102,7 @@ interface Fact extends JobProgress {
   readonly secondsLeft?: number
 }
 
-function barOf({ done, total, bytes, totalBytes, workers, secondsLeft }: Fact): string {
+function drawBar({ done, total, bytes, totalBytes, workers, secondsLeft }: Fact): string {
   const full = total === 0 ? WIDTH : Math.floor((WIDTH * done) / total)
   const bar = `${'#'.repeat(full)}${'.'.repeat(WIDTH - full)}`
   const who = workers === 0 ? 'waiting for workers (hyperslab work)' : count(workers, 'worker')

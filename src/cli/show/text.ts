@@ -157,12 +157,12 @@ export function table(
     return [{ cells, natural, align: column.align ?? 'left' }]
   })
   const room = Math.max(LEAST_WIDTH, width - indent.length)
-  const leastOf = (column: Cells): number =>
+  const leastWidth = (column: Cells): number =>
     column.align === 'right' ? column.natural : Math.min(column.natural, column === used[0] ? LEAST_OF_NAMES : LEAST_WIDTH)
   const parts: Cells[][] = []
   for (const column of used) {
     const part = parts.at(-1)
-    if (part !== undefined && widthOf([...part, column].map(leastOf)) <= room) part.push(column)
+    if (part !== undefined && widthOf([...part, column].map(leastWidth)) <= room) part.push(column)
     else parts.push(part === undefined ? [column] : [used[0]!, column])
   }
   return parts.flatMap((part) => {
@@ -170,12 +170,12 @@ export function table(
     // The widest column shrinks first.
     for (let over = widthOf(widths) - room; over > 0; over--) {
       const [widest] = part
-        .map((column, i) => ({ i, spare: widths[i]! > leastOf(column) ? widths[i]! : 0 }))
+        .map((column, i) => ({ i, spare: widths[i]! > leastWidth(column) ? widths[i]! : 0 }))
         .toSorted((a, b) => b.spare - a.spare)
       if (widest!.spare === 0) break
       widths[widest!.i]!--
     }
-    return Array.from({ length: rows.length + 1 }, (_, row) => linesOf(part, widths, row)).flatMap((lines) =>
+    return Array.from({ length: rows.length + 1 }, (_, row) => formatRow(part, widths, row)).flatMap((lines) =>
       lines.map((line) => indent + line),
     )
   })
@@ -191,7 +191,7 @@ interface Cells {
 const widthOf = (widths: readonly number[]): number =>
   widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1))
 
-function linesOf(columns: readonly Cells[], widths: readonly number[], row: number): string[] {
+function formatRow(columns: readonly Cells[], widths: readonly number[], row: number): string[] {
   const texts = columns.map(({ cells }, i) => wrap(cells[row]!, widths[i]!))
   return Array.from({ length: Math.max(...texts.map(({ length }) => length)) }, (_, line) =>
     columns

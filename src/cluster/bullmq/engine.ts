@@ -96,7 +96,7 @@ export class Engine {
    */
   static async open(options: QueueOptions): Promise<Engine> {
     const { url, prefix = 'hyperslab', connection } = options
-    const server = serverOf(url)
+    const server = parseServer(url)
     if (!NAME.test(prefix))
       throw new HyperslabError('InvalidArgumentError', 'the prefix of a queue is 1 to 41 letters, digits, _ or -', {
         file: server,
@@ -143,7 +143,7 @@ const reasonOf = (cause: unknown): string =>
 const isRedisUrl = (url: string): boolean => /^rediss?:/.test(url)
 
 /** @throws InvalidArgumentError unless it is the URL of a server for queues */
-function serverOf(url: string): string {
+function parseServer(url: string): string {
   const parsed = /^(rediss?|postgres(?:ql)?):\/\//.test(url) && URL.canParse(url) ? new URL(url) : undefined
   if (parsed !== undefined) return `${parsed.protocol}//${parsed.host}${parsed.pathname}`
   const text = 'the URL of a queue begins with redis://, rediss:// or postgres://'

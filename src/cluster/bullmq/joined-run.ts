@@ -2,7 +2,7 @@ import { type ErrorDetails, HyperslabError } from '../../core/errors.ts'
 import { type Controller, newController, type Signal } from '../../core/signal.ts'
 import type { Engine, StoredFailure } from './engine.ts'
 import { errorOfFailure } from './failure.ts'
-import { contentOf, type NodeRunner, runId } from './nodes.ts'
+import { type NodeRunner, parseContent, runId } from './nodes.ts'
 
 /** Handlers of a worker for plans. */
 export interface Plans {
@@ -101,7 +101,7 @@ export class JoinedRuns {
   async #find(plan: string): Promise<JoinedRun | undefined> {
     const job = await this.#engine.tasks.getJob(runId(plan))
     if (job === undefined) return undefined
-    const runner = await this.#plans.open(contentOf(job))
+    const runner = await this.#plans.open(parseContent(job))
     if (runner.id !== plan) {
       const text = `the plan of run ${plan} in the queue is another one, ${runner.id}`
       throw new HyperslabError('FormatError', text, { file: this.#engine.server, actual: runner.id, expected: plan })

@@ -18,7 +18,7 @@ export interface NodeRunner extends TaskTree {
 const MOST_BYTES = 256 * 2 ** 20
 
 /** Returns the plan of a run. */
-export const contentOf = ({ data }: NodeJob): unknown =>
+export const parseContent = ({ data }: NodeJob): unknown =>
   parseJson((data as RunData).content, 'the plan of a run', { maxBytes: MOST_BYTES, exact: false })
 
 /** Job ids must not contain colons or be numbers. */

@@ -2,10 +2,10 @@ import { HyperslabError } from '../../core/errors.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { pause } from '../../core/pace.ts'
 import type { Signal } from '../../core/signal.ts'
-import { childrenOf, type TaskTree, tasksBelow } from '../task-tree.ts'
+import { childRange, type TaskTree, tasksBelow } from '../task-tree.ts'
 import { type Engine, type NodeJob, type NodeValue, onServer, type RunData } from './engine.ts'
 import { errorOfFailure, storedFailure } from './failure.ts'
-import { contentOf, nodeId, RUN, runId, runSettings } from './nodes.ts'
+import { nodeId, parseContent, RUN, runId, runSettings } from './nodes.ts'
 import type { JobStatus } from './options.ts'
 
 /** Interval of progress reports, in ms. Short runs report more often. */
@@ -107,7 +107,7 @@ async function takeUp(engine: Engine, job: NodeJob): Promise<void> {
   await stops.remove(data.plan)
   if (data.restarts) {
     await job.remove({ removeChildren: true })
-    return add(engine, { ...data, id: data.plan }, contentOf(job))
+    return add(engine, { ...data, id: data.plan }, parseContent(job))
   }
   await job.updateData(data)
   // Another process may have resumed it first.
@@ -130,12 +130,12 @@ async function look(
   // A server that was killed may have lost its last writes.
   if (job === undefined) return void (await add(engine, tree, content))
   if (state === 'completed') {
-    onProgress?.(await statusOf(engine, job))
+    onProgress?.(await readStatus(engine, job))
     return job.returnvalue as Extract<NodeValue, { partial: unknown }>
   }
   // Without a reason, the run was resumed meanwhile.
   if (state === 'failed' && hasReason(job)) throw new Ended(reasonOf(job))
-  if (onProgress !== undefined) onProgress(await statusOf(engine, job))
+  if (onProgress !== undefined) onProgress(await readStatus(engine, job))
   return undefined
 }
 
@@ -145,7 +145,7 @@ const reasonOf = ({ data, failedReason }: NodeJob): Error =>
   errorOfFailure((data as RunData).failure ?? { text: failedReason, details: {} })
 
 /** Returns the status of a run. */
-async function statusOf(engine: Engine, job: NodeJob): Promise<JobStatus> {
+async function readStatus(engine: Engine, job: NodeJob): Promise<JobStatus> {
   const { plan: id, counts, added } = job.data as RunData
   const [jobState, stop, workers] = await Promise.all([job.getState(), engine.stops.getJob(id), engine.tasks.getWorkersCount()])
   const total = counts[0]!
@@ -180,7 +180,7 @@ async function tasksDone({ tasks }: Engine, run: NodeJob): Promise<number> {
       const over = new Set<number>()
       for (const [key, value] of Object.entries(await job.getChildrenValues<NodeValue>()))
         if ('partial' in value) over.add(Number(key.slice(key.lastIndexOf('-') + 1)))
-      const [from, to] = childrenOf(tree, level, index)
+      const [from, to] = childRange(tree, level, index)
       for (let i = from; i < to; i++)
         if (over.has(i)) done += tasksBelow(tree, level - 1, i)
         else below.push(i)
@@ -204,7 +204,7 @@ export async function listRuns(engine: Engine): Promise<JobStatus[]> {
     ])
     const runs = jobs.filter((job) => job?.name === RUN)
     const statuses: JobStatus[] = []
-    await forEachLimited(runs, QUESTIONS, async (job) => void statuses.push(await statusOf(engine, job)))
+    await forEachLimited(runs, QUESTIONS, async (job) => void statuses.push(await readStatus(engine, job)))
     return statuses.sort((a, b) => b.added.getTime() - a.added.getTime())
   })
 }
@@ -218,8 +218,8 @@ async function find({ tasks, server }: Engine, id: string): Promise<NodeJob> {
 
 export async function showRun(engine: Engine, id: string): Promise<JobStatus & { readonly plan: unknown }> {
   const job = await find(engine, id)
-  const status = await onServer(engine.server, () => statusOf(engine, job))
-  return { ...status, plan: contentOf(job) }
+  const status = await onServer(engine.server, () => readStatus(engine, job))
+  return { ...status, plan: parseContent(job) }
 }
 
 /**

@@ -50,7 +50,7 @@ export async function work(options: WorkOptions): Promise<WorkReport> {
     return plan
   }
   const open = async (content: unknown): Promise<NodeRunner> =>
-    runnerOf(await openJobIn(await allowed(content), places, { pool }))
+    createRunner(await openJobIn(await allowed(content), places, { pool }))
   const abandon = async (content: unknown): Promise<void> => {
     // A plan that is rejected here has written nothing here.
     const plan = await allowed(content).catch(() => undefined)
@@ -59,7 +59,7 @@ export async function work(options: WorkOptions): Promise<WorkReport> {
   return workOn({ open, abandon, describe }, settings)
 }
 
-const runnerOf = (job: Job): NodeRunner => ({
+const createRunner = (job: Job): NodeRunner => ({
   ...treeOfJob(job.plan),
   async runNode(level, index, children, signal) {
     const partial = await job.runNode(level, index, children as readonly PartialResult[], { signal })

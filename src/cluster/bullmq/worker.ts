@@ -1,11 +1,11 @@
 import { HyperslabError, messageOf } from '../../core/errors.ts'
 import { pause } from '../../core/pace.ts'
 import { newController, onAbort, raceAbort, type Signal } from '../../core/signal.ts'
-import { childrenOf, missingChildren } from '../task-tree.ts'
+import { childRange, missingChildren } from '../task-tree.ts'
 import { Engine, type NodeJob, type NodeValue, onServer, type RunData, type StoredFailure } from './engine.ts'
 import { isFinal, storedFailure } from './failure.ts'
 import { type JoinedRun, JoinedRuns, type Plans } from './joined-run.ts'
-import { contentOf, nodeJob, RUN, runId } from './nodes.ts'
+import { nodeJob, parseContent, RUN, runId } from './nodes.ts'
 import { checkQueueOptions, WORKER_CHECKS, type WorkerSettings, type WorkReport } from './options.ts'
 
 const STOPPED: NodeValue = { stopped: true }
@@ -68,7 +68,7 @@ class NodeWork {
   async #giveUp({ data: { plan, level, index }, stalledCounter }: NodeJob): Promise<void> {
     const run = await this.#engine.tasks.getJob(runId(plan))
     if (run === undefined) return
-    const { text, ...details } = this.#plans.describe(contentOf(run), level, index)
+    const { text, ...details } = this.#plans.describe(parseContent(run), level, index)
     const message = `${text} has ended its worker ${stalledCounter} times`
     throw new HyperslabError('WorkerLostError', message, { ...details, actual: stalledCounter })
   }
@@ -87,7 +87,7 @@ class NodeWork {
   /** Returns the values of the children. If some are missing, adds them and waits. */
   async #children(job: NodeJob, token: string, { runner }: JoinedRun): Promise<unknown[] | undefined> {
     const { plan, level, index } = job.data
-    const [from, to] = childrenOf(runner, level, index)
+    const [from, to] = childRange(runner, level, index)
     const top = runner.counts.length - 1
     while (from < to) {
       const values = new Map<number, unknown>()
@@ -135,7 +135,7 @@ class NodeWork {
   /** Returns the reason why a run fails, with a note if its output could not be removed. */
   async #abandoned(job: NodeJob, failure: StoredFailure): Promise<StoredFailure> {
     try {
-      await this.#plans.abandon?.(contentOf(job))
+      await this.#plans.abandon?.(parseContent(job))
       return failure
     } catch (error) {
       return { ...failure, text: `${failure.text}; what was written could not be removed: ${messageOf(error)}` }

@@ -10,7 +10,7 @@ import type { Store, StoredAt } from '../../store/store.ts'
 import { unconfined } from '../../store/unconfined.ts'
 import { asWritable } from '../../store/writable.ts'
 import { type Location, resolveLocation } from '../../tree/location.ts'
-import { originsOf } from '../source-versions.ts'
+import { listOrigins } from '../source-versions.ts'
 import { hasToken } from './owner.ts'
 import type { Survey, Target } from './target.ts'
 
@@ -57,7 +57,7 @@ export const isStored = (place: Location): boolean => typeof place === 'object' 
 export async function placesRead(arrays: readonly { readonly array: DiskArray }[]): Promise<StoredAt[]> {
   const { ReferenceStore } = await import('../../adapters/zarr/references.ts')
   const places: StoredAt[] = []
-  for (const place of originsOf(arrays))
+  for (const place of listOrigins(arrays))
     if (place.store instanceof ReferenceStore) for (const target of await place.store.places()) places.push(target)
     else places.push(place)
   return places

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../adapters/zarr/document.ts'
 import { METADATA } from '../../adapters/zarr/metadata-names.ts'
 import { isReplacing, replacingDocument } from '../../adapters/zarr/replacing.ts'
 import { encodeDocument } from '../../adapters/zarr/write/document.ts'
-import { baseOf, documentIn, membership, surveyMembers } from '../../adapters/zarr/write/members.ts'
+import { documentIn, lastSegment, membership, surveyMembers } from '../../adapters/zarr/write/members.ts'
 import type { NodeWriter } from '../../adapters/zarr/write/nodes.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { METADATA_BYTES } from '../../core/json.ts'
@@ -44,7 +44,7 @@ export function hierarchyTarget({ store, path }: StoredAt): Target {
       if (typeof replaced === 'string') return { draft, replaced: new TextEncoder().encode(replaced) }
       return { draft, replaced: replaced === null ? 'none' : undefined }
     },
-    isMetadata: (name) => METADATA.includes(baseOf(name)),
+    isMetadata: (name) => METADATA.includes(lastSegment(name)),
     isRoot: (name) => METADATA.includes(name),
     membership: ({ arrays }) => membership(arrays),
     survey: (signal) => surveyHierarchy(store, prefix, signal),

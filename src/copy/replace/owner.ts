@@ -86,7 +86,7 @@ export class Owner {
     for (let tries = 0; ; tries++) {
       const found = await readWhole(store, key, { maxBytes: MOST_BYTES, signal })
       const other = found && claimIn(found.bytes)
-      const state = found === undefined ? 'dead' : await stateOf(store, key, other, found.etag, signal)
+      const state = found === undefined ? 'dead' : await readState(store, key, other, found.etag, signal)
       if (state === 'alive') throw taken(store.describe(key))
       const token = randomName()
       const isResumed = id !== undefined && other?.id === id && state === 'dead'
@@ -190,7 +190,7 @@ export class Owner {
 }
 
 /** State of the owner of a claim, as far as this process knows. `uncertain`: it did not renew the claim. */
-async function stateOf(
+async function readState(
   store: Store,
   key: string,
   claim: Claim | undefined,

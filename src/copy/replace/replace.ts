@@ -11,7 +11,7 @@ import {
   clearDrafts,
   completeSwitch,
   discardDraft,
-  draftOf,
+  draftPrefix,
   folderEntries,
   isComplete,
   removeStaged,
@@ -56,7 +56,7 @@ export async function replace(
   for (const source of sources) await checkApart(source, { store: given.store, path: place })
   const before = await target.survey(signal)
   await checkReplacing({ store, path: place })
-  const owner = await Owner.take(store, ownerOf(target), id, signal)
+  const owner = await Owner.take(store, ownerKey(target), id, signal)
   const isOver = (each: string): boolean => !owner.isUncertain(each)
   /** Whether the written objects are kept, so that another process can resume. */
   let isKept = before.state === 'replacing'
@@ -81,7 +81,7 @@ export async function replace(
     await clearDrafts(target, owner, (each) => each !== draft && isOver(each))
     for (const source of sources) await checkApartByMarker(source, target, old, owner.token, signal)
     isKept = id !== undefined
-    await write(draftOf(target, draft), () => owner.check())
+    await write(draftPrefix(target, draft), () => owner.check())
     const now = await checkSame(target, old, signal)
     await removeStaged(target, draft)
     await owner.check()
@@ -156,7 +156,7 @@ export async function alone<T>(given: Target, signal: Signal | undefined, work: 
   const { store, workspace, place } = target
   if (store.list === undefined || (await conditionalWritesOf(store, place))?.replace !== true)
     return followed(target, () => work(async () => undefined))
-  const owner = await Owner.take(store, ownerOf(target), undefined, signal)
+  const owner = await Owner.take(store, ownerKey(target), undefined, signal)
   try {
     if ((await target.claimNow(signal)) !== undefined) throw halfReplaced(store.describe(place))
     const result = await followed(target, () => work(() => owner.check()))
@@ -176,13 +176,13 @@ function halfReplaced(file: string): HyperslabError {
 
 /** Removes the claim of a process that was killed after its last write. Failures are ignored. */
 export async function removeClaim(target: Target): Promise<void> {
-  if ((await target.store.stat(ownerOf(target))) === undefined) return
+  if ((await target.store.stat(ownerKey(target))) === undefined) return
   await alone(target, undefined, async () => undefined).catch((error: unknown) => {
     if (!isHyperslabError(error, 'ConflictError')) throw error
   })
 }
 
-const ownerOf = ({ workspace }: Target): string => `${workspace}owner.json`
+const ownerKey = ({ workspace }: Target): string => `${workspace}owner.json`
 
 /** Whether the place is certainly unclaimed. A claim may have succeeded even if its answer was lost. */
 async function isUnclaimed(target: Target): Promise<boolean> {

@@ -28,31 +28,31 @@ export interface Journal {
 }
 
 /** Objects of a draft in the workspace of a target. Each owner has a draft of its own. */
-const journalOf = ({ workspace }: Target, draft: string): string => `${workspace}journal-${draft}.json`
-const oldOf = ({ workspace }: Target, draft: string): string => `${workspace}old-${draft}/`
+const journalKey = ({ workspace }: Target, draft: string): string => `${workspace}journal-${draft}.json`
+const oldPrefix = ({ workspace }: Target, draft: string): string => `${workspace}old-${draft}/`
 
 /** Returns the prefix of keys of the new objects beside a target. */
-export const draftOf = ({ workspace }: Target, draft: string): string => `${workspace}new-${draft}/`
+export const draftPrefix = ({ workspace }: Target, draft: string): string => `${workspace}new-${draft}/`
 
 /** Name of an object in a workspace, and its draft. A killed writer leaves the lock of its journal. */
 const OF_DRAFT = /^(new|old|journal)-([0-9a-f]{24})(\.json(\.lock)?$|\/)/
 
 export async function writeJournal(target: Target, draft: string, known: Omit<Journal, 'hasClaimed'>): Promise<void> {
   const { store, claimed } = target
-  const journal: Journal = { ...known, hasClaimed: (await store.stat(draftOf(target, draft) + claimed)) !== undefined }
-  await asWritable(store).put(journalOf(target, draft), new TextEncoder().encode(JSON.stringify(journal)))
+  const journal: Journal = { ...known, hasClaimed: (await store.stat(draftPrefix(target, draft) + claimed)) !== undefined }
+  await asWritable(store).put(journalKey(target, draft), new TextEncoder().encode(JSON.stringify(journal)))
 }
 
 /** Whether the write of a draft is complete: it has a journal or a root. Such a write is not resumed. */
 export async function isComplete(target: Target, draft: string): Promise<boolean> {
   const { store } = target
-  const folder = draftOf(target, draft)
-  if ((await store.stat(journalOf(target, draft))) !== undefined) return true
+  const folder = draftPrefix(target, draft)
+  if ((await store.stat(journalKey(target, draft))) !== undefined) return true
   return (await store.list!(folder, { shallow: true })).some((key) => target.isRoot(key.slice(folder.length)))
 }
 
 async function readJournal(target: Target, draft: string): Promise<Journal | undefined> {
-  const found = await readWhole(target.store, journalOf(target, draft), { maxBytes: MOST_BYTES })
+  const found = await readWhole(target.store, journalKey(target, draft), { maxBytes: MOST_BYTES })
   try {
     return found && (parseJson(found.bytes, 'the journal', { maxBytes: MOST_BYTES, exact: false }) as Journal)
   } catch {
@@ -76,7 +76,7 @@ export async function completeSwitch(
   if (stat === undefined || claim === undefined) throw gone(store.describe(prefix + claimed))
   const { draft } = claim
   const journal = await readJournal(target, draft)
-  const folder = draftOf(target, draft)
+  const folder = draftPrefix(target, draft)
   const drafts = (await store.list!(folder, { deep: true })).map((key) => key.slice(folder.length))
   if (journal === undefined || (drafts.length === 0 && journal.hasClaimed)) {
     await takeBack(target, owner, claim, stat.etag)
@@ -109,7 +109,7 @@ export async function takeBackOwn(target: Target, draft: string): Promise<boolea
  */
 async function takeBack(target: Target, owner: Owner, { draft, replaced }: PlaceClaim, ifMatch: string): Promise<void> {
   const { store } = target
-  const aside = await store.list!(oldOf(target, draft), { deep: true })
+  const aside = await store.list!(oldPrefix(target, draft), { deep: true })
   if (replaced === undefined || aside.length > 0) {
     const text = 'another store was taking this place, and its new content no longer exists; remove the rest'
     throw new HyperslabError('ConflictError', text, { file: store.describe(target.place) })
@@ -145,7 +145,7 @@ interface Move {
 /** Renames entries of folders: the old ones aside, then the new ones into place. */
 async function moveEntries({ target, owner, journal, draft, drafts }: Move): Promise<void> {
   const { store, prefix, claimed, isMetadata } = target
-  const [from, old] = [draftOf(target, draft), oldOf(target, draft)]
+  const [from, old] = [draftPrefix(target, draft), oldPrefix(target, draft)]
   const aside = new Set((await store.list!(old)).map((key) => key.slice(old.length).split('/', 1)[0]!))
   for (const entry of inOrder(journal.entries, isMetadata, true)) {
     if (aside.has(entry)) continue
@@ -205,7 +205,7 @@ async function moveObjects({ target, owner, journal, draft, drafts }: Move): Pro
   // An empty folder can have the name of a new object, in stores that have folders.
   for (const entry of folderEntries(old, claimed)) await store.files?.removeFolder(`${prefix}${entry}/`)
   const added = drafts.filter((name) => name !== claimed)
-  const copy = (name: string): Promise<void> => copyObjectWithin(store, draftOf(target, draft) + name, prefix + name)
+  const copy = (name: string): Promise<void> => copyObjectWithin(store, draftPrefix(target, draft) + name, prefix + name)
   await each(
     added.filter((name) => !isMetadata(name)),
     copy,
@@ -221,7 +221,7 @@ async function moveObjects({ target, owner, journal, draft, drafts }: Move): Pro
 async function publishClaimed(target: Target, draft: string, ifMatch: string, isNew: boolean): Promise<void> {
   const { store, prefix, claimed } = target
   if (!isNew) return removeClaimed(target, ifMatch)
-  const [from, to] = [draftOf(target, draft) + claimed, prefix + claimed]
+  const [from, to] = [draftPrefix(target, draft) + claimed, prefix + claimed]
   const writer = asWritable(store)
   if (writer.rename !== undefined) {
     await writer.rename(from, to, { ifMatch })
@@ -304,7 +304,7 @@ export async function clearDrafts(target: Target, owner: Owner, isCleared: (draf
 async function clearDraft(target: Target, draft: string, keys: readonly string[], check: () => Promise<void>): Promise<void> {
   const { store } = target
   const remove = (removed: readonly string[]): Promise<void> => removeAll(target, removed, check)
-  const [journal, next, old] = [journalOf(target, draft), draftOf(target, draft), oldOf(target, draft)]
+  const [journal, next, old] = [journalKey(target, draft), draftPrefix(target, draft), oldPrefix(target, draft)]
   const aside = keys.filter((key) => key.startsWith(old))
   // Without its journal, a draft that did not claim the place cannot be mistaken for a complete one.
   const journals = keys.filter((key) => key.startsWith(journal))
@@ -328,7 +328,7 @@ const removeAll = ({ store }: Target, keys: readonly string[], check: () => Prom
 
 /** Removes temporary objects of a killed attempt, which would otherwise be moved with the others. */
 export async function removeStaged(target: Target, draft: string): Promise<void> {
-  const keys = await keysBelow(target.store, draftOf(target, draft))
+  const keys = await keysBelow(target.store, draftPrefix(target, draft))
   await removeAll(target, keys.filter(isStaged), async () => undefined)
 }
 

@@ -38,7 +38,7 @@ const degrees = (units: string): AxisKind | undefined => {
  * name, in this order (CF conventions, chapter 4). Undefined if none of them defines it. A projected `x` or
  * `y` is neither longitude nor latitude.
  */
-export function axisKindOf(name: string, attrs: Attrs): AxisKind | undefined {
+export function findAxisKind(name: string, attrs: Attrs): AxisKind | undefined {
   const units = attributeText(attrs, 'units') ?? ''
   if (/\bsince\b/.test(units)) return 'time'
   const known = degrees(units) ?? STANDARD_NAMES[attributeText(attrs, 'standard_name') ?? '']

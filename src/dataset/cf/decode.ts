@@ -1,7 +1,7 @@
 import { DiskArray } from '../../array/disk-array.ts'
 import { deriveSource } from '../../array/lazy/derive.ts'
 import { elementwise } from '../../array/lazy/elementwise.ts'
-import { elementIn, packingOf, signOf } from '../../array/lazy/packing.ts'
+import { elementIn, parsePacking, parseSign } from '../../array/lazy/packing.ts'
 import { type ScaledOptions, scaledSource } from '../../array/lazy/scaled.ts'
 import { isAnyMissing, type Missing, missingElements, NOTHING } from '../../array/missing.ts'
 import { missingTest } from '../../array/missing-test.ts'
@@ -14,7 +14,7 @@ import { isOfDates, parseCalendar } from '../time/calendar.ts'
 import { NAT } from '../time/instant.ts'
 import { decodeTimestamp, isDurationUnit, parseTimeUnits, type TimeUnits } from '../time/units.ts'
 import type { VariableParts } from '../variable.ts'
-import { validRangeOf } from './valid-range.ts'
+import { findValidRange } from './valid-range.ts'
 
 /** Attributes of packed values that decoding uses. */
 export const PACKING: readonly string[] = [
@@ -84,7 +84,7 @@ function decoded({ name, array, dims, attrs: named = array.attrs }: RawVariable)
   if (!isNumeric(dtype)) return whole
   if (attrs['dtype'] === 'bool' && elementBytes(dtype) === 1) return decodeBooleans(whole)
   const numbers = decodeNumbers(whole, named)
-  const units = timeUnitsOf(attrs)
+  const units = findTimeUnits(attrs)
   return units === undefined ? numbers : decodeTimeVariable(numbers, units)
 }
 
@@ -109,11 +109,11 @@ function decodeNumbers(whole: VariableParts, named: NamedValues | undefined): Va
   const stored = array.dtype as NumericDType
   const warnings: string[] = []
   const read = packingAttributes(whole, named)
-  const isSigned = signOf(stored, read.get('_Unsigned')) !== null
+  const isSigned = parseSign(stored, read.get('_Unsigned')) !== null
   if (!isSigned) warnings.push(`'${name}': _Unsigned is neither true nor false, so it is ignored: ${quoted(attrs['_Unsigned'])}`)
   const given = { ...read, get: (key: string) => (key === '_Unsigned' && !isSigned ? undefined : read.get(key)) }
-  const told = packingOf(array.source, { ...given, get: (key) => (FILLS.includes(key) ? undefined : given.get(key)) })
-  const bounds = validRangeOf({
+  const told = parsePacking(array.source, { ...given, get: (key) => (FILLS.includes(key) ? undefined : given.get(key)) })
+  const bounds = findValidRange({
     ...{ name, attrs, typed: named },
     dtype: stored,
     isLabels: dims.length === 1 && dims[0] === name,
@@ -123,8 +123,8 @@ function decodeNumbers(whole: VariableParts, named: NamedValues | undefined): Va
   })
   // If the range of bytes exceeds 127, the bytes are unsigned, and so are their missing values.
   const hasOtherSign = bounds.hasUnsigned || told.unsigned === true || told.signed === true
-  const fills = fillsOf(whole, given, hasOtherSign, warnings)
-  const packing = packingOf(array.source, {
+  const fills = listFills(whole, given, hasOtherSign, warnings)
+  const packing = parsePacking(array.source, {
     ...given,
     get: (key) => (FILLS.includes(key) ? fills.get(key) : key === '_Unsigned' && bounds.hasUnsigned ? 'true' : given.get(key)),
   })
@@ -176,7 +176,7 @@ const packingAttributes = ({ array: { source } }: VariableParts, named: NamedVal
  * Returns the values of attributes that name missing elements. Among numbers, texts other than NaN and
  * numbers that the packed type does not have equal no element, so they are ignored.
  */
-function fillsOf(
+function listFills(
   { name, array, attrs }: VariableParts,
   given: NamedValues,
   hasOtherSign: boolean,
@@ -242,7 +242,7 @@ export function missingTold({ source }: DiskArray, missing: Missing): DiskArray 
 }
 
 /** Returns the units of times; undefined if the units are no units of times. */
-export function timeUnitsOf(attrs: Attrs): TimeUnits | undefined {
+export function findTimeUnits(attrs: Attrs): TimeUnits | undefined {
   const units = attributeText(attrs, 'units')
   return units !== undefined && /\bsince\b/i.test(units)
     ? parseTimeUnits(units, parseCalendar(attributeText(attrs, 'calendar')))

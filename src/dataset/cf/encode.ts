@@ -1,6 +1,6 @@
 import { DiskArray } from '../../array/disk-array.ts'
 import { elementwise } from '../../array/lazy/elementwise.ts'
-import { elementIn, elementOfSign, signOf } from '../../array/lazy/packing.ts'
+import { elementIn, elementOfSign, parseSign } from '../../array/lazy/packing.ts'
 import { type Element, isAnyMissing, missingElement, missingElements, NOTHING } from '../../array/missing.ts'
 import { missingTest } from '../../array/missing-test.ts'
 import {
@@ -23,7 +23,7 @@ import { isOfDates, parseCalendar } from '../time/calendar.ts'
 import { NAT, showInstant, unitsSince } from '../time/instant.ts'
 import { parseTimeUnits, type TimeUnits } from '../time/units.ts'
 import type { Variable } from '../variable.ts'
-import { FILLS, isNaNText, missingTold, PACKING, storedAs, timeUnitsOf } from './decode.ts'
+import { FILLS, findTimeUnits, isNaNText, missingTold, PACKING, storedAs } from './decode.ts'
 
 /** Encoding of a variable, in xarray's words. Without entries, values are stored unchanged. */
 export interface VariableEncoding {
@@ -101,7 +101,7 @@ export function encodeVariable(
   )
   if (twice !== undefined) fail(name, `'${twice}' is an attribute, and in the encoding: leave one of them out`, attrs[twice])
   const stored = given === undefined ? storedAs(array) : undefined
-  const packing = packingOf(variable, encoding)
+  const packing = choosePacking(variable, encoding)
   // Computed missing elements need an attribute, because other programs do not know the convention.
   const implied = stored?.source.missing?.implied as Element | undefined
   const own = stored === undefined || packing.fill !== undefined ? packing.fill : missingElement(missingElements(stored.source))
@@ -112,7 +112,7 @@ export function encodeVariable(
     chunks: chunks?.map((length, axis) => Math.max(1, Math.min(length, array.shape[axis]!))),
     fill: implied ?? own,
     implied,
-    attrs: attributesOf(variable, encoding, packing, boundsOf),
+    attrs: encodeAttributes(variable, encoding, packing, boundsOf),
   }
 }
 
@@ -151,15 +151,15 @@ const impliedTimes = ({ attrs, times }: Variable, encoding: Attrs): TimeUnits | 
 /** Returns the stored units of times, if the attributes have them. */
 export function storedTimes(variable: Variable, given: VariableEncoding | undefined): TimeUnits | undefined {
   const { units, calendar } = { ...variable.attrs, ...(given ?? variable.encoding) } as Attrs
-  return timeUnitsOf({ units, calendar })
+  return findTimeUnits({ units, calendar })
 }
 
-function packingOf(variable: Variable, encoding: Attrs): Packing {
+function choosePacking(variable: Variable, encoding: Attrs): Packing {
   const { name, array } = variable
   const units = (encoding['units'] ?? impliedTimes(variable, encoding)?.text) as string | undefined
   const isTime = array.dtype === 'timestamp_ns' && units !== undefined
   const dtype = (encoding['dtype'] ?? (isTime ? 'int64' : array.dtype)) as DType
-  const times = isTime ? (impliedTimes(variable, encoding) ?? timesOf(name, encoding)) : undefined
+  const times = isTime ? (impliedTimes(variable, encoding) ?? parseEncodedUnits(name, encoding)) : undefined
   const isAlike = isNumeric(dtype) && (isNumeric(array.dtype) || array.dtype === 'bool' || isTime)
   if (dtype !== array.dtype && !isAlike) {
     const hint = array.dtype === 'timestamp_ns' ? '; times are stored as numbers with units' : ''
@@ -173,7 +173,7 @@ function packingOf(variable: Variable, encoding: Attrs): Packing {
   if (!Number.isFinite(scale) || !Number.isFinite(offset) || scale === 0)
     fail(name, `cannot scale by ${scale} and ${offset}`, scale)
   const sign =
-    signOf(dtype, encoding['_Unsigned']) ?? (encoding['unsigned'] === true && dtype === 'int8' ? 'unsigned' : undefined)
+    parseSign(dtype, encoding['_Unsigned']) ?? (encoding['unsigned'] === true && dtype === 'int8' ? 'unsigned' : undefined)
   const [isUnsigned, isSigned] = [sign === 'unsigned', sign === 'signed']
   const missing = ['_FillValue', 'fill_value', 'missing_value'].flatMap((key) => {
     // Decoding ignores fill values that no element equals.
@@ -181,8 +181,8 @@ function packingOf(variable: Variable, encoding: Attrs): Packing {
       encoding === variable.encoding
         ? fillElement(dtype as NumericDType, value, sign !== undefined) !== undefined
         : typeof value !== 'string' || key === '_FillValue'
-    const list = listOf(encoding[key]).filter((value) => !isNumeric(dtype) || isKnown(value))
-    return list.map((value) => elementOf(name, dtype, key, value, sign !== undefined))
+    const list = asListOfValues(encoding[key]).filter((value) => !isNumeric(dtype) || isKnown(value))
+    return list.map((value) => encodeElement(name, dtype, key, value, sign !== undefined))
   })
   const own = dtype === array.dtype ? missingElement(missingElements(array.source)) : undefined
   const fill = missing[0] ?? (dtype === 'binary' ? undefined : own)
@@ -191,17 +191,17 @@ function packingOf(variable: Variable, encoding: Attrs): Packing {
   return { name, dtype, scale, offset, isPacked, isUnsigned, isSigned, times, fill, missing: all }
 }
 
-function timesOf(name: string, { units, calendar }: Attrs): TimeUnits {
+function parseEncodedUnits(name: string, { units, calendar }: Attrs): TimeUnits {
   const parsed = parseTimeUnits(units, parseCalendar(calendar, { array: name }), { array: name })
   if (parsed === undefined) return fail(name, `${quoted(units)} are not units of time, such as 'days since 1990-01-01'`, units)
   if (isOfDates(parsed.calendar)) return parsed
   return fail(name, `these times are of the calendar of Dates, and cannot be stored as those of ${parsed.calendar}`, calendar)
 }
 
-const listOf = (value: unknown): readonly unknown[] =>
+const asListOfValues = (value: unknown): readonly unknown[] =>
   value === undefined ? [] : ArrayBuffer.isView(value) || Array.isArray(value) ? Array.from(value as ArrayLike<unknown>) : [value]
 
-function elementOf(name: string, dtype: DType, key: string, value: unknown, hasOtherSign: boolean): Element {
+function encodeElement(name: string, dtype: DType, key: string, value: unknown, hasOtherSign: boolean): Element {
   try {
     if (isNaNText(dtype, value)) return Number.NaN
     if (hasOtherSign) return elementOfSign(dtype as NumericDType, value as number, true)
@@ -219,8 +219,8 @@ function packed(array: DiskArray, packing: Packing): DiskArray {
   const own = missingElements(array.source)
   const isMissing = missingTest(isFloat(array.dtype) ? { ...own, nan: true } : own) ?? (() => false)
   const number =
-    times === undefined ? (value: number | bigint) => value : (value: number | bigint) => unitsOf(value as bigint, times)
-  const pack = packerOf(packing)
+    times === undefined ? (value: number | bigint) => value : (value: number | bigint) => countUnits(value as bigint, times)
+  const pack = createPacker(packing)
   const forth = (value: number | bigint): Element =>
     isMissing(value) || (times !== undefined && value === NAT) ? missingOf(packing, value) : pack(number(value), value)
   return new DiskArray(elementwise(array.source, { dtype, missing: NOTHING }, { forth: forth as never }))
@@ -233,7 +233,7 @@ function missingOf({ name, dtype, fill }: Packing, value: unknown): Element {
 }
 
 /** Converts a time to a number of its units. Whole numbers are exact. */
-function unitsOf(instant: bigint, { unit, reference }: TimeUnits): number | bigint {
+function countUnits(instant: bigint, { unit, reference }: TimeUnits): number | bigint {
   const away = instant - reference
   return away % unit === 0n ? away / unit : unitsSince(instant, { unit, reference })
 }
@@ -245,7 +245,7 @@ function roundedEven(value: number): number {
 }
 
 /** Returns the function that converts a value to its stored element. */
-function packerOf(packing: Packing): (value: number | bigint, from: unknown) => Element {
+function createPacker(packing: Packing): (value: number | bigint, from: unknown) => Element {
   const { name, dtype, scale, offset, isPacked, isUnsigned, isSigned: hasSign, times } = packing
   const reads = missingTest({ values: packing.missing.filter((each) => !Number.isNaN(each)), nan: false }) ?? (() => false)
   const show = (from: unknown): string => (times === undefined ? String(from) : showInstant(from as bigint, times.calendar))
@@ -306,7 +306,7 @@ export function storedAttribute(attrs: Attrs, name: string): unknown {
 }
 
 /** Returns the attributes of a variable, including those of its encoding. */
-function attributesOf(
+function encodeAttributes(
   variable: Variable,
   encoding: Attrs,
   packing: Packing,
@@ -350,12 +350,12 @@ const fillElement = (dtype: NumericDType, value: unknown, hasOtherSign: boolean)
  */
 function fillAttributes(encoding: Attrs, { dtype: stored, isUnsigned, isSigned }: Packing, own: Attrs): Map<string, unknown> {
   const dtype = stored as NumericDType
-  const elementsOf = (key: string): (number | bigint | undefined)[] =>
-    listOf(encoding[key]).map((value) => fillElement(dtype, value, isUnsigned || isSigned))
+  const encodeElements = (key: string): (number | bigint | undefined)[] =>
+    asListOfValues(encoding[key]).map((value) => fillElement(dtype, value, isUnsigned || isSigned))
   const isKnown = (value: number | bigint | undefined): value is number | bigint => value !== undefined
-  const [fill, ...others] = elementsOf('_FillValue').filter(isKnown)
+  const [fill, ...others] = encodeElements('_FillValue').filter(isKnown)
   const given = encoding['missing_value']
-  const named = elementsOf('missing_value')
+  const named = encodeElements('missing_value')
   const all = new Map<string, unknown>()
   if (fill !== undefined) all.set('_FillValue', new TypedValue({ type: dtype, value: fill }))
   // xarray writes and reads NaN in JSON as text, and would convert integers to floats for it.
@@ -377,14 +377,14 @@ function rangeOfType(encoding: Attrs, key: string, dtype: DType): TypedValue | u
   const value = encoding[key]
   if (numbers === undefined || ArrayBuffer.isView(value) || !isNumeric(dtype) || isFloat(dtype)) return value
   const isWhole = numbers.every((each) => typeof each === 'bigint' || Number.isInteger(each))
-  const type = isWhole && !isWrittenAsFloat(encoding, key) ? integerTypeOf(numbers, dtype) : 'float64'
+  const type = isWhole && !isWrittenAsFloat(encoding, key) ? chooseIntegerType(numbers, dtype) : 'float64'
   const data = allocate(type, numbers.length)
   for (const [i, each] of numbers.entries()) data[i] = toElement(type, each) as never
   return new TypedValue(Array.isArray(value) ? { type: `${type}[]`, value: data } : { type, value: data[0] })
 }
 
 /** Returns the packed type, or a wider one if the numbers need it. */
-const integerTypeOf = (numbers: readonly (number | bigint)[], dtype: NumericDType): NumericDType => {
+const chooseIntegerType = (numbers: readonly (number | bigint)[], dtype: NumericDType): NumericDType => {
   const holds = (type: NumericDType): boolean =>
     numbers.every((each) => {
       try {

@@ -63,7 +63,7 @@ const widthOf = (type: AttributeType): number => WIDTHS.findIndex((types) => typ
 
 const isFloating = (type: AttributeType): boolean => type === 'float' || (type !== 'integer' && isFloat(type))
 
-function typeOf({ attrs, typed }: Bounded, key: string): AttributeType {
+function attributeTypeFor({ attrs, typed }: Bounded, key: string): AttributeType {
   // JSON has no widths, so the declared types of its numbers do not count.
   const told = typed?.isFloat === undefined ? typed?.typed?.(key)?.type.replace('[]', '') : undefined
   if (told !== undefined && isNumeric(told as DType)) return told as NumericDType
@@ -82,7 +82,7 @@ function typeOf({ attrs, typed }: Bounded, key: string): AttributeType {
  * with a wrong number of values are ignored, with a warning.
  * @throws InvalidArgumentError for ranges that may bound either packed or unpacked values
  */
-export function validRangeOf(variable: Bounded): ValidRange {
+export function findValidRange(variable: Bounded): ValidRange {
   const { attrs, isLabels, dtype, sign } = variable
   const warnings: string[] = []
   const given = RANGES.filter((key) => key in attrs && isNumbers(variable, key, warnings))
@@ -136,9 +136,11 @@ function boundsOf({ name, attrs }: Bounded, key: RangeName, warnings: string[]):
 function isUnpacked(variable: Bounded, key: RangeName): boolean {
   const { name, attrs, dtype, scale, offset, isLabels } = variable
   if (isLabels || (scale === 1 && offset === 0)) return false
-  const factors = ['scale_factor', 'add_offset'].filter((factor) => factor in attrs).map((factor) => typeOf(variable, factor))
+  const factors = ['scale_factor', 'add_offset']
+    .filter((factor) => factor in attrs)
+    .map((factor) => attributeTypeFor(variable, factor))
   const factor = factors.reduce((a, b) => (widthOf(b) > widthOf(a) ? b : a))
-  const range = typeOf(variable, key)
+  const range = attributeTypeFor(variable, key)
   const isOfJson = range === 'float' || factor === 'float'
   const isSame = range === factor || (isOfJson && isFloating(range) && isFloating(factor))
   // For packed floats, JSON does not show which of the two types a range has.
@@ -150,7 +152,7 @@ function isUnpacked(variable: Bounded, key: RangeName): boolean {
 }
 
 /** Relative rounding error of values of a type, with some reserve. Floats from JSON may have been float32. */
-const roundingOf = (type: AttributeType): number => (type === 'float32' || type === 'float' ? 2 ** -22 : 2 ** -50)
+const roundingError = (type: AttributeType): number => (type === 'float32' || type === 'float' ? 2 ** -22 : 2 ** -50)
 
 /**
  * Returns the packed values whose unpacked ones lie within bounds, up to the rounding error of the bounds.
@@ -158,11 +160,12 @@ const roundingOf = (type: AttributeType): number => (type === 'float32' || type 
 function packedEnds(variable: Bounded, ends: readonly (Bound | undefined)[]): readonly [number, number] {
   const { name, attrs, dtype, scale, offset } = variable
   const keys = ['scale_factor', 'add_offset'].filter((key) => key in attrs)
-  const inexact = (bound: Bound): number => Math.max(...[...keys, bound.key].map((key) => roundingOf(typeOf(variable, key))))
+  const inexact = (bound: Bound): number =>
+    Math.max(...[...keys, bound.key].map((key) => roundingError(attributeTypeFor(variable, key))))
   const unclear = ends.find((bound) => bound !== undefined && !isUnpacked(variable, bound.key))
   if (unclear !== undefined) {
     const text = `valid_min and valid_max of ${name} are of different types: one bounds packed values, and the other unpacked ones`
-    throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: typeOf(variable, unclear.key) })
+    throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: attributeTypeFor(variable, unclear.key) })
   }
   const isInteger = !isFloat(dtype)
   const [from, to] = scale > 0 ? ends : [ends[1], ends[0]]
@@ -179,7 +182,7 @@ function packedEnds(variable: Bounded, ends: readonly (Bound | undefined)[]): re
 /** Whether the type of a range is no wider than the packed type. Such a range may have the other sign. */
 const isNarrow = (variable: Bounded, names: readonly RangeName[]): boolean =>
   names.every((key) => {
-    const type = typeOf(variable, key)
+    const type = attributeTypeFor(variable, key)
     return type === 'integer' || widthOf(type) <= widthOf(variable.dtype)
   })
 

@@ -10,7 +10,7 @@ import {
 import { type Checks, checkOptions } from '../../core/options.ts'
 import type { Location, NotFoundOptions } from '../../tree/location.ts'
 import { openNetcdf } from '../../tree/open-netcdf.ts'
-import { variableOf } from '../open/raw-variable.ts'
+import { toRawVariable } from '../open/raw-variable.ts'
 import { decodeWarnings } from './decode-warnings.ts'
 
 /** Options of `importNetcdf`. */
@@ -46,7 +46,7 @@ export async function importFile(
         attributes: () => typed(array.attrs),
       })),
       dimensions: file.dimensions.map(({ name }) => name),
-      warnings: decodeWarnings(chosen.map((variable) => variableOf(variable.name, variable as never))),
+      warnings: decodeWarnings(chosen.map((variable) => toRawVariable(variable.name, variable as never))),
       [Symbol.asyncDispose]: () => file.close(),
     }
   }

@@ -2,12 +2,12 @@ import type { ArrayNode, GroupNode } from '../../array/nodes.ts'
 import { nodesBelow } from '../../array/walk.ts'
 import { copyToContainer } from '../../copy/copy.ts'
 import type { ImportOptions, ImportResult, ImportSource, SourceArray } from '../../copy/import-arrays.ts'
-import { typedAttributesOf } from '../../copy/named-arrays.ts'
+import { toTypedAttributes } from '../../copy/named-arrays.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { Location } from '../../tree/location.ts'
 import type { Tree } from '../../tree/open-tree.ts'
 import { withCharacters } from '../open/characters.ts'
-import { variableOf } from '../open/raw-variable.ts'
+import { toRawVariable } from '../open/raw-variable.ts'
 import { decodeWarnings } from './decode-warnings.ts'
 
 /**
@@ -35,20 +35,20 @@ export function importTree(
 }
 
 async function sourceOfTree(tree: Tree, variables: readonly string[] | undefined): Promise<ImportSource> {
-  const { groups, arrays } = await nodesOf(tree, variables)
+  const { groups, arrays } = await listNodes(tree, variables)
   const copied = arrays.map((node): SourceArray => {
     const siblings = arrays.filter(({ path }) => groupOf(path) === groupOf(node.path))
     const array = withCharacters(node, siblings)
     const dimensionNames = array.shape.map((_, axis) => array.dimensionNames?.[axis] || `dim_${axis}`)
-    return { name: node.path, array, dimensionNames, attributes: () => typedAttributesOf(node.attrs) }
+    return { name: node.path, array, dimensionNames, attributes: () => toTypedAttributes(node.attrs) }
   })
   return {
     attributes: groups.flatMap(({ path, attrs }) =>
-      Array.from(typedAttributesOf(attrs), ([name, value]) => [path === '' ? name : `${path}/${name}`, value] as const),
+      Array.from(toTypedAttributes(attrs), ([name, value]) => [path === '' ? name : `${path}/${name}`, value] as const),
     ),
     arrays: copied,
     dimensions: [...new Set(copied.flatMap(({ dimensionNames }) => dimensionNames))],
-    warnings: [...tree.warnings, ...decodeWarnings(copied.map(({ name, array }) => variableOf(name, array as never)))],
+    warnings: [...tree.warnings, ...decodeWarnings(copied.map(({ name, array }) => toRawVariable(name, array as never)))],
     [Symbol.asyncDispose]: () => tree.close(),
   }
 }
@@ -59,7 +59,7 @@ const groupOf = (path: string): string => path.slice(0, Math.max(0, path.lastInd
  * Returns the chosen arrays, or all, and the groups.
  * @throws the reason why an array cannot be read; UnknownArrayError
  */
-async function nodesOf(
+async function listNodes(
   { root, location }: Tree,
   variables: readonly string[] | undefined,
 ): Promise<{ readonly groups: readonly GroupNode[]; readonly arrays: readonly ArrayNode[] }> {

@@ -51,7 +51,7 @@ export async function importStore(source: ZarrLocation, target: Location, option
     const root = await openZarr(source, { names, consolidated, limits, resolve, notFound, codecs, signal })
     try {
       const own = placeName(source)
-      const { groups, arrays } = variables === undefined ? await wholeOf(root) : await chosenOf(root, variables, own)
+      const { groups, arrays } = variables === undefined ? await chooseWhole(root) : await chooseVariables(root, variables, own)
       const characters = new ZarrCharacters(root)
       const copied: SourceArray[] = []
       for (const array of arrays) copied.push(sourceOf(array, await characters.array(array), array.path || own))
@@ -72,7 +72,7 @@ export async function importStore(source: ZarrLocation, target: Location, option
 type Chosen = { readonly groups: readonly ZarrGroup[]; readonly arrays: readonly ZarrArray[] }
 
 /** @throws the reason why an array cannot be read */
-async function wholeOf(root: ZarrGroup | ZarrArray): Promise<Chosen> {
+async function chooseWhole(root: ZarrGroup | ZarrArray): Promise<Chosen> {
   const tree = await nodesBelow<ZarrArray, ZarrGroup>(root)
   for (const [array, { tag, message, details }] of tree.unreadable) {
     const more = tree.unreadable.size > 1 ? `; ${tree.unreadable.size - 1} more cannot be read` : ''
@@ -83,7 +83,7 @@ async function wholeOf(root: ZarrGroup | ZarrArray): Promise<Chosen> {
 }
 
 /** Returns arrays by their paths, without duplicates, and the groups that contain them. */
-async function chosenOf(root: ZarrGroup | ZarrArray, variables: readonly string[], own: string): Promise<Chosen> {
+async function chooseVariables(root: ZarrGroup | ZarrArray, variables: readonly string[], own: string): Promise<Chosen> {
   if (root.kind === 'array') {
     const other = variables.find((name) => name !== own)
     if (other === undefined) return { groups: [], arrays: [root] }
@@ -106,7 +106,7 @@ function sourceOf(stored: ZarrArray, array: DiskArray, name: string): SourceArra
     name,
     array,
     dimensionNames: array.shape.map((_, axis) => array.dimensionNames?.[axis] || `dim_${axis}`),
-    attributes: (fill) => attributesOf(stored, fill),
+    attributes: (fill) => walkAttributes(stored, fill),
   }
 }
 
@@ -126,7 +126,7 @@ const wholeNumbers = (list: readonly number[], given: unknown): AttributeValue =
  * Returns the attributes of the copy. An attribute of missing values names their value in the copy, if all
  * elements that it names got this value. Otherwise, it stays as it is.
  */
-function* attributesOf(array: ZarrArray, fill: Element | undefined): Generator<[string, AttributeValue]> {
+function* walkAttributes(array: ZarrArray, fill: Element | undefined): Generator<[string, AttributeValue]> {
   const { attrs, dtype, metadata } = array
   for (const [name, value] of typed(withDurationUnit(attrs, metadata.type))) {
     // Ranges of integers bound packed values. Ranges of floats may bound unpacked ones.

@@ -29,7 +29,7 @@ export async function openDatasetFile(
   try {
     const opened = { format: level === undefined ? tree.format : 'level of a pyramid', path: tree.location, group }
     const { warnings } = tree
-    const { paths, ...content } = await contentOf(tree, { group, level })
+    const { paths, ...content } = await findContent(tree, { group, level })
     return { ...content, warnings, opened, version: () => tree.version(paths), close: () => tree.close() }
   } catch (error) {
     await tree.close()
@@ -37,7 +37,7 @@ export async function openDatasetFile(
   }
 }
 
-async function contentOf(
+async function findContent(
   { root, location: file }: Tree,
   { group: path, level }: { readonly group: string | undefined; readonly level: number | undefined },
 ): Promise<GroupContent> {

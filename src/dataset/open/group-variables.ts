@@ -2,7 +2,7 @@ import type { ArrayNode, GroupNode } from '../../array/nodes.ts'
 import { isHyperslabError } from '../../core/errors.ts'
 import { plainAttrs } from '../attributes.ts'
 import type { DatasetFile } from '../dataset-file.ts'
-import { variableOf } from './raw-variable.ts'
+import { toRawVariable } from './raw-variable.ts'
 
 /** Variables of a group, with the paths of what they are made of. */
 export interface GroupContent extends DatasetFile {
@@ -25,7 +25,7 @@ export async function variablesOfGroup(group: GroupNode): Promise<GroupContent> 
   // Loaded only for groups that have such arrays.
   const characters = nodes.some((node) => node.isCharacter) ? await import('./characters.ts') : undefined
   const variables = nodes.map((node) => ({
-    ...variableOf(node.name, (characters?.withCharacters(node, nodes) ?? node.array) as never),
+    ...toRawVariable(node.name, (characters?.withCharacters(node, nodes) ?? node.array) as never),
     attrs: node.attrs,
   }))
   if (nodes.some((node) => node.isComplex)) (await import('./complex-labels.ts')).labelParts(variables)

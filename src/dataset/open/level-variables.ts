@@ -28,7 +28,7 @@ export async function variablesOfLevel(group: GroupNode, level: number, file: st
   if (node.kind === 'group') return variablesOfGroup(node)
   const { array } = node
   const dims = array.shape.map((_, axis) => pyramid.axes?.[axis]?.name ?? (array.dimensionNames?.[axis] || `dim_${axis}`))
-  const coordinates = pyramid.axes === undefined ? [] : coordinatesOf(pyramid.axes, found, array.shape)
+  const coordinates = pyramid.axes === undefined ? [] : levelCoordinates(pyramid.axes, found, array.shape)
   const image = { name: pyramid.name ?? UNNAMED, array: array as RawVariable['array'], dims }
   return { variables: [image, ...coordinates], attrs: plainAttrs(group.attrs), paths: [group.path, node.path] }
 }
@@ -46,7 +46,11 @@ export async function checkNoLevels(group: GroupNode, file: string): Promise<voi
 }
 
 /** Returns the coordinates of elements along each axis of space or time, in its units. */
-function coordinatesOf(axes: readonly LevelAxis[], { scale, translation }: NodeLevel, shape: readonly number[]): RawVariable[] {
+function levelCoordinates(
+  axes: readonly LevelAxis[],
+  { scale, translation }: NodeLevel,
+  shape: readonly number[],
+): RawVariable[] {
   return axes.flatMap(({ name, type, unit }, axis) => {
     if (scale === undefined || translation === undefined || type === 'channel') return []
     const data = Float64Array.from({ length: shape[axis]! }, (_, i) => scale[axis]! * i + translation[axis]!)

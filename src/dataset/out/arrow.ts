@@ -33,7 +33,7 @@ async function loadArrow(): Promise<Arrow> {
 }
 
 /** Implements {@link Dataset.toTable}. */
-export async function* arrowOf(
+export async function* writeArrow(
   variables: readonly Variable[],
   coords: Coords,
   options: TableOptions,
@@ -41,12 +41,12 @@ export async function* arrowOf(
   checkOptions('toTable', options, TABLE_CHECKS)
   const { columns, rows } = longForm(variables, coords)
   const arrow = await loadArrow()
-  const types = columns.map((column) => typeOf(arrow, column))
+  const types = columns.map((column) => arrowType(arrow, column))
   const fields = columns.map(({ name }, i) => new arrow.Field(name, types[i]!, true))
   const schema = new arrow.Schema(fields)
   const struct = new arrow.Struct(fields)
   for await (const { count, columns: values } of rows(options.signal)) {
-    const children = columns.map((column, i) => dataOf(arrow, column, types[i]!, values[i]!))
+    const children = columns.map((column, i) => createArrowData(arrow, column, types[i]!, values[i]!))
     yield new arrow.RecordBatch(schema, arrow.makeData({ type: struct, length: count, nullCount: 0, children }))
   }
 }
@@ -70,13 +70,13 @@ const TYPES: Readonly<Record<Exclude<DType, 'string' | 'binary'>, string>> = {
   timestamp_ns: 'TimestampNanosecond',
 }
 
-function typeOf(arrow: Arrow, column: LongColumn): DataType {
+function arrowType(arrow: Arrow, column: LongColumn): DataType {
   if (isText(column)) return new arrow.Utf8()
   if (column.dtype === 'timestamp_ns') return new arrow.TimestampNanosecond('UTC')
   return new arrow[TYPES[column.dtype as FixedDType] as 'Int8']()
 }
 
-function dataOf(arrow: Arrow, column: LongColumn, type: DataType, values: readonly unknown[]): Data {
+function createArrowData(arrow: Arrow, column: LongColumn, type: DataType, values: readonly unknown[]): Data {
   const { name, dtype, calendar } = column
   const isNone = (value: unknown): boolean => value === undefined || (calendar !== undefined && value === NAT)
   if (isText(column)) {

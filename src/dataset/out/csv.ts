@@ -14,7 +14,7 @@ export interface TableOptions {
 export const TABLE_CHECKS: Checks<TableOptions> = { signal: 'AbortSignal' }
 
 /** Implements {@link Dataset.toCSV}. */
-export async function* csvOf(
+export async function* writeCsv(
   variables: readonly Variable[],
   coords: Coords,
   options: TableOptions,

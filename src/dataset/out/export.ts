@@ -2,7 +2,7 @@ import type { ZarrExport } from '../../copy/stored-arrays.ts'
 import type { Dataset } from '../dataset.ts'
 import { encodedParts } from './write.ts'
 
-export { warningsOf } from './write.ts'
+export { collectWarnings } from './write.ts'
 
 /**
  * Returns a dataset in its encoded form, with its coordinates.

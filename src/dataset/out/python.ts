@@ -13,7 +13,7 @@ import type { Origin } from '../origin.ts'
 import type { KeepDimsOptions, ReduceDimsOptions } from '../reductions.ts'
 import type { SortOptions } from '../sort-by.ts'
 import { type Calendar, isOfDates } from '../time/calendar.ts'
-import { fieldsOf, showInstant } from '../time/instant.ts'
+import { showInstant, timeFields } from '../time/instant.ts'
 import { parseTimeLabel } from '../time/labels.ts'
 import type { CoarsenOptions, RollingOptions } from '../windows.ts'
 
@@ -24,7 +24,7 @@ type Recorded = Partial<Labelled> & {
 }
 
 /** Implements {@link DataArray.toPython}. */
-export function pythonOf(array: Recorded): string {
+export function writePython(array: Recorded): string {
   const script = new Script()
   const result = script.expression(array)
   const imports = ['import xarray as xr', ...[...script.imports].sort()]
@@ -182,7 +182,7 @@ class Script {
       refuse('count with { skipMissing: false }', options)
     if (kind === 'countNonzero') refuse('countNonzero', options)
     const given = [kind === 'quantile' ? number(q as number) : '', ...reduction(kind, options)]
-    return `${groups}.${methodOf(kind)}(${given.filter((each) => each !== '').join(', ')})`
+    return `${groups}.${pythonMethod(kind)}(${given.filter((each) => each !== '').join(', ')})`
   }
 
   #arithmetic(left: Recorded, operation: string, right: unknown): string {
@@ -271,7 +271,7 @@ class Script {
 
   #cftime(instant: bigint, calendar: Calendar): string {
     this.imports.add('import cftime')
-    const { year, month, day, hour, minute, second, nanosecond } = fieldsOf(instant, calendar)
+    const { year, month, day, hour, minute, second, nanosecond } = timeFields(instant, calendar)
     const parts = [year, month, day, hour, minute, second, Math.floor(nanosecond / 1000)]
     return `cftime.datetime(${parts.join(', ')}, calendar=${text(calendar)})`
   }
@@ -339,7 +339,7 @@ const METHODS: Readonly<Record<string, string>> = {
 }
 const REDUCTIONS = /^(sum|mean|min|max|prod|count|any|all|variance|std|median|quantile|argM(in|ax)|idxM(in|ax))$/
 
-function methodOf(kind: unknown): string {
+function pythonMethod(kind: unknown): string {
   const name = String(kind)
   return REDUCTIONS.test(name) ? (METHODS[name] ?? name) : refuse(name, kind)
 }

@@ -102,7 +102,7 @@ export interface WrittenParts {
 }
 
 /** Returns warnings of the file, omitted variables, and attributes that decoding has ignored. */
-export const warningsOf = ({ variables, coords, decodeErrors, warnings }: WrittenParts): string[] => [
+export const collectWarnings = ({ variables, coords, decodeErrors, warnings }: WrittenParts): string[] => [
   ...warnings,
   ...Array.from(decodeErrors, ([name, { message }]) => `'${name}' is left out: ${message}`),
   ...[...coords.values(), ...variables.values()].flatMap((variable) => variable.warnings),
@@ -113,7 +113,7 @@ export async function writeDataset(parts: WrittenParts, location: Location, opti
   checkOptions('write', options, CHECKS)
   const { encoding = {}, format, ...rest } = options
   const target = format === undefined ? (formatOfTarget(location) ?? FILE_TO_WRITE) : formatNamed(format)
-  const content = { ...encodedParts(parts, encoding), warnings: warningsOf(parts) }
+  const content = { ...encodedParts(parts, encoding), warnings: collectWarnings(parts) }
   return copy('write', content, location, { ...rest, format: target as WrittenFormat })
 }
 
@@ -139,17 +139,17 @@ export function encodedParts(parts: WrittenParts, encoding: NonNullable<WriteDat
       name: variable.name,
       array: encoded.array,
       dimensionNames: originalDims(variable),
-      chunkShape: chunksOf(encoded, given),
+      chunkShape: chooseChunks(encoded, given),
       fill: encoded.fill,
       implied: encoded.implied,
       maxBytes: HELD_BYTES,
       heldTimes: 1 + MOST_ELEMENT_BYTES / bytesOf(encoded.array.dtype),
-      attributes: new Map([...encoded.attrs, ...attributeOf('coordinates', names.of.get(variable))]),
+      attributes: new Map([...encoded.attrs, ...attributeEntry('coordinates', names.of.get(variable))]),
       complex: given?.dtype === undefined ? complexOf(storedAs(variable.array)) : undefined,
     }
   })
   const own = Object.keys(parts.attrs).map((name) => [name, storedAttribute(parts.attrs, name)] as const)
-  const attributes = new Map([...own.filter(([name]) => name !== 'coordinates'), ...attributeOf('coordinates', names.global)])
+  const attributes = new Map([...own.filter(([name]) => name !== 'coordinates'), ...attributeEntry('coordinates', names.global)])
   return { attributes, arrays }
 }
 
@@ -159,13 +159,13 @@ function unknown(name: string, all: readonly Variable[]): HyperslabError {
   return new HyperslabError('UnknownArrayError', text, { array: name, actual: name, expected: known })
 }
 
-const attributeOf = (name: string, text: string | undefined): [string, unknown][] => (text === undefined ? [] : [[name, text]])
+const attributeEntry = (name: string, text: string | undefined): [string, unknown][] => (text === undefined ? [] : [[name, text]])
 
 /**
  * Returns the former chunk shape, unless such chunks are too large to be read whole. A requested shape is
  * always kept.
  */
-function chunksOf({ array, chunks }: EncodedVariable, given: VariableEncoding | undefined): readonly number[] | undefined {
+function chooseChunks({ array, chunks }: EncodedVariable, given: VariableEncoding | undefined): readonly number[] | undefined {
   if (chunks === undefined || given?.chunks !== undefined) return chunks
   return sizeOf(chunks) * bytesOf(array.dtype) <= MOST_CHUNK_BYTES ? chunks : undefined
 }

@@ -92,7 +92,7 @@ const isLeap = (rule: Rule, year: number): boolean =>
   (rule === 'proleptic_gregorian' && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0))
 
 /** Returns the rule for a date. 1582 itself is no leap year by either rule. */
-const ruleOf = (calendar: Calendar, isGregorian: boolean): Rule =>
+const calendarRule = (calendar: Calendar, isGregorian: boolean): Rule =>
   calendar !== 'standard' ? calendar : isGregorian ? 'proleptic_gregorian' : 'julian'
 
 /**
@@ -109,7 +109,7 @@ export const yearCounted = (calendar: Calendar, year: number): number => (year <
 
 /** Returns the number of the last day of a month; 31 for October 1582 in `standard`, too. */
 export function daysInMonth(calendar: Calendar, year: number, month: number): number {
-  const rule = ruleOf(calendar, year >= 1582)
+  const rule = calendarRule(calendar, year >= 1582)
   const counted = countedYear(calendar, year)
   // Only the rule of 360 days affects the end of December.
   return rule === '360_day' || month < 12 ? daysBeforeMonth(rule, counted, month + 1) - daysBeforeMonth(rule, counted, month) : 31
@@ -138,7 +138,7 @@ export function daysFromDate(calendar: Calendar, year: number, month: number, da
   const isLeftOut = calendar === 'standard' && year === 1582 && month === 10 && day > 4 && day < 15
   if (!isThere || isLeftOut || (year === 0 && !hasYearZero(calendar)))
     invalidArgument(`the calendar ${calendar} has no day ${showDay(year, month, day)}`, { calendar, year, month, day })
-  const rule = ruleOf(calendar, isGregorian)
+  const rule = calendarRule(calendar, isGregorian)
   const counted = countedYear(calendar, year)
   const days = daysBeforeYear(rule, counted) + daysBeforeMonth(rule, counted, month) + day - 1
   return days - daysBeforeYear(rule, 1970) + (rule === calendar || isGregorian ? 0 : JULIAN_DELAY)
@@ -151,7 +151,7 @@ export function daysFromDate(calendar: Calendar, year: number, month: number, da
 export function dateFromDays(calendar: Calendar, days: number): CalendarDate {
   if (!Number.isInteger(days) || Math.abs(days) > MAX_DAYS) invalidArgument(`${days} days from 1970 are not a date`, days)
   const isGregorian = days >= GREGORIAN_START
-  const rule = ruleOf(calendar, isGregorian)
+  const rule = calendarRule(calendar, isGregorian)
   const fromYearZero = days + daysBeforeYear(rule, 1970) - (rule === calendar || isGregorian ? 0 : JULIAN_DELAY)
   let year = Math.floor(fromYearZero / DAYS_OF_YEAR[rule])
   if (daysBeforeYear(rule, year) > fromYearZero) year--

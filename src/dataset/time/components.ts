@@ -1,8 +1,8 @@
 import { invalidArgument } from '../../core/errors.ts'
 import { type Calendar, type CalendarDate, dateFromDays, daysInMonth } from './calendar.ts'
-import { NAT, type Season, seasonOf, splitInstant } from './instant.ts'
+import { NAT, type Season, splitInstant, toSeason } from './instant.ts'
 
-/** Value of {@link componentOf} for a missing time. */
+/** Value of {@link timeComponent} for a missing time. */
 export const NO_COMPONENT = -(2 ** 31)
 
 /**
@@ -49,20 +49,22 @@ export type TimeComponent = keyof typeof COMPONENTS | 'season'
  * missing time yields {@link NO_COMPONENT}, or `undefined` for seasons.
  * @throws InvalidArgumentError for other components
  */
-export function componentOf(instants: ArrayLike<bigint>, calendar: Calendar, name: 'season'): (Season | undefined)[]
-export function componentOf(instants: ArrayLike<bigint>, calendar: Calendar, name: keyof typeof COMPONENTS): Int32Array
-export function componentOf(
+export function timeComponent(instants: ArrayLike<bigint>, calendar: Calendar, name: 'season'): (Season | undefined)[]
+export function timeComponent(instants: ArrayLike<bigint>, calendar: Calendar, name: keyof typeof COMPONENTS): Int32Array
+export function timeComponent(
   instants: ArrayLike<bigint>,
   calendar: Calendar,
   name: TimeComponent,
 ): Int32Array | (Season | undefined)[]
-export function componentOf(
+export function timeComponent(
   instants: ArrayLike<bigint>,
   calendar: Calendar,
   name: TimeComponent,
 ): Int32Array | (Season | undefined)[] {
   if (name === 'season')
-    return Array.from(componentOf(instants, calendar, 'month'), (month) => (month === NO_COMPONENT ? undefined : seasonOf(month)))
+    return Array.from(timeComponent(instants, calendar, 'month'), (month) =>
+      month === NO_COMPONENT ? undefined : toSeason(month),
+    )
   if (!Object.hasOwn(COMPONENTS, name))
     invalidArgument(`times have no '${name}', but ${[...Object.keys(COMPONENTS), 'season'].join(', ')}`, name)
   const component: Component = COMPONENTS[name]

@@ -20,7 +20,7 @@ export function toDateOrCFTime(instant: bigint, calendar: Calendar): Date | CFTi
  * Returns times as Dates or {@link CFTime}s, and missing ones as null.
  * @param counted units of values that are not converted to instants yet, and their missing values
  */
-export function datesOf(
+export function toDates(
   values: ArrayLike<bigint | number>,
   calendar: Calendar,
   counted?: { readonly times: TimeUnits; readonly isMissing: ((value: number | bigint) => boolean) | undefined },

@@ -130,17 +130,17 @@ function stepsFrom(first: bigint, { nanoseconds }: Steps): Bins {
 
 function monthsFrom(first: bigint, { period, count, anchor, isEnd }: Months, calendar: Calendar): Bins {
   /** Returns the months since the year 0, which always exists here. */
-  const monthOf = (instant: bigint): number => {
+  const monthNumber = (instant: bigint): number => {
     const { year, month } = dateFromDays(calendar, splitInstant(instant).days)
     return countedYear(calendar, year) * 12 + month - 1
   }
   const length = count * period
-  const sinceAnchor = (monthOf(first) - anchor - (isEnd ? 1 : 0)) % period
-  const periodStart = monthOf(first) - ((sinceAnchor + period) % period)
+  const sinceAnchor = (monthNumber(first) - anchor - (isEnd ? 1 : 0)) % period
+  const periodStart = monthNumber(first) - ((sinceAnchor + period) % period)
   // If bins are labelled by their end, the first period is the last one of its bin.
   const start = isEnd ? periodStart + period - length : periodStart
   return {
-    binOf: (instant) => Math.floor((monthOf(instant) - start) / length),
+    binOf: (instant) => Math.floor((monthNumber(instant) - start) / length),
     labelOf: (bin) => {
       const counted = start + bin * length + (isEnd ? length - 1 : 0)
       const year = yearCounted(calendar, Math.floor(counted / 12))

@@ -45,7 +45,7 @@ const SEASONS = ['DJF', 'MAM', 'JJA', 'SON'] as const
 export type Season = (typeof SEASONS)[number]
 
 /** Returns the season of a month. December, January and February form one. */
-export const seasonOf = (month: number): Season => SEASONS[Math.floor(month / 3) % 4]!
+export const toSeason = (month: number): Season => SEASONS[Math.floor(month / 3) % 4]!
 
 /** Components of a time. Months and days start at 1. */
 export interface TimeParts {
@@ -78,7 +78,7 @@ export function splitInstant(instant: bigint): { days: number; nanoseconds: numb
  * Returns the components of an instant.
  * @throws InvalidArgumentError for {@link NAT}, and for years beyond 292 000
  */
-export function fieldsOf(instant: bigint, calendar: Calendar): TimeFields {
+export function timeFields(instant: bigint, calendar: Calendar): TimeFields {
   if (instant === NAT) invalidArgument('NaT is not a time, so it has no fields', instant)
   const { days, nanoseconds } = splitInstant(instant)
   const { year, month, day, dayOfYear } = dateFromDays(calendar, days)
@@ -92,7 +92,7 @@ export function fieldsOf(instant: bigint, calendar: Calendar): TimeFields {
     minute: Math.floor(seconds / 60) % 60,
     second: seconds % 60,
     nanosecond: nanoseconds % 1e9,
-    season: seasonOf(month),
+    season: toSeason(month),
   }
 }
 
@@ -100,7 +100,7 @@ export function fieldsOf(instant: bigint, calendar: Calendar): TimeFields {
  * Returns the instant of a time. Omitted components are the first possible ones.
  * @throws InvalidArgumentError for times that the calendar does not have
  */
-export function instantOf(parts: TimeParts, calendar: Calendar): bigint {
+export function toInstant(parts: TimeParts, calendar: Calendar): bigint {
   const { year, month = 1, day = 1, hour = 0, minute = 0, second = 0, nanosecond = 0 } = parts
   const isWithin = (value: number, stop: number): boolean => Number.isInteger(value) && value >= 0 && value < stop
   if (!(isWithin(hour, 24) && isWithin(minute, 60) && isWithin(second, 60) && isWithin(nanosecond, 1e9)))
@@ -116,7 +116,7 @@ export function instantOf(parts: TimeParts, calendar: Calendar): bigint {
  */
 export function showInstant(instant: bigint, calendar: Calendar, { midnight = true } = {}): string {
   if (instant === NAT) return 'NaT'
-  const { year, month, day, hour, minute, second, nanosecond } = fieldsOf(instant, calendar)
+  const { year, month, day, hour, minute, second, nanosecond } = timeFields(instant, calendar)
   const date = showDay(year, month, day)
   if (!midnight && hour === 0 && minute === 0 && second === 0 && nanosecond === 0) return date
   const two = (value: number): string => String(value).padStart(2, '0')
@@ -160,8 +160,8 @@ export class CFTime extends Printable implements Required<TimeParts> {
   constructor(time: bigint | TimeParts, calendar: Calendar) {
     super()
     this.calendar = calendar
-    this.instant = typeof time === 'bigint' ? time : instantOf(time, calendar)
-    const fields = fieldsOf(this.instant, calendar)
+    this.instant = typeof time === 'bigint' ? time : toInstant(time, calendar)
+    const fields = timeFields(this.instant, calendar)
     this.year = fields.year
     this.month = fields.month
     this.day = fields.day

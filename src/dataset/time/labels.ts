@@ -2,7 +2,7 @@ import { invalidArgument } from '../../core/errors.ts'
 import { quoted } from '../../core/quoted.ts'
 import type { InstantLike } from '../../core/timestamp.ts'
 import { type Calendar, countedYear, daysInMonth, yearCounted } from './calendar.ts'
-import { CFTime, fieldsOf, instantOf, isGregorian, NAT, NS_PER_DAY, NS_PER_SECOND } from './instant.ts'
+import { CFTime, isGregorian, NAT, NS_PER_DAY, NS_PER_SECOND, timeFields, toInstant } from './instant.ts'
 
 /**
  * Label of a time: ISO 8601 text, maybe partial (`1998-01`); a `Date`; an object with nanoseconds like
@@ -54,8 +54,8 @@ function exactly(start: bigint, precision: bigint): TimeSpan {
 /** Converts a time of the proleptic Gregorian calendar to another one. */
 function fromGregorian(instant: bigint, calendar: Calendar): bigint {
   if (isGregorian(instant, calendar)) return instant
-  const fields = fieldsOf(instant, 'proleptic_gregorian')
-  if (calendar !== 'standard' && calendar !== 'julian') return instantOf(fields, calendar)
+  const fields = timeFields(instant, 'proleptic_gregorian')
+  if (calendar !== 'standard' && calendar !== 'julian') return toInstant(fields, calendar)
   const instead = `new CFTime({ year, month, day }, '${calendar}')`
   return invalidArgument(`a Date in the calendar ${calendar} may mean two days: give a string, or ${instead}`, instant)
 }
@@ -69,13 +69,13 @@ function parseText(text: string, calendar: Calendar): TimeSpan {
   const decimals = match[7] ?? ''
   const nanosecond = Number(decimals.padEnd(9, '0'))
   const offset = BigInt((match[8] === '-' ? -60 : 60) * (Number(match[9] ?? 0) * 60 + Number(match[10] ?? 0))) * NS_PER_SECOND
-  const start = instantOf({ year, month, day, hour, minute, second, nanosecond }, calendar) - offset
+  const start = toInstant({ year, month, day, hour, minute, second, nanosecond }, calendar) - offset
   if (given.length === 1) {
     const next = yearCounted(calendar, countedYear(calendar, year) + 1)
-    return { start, stop: instantOf({ year: next }, calendar), exact: false }
+    return { start, stop: toInstant({ year: next }, calendar), exact: false }
   }
   if (given.length === 2) {
-    const last = instantOf({ year, month, day: daysInMonth(calendar, year, month) }, calendar)
+    const last = toInstant({ year, month, day: daysInMonth(calendar, year, month) }, calendar)
     return { start, stop: last + NS_PER_DAY, exact: false }
   }
   const lengths = [NS_PER_DAY, 3600n * NS_PER_SECOND, 60n * NS_PER_SECOND, 10n ** BigInt(9 - decimals.length)]

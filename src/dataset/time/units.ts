@@ -1,6 +1,6 @@
 import { type ErrorDetails, HyperslabError, invalidArgument, messageOf } from '../../core/errors.ts'
 import { type Calendar, showDay } from './calendar.ts'
-import { fieldsOf, fits64, instantOf, NAT, NS_PER_DAY, NS_PER_SECOND, showInstant, unitsSince } from './instant.ts'
+import { fits64, NAT, NS_PER_DAY, NS_PER_SECOND, showInstant, timeFields, toInstant, unitsSince } from './instant.ts'
 
 /** Units of times in a calendar, such as `days since 1850-01-01`. */
 export interface TimeUnits {
@@ -101,7 +101,7 @@ export function parseTimeUnits(units: unknown, calendar: Calendar, label?: Error
   const nanosecond = Number((given['fraction'] ?? '').slice(0, 9).padEnd(9, '0'))
   const offset = (given['sign'] === '-' ? -60 : 60) * (60 * field('hours', 0) + field('minutes', 0))
   try {
-    const local = instantOf({ year, month, day, hour, minute, second, nanosecond }, calendar)
+    const local = toInstant({ year, month, day, hour, minute, second, nanosecond }, calendar)
     return { text, calendar, unit, reference: local - BigInt(offset) * NS_PER_SECOND }
   } catch (error) {
     return refuse(messageOf(error), error)
@@ -165,7 +165,7 @@ function decode(value: number | bigint, { unit, reference }: TimeUnits): bigint 
 
 function checkReach(value: number | bigint, units: TimeUnits): void {
   try {
-    fieldsOf(decode(value, units), units.calendar)
+    timeFields(decode(value, units), units.calendar)
   } catch (cause) {
     const text = `${value} in '${units.text}', calendar ${units.calendar}, is beyond all times that can be counted`
     throw new HyperslabError('UnsupportedError', text, { actual: value, cause })

@@ -1,13 +1,13 @@
 import type { DiskArray } from '../../array/disk-array.ts'
 import { plainAttrs } from '../attributes.ts'
-import { axisKindOf } from '../cf/axis-kind.ts'
+import { findAxisKind } from '../cf/axis-kind.ts'
 import type { RawVariable } from '../cf/decode.ts'
 import type { Coords } from '../coords.ts'
 import { DataArray } from '../data-array.ts'
 import { Dataset } from '../dataset.ts'
 import type { Label } from '../label-values.ts'
 import type { Variable } from '../variable.ts'
-import { dimensionsOf, groupOf, lastName, type TreeArray, textAttribute } from './tree-array.ts'
+import { lastName, listDimensions, parentGroup, type TreeArray, textAttribute } from './tree-array.ts'
 
 /**
  * Preferred coordinate of a dimension among several: its own, which has its name (`own`), or one with a
@@ -29,14 +29,14 @@ export async function findCoordinates(
 ): Promise<Coords> {
   const named = textAttribute(array.array, 'coordinates')?.split(/\s+/) ?? []
   const names = new Map<string, string>()
-  const variables = dimensionsOf(array.array).flatMap((dim, axis): RawVariable[] => {
+  const variables = listDimensions(array.array).flatMap((dim, axis): RawVariable[] => {
     const rank = (each: TreeArray): number => {
       const isOwn = lastName(each.path) === dim
       if (isOwn && prefer === 'own') return 5
       if (hasDirection(each)) return isOwn ? 4 : 3
       return isOwn ? 2 : named.includes(lastName(each.path)) ? 1 : 0
     }
-    const depth = ({ path }: TreeArray): number => groupOf(path).length
+    const depth = ({ path }: TreeArray): number => parentGroup(path).length
     const [best] = beside
       .filter((each) => isAlong(each, array, dim, axis) && rank(each) > 0)
       .sort((a, b) => rank(b) - rank(a) || depth(b) - depth(a))
@@ -52,12 +52,12 @@ export async function findCoordinates(
 function isAlong({ path, array }: TreeArray, other: TreeArray, dim: string, axis: number): boolean {
   if (array.shape.length !== 1 || array.shape[0] !== other.array.shape[axis]) return false
   if (typeof array.dtype !== 'string' || array.dtype === 'binary' || array.dtype === 'bool') return false
-  return other.path.startsWith(groupOf(path)) && (lastName(path) === dim || array.dimensionNames?.[0] === dim)
+  return other.path.startsWith(parentGroup(path)) && (lastName(path) === dim || array.dimensionNames?.[0] === dim)
 }
 
 function hasDirection({ path, array }: TreeArray): boolean {
   if (textAttribute(array, 'axis') !== undefined) return true
-  const kind = axisKindOf(lastName(path), plainAttrs(array.attrs))
+  const kind = findAxisKind(lastName(path), plainAttrs(array.attrs))
   return kind === 'latitude' || kind === 'longitude'
 }
 
@@ -66,10 +66,10 @@ export const coordinateArrays = (coords: Coords): Record<string, DataArray> =>
   Object.fromEntries([...coords].map(([dim, coord]) => [dim, new DataArray(coord, coords)]))
 
 /** Returns the direction of a coordinate by the CF conventions. */
-const kindOf = ({ name, attrs }: Variable) => axisKindOf(name, attrs)
+const kindOf = ({ name, attrs }: Variable) => findAxisKind(name, attrs)
 
 /** Returns the labels of a coordinate at the selected positions, even for a single one. */
-const labelsOf = ({ index, scalar }: Variable): ArrayLike<Label> => (index ?? scalar)?.values ?? []
+const listLabels = ({ index, scalar }: Variable): ArrayLike<Label> => (index ?? scalar)?.values ?? []
 
 /** Returns a textual attribute of a coordinate. */
 const textOf = ({ attrs }: Variable, name: string): string | undefined =>
@@ -88,7 +88,7 @@ export function runsUpwards({ variable }: DataArray): boolean {
     kindOf(variable) === 'latitude' ||
     textOf(variable, 'axis')?.toUpperCase() === 'Y' ||
     textOf(variable, 'standard_name') === 'projection_y_coordinate'
-  const labels = labelsOf(variable)
+  const labels = listLabels(variable)
   return isUpward && labels.length > 1 && labels[labels.length - 1]! > labels[0]!
 }
 

@@ -27,14 +27,14 @@ export async function decodedStatistics(
   const stored = await known()
   const { min, max } = stored
   if (decoded.array === array || min === undefined || max === undefined) return stored
-  const ends = await decodedVariable({ ...placed, array: endsOf(array, [min, max]) }).array.toTensor()
+  const ends = await decodedVariable({ ...placed, array: decodeEnds(array, [min, max]) }).array.toTensor()
   const [low, high] = Array.from(ends.data as ArrayLike<number>)
   // A negative scale swaps the extremes.
   return { ...stored, ...(low! > high! ? { min: high, max: low } : { min: low, max: high }) } as NodeStatistics
 }
 
 /** Returns an array like the given one with only two elements. */
-function endsOf({ source, dtype }: DiskArray, ends: readonly unknown[]): DiskArray {
+function decodeEnds({ source, dtype }: DiskArray, ends: readonly unknown[]): DiskArray {
   const { missing, fillValue, attrs, label } = source
   const tensor = tensorOf(dtype, [2])
   for (const [i, end] of ends.entries()) tensor.data[i] = end as never

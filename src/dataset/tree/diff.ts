@@ -9,7 +9,7 @@ import { sameShape, showShape } from '../../core/shape.ts'
 import type { DataArray } from '../data-array.ts'
 import { type ElementFormat, elementFormat } from './element-format.ts'
 import type { LabelledTree } from './labelled-tree.ts'
-import { dimensionsOf, type TreeArray } from './tree-array.ts'
+import { listDimensions, type TreeArray } from './tree-array.ts'
 
 /** Options of `diffTrees`. */
 export interface DiffTreesOptions {
@@ -111,7 +111,7 @@ async function ofArrays([a, one]: Side, [b, other]: Side, options: DiffTreesOpti
     if (first !== second) found.push({ array: one.name, what, first, second })
   }
   add('type', one.array.dtype, other.array.dtype)
-  add('dimensions', dimensionsOf(one.array).join(', '), dimensionsOf(other.array).join(', '))
+  add('dimensions', listDimensions(one.array).join(', '), listDimensions(other.array).join(', '))
   add('shape', showShape(one.array.shape), showShape(other.array.shape))
   found.push(...ofAttributes(one.array.attrs, other.array.attrs).map((each) => ({ ...each, array: one.name })))
   if (!sameShape(one.array.shape, other.array.shape)) return found
@@ -160,14 +160,14 @@ async function ofValues(a: DataArray, b: DataArray, options: DiffTreesOptions): 
   const { size } = one
   if (!isComparable(one.dtype, other.dtype))
     return { different: size, of: size, at: [], first: { dtype: one.dtype }, second: { dtype: other.dtype } }
-  const distanceOf = distances([first!, second!], options)
+  const measureDistance = distances([first!, second!], options)
   let different = 0
   let most: Most | undefined
   for await (const { box, data } of zipBlocks([one, other])) {
     const [left, right] = [data[0]!, data[1]!]
     const { length } = left.data
     for (let i = 0; i < length; i++) {
-      const distance = distanceOf(left.data[i], right.data[i])
+      const distance = measureDistance(left.data[i], right.data[i])
       if (distance === 0) continue
       different++
       if (most !== undefined && distance <= most.distance) continue

@@ -79,7 +79,7 @@ export const isWrongWords = ({ details }: HyperslabError): boolean => details.ex
 
 /** Parses labels of a dimension. */
 const parseLabels = (index: LabelIndex, dim: string, text: string): LabelSelector =>
-  rangeOf(index, text) ?? listOf(index, dim, text)
+  rangeOf(index, text) ?? parseLabelList(index, dim, text)
 
 /**
  * Parses a range of labels. Times contain colons, so only a colon beside or between complete times separates
@@ -94,7 +94,7 @@ function rangeOf(index: LabelIndex, text: string): LabelSelector | undefined {
     const [low, high] = [text.slice(0, at).trim(), text.slice(at + 1).trim()]
     if (![low, high].every((end) => end === '' || isLabel.test(end))) continue
     const [least, greatest] = ends(index)
-    const label = (end: string, open: Label): LabelLike => (end === '' ? open : isTime ? end : numberOf(index, end))
+    const label = (end: string, open: Label): LabelLike => (end === '' ? open : isTime ? end : parseNumber(index, end))
     return between(label(low, least), label(high, greatest))
   }
   return undefined
@@ -110,7 +110,7 @@ function ends({ values }: LabelIndex): [Label, Label] {
   return [least, greatest]
 }
 
-function listOf(index: LabelIndex, dim: string, text: string): LabelSelector {
+function parseLabelList(index: LabelIndex, dim: string, text: string): LabelSelector {
   const labels = text.split(',').map((each) => labelOf(index, dim, each.trim()))
   return labels.length === 1 ? labels[0]! : labels
 }
@@ -122,9 +122,9 @@ const TIME = /^[-+]?\d+(-\d+(-\d+([T ]\d+(:\d\d(:\d\d([.,]\d+)?)?)?(Z|[-+]\d\d(:
 function labelOf(index: LabelIndex, dim: string, text: string): LabelLike {
   const isText = typeof index.values[0] === 'string' || index.kind.calendar !== undefined
   if (isText) return text
-  if (NUMBER.test(text)) return numberOf(index, text)
+  if (NUMBER.test(text)) return parseNumber(index, text)
   throw wrongWords(`${dim}: '${text}' is no number, as labels along ${dim} are, nor a range of two`, text)
 }
 
-const numberOf = ({ values }: LabelIndex, text: string): number | bigint =>
+const parseNumber = ({ values }: LabelIndex, text: string): number | bigint =>
   typeof values[0] === 'bigint' && /^[-+]?\d+$/.test(text) ? BigInt(text) : Number(text)

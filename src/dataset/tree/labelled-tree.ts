@@ -22,7 +22,7 @@ import {
   type PyramidDescription,
   type TreeDescription,
 } from './description.ts'
-import { decodedVariable, isBoundsOf, rawOf, type TreeArray, textAttribute } from './tree-array.ts'
+import { decodedVariable, isBoundsVariable, type TreeArray, textAttribute, toRaw } from './tree-array.ts'
 
 /** Readable content of a tree, or of a group of it. */
 export interface TreeContents {
@@ -252,7 +252,7 @@ export class LabelledTree implements AsyncDisposable {
   async #bounded(placed: TreeArray): Promise<TreeArray | undefined> {
     const { array } = placed
     if (array.shape.length < 2 || array.attrs?.get('units') !== undefined) return undefined
-    return (await this.arraysBeside(placed)).find((each) => isBoundsOf(placed, each))
+    return (await this.arraysBeside(placed)).find((each) => isBoundsVariable(placed, each))
   }
 
   /**
@@ -310,7 +310,7 @@ async function unlessUntold<T>(work: () => Promise<T>): Promise<T | undefined> {
 
 /** Returns an array as it is stored. */
 function storedVariable(stored: TreeArray): Variable {
-  const raw = rawOf(stored)
+  const raw = toRaw(stored)
   return new Variable({ ...raw, attrs: plainAttrs(raw.array.attrs) })
 }
 

@@ -61,7 +61,7 @@ export async function listReferences(
   for (const name of first.keys()) {
     const parts = files.map((arrays, i) => arrays.get(name) ?? lacking(trees[i]!, name))
     try {
-      referenced.set(name, await within({ array: name }, () => referencesOf(name, parts, dim)))
+      referenced.set(name, await within({ array: name }, () => chunkReferences(name, parts, dim)))
     } catch (error) {
       if (!isHyperslabError(error, 'UnsupportedError')) throw error
       onWarning?.(`left out: ${error.message}`)
@@ -82,7 +82,7 @@ function lacking(tree: LabelledTree, array: string): never {
 }
 
 /** Returns the references of an array in one file, or in several files that are joined. */
-async function referencesOf(name: string, parts: readonly IndexedArray[], dim: string | undefined): Promise<ReferencedArray> {
+async function chunkReferences(name: string, parts: readonly IndexedArray[], dim: string | undefined): Promise<ReferencedArray> {
   const [first] = parts as [IndexedArray]
   if (parts.length === 1) return referenceArray(first)
   const axis = first.dimensionNames?.indexOf(dim!) ?? -1

@@ -17,17 +17,17 @@ export interface TreeArray {
 /**
  * Returns the names of axes. Axes without a name are numbered, and so are repeated names except the first.
  */
-export function dimensionsOf({ shape, dimensionNames }: DiskArray): string[] {
+export function listDimensions({ shape, dimensionNames }: DiskArray): string[] {
   return shape.map((_, axis) => {
     const name = dimensionNames?.[axis]
     return name === undefined || name === '' || dimensionNames!.indexOf(name) < axis ? `dim_${axis}` : name
   })
 }
 
-export const rawOf = ({ name, array }: Pick<TreeArray, 'name' | 'array'>): RawVariable => ({
+export const toRaw = ({ name, array }: Pick<TreeArray, 'name' | 'array'>): RawVariable => ({
   name,
   array,
-  dims: dimensionsOf(array),
+  dims: listDimensions(array),
 })
 
 /**
@@ -35,10 +35,11 @@ export const rawOf = ({ name, array }: Pick<TreeArray, 'name' | 'array'>): RawVa
  * @throws errors of CF decoding
  */
 export const decodedVariable = (array: Pick<TreeArray, 'name' | 'array'>, bounded?: TreeArray): Variable =>
-  new Variable(decodeBounds(rawOf(array), bounded && rawOf(bounded)))
+  new Variable(decodeBounds(toRaw(array), bounded && toRaw(bounded)))
 
 /** Whether an array has the bounds of another one. */
-export const isBoundsOf = ({ path }: TreeArray, other: TreeArray): boolean => boundsOf(rawOf(other)).includes(lastName(path))
+export const isBoundsVariable = ({ path }: TreeArray, other: TreeArray): boolean =>
+  boundsOf(toRaw(other)).includes(lastName(path))
 
 /** Returns a textual attribute, without the NULs that some writers append; undefined for empty text. */
 export function textAttribute({ attrs }: Pick<DiskArray, 'attrs'>, name: string): string | undefined {
@@ -51,4 +52,4 @@ export function textAttribute({ attrs }: Pick<DiskArray, 'attrs'>, name: string)
 export const lastName = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
 
 /** Returns the group of an array with a slash at the end; empty for the root group. */
-export const groupOf = (name: string): string => name.slice(0, name.lastIndexOf('/') + 1)
+export const parentGroup = (name: string): string => name.slice(0, name.lastIndexOf('/') + 1)

@@ -2,7 +2,7 @@ import { HyperslabError } from '../../core/errors.ts'
 import type { ObjectInfo } from '../store.ts'
 import { endsBefore } from '../store.ts'
 import { errorCode, onFile } from './errors.ts'
-import { etagOf } from './local-file.ts'
+import { toEtag } from './local-file.ts'
 
 /** The used part of `node:fs`. */
 export type FileSystem = Pick<
@@ -49,7 +49,7 @@ interface FileStats {
   isFile(): boolean
 }
 
-export const fileInfo = (stats: Omit<FileStats, 'isFile'>): ObjectInfo => ({ size: Number(stats.size), etag: etagOf(stats) })
+export const fileInfo = (stats: Omit<FileStats, 'isFile'>): ObjectInfo => ({ size: Number(stats.size), etag: toEtag(stats) })
 
 /**
  * Returns size and version of a regular file.

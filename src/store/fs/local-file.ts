@@ -3,7 +3,7 @@ import type { ByteRange } from '../store.ts'
 /** A range of one version of a local file. */
 export interface LocalRange extends ByteRange {
   readonly path: string
-  /** Version, as returned by {@link etagOf}. */
+  /** Version, as returned by {@link toEtag}. */
   readonly etag: string
 }
 
@@ -26,7 +26,7 @@ declare const process: { getBuiltinModule?(name: string): unknown } | undefined
  * Returns the version of a file. A replaced file has a new inode, and a rewritten file a new modification
  * time.
  */
-export const etagOf = ({ ino, size, mtimeNs }: FileStats): string => `${ino}-${size}-${mtimeNs}`
+export const toEtag = ({ ino, size, mtimeNs }: FileStats): string => `${ino}-${size}-${mtimeNs}`
 
 /**
  * Reads a range synchronously, for worker threads. It opens the file for each read, which is cheap compared
@@ -39,7 +39,7 @@ export function readLocal({ path, etag, offset, length }: LocalRange, into: Uint
   let file: number | undefined
   try {
     file = fs.openSync(path, 'r')
-    if (etagOf(fs.fstatSync(file, { bigint: true })) !== etag) return false
+    if (toEtag(fs.fstatSync(file, { bigint: true })) !== etag) return false
     let done = 0
     while (done < length) {
       const more = fs.readSync(file, into, done, length - done, offset + done)

@@ -3,7 +3,7 @@ import type { FoldedNames, Leftover, ListOptions, LocalFiles } from '../store.ts
 import { errorCode, fileError, onFile, orMissing } from './errors.ts'
 import { type FileSystem, folderOf, keepRoom } from './file-system.ts'
 import { isTemporary } from './names.ts'
-import { probeNames, realPathOf } from './paths.ts'
+import { probeNames, resolvePath } from './paths.ts'
 
 declare const process: { readonly platform: string }
 
@@ -58,7 +58,7 @@ export class FilesOfMachine implements LocalFiles {
   }
 
   realPath(key: string): Promise<string> {
-    return onFile(key, 'read', () => realPathOf(this.#fs, key))
+    return onFile(key, 'read', () => resolvePath(this.#fs, key))
   }
 
   async isLink(key: string): Promise<boolean> {

@@ -4,7 +4,7 @@ import { raceAbort, type Signal } from '../../core/signal.ts'
 import { randomName } from '../conditions.ts'
 import { errorCode, fileError } from './errors.ts'
 import { type FileSystem, folderOf, openForReading, orMissingSync } from './file-system.ts'
-import { etagOf } from './local-file.ts'
+import { toEtag } from './local-file.ts'
 import { isTemporary, lockName, temporaryName } from './names.ts'
 
 declare const process: { readonly pid: number; kill(pid: number, signal: 0): void }
@@ -128,7 +128,7 @@ function take(fs: FileSystem, lock: string, staged: string | undefined): string 
   try {
     try {
       const text = write(fs, file, staged)
-      return idOf(text, fs.fstatSync(file, { bigint: true }))
+      return toLockId(text, fs.fstatSync(file, { bigint: true }))
     } finally {
       fs.closeSync(file)
     }
@@ -164,7 +164,7 @@ function look(fs: FileSystem, lock: string): Found | undefined {
     const stats = fs.fstatSync(file, { bigint: true })
     const holder = parsed(text)
     return {
-      id: idOf(text, stats),
+      id: toLockId(text, stats),
       isOwn: isOwnText(text),
       holder,
       time: typeof holder.time === 'number' ? holder.time : Number(stats.mtimeMs),
@@ -181,7 +181,7 @@ const START = '{"token":"'
 const isOwnText = (text: string): boolean => text.startsWith(START) || START.startsWith(text) || !/[^\0]/.test(text)
 
 /** Returns the id of a lock: its random content, or its version if it is empty. */
-const idOf = (text: string, stats: Parameters<typeof etagOf>[0]): string => text || etagOf(stats)
+const toLockId = (text: string, stats: Parameters<typeof toEtag>[0]): string => text || toEtag(stats)
 
 function parsed(text: string): Holder {
   try {

@@ -21,7 +21,7 @@ export function joinUnresolved(folder: string, path: string): string {
 }
 
 /** Returns the absolute path with all links followed, even if they lead to nothing. */
-export async function realPathOf(fs: FileSystem, path: string, left = MOST_LINKS): Promise<string> {
+export async function resolvePath(fs: FileSystem, path: string, left = MOST_LINKS): Promise<string> {
   const { resolve, dirname, basename } = paths()
   const absolute = joinUnresolved(resolve(), path)
   try {
@@ -29,12 +29,12 @@ export async function realPathOf(fs: FileSystem, path: string, left = MOST_LINKS
   } catch (error) {
     if (errorCode(error) !== 'ENOENT' || dirname(absolute) === absolute) throw error
   }
-  const folder = await realPathOf(fs, dirname(absolute), left)
+  const folder = await resolvePath(fs, dirname(absolute), left)
   const entry = resolve(folder, basename(absolute))
   const target = await fs.promises.readlink(entry).catch(() => undefined)
   if (target === undefined) return entry
   if (left === 0) throw new HyperslabError('StoreError', 'symbolic links on the path lead in a circle', { file: path })
-  return realPathOf(fs, joinUnresolved(folder, target), left - 1)
+  return resolvePath(fs, joinUnresolved(folder, target), left - 1)
 }
 
 /**

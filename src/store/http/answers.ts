@@ -4,7 +4,7 @@ import type { ByteRange, ObjectInfo, ObjectTail } from '../store.ts'
 import { changed, endsBefore } from '../store.ts'
 import type { HttpAnswer } from './client.ts'
 import { Absence, isProved, type RequestContext } from './context.ts'
-import { codeInHeaders, contentLength, contentRange, encodingOf, type Headers, headerInfo, isVersion } from './headers.ts'
+import { codeInHeaders, contentEncoding, contentLength, contentRange, type Headers, headerInfo, isVersion } from './headers.ts'
 
 /** A range of one version, if the version is known. */
 export interface HttpRange extends ByteRange {
@@ -27,7 +27,7 @@ export async function readRefusal(answer: HttpAnswer, place: RequestContext): Pr
   const isProof = isProved(answer) && place.missing.includes(status)
   // Object stores send the reason of a refusal as XML or in a header.
   const mayHaveCode = /xml/i.test(headers.get('content-type') ?? '') || codeInHeaders(headers) !== undefined
-  if (!isProof || mayHaveCode) return (await import('./refusals.ts')).meaningOf(answer, place)
+  if (!isProof || mayHaveCode) return (await import('./refusals.ts')).readMeaning(answer, place)
   answer.discard()
   return new Absence()
 }
@@ -147,7 +147,7 @@ export async function readSuffix(
  * @throws UnsupportedError
  */
 export async function refuseEncoded(answer: HttpAnswer, file: string): Promise<void> {
-  const encoding = encodingOf(answer.headers)
+  const encoding = contentEncoding(answer.headers)
   if (encoding === undefined) return
   answer.discard()
   throw (await wrongAnswers()).encoded(file, encoding)

@@ -21,7 +21,7 @@ export function contentRange(headers: Headers): ContentRange | undefined {
 }
 
 /** Returns the transfer compression of the body; `undefined` if it has none. */
-export function encodingOf(headers: Headers): string | undefined {
+export function contentEncoding(headers: Headers): string | undefined {
   const encoding = headers.get('content-encoding')?.trim()
   return encoding === undefined || encoding === '' || /^identity$/i.test(encoding) ? undefined : encoding
 }
@@ -29,7 +29,7 @@ export function encodingOf(headers: Headers): string | undefined {
 /** Returns `Content-Length`, unless it counts compressed bytes. */
 export function contentLength(headers: Headers): number | undefined {
   const length = headers.get('content-length')?.trim() ?? ''
-  return /^\d+$/.test(length) && encodingOf(headers) === undefined ? Number(length) : undefined
+  return /^\d+$/.test(length) && contentEncoding(headers) === undefined ? Number(length) : undefined
 }
 
 /** Headers with the error code of an object store. Answers to HEAD have no body for it. */

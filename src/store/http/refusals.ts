@@ -38,9 +38,9 @@ const OF_CLIENT =
  * that means "not found" or says nothing.
  * @throws StoreError if it does not mean "not found"
  */
-export async function meaningOf(answer: HttpAnswer, place: RequestContext): Promise<Absence> {
+export async function readMeaning(answer: HttpAnswer, place: RequestContext): Promise<Absence> {
   const { status } = answer
-  const code = await codeOf(answer)
+  const code = await readErrorCode(answer)
   if (place.missing.includes(status)) {
     const isProof = isProved(answer)
     if (isProof && (code === undefined || ABSENT.has(code) || !OF_CLIENT.test(code))) return new Absence()
@@ -57,7 +57,7 @@ export async function meaningOf(answer: HttpAnswer, place: RequestContext): Prom
 }
 
 /** Returns the error code of an object store, from a header or the XML body. */
-async function codeOf(answer: HttpAnswer): Promise<string | undefined> {
+async function readErrorCode(answer: HttpAnswer): Promise<string | undefined> {
   const told = codeInHeaders(answer.headers)
   if (told !== undefined || answer.method === 'HEAD' || (contentLength(answer.headers) ?? 0) > MAX_BODY_BYTES) {
     answer.discard()

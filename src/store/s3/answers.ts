@@ -15,7 +15,7 @@ const MAX_TEXT_BYTES = 16 * 2 ** 20
  * Reads the whole body of an answer as text.
  * @throws Transient if the connection breaks, or a time limit passes; StoreError for more than 16 MiB
  */
-export async function bodyOf(answer: HttpAnswer): Promise<string> {
+export async function readBody(answer: HttpAnswer): Promise<string> {
   const parts: Uint8Array[] = []
   await answer.receive(MAX_TEXT_BYTES + 1, (bytes) => void parts.push(bytes))
   const { file, received } = answer
@@ -28,12 +28,12 @@ export async function bodyOf(answer: HttpAnswer): Promise<string> {
  * Returns the texts of all elements of a name, in order. Answers of S3 have no relevant attributes, comments
  * or CDATA.
  */
-function textsOf(xml: string, name: string): string[] {
+function findTexts(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}(?:\\s[^<>]*)?>([^<]*)</${name}>`, 'g'))].map(([, text]) => unescaped(text!))
 }
 
 /** Returns the text of the first element of a name. */
-export const textOf = (xml: string, name: string): string | undefined => textsOf(xml, name)[0]
+export const textOf = (xml: string, name: string): string | undefined => findTexts(xml, name)[0]
 
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
@@ -51,11 +51,11 @@ export const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => 
  * Parses one page of a listing.
  * @throws Transient if the answer is incomplete
  */
-export function pageOf(xml: string, file: string): ListPage {
+export function parsePage(xml: string, file: string): ListPage {
   checkComplete(xml, 'ListBucketResult', file)
   const encoded = textOf(xml, 'EncodingType') === 'url'
   const folders = [...xml.matchAll(/<CommonPrefixes>\s*<Prefix>([^<]*)<\/Prefix>/g)].map(([, text]) => unescaped(text!))
-  const keys = [...textsOf(xml, 'Key'), ...folders].map((key) => {
+  const keys = [...findTexts(xml, 'Key'), ...folders].map((key) => {
     const text = encoded ? decodeNames(key.replace(/\+/g, ' ')) : key
     if (text !== undefined) return text
     throw new HyperslabError('StoreError', `the server lists ${JSON.stringify(key)}, which encodes no text`, {
@@ -84,7 +84,7 @@ const TRANSIENT = ['RequestTimeout', 'SlowDown', 'InternalError', 'Throttling']
 /** Reads an unexpected answer and returns its error. */
 export async function refusal(answer: HttpAnswer, file: string): Promise<HyperslabError | Transient> {
   const { status, method } = answer
-  const xml = method === 'HEAD' ? '' : await bodyOf(answer)
+  const xml = method === 'HEAD' ? '' : await readBody(answer)
   const code = textOf(xml, 'Code')
   const message = textOf(xml, 'Message')
   const text = `the server answered ${[status, code].filter(Boolean).join(' ')}${message ? `: ${message}` : ''}`

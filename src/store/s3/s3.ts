@@ -18,12 +18,12 @@ import type {
   StoreOptions,
 } from '../store.ts'
 import { ADDRESS_CHECKS, S3Address, type S3AddressOptions } from './address.ts'
-import { bodyOf, pageOf } from './answers.ts'
+import { parsePage, readBody } from './answers.ts'
 import { S3Client } from './client.ts'
 import { S3Conditions } from './conditions.ts'
 import { sharedUploads } from './shared-uploads.ts'
 import { type S3CredentialsSource, signing } from './sign.ts'
-import { partsOf, S3Stage } from './stage.ts'
+import { S3Stage, splitBytes } from './stage.ts'
 import { type CopiedPart, MAX_PARTS, S3Writer } from './writer.ts'
 
 /** Options of {@link S3Store}. */
@@ -106,7 +106,7 @@ export class S3Store extends HttpReader implements Store {
 
   async put(key: string, bytes: Uint8Array, { signal }: StoreOptions = {}): Promise<void> {
     if (bytes.length <= this.#partBytes) await this.#writer.put(key, bytes, { signal })
-    else await this.#writer.putParts(key, partsOf(bytes, this.#partBytes), { signal })
+    else await this.#writer.putParts(key, splitBytes(bytes, this.#partBytes), { signal })
   }
 
   async copy(from: string, to: string, { ifMatch, signal }: RangeOptions = {}): Promise<boolean> {
@@ -165,9 +165,9 @@ export class S3Store extends HttpReader implements Store {
         { method: 'GET', key: '', about: prefix, query },
         [403],
         async (answer) => {
-          const xml = await bodyOf(answer)
+          const xml = await readBody(answer)
           if (answer.status === 403) throw statusError(403, this.place(prefix))
-          return pageOf(xml, file)
+          return parsePage(xml, file)
         },
         signal,
       )

@@ -102,7 +102,7 @@ export class S3Stage implements Stage {
       const looks = await conditions.ofParts(this.#spilled[0]!, condition.ifAbsent ? 'ifAbsent' : 'ifMatch')
       if (!looks) return writer.put(key, await this.#whole(key, rest), options)
     }
-    return writer.putParts(key, [...this.#spilled, ...partsOf(rest, partBytes)], options)
+    return writer.putParts(key, [...this.#spilled, ...splitBytes(rest, partBytes)], options)
   }
 
   async #whole(key: string, rest: Uint8Array): Promise<Uint8Array> {
@@ -149,5 +149,5 @@ export class S3Stage implements Stage {
 }
 
 /** Splits bytes into parts of equal size (the last may be smaller), without copying. */
-export const partsOf = (bytes: Uint8Array, partBytes: number): Uint8Array[] =>
+export const splitBytes = (bytes: Uint8Array, partBytes: number): Uint8Array[] =>
   Array.from({ length: Math.ceil(bytes.length / partBytes) }, (_, i) => bytes.subarray(i * partBytes, (i + 1) * partBytes))

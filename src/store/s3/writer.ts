@@ -7,7 +7,7 @@ import { allOrNone } from '../requester.ts'
 import { Transient } from '../retry.ts'
 import type { ObjectInfo, OpenUpload, SharedUpload } from '../store.ts'
 import { changed } from '../store.ts'
-import { bodyOf, checkComplete, escaped, textOf } from './answers.ts'
+import { checkComplete, escaped, readBody, textOf } from './answers.ts'
 import type { S3Client } from './client.ts'
 
 /** An object that the server copies as a part of another object. */
@@ -60,7 +60,7 @@ export class S3Writer {
       const receive = async (answer: HttpAnswer, attempts: number): Promise<ObjectInfo> => {
         attempt(attempts)
         // Read the body, so that the connection is free for the next request.
-        const xml = await bodyOf(answer)
+        const xml = await readBody(answer)
         if (answer.status !== 200) throw this.#refusal(answer.status, xml, key, options)
         return headerInfo(answer.headers, bytes.length)
       }
@@ -112,7 +112,7 @@ export class S3Writer {
   openUploads(prefix: string, signal: Signal | undefined): Promise<OpenUpload[]> {
     const request = { method: 'GET', key: '', about: prefix, query: { uploads: '', prefix } } as const
     const receive = async (answer: HttpAnswer): Promise<OpenUpload[]> => {
-      const xml = await bodyOf(answer)
+      const xml = await readBody(answer)
       checkComplete(xml, 'ListMultipartUploadsResult', this.#file(prefix))
       const uploads = xml.split('<Upload>').slice(1)
       return uploads.map((each) => ({ key: this.#field(each, 'Key', prefix), id: this.#field(each, 'UploadId', prefix) }))
@@ -122,7 +122,7 @@ export class S3Writer {
 
   /** Drops an upload with its parts. A missing upload is no error. */
   async abortUpload(key: string, uploadId: string, signal?: Signal): Promise<void> {
-    await this.#client.send({ method: 'DELETE', key, query: { uploadId } }, [204, 404], bodyOf, signal)
+    await this.#client.send({ method: 'DELETE', key, query: { uploadId } }, [204, 404], readBody, signal)
   }
 
   async #completed(
@@ -146,7 +146,7 @@ export class S3Writer {
    */
   async delete(key: string, { ifMatch, signal }: Omit<WriteOptions, 'ifAbsent'> = {}): Promise<void> {
     const receive = async (answer: HttpAnswer): Promise<void> => {
-      const xml = await bodyOf(answer)
+      const xml = await readBody(answer)
       if (answer.status === 409 || answer.status === 412) throw this.#refusal(answer.status, xml, key, { ifMatch })
     }
     const request = { method: 'DELETE', key, headers: conditional({ ifMatch }) } as const
@@ -217,7 +217,7 @@ export class S3Writer {
    */
   async beginUpload(key: string, mark: string, signal: Signal | undefined): Promise<string> {
     const request = { method: 'POST', key, query: { uploads: '' }, headers: { [MARK]: mark } } as const
-    return this.#client.send(request, [], async (answer) => this.#field(await bodyOf(answer), 'UploadId', key), signal)
+    return this.#client.send(request, [], async (answer) => this.#field(await readBody(answer), 'UploadId', key), signal)
   }
 
   /** Uploads a part, replacing an earlier one of the same number, and returns its tag. */
@@ -225,7 +225,7 @@ export class S3Writer {
     const request = { method: 'PUT', key, query: { partNumber: String(number), uploadId } } as const
     if (part instanceof Uint8Array) {
       const receive = async (answer: HttpAnswer): Promise<string> => {
-        await bodyOf(answer)
+        await readBody(answer)
         return answer.headers.get('etag') ?? this.#field('', 'ETag', key)
       }
       return this.#client.send({ ...request, body: part }, [], receive, signal)
@@ -236,7 +236,7 @@ export class S3Writer {
       ...(offset !== undefined && { 'x-amz-copy-source-range': `bytes=${offset}-${offset + size - 1}` }),
     }
     const receive = async (answer: HttpAnswer): Promise<string> => {
-      const xml = await bodyOf(answer)
+      const xml = await readBody(answer)
       checkComplete(xml, 'CopyPartResult', this.#file(key))
       return this.#field(xml, 'ETag', key)
     }
@@ -249,7 +249,7 @@ export class S3Writer {
    */
   async copy(key: string, from: CopiedPart, signal: Signal | undefined): Promise<void> {
     const receive = async (answer: HttpAnswer): Promise<void> =>
-      checkComplete(await bodyOf(answer), 'CopyObjectResult', this.#file(key))
+      checkComplete(await readBody(answer), 'CopyObjectResult', this.#file(key))
     const request = { method: 'PUT', key, headers: this.#copied(from), copiedBytes: from.size } as const
     await this.#client.send(request, [], receive, signal)
   }
@@ -278,7 +278,7 @@ export class S3Writer {
     const body = new TextEncoder().encode(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`)
     const receive = async (answer: HttpAnswer, attempts: number): Promise<string> => {
       attempt(attempts)
-      const xml = await bodyOf(answer)
+      const xml = await readBody(answer)
       const late = textOf(xml, 'Code') === 'PreconditionFailed'
       if (answer.status !== 200 || late) throw this.#refusal(late ? 412 : answer.status, xml, key, options)
       checkComplete(xml, 'CompleteMultipartUploadResult', this.#file(key))

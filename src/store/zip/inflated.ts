@@ -129,7 +129,7 @@ async function inflateBy({ writable, readable }: InflatingStream, stored: Uint8A
   const writer = writable.getWriter()
   const reader = readable.getReader()
   const write = async (): Promise<void> => {
-    for (const piece of piecesOf(stored)) await writer.write(piece)
+    for (const piece of walkPieces(stored)) await writer.write(piece)
     await writer.close()
   }
   const written = write()
@@ -155,7 +155,7 @@ async function inflatePortably(stored: Uint8Array, take: Take, signal: Signal): 
   const stream = new Inflate(take)
   const pace = new Pace()
   let end = 0
-  for (const piece of piecesOf(stored)) {
+  for (const piece of walkPieces(stored)) {
     signal.throwIfAborted()
     end += piece.length
     stream.push(piece, end === stored.length)
@@ -163,6 +163,6 @@ async function inflatePortably(stored: Uint8Array, take: Take, signal: Signal): 
   }
 }
 
-function* piecesOf(bytes: Uint8Array): Generator<Uint8Array, void> {
+function* walkPieces(bytes: Uint8Array): Generator<Uint8Array, void> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES)
 }

@@ -127,7 +127,7 @@ export class ZipStore implements Store {
     }
     const archive = await this.#open(signal)
     const entry = this.#find(archive, key)
-    return entry && infoOf(archive, entry)
+    return entry && entryInfo(archive, entry)
   }
 
   async getRange(key: string, offset: number, length: number, options: RangeOptions = {}): Promise<Uint8Array | undefined> {
@@ -148,7 +148,7 @@ export class ZipStore implements Store {
   /** Reads local header and content together, unless the content is further away. */
   async get(key: string, { maxBytes, signal }: WholeOptions = {}): Promise<ObjectTail | undefined> {
     return this.#readEntry(key, { signal }, async (archive, entry) => {
-      const { size, etag } = infoOf(archive, entry)
+      const { size, etag } = entryInfo(archive, entry)
       checkWhole(this.describe(key), size, maxBytes)
       if (entry.method === DEFLATE) {
         const content = await this.#inflate(archive, entry, signal)
@@ -248,7 +248,7 @@ Pack the archive without compression (zip -0) to read files in place`,
 
   #read<T>(key: string, options: RangeOptions, read: (content: Content) => Promise<T | undefined>): Promise<T | undefined> {
     return this.#readEntry(key, options, async (archive, entry) => {
-      const known = { ...infoOf(archive, entry), entry, file: this.describe(key), version: archive.etag }
+      const known = { ...entryInfo(archive, entry), entry, file: this.describe(key), version: archive.etag }
       if (entry.method !== DEFLATE) return read({ ...known, offset: await this.#locate(archive, entry, options.signal) })
       const bytes = await this.#inflate(archive, entry, options.signal)
       return bytes && read({ ...known, offset: 0, bytes })
@@ -266,7 +266,7 @@ Pack the archive without compression (zip -0) to read files in place`,
       const entry = this.#find(archive, key)
       if (entry === undefined) return undefined
       const file = this.describe(key)
-      if (ifMatch !== undefined && ifMatch !== infoOf(archive, entry).etag) throw changed(file)
+      if (ifMatch !== undefined && ifMatch !== entryInfo(archive, entry).etag) throw changed(file)
       try {
         const result = await read(archive, entry)
         if (result !== undefined) return result
@@ -370,7 +370,7 @@ Pack the archive without compression (zip -0) to read files in place`,
   }
 }
 
-const infoOf = ({ etag }: Archive, { size, crc, headerOffset }: ZipEntry): ObjectInfo => ({
+const entryInfo = ({ etag }: Archive, { size, crc, headerOffset }: ZipEntry): ObjectInfo => ({
   size,
   etag: `${etag} ${crc.toString(16)}@${headerOffset}`,
 })

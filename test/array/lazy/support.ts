@@ -3,7 +3,7 @@ import { DiskArray } from '../../../src/array/disk-array.ts'
 import { allocate, type DType, isBigInt } from '../../../src/core/dtype.ts'
 import { sizeOf } from '../../../src/core/shape.ts'
 import { ChunkGrid } from '../../../src/grid/chunks.ts'
-import { lengthsOf } from '../../../src/grid/irregular-chunks.ts'
+import { listLengths } from '../../../src/grid/irregular-chunks.ts'
 import type { Box } from '../../../src/grid/range.ts'
 import { CountingSource } from '../../support/counting-source.ts'
 
@@ -26,7 +26,7 @@ export const all = async (array: DiskArray): Promise<unknown[]> => {
 }
 
 /** Lengths of the chunks along each axis. */
-export const chunkLengths = ({ chunks }: DiskArray): number[][] => chunks.axes.map(lengthsOf)
+export const chunkLengths = ({ chunks }: DiskArray): number[][] => chunks.axes.map(listLengths)
 
 /** Starts and stops only. */
 export const bounds = (box: Box): number[][] => box.map(({ start, stop }) => [start, stop])

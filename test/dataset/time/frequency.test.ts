@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Calendar } from '../../../src/dataset/time/calendar.ts'
 import { parseFrequency, resampleBins } from '../../../src/dataset/time/frequency.ts'
-import { fieldsOf, instantOf, NAT, showInstant } from '../../../src/dataset/time/instant.ts'
+import { NAT, showInstant, timeFields, toInstant } from '../../../src/dataset/time/instant.ts'
 import { parseTimeLabel } from '../../../src/dataset/time/labels.ts'
 import { decodeTimes, parseTimeUnits } from '../../../src/dataset/time/units.ts'
 import { startTimes } from '../../support/times.ts'
@@ -70,7 +70,7 @@ describe.each(CALENDARS)('%s', (calendar) => {
 })
 
 function parts(instant: bigint, calendar: Calendar): number[] {
-  const { year, month, day, hour, minute, second, nanosecond } = fieldsOf(instant, calendar)
+  const { year, month, day, hour, minute, second, nanosecond } = timeFields(instant, calendar)
   return [year, month, day, hour, minute, second, nanosecond / 1000]
 }
 
@@ -132,8 +132,8 @@ test('more bins than anybody wants are refused before they are made', () => {
 })
 
 test('labels that 64 bits do not hold are bigints', () => {
-  const { labels } = resampleBins([instantOf({ year: 1 }, 'noleap')], parseFrequency('MS'), 'noleap')
-  expect(labels).toEqual([instantOf({ year: 1 }, 'noleap')])
+  const { labels } = resampleBins([toInstant({ year: 1 }, 'noleap')], parseFrequency('MS'), 'noleap')
+  expect(labels).toEqual([toInstant({ year: 1 }, 'noleap')])
 })
 
 test('older names of pandas are refused with those of today', () => {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Calendar, daysFromDate } from '../../../src/dataset/time/calendar.ts'
 import { toDateOrCFTime } from '../../../src/dataset/time/dates.ts'
-import { CFTime, fieldsOf, instantOf, NAT, seasonOf, showInstant } from '../../../src/dataset/time/instant.ts'
+import { CFTime, NAT, showInstant, timeFields, toInstant, toSeason } from '../../../src/dataset/time/instant.ts'
 import { runs } from '../../support/budget.ts'
 import { CALENDARS } from './arbitraries.ts'
 
@@ -19,7 +19,7 @@ const instants = fc.oneof(
 test('fields give back their instant', () => {
   fc.assert(
     fc.property(instants, calendars, (instant, calendar) => {
-      expect(instantOf(fieldsOf(instant, calendar), calendar)).toBe(instant)
+      expect(toInstant(timeFields(instant, calendar), calendar)).toBe(instant)
     }),
     { numRuns: runs(2000) },
   )
@@ -28,7 +28,7 @@ test('fields give back their instant', () => {
 test('fields of the proleptic Gregorian calendar are those of a Date', () => {
   fc.assert(
     fc.property(instants, (instant) => {
-      const { year, month, day, hour, minute, second, nanosecond } = fieldsOf(instant, 'proleptic_gregorian')
+      const { year, month, day, hour, minute, second, nanosecond } = timeFields(instant, 'proleptic_gregorian')
       const date = toDateOrCFTime(instant, 'proleptic_gregorian') as Date
       expect([year, month, day, hour, minute, second, Math.floor(nanosecond / 1e6)]).toEqual([
         date.getUTCFullYear(),
@@ -45,26 +45,26 @@ test('fields of the proleptic Gregorian calendar are those of a Date', () => {
 })
 
 test('what is left out of a time is the first there is', () => {
-  expect(instantOf({ year: 1970 }, 'noleap')).toBe(0n)
-  expect(instantOf({ year: 1970, month: 2, hour: 1, nanosecond: 1 }, '360_day')).toBe(30n * DAY + 3_600_000_000_001n)
+  expect(toInstant({ year: 1970 }, 'noleap')).toBe(0n)
+  expect(toInstant({ year: 1970, month: 2, hour: 1, nanosecond: 1 }, '360_day')).toBe(30n * DAY + 3_600_000_000_001n)
 })
 
 test('times that no day has are refused', () => {
   const refused = expect.objectContaining({ tag: 'InvalidArgumentError' })
   for (const wrong of [{ hour: 24 }, { minute: 60 }, { second: 60 }, { second: -1 }, { nanosecond: 1e9 }, { second: 0.5 }])
-    expect(() => instantOf({ year: 2000, ...wrong }, 'standard')).toThrow(refused)
-  expect(() => instantOf({ year: 1999, month: 2, day: 29 }, 'standard')).toThrow(refused)
-  expect(() => fieldsOf(NAT, 'standard')).toThrow(refused)
+    expect(() => toInstant({ year: 2000, ...wrong }, 'standard')).toThrow(refused)
+  expect(() => toInstant({ year: 1999, month: 2, day: 29 }, 'standard')).toThrow(refused)
+  expect(() => timeFields(NAT, 'standard')).toThrow(refused)
 })
 
 test('December, January and February are one season', () => {
-  expect([12, 1, 2, 3, 5, 6, 8, 9, 11].map(seasonOf).join()).toBe('DJF,DJF,DJF,MAM,MAM,JJA,JJA,SON,SON')
-  expect(fieldsOf(instantOf({ year: 1999, month: 12 }, 'julian'), 'julian').season).toBe('DJF')
+  expect([12, 1, 2, 3, 5, 6, 8, 9, 11].map(toSeason).join()).toBe('DJF,DJF,DJF,MAM,MAM,JJA,JJA,SON,SON')
+  expect(timeFields(toInstant({ year: 1999, month: 12 }, 'julian'), 'julian').season).toBe('DJF')
 })
 
 test('instants are shown as short as they keep all', () => {
-  const show = (time: Parameters<typeof instantOf>[0], options?: { midnight?: boolean }): string =>
-    showInstant(instantOf(time, '360_day'), '360_day', options)
+  const show = (time: Parameters<typeof toInstant>[0], options?: { midnight?: boolean }): string =>
+    showInstant(toInstant(time, '360_day'), '360_day', options)
   expect(show({ year: 1998, month: 2, day: 30, hour: 12 })).toBe('1998-02-30T12:00')
   expect(show({ year: 1998, second: 7 })).toBe('1998-01-01T00:00:07')
   expect(show({ year: 1998, nanosecond: 500_000_000 })).toBe('1998-01-01T00:00:00.5')

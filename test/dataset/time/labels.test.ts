@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Calendar } from '../../../src/dataset/time/calendar.ts'
-import { CFTime, instantOf, NAT, showInstant } from '../../../src/dataset/time/instant.ts'
+import { CFTime, NAT, showInstant, toInstant } from '../../../src/dataset/time/instant.ts'
 import { parseTimeLabel, type TimeLabel } from '../../../src/dataset/time/labels.ts'
 import { startTimes } from '../../support/times.ts'
 import { CALENDARS, integer, seeded } from './arbitraries.ts'
@@ -47,7 +47,7 @@ describe.each(CALENDARS)('%s', (calendar) => {
       texts.push(String(integer(random, 1, 9998)).padStart(4, '0') + parts.slice(0, integer(random, 0, 5)).join(''))
     }
     const instant = ([year, month, day, hour, minute, second, micros]: number[]): bigint =>
-      instantOf(
+      toInstant(
         { year: year!, month: month!, day: day!, hour: hour!, minute: minute!, second: second!, nanosecond: micros! * 1000 },
         calendar,
       )

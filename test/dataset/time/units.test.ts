@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Calendar } from '../../../src/dataset/time/calendar.ts'
-import { fieldsOf, instantOf, NAT } from '../../../src/dataset/time/instant.ts'
+import { NAT, timeFields, toInstant } from '../../../src/dataset/time/instant.ts'
 import { decodeTimes, decodeTimestamp, encodeTimes, parseTimeUnits, type TimeUnits } from '../../../src/dataset/time/units.ts'
 import { type PeerFields, startTimes } from '../../support/times.ts'
 import { CALENDARS, integer, seeded } from './arbitraries.ts'
@@ -13,12 +13,12 @@ const units = (text: string, calendar: Calendar = 'standard'): TimeUnits => pars
 /** Year to microsecond, as cftime has them. */
 function dateOf(instant: bigint, calendar: Calendar): number[] | null {
   if (instant === NAT) return null
-  const { year, month, day, hour, minute, second, nanosecond } = fieldsOf(instant, calendar)
+  const { year, month, day, hour, minute, second, nanosecond } = timeFields(instant, calendar)
   expect(nanosecond % 1000).toBe(0)
   return [year, month, day, hour, minute, second, nanosecond / 1000]
 }
 const instantOfPeer = ([year, month, day, hour, minute, second, micros]: PeerFields, calendar: Calendar): bigint =>
-  instantOf({ year, month, day, hour, minute, second, nanosecond: micros * 1000 }, calendar)
+  toInstant({ year, month, day, hour, minute, second, nanosecond: micros * 1000 }, calendar)
 const datesOf = (instants: ArrayLike<bigint>, calendar: Calendar): (number[] | null)[] =>
   Array.from(instants, (instant) => dateOf(instant, calendar))
 
@@ -119,7 +119,7 @@ describe.each(CALENDARS)('%s', (calendar) => {
         ),
       ]).filter(([year, month]) => year !== 1582 || month !== 10)
       const instants = dates.map(([year, month, day, hour, minute, second, micros]) =>
-        instantOf(
+        toInstant(
           { year: year!, month: month!, day: day!, hour: hour!, minute: minute!, second: second!, nanosecond: micros! * 1000 },
           calendar,
         ),

@@ -185,10 +185,10 @@ async function foldersAbove(store: Store, root: string): Promise<FolderAbove[]> 
     const { path, name } = next
     if (visited.has(`${path}\0${name}`)) continue
     visited.add(`${path}\0${name}`)
-    const real = await realPathOf(store, path)
+    const real = await resolvePath(store, path)
     if (real !== path) queue.push({ path: real, name })
     else if (name !== '') found.set(`${path}\0${name}`, { prefix: path === '' || path.endsWith('/') ? path : `${path}/`, name })
-    const above = parentOf(path)
+    const above = parentPath(path)
     if (above === undefined) continue
     const own = path.slice(path.lastIndexOf('/') + 1)
     queue.push({ path: above, name: name === '' ? own : `${own}/${name}` })
@@ -196,14 +196,14 @@ async function foldersAbove(store: Store, root: string): Promise<FolderAbove[]> 
   return [...found.values()].filter(({ name }) => !isOwnName(name) && wrongKey(name) === undefined)
 }
 
-async function realPathOf(store: Store, path: string): Promise<string> {
+async function resolvePath(store: Store, path: string): Promise<string> {
   if (store.files === undefined) return path
   const real = await seen(store.files.realPath(path || '.'))
   return real === undefined ? path : store.files.windowsNames ? real.replaceAll('\\', '/') : real
 }
 
 /** Returns the folder that contains a path by its name; undefined for roots and names that lead elsewhere. */
-function parentOf(path: string): string | undefined {
+function parentPath(path: string): string | undefined {
   const end = path.lastIndexOf('/')
   const own = path.slice(end + 1)
   if (own === '' || own === '.' || own === '..' || /^[a-z]:$/i.test(own)) return undefined

@@ -22,7 +22,7 @@ import {
   encodeDocument,
   groupDocument,
   missingDocument,
-  storedTypeOf,
+  toStoredType,
   withOneFill,
 } from './document.ts'
 import { chunkEncoder } from './encode.ts'
@@ -75,8 +75,8 @@ export class ArrayStore {
   /** Returns a whole object; undefined if it does not exist. */
   async get(key: string, signal?: Signal): Promise<Uint8Array | undefined> {
     const { path, array, place } = this.#find(key)
-    if (place === METADATA) return encodeDocument(array === undefined ? this.#groupMetadata(path) : metadataOf(array, path))
-    return array && chunkOf(array, path, place, signal)
+    if (place === METADATA) return encodeDocument(array === undefined ? this.#groupMetadata(path) : derivedDocument(array, path))
+    return array && readEncodedChunk(array, path, place, signal)
   }
 
   /** Returns the keys of all metadata. */
@@ -102,7 +102,7 @@ export class ArrayStore {
     if (path !== '') return groupDocument(attributes)
     const members = [
       ...[...this.#groups].filter(([group]) => group !== '').map(([group, own]) => [group, groupDocument(own)] as const),
-      ...[...this.#arrays].map(([name, array]) => [name, metadataOf(array, name)] as const),
+      ...[...this.#arrays].map(([name, array]) => [name, derivedDocument(array, name)] as const),
     ]
     return groupDocument(attributes, Object.fromEntries(members))
   }
@@ -119,23 +119,23 @@ function checkName(name: string): void {
  * viewers, however, treat it as missing. For an array without one, such as a computed array, it must
  * therefore not be a valid number.
  */
-function fillValueOf(source: BlockSource): ScalarOf<DType> | undefined {
+function singleFillValue(source: BlockSource): ScalarOf<DType> | undefined {
   const { dtype, fillValue } = source
   const { values, nan } = missingOf(source)
   return source.missing?.implied ?? fillValue ?? values[0] ?? (nan || isFloat(dtype) ? Number.NaN : undefined)
 }
 
-function metadataOf(given: DiskArray, array: string): JsonObject {
+function derivedDocument(given: DiskArray, array: string): JsonObject {
   const { source } = given
   const { dtype, shape, dimensionNames } = source
-  const type = storedTypeOf(dtype)
+  const type = toStoredType(dtype)
   try {
     return arrayDocument({
       shape,
       type,
-      chunkShape: chunkShapeOf(source),
+      chunkShape: regularChunkShape(source),
       codecs: [elementCodec(type)],
-      fillValue: fillValueOf(source),
+      fillValue: singleFillValue(source),
       attributes: storedAttributes(given),
       dimensionNames,
     })
@@ -194,7 +194,7 @@ function missingAttributes({ values, nan }: Missing, { dtype, fillValue, missing
 function saysAlike(attrs: JsonObject, { values, nan }: Missing, source: BlockSource): boolean {
   const said = parseMissing({
     version: 3,
-    type: storedTypeOf(source.dtype),
+    type: toStoredType(source.dtype),
     fillValue: source.missing?.implied,
     attrs,
     isNamed: true,
@@ -204,7 +204,7 @@ function saysAlike(attrs: JsonObject, { values, nan }: Missing, source: BlockSou
 }
 
 /** Returns regular chunk lengths close to those of the array, or smaller ones if those are large. */
-function chunkShapeOf({ chunks, dtype }: BlockSource): number[] {
+function regularChunkShape({ chunks, dtype }: BlockSource): number[] {
   const lengths = chunks.axes.map(({ chunkLength, length }) => Math.max(1, Math.min(chunkLength, length)))
   if (sizeOf(lengths) * bytesOf(dtype) <= MOST_CHUNK_BYTES) return lengths
   return ChunkGrid.estimate(lengths, bytesOf(dtype)).axes.map(({ chunkLength }) => Math.max(1, chunkLength))
@@ -213,7 +213,7 @@ function chunkShapeOf({ chunks, dtype }: BlockSource): number[] {
 const INDEX = /^(0|[1-9]\d{0,15})$/
 
 /** Returns the chunk of a key such as `c/0/1`; undefined for other keys. */
-async function chunkOf(
+async function readEncodedChunk(
   { source }: DiskArray,
   array: string,
   place: string,
@@ -222,15 +222,15 @@ async function chunkOf(
   const [prefix, ...parts] = place.split('/')
   const { dtype, shape, label } = source
   if (prefix !== 'c' || parts.length !== shape.length || !parts.every((part) => INDEX.test(part))) return undefined
-  const chunkShape = chunkShapeOf(source)
+  const chunkShape = regularChunkShape(source)
   const starts = parts.map((part, axis) => Number(part) * chunkShape[axis]!)
   if (starts.some((start, axis) => start >= shape[axis]!)) return undefined
   const box = starts.map((start, axis) => ({ start, stop: Math.min(start + chunkShape[axis]!, shape[axis]!), step: 1 }))
   // Chunks at the edge are stored with their full shape.
   const chunk: Tensor = tensorOf(dtype, chunkShape)
   const views = box.map(({ start, stop }) => ({ start: 0, step: 1, length: stop - start }))
-  if (views.some(({ length }, axis) => length < chunkShape[axis]!)) fillTensor(chunk, fillElement(dtype, fillValueOf(source)))
+  if (views.some(({ length }, axis) => length < chunkShape[axis]!)) fillTensor(chunk, fillElement(dtype, singleFillValue(source)))
   await within({ ...label, array }, async () => source.readBlock(box, viewTensor(chunk, views), { signal }))
-  const type = storedTypeOf(dtype)
+  const type = toStoredType(dtype)
   return chunkEncoder([elementCodec(type)], type, chunkShape, [])(encodeChunk(dtype, chunk.data))
 }

@@ -2,7 +2,7 @@ import { floatsIn, markFloats, withoutMembers } from '../../../core/json.ts'
 import { isObject, type JsonObject } from '../document.ts'
 import type { StoredType, ZarrArrayMetadata } from '../metadata.ts'
 import { replaceAttributes } from '../named-attributes.ts'
-import { attributesDocument, entriesOf, type NewAttributes, withFillOfSign } from './document.ts'
+import { attributesDocument, checkedEntries, type NewAttributes, withFillOfSign } from './document.ts'
 import type { NodeWriter } from './nodes.ts'
 import type { Growing } from './resize.ts'
 import { checkLayout, checkStored } from './unchanged.ts'
@@ -66,7 +66,7 @@ async function update(
 }
 
 const given = (attributes: NewAttributes): NewAttributes =>
-  new Map(entriesOf(attributes).filter(([, value]) => value !== undefined))
+  new Map(checkedEntries(attributes).filter(([, value]) => value !== undefined))
 
 const removed = (attributes: NewAttributes): string[] =>
-  entriesOf(attributes).flatMap(([name, value]) => (value === undefined ? [name] : []))
+  checkedEntries(attributes).flatMap(([name, value]) => (value === undefined ? [name] : []))

@@ -60,7 +60,7 @@ export class Consolidated {
       if (inline === undefined) return undefined
       const content = new Map<string, JsonObject>()
       for (const [name, own] of await members())
-        if (baseOf(name) === V3) content.set(joined(path, name).slice(0, -V3.length - 1), withoutInner(own))
+        if (lastSegment(name) === V3) content.set(joined(path, name).slice(0, -V3.length - 1), withoutInner(own))
       const known = asObject(member(inline, 'metadata') ?? {}, 'metadata of consolidated_metadata')
       const metadata = replaced(known, content, (name) => isTree && isAt(name, path))
       return metadata && { ...group, consolidated_metadata: { ...inline, metadata } }
@@ -71,7 +71,7 @@ export class Consolidated {
     return this.#change(V2, async (together) => {
       const content = new Map<string, JsonObject>()
       for (const [name, own] of await members())
-        if (NODE_DOCUMENTS_V2.includes(baseOf(name))) content.set(joined(path, name), own)
+        if (NODE_DOCUMENTS_V2.includes(lastSegment(name))) content.set(joined(path, name), own)
       const known = asObject(member(together, 'metadata'), `metadata of ${V2}`)
       const metadata = replaced(known, content, (name) => isTree && isAt(name, path))
       return metadata && { ...together, metadata }
@@ -127,7 +127,7 @@ const isAt = (name: string, path: string): boolean => path === '' || name === pa
 
 const joined = (path: string, name: string): string => (path === '' ? name : `${path}/${name}`)
 
-const baseOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
+const lastSegment = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
 
 /** Returns the metadata of a node without the consolidated metadata of an inner group. */
 function withoutInner(metadata: JsonObject): JsonObject {

@@ -1,4 +1,4 @@
-import { signOf } from '../../../array/lazy/packing.ts'
+import { parseSign } from '../../../array/lazy/packing.ts'
 import type { NamedValues } from '../../../array/source.ts'
 import { encodeBase64 } from '../../../core/base64.ts'
 import { type DType, elementBytes, isFixed, isFloat, isNumeric, type ScalarOf } from '../../../core/dtype.ts'
@@ -58,20 +58,20 @@ export function arrayDocument(facts: ArrayFacts): JsonObject {
  */
 export function withFillOfSign(attributes: JsonObject, type: StoredType): JsonObject {
   const unsigned = member(attributes, '_Unsigned')
-  if (typeof signOf(type.dtype, unsigned) !== 'string') return attributes
+  if (typeof parseSign(type.dtype, unsigned) !== 'string') return attributes
   const [element] = elementsNamed('_FillValue', attributes, type)
   if (element === undefined) return attributes
   // xarray knows no other spelling of false, and keeps the values unsigned.
   const isSigned = type.kind === 'uint' && unsigned === 'false'
-  const fill = isSigned ? signedOf(element as number | bigint, type.bytes!) : element
+  const fill = isSigned ? toSigned(element as number | bigint, type.bytes!) : element
   const missing = elementsNamed('missing_value', attributes, type)
   const given = attributes['missing_value']
-  const list = listOf(given).map((value, i) => (missing[i] === element ? fill : value))
+  const list = asElementList(given).map((value, i) => (missing[i] === element ? fill : value))
   const named = missing.includes(element) && { missing_value: Array.isArray(given) ? list : list[0] }
   return markFloats({ ...attributes, _FillValue: fill, ...named }, floatsIn(attributes))
 }
 
-const signedOf = (value: number | bigint, bytes: number): number | bigint =>
+const toSigned = (value: number | bigint, bytes: number): number | bigint =>
   typeof value === 'bigint' ? BigInt.asIntN(64, value) : Number(BigInt.asIntN(8 * bytes, BigInt(value)))
 
 /**
@@ -89,7 +89,7 @@ export const groupDocument = (attributes: JsonObject, members?: Readonly<Record<
 export const encodeDocument = (metadata: JsonObject, end = ''): Uint8Array => new TextEncoder().encode(writeJson(metadata) + end)
 
 /** Returns the default storage of elements of a type. */
-export function storedTypeOf(dtype: DType): StoredType {
+export function toStoredType(dtype: DType): StoredType {
   switch (dtype) {
     case 'bool':
       return { dtype, kind: 'bool', bytes: 1 }
@@ -227,7 +227,7 @@ export function arrayAttributes(attributes: NewAttributes | undefined, dtype: DT
  */
 export function attributesDocument(attributes: NewAttributes = {}, dtype?: DType, stored: JsonObject = {}): JsonObject {
   const floats: string[] = []
-  const entries = entriesOf(attributes)
+  const entries = checkedEntries(attributes)
   const unsigned = entries.find(([name]) => name === '_Unsigned')?.[1] ?? member(stored, '_Unsigned')
   const json = Object.fromEntries(
     entries.map(([name, value]) => {
@@ -241,7 +241,7 @@ export function attributesDocument(attributes: NewAttributes = {}, dtype?: DType
   return markFloats(json, floats)
 }
 
-const listOf = (value: unknown): readonly unknown[] =>
+const asElementList = (value: unknown): readonly unknown[] =>
   ArrayBuffer.isView(value) || Array.isArray(value) ? Array.from(value as ArrayLike<unknown>) : [value]
 
 /**
@@ -250,9 +250,9 @@ const listOf = (value: unknown): readonly unknown[] =>
  * @throws InvalidArgumentError unless it is one element of the type
  */
 function fillAttribute(value: unknown, dtype: DType, unsigned: unknown): unknown {
-  const elements = elementsNamed('_FillValue', { _FillValue: listOf(value), _Unsigned: unsigned }, storedTypeOf(dtype))
+  const elements = elementsNamed('_FillValue', { _FillValue: asElementList(value), _Unsigned: unsigned }, toStoredType(dtype))
   if (elements.length === 1 && elements[0] !== undefined) return missingDocument(elements[0], dtype)
-  const text = `the attribute '_FillValue' is one ${dtype} value, got ${listOf(value).map(quoted).join(', ') || 'an empty list'}`
+  const text = `the attribute '_FillValue' is one ${dtype} value, got ${asElementList(value).map(quoted).join(', ') || 'an empty list'}`
   throw new HyperslabError('InvalidArgumentError', text, { actual: value, expected: dtype })
 }
 
@@ -263,18 +263,21 @@ function fillAttribute(value: unknown, dtype: DType, unsigned: unknown): unknown
  */
 export function withOneFill(attributes: NewAttributes | undefined, dtype: DType): NewAttributes | undefined {
   if (attributes === undefined || !isNumeric(dtype)) return attributes
-  const entries = new Map(entriesOf(attributes))
+  const entries = new Map(checkedEntries(attributes))
   if (!entries.has('_FillValue')) return attributes
-  const given = listOf(entries.get('_FillValue'))
+  const given = asElementList(entries.get('_FillValue'))
   const named = { _FillValue: given, _Unsigned: entries.get('_Unsigned') }
-  const elements = elementsNamed('_FillValue', named, storedTypeOf(dtype))
+  const elements = elementsNamed('_FillValue', named, toStoredType(dtype))
   const first = elements.findIndex((element) => element !== undefined)
   if (first < 0) entries.delete('_FillValue')
   else entries.set('_FillValue', elements[first])
   const others = given.filter((value, i) => i !== first && (typeof value === 'number' || typeof value === 'bigint'))
   const missing = entries.get('missing_value')
   if (others.length > 0)
-    entries.set('missing_value', [...(missing === undefined || typeof missing === 'string' ? [] : listOf(missing)), ...others])
+    entries.set('missing_value', [
+      ...(missing === undefined || typeof missing === 'string' ? [] : asElementList(missing)),
+      ...others,
+    ])
   const floats = [...entries.keys()].filter((name) => isOfFloats(attributes, name))
   return markFloats(entries, others.length > 0 && isFloat(dtype) ? [...floats, 'missing_value'] : floats)
 }
@@ -297,7 +300,7 @@ function isNamed(attributes: NewAttributes): attributes is NamedValues {
 }
 
 /** Returns the names of attributes with their values. */
-export const entriesOf = (attributes: NewAttributes): [string, unknown][] => {
+export const checkedEntries = (attributes: NewAttributes): [string, unknown][] => {
   checkValue('updateAttributes', 'attributes', attributes, 'object')
   if (!isNamed(attributes)) return Object.entries(attributes)
   return [...attributes.keys()].map((name) => [name, attributes.get(name)])

@@ -12,9 +12,9 @@ import { withArena } from '../../../kernels/arena.ts'
 import { compute } from '../../../kernels/compute.ts'
 import { copyStrided, type ElementBytes } from '../../../kernels/copy.ts'
 import { crc32cOf } from '../../../kernels/crc32c.ts'
-import { swappedPlaces, wordBytesOf } from '../codecs.ts'
+import { bytesOfWord, swappedPlaces } from '../codecs.ts'
 import { type CodecMetadata, type StoredType, storedAxes } from '../metadata.ts'
-import { isNatural, orderOf, placesOf } from '../transpose.ts'
+import { isNatural, parseOrder, transposedOffsets } from '../transpose.ts'
 import { storedValues } from './store-values.ts'
 
 /** Encodes a chunk, in the form of `engine/chunk-values.ts`, to its stored bytes. */
@@ -53,7 +53,7 @@ export function chunkEncoder(
   let elements: Elements = {
     shape: storedAxes(shape, type),
     bytes: type.element?.bytes ?? type.bytes,
-    wordBytes: wordBytesOf(type),
+    wordBytes: bytesOfWord(type),
     isBytes: false,
   }
   // A codec of the user may have encoded them to bytes.
@@ -118,7 +118,7 @@ const WRITTEN: ReadonlyMap<string, Written> = new Map<string, Written>([
   ['bytes', { check: { endian: ['little', 'big'] }, isOfBytes: false, makesBytes: true, make: bytesInOrder }],
   ['vlen-utf8', { check: {}, isOfBytes: false, makesBytes: true, make: ({ shape }) => lengthPrefixed(sizeOf(shape)) }],
   ['vlen-bytes', { check: {}, isOfBytes: false, makesBytes: true, make: ({ shape }) => lengthPrefixed(sizeOf(shape)) }],
-  ['zstd', { check: { level: 'integer', checksum: 'boolean' }, isOfBytes: true, make: (_, options) => zstdOf(options) }],
+  ['zstd', { check: { level: 'integer', checksum: 'boolean' }, isOfBytes: true, make: (_, options) => createZstdStep(options) }],
   ['gzip', { check: { level: LEVELS(0, 9) }, isOfBytes: true, make: (_, { level = 5 }) => deflated('gzip', level) }],
   ['zlib', { check: { level: LEVELS(0, 9) }, isOfBytes: true, make: (_, { level = 1 }) => deflated('zlib', level) }],
   ['blosc', { check: BLOSC, isOfBytes: true, make: blosc }],
@@ -145,7 +145,7 @@ function LEVELS(least: number, most: number): string {
 }
 
 function transpose({ shape, bytes }: Elements, { order }: Configuration): EncodeStep | undefined {
-  const axes = orderOf(order, shape.length)
+  const axes = parseOrder(order, shape.length)
   if (isNatural(axes)) return undefined
   return bytes === undefined ? reordered(axes, shape) : transposed(axes, shape, bytes)
 }
@@ -172,18 +172,18 @@ function reordered(order: readonly number[], shape: readonly number[]): EncodeSt
   let sources: Float64Array | undefined
   return (values) => {
     if (sources === undefined) {
-      const places = placesOf(order, shape)
+      const places = transposedOffsets(order, shape)
       sources = new Float64Array(places.length)
       for (const [i, place] of places.entries()) sources[place] = i
     }
     const head = OFFSET_BYTES * (sources.length + 1)
     const view = new DataView(values.buffer, values.byteOffset, values.length)
-    const offsetOf = (i: number): number => head + view.getUint32(OFFSET_BYTES * i, true)
+    const readOffset = (i: number): number => head + view.getUint32(OFFSET_BYTES * i, true)
     const out = new Uint8Array(values.length)
     const offsets = new DataView(out.buffer)
     let end = head
     for (const [place, source] of sources.entries()) {
-      const value = values.subarray(offsetOf(source), offsetOf(source + 1))
+      const value = values.subarray(readOffset(source), readOffset(source + 1))
       out.set(value, end)
       end += value.length
       offsets.setUint32(OFFSET_BYTES * (place + 1), end - head, true)
@@ -233,7 +233,7 @@ function lengthPrefixed(count: number): EncodeStep {
 /** Default level of Zstandard, which level 0 of numcodecs means. */
 const ZSTD_DEFAULT = 3
 
-function zstdOf({ level = 0, checksum = false }: Configuration): EncodeStep {
+function createZstdStep({ level = 0, checksum = false }: Configuration): EncodeStep {
   if (checksum) throw notWritten('zstd', 'frames with checksums are not written; crc32c behind it checks what is stored')
   // Levels below 1 are faster variants of the same format. There are none above 22.
   const own = level === 0 ? ZSTD_DEFAULT : Math.min(22, Math.max(1, level as number))

@@ -52,7 +52,7 @@ export async function surveyMembers({
 }: Surveyed): Promise<{ arrays: ChunkNames[]; stray?: Stray }> {
   const arrays = [...known]
   let wrong: string | undefined
-  const documents = names.filter((name) => ['zarr.json', '.zarray', '.zgroup'].includes(baseOf(name)))
+  const documents = names.filter((name) => ['zarr.json', '.zarray', '.zgroup'].includes(lastSegment(name)))
   await forEachLimited(documents, AT_ONCE, async (name) => {
     const bytes = await read(name)
     const found = chunkNamesIn(name, bytes && documentIn(bytes, name))
@@ -78,10 +78,10 @@ export function membership(arrays: readonly ChunkNames[]): (name: string) => boo
 }
 
 /** Returns the last part of a name. */
-export const baseOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
+export const lastSegment = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
 
 function belongs(arrays: ReadonlyMap<string, ChunkNames>, name: string): boolean {
-  const base = baseOf(name)
+  const base = lastSegment(name)
   if (STAGED.test(base)) return belongs(arrays, name.replace(STAGED, ''))
   if (METADATA.includes(base) || base === CLAIM_NAME || base === RECORD_NAME || name.startsWith(SCRATCH)) return true
   for (let end = name.length; end >= 0; end = end === 0 ? -1 : Math.max(0, name.lastIndexOf('/', end - 1))) {
@@ -112,9 +112,9 @@ function chunkNamesIn(name: string, metadata: JsonObject | undefined): ChunkName
   if (metadata === undefined) return false
   const path = name.slice(0, Math.max(0, name.lastIndexOf('/')))
   const get = (key: string): unknown => member(metadata, key)
-  const isV3 = baseOf(name) === 'zarr.json'
+  const isV3 = lastSegment(name) === 'zarr.json'
   if (get('zarr_format') !== (isV3 ? 3 : 2)) return false
-  if (baseOf(name) === '.zgroup' || (isV3 && get('node_type') === 'group')) return true
+  if (lastSegment(name) === '.zgroup' || (isV3 && get('node_type') === 'group')) return true
   const shape = get('shape')
   if (!Array.isArray(shape) || (isV3 && get('node_type') !== 'array')) return false
   const rank = shape.length

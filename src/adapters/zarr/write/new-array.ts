@@ -16,12 +16,12 @@ import {
   arrayAttributes,
   arrayDocument,
   attributesDocument,
+  checkedEntries,
   elementCodec,
-  entriesOf,
   groupDocument,
   type NewAttributes,
   shardingCodec,
-  storedTypeOf,
+  toStoredType,
 } from './document.ts'
 import { chunkEncoder } from './encode.ts'
 
@@ -118,18 +118,18 @@ export function newArray(options: NewZarrArray<ZarrDType>, users: readonly Codec
   const isComplex = dtype === 'complex64' || dtype === 'complex128'
   if (!isComplex) checkDType(dtype)
   checkShape(shape, 'shape')
-  const type = isComplex ? parseTypeV3(dtype, {}) : storedTypeOf(dtype as DType)
+  const type = isComplex ? parseTypeV3(dtype, {}) : toStoredType(dtype as DType)
   if (isComplex) checkComplex(options)
-  const chunks = chunksOf(options, type)
+  const chunks = checkChunks(options, type)
   if (dimensionNames !== undefined && dimensionNames.length !== shape.length)
     invalidArgument(`${dimensionNames.length} dimension names for an array of ${shape.length} axes`, dimensionNames)
-  const codecs = codecsOf(options, type, users)
+  const codecs = listCodecs(options, type, users)
   const content = arrayDocument({
     shape: storedAxes(shape, type),
     type,
     chunkShape: storedAxes(shards ?? chunks, type),
     codecs: shards === undefined ? codecs : [shardingCodec(storedAxes(chunks, type), codecs)],
-    fillValue: fillOf(type, fillValue),
+    fillValue: readFill(type, fillValue),
     attributes: arrayAttributes(attributes, isComplex ? undefined : type.dtype),
     dimensionNames: dimensionNames && storedAxes(dimensionNames, type),
   })
@@ -154,7 +154,7 @@ function checkComplex({ dtype, shape, chunks, shards, dimensionNames, fillValue 
 }
 
 /** @throws InvalidArgumentError for a value of another type */
-function fillOf({ dtype }: StoredType, fillValue: NewZarrArray<ZarrDType>['fillValue']): ArrayFacts['fillValue'] {
+function readFill({ dtype }: StoredType, fillValue: NewZarrArray<ZarrDType>['fillValue']): ArrayFacts['fillValue'] {
   if (fillValue === undefined) return undefined
   if (Array.isArray(fillValue)) return fillValue.map((part) => fillElement(dtype, part) as number)
   const fill = fillElement(dtype, fillValue as ScalarOf<DType>)
@@ -168,7 +168,7 @@ function fillOf({ dtype }: StoredType, fillValue: NewZarrArray<ZarrDType>['fillV
  */
 export function checkOwnAttributes({ dtype, attributes }: NewZarrArray<ZarrDType>): void {
   if (dtype !== 'string' || attributes === undefined) return
-  const names = new Set(entriesOf(attributes).map(([name]) => name))
+  const names = new Set(checkedEntries(attributes).map(([name]) => name))
   const name = ['_FillValue', '_Encoding'].find((each) => names.has(each))
   if (name === undefined) return
   const text = `the attribute '${name}' is not for text; pass fillValue for elements that are not written`
@@ -184,7 +184,7 @@ export function newGroup(call: string, options: NewZarrGroup): JsonObject {
 /** Assumed bytes of an element of variable length. */
 const GUESSED_BYTES = 64
 
-function chunksOf({ shape, chunks, shards }: NewZarrArray<ZarrDType>, type: StoredType): readonly number[] {
+function checkChunks({ shape, chunks, shards }: NewZarrArray<ZarrDType>, type: StoredType): readonly number[] {
   for (const [name, lengths] of Object.entries({ chunks, shards })) {
     if (lengths === undefined) continue
     checkShape(lengths, name)
@@ -205,17 +205,17 @@ function chunksOf({ shape, chunks, shards }: NewZarrArray<ZarrDType>, type: Stor
   return chunks
 }
 
-function codecsOf({ codec, codecs }: NewZarrArray<ZarrDType>, type: StoredType, users: readonly Codec[]): CodecMetadata[] {
+function listCodecs({ codec, codecs }: NewZarrArray<ZarrDType>, type: StoredType, users: readonly Codec[]): CodecMetadata[] {
   const own = elementCodec(type)
   if (codecs !== undefined) {
     if (codec !== undefined) invalidArgument('codec and codecs exclude each other', codec)
-    return codecs.map((each) => metadataOf(each, users, type))
+    return codecs.map((each) => codecDocument(each, users, type))
   }
   if (codec === 'none') return [own]
-  return [own, metadataOf(typeof codec === 'string' ? { name: codec } : (codec ?? { name: 'zstd' }), users, type)]
+  return [own, codecDocument(typeof codec === 'string' ? { name: codec } : (codec ?? { name: 'zstd' }), users, type)]
 }
 
-function metadataOf(codec: ZarrCodec, users: readonly Codec[], type: StoredType): CodecMetadata {
+function codecDocument(codec: ZarrCodec, users: readonly Codec[], type: StoredType): CodecMetadata {
   const bytes = type.element?.bytes ?? type.bytes ?? 1
   checkOptions('a codec', codec, CODEC_CHECKS)
   checkValue('a codec', 'name', codec.name, 'string')

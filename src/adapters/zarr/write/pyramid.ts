@@ -54,7 +54,7 @@ const AVERAGED: readonly DType[] = ['int8', 'int16', 'int32', 'uint8', 'uint16',
  * @throws InvalidArgumentError for arrays of fewer than two dimensions or, if there are several, without
  *   names of dimensions; errors of reading coordinates
  */
-export async function pyramidOf(
+export async function pyramidMetadata(
   arrays: Readonly<Record<string, DiskArray>>,
   count: number,
   attributes: JsonObject,
@@ -88,7 +88,7 @@ export async function pyramidOf(
     ),
   })
   if (all.length === 1) {
-    const multiscale = { name, axes: axesOf(widest), datasets: levels.map((level) => datasetOf(rank, level)) }
+    const multiscale = { name, axes: axesOf(widest), datasets: levels.map((level) => levelDataset(rank, level)) }
     return {
       ...made(String, () => [rank - 2, rank - 1]),
       groups: { '': { ...attributes, ome: { version: '0.5', multiscales: [multiscale] } } },
@@ -142,7 +142,7 @@ function axesOf({ dimensionNames, shape }: DiskArray): JsonObject[] {
  * Returns a level of an image, in pixels of the finest level. The centre of a pixel is that of the merged
  * pixels.
  */
-function datasetOf(rank: number, level: number): JsonObject {
+function levelDataset(rank: number, level: number): JsonObject {
   const of = (whole: number, halved: number): number[] =>
     Array.from({ length: rank }, (_, axis) => (axis < rank - 2 ? whole : halved))
   return {

@@ -9,7 +9,7 @@ import { isStrided, type PinnedChunks, type StridedChunk } from '../../../engine
 import type { ChunkIndex } from '../../../engine/chunk-index.ts'
 import type { ChunkGrid } from '../../../grid/chunks.ts'
 import type { JsonObject } from '../document.ts'
-import { attributesDocument, entriesOf, fillDocument, storedTypeOf, withOneFill } from './document.ts'
+import { attributesDocument, checkedEntries, fillDocument, toStoredType, withOneFill } from './document.ts'
 
 /** Location of a chunk: bytes of a file. */
 type Reference = readonly [file: string, offset: number, length: number]
@@ -116,7 +116,7 @@ function inBlocks(index: ChunkIndex, snapshot: PinnedChunks, along: Parameters<t
   if (codecs.size > 1)
     return unsuited(`its chunks are compressed in several ways: ${[...codecs].join(', ')}; compact the container`)
   const [codec = 'none'] = codecs
-  const fill = index.fillValue === undefined ? null : fillDocument(index.fillValue, storedTypeOf(dtype))
+  const fill = index.fillValue === undefined ? null : fillDocument(index.fillValue, toStoredType(dtype))
   const stored = { shape: grid.shape, chunkShape, dtype: typeName(dtype, false), compressor: COMPRESSORS[codec]!, fill }
   return described(index, stored, chunks)
 }
@@ -159,8 +159,8 @@ function described(
 
 /** Returns the fill value that attributes name, as the metadata spell it; null if they name no element. */
 function fillIn(attrs: NamedValues | undefined, dtype: DType): unknown {
-  const value = new Map(entriesOf(withOneFill(attrs, dtype) ?? {})).get('_FillValue')
-  return typeof value === 'number' || typeof value === 'bigint' ? fillDocument(value, storedTypeOf(dtype)) : null
+  const value = new Map(checkedEntries(withOneFill(attrs, dtype) ?? {})).get('_FillValue')
+  return typeof value === 'number' || typeof value === 'bigint' ? fillDocument(value, toStoredType(dtype)) : null
 }
 
 const LETTERS: Readonly<Record<string, string>> = { int: 'i', uint: 'u', float: 'f' }
@@ -195,14 +195,14 @@ function unsuited(text: string): never {
  */
 export function joinReferences(parts: readonly ReferencedArray[], axis: number): ReferencedArray {
   const [first] = parts as [ReferencedArray]
-  const factsOf = ({ metadata, attributes }: ReferencedArray): JsonObject => {
+  const arrayFacts = ({ metadata, attributes }: ReferencedArray): JsonObject => {
     const shape = (metadata['shape'] as number[]).with(axis, 0)
     return { ...metadata, shape, attributes }
   }
   const chunks = new Map<string, Reference>()
   let length = 0
   for (const part of parts) {
-    const [facts, own] = [factsOf(first), factsOf(part)]
+    const [facts, own] = [arrayFacts(first), arrayFacts(part)]
     const other = Object.keys(facts).find((name) => writeJson(facts[name]) !== writeJson(own[name]))
     if (other !== undefined)
       return unsuited(`its ${other} is ${writeJson(own[other])} in one file and ${writeJson(facts[other])} in another`)

@@ -13,7 +13,7 @@ import type { Box } from '../../../grid/range.ts'
 import { boxShape } from '../../../grid/range.ts'
 import type { TestedFolders } from '../../../store/links.ts'
 import type { ZarrIndex } from '../array-index.ts'
-import { checkLinks, coordsOf } from '../chunk-names.ts'
+import { checkLinks, parseChunkName } from '../chunk-names.ts'
 import { asShape, type JsonObject, showJson } from '../document.ts'
 import { storedAxes, type ZarrArrayMetadata } from '../metadata.ts'
 import { parseArray } from '../parse-array.ts'
@@ -50,7 +50,7 @@ export function resizeZarr(array: Growing, to: NewShape): Promise<void> {
       if (shape.some((length, axis) => length > before.shape[axis]!)) await clearBeyond(array, before.shape, after, claim)
       const isCut = shape.some((length, axis) => length < before.shape[axis]!)
       // Throws for links while the array still has its shape.
-      if (isCut) await objectsOf(array, after)
+      if (isCut) await listStoredObjects(array, after)
       await publish(array, before, after, claim)
       if (isCut) await clearBeyond(array, shape, after, claim)
     })
@@ -111,7 +111,7 @@ function withShape(metadata: ZarrArrayMetadata, shape: readonly number[]): ZarrA
   throw new HyperslabError('UnsupportedError', 'an array with chunks of several lengths keeps its shape')
 }
 
-const documentOf = ({ version }: ZarrArrayMetadata): string => (version === 3 ? 'zarr.json' : '.zarray')
+const documentName = ({ version }: ZarrArrayMetadata): string => (version === 3 ? 'zarr.json' : '.zarray')
 
 /**
  * Returns the metadata with the stored shape, which another writer may have changed.
@@ -137,7 +137,7 @@ async function current(array: Growing, claim: Claim): Promise<ZarrArrayMetadata>
     checkLayout(index, stored)
     return stored
   }
-  await nodes.change(path, documentOf(known), unchanged, { holds: () => claim.holds() })
+  await nodes.change(path, documentName(known), unchanged, { holds: () => claim.holds() })
   const metadata = await refreshed(array)
   await clearBeyond(array, metadata.shape, metadata, claim)
   return metadata
@@ -164,7 +164,7 @@ async function publish(
     parseArray(version === 3 ? { version, metadata: content } : { version, metadata: content, attributes: {} }, index.label)
     return content
   }
-  await nodes.change(path, documentOf(before), change, { signal, holds: () => claim.holds() })
+  await nodes.change(path, documentName(before), change, { signal, holds: () => claim.holds() })
   index.change(after)
 }
 
@@ -172,7 +172,7 @@ async function publish(
  * Returns the keys of the objects below an array.
  * @throws UnsupportedError for a link behind which more of its chunks may lie
  */
-async function objectsOf({ index }: Pick<Growing, 'index'>, metadata: ZarrArrayMetadata): Promise<string[]> {
+async function listStoredObjects({ index }: Pick<Growing, 'index'>, metadata: ZarrArrayMetadata): Promise<string[]> {
   const { opened, path } = index
   const prefix = path === '' ? '' : `${path}/`
   const keys = await opened.store.list!(prefix, { deep: true })
@@ -192,11 +192,11 @@ async function clearBeyond(
   const objects = await opened.objects()
   const prefix = path === '' ? '' : `${path}/`
   const lengths = metadata.chunks as readonly number[]
-  const keys = await objectsOf({ index }, metadata)
+  const keys = await listStoredObjects({ index }, metadata)
   const holds = (): Promise<void> => claim.holds()
   const tested: TestedFolders = new Map()
   await forEachLimited(keys, AT_ONCE, async (key) => {
-    const coords = coordsOf(metadata, key.slice(prefix.length))
+    const coords = parseChunkName(metadata, key.slice(prefix.length))
     if (coords === undefined) return
     const starts = coords.map((k, axis) => k * lengths[axis]!)
     if (starts.some((start, axis) => start >= kept[axis]!)) return objects.remove(key, { holds, tested })

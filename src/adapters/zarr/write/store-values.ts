@@ -14,7 +14,7 @@ export function storedValues(type: StoredType, count: number): ((elements: Uint8
   const { kind, bytes, unit } = type
   if (kind === 'bfloat16') return (elements) => brainFloats(floatsIn(elements), type)
   if (kind === 'float' && bytes === 2) return (elements) => writeNumbers(HALF, castNumbers(SINGLE, HALF, floatsIn(elements), 'float16')) // biome-ignore format: one line
-  if (kind === 'datetime' && unit !== 'ns') return (elements) => timesOf(elements, unit!)
+  if (kind === 'datetime' && unit !== 'ns') return (elements) => encodeTimesIn(elements, unit!)
   if (kind === 'raw' || kind === 'fixed-bytes' || kind === 'fixed-text') return (elements) => ofOneLength(elements, type, count)
   return undefined
 }
@@ -36,7 +36,7 @@ function brainFloats(floats: Float32Array, type: StoredType): Uint8Array {
  * @throws InvalidArgumentError for times that are not a multiple of the unit, UnsupportedError for units
  *   without a fixed length
  */
-function timesOf(elements: Uint8Array, unit: string): Uint8Array {
+function encodeTimesIn(elements: Uint8Array, unit: string): Uint8Array {
   const { multiply, divide, months } = timeScale(unit)
   if (months !== undefined)
     throw new HyperslabError('UnsupportedError', `times in units of ${unit} are not written`, { actual: unit })

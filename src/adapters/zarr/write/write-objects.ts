@@ -94,7 +94,7 @@ interface ChunkChange {
  * @throws ReadOnlyError if some codec of the array can only be read
  */
 export async function writeObjects(array: WrittenArray, written: BoxToWrite, signal: Signal | undefined): Promise<void> {
-  const kinds = kindsOf(array)
+  const kinds = createChunkKinds(array)
   const touched = new TouchedChunks(written.box, array.shards)
   const { dtype, bytes = GUESSED_BYTES } = array.type
   const each = isFixed(dtype) ? elementBytes(dtype) : bytes
@@ -209,7 +209,7 @@ async function changedChunk(
 
 /** Copies the elements whose mask is 1. */
 function copyMasked(source: Tensor, mask: Tensor<'bool'>, target: Tensor): void {
-  const [from, to] = [bitsOf(source.data), bitsOf(target.data)] as [ArrayLike<unknown>, { [index: number]: unknown }]
+  const [from, to] = [viewBits(source.data), viewBits(target.data)] as [ArrayLike<unknown>, { [index: number]: unknown }]
   eachMasked(mask, (index) => {
     to[placeAt(target, index)] = from[placeAt(source, index)]
   })
@@ -240,8 +240,8 @@ const NO_BYTES = new Uint8Array(0)
 /** Whether each element is the fill value, bit for bit. Without one, nothing can be left out. */
 function isEmpty({ type: { dtype }, fillValue, fillValues }: WrittenArray, data: DataOf<DType>): boolean {
   if (fillValues !== undefined) {
-    const fills = bitsOf(fillsOf(dtype, fillValues))
-    const bits = bitsOf(data)
+    const fills = viewBits(fillsOf(dtype, fillValues))
+    const bits = viewBits(data)
     for (let i = 0; i < bits.length; i++) if (bits[i] !== fills[i % fills.length]) return false
     return true
   }
@@ -251,7 +251,7 @@ function isEmpty({ type: { dtype }, fillValue, fillValues }: WrittenArray, data:
   if (dtype === 'binary') return (data as Uint8Array[]).every((value) => sameBytes(value, fill as Uint8Array))
   const one = tensorOf(dtype, [1])
   one.data[0] = fill as never
-  return sameElements(bitsOf(data), bitsOf(one.data)[0]!)
+  return sameElements(viewBits(data), viewBits(one.data)[0]!)
 }
 
 /** Returns the values of an unwritten stored element as data. */
@@ -267,7 +267,7 @@ const sameElements = (bits: ArrayLike<number | bigint>, fill: number | bigint): 
 }
 
 /** Returns integers of the same bits, which distinguish 0 from -0, and compare a NaN as equal to itself. */
-function bitsOf(data: DataOf<DType>): ArrayLike<number | bigint> {
+function viewBits(data: DataOf<DType>): ArrayLike<number | bigint> {
   if (data instanceof Float32Array) return new Uint32Array(data.buffer, data.byteOffset, data.length)
   if (data instanceof Float64Array) return new BigUint64Array(data.buffer, data.byteOffset, data.length)
   return data as ArrayLike<number | bigint>
@@ -286,7 +286,7 @@ interface ChunkKind {
 type ChunkKinds = (shape: readonly number[]) => ChunkKind
 
 /** @throws ReadOnlyError for a shape whose chunks cannot be encoded */
-function kindsOf({ codecs, type, users }: WrittenArray): ChunkKinds {
+function createChunkKinds({ codecs, type, users }: WrittenArray): ChunkKinds {
   const known = new Map<string, ChunkKind>()
   return (shape) => {
     const name = shape.join()

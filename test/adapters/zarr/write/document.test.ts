@@ -14,7 +14,7 @@ import {
   groupDocument,
   missingDocument,
   shardingCodec,
-  storedTypeOf,
+  toStoredType,
 } from '../../../../src/adapters/zarr/write/document.ts'
 import {
   allocate,
@@ -48,7 +48,7 @@ const parsed = (document: object): unknown => parseJson(encodeDocument(document 
 
 describe('metadata of an array', () => {
   test.each(DTYPES)('of %s say what they were made of', (dtype) => {
-    const type = storedTypeOf(dtype)
+    const type = toStoredType(dtype)
     fc.assert(
       fc.property(
         fc.option(elementOf(dtype), { nil: undefined }),
@@ -110,7 +110,7 @@ describe('attributes', () => {
       ['float32', 1e20],
     ] as const) {
       const element = toElement(dtype, value) as number
-      const type = storedTypeOf(dtype)
+      const type = toStoredType(dtype)
       const facts = { shape: [4], type, chunkShape: [4], codecs: [elementCodec(type)], fillValue: 0, dimensionNames: ['x'] }
       const attributes = attributesDocument(new Map([['_FillValue', element]]), dtype)
       expect(attributes).toEqual({ _FillValue: missingDocument(element, dtype) })
@@ -145,7 +145,7 @@ describe('zarr-python', () => {
         [undefined, ...(fills[dtype] ?? [1])].map((fillValue, i) => ({ name: `${dtype}${i}`, dtype, fillValue })),
       )
       const members = made.map(({ name, dtype, fillValue }) => {
-        const type = storedTypeOf(dtype)
+        const type = toStoredType(dtype)
         const codecs = [
           shardingCodec([2, 3], [elementCodec(type), { name: 'zstd', configuration: { level: 0, checksum: false } }]),
         ]

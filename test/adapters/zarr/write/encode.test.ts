@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { CodecMetadata, StoredType } from '../../../../src/adapters/zarr/metadata.ts'
-import { elementCodec, storedTypeOf } from '../../../../src/adapters/zarr/write/document.ts'
+import { elementCodec, toStoredType } from '../../../../src/adapters/zarr/write/document.ts'
 import { chunkEncoder } from '../../../../src/adapters/zarr/write/encode.ts'
 import { type DataOf, DTYPES, type DType, toBytes } from '../../../../src/core/dtype.ts'
 import { sizeOf } from '../../../../src/core/shape.ts'
@@ -105,7 +105,7 @@ const chunkOf = (dtype: DType, shape: readonly number[], seed: number): Uint8Arr
 
 describe('what is encoded decodes to what it was', () => {
   test.each(DTYPES)('of %s', async (dtype) => {
-    const type = storedTypeOf(dtype)
+    const type = toStoredType(dtype)
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 3 }),
