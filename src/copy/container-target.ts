@@ -9,11 +9,10 @@ import { checkNewName, removeStats } from '../af/write/occupied.ts'
 import { isPublishedAs, partOf, publishParts } from '../af/write/parts.ts'
 import { checkCopy } from '../array/iteration.ts'
 import { copyRegion, type RegionOptions } from '../array/lazy/rechunk-to.ts'
-import { bytesOf } from '../array/source.ts'
 import { HyperslabError, within } from '../core/errors.ts'
 import { lazily } from '../core/lazily.ts'
 import { sha256 } from '../core/sha256.ts'
-import { countTraffic, planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic } from '../grid/rechunk-plan.ts'
+import { countTraffic, type RechunkPlan, type RechunkTraffic } from '../grid/rechunk-plan.ts'
 import { MemoryStore } from '../store/memory.ts'
 import type { StoreOptions } from '../store/store.ts'
 import { readWhole } from '../store/whole.ts'
@@ -23,9 +22,11 @@ import {
   type ArrayCopy,
   checkChunks,
   containerSettings,
+  copyGrids,
   defineCopies,
   FILE_ARRAY,
   type ImportOptions,
+  planCopy,
   toImport,
 } from './import-arrays.ts'
 import { type PackedBytes, PackedParts } from './packed-parts.ts'
@@ -40,18 +41,9 @@ export interface ContainerTargetOptions extends Pick<ImportOptions, 'codec' | 'l
 const ID_LENGTH = 32
 const DRAFT = 'draft.af'
 
-/** An array to be written, with its name. */
-interface WrittenArray extends ArrayCopy {
-  readonly name: string
-  /** Array that is read: another name for `from`, as in parts of Zarr. */
-  readonly array: ArrayCopy['from']
-  readonly count: number
-  readonly heldTimes?: number | undefined
-}
-
 /** Everything that opening a target finds. */
 interface ContainerWrite {
-  readonly arrays: readonly WrittenArray[]
+  readonly arrays: readonly ArrayCopy[]
   /** Attributes and definitions, without elements. */
   readonly draft: ArrayFile
   readonly files: ContainerFiles
@@ -67,7 +59,7 @@ interface ContainerWrite {
  * them publishes it when all blocks are there. Until then, there is no file.
  */
 export class ContainerTarget implements SharedTarget<PackedBytes> {
-  readonly arrays: readonly WrittenArray[]
+  readonly arrays: readonly ArrayCopy[]
   readonly #write: ContainerWrite
   readonly #handedOver: PackedParts | undefined
   /** Checks the server once, which takes a test upload. */
@@ -106,11 +98,7 @@ export class ContainerTarget implements SharedTarget<PackedBytes> {
       const { chunks, immutable = false } = options
       const settings = containerSettings(options)
       const draft = await ArrayFile.create(new MemoryStore(), DRAFT, settings)
-      const { copies } = defineCopies(draft, source, chunks === undefined ? {} : { chunks })
-      const arrays = copies.map((copy, i) => {
-        const { name, heldTimes } = given.arrays[i]!
-        return { ...copy, name, array: copy.from, count: copy.to.chunks.count, heldTimes }
-      })
+      const { copies: arrays } = defineCopies(draft, source, chunks === undefined ? {} : { chunks })
       const files = { store, paths, options: await withDefaults(settings) }
       return new ContainerTarget({ arrays, draft, files, settings, immutable, id, scratch })
     })
@@ -134,7 +122,7 @@ export class ContainerTarget implements SharedTarget<PackedBytes> {
   }
 
   plan(name: string, maxBytes: number): RechunkPlan {
-    return planRechunk({ ...this.#copied(name), maxBytes, mostPasses: 1 })
+    return planCopy(this.#array(name), maxBytes)
   }
 
   depth(): number {
@@ -142,7 +130,7 @@ export class ContainerTarget implements SharedTarget<PackedBytes> {
   }
 
   traffic(name: string, plan: RechunkPlan): RechunkTraffic {
-    return countTraffic(plan, this.#copied(name))
+    return countTraffic(plan, copyGrids(this.#array(name)))
   }
 
   /**
@@ -163,13 +151,13 @@ export class ContainerTarget implements SharedTarget<PackedBytes> {
 
   /** Packs a region of an array, and hands its bytes over. */
   async write({ name, regions, number, index }: CopyTask, options: RegionOptions): Promise<PackedBytes[]> {
-    const { from, defined } = this.#array(name)
+    const { array, defined } = this.#array(name)
     const { settings, immutable } = this.#write
     const store = new MemoryStore()
     await using file = await ArrayFile.create(store, DRAFT, settings)
     const to = file.createArray(name, defined)
-    checkCopy(from.source, to.source)
-    await within(from.source.label ?? {}, () => copyRegion(from.source, to.source, regions.write, number, options))
+    checkCopy(array.source, to.source)
+    await within(array.source.label ?? {}, () => copyRegion(array.source, to.source, regions.write, number, options))
     await file.flush()
     const part = await partOf(to.state, immutable ? file.stored.blocks : undefined)
     const { bytes } = (await readWhole(store, DRAFT))!
@@ -220,12 +208,7 @@ export class ContainerTarget implements SharedTarget<PackedBytes> {
     await files.store.close?.()
   }
 
-  #copied(name: string): Pick<RechunkRequest, 'from' | 'to' | 'elementBytes'> {
-    const { from, to } = this.#array(name)
-    return { from: from.chunks, to: to.chunks, elementBytes: bytesOf(from.dtype) }
-  }
-
-  #array(name: string): WrittenArray {
+  #array(name: string): ArrayCopy {
     return this.arrays.find((each) => each.name === name)!
   }
 

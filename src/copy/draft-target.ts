@@ -8,10 +8,9 @@ import { checkAlone } from '../af/write/immutable.ts'
 import { checkNewName } from '../af/write/occupied.ts'
 import { checkCopy } from '../array/iteration.ts'
 import { copyRegion, type RegionOptions } from '../array/lazy/rechunk-to.ts'
-import { bytesOf } from '../array/source.ts'
 import { codecsByName } from '../codec/registry.ts'
 import { HyperslabError, isHyperslabError, messageOf, within } from '../core/errors.ts'
-import { planRechunk, type RechunkPlan } from '../grid/rechunk-plan.ts'
+import type { RechunkPlan } from '../grid/rechunk-plan.ts'
 import { draftName } from '../store/fs/names.ts'
 import type { StoredAt } from '../store/store.ts'
 import { isWritable } from '../store/writable.ts'
@@ -25,11 +24,12 @@ import {
   type ImportOptions,
   type ImportResult,
   type ImportSource,
+  planCopy,
 } from './import-arrays.ts'
 import { checkSources, placesRead } from './replace/apart.ts'
 import { checkReplacing } from './replace/file.ts'
 import { abandonAfter, copyHere } from './run.ts'
-import type { CopyTask, OwnTarget, TargetArray } from './target.ts'
+import type { CopyTask, OwnTarget } from './target.ts'
 
 /**
  * Copies arrays into a container of a single file. It is written under a temporary name, and appears when it
@@ -84,9 +84,6 @@ function checkPlace(
   })
 }
 
-/** An array of the draft, with the array that it is copied from. */
-type DraftArray = ArrayCopy & TargetArray
-
 /**
  * A container that one process writes. Elements go to a draft, whose blocks may hold chunks of several
  * regions. Publication packs them in order into the container. Arrays that are copied as they are stored need
@@ -100,7 +97,7 @@ class DraftTarget implements OwnTarget<never> {
   readonly #options: ImportOptions
   readonly #warnings: string[] = []
   #file: ArrayFile | undefined
-  #arrays: ReadonlyMap<string, DraftArray> = new Map()
+  #arrays: ReadonlyMap<string, ArrayCopy> = new Map()
   #bytes = 0
 
   constructor(place: StoredAt, source: ImportSource, replaced: Replaced | undefined, options: ImportOptions) {
@@ -111,7 +108,7 @@ class DraftTarget implements OwnTarget<never> {
     this.#options = options
   }
 
-  get arrays(): readonly DraftArray[] {
+  get arrays(): readonly ArrayCopy[] {
     return [...this.#arrays.values()]
   }
 
@@ -137,25 +134,18 @@ class DraftTarget implements OwnTarget<never> {
     this.#file = await ArrayFile.create(this.#place.store, this.#draft.base, containerSettings(this.#options))
     const { copies, warnings } = defineCopies(this.#file, this.#source, this.#options)
     this.#warnings.push(...warnings)
-    this.#arrays = new Map(copies.map((each) => [each.name, { ...each, array: each.from, count: each.to.chunks.count }]))
-    for (const { from, to } of copies) checkCopy(from.source, to.source)
+    this.#arrays = new Map(copies.map((each) => [each.name, each]))
+    for (const { array, to } of copies) checkCopy(array.source, to.source)
   }
 
   plan(name: string, maxBytes: number): RechunkPlan {
-    const { from, to } = this.#arrays.get(name)!
-    return planRechunk({
-      from: from.chunks,
-      to: to.source.writeGrid ?? to.chunks,
-      elementBytes: bytesOf(from.dtype),
-      maxBytes,
-      mostPasses: 1,
-    })
+    return planCopy(this.#arrays.get(name)!, maxBytes)
   }
 
   async write({ name, regions, number }: CopyTask, options: RegionOptions): Promise<never[]> {
-    const { from, to } = this.#arrays.get(name)!
-    const copied = () => copyRegion(from.source, to.source, regions.write, number, options)
-    await this.#renamed(() => within(from.source.label ?? {}, copied))
+    const { array, to } = this.#arrays.get(name)!
+    const copied = () => copyRegion(array.source, to.source, regions.write, number, options)
+    await this.#renamed(() => within(array.source.label ?? {}, copied))
     return []
   }
 

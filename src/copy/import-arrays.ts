@@ -19,8 +19,10 @@ import { showShape, sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import { TypedValue } from '../core/typed-value.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
+import { planRechunk, type RechunkPlan, type RechunkRequest } from '../grid/rechunk-plan.ts'
 import { attributeOfJson, isJsonValue, isTextOfJson, textOfJson } from './json-attributes.ts'
 import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
+import type { TargetArray } from './target.ts'
 
 const IMPORT_CHUNK_BYTES = 128 * 1024
 const DEFAULT_BLOCK_BYTES = 256 * 1024
@@ -30,7 +32,7 @@ export type TypedAttributes = Iterable<readonly [string, Parameters<Attributes['
 
 /** An array of another format to be copied into a container. */
 export interface SourceArray
-  extends Pick<ExportedArray, 'name' | 'array' | 'dimensionNames' | 'chunkShape' | 'maxBytes' | 'fill'> {
+  extends Pick<ExportedArray, 'name' | 'array' | 'dimensionNames' | 'chunkShape' | 'maxBytes' | 'heldTimes' | 'fill'> {
   /** @param fill value of missing elements in the copy; undefined if none are missing */
   attributes(fill: Element | undefined): TypedAttributes
 }
@@ -119,14 +121,22 @@ export const containerSettings = ({
 /** Name of the scalar array that carries the attributes of a container. Every copy keeps it. */
 export const FILE_ARRAY = '__file__'
 
-/** An array, and the array defined for its copy. */
-export interface ArrayCopy {
-  readonly name: string
-  readonly from: DiskArray
+/** An array, with the array that is defined for its copy. */
+export interface ArrayCopy extends TargetArray {
   readonly to: FileArray
   readonly defined: ArrayOptions
-  readonly maxBytes?: number
 }
+
+/** Plans the regions of a copy. Containers have no intermediate arrays. */
+export const planCopy = (copy: ArrayCopy, maxBytes: number): RechunkPlan =>
+  planRechunk({ ...copyGrids(copy), maxBytes, mostPasses: 1 })
+
+/** Returns the chunks of the source and of the copy. */
+export const copyGrids = ({ array, to }: ArrayCopy): Pick<RechunkRequest, 'from' | 'to' | 'elementBytes'> => ({
+  from: array.chunks,
+  to: to.chunks,
+  elementBytes: bytesOf(array.dtype),
+})
 
 /** Defines the attributes and the arrays of the copy in a container, without elements. */
 export function defineCopies(
@@ -143,7 +153,8 @@ export function defineCopies(
     const defined = definitionLike(each, fill, options)
     const to = file.createArray(each.name, defined)
     setAttributes(to.attrs, each.attributes(fill), { place, array: each.name }, warnings)
-    return { name: each.name, from, to, defined, ...(each.maxBytes !== undefined && { maxBytes: each.maxBytes }) }
+    const { name, maxBytes, heldTimes } = each
+    return { name, array: from, to, defined, count: to.chunks.count, maxBytes, heldTimes }
   })
   return { copies, warnings }
 }
