@@ -18,12 +18,12 @@ import type { Settle } from '../../store/absences.ts'
 import { planRangeReads, putParts } from '../../store/ranges.ts'
 import type { ByteRange } from '../../store/store.ts'
 import { type ChunkCodec, chunkCodec } from './chunk-codec.ts'
-import type { ZarrArrayMetadata } from './metadata.ts'
+import type { ChunkPlan, ZarrArrayMetadata } from './metadata.ts'
 import { namedAttributes, replaceAttributes } from './named-attributes.ts'
 import type { KnownTable, OpenedStore } from './opened.ts'
 import { placeIn } from './places.ts'
 import { gone, readTables } from './shard-tables.ts'
-import { type ChunkPlan, planChunks } from './shards.ts'
+import { planChunks } from './shards.ts'
 import { type StoredArray, ZarrSnapshot } from './snapshot.ts'
 import { clippedGrid, storedGrid } from './stored-grid.ts'
 
@@ -122,10 +122,10 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     const plan = planChunks(metadata)
     const stored = storedGrid(metadata.shape, plan.chunks)
     const codecs = new ChunkCodecs()
-    const { type, fillValue, fillValues = [fillValue] } = metadata
+    const { type, form, fillValue, fillValues } = metadata
     for (const shape of listShapes(stored)) {
-      const spec = { codecs: plan.codecs, type, shape, fillValues, mostBytes: opened.options.blockBytes }
-      await codecs.add(shape, (name) => chunkCodec(name, spec, opened.options.codecs))
+      const spec = { codecs: plan.codecs, type, shape, fill: { fillValue, fillValues }, mostBytes: opened.options.blockBytes }
+      await codecs.add(shape, (name) => chunkCodec(name, spec, opened.options.codecs, form))
     }
     return new ZarrIndex<D>(opened, path, metadata, label, plan, codecs)
   }
@@ -149,7 +149,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     this.codecs = codecs
     this.path = path
     this.#plan = plan
-    this.#part = type.element?.field === undefined ? '' : ` ${type.element.name}`
+    this.#part = metadata.form?.cacheKey ?? ''
     this.#layout = this.#layoutOf(metadata)
     const { memory, options } = opened
     const { blockBytes, elements, pool, budget } = options
@@ -157,7 +157,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     this.budget = budget
     this.maxElements = elements
     if (plan.levels.length > 0) this.load = (chunks, signal) => this.#load(chunks, signal)
-    if (options.isWritable && type.element?.field === undefined)
+    if (options.isWritable && this.#part === '')
       this.writeBox = (box, source, signal, mask) => this.writeTo(this.metadata, box, source, signal, mask)
   }
 
@@ -277,7 +277,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
       codecFor: (chunkShape) => codecs.nameFor(chunkShape),
       originOf: (key, etag) => (etag === undefined ? this.#wholeObject(key) : this.#shard(key, etag)),
       isAbsent: (key) => opened.isAbsent(key),
-      unwritten: metadata.fillValues && this.#unwritten(),
+      unwritten: metadata.form?.unwritten,
       isCurrent: (other) => other === this.#layout.stored.grid,
     }
     return { metadata, grid: clippedGrid(grid), objects: shards, stored, keyOf }
@@ -286,12 +286,6 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   /** Part of the cache keys of its objects. Changes once cached knowledge is discarded. */
   get #generation(): string {
     return `${this.opened.generation}.${this.#writes}`
-  }
-
-  #unwritten(): BlockOrigin {
-    const name = `unwritten ${this.opened.generation} ${this.path}${this.#part}`
-    const read = async (): Promise<Uint8Array> => NO_BYTES
-    return { file: this.label.file, version: name, cacheKey: name, read, isAbsent: () => true }
   }
 
   /** Returns the origin of a chunk that is an object. Reads no bytes if the object does not exist. */

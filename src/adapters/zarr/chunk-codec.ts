@@ -1,12 +1,12 @@
 import { checkSize } from '../../codec/bounds.ts'
 import { chainCodec, outOfKernel, type Step } from '../../codec/chain.ts'
 import type { Codec, KernelCodec, SharedCodec } from '../../codec/codec.ts'
-import { type DType, isFixed, type ScalarOf } from '../../core/dtype.ts'
+import { isFixed } from '../../core/dtype.ts'
 import { sizeOf } from '../../core/shape.ts'
 import { OFFSET_BYTES } from '../../engine/chunk-values.ts'
 import { absentChunk } from './absent-chunk.ts'
 import { chunkSteps } from './codecs.ts'
-import type { CodecMetadata, StoredType } from './metadata.ts'
+import type { CodecMetadata, ElementCodec, FillValues, StoredType } from './metadata.ts'
 
 /** Description of a chunk's decoding, as data that can be sent to other threads. */
 export interface ChunkSpec {
@@ -14,8 +14,7 @@ export interface ChunkSpec {
   readonly type: StoredType
   /** Shape of the chunk as it is stored. */
   readonly shape: readonly number[]
-  /** Value of all elements of an unwritten chunk, or the values of a stored element in turn. */
-  readonly fillValues: readonly (ScalarOf<DType> | undefined)[]
+  readonly fill: FillValues
   /** Limit of its bytes after each step, for sizes that only decoding reveals. */
   readonly mostBytes: number
 }
@@ -24,17 +23,20 @@ export type ChunkCodec = (Codec | KernelCodec) & SharedCodec & { ready(): Promis
 
 let last = 0
 
+const PLAIN: ElementCodec = { chunkSteps, absentChunk }
+
 /**
  * Returns the codec of chunks of one shape. Workers have the same codec, except for codecs of users and for
  * elements of variable length.
+ * @param form of elements with several values
  * @throws CodecError for an unknown codec
  */
-export function chunkCodec(name: string, spec: ChunkSpec, users: readonly Codec[]): ChunkCodec {
-  const { codecs, type, shape, fillValues, mostBytes } = spec
-  const steps = [...chunkSteps(codecs, type, shape, users)]
+export function chunkCodec(name: string, spec: ChunkSpec, users: readonly Codec[], form: ElementCodec = PLAIN): ChunkCodec {
+  const { codecs, type, shape, fill, mostBytes } = spec
+  const steps = [...form.chunkSteps(codecs, type, shape, users)]
   // Codecs in kernel memory cannot return variable lengths.
   if (!isFixed(type.dtype)) steps.splice(0, steps.length, roomStep(type, sizeOf(shape), mostBytes), ...steps, outOfKernel)
-  const codec = chainCodec(name, steps, () => absentChunk(type.dtype, fillValues, sizeOf(shape), mostBytes), mostBytes)
+  const codec = chainCodec(name, steps, () => form.absentChunk(type.dtype, fill, sizeOf(shape), mostBytes), mostBytes)
   return { ...codec, remote: users.length === 0 && isFixed(type.dtype) ? { id: ++last, spec } : undefined }
 }
 

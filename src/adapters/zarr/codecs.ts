@@ -9,10 +9,10 @@ import { withArena } from '../../kernels/arena.ts'
 import { filters } from '../../kernels/filters.ts'
 import { showJson } from './document.ts'
 import { type BitField, bitFieldStep, castStep, deltaStep, fixedScaleOffsetStep, packbitsStep, shuffleStep } from './filters.ts'
-import { type CodecMetadata, type StoredType, storedAxes } from './metadata.ts'
+import type { CodecMetadata, StoredType } from './metadata.ts'
 import { type NumberType, numbersIn, parseNumberType } from './numbers.ts'
 import { lengthPrefixedStep, reorderStep, valuesStep } from './stored-values.ts'
-import { fieldStep, isNatural, parseOrder, transposedOffsets, transposeStep } from './transpose.ts'
+import { isNatural, parseOrder, transposedOffsets, transposeStep } from './transpose.ts'
 
 /**
  * Returns the steps that decode a chunk, in the order of decoding. The last step yields the chunk in C order,
@@ -20,6 +20,7 @@ import { fieldStep, isNatural, parseOrder, transposedOffsets, transposeStep } fr
  * @param codecs in the order of encoding
  * @param chunkShape shape of the full chunk, as it is stored
  * @param users codecs of users, which take precedence over those of the package
+ * @param chain form of the elements. Default: each value is an element
  * @throws CodecError for an unknown codec, or one that does not fit the codec before it
  */
 export function chunkSteps(
@@ -27,8 +28,8 @@ export function chunkSteps(
   type: StoredType,
   chunkShape: readonly number[],
   users: readonly Codec[],
+  chain: Chain = new Chain(type, chunkShape),
 ): readonly Step[] {
-  const chain = new Chain(type, chunkShape)
   for (const codec of codecs) {
     const own = users.find(({ name }) => name === codec.name)
     if (own !== undefined) chain.addUsers(own)
@@ -58,10 +59,10 @@ const BYTES: StoredType = { dtype: 'binary', kind: 'binary', bytes: undefined }
 const names = (codecs: readonly CodecMetadata[]): string => codecs.map(({ name }) => `'${name}'`).join(', ')
 
 /** The steps of an array's codecs, and the form of the elements before the next codec encodes them. */
-class Chain {
+export class Chain {
   /** In the order of decoding. */
   readonly steps: Step[] = []
-  readonly shape: readonly number[]
+  shape: readonly number[]
   /** Bytes of an element; undefined for elements of variable length. */
   elementBytes: number | undefined
   /** Bytes of a number within an element. All numbers have the same byte order. */
@@ -76,16 +77,12 @@ class Chain {
   hasUsers = false
 
   constructor(type: StoredType, shape: readonly number[]) {
-    const { element, bytes } = type
-    this.shape = storedAxes(shape, type)
-    this.elementBytes = element?.bytes ?? bytes
-    this.wordBytes = element?.field === undefined ? bytesOfWord(type) : 1
-    this.numbers = element === undefined ? numbersIn(type) : undefined
-    this.isSized = bytes !== undefined
+    this.shape = shape
+    this.elementBytes = type.bytes
+    this.wordBytes = bytesOfWord(type)
+    this.numbers = numbersIn(type)
+    this.isSized = type.bytes !== undefined
     this.add(valuesStep(type, sizeOf(shape)))
-    if (element?.field === undefined) return
-    if (element.field.isBigEndian) this.add(swapStep(bytesOfWord(type)))
-    this.add(fieldStep(element, element.field, bytes!))
   }
 
   /** Adds the step of the next codec in the order of encoding. */
@@ -303,8 +300,7 @@ export const swappedPlaces = (wordBytes: number): Uint8Array =>
   // Within a number, the position of a byte and that of its source differ in all bits.
   VECTOR.map((i) => i ^ (wordBytes - 1))
 
-function swapStep(wordBytes: number): Step | undefined {
-  if (wordBytes === 1) return undefined
+export function swapStep(wordBytes: number): Step {
   const places = swappedPlaces(wordBytes)
   return {
     name: 'bytes',

@@ -5,10 +5,10 @@ import { READ_LIMITS } from '../../engine/limits.ts'
 import { Absences } from '../../store/absences.ts'
 import type { Store } from '../../store/store.ts'
 import type { JsonObject } from './document.ts'
+import { parseStored } from './elements.ts'
 import { type ZarrArray, type ZarrGroup, ZarrStore } from './group.ts'
 import { checkOpening, createReader, type OpenZarrOptions, openNode, rootPath, ZARR_CHECKS } from './open.ts'
 import { OpenedStore } from './opened.ts'
-import { parseArrayV3 } from './v3.ts'
 import { type NewZarrArray, type NewZarrGroup, newArray, newGroup, type ZarrDType } from './write/new-array.ts'
 import { NodeWriter } from './write/nodes.ts'
 import { ObjectWriter } from './write/object-writer.ts'
@@ -86,7 +86,7 @@ export async function unpublishedArray(
   const content = { ...made, chunk_key_encoding: { name: 'default', configuration: { separator } } }
   const opened = new OpenedStore(store, { codecs: [], ...READ_LIMITS, writeBytes, isWritable: true, root })
   const zarr = new ZarrStore(opened, root, createReader(opened, root, undefined), { file: store.describe(root) })
-  const hidden = await zarr.array({ path, metadata: parseArrayV3(content) })
+  const hidden = await zarr.array({ path, metadata: parseStored({ version: 3, metadata: content }, {}) })
   hidden.index.writeEmptyChunks = array.writeEmptyChunks ?? false
   hidden.index.isHidden = true
   return Object.assign(hidden, { content })

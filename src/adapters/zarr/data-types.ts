@@ -30,11 +30,6 @@ const NUMBERS: Readonly<Record<string, StoredType>> = {
   float64: { dtype: 'float64', kind: 'float', bytes: 8 },
   bfloat16: { dtype: 'float32', kind: 'bfloat16', bytes: 2 },
 }
-/** Returns the type of complex numbers, whose parts have `bytes` bytes each. */
-function complexType(bytes: number, name = `complex${16 * bytes}`): StoredType {
-  const part = bytes === 4 || bytes === 8 ? NUMBERS[`float${8 * bytes}`]! : unknown(name, name)
-  return { ...part, element: { name: `complex${16 * bytes}`, bytes: 2 * bytes, shape: [2], isComplex: true } }
-}
 const STRING: StoredType = { dtype: 'string', kind: 'string', bytes: undefined }
 const BINARY: StoredType = { dtype: 'binary', kind: 'binary', bytes: undefined }
 
@@ -45,8 +40,8 @@ const OBJECT_CODECS: Readonly<Record<string, StoredType>> = { 'vlen-utf8': STRIN
 /**
  * Parses the type of an array of version 2, as numpy writes it.
  * @param codecs ids of its filters and compressor. For objects they determine the type
- * @throws UnsupportedError for structures, and objects that are neither text nor bytes; FormatError for an
- *   invalid type
+ * @throws UnsupportedError for objects that are neither text nor bytes, and for types that `elements.ts`
+ *   parses; FormatError for an invalid type
  */
 export function parseTypeV2(value: unknown, codecs: readonly string[]): TypeV2 {
   if (Array.isArray(value)) return unsupported(`structures are read field by field: ${showJson(value)}`, value)
@@ -79,7 +74,7 @@ export function parseTypeV2(value: unknown, codecs: readonly string[]): TypeV2 {
     case 'O':
       return { type: objectType(codecs), endian: undefined }
     case 'c':
-      return { type: complexType(Number(size) / 2, text), endian }
+      return unknown(text, value)
     default:
       return noType(value)
   }
@@ -87,7 +82,7 @@ export function parseTypeV2(value: unknown, codecs: readonly string[]): TypeV2 {
 
 /**
  * Parses the type of an array of version 3: a name, or an object with a name and a configuration.
- * @throws UnsupportedError for structures and unknown types; FormatError
+ * @throws UnsupportedError for unknown types, and as {@link parseTypeV2}; FormatError
  */
 export function parseTypeV3(name: string, configuration: JsonObject): StoredType {
   const known = Object.hasOwn(NUMBERS, name) ? NUMBERS[name] : undefined
@@ -120,8 +115,6 @@ export function parseTypeV3(name: string, configuration: JsonObject): StoredType
       return timeType(name === 'numpy.datetime64', multiple === 1 ? unit : `${multiple}${unit}`)
     }
     default:
-      if (/^complex\d+$/.test(name)) return complexType(Number(name.slice(7)) / 16)
-      if (/^struct/.test(name)) return unsupported(`structures are read field by field: ${name}`, name)
       return unknown(name, name)
   }
 }

@@ -50,19 +50,6 @@ export function parseFillValue(value: unknown, type: StoredType): Scalar | undef
   }
 }
 
-/**
- * Converts a fill value of metadata to the values of a stored element; undefined for null. Complex numbers
- * have a pair, or a real number alone.
- */
-export function parseFillValues(value: unknown, type: StoredType): Scalar[] | undefined {
-  const pair = type.element === undefined || (Array.isArray(value) && value.length === 2) ? value : [value, 0]
-  if (type.element === undefined || value === null) {
-    const one = parseFillValue(value, type)
-    return one === undefined ? undefined : [one]
-  }
-  return (pair as unknown[]).map((part) => parseFillValue(part ?? '', type)!)
-}
-
 /** Rounds a float to its stored precision. */
 export function roundTo({ kind, bytes }: StoredType, value: number): number {
   if (kind === 'bfloat16') return roundToBits(value, 8, -126, 127)

@@ -6,29 +6,27 @@ import type { NewShape } from '../../array/new-shape.ts'
 import type { NodeLevel, NodePyramid } from '../../array/nodes.ts'
 import { type BlockOptions, checkArrayKind, type NamedValues } from '../../array/source.ts'
 import type { Values } from '../../array/values.ts'
-import { isUnreadable } from '../../array/walk.ts'
 import type { DType } from '../../core/dtype.ts'
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { joinForeignKey } from '../../core/foreign-key.ts'
 import { counted, Printable } from '../../core/inspect.ts'
-import { lazily } from '../../core/lazily.ts'
 import { quoted } from '../../core/quoted.ts'
 import { ChunkedSource } from '../../engine/chunked-source.ts'
 import { ZarrIndex } from './array-index.ts'
 import {
   type DescribedArray,
   type DescribedGroup,
-  type DescribedStructure,
   Hierarchy,
   type HierarchyOptions,
   type MetadataReader,
-  parentPath,
+  type UnparsedArray,
   type UnreadableNode,
   type ZarrNode,
 } from './hierarchy.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
 import { namedAttributes } from './named-attributes.ts'
 import type { OpenedStore } from './opened.ts'
+import type { FieldFinder } from './structures.ts'
 import type { NewAttributes } from './write/document.ts'
 import type { NewZarrArray, NewZarrGroup, ReadDType, ZarrDType } from './write/new-array.ts'
 import type { NodeWriter } from './write/nodes.ts'
@@ -128,8 +126,7 @@ export class ZarrArray<D extends DType = DType, R extends number = number> exten
   }
 
   async #growing(): Promise<{ index: ZarrIndex<D>; nodes: NodeWriter; path: string }> {
-    if (this.metadata.type.element?.field !== undefined) throw readOnlyStructure()
-    return { index: this.index, nodes: await this.#store.nodes(), path: this.path }
+    return { index: this.index, nodes: await this.#store.nodes(this.metadata.form?.cacheKey), path: this.path }
   }
 
   /**
@@ -165,8 +162,10 @@ export class ZarrStore {
   readonly #options: HierarchyOptions
   #hierarchy: Hierarchy
   #children = new Map<string, Promise<(ZarrNode | UnreadableNode)[]>>()
-  /** Groups and structures that were found. */
-  #above = new Map<string, DescribedGroup | DescribedStructure>()
+  /** Paths of the groups that were found. */
+  #groups = new Set<string>()
+  /** Finds fields of structures. Loaded for the first path without a node, and the first such array. */
+  #fields: Promise<FieldFinder> | undefined
   /** Indexes of arrays that can be written to, so that all handles of an array see a change of its shape. */
   #indices = new Map<string, ZarrIndex<DType>>()
   #nodes: Promise<NodeWriter> | undefined
@@ -191,43 +190,28 @@ export class ZarrStore {
     return node ?? this.unknown(path)
   }
 
-  /** @throws FormatError if a node and a field of a structure have the same path */
   async #find(path: string): Promise<ZarrNode | undefined> {
     let failure: unknown
-    const node = await this.#hierarchy.node(path).catch((error: unknown) => {
-      // A field may have the name of a chunk, which is a file and no folder.
-      if (path === '' || !isHyperslabError(error, 'NotFoundError')) throw error
+    let node: Awaited<ReturnType<Hierarchy['node']>>
+    try {
+      node = await this.#hierarchy.node(path)
+    } catch (error) {
+      // A field of a structure may have the name of a chunk, which is a file and no folder.
+      if (!isHyperslabError(error, 'NotFoundError')) throw error
       failure = error
-      return undefined
-    })
-    if (node !== undefined && node.kind !== 'array') this.#above.set(path, node)
-    if (node?.kind === 'structure') await (await structures()).checkStructure(node, this.file)
-    for (let at = path; at !== ''; ) {
-      at = parentPath(at)
-      const above = await this.#nodeAbove(at, node === undefined)
-      if (above?.kind === 'structure') {
-        const field = (await structures()).fieldAt(above, path, node, this.file)
-        if (field?.kind === 'structure') this.#above.set(path, field)
-        return field
-      }
-      if (above !== undefined || node !== undefined) break
     }
-    if (failure !== undefined) throw failure
-    return node
+    if (node?.kind === 'group') this.#groups.add(path)
+    if (node !== undefined && node.kind !== 'unparsed' && this.#fields === undefined) return node
+    const found = await (await this.#finder()).find(path, node)
+    if (found === undefined && failure !== undefined) throw failure
+    return found
   }
 
-  /** @param isRead whether to read a node that is not known */
-  async #nodeAbove(path: string, isRead: boolean): Promise<ZarrNode | undefined> {
-    const known = this.#above.get(path)
-    if (known !== undefined || !(isRead || this.#hierarchy.isComplete(path))) return known
-    try {
-      const node = await this.#hierarchy.node(path)
-      if (node !== undefined && node.kind !== 'array') this.#above.set(path, node)
-      return node
-    } catch (error) {
-      if (isUnreadable(error) || isHyperslabError(error, 'NotFoundError')) return undefined
-      throw error
-    }
+  #finder(): Promise<FieldFinder> {
+    this.#fields ??= import('./structures.ts').then(
+      ({ FieldFinder }) => new FieldFinder(this.#hierarchy, this.file, this.#groups),
+    )
+    return this.#fields
   }
 
   unknown(path: string): never {
@@ -242,23 +226,21 @@ export class ZarrStore {
   }
 
   /** Returns the nodes of a group. They are read once, until `forget`. */
-  children(path: string, isStructure: boolean): Promise<(ZarrNode | UnreadableNode)[]> {
+  children(path: string, structure?: UnparsedArray): Promise<(ZarrNode | UnreadableNode)[]> {
     this.opened.checkOpen()
     const known = this.#children.get(path)
     if (known !== undefined) return known
-    const read = this.opened.absences.settled(() => this.#read(path, isStructure))
+    const read = this.opened.absences.settled(() => this.#read(path, structure))
     this.#children.set(path, read)
     read.catch(() => this.#children.delete(path))
     return read
   }
 
-  async #read(path: string, isStructure: boolean): Promise<(ZarrNode | UnreadableNode)[]> {
-    const above = isStructure ? (this.#above.get(path) ?? (await this.#find(path))) : undefined
-    if (above?.kind === 'structure') return (await structures()).listFields(above, this.file)
-    const nodes = await this.#hierarchy.children(path)
-    if (!nodes.some(({ kind }) => kind === 'structure')) return nodes
-    const { checked } = await structures()
-    return nodes.map((node) => (node.kind === 'structure' ? checked(node, this.file) : node))
+  async #read(path: string, structure: UnparsedArray | undefined): Promise<(ZarrNode | UnreadableNode)[]> {
+    const nodes = structure === undefined ? await this.#hierarchy.children(path) : undefined
+    if (nodes?.every((node) => node.kind !== 'unparsed')) return nodes
+    const fields = await this.#finder()
+    return nodes === undefined ? fields.list(path, structure!) : nodes.map((node) => fields.resolve(node))
   }
 
   /** Whether the metadata of all nodes in a group are known. */
@@ -285,10 +267,12 @@ export class ZarrStore {
 
   /**
    * Returns the writer of metadata. It is loaded with the first change.
-   * @throws ReadOnlyError for a store that was opened for reading
+   * @param isField whether a structure or a field of one is to be changed
+   * @throws ReadOnlyError for a store that was opened for reading, and for fields
    */
-  async nodes(): Promise<NodeWriter> {
+  async nodes(isField?: unknown): Promise<NodeWriter> {
     const objects = await this.opened.objects()
+    if (isField) (await this.#finder()).refuse()
     this.#nodes ??= import('./write/nodes.ts').then(({ NodeWriter }) => {
       const { store } = this.opened
       const { metadataBytes } = this.#options
@@ -315,7 +299,8 @@ export class ZarrStore {
 
   #forgetNodes(): void {
     this.#children = new Map()
-    this.#above = new Map()
+    this.#groups = new Set()
+    this.#fields = undefined
     this.#hierarchy = new Hierarchy(this.#reader, this.#options)
   }
 }
@@ -337,12 +322,14 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
 
   /** Whether it is an array of structures, or a nested structure, whose fields are its arrays and groups. */
   readonly isStructure: boolean
+  readonly #structure: UnparsedArray | undefined
 
   /** @internal */
-  constructor(store: ZarrStore, { kind, path, version, attrs }: DescribedGroup | DescribedStructure) {
+  constructor(store: ZarrStore, { path, version, attrs, structure }: DescribedGroup) {
     super()
     this.#store = store
-    this.isStructure = kind === 'structure'
+    this.#structure = structure
+    this.isStructure = structure !== undefined
     this.path = path
     this.#attrs = namedAttributes(attrs)
     this.attrs = this.#attrs
@@ -371,7 +358,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
 
   /** Returns the names of the nodes in it that cannot be read, each with the reason. */
   async unreadable(): Promise<ReadonlyMap<string, HyperslabError>> {
-    const children = await this.#store.children(this.path, this.isStructure)
+    const children = await this.#store.children(this.path, this.#structure)
     return new Map(
       children.flatMap((node) => (node.kind === 'unreadable' ? [[node.name ?? lastName(node.path), node.error]] : [])),
     )
@@ -385,8 +372,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   async array<D extends DType = DType, R extends number = number>(name: string, dtype?: D, rank?: R): Promise<ZarrArray<D, R>> {
     const path = this.#at(name)
     const node = await this.#store.node(path)
-    if (node.kind !== 'array')
-      throw this.#wrongKind(path, node.kind === 'group' ? 'a group' : `an array of structures, of which '${path}/…' is a field`, 'an array') // biome-ignore format: one line
+    if (node.kind !== 'array') throw this.#wrongKind(path, 'a group', 'an array')
     const { type, shape } = node.metadata
     checkArrayKind({ dtype: type.dtype, shape }, dtype, rank, { file: this.#store.file, array: path })
     return (await this.#store.array(node)) as DiskArray as ZarrArray<D, R>
@@ -399,7 +385,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   async group(name: string): Promise<ZarrGroup> {
     const path = this.#at(name)
     const node = await this.#store.node(path)
-    if (node.kind === 'array') throw this.#wrongKind(path, 'an array', 'a group')
+    if (node.kind !== 'group') throw this.#wrongKind(path, 'an array', 'a group')
     return new ZarrGroup(this.#store, node)
   }
 
@@ -489,11 +475,12 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   delete(name: string): Promise<void> {
     const path = this.#at(name)
     return within({ file: this.#store.file, array: path }, async () => {
-      const nodes = await this.#store.nodes()
+      const nodes = await this.#store.nodes(this.isStructure)
       const { checkNodeName } = await import('./write/node-names.ts')
       checkNodeName(path, { file: this.#store.file, array: path })
       const node = await this.#store.node(path)
-      if (node.kind !== 'group' && (node.storedAt ?? path) !== path) throw readOnlyStructure()
+      const at = node.kind === 'array' ? node.storedAt : node.structure?.path
+      await this.#store.nodes(at !== undefined && at !== path)
       try {
         await nodes.delete(path)
       } finally {
@@ -509,8 +496,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
    */
   updateAttributes(attributes: NewAttributes): Promise<void> {
     return within({ file: this.#store.file }, async () => {
-      const nodes = await this.#store.nodes()
-      if (this.isStructure) throw readOnlyStructure()
+      const nodes = await this.#store.nodes(this.isStructure)
       const { updateOfGroup } = await import('./write/attributes.ts')
       await updateOfGroup(nodes, this.path, this.version, attributes, this.#attrs)
     })
@@ -524,16 +510,14 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
    */
   consolidate(): Promise<void> {
     return within({ file: this.#store.file }, async () => {
-      const nodes = await this.#store.nodes()
-      if (this.isStructure) throw readOnlyStructure()
+      const nodes = await this.#store.nodes(this.isStructure)
       await nodes.consolidate(this.path, this.version)
     })
   }
 
   /** @throws UnsupportedError for a group of version 2, in which no nodes can be created */
   async #nodes(): Promise<NodeWriter> {
-    const nodes = await this.#store.nodes()
-    if (this.isStructure) throw readOnlyStructure()
+    const nodes = await this.#store.nodes(this.isStructure)
     if (this.version === 3) return nodes
     throw new HyperslabError('UnsupportedError', 'arrays and groups of version 2 are changed, but not made')
   }
@@ -569,10 +553,8 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
   }
 
   async #names(kind: 'array' | 'group'): Promise<string[]> {
-    const children = await this.#store.children(this.path, this.isStructure)
-    const isWanted = (node: ZarrNode | UnreadableNode): boolean =>
-      kind === 'group' ? node.kind === 'group' || node.kind === 'structure' : node.kind === kind
-    return children.filter(isWanted).map(({ path }) => lastName(path))
+    const children = await this.#store.children(this.path, this.#structure)
+    return children.filter((node) => node.kind === kind).map(({ path }) => lastName(path))
   }
 
   #wrongKind(array: string, actual: string, expected: string): HyperslabError {
@@ -580,10 +562,5 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
     return new HyperslabError('InvalidArgumentError', text, { file: this.#store.file, array, actual, expected })
   }
 }
-
-const structures = lazily(() => import('./structures.ts'))
-
-const readOnlyStructure = (): HyperslabError =>
-  new HyperslabError('ReadOnlyError', 'structures are read but not written: write its fields to arrays of their own')
 
 const lastName = (path: string): string => path.slice(path.lastIndexOf('/') + 1)

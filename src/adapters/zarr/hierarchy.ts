@@ -5,7 +5,7 @@ import { forEachLimited } from '../../core/limiter.ts'
 import { member } from '../../core/member.ts'
 import { asObject, badMetadata, isObject, type JsonObject, showJson, unsupported } from './document.ts'
 import type { ZarrArrayMetadata } from './metadata.ts'
-import { type ArrayDocument, isStructured, parseArray } from './parse-array.ts'
+import { type ArrayDocument, hasElements, parseArray } from './parse-array.ts'
 import { checkNotReplacing } from './replacing.ts'
 import { checkMembers } from './v3.ts'
 
@@ -41,6 +41,8 @@ export interface DescribedGroup {
   readonly path: string
   readonly version: 2 | 3
   readonly attrs: JsonObject
+  /** Array of structures whose fields are the nodes of the group. Groups of nodes omit it. */
+  readonly structure?: UnparsedArray
 }
 
 export interface DescribedArray {
@@ -51,16 +53,12 @@ export interface DescribedArray {
   readonly storedAt?: string
 }
 
-/** An array of structures, or a nested structure in one. Its fields are read as arrays and structures. */
-export interface DescribedStructure {
-  readonly kind: 'structure'
+/** An array of complex numbers or structures. `structures.ts` parses it. */
+export interface UnparsedArray {
+  readonly kind: 'unparsed'
   readonly path: string
   readonly version: 2 | 3
-  readonly attrs: JsonObject
-  /** Metadata of the array. */
   readonly stored: ArrayDocument
-  /** Path of the array. That of a nested structure lies below it. */
-  readonly storedAt: string
 }
 
 /** A node that exists but cannot be read, with the reason. */
@@ -72,7 +70,7 @@ export interface UnreadableNode {
   readonly error: HyperslabError
 }
 
-export type ZarrNode = DescribedGroup | DescribedArray | DescribedStructure
+export type ZarrNode = DescribedGroup | DescribedArray
 
 /** The existing metadata objects of one node, as JSON. */
 interface NodeDocuments {
@@ -111,7 +109,7 @@ export class Hierarchy {
    * @throws FormatError for names that lead out of the hierarchy and for invalid metadata; UnsupportedError
    *   for metadata that cannot be read here
    */
-  async node(path: string): Promise<ZarrNode | undefined> {
+  async node(path: string): Promise<ZarrNode | UnparsedArray | undefined> {
     return within(this.#label(path), async () => {
       checkPath(path)
       const { documents: kept, isComplete } = this.#known.find(path)
@@ -124,8 +122,8 @@ export class Hierarchy {
    * Returns the nodes in a group, in the order of their names. Each unreadable node has the reason.
    * @throws UnsupportedError if the location cannot be listed and no names are known
    */
-  async children(path: string): Promise<(ZarrNode | UnreadableNode)[]> {
-    const nodes: (ZarrNode | UnreadableNode)[] = []
+  async children(path: string): Promise<(ZarrNode | UnparsedArray | UnreadableNode)[]> {
+    const nodes: (ZarrNode | UnparsedArray | UnreadableNode)[] = []
     const { names, isSure } = await within(this.#label(path), () => this.#names(path))
     await forEachLimited(names, NODES_AT_ONCE, async (name) => {
       const child = path === '' ? name : `${path}/${name}`
@@ -150,7 +148,7 @@ export class Hierarchy {
   }
 
   /** Stores no labelled errors, because there may be as many errors as entries. */
-  #parseKnown(path: string, documents: NodeDocuments): ZarrNode | UnreadableNode {
+  #parseKnown(path: string, documents: NodeDocuments): ZarrNode | UnparsedArray | UnreadableNode {
     try {
       checkPath(path)
       return this.#parse(path, documents)
@@ -289,7 +287,7 @@ export class Hierarchy {
     folder.isComplete = true
   }
 
-  #parse(path: string, { v3, array, group, attributes }: NodeDocuments): ZarrNode {
+  #parse(path: string, { v3, array, group, attributes }: NodeDocuments): ZarrNode | UnparsedArray {
     if (v3 !== undefined) {
       const members = asObject(v3, 'the metadata')
       if (member(members, 'node_type') !== 'group') return this.#array(path, { version: 3, metadata: v3 })
@@ -304,12 +302,8 @@ export class Hierarchy {
     return { kind: 'group', path, version: 2, attrs: asObject(attributes ?? {}, 'the attributes') }
   }
 
-  #array(path: string, stored: ArrayDocument): DescribedArray | DescribedStructure {
-    if (isStructured(stored)) {
-      const { version, metadata } = stored
-      const attrs = version === 3 ? member(metadata as JsonObject, 'attributes') : stored.attributes
-      return { kind: 'structure', path, version, attrs: asObject(attrs ?? {}, 'the attributes'), stored, storedAt: path }
-    }
+  #array(path: string, stored: ArrayDocument): DescribedArray | UnparsedArray {
+    if (hasElements(stored)) return { kind: 'unparsed', path, version: stored.version, stored }
     return { kind: 'array', path, metadata: parseArray(stored, this.#label(path)) }
   }
 

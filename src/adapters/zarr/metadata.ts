@@ -1,5 +1,9 @@
 import type { Missing } from '../../array/missing.ts'
+import type { Step } from '../../codec/chain.ts'
+import type { Codec } from '../../codec/codec.ts'
 import type { DType, ScalarOf } from '../../core/dtype.ts'
+import type { BlockOrigin } from '../../engine/block.ts'
+import type { ChunkLengths } from './stored-grid.ts'
 
 /** A codec as metadata name it. */
 export interface CodecMetadata {
@@ -81,12 +85,70 @@ export interface ZarrArrayMetadata {
   readonly fillValue: ScalarOf<DType> | undefined
   /** Values of an unwritten stored element in C order, if they differ. */
   readonly fillValues?: readonly ScalarOf<DType>[] | undefined
+  /** Form of elements with several values; see `elements.ts`. */
+  readonly form?: ElementForm | undefined
   readonly missing: Missing<DType> | undefined
   /** Returns the key of a chunk, relative to the path of the array. */
   readonly chunkKey: (coords: readonly number[]) => string
   readonly dimensionNames: readonly string[] | undefined
   readonly attrs: Readonly<Record<string, unknown>>
 }
+
+/**
+ * One level of shards: each is divided into chunks of `innerShape`, which may be shards themselves, and has a
+ * table of their positions.
+ */
+export interface ShardLevel {
+  /** Shape of an inner chunk, by the axes of the array. */
+  readonly innerShape: readonly number[]
+  /** Axes of the array, in the order in which shards store them. */
+  readonly order: readonly number[]
+  readonly indexCodecs: readonly CodecMetadata[]
+  readonly indexAtStart: boolean
+}
+
+/** Arrangement of the chunks of an array in its objects. */
+export interface ChunkPlan {
+  /** Lengths of the objects of the store, which are shards or chunks. */
+  readonly objects: ChunkLengths
+  /** Levels from the outermost to the innermost; empty if objects are chunks. */
+  readonly levels: readonly ShardLevel[]
+  /** Lengths of the chunks. */
+  readonly chunks: ChunkLengths
+  /** Codecs of one chunk. */
+  readonly codecs: readonly CodecMetadata[]
+}
+
+/** Type of values that are parts of stored elements, and their fill value if they share one. */
+export interface GivenType {
+  readonly type: StoredType
+  readonly endian: 'little' | 'big' | undefined
+  readonly fillValue: ScalarOf<DType> | undefined
+}
+
+/** Parts of an array that differ if a stored element contains several values. */
+export interface ElementForm extends ElementCodec {
+  readonly plan: ChunkPlan
+  /** Origin of unwritten chunks, which has no bytes. Defined if the values of an unwritten element differ. */
+  readonly unwritten: BlockOrigin | undefined
+  /** Part of the cache keys of a field, because all fields of a structure share their objects; else ''. */
+  readonly cacheKey: string
+}
+
+/** Decoding of chunks. */
+export interface ElementCodec {
+  chunkSteps(
+    codecs: readonly CodecMetadata[],
+    type: StoredType,
+    shape: readonly number[],
+    users: readonly Codec[],
+  ): readonly Step[]
+  /** @param fill what the metadata have: one value, or the values of a stored element */
+  absentChunk(dtype: DType, fill: FillValues, count: number, mostBytes: number): Uint8Array
+}
+
+/** Fill value of an array, in one of two members. */
+export type FillValues = Pick<ZarrArrayMetadata, 'fillValue' | 'fillValues'>
 
 /** Returns the part of a shape or of coordinates that counts stored elements, without their inner axes. */
 export const storedAxes = <T>(axes: readonly T[], { element }: Pick<StoredType, 'element'>): readonly T[] =>

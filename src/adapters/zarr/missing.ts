@@ -32,8 +32,6 @@ export interface MissingFacts {
  * name it in no attribute, like the files themselves.
  */
 export function parseMissing({ version, type, fillValue, attrs, isNamed }: MissingFacts): Missing {
-  // A pair may be missing as a whole, of which this package has no notion.
-  if (type.element?.isComplex) return NOTHING
   if (type.kind === 'datetime' || type.kind === 'timedelta') return { values: [NOT_A_TIME], nan: false }
   if (version === 2 && !isNamed) return NOTHING
   const ofFill =

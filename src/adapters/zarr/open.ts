@@ -91,8 +91,8 @@ export async function openNode(store: Store, path: string, options: OpenZarrOpti
   return within({ file }, async () => {
     if (mode === 'r+') await opened.objects()
     const node = await hierarchy.node('')
-    if (kind !== undefined && (kind === 'array') !== (node.kind === 'array')) {
-      const text = `the place holds ${node.kind === 'array' ? 'an array' : node.kind === 'group' ? 'a group' : 'an array of structures, whose fields are arrays: open it as a group'}` // biome-ignore format: one line
+    if (kind !== undefined && node.kind !== kind) {
+      const text = `the place holds ${node.kind === 'array' ? 'an array' : 'a group'}`
       throw new HyperslabError('InvalidArgumentError', text, { actual: node.kind, expected: kind })
     }
     return node.kind === 'array' ? hierarchy.array(node) : new ZarrGroup(hierarchy, node)

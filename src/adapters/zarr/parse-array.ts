@@ -10,11 +10,11 @@ export type ArrayDocument =
   | { readonly version: 3; readonly metadata: unknown }
   | { readonly version: 2; readonly metadata: unknown; readonly attributes: unknown }
 
-/** Whether the elements of an array are structures. */
-export function isStructured({ version, metadata }: ArrayDocument): boolean {
+/** Whether elements of an array contain several values, as complex numbers and structures do. */
+export function hasElements({ metadata }: ArrayDocument): boolean {
   if (!isObject(metadata)) return false
-  const type = member(metadata, version === 3 ? 'data_type' : 'dtype')
-  return version === 3 ? isObject(type) && /^struct(ured)?$/.test(String(member(type, 'name'))) : Array.isArray(type)
+  const type = member(metadata, 'data_type') ?? member(metadata, 'dtype')
+  return Array.isArray(type) || /^([<>]c|complex|struct)/.test(String(isObject(type) ? member(type, 'name') : type))
 }
 
 /**
@@ -23,7 +23,7 @@ export function isStructured({ version, metadata }: ArrayDocument): boolean {
  * @throws FormatError for metadata that violate the format; UnsupportedError for those that cannot be read
  *   here, with the reason
  */
-export function parseArray(stored: ArrayDocument, where: { readonly file: string; readonly array?: string }): ZarrArrayMetadata {
+export function parseArray(stored: ArrayDocument, where: { readonly file?: string; readonly array?: string }): ZarrArrayMetadata {
   try {
     return stored.version === 3 ? parseArrayV3(stored.metadata) : parseArrayV2(stored.metadata, stored.attributes)
   } catch (error) {

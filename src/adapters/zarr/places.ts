@@ -1,5 +1,6 @@
 import type { ChunkGrid } from '../../grid/chunks.ts'
-import { type ShardLevel, tableShape } from './shards.ts'
+import type { ShardLevel } from './metadata.ts'
+import { tableShape } from './shards.ts'
 
 /** Location of a chunk, whether it is stored or not. */
 export interface ChunkPlace {

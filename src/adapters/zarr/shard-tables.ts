@@ -5,9 +5,10 @@ import { sizeOf } from '../../core/shape.ts'
 import type { Signal } from '../../core/signal.ts'
 import { type ObjectInfo, type ObjectTail, readTail } from '../../store/store.ts'
 import { indexBytes } from './codecs.ts'
+import type { ShardLevel } from './metadata.ts'
 import type { KnownTable, OpenedStore } from './opened.ts'
 import type { ChunkPlace } from './places.ts'
-import { type ShardLevel, ShardTable } from './shards.ts'
+import { ShardTable } from './shards.ts'
 
 /** Number of tables that are requested at the same time. */
 const CONCURRENT_TABLES = 64

@@ -3,61 +3,22 @@ import { member } from '../../core/member.ts'
 import type { ByteRange } from '../../store/store.ts'
 import { decodeIndex } from './codecs.ts'
 import { asShape, badMetadata, showJson } from './document.ts'
-import { type CodecMetadata, storedAxes, type ZarrArrayMetadata } from './metadata.ts'
+import type { ChunkPlan, CodecMetadata, ShardLevel, ZarrArrayMetadata } from './metadata.ts'
 import type { ChunkLengths } from './stored-grid.ts'
 import { parseOrder } from './transpose.ts'
 import { parseCodecs } from './v3.ts'
 
-/**
- * One level of shards: each is divided into chunks of `innerShape`, which may be shards themselves, and has a
- * table of their positions.
- */
-export interface ShardLevel {
-  /** Shape of an inner chunk, by the axes of the array. */
-  readonly innerShape: readonly number[]
-  /** Axes of the array, in the order in which shards store them. */
-  readonly order: readonly number[]
-  readonly indexCodecs: readonly CodecMetadata[]
-  readonly indexAtStart: boolean
-}
-
-/** Arrangement of the chunks of an array in its objects. */
-export interface ChunkPlan {
-  /** Lengths of the objects of the store, which are shards or chunks. */
-  readonly objects: ChunkLengths
-  /** Levels from the outermost to the innermost; empty if objects are chunks. */
-  readonly levels: readonly ShardLevel[]
-  /** Lengths of the chunks. */
-  readonly chunks: ChunkLengths
-  /** Codecs of one chunk. */
-  readonly codecs: readonly CodecMetadata[]
-}
-
 const SHARDING = 'sharding_indexed'
 
+/** Returns the arrangement of the chunks of an array. */
+export const planChunks = ({ form, chunks, codecs }: Pick<ZarrArrayMetadata, 'form' | 'chunks' | 'codecs'>): ChunkPlan =>
+  form?.plan ?? planLevels(chunks, codecs)
+
 /**
- * Separates the levels of sharding from the codecs of an array. Inner axes of stored elements are added to
- * the chunks of every level.
+ * Separates the levels of sharding from the codecs of an array.
  * @throws FormatError, CodecError if they do not fit, or if shards cannot be read in parts
  */
-export function planChunks({ chunks, codecs, type }: Pick<ZarrArrayMetadata, 'chunks' | 'codecs' | 'type'>): ChunkPlan {
-  const inner = type.element?.shape
-  if (inner === undefined) return planLevels(chunks, codecs)
-  const plan = planLevels(storedAxes(chunks, type), codecs)
-  const axes = inner.map((_, i) => chunks.length - inner.length + i)
-  return {
-    objects: chunks,
-    levels: plan.levels.map(({ innerShape, order, ...level }) => ({
-      ...level,
-      innerShape: [...innerShape, ...inner],
-      order: [...order, ...axes],
-    })),
-    chunks: [...plan.chunks, ...inner],
-    codecs: plan.codecs,
-  }
-}
-
-function planLevels(chunks: ChunkLengths, codecs: readonly CodecMetadata[]): ChunkPlan {
+export function planLevels(chunks: ChunkLengths, codecs: readonly CodecMetadata[]): ChunkPlan {
   const levels: ShardLevel[] = []
   let [lengths, own] = [chunks, codecs]
   let order = chunks.map((_, axis) => axis)

@@ -1,3 +1,4 @@
+import { isUnreadable } from '../../array/walk.ts'
 import { decodeBase64 } from '../../core/base64.ts'
 import { type DType, readElement, type ScalarOf } from '../../core/dtype.ts'
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
@@ -7,15 +8,21 @@ import { quoted } from '../../core/quoted.ts'
 import { sizeOf, stridesOf } from '../../core/shape.ts'
 import { decodeChunk } from '../../engine/chunk-values.ts'
 import { withArena } from '../../kernels/arena.ts'
-import { chunkSteps } from './codecs.ts'
-import { parseNamed, parseTypeV2, parseTypeV3 } from './data-types.ts'
+import { parseNamed } from './data-types.ts'
 import { asList, asObject, asShape, asText, badMetadata, isObject, type JsonObject, showJson, unsupported } from './document.ts'
-import { parseFillValues } from './fill-values.ts'
-import type { DescribedArray, DescribedStructure, UnreadableNode, ZarrNode } from './hierarchy.ts'
+import { elementSteps, elementTypeV2, elementTypeV3, parseElements, parseFillValues, parseStored } from './elements.ts'
+import {
+  type DescribedArray,
+  type DescribedGroup,
+  type Hierarchy,
+  parentPath,
+  type UnparsedArray,
+  type UnreadableNode,
+  type ZarrNode,
+} from './hierarchy.ts'
 import type { CodecMetadata, StoredType } from './metadata.ts'
 import type { ArrayDocument } from './parse-array.ts'
-import { parseArrayV2 } from './v2.ts'
-import { parseArrayV3, parseCodecs } from './v3.ts'
+import { parseCodecs } from './v3.ts'
 
 // Fields of structures as arrays. The metadata of the structured array are those of each field, with another
 // type, fill value, and the axes of the field at the end.
@@ -49,65 +56,133 @@ interface Layout {
   readonly bytes: number
 }
 
-type FieldNode = DescribedArray | DescribedStructure
+type FieldNode = DescribedArray | Structure
+
+/** A structured array, or a nested structure in one. */
+interface Structure extends DescribedGroup {
+  readonly structure: UnparsedArray
+}
 
 /** Layouts of structured arrays by their metadata, which all nodes of an array share. */
 const known = new WeakMap<ArrayDocument, Layout>()
 
-/**
- * @throws FormatError, UnsupportedError for a structure whose fields cannot be located, or that is too large
- */
-export function checkStructure({ stored, storedAt }: DescribedStructure, file: string): void {
-  within(file, storedAt, () => layoutOf(stored))
-}
+/** Finds fields of structures, and parses arrays of complex numbers. */
+export class FieldFinder {
+  readonly #hierarchy: Hierarchy
+  readonly #file: string
+  /** Paths of groups, which are no structures. */
+  readonly #groups: ReadonlySet<string>
+  readonly #structures = new Map<string, Structure>()
 
-/** Returns a structure, or the reason why it cannot be read. */
-export function checked(node: DescribedStructure, file: string): DescribedStructure | UnreadableNode {
-  try {
-    checkStructure(node, file)
+  constructor(hierarchy: Hierarchy, file: string, groups: ReadonlySet<string>) {
+    this.#hierarchy = hierarchy
+    this.#file = file
+    this.#groups = groups
+  }
+
+  /**
+   * Returns the node at a path.
+   * @param stored what is stored there; undefined if it may be a field
+   * @throws FormatError if a node is stored at the path of a field; UnsupportedError, FormatError for arrays
+   *   and fields that cannot be read
+   */
+  async find(path: string, stored: ZarrNode | UnparsedArray | undefined): Promise<ZarrNode | undefined> {
+    const node = stored?.kind === 'unparsed' ? this.#parse(stored) : stored
+    for (let at = path; at !== ''; ) {
+      at = parentPath(at)
+      const above = await this.#structureAt(at, node === undefined)
+      if (above !== undefined) return this.#field(above, path, node)
+      if (this.#groups.has(at) || node !== undefined) break
+    }
     return node
-  } catch (error) {
-    if (!isHyperslabError(error)) throw error
-    return { kind: 'unreadable', path: node.path, error }
+  }
+
+  /** @param isRead whether to read a node that is not known */
+  async #structureAt(path: string, isRead: boolean): Promise<Structure | undefined> {
+    const found = this.#structures.get(path)
+    if (found !== undefined || this.#groups.has(path) || !(isRead || this.#hierarchy.isComplete(path))) return found
+    try {
+      const node = await this.#hierarchy.node(path)
+      if (node?.kind === 'unparsed') this.#parse(node)
+    } catch (error) {
+      if (!isUnreadable(error) && !isHyperslabError(error, 'NotFoundError')) throw error
+    }
+    return this.#structures.get(path)
+  }
+
+  #field(structure: Structure, path: string, node: ZarrNode | undefined): ZarrNode | undefined {
+    return within(this.#file, path, () => {
+      const place = placeOf(structure, path)
+      if (place === undefined) return node
+      if (node !== undefined) {
+        const text = `'${structure.path}' is an array of structures with a field of this name, and a node is stored at the same path: move the node elsewhere`
+        return badMetadata(text, path)
+      }
+      const field = readStructureNode(structure.structure, path, place)
+      if (field.kind === 'group') this.#structures.set(path, field)
+      return field
+    })
+  }
+
+  /** @throws UnsupportedError, FormatError if it cannot be read */
+  #parse(array: UnparsedArray): FieldNode {
+    const { path, version, stored } = array
+    const file = this.#file
+    if (!isStructured(stored)) {
+      return { kind: 'array', path, metadata: parseStored(stored, { file, ...(path !== '' && { array: path }) }) }
+    }
+    return within(file, path, () => {
+      layoutOf(stored)
+      const attrs = stored.version === 3 ? member(stored.metadata as JsonObject, 'attributes') : stored.attributes
+      const structure: Structure = {
+        kind: 'group',
+        path,
+        version,
+        attrs: asObject(attrs ?? {}, 'the attributes'),
+        structure: array,
+      }
+      this.#structures.set(path, structure)
+      return structure
+    })
+  }
+
+  /** Parses a node that is not parsed yet, and returns it or the reason why it cannot be read. */
+  resolve(node: ZarrNode | UnparsedArray | UnreadableNode): ZarrNode | UnreadableNode {
+    if (node.kind !== 'unparsed') return node
+    try {
+      return this.#parse(node)
+    } catch (error) {
+      if (!isHyperslabError(error)) throw error
+      return { kind: 'unreadable', path: node.path, error }
+    }
+  }
+
+  /** Returns all fields of a structure. Each unreadable one has the reason. */
+  list(path: string, structure: UnparsedArray): (FieldNode | UnreadableNode)[] {
+    const place = placeOf({ path, structure }, path)
+    if (place?.content.kind !== 'structure') return []
+    const { fields } = place.content
+    return [...fields.keys()].map((name) => {
+      const at = joined(path, name)
+      try {
+        return within(this.#file, at, () => readStructureNode(structure, at, placeIn(fields, place, name)!))
+      } catch (error) {
+        if (!isHyperslabError(error)) throw error
+        return { kind: 'unreadable', path: at, name, error }
+      }
+    })
+  }
+
+  /** @throws ReadOnlyError, always */
+  refuse(): never {
+    throw new HyperslabError('ReadOnlyError', 'structures are read but not written: write its fields to arrays of their own')
   }
 }
 
-/**
- * Returns the field at a path below a structure; undefined if there is none.
- * @param node the stored node at this path, if there is one
- * @throws UnsupportedError, FormatError for a field that cannot be read, and for a field with the path of a
- *   stored node
- */
-export function fieldAt(
-  structure: DescribedStructure,
-  path: string,
-  node: ZarrNode | undefined,
-  file: string,
-): ZarrNode | undefined {
-  return within(file, path, () => {
-    const field = fieldIn(structure, path)
-    if (field === undefined || node === undefined) return field ?? node
-    return badMetadata(
-      `'${structure.path}' is an array of structures with a field of this name, and a node is stored at the same path: move the node elsewhere`,
-      path,
-    )
-  })
-}
-
-/** Returns all fields of a structure. Each unreadable one has the reason. */
-export function listFields(structure: DescribedStructure, file: string): (FieldNode | UnreadableNode)[] {
-  const place = placeOf(structure, structure.path)
-  if (place?.content.kind !== 'structure') return []
-  const { fields } = place.content
-  return [...fields.keys()].map((name) => {
-    const path = joined(structure.path, name)
-    try {
-      return within(file, path, () => readStructureNode(structure, path, placeIn(fields, place, name)!))
-    } catch (error) {
-      if (!isHyperslabError(error)) throw error
-      return { kind: 'unreadable', path, name, error }
-    }
-  })
+/** Whether the elements of an array are structures. */
+function isStructured({ version, metadata }: ArrayDocument): boolean {
+  const type = member(metadata as JsonObject, version === 3 ? 'data_type' : 'dtype')
+  return version === 3 ? isObject(type) && /^struct(ured)?$/.test(String(member(type, 'name'))) : Array.isArray(type)
 }
 
 /** Place of a field in the whole structure. */
@@ -121,13 +196,11 @@ interface Place {
   readonly content: Content
 }
 
-function fieldIn(structure: DescribedStructure, path: string): FieldNode | undefined {
-  const place = placeOf(structure, path)
-  return place && readStructureNode(structure, path, place)
-}
-
 /** Returns the place of a field, or of the structure itself; undefined if there is no such field. */
-function placeOf({ stored, storedAt }: DescribedStructure, path: string): Place | undefined {
+function placeOf(
+  { structure: { stored, path: storedAt } }: Pick<Structure, 'path' | 'structure'>,
+  path: string,
+): Place | undefined {
   const names = path === storedAt ? [] : path.slice(storedAt === '' ? 0 : storedAt.length + 1).split('/')
   const { fields } = layoutOf(stored)
   let place: Place | undefined = { offset: 0, lengths: [], strides: [], shape: [], content: { kind: 'structure', fields } }
@@ -150,11 +223,14 @@ function placeIn(fields: ReadonlyMap<string, FieldLayout>, within: Place, name: 
 }
 
 /** @throws UnsupportedError, FormatError if it cannot be read */
-function readStructureNode(structure: DescribedStructure, path: string, place: Place): FieldNode {
+function readStructureNode(structure: UnparsedArray, path: string, place: Place): FieldNode {
   const { offset, lengths, strides, shape, content } = place
-  const { stored, storedAt } = structure
+  const { stored, path: storedAt, version } = structure
   if (content.kind === 'unreadable') throw content.error
-  if (content.kind === 'structure') return { ...structure, path }
+  if (content.kind === 'structure') {
+    const attrs = stored.version === 3 ? member(stored.metadata as JsonObject, 'attributes') : stored.attributes
+    return { kind: 'group', path, version, attrs: (attrs ?? {}) as JsonObject, structure }
+  }
   const { element: complex, ...value } = content.type
   const all = [...lengths, ...shape, ...(complex?.shape ?? [])]
   if (all.includes(0))
@@ -163,11 +239,7 @@ function readStructureNode(structure: DescribedStructure, path: string, place: P
   const field = { offset, strides, isBigEndian: content.isBigEndian }
   const { bytes } = layoutOf(stored)
   const type: StoredType = { ...value, element: { name, bytes, shape: all, isComplex: complex !== undefined, field } }
-  const fills = fillsOf(stored, name, type, bytes)
-  const metadata =
-    stored.version === 3
-      ? parseArrayV3(stored.metadata, { type, fills })
-      : parseArrayV2(stored.metadata, stored.attributes, { type, fills })
+  const metadata = parseElements(stored, { type, endian: undefined }, fillsOf(stored, name, type, bytes))
   return { kind: 'array', path, metadata, storedAt }
 }
 
@@ -197,7 +269,7 @@ function fillIn(fill: JsonObject, [name, ...inner]: string[]): unknown {
 function valuesIn(structure: Uint8Array, type: StoredType): ScalarOf<DType>[] {
   const { shape } = type.element!
   let current = structure
-  for (const step of chunkSteps([{ name: 'bytes', configuration: {} }], type, shape, []))
+  for (const step of elementSteps([{ name: 'bytes', configuration: {} }], type, shape, []))
     current =
       step.decodeIn === undefined
         ? (step.decode!(current, undefined, Infinity) as Uint8Array)
@@ -291,7 +363,7 @@ class LayoutParser {
     if (letter === 'O') return unreadable(bytes, `the field has objects (${type}), which have no fixed size`)
     if (bytes === 0 && /[SUV]/.test(letter) && size !== '') return unreadable(0, `the field has no bytes (${type})`)
     try {
-      const { type: value, endian } = parseTypeV2(type, [])
+      const { type: value, endian } = elementTypeV2(type)
       const stored = value.element?.bytes ?? value.bytes!
       return { bytes: stored, content: { kind: 'value', type: value, isBigEndian: endian === 'big' } }
     } catch (error) {
@@ -305,7 +377,7 @@ class LayoutParser {
     const nested = this.#named(type, path, depth + 1)
     if (nested !== undefined) return { bytes: nested.bytes, content: { kind: 'structure', fields: nested.fields } }
     const { name, configuration } = parseNamed(type, `the type of field '${path}'`)
-    const value = parseTypeV3(name, configuration)
+    const value = elementTypeV3(name, configuration)
     const bytes = value.element?.bytes ?? value.bytes
     if (bytes === undefined) return unsupported(`field '${path}' has the type '${name}', which has no fixed size`, name)
     return { bytes, content: { kind: 'value', type: value, isBigEndian: this.#isBigEndian } }

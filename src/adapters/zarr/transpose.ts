@@ -3,7 +3,6 @@ import { HyperslabError } from '../../core/errors.ts'
 import { sizeOf, stridesOf } from '../../core/shape.ts'
 import { copyStrided, type ElementBytes } from '../../kernels/copy.ts'
 import { showJson } from './document.ts'
-import type { FieldLocation, StoredElement } from './metadata.ts'
 
 /**
  * Parses the order of axes of a codec `transpose`: stored axis `i` is axis `order[i]`.
@@ -38,27 +37,6 @@ export function transposeStep(order: readonly number[], shape: readonly number[]
       if (units === 1) copyStrided(arena, unit, shape, pointer, from, target, to)
       else copyStrided(arena, unit, [...shape, units], pointer, [...from, 1], target, [...to, 1])
       return { pointer: target, length: size }
-    },
-  }
-}
-
-/**
- * Returns the step that takes a field out of each structure. Runs after all codecs, in kernel memory.
- */
-export function fieldStep({ bytes, name, shape }: StoredElement, { offset, strides }: FieldLocation, valueBytes: number): Step {
-  const size = valueBytes * sizeOf(shape)
-  const [outer, run] = [shape.slice(0, strides.length), valueBytes * sizeOf(shape.slice(strides.length))]
-  const places = [bytes, ...strides, offset, run]
-  const unit = ([8, 4, 2] as ElementBytes[]).find((unit) => places.every((each) => each % unit === 0)) ?? 1
-  const from = [...[bytes, ...strides].map((stride) => stride / unit), 1]
-  return {
-    name: `field ${name}`,
-    encodedBytes: (decoded) => (decoded / size) * bytes,
-    decodeIn(arena, pointer, length) {
-      const copied = [length / bytes, ...outer, run / unit]
-      const target = arena.alloc(sizeOf(copied) * unit)
-      copyStrided(arena, unit, copied, pointer + offset, from, target, stridesOf(copied))
-      return { pointer: target, length: sizeOf(copied) * unit }
     },
   }
 }

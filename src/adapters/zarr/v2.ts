@@ -14,19 +14,18 @@ import {
   type JsonObject,
   showJson,
 } from './document.ts'
-import { parseFillValues } from './fill-values.ts'
-import type { CodecMetadata, StoredType, ZarrArrayMetadata } from './metadata.ts'
+import { parseFillValue } from './fill-values.ts'
+import type { CodecMetadata, GivenType, StoredType, ZarrArrayMetadata } from './metadata.ts'
 import { parseMissing } from './missing.ts'
-import { commonFill, type Field, withInnerAxes } from './stored-elements.ts'
 import { NOT_A_TIME } from './time-units.ts'
 
 /**
  * Parses an array of version 2.
  * @param metadata its `.zarray`
  * @param attributes its `.zattrs`; undefined if it has none
- * @param field to be read of an array of structures
+ * @param given type of values that are parts of stored elements
  */
-export function parseArrayV2(metadata: unknown, attributes: unknown, field?: Field): ZarrArrayMetadata {
+export function parseArrayV2(metadata: unknown, attributes: unknown, given?: GivenType): ZarrArrayMetadata {
   const members = asObject(metadata, 'the metadata')
   const get = (name: string): unknown => member(members, name)
   if (get('zarr_format') !== 2) badMetadata(`zarr_format must be 2, got ${showJson(get('zarr_format'))}`, get('zarr_format'))
@@ -37,21 +36,21 @@ export function parseArrayV2(metadata: unknown, attributes: unknown, field?: Fie
   const compressor = get('compressor') ?? null
   const compressors = compressor === null ? [] : [parseCodec(compressor, 'the compressor')]
   const stored = [...filters, ...compressors]
-  const codecNames = stored.map(({ name }) => name)
-  const { type, endian } = field === undefined ? parseTypeV2(get('dtype'), codecNames) : { type: field.type, endian: undefined }
-  const { fillValue, fillValues } = commonFill(
-    field === undefined ? parseFillValues(get('fill_value') ?? null, type) : field.fills,
-  )
+  const names = stored.map(({ name }) => name)
+  const { type, endian } = given ?? parseTypeV2(get('dtype'), names)
+  const fillValue = given === undefined ? parseFillValue(get('fill_value'), type) : given.fillValue
   const dimensionNames = parseDimensions(members, attrs, shape.length)
   return {
     version: 2,
+    shape,
+    chunks,
     type,
     codecs: [...parseOrder(get('order'), shape.length), ...bytesOf(type.bytes, endian), ...stored],
     fillValue: fillValue ?? unwritten(type),
-    fillValues,
     missing: parseMissing({ version: 2, type, fillValue, attrs, isNamed: dimensionNames !== undefined }),
+    chunkKey: keysV2(get('dimension_separator') ?? '.'),
+    dimensionNames,
     attrs: withoutMembers(attrs, (name) => name === DIMENSIONS || (name === '_FillValue' && isIdle(attrs, fillValue, type))),
-    ...withInnerAxes({ shape, chunks, chunkKey: keysV2(get('dimension_separator') ?? '.'), dimensionNames }, type),
   }
 }
 
@@ -60,7 +59,7 @@ export const DIMENSIONS = '_ARRAY_DIMENSIONS'
 
 /** Whether the attribute `_FillValue` is ignored, because the metadata have a different fill value. */
 function isIdle(attrs: JsonObject, fillValue: ScalarOf<DType> | undefined, type: StoredType): boolean {
-  if (fillValue === undefined || type.element?.isComplex) return false
+  if (fillValue === undefined) return false
   const { values, nan } = parseMissing({ version: 3, type, fillValue, attrs: { _FillValue: attrs['_FillValue'] }, isNamed: true })
   return Number.isNaN(fillValue) ? !nan : !(nan === false && values.length === 1 && String(values[0]) === String(fillValue))
 }
@@ -69,9 +68,8 @@ function isIdle(attrs: JsonObject, fillValue: ScalarOf<DType> | undefined, type:
  * Returns the value that numpy uses without a fill value, for types in which it is neither zero nor empty
  * text.
  */
-function unwritten({ kind, bytes, element }: StoredType): ScalarOf<DType> | undefined {
-  // Structures are zeros, and so are their times.
-  if ((kind === 'datetime' || kind === 'timedelta') && element === undefined) return NOT_A_TIME
+function unwritten({ kind, bytes }: StoredType): ScalarOf<DType> | undefined {
+  if (kind === 'datetime' || kind === 'timedelta') return NOT_A_TIME
   return kind === 'raw' ? new Uint8Array(bytes!) : undefined
 }
 

@@ -17,10 +17,9 @@ import {
   showJson,
   unsupported,
 } from './document.ts'
-import { parseFillValues } from './fill-values.ts'
-import type { CodecMetadata, ZarrArrayMetadata } from './metadata.ts'
+import { parseFillValue } from './fill-values.ts'
+import type { CodecMetadata, GivenType, ZarrArrayMetadata } from './metadata.ts'
 import { parseMissing } from './missing.ts'
-import { commonFill, type Field, withInnerAxes } from './stored-elements.ts'
 import { asSeparator, DIMENSIONS, keysV2, parseDimensions } from './v2.ts'
 
 /**
@@ -45,9 +44,9 @@ const MEMBERS = [
 /**
  * Parses an array of version 3.
  * @param metadata its `zarr.json`
- * @param field to be read of an array of structures
+ * @param given type of values that are parts of stored elements
  */
-export function parseArrayV3(metadata: unknown, field?: Field): ZarrArrayMetadata {
+export function parseArrayV3(metadata: unknown, given?: GivenType): ZarrArrayMetadata {
   const members = asObject(metadata, 'the metadata')
   const get = (name: string): unknown => member(members, name)
   if (get('zarr_format') !== 3) badMetadata(`zarr_format must be 3, got ${showJson(get('zarr_format'))}`, get('zarr_format'))
@@ -58,30 +57,24 @@ export function parseArrayV3(metadata: unknown, field?: Field): ZarrArrayMetadat
   const attrs = asObject(get('attributes') ?? {}, 'attributes')
   const shape = asShape(get('shape'), 'shape')
   const dataType = parseNamed(get('data_type'), 'the data type')
-  const type = field?.type ?? parseTypeV3(dataType.name, dataType.configuration)
+  const type = given?.type ?? parseTypeV3(dataType.name, dataType.configuration)
   if (get('fill_value') === undefined) badMetadata('there is no fill_value')
-  const { fillValue, fillValues } = commonFill(field === undefined ? parseFillValues(get('fill_value'), type) : field.fills)
+  const fillValue = given === undefined ? parseFillValue(get('fill_value'), type) : given.fillValue
   const names = get('dimension_names') ?? undefined
   const dimensionNames =
     names === undefined ? parseDimensions(members, attrs, shape.length) : asDimensionNames(names, shape.length, 'dimension_names')
   const isNamed = dimensionNames?.some((name) => name !== '') === true || (dimensionNames !== undefined && shape.length === 0)
   return {
     version: 3,
+    shape,
+    chunks: parseGrid(get('chunk_grid'), shape),
     type,
     codecs: parseCodecs(get('codecs')),
     fillValue,
-    fillValues,
     missing: parseMissing({ version: 3, type, fillValue, attrs, isNamed }),
+    chunkKey: parseKeys(get('chunk_key_encoding')),
+    dimensionNames: isNamed ? dimensionNames : undefined,
     attrs: withoutMembers(attrs, (name) => name === DIMENSIONS),
-    ...withInnerAxes(
-      {
-        shape,
-        chunks: parseGrid(get('chunk_grid'), shape),
-        chunkKey: parseKeys(get('chunk_key_encoding')),
-        dimensionNames: isNamed ? dimensionNames : undefined,
-      },
-      type,
-    ),
   }
 }
 

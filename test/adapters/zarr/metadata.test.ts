@@ -132,8 +132,6 @@ test.each([
   ['float16', ['float32', 'float', 2]],
   ['bfloat16', ['float32', 'bfloat16', 2]],
   [{ name: 'int16' }, ['int16', 'int', 2]],
-  ['complex64', ['float32', 'float', 4]],
-  ['complex128', ['float64', 'float', 8]],
   ['string', ['string', 'string', undefined]],
   ['bytes', ['binary', 'binary', undefined]],
   ['variable_length_bytes', ['binary', 'binary', undefined]],

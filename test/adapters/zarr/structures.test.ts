@@ -113,8 +113,10 @@ describe('structures', () => {
     const { store } = await table()
     const at = { store, path: 'table' }
     expect((await (await openZarr(at, { kind: 'group' })).array('n')).shape).toEqual([5])
-    await expect(openZarr(at, { kind: 'array' })).rejects.toThrow(/holds an array of structures, whose fields are arrays/)
-    await expect((await openZarr({ store, path: '' }, { kind: 'group' })).array('table')).rejects.toThrow(/'table\/…' is a field/)
+    await expect(openZarr(at, { kind: 'array' })).rejects.toThrow(/the place holds a group/)
+    await expect((await openZarr({ store, path: '' }, { kind: 'group' })).array('table')).rejects.toThrow(
+      /it is a group, not an array/,
+    )
   })
 
   test('have unknown fields, which cost no more requests than unknown arrays', async () => {
@@ -225,6 +227,7 @@ describe('structures', () => {
     )
     await asked.inner.put('.zmetadata', json({ zarr_consolidated_format: 1, metadata }))
     const group = await openGroup(asked)
+    expect(await group.groups()).toEqual(['table'])
     await expect(group.array('table/n')).rejects.toThrow(/a node is stored at the same path/)
     expect((await group.array('table/id')).shape).toEqual([5])
   })
@@ -309,7 +312,7 @@ test.each([
   [structV3([{ name: 'a' }]), /the type of field 'a' must be an object/],
   [structV3(undefined), /the fields must be a list/],
   [structV3([['a', 'int8', [2]]]), /a field has 3 parts/],
-  ['struct', /structures are read field by field: struct/],
+  ['struct', /the data type 'struct' cannot be read/],
 ])('the type %j of version 3 is refused', async (data_type, message) => {
   const store = new MemoryStore()
   await store.put('x/zarr.json', json({ ...ARRAY3, data_type, fill_value: '' }))

@@ -1,5 +1,6 @@
 import { floatsIn, markFloats, withoutMembers } from '../../../core/json.ts'
 import { isObject, type JsonObject } from '../document.ts'
+import { parseStored } from '../elements.ts'
 import type { StoredType, ZarrArrayMetadata } from '../metadata.ts'
 import { replaceAttributes } from '../named-attributes.ts'
 import { attributesDocument, checkedEntries, type NewAttributes, withFillOfSign } from './document.ts'
@@ -18,8 +19,8 @@ export function updateOfArray({ index, nodes, path }: Growing, attributes: NewAt
     const layout = { check: (stored: JsonObject) => checkLayout(index, stored), type }
     await update(nodes, path, version, changed, removed(attributes), layout)
     const node = await nodes.node(path)
-    if (node?.kind !== 'array') return
-    const { attrs, missing, shape } = node.metadata
+    if (node === undefined || node.kind === 'group') return
+    const { attrs, missing, shape } = node.kind === 'array' ? node.metadata : parseStored(node.stored, index.label)
     const metadata: ZarrArrayMetadata = { ...index.metadata, attrs, missing, shape }
     index.change(metadata)
   })

@@ -4,13 +4,10 @@ import { HyperslabError, invalidArgument } from '../../../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../../../core/options.ts'
 import { checkShape, showShape } from '../../../core/shape.ts'
 import { ChunkGrid } from '../../../grid/chunks.ts'
-import { chunkSteps } from '../codecs.ts'
-import { parseTypeV3 } from '../data-types.ts'
 import type { JsonObject } from '../document.ts'
+import { COMPLEX_AXIS, complexPart, elementSteps, parseStored } from '../elements.ts'
 import { type CodecMetadata, type ComplexDType, type StoredType, storedAxes, type ZarrArrayMetadata } from '../metadata.ts'
 import { planChunks } from '../shards.ts'
-import { COMPLEX_AXIS } from '../stored-elements.ts'
-import { parseArrayV3 } from '../v3.ts'
 import {
   type ArrayFacts,
   arrayAttributes,
@@ -118,7 +115,7 @@ export function newArray(options: NewZarrArray<ZarrDType>, users: readonly Codec
   const isComplex = dtype === 'complex64' || dtype === 'complex128'
   if (!isComplex) checkDType(dtype)
   checkShape(shape, 'shape')
-  const type = isComplex ? parseTypeV3(dtype, {}) : toStoredType(dtype as DType)
+  const type = isComplex ? complexPart(dtype)! : toStoredType(dtype as DType)
   if (isComplex) checkComplex(options)
   const chunks = checkChunks(options, type)
   if (dimensionNames !== undefined && dimensionNames.length !== shape.length)
@@ -133,10 +130,10 @@ export function newArray(options: NewZarrArray<ZarrDType>, users: readonly Codec
     attributes: arrayAttributes(attributes, isComplex ? undefined : type.dtype),
     dimensionNames: dimensionNames && storedAxes(dimensionNames, type),
   })
-  const metadata = parseArrayV3(content)
+  const metadata = parseStored({ version: 3, metadata: content }, {})
   const plan = planChunks(metadata)
   // Arrays that could not be read or written are rejected before anything is stored.
-  chunkSteps(plan.codecs, type, chunks, users)
+  elementSteps(plan.codecs, type, chunks, users)
   chunkEncoder(plan.codecs, type, chunks, users)
   return { content, metadata }
 }

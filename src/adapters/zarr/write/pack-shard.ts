@@ -1,7 +1,8 @@
 import { joinBytes } from '../../../core/bytes.ts'
 import { HyperslabError } from '../../../core/errors.ts'
 import { INDEX_TYPE, indexBytes } from '../codecs.ts'
-import { type ShardLevel, ShardTable } from '../shards.ts'
+import type { ShardLevel } from '../metadata.ts'
+import { ShardTable } from '../shards.ts'
 import { chunkEncoder } from './encode.ts'
 
 /**

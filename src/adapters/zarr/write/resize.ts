@@ -15,8 +15,8 @@ import type { TestedFolders } from '../../../store/links.ts'
 import type { ZarrIndex } from '../array-index.ts'
 import { checkLinks, parseChunkName } from '../chunk-names.ts'
 import { asShape, type JsonObject, showJson } from '../document.ts'
+import { parseStored } from '../elements.ts'
 import { storedAxes, type ZarrArrayMetadata } from '../metadata.ts'
-import { parseArray } from '../parse-array.ts'
 import type { Claim } from './claim.ts'
 import type { NodeWriter } from './nodes.ts'
 import { checkLayout, readStored } from './unchanged.ts'
@@ -161,7 +161,7 @@ async function publish(
     }
     const content = { ...stored, shape: storedAxes(after.shape, type) }
     const { version } = before
-    parseArray(version === 3 ? { version, metadata: content } : { version, metadata: content, attributes: {} }, index.label)
+    parseStored(version === 3 ? { version, metadata: content } : { version, metadata: content, attributes: {} }, index.label)
     return content
   }
   await nodes.change(path, documentName(before), change, { signal, holds: () => claim.holds() })

@@ -7,9 +7,9 @@ import type { ObjectInfo } from '../../../store/store.ts'
 import { refuseUnproved } from '../../../store/unproved.ts'
 import { readWhole } from '../../../store/whole.ts'
 import { asObject, type JsonObject } from '../document.ts'
+import { parseStored } from '../elements.ts'
 import type { ZarrArrayMetadata } from '../metadata.ts'
 import type { OpenedStore } from '../opened.ts'
-import { parseArray } from '../parse-array.ts'
 import { checkNotReplacing } from '../replacing.ts'
 
 /** An open array. */
@@ -83,7 +83,7 @@ export function checkLayout(index: Index, content: JsonObject): void {
 function parsed(index: Index, metadata: JsonObject): ZarrArrayMetadata {
   const { version } = index.metadata
   try {
-    return parseArray(version === 3 ? { version, metadata } : { version, metadata, attributes: {} }, index.label)
+    return parseStored(version === 3 ? { version, metadata } : { version, metadata, attributes: {} }, index.label)
   } catch (error) {
     if (!isHyperslabError(error, 'FormatError', 'UnsupportedError', 'CodecError')) throw error
     throw replaced(index, `its metadata cannot be read: ${error.message}`)
