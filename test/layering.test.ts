@@ -44,6 +44,7 @@ const LAYERS: Record<string, string[]> = {
     'codec',
     'store/store',
     'store/writable',
+    'store/writer',
     'pool/task',
     'engine',
     'af/layers',

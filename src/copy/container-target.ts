@@ -16,7 +16,7 @@ import { countTraffic, type RechunkPlan, type RechunkTraffic } from '../grid/rec
 import { MemoryStore } from '../store/memory.ts'
 import type { StoreOptions } from '../store/store.ts'
 import { readWhole } from '../store/whole.ts'
-import { asWritable } from '../store/writable.ts'
+import { asWritable } from '../store/writer.ts'
 import { type Location, resolveLocation } from '../tree/location.ts'
 import {
   type ArrayCopy,

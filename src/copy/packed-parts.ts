@@ -3,7 +3,7 @@ import { joinBytes } from '../core/bytes.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { sha256 } from '../core/sha256.ts'
 import type { ObjectInfo, Stage, Store, StoreOptions, WritableStore } from '../store/store.ts'
-import { asWritable } from '../store/writable.ts'
+import { asWritable } from '../store/writer.ts'
 import type { Scratch } from './scratch.ts'
 
 /** Bytes of some parts of a container, one after another, stored together. */

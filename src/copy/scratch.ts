@@ -18,7 +18,8 @@ import type {
   WritableStore,
 } from '../store/store.ts'
 import { readWhole } from '../store/whole.ts'
-import { asWritable, isWritable } from '../store/writable.ts'
+import { isWritable } from '../store/writable.ts'
+import { asWritable } from '../store/writer.ts'
 
 /** Number of objects that are removed at once. */
 const AT_ONCE = 16

@@ -7,7 +7,8 @@ import { publishBytes } from '../store/publish-bytes.ts'
 import type { Store } from '../store/store.ts'
 import { refuseUnproved } from '../store/unproved.ts'
 import { readWhole } from '../store/whole.ts'
-import { asWritable, isWritable } from '../store/writable.ts'
+import { isWritable } from '../store/writable.ts'
+import { asWritable } from '../store/writer.ts'
 
 /** Record of a write in its target, in progress or finished. */
 export interface WriteRecord {

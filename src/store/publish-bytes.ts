@@ -1,5 +1,5 @@
 import type { ObjectInfo, PublishCondition, Store } from './store.ts'
-import { asWritable } from './writable.ts'
+import { asWritable } from './writer.ts'
 
 /**
  * Publishes the bytes of one object, on a condition.

@@ -25,7 +25,7 @@ import {
 import { importNetcdf } from '../../src/runtime/netcdf.ts'
 import type { Store } from '../../src/runtime/store.ts'
 import { readWhole } from '../../src/store/whole.ts'
-import { asWritable } from '../../src/store/writable.ts'
+import { asWritable } from '../../src/store/writer.ts'
 import { FaultStore } from '../../src/testing/index.ts'
 import { describeFile, description } from '../interop/judge.ts'
 import { writeHere } from '../interop/programs.ts'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AllowedPlaces } from '../../src/cluster/bullmq/allow.ts'
-import { asWritable } from '../../src/store/writable.ts'
+import { asWritable } from '../../src/store/writer.ts'
 import { storeOfReferences } from '../../src/tree/reference-store.ts'
 
 let outside: string

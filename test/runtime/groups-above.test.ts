@@ -8,7 +8,7 @@ import { FileStore } from '../../src/store/fs/file.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { readWhole } from '../../src/store/whole.ts'
-import { asWritable } from '../../src/store/writable.ts'
+import { asWritable } from '../../src/store/writer.ts'
 import { FaultStore } from '../../src/testing/index.ts'
 import { folderInMemory } from '../support/folder.ts'
 

@@ -1,6 +1,6 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { PublishCondition } from '../../store/store.ts'
-import { asWritable } from '../../store/writable.ts'
+import { asWritable } from '../../store/writer.ts'
 import type { Layer } from '../layers/layer.ts'
 import type { Stack } from '../layers/stack.ts'
 import { isConflict, publishEmpty } from './commit.ts'

@@ -4,7 +4,7 @@ import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { BlockMemory } from '../../engine/block-cache.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import type { ConditionalWrites, Store } from '../../store/store.ts'
-import { asWritable, conditionalWritesOf } from '../../store/writable.ts'
+import { asWritable, findConditionalWrites } from '../../store/writer.ts'
 import type { Limits } from '../format/limits.ts'
 import type { Paths } from '../layers/paths.ts'
 import type { Stack } from '../layers/stack.ts'
@@ -23,7 +23,7 @@ export const isBase = async ({ store }: ContainerFiles, { base }: Stack): Promis
 
 /** Returns the conditions that the store honours. */
 export const requireConditions = async ({ store, paths }: ContainerFiles): Promise<ConditionalWrites> =>
-  (await conditionalWritesOf(store, paths.base)) ?? {
+  (await findConditionalWrites(store, paths.base)) ?? {
     replace: false,
     remove: false,
     reason: 'the store offers no conditional writes',

@@ -1,7 +1,7 @@
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { type PublishCondition, readTail, type Store } from '../../store/store.ts'
-import { asWritable } from '../../store/writable.ts'
+import { asWritable } from '../../store/writer.ts'
 import { endsInMagic, FOOTER_MAGIC, TRAILER_BYTES } from '../format/footer-trailer.ts'
 import type { MergedLayer } from '../format/identity.ts'
 import { refuseClaim } from '../format/trailer-faults.ts'

@@ -1,6 +1,6 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { type ObjectTail, readTail, type Store, type StoredAt } from '../../store/store.ts'
-import { asWritable } from '../../store/writable.ts'
+import { asWritable } from '../../store/writer.ts'
 import { endsInMagic, FOOTER_MAGIC, payloadBytes, STATS_MAGIC, TRAILER_BYTES } from '../format/footer-trailer.ts'
 import { type Paths, SIDECAR } from '../layers/paths.ts'
 

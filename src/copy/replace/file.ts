@@ -3,7 +3,8 @@ import { checkNewName } from '../../af/write/occupied.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { Stage, StoredAt } from '../../store/store.ts'
-import { conditionalWritesOf, isWritable } from '../../store/writable.ts'
+import { isWritable } from '../../store/writable.ts'
+import { findConditionalWrites } from '../../store/writer.ts'
 import { type ContentKind, checkSameKind } from './content-kind.ts'
 
 /** Options for writing one object. */
@@ -64,7 +65,7 @@ export async function checkFileTarget({ store, path }: StoredAt): Promise<void> 
 
 /** @throws UnsupportedError for stores without conditional replacement */
 export async function checkReplacing({ store, path }: StoredAt): Promise<void> {
-  const can = await conditionalWritesOf(store, path)
+  const can = await findConditionalWrites(store, path)
   if (can?.replace === true) return
   const why = can?.reason ?? 'the store does not replace objects on condition of their version'
   const text = `what is there is not replaced, since two processes could do so at once: ${why}; write to another place`

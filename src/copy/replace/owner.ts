@@ -7,7 +7,7 @@ import { isDead, thisProcess } from '../../store/fs/lock.ts'
 import { publishBytes } from '../../store/publish-bytes.ts'
 import type { PublishCondition, Store } from '../../store/store.ts'
 import { readWhole } from '../../store/whole.ts'
-import { asWritable } from '../../store/writable.ts'
+import { asWritable } from '../../store/writer.ts'
 
 /** Time in ms after which an owner that did not renew its claim has lost it. */
 const LEASE_MS = 30_000

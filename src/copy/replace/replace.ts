@@ -3,7 +3,8 @@ import type { Signal } from '../../core/signal.ts'
 import { unlinked } from '../../store/confined.ts'
 import { publishBytes } from '../../store/publish-bytes.ts'
 import type { StoredAt } from '../../store/store.ts'
-import { conditionalWritesOf, isWritable } from '../../store/writable.ts'
+import { isWritable } from '../../store/writable.ts'
+import { findConditionalWrites } from '../../store/writer.ts'
 import { checkApart, checkApartByMarker } from './apart.ts'
 import { checkReplacing } from './file.ts'
 import { Owner } from './owner.ts'
@@ -154,7 +155,7 @@ export type OwnerCheck = () => Promise<void>
 export async function alone<T>(given: Target, signal: Signal | undefined, work: (check: OwnerCheck) => Promise<T>): Promise<T> {
   const target = guardedTarget(given)
   const { store, workspace, place } = target
-  if (store.list === undefined || (await conditionalWritesOf(store, place))?.replace !== true)
+  if (store.list === undefined || (await findConditionalWrites(store, place))?.replace !== true)
     return followed(target, () => work(async () => undefined))
   const owner = await Owner.take(store, ownerKey(target), undefined, signal)
   try {

@@ -5,7 +5,7 @@ import { forEachLimited } from '../../core/limiter.ts'
 import { publishBytes } from '../../store/publish-bytes.ts'
 import type { Store } from '../../store/store.ts'
 import { readWhole } from '../../store/whole.ts'
-import { asWritable } from '../../store/writable.ts'
+import { asWritable } from '../../store/writer.ts'
 import type { Owner } from './owner.ts'
 import type { Members, PlaceClaim, Target } from './target.ts'
 
