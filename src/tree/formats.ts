@@ -30,32 +30,6 @@ export type FormatOption = 'layer' | 'deep' | 'names' | 'group'
 /** Options of writing that only some formats take. */
 export type WriteOption = 'codecs' | 'blockBytes' | 'immutable' | 'shards' | 'levels' | 'maxBytes' | 'resume'
 
-/** An option that a format does not take. */
-export interface ForeignOption<O extends string = string> {
-  readonly name: O
-  /** Sentence that refuses it: the option, the formats that it is for, and the format of the place. */
-  readonly text: string
-}
-
-/**
- * Returns an option that a format does not take; undefined if it takes all.
- * @param optionsOf returns the options that only some formats take, and those of one format
- * @param place name of the place in the sentence
- */
-export function findForeign<O extends string>(
-  format: Format,
-  options: Readonly<Partial<Record<O, unknown>>>,
-  optionsOf: (format: Format) => readonly string[] | undefined,
-  place = 'this',
-): ForeignOption<O> | undefined {
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || optionsOf(format)?.includes(name)) continue
-    const owner = FORMATS.find((each) => optionsOf(each)?.includes(name))
-    if (owner !== undefined) return { name: name as O, text: `${name} is for ${owner.plural}, and ${place} is ${format.noun}` }
-  }
-  return undefined
-}
-
 /** Description of how arrays are written in a format. */
 export interface FormatWriting {
   /** Whether it becomes one file, which is published as a whole. Otherwise it becomes a folder of objects. */

@@ -7,13 +7,12 @@ import { type Checks, checkOptions } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { ObjectTail, StoredAt } from '../store/store.ts'
 import type { AttributeEditor, AttributeTypes, EditAttributesOptions } from './attribute-editor.ts'
+import { type ForeignOption, findForeign } from './foreign-option.ts'
 import {
   FOLDER,
   FORMATS,
-  type ForeignOption,
   type Format,
   type FormatOption,
-  findForeign,
   isZarrFolder,
   neitherOfFormats,
   type OpenFormatOptions,

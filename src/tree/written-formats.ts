@@ -1,4 +1,5 @@
-import { FORMATS, type ForeignOption, type Format, findForeign, formatOfName, withoutEnding } from './formats.ts'
+import { type ForeignOption, findForeign } from './foreign-option.ts'
+import { FORMATS, type Format, formatOfName, withoutEnding } from './formats.ts'
 import { isRemote } from './not-found.ts'
 import type { ZarrLocation } from './open-zarr.ts'
 import { labelOf } from './place-names.ts'
