@@ -10,8 +10,8 @@ import {
   type PublishCondition,
   type RangeOptions,
   type Stage,
-  type Store,
   type WholeOptions,
+  type WritableStore,
 } from './store.ts'
 import { checkWhole } from './whole.ts'
 
@@ -28,7 +28,7 @@ interface Entry {
  * await store.put('a.bin', Uint8Array.of(1, 2, 3, 4))
  * console.log(await store.stat('a.bin')) // { size: 4, etag: '1' }
  */
-export class MemoryStore implements Store {
+export class MemoryStore implements WritableStore {
   readonly #objects = new Map<string, Entry>()
   /** Keys in order. Created by a listing and dropped when a key is added or removed. */
   #keys: KeyIndex | undefined

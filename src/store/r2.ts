@@ -18,9 +18,9 @@ import type {
   PublishCondition,
   RangeOptions,
   Stage,
-  Store,
   StoreOptions,
   WholeOptions,
+  WritableStore,
 } from './store.ts'
 import { changed, endsBefore, readVersion } from './store.ts'
 import { checkWhole } from './whole.ts'
@@ -107,7 +107,7 @@ const UNCLEAR = [10001, 10043, 10054]
  * const file = await open({ store: new R2Store(env.BUCKET), path: 'climate.af' })
  * console.log(await file.array('tas').get([0, 0, 0])) // 280
  */
-export class R2Store implements Store {
+export class R2Store implements WritableStore {
   readonly #bucket: R2BucketLike
   readonly #options: Required<R2StoreOptions>
 

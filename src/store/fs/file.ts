@@ -10,8 +10,8 @@ import type {
   RangeOptions,
   RenameOptions,
   Stage,
-  Store,
   WholeOptions,
+  WritableStore,
 } from '../store.ts'
 import { changed } from '../store.ts'
 import { checkWhole } from '../whole.ts'
@@ -67,7 +67,7 @@ const ABANDONED_MS = 7 * 24 * 3600 * 1000
  * const info = await new FileStore().stat('climate.af')
  * console.log(info !== undefined) // true
  */
-export class FileStore implements Store {
+export class FileStore implements WritableStore {
   readonly files: LocalFiles
   readonly #fs: FileSystem
   readonly #open = new Map<string, Shared>()

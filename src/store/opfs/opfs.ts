@@ -2,7 +2,15 @@ import { HyperslabError } from '../../core/errors.ts'
 import { checkCondition, checkMatch } from '../conditions.ts'
 import type { DirectoryHandleLike, FileHandleLike, Snapshot } from '../handles.ts'
 import { failed, handleOrMissing, orNoSuch, Snapshots, snapshotInfo, writeHandle } from '../snapshots.ts'
-import type { ConditionalWrites, DeleteOptions, ObjectInfo, PublishCondition, RangeOptions, Stage, Store } from '../store.ts'
+import type {
+  ConditionalWrites,
+  DeleteOptions,
+  ObjectInfo,
+  PublishCondition,
+  RangeOptions,
+  Stage,
+  WritableStore,
+} from '../store.ts'
 import { OpfsStage, removeAbandoned, STAGE_PREFIX } from './stage.ts'
 import { withLock } from './web-locks.ts'
 
@@ -27,7 +35,7 @@ const TICK_MS = 20
  * const file = await open({ store: new OpfsStore(), path: 'climate.af' })
  * console.log(await file.array('tas').get([0, 0, 0])) // 280
  */
-export class OpfsStore implements Store {
+export class OpfsStore implements WritableStore {
   readonly #given: DirectoryHandleLike | undefined
   readonly #snapshots: Snapshots
   #root: Promise<DirectoryHandleLike> | undefined

@@ -14,8 +14,8 @@ import type {
   RangeOptions,
   SharedUploads,
   Stage,
-  Store,
   StoreOptions,
+  WritableStore,
 } from '../store.ts'
 import { ADDRESS_CHECKS, S3Address, type S3AddressOptions } from './address.ts'
 import { parsePage, readBody } from './answers.ts'
@@ -72,7 +72,7 @@ const CHECKS: Checks<S3StoreOptions> = {
  * await using file = await open({ store, path: 'climate.af' })
  * console.log(await file.array('tas').get([0, 0, 0])) // 280
  */
-export class S3Store extends HttpReader implements Store {
+export class S3Store extends HttpReader implements WritableStore {
   readonly sharedUploads: SharedUploads
   /** Lists all keys that start with `prefix`, including other folders. Absent with `listing: false`. */
   readonly list?: (prefix: string, options?: ListOptions) => Promise<string[]>
