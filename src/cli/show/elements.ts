@@ -1,10 +1,8 @@
 import type { DiskArray, DType, Tensor, TypedArray } from '../../runtime/index.ts'
-import { HyperslabError, slice } from '../../runtime/index.ts'
+import { HyperslabError, slice, toISO } from '../../runtime/index.ts'
 import { type ElementFormat, readExcerpt, type SliceSelection } from '../../runtime/tree.ts'
 import { UsageError } from './failure.ts'
 import { print, printBytes, printLines, type TextPiece, table } from './text.ts'
-
-const NANOSECONDS = 1_000_000_000n
 
 /** Whether elements have a fixed width. */
 export const hasFixedWidth = (dtype: DType): boolean => dtype !== 'string' && dtype !== 'binary'
@@ -65,14 +63,8 @@ function showFloat(value: number): string {
 
 /** Formats a time as ISO 8601 in UTC, to the nanosecond. Times of 64 bits have years of four digits. */
 function showTimestamp(value: bigint): string {
-  let seconds = value / NANOSECONDS
-  let rest = value % NANOSECONDS
-  if (rest < 0n) {
-    seconds--
-    rest += NANOSECONDS
-  }
-  const iso = new Date(Number(seconds) * 1000).toISOString()
-  return `${iso.slice(0, -5)}.${String(rest).padStart(9, '0')}Z`
+  const [seconds, decimals = ''] = toISO(value).slice(0, -1).split('.')
+  return `${seconds}.${decimals.padEnd(9, '0')}Z`
 }
 
 /** Formats a number with few digits, for captions. */
