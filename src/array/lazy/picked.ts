@@ -5,7 +5,7 @@ import { type AxisIndices, isListed } from '../../core/places.ts'
 import { eachIndex, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
-import { findProgression } from '../../grid/list.ts'
+import { evenPicks, findProgression } from '../../grid/list.ts'
 import { cutPicks } from '../../grid/list-pieces.ts'
 import { type Box, boxShape, type Range, rangeLength, rangeOf, viewOf } from '../../grid/range.ts'
 import { planResolved } from '../get.ts'
@@ -31,11 +31,11 @@ const picksBelow = ({ picks, places }: ViewOf, box: Box): AxisIndices<Float64Arr
 /** Plans the read of the positions `picks` along each axis. */
 function planned(source: BlockSource, picks: readonly AxisIndices<Float64Array>[]): Planned {
   const shape = picks.map(({ length }) => length)
-  const parts = picks.map((pick) => {
-    // A part of a list is often evenly spaced, which is cheaper to read.
-    const even = isListed(pick) ? findProgression(pick) : pick
-    return { picks: even ?? [pick as Float64Array], length: pick.length, shape: [pick.length] }
-  })
+  const parts = picks.map((pick) => ({
+    picks: isListed(pick) ? evenPicks([pick]) : pick,
+    length: pick.length,
+    shape: [pick.length],
+  }))
   const selection = { parts, shape, scalar: false }
   return planResolved(source, selection, {}, cutPicks)
 }

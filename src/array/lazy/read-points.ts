@@ -1,7 +1,7 @@
 import type { DType } from '../../core/dtype.ts'
 import { sizeOf, stridesOf } from '../../core/shape.ts'
 import { copyTensor, type Tensor, tensorOf } from '../../core/tensor.ts'
-import { findProgression } from '../../grid/list.ts'
+import { evenPicks } from '../../grid/list.ts'
 import { cutPicks } from '../../grid/list-pieces.ts'
 import { type Box, boxShape, viewOf } from '../../grid/range.ts'
 import type { ResolvedSelection, SelectionPart } from '../../grid/selection.ts'
@@ -34,8 +34,7 @@ function partOf(part: SelectionPart, box: Box): SelectionPart {
   const length = sizeOf(shape)
   if (isAlongAxis(part)) {
     const pick = composePick(combinedPick(part), viewOf(box[0]!))
-    const picks = 'step' in pick ? pick : (findProgression(pick) ?? [pick])
-    return { picks, length, shape }
+    return { picks: 'step' in pick ? pick : evenPicks([pick]), length, shape }
   }
   const stride = stridesOf(part.shape)
   const places = new Float64Array(length)
@@ -46,9 +45,7 @@ function partOf(part: SelectionPart, box: Box): SelectionPart {
       rest -= index * inner[k]!
       places[i] = places[i]! + (box[k]!.start + index * box[k]!.step) * stride[k]!
     }
-  const lists = positionsAt(part, places)
-  const even = lists.length === 1 ? findProgression(lists[0]!) : undefined
-  return { picks: even ?? lists, length, shape }
+  return { picks: evenPicks(positionsAt(part, places)), length, shape }
 }
 
 /** Reads a box of a view by points: each block of the base once. */
@@ -126,7 +123,7 @@ function joined(inner: readonly SelectionPart[], outer: readonly SelectionPart[]
   if (first === undefined) return inner
   if (inner.length === 1 && isAlongAxis(inner[0]!) && isAlongAxis(first)) {
     const picks = composePick(combinedPick(inner[0]!), combinedPick(first))
-    return [{ picks: 'step' in picks ? picks : [picks], length: first.length, shape: first.shape }]
+    return [{ picks: 'step' in picks ? picks : evenPicks([picks]), length: first.length, shape: first.shape }]
   }
   const shape = outer.flatMap((part) => part.shape)
   // The position along each axis of the view, for each element of the result.
