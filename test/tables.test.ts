@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import * as hyperslab from '../src/runtime/index.ts'
 import * as plan from '../src/runtime/plan.ts'
 import { asZarrStore, openZarr } from '../src/runtime/zarr.ts'
+import { countAccesses } from '../src/testing/index.ts'
 
 const { loadPeer } = await import(new URL('../bench/peers.mjs', import.meta.url).href)
 const zarr = await loadPeer('zarrita')
@@ -66,7 +67,7 @@ test('the code beside that of DiskArrays.jl gives what its table says', async ()
   const rows = rowsOf('diskarrays.md')
   expect(rows.length).toBeGreaterThan(10)
   for (const [julia, code, gives] of rows) {
-    let result = plain(await evaluate(code!, { ...hyperslab, ...plan, a, writable }))
+    let result = plain(await evaluate(code!, { ...hyperslab, ...plan, countAccesses, a, writable }))
     if (code!.includes('.set(')) result = plain(await writable.get([0]))
     const elements = Array.isArray(result) ? result : (result as { data: number[] }).data
     expect([julia, elements]).toEqual([julia, JSON.parse(gives!)])

@@ -1,4 +1,4 @@
-import type { Origins } from '../array/source.ts'
+import type { Origins, ScalarMode } from '../array/source.ts'
 import type { DType, ScalarOf } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { lazily } from '../core/lazily.ts'
@@ -30,6 +30,7 @@ export class ArrayIndex<D extends DType> implements ChunkIndex<D> {
   readonly origins: Origins
   readonly blocks: BlockReader
   readonly budget: MemoryBudget | undefined
+  readonly scalar: ScalarMode | undefined
   readonly maxElements: number
   readonly attrs: Attributes
   readonly writer: ChunkWriter
@@ -45,8 +46,9 @@ export class ArrayIndex<D extends DType> implements ChunkIndex<D> {
     this.label = { file: container.label, array: definition.name }
     this.origins = container.origins
     this.blocks = container.blocks
-    this.budget = container.budget
-    this.maxElements = container.maxElements
+    this.budget = container.options.budget
+    this.scalar = container.options.scalar
+    this.maxElements = container.options.limits.elements
     this.attrs = new Attributes(
       () => state.attributes,
       () => this.changeAttributes(),

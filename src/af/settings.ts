@@ -13,11 +13,9 @@ export async function withDefaults(options: OpenOptions): Promise<WorkingCopyOpt
     codec = 'lz4',
     level,
     blockBytes = DEFAULT_BLOCK_BYTES,
-    segmentBytes,
     cacheBytes = DEFAULT_CACHE_BYTES,
     extras = true,
     verifyWrites = 'foreign',
-    layer,
   } = options
   if (level !== undefined && codec !== 'zstd')
     throw new HyperslabError('InvalidArgumentError', `a level is for the codec 'zstd', not '${codec}'`, { actual: level })
@@ -25,7 +23,6 @@ export async function withDefaults(options: OpenOptions): Promise<WorkingCopyOpt
   const encoder = codecs.encoder(codec)
   if ('ready' in encoder) await encoder.ready?.()
   const limits = withDefaultLimits(options.limits)
-  const { cache, pool, budget } = options
   const recode = level !== undefined
-  return { codecs, codec, verifyWrites, blockBytes, segmentBytes, cacheBytes, cache, recode, extras, layer, limits, budget, pool }
+  return { ...options, codecs, codec, verifyWrites, blockBytes, cacheBytes, recode, extras, limits }
 }

@@ -8,6 +8,7 @@ import type { ChunkGrid } from '../grid/chunks.ts'
 import type { PlanOptions } from '../grid/plan.ts'
 import type { Selection } from '../grid/selection.ts'
 import type { Axis, AxisOption } from './axes.ts'
+import { completeSource } from './complete-source.ts'
 import { type GetAsOptions, type GetOptions, getSelection, named, type ReadPlan, resolveChecked } from './get.ts'
 import type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from './iteration.ts'
 import { astype } from './lazy/astype.ts'
@@ -21,7 +22,7 @@ import type { RechunkOptions } from './lazy/rechunk-to.ts'
 import { reshape } from './lazy/reshape.ts'
 import { type Missing, missingOf } from './missing.ts'
 import type { CumulativeOptions } from './reductions/cumulative-sum.ts'
-import type { FoldedDType, FoldKind, FoldOptions, SumDTypes } from './reductions/fold-kinds.ts'
+import type { FoldedDType, FoldKind, FoldOptions, RankKind, SumDTypes } from './reductions/fold-kinds.ts'
 import type { GroupByResult } from './reductions/group-by.ts'
 import type { Histogram, HistogramOptions } from './reductions/histogram.ts'
 import type { CountOptions, GroupOptions, TruthOptions } from './reductions/options.ts'
@@ -36,10 +37,9 @@ import {
   type BlockOptions,
   type BlockSource,
   checkWritable,
-  completeSource,
-  type EstimateOptions,
   type NamedValues,
   type SourceLike,
+  type SourceOptions,
 } from './source.ts'
 import { TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
 import type { Values } from './values.ts'
@@ -89,10 +89,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
 
   /**
    * @param source a backend; its `chunks` may be a chunk shape, or missing
-   * @param options for estimating missing chunks
+   * @param options for estimating missing chunks, and the rule for reads of single elements
    * @throws InvalidArgumentError for an invalid source, or a grid of another shape
    */
-  constructor(source: SourceLike<D>, options?: EstimateOptions) {
+  constructor(source: SourceLike<D>, options?: SourceOptions) {
     super()
     this.source = completeSource(source, options)
   }
@@ -641,23 +641,27 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Returns the index of the smallest element; of equal ones, the first in C order. If there is a NaN that is
-   * not skipped, it is the index of the first NaN. Along one axis, returns positions on it, -1 for cells
-   * without elements.
+   * Returns the position of the smallest element in C order, as numpy does; of equal ones, the first. `get`
+   * takes it as `linear(position)`. If there is a NaN that is not skipped, it is the position of the first
+   * NaN. Along one axis, returns positions on it, -1 for cells without elements.
    * @throws EmptyReductionError if there are no elements; InvalidArgumentError for several axes
+   * @example
+   * const t = generate((i, j) => (i - 1) * (j - 2), { dtype: 'int16', shape: [3, 4] })
+   * const position = await t.argMin()
+   * console.log(position, await t.get(linear(position))) // 8 -2
    */
-  argMin(options?: ReduceOptions & Whole): Promise<readonly number[]>
+  argMin(options?: ReduceOptions & Whole): Promise<number>
   argMin(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
-  argMin(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>>
-  argMin(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>> {
+  argMin(options?: ReduceOptions): Promise<number | Tensor<'float64'>>
+  argMin(options?: ReduceOptions): Promise<number | Tensor<'float64'>> {
     return this.#reduce('argMin', options)
   }
 
-  /** Returns the index of the largest element; as {@link argMin} otherwise. */
-  argMax(options?: ReduceOptions & Whole): Promise<readonly number[]>
+  /** Returns the position of the largest element; as {@link argMin} otherwise. */
+  argMax(options?: ReduceOptions & Whole): Promise<number>
   argMax(options: ReduceOptions & Along): Promise<Tensor<'float64'>>
-  argMax(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>>
-  argMax(options?: ReduceOptions): Promise<readonly number[] | Tensor<'float64'>> {
+  argMax(options?: ReduceOptions): Promise<number | Tensor<'float64'>>
+  argMax(options?: ReduceOptions): Promise<number | Tensor<'float64'>> {
     return this.#reduce('argMax', options)
   }
 
@@ -777,7 +781,8 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
 
   /**
    * Reduces the positions of an axis that have the same label together: `groupBy('time', months, 'mean')`.
-   * Sums are compensated: their relative error is about 2^-53.
+   * Sums are compensated: their relative error is about 2^-53. For a `'median'` and a `'quantile'` (`{ q: 0.9
+   * }`), one group after another is held, and a chunk is read once for each group in it.
    * @throws InvalidArgumentError if the axis has another number of positions than labels; otherwise as the
    *   reduction of that kind
    * @example
@@ -786,7 +791,7 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * console.log(labels) // [ 'DJF', 'JJA' ]
    * console.log(values.data) // Float64Array(2) [ 0.5, 2.5 ]
    */
-  groupBy<L, K extends FoldKind>(
+  groupBy<L, K extends FoldKind | RankKind>(
     axis: Axis,
     labels: Iterable<L>,
     kind: K,

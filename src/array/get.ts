@@ -52,6 +52,7 @@ export async function getSelection<D extends DType>(
 ): Promise<Tensor<D> | ScalarOf<D>> {
   const [base, planned] = await planSelection('get', source, selection, options, GET_CHECKS)
   options.signal?.throwIfAborted()
+  if (planned.selection.scalar && source.scalarReads) (await import('./scalar-reads.ts')).noteScalarRead(source)
   const bytes = resultBytes(source, planned, options)
   const read = () => readPlanned(base, planned, options)
   return source.budget === undefined || bytes === 0 ? read() : source.budget.result(bytes, read, options.signal)

@@ -2,16 +2,15 @@ import type { PlacedAggregate, Reduction } from '../aggregate/reduction.ts'
 import { checkDType, type DType, elementBytes, isFixed, type ScalarOf } from '../core/dtype.ts'
 import { type ErrorDetails, HyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
-import { type Checks, checkOptions, checkValue } from '../core/options.ts'
+import type { Checks } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
-import { checkShape, sameShape, showShape } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Tensor } from '../core/tensor.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import type { Transfer } from '../grid/plan.ts'
 import type { Box } from '../grid/range.ts'
 import type { ResolvedSelection } from '../grid/selection.ts'
-import { type Missing, missingElements } from './missing.ts'
+import type { Missing } from './missing.ts'
 
 /** Options of all reads and writes; aborting `signal` stops the operation. */
 export interface BlockOptions {
@@ -80,6 +79,38 @@ export interface PartVisitor<D extends DType, R> {
    */
   visit(part: Box, elements: Tensor<D>): R
 }
+
+/** Rule for reads of single elements: they are read, read with a warning after 1000 of them, or refused. */
+export type ScalarMode = 'read' | 'warn' | 'refuse'
+
+/** Rule for reads of single elements of an array. All arrays derived from it share this object. */
+export interface ScalarReads {
+  readonly mode: ScalarMode
+  /** Number of these reads so far. */
+  count: number
+  /** Rule of the source that this one replaces, which counts the reads, too. */
+  readonly below?: ScalarReads | undefined
+}
+
+/** Option of opening and making arrays. */
+export interface ScalarOptions {
+  /**
+   * Rule for reads of single elements: `get` with an integer for each axis, one point or one position of
+   * `linear`. `'read'` reads them; `'warn'` logs a warning after 1000 of them on one array; `'refuse'` throws
+   * a ScalarReadError. Both name the call that reads elements together. Default: `'read'`. Derived arrays
+   * follow the rule of their source. Stored arrays without axes are exempt.
+   */
+  readonly scalar?: ScalarMode | undefined
+}
+
+export const SCALAR_CHECKS: Checks<ScalarOptions> = { scalar: ['read', 'warn', 'refuse'] }
+
+/** Returns the rule for an array of a shape; undefined if there is none. */
+export const scalarReadsOf = (
+  mode: ScalarMode | undefined,
+  { length }: readonly number[],
+  below?: ScalarReads,
+): ScalarReads | undefined => (mode && length > 0 ? { mode, count: 0, below } : below)
 
 /** A `box` to read, and the tensor that receives it (`out`). */
 export interface BoxRead<D extends DType = DType> {
@@ -192,6 +223,8 @@ export interface BlockSource<D extends DType = DType> {
    * default, there is no limit.
    */
   readonly maxElements?: number | undefined
+  /** Rule for reads of single elements, with their number. By default, they are read and not counted. */
+  readonly scalarReads?: ScalarReads | undefined
   /** Names of file and array for error messages. */
   readonly label?: { readonly file?: string; readonly array?: string }
   /** Places that elements are read from; derived sources inherit them. Optional: arrays in memory omit it. */
@@ -227,15 +260,13 @@ export type SourceLike<D extends DType> = Omit<BlockSource<D>, 'chunks'> & { rea
 /** Assumed size of strings and binaries when chunk sizes are estimated. */
 const VARIABLE_ELEMENT_BYTES = 64
 
-/** Options for estimating the chunks of a source that has none. */
-export interface EstimateOptions {
+/** Options of `new DiskArray`, most for estimating the chunks of a source that has none. */
+export interface SourceOptions extends ScalarOptions {
   /** Approximate chunk size; default 8 MiB. */
   readonly defaultChunkBytes?: number
   /** Bytes of an element; default is the size of the data type, an estimate for strings and binaries. */
   readonly elementBytes?: number
 }
-
-const ESTIMATE_CHECKS: Checks<EstimateOptions> = { defaultChunkBytes: 'number from 0', elementBytes: 'number from 0' }
 
 /** @throws InvalidArgumentError if the array has another type or rank than requested */
 export function checkArrayKind(
@@ -252,47 +283,10 @@ export function checkArrayKind(
 }
 
 /** Returns the grid of a source, estimated if it has none. */
-export function gridOf<D extends DType>({ chunks, shape, dtype }: SourceLike<D>, options: EstimateOptions = {}): ChunkGrid {
+export function gridOf<D extends DType>({ chunks, shape, dtype }: SourceLike<D>, options: SourceOptions = {}): ChunkGrid {
   if (chunks instanceof ChunkGrid) return chunks
   if (chunks !== undefined) return ChunkGrid.regular(shape, chunks)
   return ChunkGrid.estimate(shape, options.elementBytes ?? bytesOf(dtype), options.defaultChunkBytes)
-}
-
-/**
- * Checks a source and adds its grid.
- * @throws InvalidArgumentError for an invalid source, or a grid of another shape
- */
-export function completeSource<D extends DType>(source: SourceLike<D>, options: EstimateOptions | undefined): BlockSource<D> {
-  checkValue('DiskArray', 'source', source, 'object')
-  checkValue('DiskArray', 'readBlock', source.readBlock, 'function')
-  checkDType(source.dtype)
-  checkShape(source.shape, 'shape')
-  if (source.dimensionNames !== undefined) checkValue('DiskArray', 'dimensionNames', source.dimensionNames, 'list of strings')
-  checkOptions('DiskArray', options, ESTIMATE_CHECKS)
-  const chunks = gridOf(source, options)
-  if (!sameShape(chunks.shape, source.shape)) {
-    throw new HyperslabError(
-      'InvalidArgumentError',
-      `the chunk grid covers ${showShape(chunks.shape)}, the array is ${showShape(source.shape)}`,
-      { ...source.label, actual: chunks.shape, expected: source.shape },
-    )
-  }
-  if (source.missing !== undefined) missingElements(source)
-  return source.chunks === chunks ? (source as BlockSource<D>) : withChunks(source, chunks)
-}
-
-/** Members of a source: facts and operations. */
-const FACTS = 'dtype shape dimensionNames fillValue missing attrs capabilities budget maxElements label origins bulk'.split(' ')
-const ABILITIES = ['readBlock', 'writeBlock']
-
-function withChunks<D extends DType>(source: SourceLike<D>, chunks: ChunkGrid): BlockSource<D> {
-  const own = source as unknown as Record<string, (() => unknown) | undefined>
-  const given = (names: string[]): string[] => names.filter((name) => own[name] !== undefined)
-  return {
-    ...Object.fromEntries(given(FACTS).map((name) => [name, own[name]])),
-    ...Object.fromEntries(given(ABILITIES).map((name) => [name, own[name]!.bind(source)])),
-    chunks,
-  } as unknown as BlockSource<D>
 }
 
 /** Returns the bytes of an element, estimated for strings and binaries. */

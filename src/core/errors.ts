@@ -42,6 +42,7 @@ export interface ErrorDetails {
  * - `StoreError`: the storage failed (a full disk, a missing folder); `cause` contains its own error
  * - `ClosedError`: the file was closed
  * - `CancelledError`: the run of a plan was cancelled
+ * - `ScalarReadError`: a read of a single element of an array that was opened with `scalar: 'refuse'`
  * - `WorkerLostError`: a task has ended its workers repeatedly: too little memory, or a crash
  */
 export type ErrorTag =
@@ -64,6 +65,7 @@ export type ErrorTag =
   | 'StoreError'
   | 'ClosedError'
   | 'CancelledError'
+  | 'ScalarReadError'
   | 'WorkerLostError'
 
 /** Errors that callers passed to `abort`. */

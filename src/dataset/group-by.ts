@@ -63,22 +63,6 @@ export class GroupBy<A, L = A> extends GroupedReductions<A> {
     return this.#labelled({ variable: this.#groups.coord, coordinates: new Map() })
   }
 
-  /** Returns the median of each group, as float64. A chunk is read once for each group in it. */
-  median(options?: ReduceDimsOptions): A {
-    return this.reduce('median', options)
-  }
-
-  /**
-   * Returns the quantile of each group, interpolated linearly between values, as float64. Chunks are read as
-   * for {@link median}.
-   * @param q share from 0 to 1
-   * @throws InvalidArgumentError for a share outside 0 to 1
-   */
-  quantile(q: number, options?: ReduceDimsOptions): A {
-    if (typeof q !== 'number' || !(q >= 0 && q <= 1)) invalidArgument('a quantile of groups is a share from 0 to 1', q)
-    return this.reduce('quantile', options, q)
-  }
-
   /** @internal */
   protected override reduce(kind: GroupKind, options: ReduceDimsOptions & FoldOptions = {}, q = 0.5): A {
     const { label, lengths } = this.#divided

@@ -1,7 +1,9 @@
 import { DiskArray } from '../array/disk-array.ts'
 import { inMemory } from '../array/lazy/generate.ts'
 import { NOTHING } from '../array/missing.ts'
+import { reduceEachGroup } from '../array/reductions/each-group.ts'
 import { type FoldKind, foldedDType } from '../array/reductions/fold-kinds.ts'
+import type { BlockSource } from '../array/source.ts'
 import { type DType, isBigInt, isFloat } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
@@ -62,48 +64,12 @@ export async function reduceGroups(
     const data = Float64Array.from(sums.data as ArrayLike<number | bigint>, (sum, i) => Number(sum) / Number(counts.data[i]))
     return { ...sums, data }
   }
-  const reduce = (part: DiskArray, axis: number[]) => {
+  const reduce = (source: BlockSource, axis: number[]) => {
+    const part = new DiskArray(source)
     const options = { ...skip, axis, keepDims: true }
     return isRanked ? part.quantile(q!, options) : part[kind]({ ...options, ...(ddof !== undefined && { ddof }) })
   }
-  return groupByGroup(array, { axis, of, count, others }, reduce)
-}
-
-/** Reduces one group after another. */
-async function groupByGroup(
-  array: DiskArray,
-  {
-    axis,
-    of,
-    count,
-    others,
-  }: { readonly axis: number; readonly of: Int32Array; readonly count: number; readonly others: readonly number[] },
-  reduce: (part: DiskArray, axis: number[]) => Promise<Tensor<'float64'>>,
-): Promise<Tensor> {
-  let result: Tensor<'float64'> | undefined
-  const place = axis - others.filter((other) => other < axis).length
-  const members = Array.from({ length: count }, (): number[] => [])
-  for (const [at, group] of of.entries()) members[group]?.push(at)
-  for (const [group, positions] of members.entries()) {
-    if (positions.length === 0) continue
-    const part = array.view(array.shape.map((_, each) => (each === axis ? positions : null)))
-    const tensor = await reduce(part, [axis, ...others])
-    const shape = tensor.shape.flatMap((length, each) => (each === axis ? [count] : others.includes(each) ? [] : [length]))
-    if (result === undefined) {
-      result = tensorOf('float64', shape)
-      result.data.fill(Number.NaN)
-    }
-    const at = shape.map((length, each) => (each === place ? { start: group, step: 1, length: 1 } : wholeAxis(length)))
-    copyTensor(
-      tensorOf(
-        'float64',
-        shape.map((length, each) => (each === place ? 1 : length)),
-        tensor.data,
-      ),
-      viewTensor(result, at),
-    )
-  }
-  return result ?? invalidArgument('there is no value in any group', count)
+  return reduceEachGroup(array.source, { axis, of, count, others }, reduce)
 }
 
 /**

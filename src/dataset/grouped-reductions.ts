@@ -1,6 +1,7 @@
-import type { FoldKind, FoldOptions } from '../array/reductions/fold-kinds.ts'
+import type { FoldOptions } from '../array/reductions/fold-kinds.ts'
+import { invalidArgument } from '../core/errors.ts'
 import type { Coords, Labelled } from './coords.ts'
-import type { ReduceDimsOptions } from './reductions.ts'
+import type { GroupKind, ReduceDimsOptions } from './reductions.ts'
 
 /** Wraps a result as an array, and records the reduction. */
 export type Wrap<A> = (result: Labelled, kind: string, ...options: readonly unknown[]) => A
@@ -26,8 +27,11 @@ export interface Divided {
 
 /** An array in parts, such as groups or windows. Reductions return one value for each part, and are lazy. */
 export abstract class GroupedReductions<A> {
-  /** @internal */
-  protected abstract reduce(kind: FoldKind, options: ReduceDimsOptions | undefined): A
+  /**
+   * @internal
+   * @param q share of a quantile
+   */
+  protected abstract reduce(kind: GroupKind, options: ReduceDimsOptions | undefined, q?: number): A
 
   /** Returns the sum of each part. */
   sum(options?: ReduceDimsOptions): A {
@@ -72,5 +76,22 @@ export abstract class GroupedReductions<A> {
   /** Returns the standard deviation of each part, the root of {@link variance}. */
   std(options?: ReduceDimsOptions & FoldOptions): A {
     return this.reduce('std', options)
+  }
+  /**
+   * Returns the median of each part, as float64. A chunk is read once for each group in it, and once for all
+   * windows.
+   */
+  median(options?: ReduceDimsOptions): A {
+    return this.reduce('median', options)
+  }
+
+  /**
+   * Returns the quantile of each part, interpolated linearly between values, as {@link median}.
+   * @param q share from 0 to 1
+   * @throws InvalidArgumentError for a share outside 0 to 1
+   */
+  quantile(q: number, options?: ReduceDimsOptions): A {
+    if (typeof q !== 'number' || !(q >= 0 && q <= 1)) invalidArgument('a quantile of parts is a share from 0 to 1', q)
+    return this.reduce('quantile', options, q)
   }
 }

@@ -1,6 +1,6 @@
 import { DiskArray } from '../array/disk-array.ts'
 import { broadcastSource } from '../array/lazy/broadcast.ts'
-import type { FoldKind, FoldOptions } from '../array/reductions/fold-kinds.ts'
+import type { FoldOptions, RankOptions } from '../array/reductions/fold-kinds.ts'
 import { type AxisLengths, coarsenBy, rollingBy } from '../array/reductions/windows.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { member } from '../core/member.ts'
@@ -18,6 +18,7 @@ import type { Taken } from './label-selectors.ts'
 import {
   checkDim,
   checkReduction,
+  type GroupKind,
   keepingMissing,
   type ReduceDimsOptions,
   reducedKind,
@@ -50,8 +51,8 @@ const COARSEN: Checks<CoarsenOptions> = { boundary: ['exact', 'trim', 'pad'] }
 const SKIP: Checks<Pick<ReduceDimsOptions, 'skipMissing'>> = { skipMissing: 'boolean' }
 
 /** Reduces windows. */
-type ReduceWindows<A> = (kind: FoldKind, options: WindowOptions) => A
-type WindowOptions = Pick<ReduceDimsOptions, 'skipMissing'> & FoldOptions
+type ReduceWindows<A> = (kind: GroupKind, options: WindowOptions) => A
+type WindowOptions = Pick<ReduceDimsOptions, 'skipMissing'> & FoldOptions & RankOptions
 
 /**
  * An array or a dataset in windows or blocks of neighbouring positions. Reductions return one value for each.
@@ -73,9 +74,9 @@ export class WindowedArray<A> extends GroupedReductions<A> {
   }
 
   /** @internal */
-  protected override reduce(kind: FoldKind, options: ReduceDimsOptions = {}): A {
+  protected override reduce(kind: GroupKind, options: ReduceDimsOptions = {}, q?: number): A {
     checkReduction(kind, options, this.#checks, this.#label)
-    return this.#reduce(kind, options)
+    return this.#reduce(kind, { ...options, ...(q !== undefined && { q }) })
   }
 }
 
@@ -93,7 +94,7 @@ export function rollingWindows<A>(
   checkOptions('rolling', options, ROLLING, divided.label)
   checkLengths(divided, lengths)
   return new WindowedArray(divided.label, {}, (kind, own) =>
-    over((array) => rolled(array, lengths, options, kind, own), Object.keys(lengths), kind, ...ddofOptions(own)),
+    over((array) => rolled(array, lengths, options, kind, own), Object.keys(lengths), kind, ownOptions(own)),
   )
 }
 
@@ -101,8 +102,8 @@ function rolled(
   { variable, coordinates }: Labelled,
   lengths: AxisLengths,
   { center = false, minPeriods }: RollingOptions,
-  kind: FoldKind,
-  { ddof }: WindowOptions,
+  kind: GroupKind,
+  options: WindowOptions,
 ): Labelled {
   const sizes = sizesAlong(variable, lengths)
   const widths = sizes.map((size) => (center ? [size >> 1, size - 1 - (size >> 1)] : [size - 1, 0]) as [number, number])
@@ -110,7 +111,8 @@ function rolled(
   const padded = asFloats(variable.array, variable.name).pad(widths, { value: Number.NaN })
   // The number of present values decides which windows are missing.
   const all = minPeriods === undefined && !kind.startsWith('count')
-  const fold = (of: DiskArray, by: FoldKind) => rollingBy(of, sizes, by, { skipMissing: !all, skipNaN: !all, ...(ddof !== undefined && { ddof }) }) // biome-ignore format: one line
+  const skip = { skipMissing: !all, skipNaN: !all }
+  const fold = (of: DiskArray, by: GroupKind) => rollingBy(of, sizes, by, { ...skip, ...(by === kind && ownOptions(options)) })
   if (all) return result(variable, fold(padded, kind), coordinates, kind)
   const counts = fold(padded, 'count')
   const values = kind === 'count' ? counts : fold(padded, kind)
@@ -141,27 +143,27 @@ export function coarsenedBlocks<A>(
   return new WindowedArray(divided.label, SKIP, (kind, own) =>
     over(({ variable }) => coarsened(variable.take(rest), coarse(), lengths, kind, own), Object.keys(lengths), kind, {
       skipMissing: own.skipMissing ?? true,
-      ...ddofOptions(own)[0],
+      ...ownOptions(own),
     }),
   )
 }
 
-/** Returns the recorded options of a reduction with `ddof`. */
-const ddofOptions = ({ ddof }: WindowOptions): readonly object[] => (ddof === undefined ? [] : [{ ddof }])
+/** Returns the options that belong to a kind of reduction. */
+const ownOptions = ({ skipMissing, ...own }: WindowOptions): FoldOptions & RankOptions => own
 
 /** @param variable without positions after the last whole block */
 function coarsened(
   variable: Variable,
   coordinates: Coords,
   lengths: AxisLengths,
-  kind: FoldKind,
-  { skipMissing = true, ddof }: WindowOptions,
+  kind: GroupKind,
+  { skipMissing = true, ...options }: WindowOptions,
 ): Labelled {
   const sizes = sizesAlong(variable, lengths)
   const blocks = sizes.map((size, axis) => Math.ceil(variable.array.shape[axis]! / size))
   const own = kind === 'count' ? presence(variable.array) : keepingMissing(variable.array, skipMissing)
   const { dtype, missing } = reducedKind(kind === 'count' ? variable : variable.with({ array: own }), kind)
-  const fold = (of: DiskArray, by: FoldKind, skip: object): DiskArray => coarsenBy(of, sizes, by, skip)
+  const fold = (of: DiskArray, by: GroupKind, skip: object): DiskArray => coarsenBy(of, sizes, by, skip)
   const means = async (signal: Signal): Promise<Tensor> => {
     const { meanOfTimes } = await import('./mean-of-times.ts')
     return meanOfTimes(own, skipMissing, (part) => fold(part, 'sum', {}).toTensor({ signal }))
@@ -169,11 +171,11 @@ function coarsened(
   const values =
     kind === 'mean' && dtype === 'timestamp_ns'
       ? computedOnce(dtype, blocks, means, missing)
-      : fold(own, kind, { ...skipping(own, skipMissing), ...(ddof !== undefined && { ddof }) })
+      : fold(own, kind, { ...skipping(own, skipMissing), ...ownOptions(options) })
   return result(variable, values as DiskArray, coordinates, kind)
 }
 
-const result = (variable: Variable, array: DiskArray, coordinates: Coords, kind: FoldKind): Labelled => ({
+const result = (variable: Variable, array: DiskArray, coordinates: Coords, kind: GroupKind): Labelled => ({
   variable: reducedTo(variable, array, variable.dims, kind),
   coordinates,
 })

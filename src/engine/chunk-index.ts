@@ -1,5 +1,5 @@
 import type { Missing } from '../array/missing.ts'
-import type { NamedValues, Origins } from '../array/source.ts'
+import type { NamedValues, Origins, ScalarMode } from '../array/source.ts'
 import type { DataOf, DType, ScalarOf } from '../core/dtype.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
@@ -37,6 +37,8 @@ export interface ChunkIndex<D extends DType = DType> {
   readonly strided?: StridedReader | undefined
   /** Memory budget shared by all results of the array. */
   readonly budget?: MemoryBudget | undefined
+  /** Rule for reads of single elements. */
+  readonly scalar?: ScalarMode | undefined
   /** Largest number of elements that one operation may process. */
   readonly maxElements?: number | undefined
   /** The current chunk grid. */

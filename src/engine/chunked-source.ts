@@ -1,15 +1,17 @@
 import type { PlacedAggregate, Reduction } from '../aggregate/reduction.ts'
 import type { Missing } from '../array/missing.ts'
-import type {
-  BlockOptions,
-  BlockReadOptions,
-  BlockSource,
-  BoxRead,
-  BulkAccess,
-  NamedValues,
-  Origins,
-  PartVisitor,
-  ReduceBoxOptions,
+import {
+  type BlockOptions,
+  type BlockReadOptions,
+  type BlockSource,
+  type BoxRead,
+  type BulkAccess,
+  type NamedValues,
+  type Origins,
+  type PartVisitor,
+  type ReduceBoxOptions,
+  type ScalarReads,
+  scalarReadsOf,
 } from '../array/source.ts'
 import { type DType, fillElement, isFixed, type ScalarOf } from '../core/dtype.ts'
 import { HyperslabError, within } from '../core/errors.ts'
@@ -49,6 +51,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
   readonly attrs: NamedValues | undefined
   readonly label: { readonly file: string; readonly array: string }
   readonly origins: Origins | undefined
+  readonly scalarReads: ScalarReads | undefined
   /** Optional: read-only formats omit it. */
   readonly writeBlock?: NonNullable<BlockSource<D>['writeBlock']>
   /** Optional: formats that write chunk by chunk omit it. */
@@ -77,6 +80,7 @@ export class ChunkedSource<D extends DType> implements BlockSource<D> {
     this.origins = index.origins
     this.maxElements = index.maxElements
     this.budget = index.budget
+    this.scalarReads = scalarReadsOf(index.scalar, index.grid.shape)
     if (index.writer || index.writeBox) this.writeBlock = (box, source, options) => this.#write(box, source, options)
     if (index.writeBox) this.writeMasked = (box, source, mask, options) => this.#write(box, source, options, mask)
   }

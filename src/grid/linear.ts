@@ -33,10 +33,13 @@ function resolveLinear(selector: unknown, shape: readonly number[]): ResolvedSel
   const isNumber = typeof selector === 'number' || selector === null
   if (!isNumber && !isSlice(selector) && !isTensorLike(selector) && !isArrayLike(selector))
     return invalid(`linear takes a position, a slice, a list or a mask, got ${show(selector)}`, { actual: selector })
-  if (shape.length === 0) return invalid('linear selects from arrays with axes', { actual: selector })
   const whole = resolveSelection([selector as Selector], [sizeOf(shape)])
   const [{ picks, length, shape: own }] = whole.parts as [SelectionPart]
   if (shape.length === 1) return whole
+  if (shape.length === 0) {
+    if (whole.scalar) return { ...whole, parts: [] }
+    return invalid('linear takes a position of an array without axes, not several', { actual: selector })
+  }
   if (length > MAX_POSITIONS) {
     const text = `linear selects ${length} positions, the most are ${MAX_POSITIONS}: select by slices of the axes`
     throw new HyperslabError('TooLargeError', text, { actual: length, expected: MAX_POSITIONS })

@@ -5,17 +5,21 @@
 
 export type { PartialAggregate, PlacedAggregate, Reduction } from '../aggregate/reduction.ts'
 export { type ZippedBlocks, zipBlocks } from '../array/combine.ts'
+export type { RankKind } from '../array/reductions/fold-kinds.ts'
 export type {
   BlockOptions,
   BlockSource,
   BoxRead,
   BulkAccess,
-  EstimateOptions,
   NamedValues,
   PartStats,
   PartVisitor,
   ReduceBoxOptions,
+  ScalarMode,
+  ScalarOptions,
+  ScalarReads,
   SourceLike,
+  SourceOptions,
 } from '../array/source.ts'
 export type { AxisIndices } from '../core/places.ts'
 export { type AxisChunks, ChunkGrid, RegularChunks } from '../grid/chunks.ts'

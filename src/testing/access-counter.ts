@@ -1,4 +1,4 @@
-import type { BlockSource } from '../array/source.ts'
+import type { BlockSource, ScalarReads } from '../array/source.ts'
 import type { DType } from '../core/dtype.ts'
 import { sameShape } from '../core/shape.ts'
 import { type Box, boxShape, showBox } from '../grid/range.ts'
@@ -9,6 +9,8 @@ export interface CountedSource<D extends DType> extends BlockSource<D> {
   readonly reads: Box[]
   /** Boxes written. */
   readonly writes: Box[]
+  /** Rule for reads of single elements. Its `count` is the number of those by `get`. */
+  readonly scalarReads: ScalarReads
 }
 
 /**
@@ -42,6 +44,7 @@ export function countAccesses<D extends DType>(source: BlockSource<D>): CountedS
     label: source.label ?? {},
     reads,
     writes,
+    scalarReads: { mode: 'read', count: 0, below: source.scalarReads },
     readBlock: (box, out, options) => {
       noted(reads, box, out.shape)
       return source.readBlock(box, out, options)

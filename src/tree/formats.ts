@@ -3,6 +3,7 @@ import type { VerifyNodeOptions, ZarrVerification } from '../adapters/zarr/verif
 import type { LayerInfo } from '../af/file.ts'
 import type { Verification } from '../af/verify/verify.ts'
 import type { OpenedNodes } from '../array/nodes.ts'
+import type { ScalarOptions } from '../array/source.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { counted } from '../core/inspect.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
@@ -13,7 +14,7 @@ import type { AttributeEditor, AttributeTypes, EditAttributesOptions } from './a
 import type { ReferenceOptions } from './reference-store.ts'
 
 /** Options of opening a tree that belong to the place. Formats pass them on. */
-export interface OpenFormatOptions extends Omit<ReferenceOptions, 'limits'> {
+export interface OpenFormatOptions extends Omit<ReferenceOptions, 'limits'>, ScalarOptions {
   /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool | undefined
   /** Limit of the memory that reads take at once, shared by all that have this budget. */
@@ -133,8 +134,8 @@ const zarrFormat = (
   },
   open: async (place, options) => {
     const [{ openZarrNodes }, inside] = await Promise.all([import('../adapters/zarr/nodes.ts'), format.zarrIn(place, options)])
-    const { pool, budget, names, signal } = options
-    const opened = await openZarrNodes(inside, { pool, budget, names, signal }, holder)
+    const { pool, budget, scalar, names, signal } = options
+    const opened = await openZarrNodes(inside, { pool, budget, scalar, names, signal }, holder)
     if (inside.store === place.store) return opened
     // The version of an archive, and of references, is that of their file.
     const warnings = (await inside.store.warnings?.(inside.path, { signal })) ?? []
@@ -184,10 +185,10 @@ export const FORMATS: Format[] = [
     options: ['layer', 'deep'],
     attributeTypes: { names: ['string', ...NUMBERS], plural: 'containers', words: 'texts and numbers' },
     editAttributes: async (place, options) => (await import('./edit-attributes.ts')).editContainer(place, options),
-    open: async (place, { pool, budget, layer, signal }) => {
+    open: async (place, { pool, budget, scalar, layer, signal }) => {
       const { openContainerNodes } = await import('../af/nodes.ts')
       const own = { ...(pool && { pool }), ...(budget && { budget }), ...(layer !== undefined && { layer }) }
-      return openContainerNodes(place, { ...own, signal })
+      return openContainerNodes(place, { ...own, scalar, signal })
     },
     verification: {
       unit: 'blocks',
@@ -207,8 +208,8 @@ export const FORMATS: Format[] = [
     usualEndings: /\.(nc|nc3|cdf)$/i,
     starts: ['CDF\x01', 'CDF\x02'],
     options: [],
-    open: async (place, { pool, budget, signal }, start) =>
-      (await import('../adapters/netcdf/nodes.ts')).openNetcdfNodes(place, { pool, budget, signal, start }),
+    open: async (place, { pool, budget, scalar, signal }, start) =>
+      (await import('../adapters/netcdf/nodes.ts')).openNetcdfNodes(place, { pool, budget, scalar, signal, start }),
   },
   zarrFormat({
     name: 'zarr',

@@ -1,6 +1,7 @@
 import { METADATA } from '../adapters/zarr/metadata-names.ts'
 import type { LayerInfo } from '../af/file.ts'
 import type { ArrayNode, GroupNode, OpenedNodes } from '../array/nodes.ts'
+import { SCALAR_CHECKS } from '../array/source.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
@@ -27,9 +28,10 @@ const AT_ONCE = 16
 
 /** Options of `openTree`; an aborted `signal` ends the opening. */
 export interface OpenTreeOptions
-  extends Pick<OpenFormatOptions, 'pool' | 'budget' | 'names' | 'layer' | 'resolve' | 'signal' | 'notFound'> {}
+  extends Pick<OpenFormatOptions, 'pool' | 'budget' | 'names' | 'layer' | 'resolve' | 'signal' | 'notFound' | 'scalar'> {}
 
 const CHECKS: Checks<OpenTreeOptions> = {
+  ...SCALAR_CHECKS,
   pool: 'WorkerPool',
   budget: 'MemoryBudget',
   names: 'list of strings',

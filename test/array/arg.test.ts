@@ -2,9 +2,18 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
 import { allocate, type FixedDType, isBigInt, isFloat, NUMERIC_DTYPES, type TypedArray } from '../../src/core/dtype.ts'
-import { sizeOf, stridesOf } from '../../src/core/shape.ts'
+import { coordsAt, sizeOf, stridesOf } from '../../src/core/shape.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
-import { create, createPool, type FileArray, type FileOptions, MemoryStore, open, slice } from '../../src/runtime/index.ts'
+import {
+  create,
+  createPool,
+  type FileArray,
+  type FileOptions,
+  linear,
+  MemoryStore,
+  open,
+  slice,
+} from '../../src/runtime/index.ts'
 import { containers } from '../pool/support.ts'
 import { selections } from '../support/arbitraries.ts'
 import { runs, some } from '../support/budget.ts'
@@ -46,14 +55,14 @@ function plainly({ dtype, shape, data }: Plain, kind: 'argMin' | 'argMax', fill:
   if (found.includes(-1) && (axis === undefined || !skips)) return 'EmptyReductionError'
   const stride = stridesOf(shape)
   const along = (at: number, k: number): number => Math.floor(at / stride[k]!) % shape[k]!
-  if (axis === undefined) return shape.map((_, k) => along(found[0]!, k))
+  if (axis === undefined) return [found[0]!]
   return found.map((at) => (at < 0 ? -1 : along(at, axis)))
 }
 
 async function outcome(array: DiskArray, kind: 'argMin' | 'argMax', options: Options): Promise<Outcome> {
   try {
     const result: unknown = await array[kind](options)
-    return [...(Array.isArray(result) ? (result as number[]) : (result as { data: Float64Array }).data)]
+    return typeof result === 'number' ? [result] : [...(result as { data: Float64Array }).data]
   } catch (error) {
     return (error as { tag?: string }).tag ?? String(error)
   }
@@ -237,11 +246,36 @@ test('positions beyond 2^31 are exact, and what nobody wrote is not gone through
   await array.set([1, slice(length - 3, length)], Int8Array.of(7, 4, 4))
   await file.flush()
   const before = file.readCost.blocks
-  expect(await array.argMin({ skipMissing: false })).toEqual([1, length - 2])
-  expect(await array.argMax({ skipMissing: false })).toEqual([1, length - 3])
-  expect(await array.argMax()).toEqual([1, length - 3])
+  expect(await array.argMin({ skipMissing: false })).toBe(2 * length - 2)
+  expect(await array.argMax({ skipMissing: false })).toBe(2 * length - 3)
+  expect(await array.argMax()).toBe(2 * length - 3)
   expect((await array.argMin({ axis: 1, skipMissing: false })).data).toEqual(Float64Array.of(0, length - 2))
   expect((await array.argMax({ axis: 1 })).data).toEqual(Float64Array.of(-1, length - 3))
   // One for each call.
   expect(file.readCost.blocks - before).toBe(5)
+})
+
+test('the position of an extreme of a whole array is one that linear takes, also in arrays without axes', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 4 }),
+      fc.array(fc.nat(9), { minLength: 1 }),
+      async (shape, picks) => {
+        fc.pre(sizeOf(shape) > 0)
+        const plain = filled('int32', shape, (i) => picks[i % picks.length]!)
+        const array = new DiskArray(
+          new CountingSource(
+            plain,
+            ChunkGrid.regular(
+              shape,
+              shape.map(() => 2),
+            ),
+          ),
+        )
+        expect(await array.get(linear(await array.argMin()))).toBe(await array.min())
+        expect(await array.get(linear(await array.argMax()))).toBe(await array.max())
+        expect(coordsAt(await array.argMin(), shape)).toEqual(coordsAt(plain.data.indexOf((await array.min()) as never), shape))
+      },
+    ),
+  )
 })

@@ -37,7 +37,7 @@ export const types = async (
   expectTypeOf(await f.count({ where: (x: number) => x > 1 })).toEqualTypeOf<number>()
   expectTypeOf(await b.any()).toEqualTypeOf<boolean>()
   expectTypeOf(await i.all({ axis: 0, where: (x: bigint) => x > 1n })).toEqualTypeOf<Tensor<'bool'>>()
-  expectTypeOf(await f.argMin()).toEqualTypeOf<readonly number[]>()
+  expectTypeOf(await f.argMin()).toEqualTypeOf<number>()
   expectTypeOf(await f.argMax({ axis: 0 })).toEqualTypeOf<Tensor<'float64'>>()
   expectTypeOf((await i.unique()).values).toEqualTypeOf<Tensor<'int64'>>()
   expectTypeOf(await f.quantile(0.5)).toEqualTypeOf<number>()

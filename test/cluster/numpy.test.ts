@@ -31,8 +31,8 @@ interface Reductions {
 }
 
 interface Described extends Reductions {
-  readonly argMin: number[]
-  readonly argMax: number[]
+  readonly argMin: number
+  readonly argMax: number
   readonly unique: { readonly values: (string | number)[]; readonly counts: number[] }
   readonly histogram: number[]
   readonly quantile: number[]

@@ -38,7 +38,7 @@ def position(values, there, which):
     """The first extreme among the elements that are there."""
     flat = np.flatnonzero(there)
     own = values.ravel()[flat]
-    return [int(i) for i in np.unravel_index(flat[own.argmin() if which == "argMin" else own.argmax()], values.shape)]
+    return int(flat[own.argmin() if which == "argMin" else own.argmax()])
 
 
 def described(path, dtype, shape, fill):

@@ -139,7 +139,7 @@ test('counts are of what is not missing, zeros, false, midnight of 1970 and empt
   // Counts along an axis follow the same rule.
   expect(await numbers(t.count({ axis: 'time' }))).toEqual([0, 1].map((lat) => known(Array.from({ length: MONTHS }, (_, month) => value(month, lat))).length)) // biome-ignore format: one line
   for (const q of [1.5, -0.1, Number.NaN, [0.5], '0.5'])
-    expect(() => t.groupBy('time.year').quantile(q as number)).toThrow('a quantile of groups is a share from 0 to 1')
+    expect(() => t.groupBy('time.year').quantile(q as number)).toThrow('a quantile of parts is a share from 0 to 1')
   const perYear = await t.groupBy('time.year').count().values()
   expect(Array.from(perYear as ArrayLike<number>).reduce((a, b) => a + b, 0)).toBe(await t.count().get())
 })

@@ -5,7 +5,7 @@ import type { Tensor } from '../../src/core/tensor.ts'
 import { between } from '../../src/dataset/between.ts'
 import { cos, type DataArray } from '../../src/dataset/data-array.ts'
 import type { Dataset } from '../../src/dataset/dataset.ts'
-import type { GroupBy } from '../../src/dataset/group-by.ts'
+import type { GroupedReductions } from '../../src/dataset/grouped-reductions.ts'
 import type { LabelSelector } from '../../src/dataset/label-selectors.ts'
 import { openDataset } from '../../src/dataset/open/open-dataset.ts'
 import { CFTime, NAT } from '../../src/dataset/time/instant.ts'
@@ -70,11 +70,12 @@ function apply(array: DataArray, [name, options]: Step): DataArray {
     case 'resample':
       return reducedGroups(array.resample({ time: o.frequency }), o)
     case 'rolling':
-      return array
-        .rolling(o.windows, { ...(o.center && { center: true }), ...(o.minPeriods && { minPeriods: o.minPeriods }) })
-        [o.kind]()
+      return reducedGroups(
+        array.rolling(o.windows, { ...(o.center && { center: true }), ...(o.minPeriods && { minPeriods: o.minPeriods }) }),
+        o,
+      )
     case 'coarsen':
-      return array.coarsen(o.windows, { boundary: o.boundary })[o.kind]()
+      return reducedGroups(array.coarsen(o.windows, { boundary: o.boundary }), o)
     case 'weighted':
       return array.weighted(cos(array.coords['lat']!))[o.kind as 'mean'](o.axis ? { axis: o.axis } : {})
     case 'scalar':
@@ -85,7 +86,7 @@ function apply(array: DataArray, [name, options]: Step): DataArray {
 }
 
 const reducedGroups = (
-  groups: GroupBy<DataArray>,
+  groups: GroupedReductions<DataArray>,
   { kind, q, axis }: { kind: string; q: number; axis?: string[] },
 ): DataArray => {
   const options = axis ? { axis } : {}
@@ -145,14 +146,16 @@ function chain(ds: Dataset, random: () => number): { variable: string; steps: St
     else if (special < 0.2 && dims.length > 0)
       add('rolling', {
         windows: { [dim]: size },
-        kind: pick(['mean', 'sum', 'max', 'count']),
+        kind: pick(['mean', 'sum', 'max', 'count', 'median', 'quantile']),
+        q: 0.3,
         center: random() < 0.5,
         ...(random() < 0.5 && { minPeriods: 1 }),
       })
     else if (special < 0.3 && dims.length > 0)
       add('coarsen', {
         windows: { [dim]: size },
-        kind: pick(['mean', 'sum', 'min']),
+        kind: pick(['mean', 'sum', 'min', 'median', 'quantile']),
+        q: 0.3,
         boundary: dim === 'time' ? 'trim' : pick(['trim', 'pad']),
       })
     else if (dims.includes('lat'))

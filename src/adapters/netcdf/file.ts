@@ -2,6 +2,7 @@
 import { DiskArray } from '../../array/disk-array.ts'
 import { elementIn, parseSign } from '../../array/lazy/packing.ts'
 import type { Missing } from '../../array/missing.ts'
+import { SCALAR_CHECKS, type ScalarOptions } from '../../array/source.ts'
 import type { AsyncBuffer } from '../../core/async-buffer.ts'
 import { decodeText } from '../../core/characters.ts'
 import { DEFAULT_FILL } from '../../core/default-fill.ts'
@@ -22,7 +23,7 @@ import { layOut, type OpenNetcdf, VariableIndex, type VariableLayout } from './l
 import { type ClassicDType, NUMERIC_TYPES } from './types.ts'
 
 /** Options of `openNetcdf`. Aborting `signal` cancels the opening. */
-export interface OpenNetcdfOptions {
+export interface OpenNetcdfOptions extends ScalarOptions {
   /** Name of the file in errors. */
   readonly name?: string | undefined
   /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
@@ -39,6 +40,7 @@ export interface OpenNetcdfOptions {
 }
 
 export const NETCDF_CHECKS: Checks<OpenNetcdfOptions> = {
+  ...SCALAR_CHECKS,
   name: 'string',
   pool: 'WorkerPool',
   budget: 'MemoryBudget',
@@ -129,8 +131,8 @@ export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions 
       recycle: buffer.recycle,
       read: (offset: number, length: number) => readBytes(file, offset, offset + length),
     }
-    const { pool, budget } = options
-    const opened = { origin, reader: new StridedReader(pool, budget), budget, checkOpen, origins: buffer.origins }
+    const { pool, budget, scalar } = options
+    const opened = { origin, reader: new StridedReader(pool, budget), budget, scalar, checkOpen, origins: buffer.origins }
     const header = await readHeader(file, options.signal)
     const { records, variables: layouts } = layOut(header, file.byteLength)
     const variables = header.variables.map((variable, i) => createVariable(opened, variable, layouts[i]!))

@@ -1,5 +1,5 @@
 import type { Missing } from '../../array/missing.ts'
-import type { Origins } from '../../array/source.ts'
+import type { Origins, ScalarMode } from '../../array/source.ts'
 import { textLengths } from '../../core/characters.ts'
 import type { ScalarOf } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
@@ -144,6 +144,7 @@ export interface OpenNetcdf {
   readonly origin: BlockOrigin
   readonly reader: StridedReader
   readonly budget: MemoryBudget | undefined
+  readonly scalar: ScalarMode | undefined
   readonly origins: Origins | undefined
   /** @throws ClosedError */
   checkOpen(): void
@@ -169,6 +170,7 @@ export class VariableIndex<D extends ClassicDType | 'string'> implements ChunkIn
   readonly origins: Origins | undefined
   readonly strided: StridedReader
   readonly budget: MemoryBudget | undefined
+  readonly scalar: ScalarMode | undefined
   readonly grid: ChunkGrid
   readonly #file: OpenNetcdf
   readonly #begin: number
@@ -184,6 +186,7 @@ export class VariableIndex<D extends ClassicDType | 'string'> implements ChunkIn
     this.origins = file.origins
     this.strided = file.reader
     this.budget = file.budget
+    this.scalar = file.scalar
     this.grid = layout.chunks
     this.#file = file
     this.#begin = layout.begin

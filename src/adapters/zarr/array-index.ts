@@ -1,5 +1,5 @@
 import type { Missing } from '../../array/missing.ts'
-import type { Origins } from '../../array/source.ts'
+import type { Origins, ScalarMode } from '../../array/source.ts'
 import type { Codec, KernelCodec } from '../../codec/codec.ts'
 import type { CodecSet } from '../../codec/registry.ts'
 import type { DType, ScalarOf } from '../../core/dtype.ts'
@@ -89,6 +89,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   readonly origins: Origins
   readonly blocks: BlockReader
   readonly budget: MemoryBudget | undefined
+  readonly scalar: ScalarMode | undefined
   readonly maxElements: number
   readonly load?: NonNullable<ChunkIndex['load']>
   /** Undefined if the store was opened for reading. */
@@ -155,6 +156,7 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     const { blockBytes, elements, pool, budget } = options
     this.blocks = new BlockReader(memory, blockBytes, codecs, pool, budget)
     this.budget = budget
+    this.scalar = options.scalar
     this.maxElements = elements
     if (plan.levels.length > 0) this.load = (chunks, signal) => this.#load(chunks, signal)
     if (options.isWritable && this.#part === '')

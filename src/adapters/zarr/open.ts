@@ -1,3 +1,4 @@
+import { SCALAR_CHECKS, type ScalarOptions } from '../../array/source.ts'
 import type { Codec } from '../../codec/codec.ts'
 import { codecsByName } from '../../codec/registry.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
@@ -31,7 +32,7 @@ export interface ZarrLimits {
 }
 
 /** Options of `openZarr`. Aborting `signal` cancels the opening. */
-export interface OpenZarrOptions {
+export interface OpenZarrOptions extends ScalarOptions {
   /**
    * `'r'` to read, `'r+'` to change arrays and groups. Default: `'r'`. Several writers may change elements of
    * one array if the store replaces objects on condition of their version; otherwise only one writer is safe.
@@ -58,6 +59,7 @@ export interface OpenZarrOptions {
 }
 
 export const ZARR_CHECKS: Checks<OpenZarrOptions> = {
+  ...SCALAR_CHECKS,
   mode: ['r', 'r+'],
   kind: ['array', 'group'],
   names: 'list of strings',
@@ -77,13 +79,13 @@ export const ZARR_LIMIT_CHECKS: Checks<ZarrLimits> = { ...READ_LIMIT_CHECKS, met
  * @param path '' for the root of the store
  */
 export async function openNode(store: Store, path: string, options: OpenZarrOptions = {}): Promise<ZarrGroup | ZarrArray> {
-  const { mode = 'r', limits = {}, codecs = [], pool, budget, cache: memory, kind, names, consolidated, signal } = options
+  const { mode = 'r', limits = {}, codecs = [], cache: memory, kind, names, consolidated, signal } = options
   checkOpening(options)
   signal?.throwIfAborted()
   const { metadataBytes, blockBytes = READ_LIMITS.blockBytes, elements = READ_LIMITS.elements } = limits
   const isWritable = mode === 'r+'
   const root = rootPath(path)
-  const own = { codecs, memory, pool, budget, blockBytes, elements, metadataBytes, isWritable, root }
+  const own = { ...options, codecs, memory, blockBytes, elements, metadataBytes, isWritable, root }
   const opened = new OpenedStore(store, own)
   const file = store.describe(root)
   const reader = createReader(opened, root, signal)

@@ -1,4 +1,4 @@
-import type { Origins } from '../../array/source.ts'
+import type { Origins, ScalarOptions } from '../../array/source.ts'
 import type { Codec } from '../../codec/codec.ts'
 import { ByteCache } from '../../core/byte-cache.ts'
 import { HyperslabError } from '../../core/errors.ts'
@@ -14,7 +14,7 @@ import type { ShardTable } from './shards.ts'
 import type { ObjectWriter } from './write/object-writer.ts'
 
 /** Options shared by the arrays of one store. */
-export interface OpenedOptions {
+export interface OpenedOptions extends ScalarOptions {
   /** Codecs of the user, which take precedence. */
   readonly codecs: readonly Codec[]
   readonly memory?: BlockMemory | undefined

@@ -1,16 +1,20 @@
 import type { Origins } from '../../array/source.ts'
-import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { BlockReader } from '../../engine/block-reader.ts'
+import type { Limits } from '../format/limits.ts'
 import type { ArrayState } from './array-state.ts'
+import type { FileOptions } from './file-options.ts'
+
+/** Options of a container that its arrays need. */
+export interface ContainerOptions extends Pick<FileOptions, 'scalar' | 'budget'> {
+  readonly limits: Required<Limits>
+}
 
 /** Interface of a container to its arrays. */
 export interface Container {
   readonly label: string
   readonly origins: Origins
   readonly blocks: BlockReader
-  /** Limit of `Limits.elements`. */
-  readonly maxElements: number
-  readonly budget: MemoryBudget | undefined
+  readonly options: ContainerOptions
   /** @throws ClosedError after the container was closed */
   checkOpen(): void
   /** Reason why the container cannot be written to; undefined if it can. */

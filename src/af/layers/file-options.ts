@@ -1,3 +1,4 @@
+import { SCALAR_CHECKS, type ScalarOptions } from '../../array/source.ts'
 import type { Codec } from '../../codec/codec.ts'
 import type { DType } from '../../core/dtype.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
@@ -8,7 +9,7 @@ import { STORE_CHECKS, type StoreOptions } from '../../store/store.ts'
 import type { Limits } from '../format/limits.ts'
 
 /** Options that `create` and `open` share. */
-export interface FileOptions extends StoreOptions {
+export interface FileOptions extends StoreOptions, ScalarOptions {
   /** Codec of new blocks: `'lz4'`, `'zstd'`, `'none'` or one of `codecs`. Default: `'lz4'`. */
   readonly codec?: string
   /**
@@ -80,6 +81,7 @@ export interface CreateOptions extends FileOptions {
 
 export const FILE_CHECKS: Checks<FileOptions> = {
   ...STORE_CHECKS,
+  ...SCALAR_CHECKS,
   codec: 'string',
   level: 'number',
   codecs: 'list',

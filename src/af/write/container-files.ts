@@ -1,11 +1,10 @@
 import type { Codecs } from '../../codec/registry.ts'
 import { HyperslabError } from '../../core/errors.ts'
-import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { BlockMemory } from '../../engine/block-cache.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import type { ConditionalWrites, Store } from '../../store/store.ts'
 import { asWritable, findConditionalWrites } from '../../store/writer.ts'
-import type { Limits } from '../format/limits.ts'
+import type { ContainerOptions } from '../layers/container.ts'
 import type { Paths } from '../layers/paths.ts'
 import type { Stack } from '../layers/stack.ts'
 import { BlockPacker, type VerifyWrites } from './packer.ts'
@@ -58,26 +57,23 @@ export function newPacker({ store, paths, options }: ContainerFiles): BlockPacke
   })
 }
 
-export interface WorkingCopyOptions {
+export interface WorkingCopyOptions extends ContainerOptions {
   readonly codecs: Codecs
   /** Codec of new blocks. */
   readonly codec: string
   readonly verifyWrites: VerifyWrites
   readonly blockBytes: number
   /** See `FileOptions`. */
-  readonly segmentBytes: number | undefined
+  readonly segmentBytes?: number
   readonly cacheBytes: number
   /** Cache shared with other files, instead of an own one of `cacheBytes`. */
-  readonly cache: BlockMemory | undefined
-  readonly limits: Required<Limits>
-  /** Limit of the memory that reads take at once, shared by all that have this budget. */
-  readonly budget: MemoryBudget | undefined
+  readonly cache?: BlockMemory
   /** Whether compaction encodes blocks anew even if they have the right codec. */
   readonly recode: boolean
   /** Whether to write checksums and statistics of chunks. */
   readonly extras: boolean
   /** Number of the newest layer to read; undefined for all layers. */
-  readonly layer: number | undefined
+  readonly layer?: number | undefined
   /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool | undefined
 }

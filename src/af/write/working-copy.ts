@@ -2,7 +2,6 @@ import type { Origins } from '../../array/source.ts'
 import { HyperslabError, messageOf } from '../../core/errors.ts'
 import { LazyMap } from '../../core/lazy-map.ts'
 import { Lock } from '../../core/limiter.ts'
-import type { MemoryBudget } from '../../core/memory-budget.ts'
 import { BlockReader } from '../../engine/block-reader.ts'
 import type { Store } from '../../store/store.ts'
 import { isWritable } from '../../store/writable.ts'
@@ -60,14 +59,6 @@ export class WorkingCopy implements Container, WriteSession {
 
   get stack(): Stack {
     return this.#stack
-  }
-
-  get budget(): MemoryBudget | undefined {
-    return this.options.budget
-  }
-
-  get maxElements(): number {
-    return this.options.limits.elements
   }
 
   get layers(): readonly Layer[] {

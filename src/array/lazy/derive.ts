@@ -4,7 +4,7 @@ import type { Signal } from '../../core/signal.ts'
 import type { Tensor } from '../../core/tensor.ts'
 import type { Box } from '../../grid/range.ts'
 import type { Missing } from '../missing.ts'
-import type { BlockOptions, BlockSource, NamedValues } from '../source.ts'
+import type { BlockOptions, BlockSource, NamedValues, ScalarReads } from '../source.ts'
 
 /** Members that a lazy array defines itself; all others are inherited. */
 export type DerivedSource<D extends DType> = Pick<BlockSource<D>, 'readBlock'> &
@@ -30,16 +30,19 @@ export interface Kind<D extends DType> {
 }
 
 /** Members inherited from one source, or common to several. */
-type Below = Pick<BlockSource, 'dimensionNames' | 'capabilities' | 'maxElements' | 'budget' | 'label' | 'origins'> & {
+type Below = Pick<
+  BlockSource,
+  'dimensionNames' | 'capabilities' | 'maxElements' | 'budget' | 'label' | 'origins' | 'scalarReads'
+> & {
   readonly [way in 'writeBlock' | 'writeMasked']?: object | boolean | undefined
 }
 
 /**
  * Creates a lazy source on top of others; all inheritance is decided here. Chunks, names, capabilities,
- * budget, limits, label and origins are inherited unless `layer` defines its own. Facts about elements are
- * inherited unless `kind` is given. If the parent accepts masks, elements between written ones are not read
- * and written back, because that would undo concurrent writes. Bulk operations are those of `layer`; without
- * any, the number of requests of a read is unknown.
+ * budget, limits, label, origins and the rule for reads of single elements are inherited unless `layer`
+ * defines its own. Facts about elements are inherited unless `kind` is given. If the parent accepts masks,
+ * elements between written ones are not read and written back, because that would undo concurrent writes.
+ * Bulk operations are those of `layer`; without any, the number of requests of a read is unknown.
  * @param below a source; or the common members of several, which requires chunks in `layer`, and a `kind`
  */
 export function deriveSource<D extends DType>(below: BlockSource, layer: DerivedSource<D>, kind?: Kind<D>): BlockSource<D>
@@ -66,6 +69,7 @@ export function deriveSource<D extends DType>(
     budget: below.budget,
     label: below.label ?? {},
     origins: below.origins,
+    scalarReads: below.scalarReads,
     bulk: { requests: async () => undefined },
     ...(write && below.writeBlock && { writeBlock: (box, values, options) => write(box, values, undefined, options) }),
     ...(write && below.writeMasked && { writeMasked: write }),
@@ -86,7 +90,12 @@ export const inCommon = (sources: readonly BlockSource[], rank: number): Below =
   budget: jointBudget(sources),
   label: sharedLabel(sources),
   origins: { below: sources.flatMap(({ origins }) => origins ?? []) },
+  scalarReads: strictest(sources.flatMap(({ scalarReads }) => scalarReads ?? [])),
 })
+
+/** Returns the rule for reads of single elements that refuses or warns first. */
+const strictest = (rules: readonly ScalarReads[]): ScalarReads | undefined =>
+  ['refuse', 'warn', 'read'].flatMap((mode) => rules.find((rule) => rule.mode === mode) ?? [])[0]
 
 function sharedLabel(sources: readonly BlockSource[]): { file?: string; array?: string } {
   const shared = <T>(values: readonly (T | undefined)[]): T | undefined =>

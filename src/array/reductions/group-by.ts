@@ -7,7 +7,16 @@ import { type Axis, resolveAxes } from '../axes.ts'
 import { checkBytes, MAX_RESULT_BYTES } from '../bounds.ts'
 import type { BlockSource } from '../source.ts'
 import { divideCells, type FoldedCells } from './divide-cells.ts'
-import { checkFoldable, checkKind, chooseRowMode, type FoldedDType, type FoldKind, foldedDType } from './fold-kinds.ts'
+import {
+  checkFoldable,
+  checkKind,
+  chooseRowMode,
+  type FoldedDType,
+  type FoldKind,
+  foldedDType,
+  isRankKind,
+  shareOf,
+} from './fold-kinds.ts'
 import type { GroupOptions } from './options.ts'
 import { type DividedReduction, unitsAlong } from './units.ts'
 
@@ -33,8 +42,14 @@ export function divideGroups<D extends DType, L, K extends FoldKind>(
   kind: K,
 ): DividedReduction<FoldedCells, GroupByResult<FoldedDType<D, K>, L>> {
   checkKind('groupBy', kind, source)
+  shareOf(kind, options)
   const { dtype } = source
   checkFoldable(kind, dtype)
+  if (isRankKind(kind))
+    throw new HyperslabError(
+      'UnsupportedError',
+      `a ${String(kind)} of groups is not divided into tasks: call groupBy of the array`,
+    )
   const axis = [...resolveAxes(along, source)][0]!
   const { numbers, groupOf } = groupsByLabel(source, axis, along, given)
   const shape = source.shape.map((length, k) => (k === axis ? numbers.size : length))
@@ -54,7 +69,7 @@ export function divideGroups<D extends DType, L, K extends FoldKind>(
  * Numbers the labels in order of first appearance.
  * @throws InvalidArgumentError if there is another number of labels than positions
  */
-function groupsByLabel<L>(
+export function groupsByLabel<L>(
   { shape }: BlockSource,
   axis: number,
   along: Axis,

@@ -3,7 +3,7 @@ import { HyperslabError } from '../../core/errors.ts'
 import { type Check, type Checks, checkOptions } from '../../core/options.ts'
 import { BLOCK_CHECKS, type BlockOptions, type BlockSource } from '../source.ts'
 import type { CumulativeOptions } from './cumulative-sum.ts'
-import type { FoldOptions } from './fold-kinds.ts'
+import type { FoldOptions, RankOptions } from './fold-kinds.ts'
 import type { HistogramOptions } from './histogram.ts'
 import type { QuantileOptions } from './quantile.ts'
 import type { DescribeOptions, ReduceOptions } from './reduce.ts'
@@ -23,7 +23,7 @@ export interface TruthOptions<D extends DType = DType> extends ReduceOptions {
 }
 
 /** Options of `groupBy`. */
-export interface GroupOptions extends BlockOptions, SkipOptions, FoldOptions {}
+export interface GroupOptions extends BlockOptions, SkipOptions, FoldOptions, RankOptions {}
 
 const SKIP: Checks<SkipOptions> = { skipMissing: 'boolean', skipNaN: 'boolean' }
 const FOLD: Checks<FoldOptions> = { ddof: 'number' }
@@ -84,7 +84,7 @@ const CALLS: Readonly<Record<ReducingCall, Readonly<Record<string, Check>>>> = {
   mapReduce: REDUCE,
   weightedMean: REDUCE,
   cumsum: { ...EACH, into: 'DiskArray' } satisfies Checks<CumulativeOptions>,
-  groupBy: { ...EACH, ...FOLD } satisfies Checks<GroupOptions>,
+  groupBy: { ...EACH, ...FOLD, q: 'number' } satisfies Checks<GroupOptions>,
 }
 
 /** @throws InvalidArgumentError for options that the call does not accept */

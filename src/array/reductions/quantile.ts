@@ -202,7 +202,7 @@ class Gathered {
  * Returns the quantile, linearly interpolated between the two nearest elements (numpy's `linear`). NaN if
  * there is a NaN, or no element.
  */
-function findQuantile(sorted: Float64Array, q: number): number {
+export function findQuantile(sorted: Float64Array, q: number): number {
   const last = sorted.length - 1
   if (last < 0 || Number.isNaN(sorted[last])) return Number.NaN
   const position = q * last

@@ -27,7 +27,7 @@ import {
 } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { inOrder } from '../../core/in-order.ts'
-import { coordsAt, showShape, sizeOf, stridesOf } from '../../core/shape.ts'
+import { showShape, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import { boxShape, wholeBox } from '../../grid/range.ts'
@@ -422,8 +422,8 @@ const means = ({ values, counts }: Cells): Float64Array =>
   Float64Array.from(counts, (count, cell) => Number(values[cell]) / count)
 
 /**
- * Divides the search for positions of extremes: the index of the first smallest (largest) element in C order,
- * or positions along one axis.
+ * Divides the search for positions of extremes: the position in C order of the first smallest (largest)
+ * element, or positions along one axis.
  * @throws InvalidArgumentError for several axes; when finished, EmptyReductionError if there are no
  *   elements
  */
@@ -432,7 +432,7 @@ export function divideArg(
   kind: 'argMin' | 'argMax',
   options: ReduceOptions,
   unitBytes: number,
-): DividedReduction<PlacedAggregate, readonly number[] | Tensor<'float64'>> {
+): DividedReduction<PlacedAggregate, number | Tensor<'float64'>> {
   const { dtype, shape } = source
   checkFoldable(kind, dtype)
   const layout = layoutOf(source, options.axis)
@@ -453,7 +453,7 @@ export function divideArg(
   return divide(source, reduction, layout, unitBytes, ([cells]) => {
     const { counts, places } = cells!
     if (counts.includes(0) && (whole || reduction.skip === 'none')) throw emptyReduction('position')
-    if (whole) return coordsAt(places![0]!, shape)
+    if (whole) return places![0]!
     const positions = places!.map((place, cell) => (counts[cell] === 0 ? -1 : place))
     return tensorOf('float64', layout.resultShape(options.keepDims), positions)
   })

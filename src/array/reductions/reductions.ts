@@ -1,12 +1,16 @@
 import { within } from '../../core/errors.ts'
+import type { Tensor } from '../../core/tensor.ts'
+import { type Axis, resolveAxes } from '../axes.ts'
 import { withOneMissing } from '../lazy/replace-missing.ts'
 import type { BlockSource, ReduceBoxOptions } from '../source.ts'
 import { cumsum } from './cumulative-sum.ts'
 import { divideProduct, divideTruth } from './divide-cells.ts'
+import { reduceEachGroup } from './each-group.ts'
+import { isRankKind, type RankKind, shareOf } from './fold-kinds.ts'
 import { foldElements, mapReduce } from './folded.ts'
-import { divideGroups } from './group-by.ts'
+import { divideGroups, type GroupByResult, groupsByLabel } from './group-by.ts'
 import { divideHistogram, histogram } from './histogram.ts'
-import { checkCall, type ReducingCall } from './options.ts'
+import { checkCall, type GroupOptions, type ReducingCall } from './options.ts'
 import { divideQuantile } from './quantile.ts'
 import { divideArg, divideDescription, divideExtrema, divideFold, divideVariance } from './reduce.ts'
 import type { SkipOptions } from './rows.ts'
@@ -47,6 +51,25 @@ const DIVIDED: Record<DividedMethod, Dividing> = {
 }
 
 export const DIVIDED_METHODS = Object.keys(DIVIDED) as readonly DividedMethod[]
+
+/** Returns medians or quantiles of groups, one group after another. */
+async function rankGroups<L>(
+  source: BlockSource,
+  along: Axis,
+  labels: Iterable<L>,
+  kind: RankKind,
+  { q, ...options }: GroupOptions,
+): Promise<GroupByResult<'float64', L>> {
+  const axis = [...resolveAxes(along, source)][0]!
+  const share = shareOf(kind, { q: q! })
+  const { numbers, groupOf } = groupsByLabel(source, axis, along, labels)
+  const groups = { axis, of: groupOf, count: numbers.size, others: [] }
+  const values = await reduceEachGroup(source, groups, async (part, axes) => {
+    const own = { ...options, axis: axes, keepDims: true }
+    return (await reduceWhole(divideQuantile(part, own, UNIT_BYTES, share) as DividedReduction, own)) as Tensor<'float64'>
+  })
+  return { labels: [...numbers.keys()], values }
+}
 
 /** Runs a reduction of a source; the last argument is the options. */
 type Reducing = (source: BlockSource, ...given: never[]) => Promise<unknown>
@@ -95,6 +118,8 @@ export function reduceBy(
 ): Promise<unknown> {
   checkCall(method, options, source)
   return within(source.label ?? {}, () => {
+    const [along, labels, kind] = given as [Axis, Iterable<unknown>, string]
+    if (method === 'groupBy' && isRankKind(kind)) return rankGroups(withOneMissing(source, options), along, labels, kind, options)
     if (!isAtOnce(method)) return reduceWhole(divideBy(method, source, options, given), options)
     const reduce = METHODS[method] as (source: BlockSource, ...given: unknown[]) => Promise<unknown>
     return reduce(withOneMissing(source, options), ...given, options)

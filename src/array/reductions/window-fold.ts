@@ -5,20 +5,11 @@ import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '..
 import { type ChunkGrid, READ_BYTES } from '../../grid/chunks.ts'
 import { projectBox } from '../../grid/projection.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
-import { type BlockSource, bytesOf } from '../source.ts'
+import { bytesOf } from '../source.ts'
 import { createFold, emptyExtreme } from './fold.ts'
-import { chooseRowMode, type FoldKind, foldedDType, type WindowOptions } from './fold-kinds.ts'
+import { chooseRowMode, type FoldKind, foldedDType, isRankKind, shareOf, type Windows } from './fold-kinds.ts'
 import { RowReader, skippedOf } from './rows.ts'
 import { readRows } from './runs.ts'
-
-/** Windows of `sizes` every `steps` positions of a source. */
-export interface Windows {
-  readonly source: BlockSource
-  readonly sizes: readonly number[]
-  readonly steps: readonly number[]
-  readonly kind: FoldKind
-  readonly options: WindowOptions
-}
 
 /** Reads a box of the windows' results piece by piece, holding only some chunks of the source. */
 export async function foldWindows(
@@ -51,14 +42,21 @@ export async function foldWindows(
     await source.readBlock(hull, tensor, { signal })
     return { ...work, tensor }
   }
+  const { kind, options } = windows
+  const share = isRankKind(kind) ? shareOf(kind, options) : undefined
+  const ranks = share === undefined ? undefined : (await import('./window-ranks.ts')).rankedWindows
   await inOrder(pieces, { count: 2 }, read, ({ piece, place, tensor }) => {
-    copyTensor(folded(windows, boxShape(piece), tensor), viewTensor(out, place))
+    const shape = boxShape(piece)
+    copyTensor(
+      ranks?.(windows, shape, tensor, share!) ?? folded(windows, kind as FoldKind, shape, tensor),
+      viewTensor(out, place),
+    )
   })
 }
 
 /** @param tensor contains the windows of the result; only its last blocks may be shorter */
-function folded(windows: Windows, shape: readonly number[], tensor: Tensor): Tensor {
-  const { source, steps, kind, options } = windows
+function folded(windows: Windows, kind: FoldKind, shape: readonly number[], tensor: Tensor): Tensor {
+  const { source, steps, options } = windows
   const skipped = skippedOf(source, options)
   const reader = new RowReader(source.dtype, chooseRowMode(kind), skipped)
   const empty = emptyExtreme(source.dtype, skipped)

@@ -10,13 +10,22 @@ import { withOneMissing } from '../lazy/replace-missing.ts'
 import { isAnyMissing, type MissingOf, missingElements, NOT_A_NUMBER, NOTHING } from '../missing.ts'
 import { sourceOf } from '../operand.ts'
 import type { BlockSource } from '../source.ts'
-import { checkFoldable, checkKind, type FoldedDType, type FoldKind, foldedDType, type WindowOptions } from './fold-kinds.ts'
-import type { Windows } from './window-fold.ts'
+import {
+  checkFoldable,
+  checkKind,
+  type FoldedDType,
+  type FoldKind,
+  foldedDType,
+  type RankKind,
+  shareOf,
+  type WindowOptions,
+  type Windows,
+} from './fold-kinds.ts'
 
 /** Lengths along some axes, by dimension name or number. */
 export type AxisLengths = { readonly [axis: string]: number }
 
-export const WINDOW_CHECKS: Checks<WindowOptions> = { skipMissing: 'boolean', skipNaN: 'boolean', ddof: 'number' }
+export const WINDOW_CHECKS: Checks<WindowOptions> = { skipMissing: 'boolean', skipNaN: 'boolean', ddof: 'number', q: 'number' }
 
 /** Largest number of source chunks along an axis that a chunk of a coarsened array is computed from. */
 const MOST_CHUNKS = 16
@@ -25,14 +34,14 @@ const MOST_CHUNKS = 16
  * Returns the array with every block of positions reduced to one: `coarsen(tas, { lat: 2, lon: 2 }, 'mean')`.
  * If an axis does not divide evenly, its last block is shorter. Reading is lazy; each read reads the chunks
  * of its blocks once. A block whose elements are all missing is missing, too: NaN for floats, means and
- * variances. Its sum is 0.
+ * variances. Its sum is 0. Medians and quantiles (`'quantile', { q: 0.9 }`) are linearly interpolated.
  * @throws InvalidArgumentError for axes that do not exist or factors that are not positive integers;
  *   UnsupportedError for types that the kind is not defined for
  * @example
  * const t = generate((i) => i, { dtype: 'float32', shape: [6], dimensionNames: ['lat'] })
  * console.log((await coarsen(t, { lat: 2 }, 'mean').get()).data) // Float64Array(3) [ 0.5, 2.5, 4.5 ]
  */
-export function coarsen<D extends DType, K extends FoldKind, R extends number = number>(
+export function coarsen<D extends DType, K extends FoldKind | RankKind, R extends number = number>(
   array: DiskArray<D, R>,
   factors: AxisLengths,
   kind: K,
@@ -45,7 +54,12 @@ export function coarsen<D extends DType, K extends FoldKind, R extends number = 
 }
 
 /** Coarsens by a factor for each axis, already checked. */
-export function coarsenBy({ source }: DiskArray, sizes: readonly number[], kind: FoldKind, options: WindowOptions): DiskArray {
+export function coarsenBy(
+  { source }: DiskArray,
+  sizes: readonly number[],
+  kind: FoldKind | RankKind,
+  options: WindowOptions,
+): DiskArray {
   const axes = source.chunks.axes.map(({ chunkLength }, axis) => {
     const [length, size] = [source.shape[axis]!, sizes[axis]!]
     const common = divisor(chunkLength, size)
@@ -67,7 +81,7 @@ export function coarsenBy({ source }: DiskArray, sizes: readonly number[], kind:
  * const t = generate((i) => i, { dtype: 'float32', shape: [5], dimensionNames: ['time'] })
  * console.log((await slidingWindows(t, { time: 3 }, 'sum').get()).data) // Float64Array(3) [ 3, 6, 9 ]
  */
-export function slidingWindows<D extends DType, K extends FoldKind, R extends number = number>(
+export function slidingWindows<D extends DType, K extends FoldKind | RankKind, R extends number = number>(
   array: DiskArray<D, R>,
   windows: AxisLengths,
   kind: K,
@@ -80,7 +94,12 @@ export function slidingWindows<D extends DType, K extends FoldKind, R extends nu
 }
 
 /** Rolls by a window length for each axis, already checked. */
-export function rollingBy({ source }: DiskArray, sizes: readonly number[], kind: FoldKind, options: WindowOptions): DiskArray {
+export function rollingBy(
+  { source }: DiskArray,
+  sizes: readonly number[],
+  kind: FoldKind | RankKind,
+  options: WindowOptions,
+): DiskArray {
   const axes = source.chunks.axes.map(({ chunkLength, offset }, axis) => {
     const [length, size] = [source.shape[axis]!, sizes[axis]!]
     if (size > Math.max(1, length)) {
@@ -118,7 +137,7 @@ const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % 
  * Returns the facts about windows' results. Windows without elements are missing, except sums, products and
  * counts, which are 0 or 1.
  */
-function kindOf(source: BlockSource, dtype: DType, kind: FoldKind, { skipMissing = true }: WindowOptions): MissingOf {
+function kindOf(source: BlockSource, dtype: DType, kind: FoldKind | RankKind, { skipMissing = true }: WindowOptions): MissingOf {
   const extreme = kind === 'min' || kind === 'max'
   if (extreme && (!skipMissing || !isFloat(dtype))) return source
   const some = skipMissing && isAnyMissing(missingElements(source))
@@ -132,10 +151,11 @@ function windowSource(
   sizes: readonly number[],
   steps: readonly number[],
   axes: readonly RegularChunks[],
-  kind: FoldKind,
+  kind: FoldKind | RankKind,
   options: WindowOptions,
 ): BlockSource {
   checkFoldable(kind, source.dtype)
+  shareOf(kind, options)
   const dtype = foldedDType(source.dtype, kind)
   const chunks = new ChunkGrid(axes)
   const one = withOneMissing(source, options)

@@ -1,4 +1,5 @@
 import type { GroupNode } from '../../array/nodes.ts'
+import type { ScalarOptions } from '../../array/source.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { WorkerPool } from '../../pool/task.ts'
@@ -8,7 +9,7 @@ import type { DatasetFile, DecodeOptions } from '../dataset-file.ts'
 import { type GroupContent, variablesOfGroup } from './group-variables.ts'
 
 /** Options of opening the arrays of a dataset. */
-export interface DatasetFileOptions extends NotFoundOptions {
+export interface DatasetFileOptions extends NotFoundOptions, ScalarOptions {
   /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool
   /** Limit of the memory that reads take at once, shared by all that have this budget. */

@@ -1,3 +1,4 @@
+import { SCALAR_CHECKS } from '../../array/source.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { checkNotFound, type Location } from '../../tree/location.ts'
 import type { Dataset } from '../dataset.ts'
@@ -9,6 +10,7 @@ export interface OpenDatasetOptions extends DecodeOptions, DatasetFileOptions {}
 
 export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
   ...DECODE_CHECKS,
+  ...SCALAR_CHECKS,
   pool: 'WorkerPool',
   budget: 'MemoryBudget',
   group: 'string',

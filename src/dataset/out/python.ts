@@ -100,11 +100,13 @@ class Script {
     resample: ({ args, call }) => this.#reduced(call('resample', pairs(entries(args[0], text))), args[1], args[2], args[3]),
     rolling: ({ args, call }) => {
       const { center, minPeriods } = args[1] as RollingOptions
+      checkWindows('rolling', args[2])
       const given = [center ? 'center=True' : '', minPeriods === undefined ? '' : `min_periods=${minPeriods}`]
       return this.#reduced(call('rolling', pairs(entries(args[0], String)), ...given), args[2], args[3])
     },
     coarsen: ({ args, call }) => {
       const { boundary } = args[1] as CoarsenOptions
+      checkWindows('coarsen', args[2])
       if ((args[3] as ReduceDimsOptions).skipMissing === false) refuse('coarsen with { skipMissing: false }', args[3])
       const given = boundary === undefined ? '' : `boundary=${text(boundary)}`
       return this.#reduced(call('coarsen', pairs(entries(args[0], String)), given), args[2], {
@@ -342,6 +344,11 @@ const REDUCTIONS = /^(sum|mean|min|max|prod|count|any|all|variance|std|median|qu
 function pythonMethod(kind: unknown): string {
   const name = String(kind)
   return REDUCTIONS.test(name) ? (METHODS[name] ?? name) : refuse(name, kind)
+}
+
+/** Refuses quantiles of windows, which xarray does not have. */
+function checkWindows(windows: string, kind: unknown): void {
+  if (kind === 'quantile') refuse(`quantile of ${windows}`, kind)
 }
 
 /** Reductions of xarray that do not keep dimensions. */

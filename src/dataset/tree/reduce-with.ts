@@ -6,6 +6,7 @@ import type { Unique } from '../../array/reductions/unique.ts'
 import type { BlockSource } from '../../array/source.ts'
 import type { DType } from '../../core/dtype.ts'
 import { type Check, checkOptions } from '../../core/options.ts'
+import { coordsAt } from '../../core/shape.ts'
 import { type Tensor, tensorOf } from '../../core/tensor.ts'
 import { DataArray } from '../data-array.ts'
 import { axesOf, quantileAlong, REDUCE_CHECKS, type ReduceDimsOptions, reduceAlong, reducedTo, skipping } from '../reductions.ts'
@@ -114,8 +115,8 @@ export async function reduceWith(
   const { kept } = axesOf(variable, axis)
   if (kind === 'any' || kind === 'all') return ofVariable(reducedTo(variable, inMemoryAs('bool', await reduce()), kept))
   if (axis !== undefined) return ofVariable(reducedTo(variable, inMemoryAs('float64', await reduce()), kept))
-  const position = (await perform(call)) as readonly number[]
-  const tensor = tensorOf('float64', [position.length], Float64Array.from(position))
+  const index = coordsAt((await perform(call)) as number, variable.array.shape)
+  const tensor = tensorOf('float64', [index.length], Float64Array.from(index))
   return ofVariable(reducedTo(variable, inMemoryAs('float64', tensor), ['axis']))
 }
 

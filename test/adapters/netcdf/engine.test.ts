@@ -101,7 +101,7 @@ describe('what is reduced, gathered and searched where it lies is what is in the
           })
         }
         const least = values.indexOf(Math.min(...values))
-        expect(await array.argMin()).toEqual(coordsAt(least, shape))
+        expect(await array.argMin()).toBe(least)
         expect(await findWhere(array, { min: 50 }).count()).toBe(values.filter((value) => value >= 50).length)
         const part = array.view(shape.map((_, axis) => (axes[axis] ? range(null, null, 2) : null)) as never)
         const wanted = values.filter((_, i) => coordsAt(i, shape).every((k, axis) => !axes[axis] || k % 2 === 0))
