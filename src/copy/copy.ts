@@ -2,6 +2,7 @@ import { invalidArgument } from '../core/errors.ts'
 import type { Location } from '../tree/location.ts'
 import { foreignWriteOption, type WrittenFormat } from '../tree/written-formats.ts'
 import type { ContainerTargetOptions } from './container-target.ts'
+import { withCoordinateChunks } from './coordinate-chunks.ts'
 import type { ImportOptions, ImportResult, ImportSource } from './import-arrays.ts'
 import type { Scratch } from './scratch.ts'
 import type { ZarrExport } from './stored-arrays.ts'
@@ -80,7 +81,7 @@ export async function copy(
 ): Promise<CopyOutcome> {
   const foreign = foreignWriteOption(format, options)
   if (foreign !== undefined) invalidArgument(`${call}: ${foreign.text}`, options[foreign.name as keyof typeof options])
-  return WRITERS[format.name]!.copy(call, content, location, options)
+  return WRITERS[format.name]!.copy(call, withCoordinateChunks(content), location, options)
 }
 
 /** Copies what only containers hold, such as attributes with types and stored blocks, into a container. */
@@ -106,4 +107,4 @@ export const openFormatTarget = (
   settings: TargetSettings,
   id = '',
   scratch?: Scratch,
-): Promise<SharedTarget> => WRITERS[format.name]!.openTarget(location, content, settings, id, scratch)
+): Promise<SharedTarget> => WRITERS[format.name]!.openTarget(location, withCoordinateChunks(content), settings, id, scratch)

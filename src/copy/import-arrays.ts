@@ -20,6 +20,7 @@ import type { Signal } from '../core/signal.ts'
 import { TypedValue } from '../core/typed-value.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import { planRechunk, type RechunkPlan, type RechunkRequest } from '../grid/rechunk-plan.ts'
+import { isLabels, LABELS_BYTES } from './coordinate-chunks.ts'
 import { attributeOfJson, isJsonValue, isTextOfJson, textOfJson } from './json-attributes.ts'
 import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
 import type { TargetArray } from './target.ts'
@@ -32,7 +33,10 @@ export type TypedAttributes = Iterable<readonly [string, Parameters<Attributes['
 
 /** An array of another format to be copied into a container. */
 export interface SourceArray
-  extends Pick<ExportedArray, 'name' | 'array' | 'dimensionNames' | 'chunkShape' | 'maxBytes' | 'heldTimes' | 'fill'> {
+  extends Pick<
+    ExportedArray,
+    'name' | 'array' | 'dimensionNames' | 'chunkShape' | 'hasOwnChunks' | 'maxBytes' | 'heldTimes' | 'fill'
+  > {
   /** @param fill value of missing elements in the copy; undefined if none are missing */
   attributes(fill: Element | undefined): TypedAttributes
 }
@@ -241,12 +245,14 @@ function withOneMissing(
 
 /** @param fill value of missing elements */
 function definitionLike(
-  { array, dimensionNames, chunkShape }: SourceArray,
+  { name, array, dimensionNames, chunkShape, hasOwnChunks }: SourceArray,
   fill: Element | undefined,
   { chunks = {}, chunkBytes = IMPORT_CHUNK_BYTES }: Pick<ImportOptions, 'chunks' | 'chunkBytes'>,
 ): ArrayOptions {
   const { dtype, shape } = array
+  const isOwn = hasOwnChunks || isLabels(name, dimensionNames)
   const given = shape.map((length, axis) => {
+    if (isOwn) return chunkShape?.[axis] ?? Math.max(1, Math.min(length, LABELS_BYTES / bytesOf(dtype)))
     const wanted = member(chunks, dimensionNames[axis]!)
     return wanted === undefined ? undefined : Math.max(1, Math.min(length, wanted))
   })

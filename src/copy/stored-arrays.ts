@@ -26,6 +26,8 @@ export interface ExportedArray {
   readonly isUnnamed?: boolean
   /** Lengths of its chunks, unless the options have others. */
   readonly chunkShape?: readonly number[] | undefined
+  /** Whether the options do not change the lengths of its chunks, as for coordinates. */
+  readonly hasOwnChunks?: boolean
   /** Value of missing elements. */
   readonly fill?: Element | undefined
   /** Missing value that no attribute names: see `implied` of missing elements. */

@@ -461,13 +461,24 @@ function plannedArray(
   exported: ExportedArray,
   { codec = 'zstd', level, chunks = {}, shards = {} }: ExportOptions,
 ): Pick<PlannedArray, 'options' | 'content' | 'count'> {
-  const { array, dimensionNames, isUnnamed = false, chunkShape, fill, fillValue: given, attributes, name, complex } = exported
+  const {
+    array,
+    dimensionNames,
+    isUnnamed = false,
+    chunkShape,
+    hasOwnChunks = false,
+    fill,
+    fillValue: given,
+    attributes,
+    name,
+    complex,
+  } = exported
   const { dtype, shape } = array
   const usual = chunkShape ?? ChunkGrid.estimate(shape, bytesOf(dtype), CHUNK_BYTES).chunkShape
-  const isSharded = dimensionNames.some((dim) => member(shards, dim) !== undefined)
+  const isSharded = !hasOwnChunks && dimensionNames.some((dim) => member(shards, dim) !== undefined)
   const lengths = shape.map((length, axis): readonly [chunk: number, shard: number] => {
     const most = Math.max(1, length)
-    const [given, shard] = [member(chunks, dimensionNames[axis]!), member(shards, dimensionNames[axis]!)]
+    const [given, shard] = hasOwnChunks ? [] : [chunks, shards].map((all) => member(all, dimensionNames[axis]!))
     const own = Math.min(given ?? Math.max(1, usual[axis]!), most)
     if (shard === undefined) return [own, own]
     // A shard that covers the array need not be longer than its chunks.

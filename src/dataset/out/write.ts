@@ -140,6 +140,7 @@ export function encodedParts(parts: WrittenParts, encoding: NonNullable<WriteDat
       array: encoded.array,
       dimensionNames: originalDims(variable),
       chunkShape: chooseChunks(encoded, given),
+      hasOwnChunks: given?.chunks !== undefined,
       fill: encoded.fill,
       implied: encoded.implied,
       maxBytes: HELD_BYTES,
