@@ -262,6 +262,11 @@ describe.skipIf(peer === undefined).each(NAMES)('%s', (name) => {
       const isFloat32 = [variable, 'lat'].some((each) => ds.get(each).dtype === 'float32')
       try {
         expectSame(array, values, isCount ? counted(theirs) : theirs, isFloat32)
+        // Windows of xarray have no quantiles of their own.
+        if (steps.some(([name, { kind }]) => (name === 'rolling' || name === 'coarsen') && kind === 'quantile')) {
+          await expect(array.toPython()).rejects.toThrow(/there is no code of xarray for quantile of/)
+          continue
+        }
         const code = await array.toPython()
         const again = await peer!.script(code)
         if ('refused' in again) throw new Error(`${code} fails: ${again.refused}`)

@@ -250,7 +250,7 @@ def reduce(array, options):
     kind = options["kind"]
     if kind == "quantile" and not hasattr(array, "quantile"):
         # Windows of xarray have no quantiles of their own.
-        return array.reduce(np.nanquantile, q=options["q"])
+        return array.reduce(lambda values, axis=None, **_: np.nanquantile(values, options["q"], axis=axis))
     method = getattr(array, NAMES.get(kind, kind))
     axis = options.get("axis")
     share = [options["q"]] if kind == "quantile" else []
