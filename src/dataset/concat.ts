@@ -17,10 +17,10 @@ import { Dataset, DatasetState } from './dataset.ts'
 import { LabelIndex, type LabelKind } from './label-index.ts'
 import type { Labels } from './label-values.ts'
 import { alongNewDim } from './new-dim.ts'
+import { withInstants } from './replace-times.ts'
 import { packInstants } from './time/instant.ts'
 import { decodeTimes, encodeTimes, type TimeUnits } from './time/units.ts'
 import type { Variable } from './variable.ts'
-import { withInstants } from './with-times.ts'
 
 const COMPARED_AT_A_TIME = 8
 

@@ -9,11 +9,11 @@ import type { LabelLike } from './between.ts'
 import { asFloats } from './cast-float.ts'
 import { type Coords, type DatasetParts, type Labelled, labelledDims } from './coords.ts'
 import type { LabelIndex } from './label-index.ts'
+import { withInstants } from './replace-times.ts'
 import { packInstants } from './time/instant.ts'
 import { parseTimeLabel } from './time/labels.ts'
 import { listArray, type Variable } from './variable.ts'
 import { withIndex } from './with-index.ts'
-import { withInstants } from './with-times.ts'
 
 /** Labels to interpolate at, by dimension: one label, which drops the dimension, or a list. */
 export type InterpLabels = Readonly<Record<string, LabelLike | readonly LabelLike[]>>

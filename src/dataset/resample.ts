@@ -3,8 +3,8 @@ import { checkValue } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
 import type { PositionGroups } from './group-by.ts'
 import type { Divided } from './grouped-reductions.ts'
+import { withInstants } from './replace-times.ts'
 import { parseFrequency, resampleBins } from './time/frequency.ts'
-import { withInstants } from './with-times.ts'
 
 /**
  * Groups positions by the periods of their times, with the labels of pandas. Empty periods in between are

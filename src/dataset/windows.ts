@@ -25,9 +25,9 @@ import {
   reducedTo,
   skipping,
 } from './reductions.ts'
+import { withInstants } from './replace-times.ts'
 import { packInstants } from './time/instant.ts'
 import { arrayOfLabels, type Variable } from './variable.ts'
-import { withInstants } from './with-times.ts'
 
 /** Options of `rolling`. */
 export interface RollingOptions {
