@@ -109,7 +109,7 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (/\/node_modules\/@assemblyscript\/loader\//.test(id)) return 'kernels'
   const room = /\/build\/js\/(.*)\.js$/.exec(id)?.[1] ?? ''
   // Loaded only by those whose place it is: drivers of their own file can be.
-  const driver = /^store\/(fs(?!\/local-file)|opfs(?!\/web-locks)|r2|s3|zip|picked-files)\b/.exec(room)?.[1]
+  const driver = /^store\/(fs(?!\/local-file\b)|opfs(?!\/web-locks)|r2|s3|zip|picked-files)\b/.exec(room)?.[1]
   if (driver !== undefined) return `store-${driver}`
   // What several drivers need, and reading over HTTP does not.
   if (/^store\/(blob|conditions|opfs\/web-locks)$/.test(room)) return 'store-more'

@@ -155,7 +155,7 @@ describe('docstrings', () => {
   /** Calls that end in no error of ours; and, of classes of errors, how they are made. */
   const NEVER_FAIL: readonly string[] = [
     ...['arrays', 'layers', 'warnings', 'close', 'toString'].map((name) => `ArrayFile.${name}`),
-    ...['estimateJob', 'plainAttrs', 'positionText', 'runsUpwards', 'elementFormat', 'isWrongWords', 'dimensionsOf'],
+    ...['estimateJob', 'plainAttrs', 'positionText', 'runsUpwards', 'elementFormat', 'isWrongWords', 'listDimensions'],
     ...['textAttribute', 'formatToWrite', 'writeJson'],
     ...['FileArray.storage', 'DiskArray.toString', 'isHyperslabError', 'points', 'slice', 'chunk', 'linear'],
     ...['readable', 'writable', 'store', 'source'].map((name) => `${name}Conformance`),

@@ -251,6 +251,7 @@ const KINDS: Record<string, Kind> = {
       selPoints: [[{ x: 10 }], {}],
       interp: [{ x: 12 }, {}],
       describe: [{}],
+      version: [],
       assign: [{ u: { dims: ['x'], data: [1, 2, 3], attrs: {} } }],
       merge: [new dataset.Dataset({})],
       rename: [{ t: 'u' }],
@@ -336,8 +337,7 @@ const KINDS: Record<string, Kind> = {
 }
 
 function windows(): Record<string, Method> {
-  const { median, ...others } = REDUCTIONS
-  return Object.fromEntries(Object.keys(others).map((name) => [name, [{}]]))
+  return { ...Object.fromEntries(Object.keys(REDUCTIONS).map((name) => [name, [{}]])), quantile: [0.5, {}] }
 }
 
 const BUILDERS: Record<string, readonly [(...args: never[]) => unknown, ...unknown[]]> = {

@@ -251,7 +251,7 @@ const WITHOUT = {
     ...['projectBox', 'resolveSelection', 'roll', 'slice', 'toTimestamp', 'zarrCodecs', 'zip'],
     ...['between', 'cos', 'DataArray', 'CFTime'],
     ...['axisChunks', 'linear'],
-    ...['LabelledTree', 'readExcerpt', 'positionText', 'runsUpwards', 'elementFormat', 'isWrongWords', 'dimensionsOf'],
+    ...['LabelledTree', 'readExcerpt', 'positionText', 'runsUpwards', 'elementFormat', 'isWrongWords', 'listDimensions'],
     ...['textAttribute', 'shareMemory', 'formatToWrite', 'plainAttrs', 'estimateJob', 'writeJson'],
     ...['Job', 'MERGE_FAN_IN', 'nodeCounts', 'readPlan'],
     ...['countAccesses', 'readableConformance', 'sourceConformance', 'storeConformance', 'writableConformance'],

@@ -85,6 +85,7 @@ export type ScalarMode = 'read' | 'warn' | 'refuse'
 
 /** Rule for reads of single elements of an array. All arrays derived from it share this object. */
 export interface ScalarReads {
+  /** Whether they are read, reported or refused. */
   readonly mode: ScalarMode
   /** Number of these reads so far. */
   count: number

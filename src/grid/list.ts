@@ -113,13 +113,6 @@ export function listPositions(
   return positions
 }
 
-/**
- * Returns a list of positions as a progression if it is one, because evenly spaced positions cost less to
- * read. Several lists, which belong to points, stay as they are.
- */
-export const evenPicks = (lists: readonly Float64Array[]): AxisView | readonly Float64Array[] =>
-  lists.length === 1 ? (findProgression(lists[0]!) ?? lists) : lists
-
 /** Returns the values `[from, to)` as a progression, if they are one. */
 export function findProgression(values: ArrayLike<number>, from = 0, to = values.length): AxisView | undefined {
   const length = to - from

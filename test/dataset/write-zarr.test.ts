@@ -132,7 +132,7 @@ describe('Zarr', () => {
       'out.zarr/t/zarr.json',
     ])
     expect(new Set(puts).size).toBe(puts.length)
-    expect(progress.at(-1)).toEqual({ done: 9, total: 9 })
+    expect(progress.at(-1)).toEqual({ done: 7, total: 7 })
     const group = await openZarr(at(store), { kind: 'group' })
     expect(group.consolidated).toBe(true)
     const t = await group.array('t', 'float32', 2)

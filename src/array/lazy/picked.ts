@@ -5,7 +5,7 @@ import { type AxisIndices, isListed } from '../../core/places.ts'
 import { eachIndex, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
-import { evenPicks, findProgression } from '../../grid/list.ts'
+import { findProgression } from '../../grid/list.ts'
 import { cutPicks } from '../../grid/list-pieces.ts'
 import { type Box, boxShape, type Range, rangeLength, rangeOf, viewOf } from '../../grid/range.ts'
 import { planResolved } from '../get.ts'
@@ -22,7 +22,7 @@ import { visitChunkByChunk } from '../visit.ts'
 import { writeSelection } from '../write.ts'
 import type { WriteWhere } from './derive.ts'
 import { checkDistinct } from './distinct.ts'
-import { composePick, type ViewOf, viewParts } from './picks.ts'
+import { composePick, evenPicks, type ViewOf, viewParts } from './picks.ts'
 
 /** Returns the positions along each axis of the base that a box of a view takes. */
 const picksBelow = ({ picks, places }: ViewOf, box: Box): AxisIndices<Float64Array>[] =>

@@ -1,6 +1,7 @@
 import type { DType } from '../../core/dtype.ts'
 import { type AxisIndices, indexAt, isListed } from '../../core/places.ts'
-import { type Tensor, tensorOf } from '../../core/tensor.ts'
+import { type AxisView, type Tensor, tensorOf } from '../../core/tensor.ts'
+import { findProgression } from '../../grid/list.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
 import type { SelectionPart } from '../../grid/selection.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
@@ -68,3 +69,10 @@ export async function readFresh<D extends DType>(source: BlockSource<D>, box: Bo
   await source.readBlock(box, tensor, options)
   return tensor
 }
+
+/**
+ * Returns a list of positions as a progression if it is one, because evenly spaced positions cost less to
+ * read. Several lists, which belong to points, stay as they are.
+ */
+export const evenPicks = (lists: readonly Float64Array[]): AxisView | readonly Float64Array[] =>
+  lists.length === 1 ? (findProgression(lists[0]!) ?? lists) : lists

@@ -1,7 +1,6 @@
 import type { DType } from '../../core/dtype.ts'
 import { sizeOf, stridesOf } from '../../core/shape.ts'
 import { copyTensor, type Tensor, tensorOf } from '../../core/tensor.ts'
-import { evenPicks } from '../../grid/list.ts'
 import { cutPicks } from '../../grid/list-pieces.ts'
 import { type Box, boxShape, viewOf } from '../../grid/range.ts'
 import type { ResolvedSelection, SelectionPart } from '../../grid/selection.ts'
@@ -11,7 +10,7 @@ import { foldTensor, type Planned, readInto } from '../transfers.ts'
 import { writeSelection } from '../write.ts'
 import type { WriteWhere } from './derive.ts'
 import { checkDistinct } from './distinct.ts'
-import { combinedPick, composePick, countAxes, isAlongAxis, type PointsViewOf, positionsAt } from './picks.ts'
+import { combinedPick, composePick, countAxes, evenPicks, isAlongAxis, type PointsViewOf, positionsAt } from './picks.ts'
 
 /** Plans the read of a box of the view, from the lowest array that it is a view of. */
 async function planned<D extends DType>(
