@@ -32,7 +32,7 @@ export default defineConfig({
       sidebar: [
         pages('Guide', 'guide', 'command', 'viewer', 'places', 'formats', 'many-machines', 'runtimes', 'python'),
         pages('Concepts', 'concepts', 'arrays', 'datasets', 'grids', 'containers', 'writing', 'chunking'),
-        pages('Coming from', 'xarray', 'zarrita', 'diskarrays'),
+        pages('Coming from', 'xarray', 'zarrita', 'diskarrays', 'array-format'),
         {
           label: 'Reference',
           items: [

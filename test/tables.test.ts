@@ -73,3 +73,22 @@ test('the code beside that of DiskArrays.jl gives what its table says', async ()
     expect([julia, elements]).toEqual([julia, JSON.parse(gives!)])
   }
 })
+
+test('the code beside that of the crate array-format gives what its table says', async () => {
+  const store = new hyperslab.MemoryStore()
+  const file = await hyperslab.create({ store, path: 'a.af' })
+  const a = file.createArray('a', { dtype: 'float64', shape: [3, 4], chunks: [2, 2] })
+  await a.set(
+    null,
+    Array.from({ length: 12 }, (_, i) => i),
+  )
+  a.attrs.set('units', 'K')
+  await file.flush()
+  const rows = rowsOf('array-format.md')
+  expect(rows.length).toBeGreaterThan(20)
+  // In their order, because rows build on those above.
+  for (const [rust, code, gives] of rows) {
+    const result = plain(await evaluate(code!, { ...hyperslab, store, file }))
+    expect([rust, Array.isArray(result) ? result : (result as { data: number[] }).data]).toEqual([rust, JSON.parse(gives!)])
+  }
+})
