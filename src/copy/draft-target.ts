@@ -156,14 +156,14 @@ class DraftTarget implements OwnTarget<never> {
       await this.#file?.flush()
       signal?.throwIfAborted()
       const settings = await withDefaults(containerSettings(this.#options))
-      // Blocks of the draft have their final encoding.
+      // Copies blocks without encoding them again, because the draft already used the final codec.
       const files = {
         store,
         paths: new Paths(path),
         options: this.#file === undefined ? settings : { ...settings, recode: false },
       }
       const stored = this.#file?.stored ?? this.#source.stored!
-      // The draft has reported all progress.
+      // Progress was reported while the draft was written.
       const how = { immutable, signal, ...(this.#file === undefined && { onProgress }) }
       const done = await within({ file: store.describe(path) }, () => copyStored(files, stored, this.#replaced, how))
       this.#bytes = done.bytes

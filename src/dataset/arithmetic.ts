@@ -96,7 +96,10 @@ export function alignOperands(
   return { a, b, dims: [...new Set([...a.variable.dims, ...b.variable.dims])], coordinates }
 }
 
-/** Returns the first operand with the attributes of the result: units stay if those of both say so. */
+/**
+ * Returns the first operand with the attributes of the result. Sums and differences keep the units if both
+ * operands have the same. `where` and `fillna` keep those of the first operand. Others drop them.
+ */
 function ofOperation(operation: Arithmetic, a: Variable, b: Variable): Variable {
   if (operation === 'where' || operation === 'fillna') return a
   const isSameUnit = a.attrs['units'] === b.attrs['units']

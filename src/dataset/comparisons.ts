@@ -129,7 +129,10 @@ function presentOnly(comparison: Comparison, isMissing: Compared['isMissing'], i
   return (a, b) => (isMissing?.(a) === true || isOtherMissing?.(b) === true ? ofMissing : test(a, b))
 }
 
-/** Returns an array whose missing numbers are NaN, which no number equals; other types are tested. */
+/**
+ * Prepares an array for a comparison. Numbers become floats with NaN for missing values. 64-bit integers,
+ * times and text keep their type and get a test for missing values.
+ */
 function comparable({ name, array }: Variable): Compared {
   const { dtype, source } = array
   if (dtype !== 'timestamp_ns' && dtype !== 'string' && !isBigInt(dtype))

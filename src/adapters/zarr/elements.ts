@@ -103,7 +103,7 @@ export function parseFillValues(value: unknown, type: StoredType): Scalar[] | un
   if (value === null || value === undefined) return undefined
   if (type.element === undefined) return [parseFillValue(value, type)!]
   const pair = Array.isArray(value) && value.length === 2 ? value : [value, 0]
-  // Null is no part of a pair.
+  // A part that is null is refused, as an empty text is.
   return pair.map((part) => parseFillValue(part ?? '', type)!)
 }
 
@@ -119,7 +119,8 @@ export function parseElements(
 ): ZarrArrayMetadata {
   const { field, isComplex, name } = type.element!
   const fill = commonFill(fills)
-  // Pairs make no element missing, because a part that equals one of theirs may be valid.
+  // The fill value of complex numbers makes no element missing, because a part that equals one of its parts
+  // may be valid.
   const given = { type, endian, fillValue: isComplex ? undefined : fill.fillValue }
   const parsed =
     stored.version === 3 ? parseArrayV3(stored.metadata, given) : parseArrayV2(stored.metadata, stored.attributes, given)
@@ -180,7 +181,7 @@ function planElements(
   }
 }
 
-/** Origin of unwritten chunks. Codecs decode its bytes, which are none, to the fill values. */
+/** Origin of unwritten chunks. It has no bytes; decoding fills the chunk with the fill values. */
 const UNWRITTEN: BlockOrigin = {
   file: 'unwritten',
   version: 'unwritten',

@@ -24,8 +24,8 @@ import type { CodecMetadata, StoredType } from './metadata.ts'
 import type { ArrayDocument } from './parse-array.ts'
 import { parseCodecs } from './v3.ts'
 
-// Fields of structures as arrays. The metadata of the structured array are those of each field, with another
-// type, fill value, and the axes of the field at the end.
+// Fields of structures as arrays. A field has the metadata of its structured array, except for its type and
+// fill value. Its own axes come last.
 
 /** Longest structure in bytes, and limits of its fields. Real structures are far below them. */
 const MAX_BYTES = 2 ** 24
@@ -97,7 +97,10 @@ export class FieldFinder {
     return node
   }
 
-  /** @param isRead whether to read a node that is not known */
+  /**
+   * Returns the structure at a path; undefined if there is none.
+   * @param isRead whether metadata may be fetched for it
+   */
   async #structureAt(path: string, isRead: boolean): Promise<Structure | undefined> {
     const found = this.#structures.get(path)
     if (found !== undefined || this.#groups.has(path) || !(isRead || this.#hierarchy.isComplete(path))) return found

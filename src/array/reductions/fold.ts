@@ -17,7 +17,7 @@ export type FoldColumns = readonly (TypedArray | readonly bigint[])[]
 /** Cells that accumulate elements row by row. */
 export interface Fold {
   readonly row: Row
-  /** Adds `times` elements of one value, as rows contain it and not skipped, to a cell. */
+  /** Adds a value `times` times to a cell. The value has the type of rows and is not a skipped one. */
   repeat(value: never, times: number, cell: number): void
   /** State of the cells; each column has one value per cell. */
   readonly columns: FoldColumns
@@ -186,7 +186,8 @@ function wideProductFold({ dtype, cells, skipped: { fill } }: FoldSetup): Fold {
   return {
     row,
     repeat(value: bigint, times, cell) {
-      // By then, the product is 0 or out of range, or the factor is -1 or 1. Only its sign changes later.
+      // After so many factors, the product is 0 or out of range, or the factor is -1 or 1. More factors
+      // change only its sign.
       const enough = times > ENOUGH ? ENOUGH + (times % 2) : times
       for (let i = 0; i < enough; i++) multiply(cell, value)
     },
