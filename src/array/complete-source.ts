@@ -22,6 +22,7 @@ export function completeSource<D extends DType>(source: SourceLike<D>, options: 
   checkDType(source.dtype)
   checkShape(source.shape, 'shape')
   if (source.dimensionNames !== undefined) checkValue('DiskArray', 'dimensionNames', source.dimensionNames, 'list of strings')
+  if (source.budget !== undefined) checkValue('DiskArray', 'budget', source.budget, 'MemoryBudget')
   checkOptions('DiskArray', options, SOURCE_CHECKS)
   const chunks = gridOf(source, options)
   if (!sameShape(chunks.shape, source.shape)) {

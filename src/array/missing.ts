@@ -53,7 +53,7 @@ export const NOT_A_NUMBER: Missing<never> = { values: [], nan: true }
  * @throws InvalidArgumentError for values that are not of the type
  */
 export function missingElements({ dtype, fillValue, missing }: MissingOf): MissingElements {
-  if (missing !== undefined && !Array.isArray(missing.values))
+  if (missing !== undefined && !Array.isArray(missing?.values))
     invalidArgument('`missing` takes { values: [], nan: boolean }', missing)
   const given = missing?.values ?? (fillValue === undefined ? [] : [fillValue])
   // A Set would make 0 of -0.
