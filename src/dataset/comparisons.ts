@@ -2,7 +2,7 @@ import { DiskArray } from '../array/disk-array.ts'
 import { broadcastSource } from '../array/lazy/broadcast.ts'
 import { missingElements } from '../array/missing.ts'
 import { missingTest } from '../array/missing-test.ts'
-import { isBigInt } from '../core/dtype.ts'
+import { type DType, isBigInt } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
@@ -64,7 +64,7 @@ export function compared(
   checkOptions(comparison, options, ARITHMETIC_CHECKS, { array: left.variable.name })
   const kind = kindOf(comparison, left.variable)
   if (!((right as Labelled | undefined)?.variable instanceof Variable)) {
-    const value = valueFor(comparison, left.variable, kind, right)
+    const value = roundedTo(left.variable.array.dtype, valueFor(comparison, left.variable, kind, right))
     const { array, isMissing } = comparable(left.variable)
     const fn = presentOnly(comparison, isMissing, value === NAT && kind === 'times' ? () => true : undefined)
     return booleans(left, left.variable.dims, left.coordinates, fn, [array.source, { value }])
@@ -120,6 +120,10 @@ function booleans(
   const without = { index: undefined, stored: undefined, times: undefined, attrs: {}, encoding: {} }
   return { variable: variable.with({ array, dims, ...without }), coordinates }
 }
+
+/** Returns a number as float32 has it, as numpy does: then 0.1 equals the element that was stored for 0.1. */
+const roundedTo = (dtype: DType, value: unknown): unknown =>
+  dtype === 'float32' && typeof value === 'number' ? Math.fround(value) : value
 
 /** Returns a comparison that is false, or true for `ne`, where an operand is missing. */
 function presentOnly(comparison: Comparison, isMissing: Compared['isMissing'], isOtherMissing: Compared['isMissing']): Test {

@@ -78,6 +78,13 @@ test('numbers of 64 bits are compared exactly', async () => {
   expect(await v.abs().values()).toEqual(BigInt64Array.of(big, big + 1n, -9n, 5n))
 })
 
+test('a number is rounded to float32 for values of this type, as in numpy', async () => {
+  const v = new Dataset({ v: { dims: ['x'], data: { data: Float32Array.of(0.1, 0.2, 2 ** 24), shape: [3] } } }).get('v')
+  expect(await bits(v.eq(0.1))).toEqual([1, 0, 0])
+  expect(await bits(v.lt(0.1))).toEqual([0, 0, 0])
+  expect(await bits(v.ge(2 ** 24 + 1))).toEqual([0, 0, 1])
+})
+
 test('times compare with dates and with times, and missing times with none', async () => {
   const time = ds.get('time')
   expect(await bits(time.ge(new Date('2001-02-01')))).toEqual([0, 1, 1])

@@ -296,6 +296,21 @@ const TESTS: Record<string, () => Promise<void>> = {
     expect(() => ds.get('t').where(ds.get('mask'))).toThrow(/mask.ne\(0\)|\.ne\(0\)/)
     expect(await ds.get('t').where(ds.get('mask').ne(0)).values()).toEqual(Float64Array.of(Number.NaN, 3))
   },
+  'numbers of 64 bits are compared exactly': async () => {
+    const ds = await from(raw('n', 'int64', BigInt64Array.of(2n ** 53n + 1n, -1n), { _FillValue: -1 }))
+    expect([
+      ...((await ds
+        .get('n')
+        .eq(2 ** 53)
+        .values()) as Uint8Array),
+    ]).toEqual([0, 0])
+    expect([
+      ...((await ds
+        .get('n')
+        .eq(2n ** 53n + 1n)
+        .values()) as Uint8Array),
+    ]).toEqual([1, 0])
+  },
   'times that are numbers of their units are not compared': async () => {
     const ds = await from(raw('t', 'int32', Int32Array.of(59), { units: 'days since 2000-01-01', calendar: 'noleap' }))
     for (const other of [5, new Date('2000-03-01'), ds.get('t')])

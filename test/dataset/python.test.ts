@@ -77,6 +77,7 @@ test('a chain is code, from the file on', async () => {
     [tas.where(tas.gt(271).and(tas.le(280.5).not())), 'ds["tas"].where(((ds["tas"] > 271) & (~(ds["tas"] <= 280.5))))'],
     [ds.get('time').ge(time[0]!), '(ds["time"] >= np.datetime64("1998-01-16T12:00", "ns"))'],
     [ds.get('time').ne(0n), '(ds["time"] != np.datetime64("1970-01-01T00:00", "ns"))'],
+    [tas.lt(2 ** 62), '(ds["tas"] < 4611686018427387904)'],
     [tas.abs().sqrt(), 'np.sqrt(abs(ds["tas"]))'],
     [ds.rename({ tas: 'class' }).get('class').mul(-0.5), '(ds.rename({"tas": "class"})["class"] * -0.5)'],
   ]

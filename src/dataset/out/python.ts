@@ -306,7 +306,9 @@ function refuse(what: string, actual: unknown): never {
 const text = (value: unknown): string => JSON.stringify(String(value))
 
 const number = (value: number | bigint): string => {
-  const shown = String(value)
+  // Python compares integers exactly, and String rounds digits beyond 2^53.
+  const isLarge = Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value as number) <= 2 ** 64
+  const shown = String(isLarge ? BigInt(value) : value)
   return /\d$/.test(shown) ? shown : `float(${text(shown)})`
 }
 
