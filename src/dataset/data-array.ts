@@ -273,7 +273,8 @@ export class DataArray extends Reducible<DataArray> {
 
   /**
    * Groups the values along a dimension for a reduction. The key is a component of times (`time.month`,
-   * `time.season`, `time.year`), a one-dimensional coordinate, or bins of one, `{ lat: [-90, 0, 90] }`.
+   * `time.season`, `time.year`), the labels of a dimension, or bins of them, `{ lat: [-90, 0, 90] }`. For
+   * other coordinates, `swapDims` makes labels of them first.
    * @throws InvalidArgumentError for an invalid key
    */
   groupBy(key: GroupKey): GroupBy<DataArray> {
