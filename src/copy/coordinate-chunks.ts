@@ -4,7 +4,7 @@ import { TypedValue } from '../core/typed-value.ts'
 import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
 
 /** Size up to which a coordinate along one dimension is one chunk, in bytes. */
-export const LABELS_BYTES = 4 * 2 ** 20
+const LABELS_BYTES = 4 * 2 ** 20
 /** Least size of chunks of bounds, in bytes. */
 const BOUNDS_BYTES = 2 ** 20
 
@@ -17,14 +17,16 @@ const BOUNDS = ['bounds', 'climatology']
  */
 export function withCoordinateChunks(content: ZarrExport): ZarrExport {
   const coordinates = new Set(namesIn(content, 'coordinates'))
-  const labels = content.arrays.filter(
-    ({ name, dimensionNames }) =>
-      isLabels(name, dimensionNames) || (dimensionNames.length === 1 && coordinates.has(ownName(name))),
+  const labels = new Set(
+    content.arrays.filter(
+      ({ name, dimensionNames }) =>
+        isLabels(name, dimensionNames) || (dimensionNames.length === 1 && coordinates.has(ownName(name))),
+    ),
   )
-  const bounds = new Set(BOUNDS.flatMap((key) => labels.flatMap((each) => textsOf(each.attributes, key))))
+  const bounds = new Set(BOUNDS.flatMap((key) => [...labels].flatMap((each) => textsOf(each.attributes, key))))
   const arrays = content.arrays.map((each): ExportedArray => {
     if (each.hasOwnChunks) return each
-    if (labels.includes(each)) return { ...each, hasOwnChunks: true, chunkShape: rows(each, LABELS_BYTES, Math.floor) }
+    if (labels.has(each)) return { ...each, hasOwnChunks: true, chunkShape: labelChunks(each) }
     return bounds.has(ownName(each.name))
       ? { ...each, hasOwnChunks: true, chunkShape: rows(each, BOUNDS_BYTES, Math.ceil) }
       : each
@@ -38,8 +40,15 @@ export const isLabels = (name: string, dimensionNames: readonly string[]): boole
 
 const ownName = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
+/** Returns the chunk shape of labels: one chunk, if it is not too large. */
+export const labelChunks = (labels: Pick<ExportedArray, 'array'>): number[] => rows(labels, LABELS_BYTES, Math.floor)
+
 /** Returns a chunk shape of whole rows along the first axis that take some bytes. */
-function rows({ array: { shape, dtype } }: ExportedArray, bytes: number, round: (value: number) => number): number[] {
+function rows(
+  { array: { shape, dtype } }: Pick<ExportedArray, 'array'>,
+  bytes: number,
+  round: (value: number) => number,
+): number[] {
   const [length = 1, ...others] = shape
   const rowBytes = Math.max(1, bytesOf(dtype) * sizeOf(others))
   return [Math.max(1, Math.min(length, round(bytes / rowBytes))), ...others.map((each) => Math.max(1, each))].slice(

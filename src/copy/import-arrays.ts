@@ -20,7 +20,7 @@ import type { Signal } from '../core/signal.ts'
 import { TypedValue } from '../core/typed-value.ts'
 import { ChunkGrid } from '../grid/chunks.ts'
 import { planRechunk, type RechunkPlan, type RechunkRequest } from '../grid/rechunk-plan.ts'
-import { isLabels, LABELS_BYTES } from './coordinate-chunks.ts'
+import { isLabels, labelChunks } from './coordinate-chunks.ts'
 import { attributeOfJson, isJsonValue, isTextOfJson, textOfJson } from './json-attributes.ts'
 import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
 import type { TargetArray } from './target.ts'
@@ -250,9 +250,9 @@ function definitionLike(
   { chunks = {}, chunkBytes = IMPORT_CHUNK_BYTES }: Pick<ImportOptions, 'chunks' | 'chunkBytes'>,
 ): ArrayOptions {
   const { dtype, shape } = array
-  const isOwn = hasOwnChunks || isLabels(name, dimensionNames)
+  const own = hasOwnChunks || isLabels(name, dimensionNames) ? (chunkShape ?? labelChunks({ array })) : undefined
   const given = shape.map((length, axis) => {
-    if (isOwn) return chunkShape?.[axis] ?? Math.max(1, Math.min(length, LABELS_BYTES / bytesOf(dtype)))
+    if (own !== undefined) return own[axis]
     const wanted = member(chunks, dimensionNames[axis]!)
     return wanted === undefined ? undefined : Math.max(1, Math.min(length, wanted))
   })

@@ -6,13 +6,13 @@ import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { wholeAxis } from '../core/tensor.ts'
 import { asFloats } from './cast-float.ts'
-import { type Labelled, mergeCoords, takeCoords } from './coords.ts'
+import { isLabelled, type Labelled, mergeCoords, takeCoords } from './coords.ts'
 import { groupLabels } from './group-labels.ts'
 import { LabelIndex } from './label-index.ts'
 import type { Taken } from './label-selectors.ts'
 import { asNumbers, reducedTo, withoutQuantity } from './reductions.ts'
 import { NAT } from './time/instant.ts'
-import { Variable } from './variable.ts'
+import type { Variable } from './variable.ts'
 
 /** Options of arithmetic. */
 export interface ArithmeticOptions {
@@ -59,8 +59,7 @@ export function combineArrays(
     const array = new DiskArray(broadcastSource(fn, [own.source, { value: right }], { dtype })) as DiskArray
     return { variable: reducedTo(withoutQuantity(left.variable), array, left.variable.dims), coordinates: left.coordinates }
   }
-  if (!((right as Labelled | undefined)?.variable instanceof Variable))
-    return invalidArgument(`${operation} takes an array of a dataset or a number`, right)
+  if (!isLabelled(right)) return invalidArgument(`${operation} takes an array of a dataset or a number`, right)
   const { a, b, dims, coordinates } = alignOperands(left, right, options)
   if (operation === 'fillna') checkNumbers(a.variable, b.variable)
   if (operation === 'where' && a.variable.array.dtype === 'timestamp_ns')
@@ -196,8 +195,7 @@ export function whereTrue(
   options: ArithmeticOptions = {},
 ): Labelled {
   if (typeof condition !== 'function') {
-    if (!((condition as Labelled | undefined)?.variable instanceof Variable))
-      invalidArgument('where takes an array of booleans of a dataset, or a function', condition)
+    if (!isLabelled(condition)) invalidArgument('where takes an array of booleans of a dataset, or a function', condition)
     checkBooleans('where', condition.variable)
     return combineArrays({ variable, coordinates }, condition, 'where', options)
   }

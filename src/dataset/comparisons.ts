@@ -3,15 +3,15 @@ import { broadcastSource } from '../array/lazy/broadcast.ts'
 import { missingElements } from '../array/missing.ts'
 import { missingTest } from '../array/missing-test.ts'
 import { type DType, isBigInt } from '../core/dtype.ts'
-import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { HyperslabError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
 import { toTimestamp } from '../core/timestamp.ts'
 import { ARITHMETIC_CHECKS, type ArithmeticOptions, alignOperands, alongDims, checkBooleans } from './arithmetic.ts'
 import { asFloats } from './cast-float.ts'
-import type { Labelled } from './coords.ts'
+import { checkLabelled, isLabelled, type Labelled } from './coords.ts'
 import { NAT } from './time/instant.ts'
-import { Variable } from './variable.ts'
+import type { Variable } from './variable.ts'
 
 /** Comparison of values, by the name of its method. */
 export type Comparison = 'lt' | 'le' | 'gt' | 'ge' | 'eq' | 'ne'
@@ -63,19 +63,19 @@ export function compared(
 ): Labelled {
   checkOptions(comparison, options, ARITHMETIC_CHECKS, { array: left.variable.name })
   const kind = kindOf(comparison, left.variable)
-  if (!((right as Labelled | undefined)?.variable instanceof Variable)) {
+  if (!isLabelled(right)) {
     const value = roundedTo(left.variable.array.dtype, valueFor(comparison, left.variable, kind, right))
     const { array, isMissing } = comparable(left.variable)
     const fn = presentOnly(comparison, isMissing, value === NAT && kind === 'times' ? () => true : undefined)
     return booleans(left, left.variable.dims, left.coordinates, fn, [array.source, { value }])
   }
-  const other = kindOf(comparison, (right as Labelled).variable)
+  const other = kindOf(comparison, right.variable)
   if (other !== kind) {
-    const { name } = (right as Labelled).variable
+    const { name } = right.variable
     const text = `${comparison} compares values of one kind: '${left.variable.name}' has ${kind}, and '${name}' has ${other}`
     throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: other, expected: kind })
   }
-  const { a, b, dims, coordinates } = alignOperands(left, right as Labelled, options)
+  const { a, b, dims, coordinates } = alignOperands(left, right, options)
   const [one, two] = [comparable(a.variable), comparable(b.variable)]
   const sources = [
     alongDims(a.variable.with({ array: one.array }), dims).source,
@@ -90,8 +90,7 @@ export function compared(
  */
 export function logical(left: Labelled, right: Labelled, operation: LogicalOperation, options: ArithmeticOptions = {}): Labelled {
   checkOptions(operation, options, ARITHMETIC_CHECKS, { array: left.variable.name })
-  if (!((right as Labelled | undefined)?.variable instanceof Variable))
-    return invalidArgument(`${operation} takes an array of a dataset, got ${quoted(right)}`, right)
+  checkLabelled(operation, right)
   checkBooleans(operation, left.variable)
   checkBooleans(operation, right.variable)
   const { a, b, dims, coordinates } = alignOperands(left, right, options)

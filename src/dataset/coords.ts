@@ -15,9 +15,12 @@ export interface Labelled {
   readonly coordinates: Coords
 }
 
+/** Whether a value that a caller passed is a labelled array. */
+export const isLabelled = (value: unknown): value is Labelled => (Object(value) as Partial<Labelled>).variable instanceof Variable
+
 /** @throws InvalidArgumentError for a value that is not a labelled array */
 export function checkLabelled(call: string, value: unknown): asserts value is Labelled {
-  if ((Object(value) as Partial<Labelled>).variable instanceof Variable) return
+  if (isLabelled(value)) return
   invalidArgument(`${call} takes an array with labels (a DataArray), got ${quoted(value)}`, value)
 }
 

@@ -3,11 +3,11 @@ import { type Checks, checkOptions } from '../core/options.ts'
 import type { AxisIndices } from '../core/places.ts'
 import { quoted } from '../core/quoted.ts'
 import { findCoordinateMemory } from './coordinate-memory.ts'
-import { type Coords, type Labelled, mergeCoords } from './coords.ts'
+import { type Coords, isLabelled, type Labelled, mergeCoords } from './coords.ts'
 import type { Taken } from './label-selectors.ts'
 import { checkDim, keepingMissing } from './reductions.ts'
 import { NAT } from './time/instant.ts'
-import { Variable } from './variable.ts'
+import type { Variable } from './variable.ts'
 
 /** Options of `sortBy`. */
 export interface SortOptions {
@@ -64,12 +64,10 @@ function keyOf(key: unknown, array: string, coordinates: Coords): Variable {
     const text = `there is no coordinate ${quoted(key)} to sort by: there are ${known.join(', ') || 'none'}`
     throw new HyperslabError('InvalidArgumentError', text, { array, actual: key, expected: known })
   }
-  const labelled = Object(key) as Partial<Labelled>
-  if (!(labelled.variable instanceof Variable))
-    return invalidArgument('sortBy takes names of coordinates or arrays of a dataset', key)
+  if (!isLabelled(key)) return invalidArgument('sortBy takes names of coordinates or arrays of a dataset', key)
   // Compares labels.
-  mergeCoords(coordinates, labelled.coordinates!, 'drop')
-  return labelled.variable
+  mergeCoords(coordinates, key.coordinates, 'drop')
+  return key.variable
 }
 
 async function valuesOf(key: Variable): Promise<ArrayLike<unknown>> {
