@@ -83,11 +83,15 @@ function describedByCrate({ values, attributes, ...rest }: PeerFile[number]): De
   return { ...own, values: (values as Answer).ok ?? values, attributes: Object.fromEntries(attributes) }
 }
 
-async function verdict(payload: Uint8Array): Promise<{ readonly refusal?: string }> {
+/**
+ * Reads the footer in a payload here. Damage can make a payload one of an older version, which this package
+ * reads and crate 0.15 refuses.
+ */
+async function verdict(payload: Uint8Array): Promise<{ readonly refusal?: string; readonly version?: number }> {
   try {
     const footer: Footer = await readFooter(payload, DATA_BYTES, 64)
-    expect(encodeFooter6(footer).length).toBeGreaterThan(0)
-    return {}
+    if (footer.version === 6) expect(encodeFooter6(footer).length).toBeGreaterThan(0)
+    return { version: footer.version }
   } catch (error) {
     if (!isHyperslabError(error, 'FormatError', 'UnsupportedError')) throw error
     return { refusal: error.message }
@@ -191,11 +195,11 @@ describe.skipIf(!havePeer)('the Rust crate array-format 0.15 and this package', 
       await writeFile(path, Buffer.concat(files.flatMap((file) => [new Uint8Array(Uint32Array.of(file.length).buffer), file])))
       const verdicts = (await peer.do('verdicts', { path })) as string
       for (const [i, payload] of batch.entries()) {
-        const { refusal } = await verdict(payload)
-        const kind = `${verdicts[i]} ${refusal === undefined ? 'read' : (STRICTER.find((each) => each.test(refusal)) ?? 'refused')}`
+        const { refusal, version } = await verdict(payload)
+        const read = version === 6 ? 'read' : 'read as an older version'
+        const kind = `${verdicts[i]} ${refusal === undefined ? read : (STRICTER.find((each) => each.test(refusal)) ?? 'refused')}`
         counts[kind] = (counts[kind] ?? 0) + 1
-        const agree =
-          kind === 'a read' || kind === 'r refused' || (kind.startsWith('a ') && kind !== 'a refused') || /^r \//.test(kind)
+        const agree = ['a read', 'r refused', 'r read as an older version'].includes(kind) || /^[ar] \//.test(kind)
         expect(agree, `${kind}: ${refusal}: ${Buffer.from(payload).toString('base64')}`).toBe(true)
       }
     }
