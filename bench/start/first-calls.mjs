@@ -28,7 +28,7 @@ const decoders = {
   },
   zstd: () => {
     const decode = loaded.decodeFrame
-    return (block) => decode(loaded.framesOf(block)[0], size)
+    return (block) => decode(loaded.parseFrames(block)[0], size)
   },
   fzstd: () => (block) => loaded.decompress(block),
 }

@@ -174,11 +174,11 @@ else {
   decoders.zstd = (next) => {
     const { data, encoded } = pick(zstdSamples, next)
     const input = next() < 0.05 ? encoded : mutated(encoded, next)
-    const frames = ours(() => all.framesOf(input))
+    const frames = ours(() => all.parseFrames(input))
     if (frames?.length !== 1 || (frames[0].contentBytes ?? 0) > MiB) return 'refused'
     const [frame] = frames
     const bytes = frame.contentBytes ?? data.length
-    const plain = all.frameOf({ ...frame, checksum: new Uint8Array(0) }, bytes)
+    const plain = all.toFrame({ ...frame, checksum: new Uint8Array(0) }, bytes)
     const out = new Uint8Array(bytes + 1)
     const accepts = Number(zstdDecode(out, bytes, plain, plain.length)) === bytes
     let reason = ''
@@ -198,7 +198,7 @@ else {
       // If the library rejects input that this package decodes, a third one has to decode it to the same
       // bytes.
       const other = new Uint8Array(bytes + 64)
-      const third = decompress(all.frameOf({ ...frame, checksum: new Uint8Array(0) }, bytes), other).subarray(0, bytes)
+      const third = decompress(all.toFrame({ ...frame, checksum: new Uint8Array(0) }, bytes), other).subarray(0, bytes)
       if (!same(third, found)) throw new Error('libzstd refuses it, and fzstd decodes it to other bytes')
       return 'accepted with fzstd'
     }

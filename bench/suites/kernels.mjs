@@ -63,7 +63,7 @@ function reductionsOf(dtype, length, pointer) {
       ours.reduceElements(arena, op, dtype, skip, [length], pointer, [1], cells, [0], ours.counters(arena, 1))
     })
   const whole = { op: 'min', dtype, skip: 'none', reduced: [true], places: [1] }
-  const table = ours.tableOf(1, [{ offset: 0, place: 0, shape: [length], stride: [1] }])
+  const table = ours.createBoxTable(1, [{ offset: 0, place: 0, shape: [length], stride: [1] }])
   const position = () => arena.scratch(() => ours.reduceBoxes(arena, whole, table, pointer, [1]))
   return {
     sum: run('sum', 'none'),

@@ -16,7 +16,7 @@ const BLOCK = sized(8, 1) * MiB
 
 const values = climate((BLOCKS * BLOCK) / 4, 1)
 const block = new Uint8Array(values.buffer, 0, BLOCK)
-const { framesOf, decodeFrame, encodeFrame } = await internals('codec/zstd-frames', 'codec/zstd-wasm', 'codec/zstd-encode')
+const { parseFrames, decodeFrame, encodeFrame } = await internals('codec/zstd-frames', 'codec/zstd-wasm', 'codec/zstd-encode')
 const wasm = await Zstd.load()
 const encoded = wasm.compress(block, LEVEL)
 const native = typeof zlib.zstdDecompressSync === 'function'
@@ -24,7 +24,7 @@ const call = (work) => new Promise((resolve, reject) => work((error, result) => 
 
 const decoders = {
   fzstd: () => decompress(encoded),
-  module: () => decodeFrame(framesOf(encoded)[0], block.length),
+  module: () => decodeFrame(parseFrames(encoded)[0], block.length),
   ...(native && {
     'native, synchronous': () => zlib.zstdDecompressSync(encoded, { chunkSize: block.length + 64 }),
     'native, asynchronous': () => call((done) => zlib.zstdDecompress(encoded, { chunkSize: block.length + 64 }, done)),
