@@ -10,7 +10,7 @@ import type { BlockReader } from '../engine/block-reader.ts'
 import { STORE_CHECKS, type Store, type StoreOptions } from '../store/store.ts'
 import { FileArray } from './file-array.ts'
 import { type ArrayOptions, isNested } from './format/definition.ts'
-import { isUnknownExtra, UNKNOWN_EXTRA } from './format/extras.ts'
+import { isUnknownExtension, UNKNOWN_EXTENSION } from './format/extension-blocks.ts'
 import type { ArrayState } from './layers/array-state.ts'
 import { AMBIGUOUS_ATTRIBUTES, Attributes, type PlainAttribute } from './layers/attributes.ts'
 import { type ArrayTypes, type CreateOptions, OPEN_CHECKS, type OpenOptions, type Untyped } from './layers/file-options.ts'
@@ -302,7 +302,7 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
     // Nothing lies below a file of footer version 6.
     const ambiguous = this.#copy.stack.base.immutable ? [] : [...this.#copy.states].filter(([, state]) => state.ambiguous)
     const unknown = this.#copy.layers.flatMap(({ file, footer }) =>
-      footer.blocks.filter(isUnknownExtra).map(({ id, codec }) => ({ file, id, codec })),
+      footer.blocks.filter(isUnknownExtension).map(({ id, codec }) => ({ file, id, codec })),
     )
     const { stack, store } = this.#copy
     const alone =
@@ -313,8 +313,8 @@ export class ArrayFile<A extends ArrayTypes = Untyped> extends Printable {
       ...stack.beside.map(({ file }) => `${file}: ${besideText(stack.base)}`),
       ...(stack.lacksFiles ? [`${this.location}: a sidecar is lost: see verify`] : []),
       ...ambiguous.map(([name]) => `${this.location}: array '${name}': ${AMBIGUOUS_ATTRIBUTES}`),
-      ...unknown.map(({ file, id, codec }) => `${file}: block ${id}: '${codec}' ${UNKNOWN_EXTRA}`),
-      ...[...this.#copy.mishaps].map((text) => `${this.location}: ${text}`),
+      ...unknown.map(({ file, id, codec }) => `${file}: block ${id}: '${codec}' ${UNKNOWN_EXTENSION}`),
+      ...[...this.#copy.warnings].map((text) => `${this.location}: ${text}`),
     ]
   }
 

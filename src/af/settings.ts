@@ -14,7 +14,7 @@ export async function withDefaults(options: OpenOptions): Promise<WorkingCopyOpt
     level,
     blockBytes = DEFAULT_BLOCK_BYTES,
     cacheBytes = DEFAULT_CACHE_BYTES,
-    extras = true,
+    extensionBlocks = true,
     verifyWrites = 'foreign',
   } = options
   if (level !== undefined && codec !== 'zstd')
@@ -24,5 +24,5 @@ export async function withDefaults(options: OpenOptions): Promise<WorkingCopyOpt
   if ('ready' in encoder) await encoder.ready?.()
   const limits = withDefaultLimits(options.limits)
   const recode = level !== undefined
-  return { ...options, codecs, codec, verifyWrites, blockBytes, cacheBytes, recode, extras, limits }
+  return { ...options, codecs, codec, verifyWrites, blockBytes, cacheBytes, recode, extensionBlocks: extensionBlocks, limits }
 }

@@ -4,14 +4,14 @@ import { lazily } from '../core/lazily.ts'
 import { type Check, type Checks, checkOptions } from '../core/options.ts'
 import { showShape, sizeOf } from '../core/shape.ts'
 import { copyTensor, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
-import type { CutPicks } from '../grid/pieces.ts'
 import { isPoints, type Plan, type PlanOptions, planChecked } from '../grid/plan.ts'
+import type { SplitList } from '../grid/read-regions.ts'
 import { type ResolvedSelection, resolveSelection, type Selection, type SelectionPart } from '../grid/selection.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { type BlockSource, bytesOf } from './source.ts'
 import { foldTensor, type Planned, readInto, TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
 
-const listPieces = lazily(() => import('../grid/list-pieces.ts'))
+const listPieces = lazily(() => import('../grid/split-list.ts'))
 
 /** Options of `get`. */
 export interface GetOptions<D extends DType> extends TransferOptions {
@@ -90,7 +90,7 @@ export async function planSelection<D extends DType>(
   const { source: base, selection: own } = below ?? { source, selection: resolved }
   // Loaded lazily: programs without lists never pay for it.
   const lists = own.parts.some(isListed) ? await listPieces() : undefined
-  return [base, planResolved(base, own, options, lists?.cutPicks)]
+  return [base, planResolved(base, own, options, lists?.splitList)]
 }
 
 const isListed = ({ picks }: SelectionPart): boolean => isPoints(picks)
@@ -116,7 +116,7 @@ export function planResolved(
   source: BlockSource,
   selection: ResolvedSelection,
   { strategy, density }: PlanOptions,
-  cutPicks: CutPicks | undefined,
+  cutPicks: SplitList | undefined,
 ): Planned {
   const context = { strategy, density, steps: source.capabilities?.steps, elementBytes: bytesOf(source.dtype) }
   return { selection, plan: named(source, () => planChecked(selection, source.chunks, context, cutPicks)) }

@@ -4,9 +4,9 @@ import type { DType } from '../core/dtype.ts'
 import { within } from '../core/errors.ts'
 import { stridesOf } from '../core/shape.ts'
 import { type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
-import { cutPicks } from '../grid/list-pieces.ts'
 import { boxShape } from '../grid/range.ts'
 import type { ResolvedSelection } from '../grid/selection.ts'
+import { splitList } from '../grid/split-list.ts'
 import { planResolved } from './get.ts'
 import type { BlockSource } from './source.ts'
 import { foldTensor, move, type Planned, type TransferOptions, type Views } from './transfers.ts'
@@ -19,7 +19,7 @@ export const writeResolved = <D extends DType>(
   values: Values<D>,
   options: TransferOptions,
 ): Promise<void> =>
-  within(source.label ?? {}, () => writeSelection(source, planResolved(source, resolved, options, cutPicks), values, options))
+  within(source.label ?? {}, () => writeSelection(source, planResolved(source, resolved, options, splitList), values, options))
 
 /**
  * Writes `values` to a selection. A block is read first only if it contains unselected elements.

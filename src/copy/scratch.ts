@@ -65,7 +65,7 @@ export class Scratch {
     const keys = new Set(await store.list!(path))
     let isThere = true
     chunks.each((index) => {
-      const region = read.number(read.find(index.map((k, axis) => chunks.axes[axis]!.start(k))))
+      const region = read.chunkIndex(read.find(index.map((k, axis) => chunks.axes[axis]!.start(k))))
       isThere &&= region >= count || keys.has(`${path}c.${index.join('.')}`) || index.length === 0
     })
     return isThere

@@ -20,7 +20,7 @@ const SLICE_STEPS = 8192
  * Yields to the event loop: timers, requests and other work of the thread. Waits for a task, not a microtask,
  * because a program that only awaits settled promises blocks all others.
  */
-export function giveWay(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   if (typeof setImmediate === 'function') return new Promise((resolve) => void setImmediate(resolve))
   if (typeof MessageChannel === 'undefined') return new Promise((resolve) => void setTimeout(resolve, 0))
   // Consecutive timers wait 4 ms each in browsers; messages do not.
@@ -54,7 +54,7 @@ export class Pace {
   /** @throws the reason of the signal */
   async turn(): Promise<void> {
     this.#signal?.throwIfAborted()
-    await giveWay()
+    await yieldToEventLoop()
     this.#signal?.throwIfAborted()
     this.#started = Date.now()
     this.#steps = 0

@@ -3,7 +3,7 @@ import type { ByteRange } from '../store/store.ts'
 import type { BlockOrigin, BlockRef, Groups, Parts, Stored } from './block.ts'
 
 /** Data to fetch from one block or segment: all of it, or some parts. */
-export interface Need<C> {
+export interface BlockRequest<C> {
   readonly block: BlockRef
   readonly chunks: readonly C[]
   /** Parts to fetch. Optional: undefined if the whole block is needed. */
@@ -22,27 +22,27 @@ const UNKNOWN_BYTES = 1024 * 1024
  * Yields what is fetched at once: one block, or several blocks of a store that reads many ranges. Batches
  * depend on the groups alone, so processing them in order is deterministic.
  */
-export function* splitBatches<C extends Stored>(groups: Groups<C>): Generator<readonly Need<C>[]> {
-  const open = new Map<BlockOrigin, { needs: Need<C>[]; bytes: number }>()
+export function* splitBatches<C extends Stored>(groups: Groups<C>): Generator<readonly BlockRequest<C>[]> {
+  const open = new Map<BlockOrigin, { requests: BlockRequest<C>[]; bytes: number }>()
   for (const [block, chunks, parts] of groups) {
-    const need = createNeed(block, chunks, parts)
+    const request = createRequest(block, chunks, parts)
     if (block.origin.readMany === undefined) {
-      yield [need]
+      yield [request]
       continue
     }
-    const batch = open.get(block.origin) ?? { needs: [], bytes: 0 }
+    const batch = open.get(block.origin) ?? { requests: [], bytes: 0 }
     open.set(block.origin, batch)
-    batch.needs.push(need)
-    for (const { length } of need.ranges) batch.bytes += length
+    batch.requests.push(request)
+    for (const { length } of request.ranges) batch.bytes += length
     if (batch.bytes < BATCH_BYTES) continue
     open.delete(block.origin)
-    yield batch.needs
+    yield batch.requests
   }
-  for (const { needs } of open.values()) yield needs
+  for (const { requests } of open.values()) yield requests
 }
 
 /** @throws CodecError if an uncompressed block has an unexpected length */
-export function createNeed<C extends Stored>(block: BlockRef, chunks: readonly C[], parts?: Parts): Need<C> {
+export function createRequest<C extends Stored>(block: BlockRef, chunks: readonly C[], parts?: Parts): BlockRequest<C> {
   if (block.codec === 'none') checkStored(block)
   return { block, chunks, parts, ranges: parts?.ranges ?? [storedRange(block)] }
 }
@@ -63,5 +63,5 @@ export const decodedBytes = ({ uncompressedBytes }: BlockRef): number =>
   uncompressedBytes < Infinity ? uncompressedBytes : UNKNOWN_BYTES
 
 /** Whether a block contains more than the given chunks. */
-export const hasMore = ({ uncompressedBytes }: BlockRef, chunks: readonly Stored[]): boolean =>
+export const isPartialRead = ({ uncompressedBytes }: BlockRef, chunks: readonly Stored[]): boolean =>
   chunks.reduce((sum, { address }) => sum + address.size, 0) < uncompressedBytes

@@ -68,7 +68,7 @@ export class BlockCache {
 
   /** @internal Returns a store that caches the ends of files, for opening them. */
   endsOf(store: Store): Store {
-    return keptEnds(this.slabs, store)
+    return cachedTails(this.slabs, store)
   }
 
   /** Evicts everything; the statistics continue. */
@@ -124,7 +124,7 @@ export function findOwnKey(block: BlockRef): string {
  * Wraps a store so that the ends of files are cached. A cached tail is revalidated by a HEAD request instead
  * of fetched again.
  */
-function keptEnds(slabs: ByteCache<string, Slab>, store: Store): Store {
+function cachedTails(slabs: ByteCache<string, Slab>, store: Store): Store {
   const { identify } = store
   // As with blocks, caching pays off only for network stores.
   if (identify === undefined || store.getRanges === undefined) return store

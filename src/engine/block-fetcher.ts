@@ -2,7 +2,7 @@ import { compactBytes } from '../core/bytes.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import { jointly, type Signal } from '../core/signal.ts'
 import type { ByteRange } from '../store/store.ts'
-import { type Need, storedRange } from './batches.ts'
+import { type BlockRequest, storedRange } from './batches.ts'
 import { type BlockOrigin, type BlockRef, checkStoredBytes } from './block.ts'
 import { type BlockMemory, keyOf } from './block-cache.ts'
 
@@ -37,13 +37,16 @@ export class BlockFetcher {
    * @throws IntegrityError if the bytes of a block have changed since they were written; any error of the
    *   store
    */
-  async fetch<C>(needs: readonly Need<C>[], signal: Signal | undefined): Promise<Map<Need<C>, readonly Uint8Array[]>> {
-    const { origin } = needs[0]!.block
-    const found = new Map(needs.map((need) => [need, [] as Uint8Array[]]))
-    const ranges = needs.flatMap((need) => [...need.ranges.keys()].map((i) => ({ need, i })))
-    const [read, limit] = origin.readMany ? [together(origin), ranges.length] : [apart(origin), CONCURRENT_READS]
-    await forEachLimited(ranges, limit, async ({ need, i }) => {
-      found.get(need)![i] = await this.#fetch(need, i, read, signal)
+  async fetch<C>(
+    requests: readonly BlockRequest<C>[],
+    signal: Signal | undefined,
+  ): Promise<Map<BlockRequest<C>, readonly Uint8Array[]>> {
+    const { origin } = requests[0]!.block
+    const found = new Map(requests.map((request) => [request, [] as Uint8Array[]]))
+    const ranges = requests.flatMap((request) => [...request.ranges.keys()].map((i) => ({ request: request, i })))
+    const [read, limit] = origin.readMany ? [together(origin), ranges.length] : [oneByOne(origin), CONCURRENT_READS]
+    await forEachLimited(ranges, limit, async ({ request, i }) => {
+      found.get(request)![i] = await this.#fetch(request, i, read, signal)
     })
     return found
   }
@@ -54,7 +57,7 @@ export class BlockFetcher {
    * @throws IntegrityError if the bytes have changed since they were written; any error of the store
    */
   async readInto(
-    { block, parts, ranges }: Need<unknown>,
+    { block, parts, ranges }: BlockRequest<unknown>,
     i: number,
     target: Uint8Array,
     signal: Signal | undefined,
@@ -92,7 +95,12 @@ export class BlockFetcher {
     this.cost.bytes += bytes
   }
 
-  async #fetch({ block, parts, ranges }: Need<unknown>, i: number, read: Read, signal: Signal | undefined): Promise<Uint8Array> {
+  async #fetch(
+    { block, parts, ranges }: BlockRequest<unknown>,
+    i: number,
+    read: Read,
+    signal: Signal | undefined,
+  ): Promise<Uint8Array> {
     const range = ranges[i]!
     const key = keyOfRange(block, range)
     // Rereading a local file costs less than the memory of a cache.
@@ -134,7 +142,7 @@ function inWholeBlock(
 
 const keyOfRange = (block: BlockRef, { offset, length }: ByteRange): string => `${keyOf(block)} ${offset}+${length}`
 
-const apart =
+const oneByOne =
   (origin: BlockOrigin): Read =>
   ({ offset, length }, signal) =>
     origin.read(offset, length, signal)

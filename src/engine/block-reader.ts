@@ -12,7 +12,7 @@ import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import { type Arena, withArena } from '../kernels/arena.ts'
 import type { FilePart, PackedBlock, Task, TaskResult, WorkerPool } from '../pool/task.ts'
-import { decodedBytes, hasMore, type Need, splitBatches } from './batches.ts'
+import { type BlockRequest, decodedBytes, isPartialRead, splitBatches } from './batches.ts'
 import {
   type BlockRef,
   type ChunkBytes,
@@ -48,14 +48,14 @@ const MAX_BYTES = 128 * 1024 * 1024
 /** Callbacks that turn the chunks of a block into a result. */
 export interface BlockUse<C, R> {
   /** Runs on this thread. The bytes of the chunks are valid during the call only. */
-  here(arena: Arena, chunks: readonly C[], bytesOf: (chunk: C) => ChunkBytes): R
+  onThisThread(arena: Arena, chunks: readonly C[], bytesOf: (chunk: C) => ChunkBytes): R
   /**
    * Data type of the results that `here` copies chunks to unchanged. Optional: other uses omit it. Bytes of
    * such a chunk may be read straight into its result.
    */
   readonly copied?: DType
   /** Describes the same work as a task for a worker, and converts the worker's answer to the result. */
-  there?(chunks: readonly C[]): { readonly task: Task; result(answer: TaskResult): R }
+  inWorker?(chunks: readonly C[]): { readonly task: Task; result(answer: TaskResult): R }
 }
 
 /**
@@ -108,8 +108,8 @@ export class BlockReader {
     take: (result: R) => void,
     signal?: Signal,
   ): Promise<void> {
-    const bytesOf = (batch: readonly Need<C>[]): number => batch.reduce((sum, { block }) => sum + decodedBytes(block), 0)
-    const work = async (batch: readonly Need<C>[]): Promise<R[]> => {
+    const bytesOf = (batch: readonly BlockRequest<C>[]): number => batch.reduce((sum, { block }) => sum + decodedBytes(block), 0)
+    const work = async (batch: readonly BlockRequest<C>[]): Promise<R[]> => {
       signal?.throwIfAborted()
       const read = (): Promise<R[]> => this.#useBatch(batch, use, signal)
       return this.#budget?.blocks(heldBytes(batch), read, signal) ?? read()
@@ -136,7 +136,7 @@ export class BlockReader {
   /** Replaces sparsely read blocks by the segments that cover the requested chunks, if there are any. */
   async #inSegments<C extends Stored>(groups: Groups<C>, signal: Signal | undefined): Promise<Groups<C>> {
     for (const [block, chunks] of groups) {
-      if (!hasMore(block, chunks)) continue
+      if (!isPartialRead(block, chunks)) continue
       this.#segments ??= await this.#segmentReads()
       return this.#segments.split(groups, signal)
     }
@@ -149,16 +149,20 @@ export class BlockReader {
     return new SegmentReads(this.#codecs, this.#memory.blocks, this.#maxBlockBytes, keyOf, this.#budget)
   }
 
-  async #useBatch<C extends Stored, R>(needs: readonly Need<C>[], use: BlockUse<C, R>, signal: Signal | undefined): Promise<R[]> {
-    const batch = this.#segments?.atHand(needs) ?? needs
+  async #useBatch<C extends Stored, R>(
+    requests: readonly BlockRequest<C>[],
+    use: BlockUse<C, R>,
+    signal: Signal | undefined,
+  ): Promise<R[]> {
+    const batch = this.#segments?.atHand(requests) ?? requests
     for (const { block, parts } of batch)
       if (parts === undefined) checkBlockBytes(block, block.uncompressedBytes, this.#maxBlockBytes)
     const missing = batch.filter(({ block }) => !this.#memory.blocks.has(this.#keyOf(block)))
     const atOnce = missing[0]?.block.origin.readMany !== undefined
     const fetched = atOnce ? await this.#fetcher.fetch(missing, signal) : undefined
-    const useOne = (need: Need<C>): Promise<R> =>
+    const useOne = (request: BlockRequest<C>): Promise<R> =>
       // The decoded bytes may not be valid elements.
-      within({ file: need.block.origin.file }, () => this.#useBlock(need, fetched?.get(need), use, signal))
+      within({ file: request.block.origin.file }, () => this.#useBlock(request, fetched?.get(request), use, signal))
     const results: R[] = []
     await forEachLimited(batch.keys(), this.#lanes, async (i) => {
       results[i] = await useOne(batch[i]!)
@@ -167,49 +171,50 @@ export class BlockReader {
   }
 
   async #useBlock<C extends Stored, R>(
-    need: Need<C>,
+    request: BlockRequest<C>,
     fetched: readonly Uint8Array[] | undefined,
     use: BlockUse<C, R>,
     signal: Signal | undefined,
   ): Promise<R> {
-    const { block, chunks } = need
+    const { block, chunks } = request
     const known = this.#memory.blocks.get(this.#keyOf(block))
-    if (known !== undefined) return this.#useDecoded(known, need, use)
-    if (use.copied !== undefined && this.#isDirect(need)) {
+    if (known !== undefined) return this.#useDecoded(known, request, use)
+    if (use.copied !== undefined && this.#isDirect(request)) {
       const { readDirectly } = await direct()
-      if (await readDirectly(need as unknown as Need<CopiedChunk>, use.copied, this.#fetcher, signal)) return undefined as R
+      if (await readDirectly(request as unknown as BlockRequest<CopiedChunk>, use.copied, this.#fetcher, signal))
+        return undefined as R
     }
-    const part = fetched === undefined && need.parts === undefined ? this.#partFor(block) : undefined
-    const done = part && (await this.#useElsewhere(need, part, use, signal))
+    const part = fetched === undefined && request.parts === undefined ? this.#partFor(block) : undefined
+    const done = part && (await this.#useElsewhere(request, part, use, signal))
     if (done !== undefined) return done[0]
-    const parts = fetched ?? (await this.#fetcher.fetch([need], signal)).get(need)!
-    if (need.parts !== undefined) {
-      const found = new Map(chunks.map((chunk, i) => [chunk, inPart(need, i, parts)]))
-      const result = withArena((arena) => use.here(arena, chunks, (chunk) => found.get(chunk)!))
+    const parts = fetched ?? (await this.#fetcher.fetch([request], signal)).get(request)!
+    if (request.parts !== undefined) {
+      const found = new Map(chunks.map((chunk, i) => [chunk, inPart(request, i, parts)]))
+      const result = withArena((arena) => use.onThisThread(arena, chunks, (chunk) => found.get(chunk)!))
       for (const bytes of parts) this.#fetcher.recycle(block, bytes)
       return result
     }
     const bytes = parts[0]!
-    if (!this.#allHere(need, use)) this.#fetcher.check(block, bytes)
+    if (!this.#allHere(request, use)) this.#fetcher.check(block, bytes)
     const alone = block.part?.standalone(bytes) ?? bytes
-    const elsewhere = await this.#useElsewhere(need, alone, use, signal)
-    if (elsewhere !== undefined) return elsewhere[0]
-    const result = this.#useHere(need, alone, use)
+    const inWorker = await this.#useElsewhere(request, alone, use, signal)
+    if (inWorker !== undefined) return inWorker[0]
+    const result = this.#useHere(request, alone, use)
     // Kernels copy the block into their own memory, so its buffer can be reused, unless more of it may be
     // read later.
-    if (alone === bytes && !hasMore(block, chunks)) this.#fetcher.recycle(block, bytes)
+    if (alone === bytes && !isPartialRead(block, chunks)) this.#fetcher.recycle(block, bytes)
     return result
   }
 
   /** Whether the whole block is decoded in kernel memory on this thread, and none of it is cached. */
-  #allHere<C extends Stored, R>({ block, chunks }: Need<C>, use: BlockUse<C, R>): boolean {
+  #allHere<C extends Stored, R>({ block, chunks }: BlockRequest<C>, use: BlockUse<C, R>): boolean {
     const codec = findCodec(this.#codecs, block)
-    if (block.part !== undefined || hasMore(block, chunks) || !inKernel(codec)) return false
-    return use.there === undefined || !this.#pool?.decodes(codec)
+    if (block.part !== undefined || isPartialRead(block, chunks) || !inKernel(codec)) return false
+    return use.inWorker === undefined || !this.#pool?.decodes(codec)
   }
 
   /** Whether uncompressed bytes of a local file may be read straight into the result. */
-  #isDirect({ block, ranges }: Need<Stored>): boolean {
+  #isDirect({ block, ranges }: BlockRequest<Stored>): boolean {
     const isLarge = ranges.every(({ length }) => length >= DIRECT_BYTES)
     return isLarge && block.origin.local !== undefined && findCodec(this.#codecs, block) === none
   }
@@ -225,39 +230,39 @@ export class BlockReader {
 
   /** Processes a block outside this thread's kernel memory; undefined if that is not possible. */
   async #useElsewhere<C extends Stored, R>(
-    need: Need<C>,
+    request: BlockRequest<C>,
     input: PackedBlock['input'],
     use: BlockUse<C, R>,
     signal: Signal | undefined,
   ): Promise<[R] | undefined> {
-    const { block, chunks } = need
+    const { block, chunks } = request
     const codec = findCodec(this.#codecs, block)
     // Only a block with further chunks is worth caching.
-    const keep = hasMore(block, chunks)
-    if (!keep && use.there !== undefined && this.#pool?.decodes(codec)) {
-      const { task, result } = use.there(chunks)
+    const keep = isPartialRead(block, chunks)
+    if (!keep && use.inWorker !== undefined && this.#pool?.decodes(codec)) {
+      const { task, result } = use.inWorker(chunks)
       const done = await this.#decodeThere(codec, block, input, task, (answer): [R] => [result(answer)], signal)
       if (done !== undefined) return done
     }
     if (!keep && inKernel(codec)) return undefined
     const known = this.#memory.blocks.again(this.#keyOf(block))
     const decoded = known ?? (await this.#decodeApart(codec, block, input, keep, signal))
-    return decoded && [this.#useDecoded(decoded, need, use)]
+    return decoded && [this.#useDecoded(decoded, request, use)]
   }
 
-  #useHere<C extends Stored, R>(need: Need<C>, bytes: Uint8Array, use: BlockUse<C, R>): R {
-    const { block, chunks } = need
-    if (hasMore(block, chunks)) {
+  #useHere<C extends Stored, R>(request: BlockRequest<C>, bytes: Uint8Array, use: BlockUse<C, R>): R {
+    const { block, chunks } = request
+    if (isPartialRead(block, chunks)) {
       const codec = findCodec(this.#codecs, block)
-      if (codec === lz4) return this.#useDecoded(this.#frontOf(block, bytes), need, use)
+      if (codec === lz4) return this.#useDecoded(this.#frontOf(block, bytes), request, use)
       if (codec === none) {
         this.#memory.blocks.set(this.#keyOf(block), compactBytes(bytes))
-        return this.#useDecoded(bytes, need, use)
+        return this.#useDecoded(bytes, request, use)
       }
     }
     return withArena((arena) => {
       const pointer = decodeBlock(arena, this.#codecs, block, bytes, this.#fetcher.isUnchecked(bytes))
-      return use.here(arena, chunks, ({ address: { offset, size } }) => ({ pointer: pointer + offset, size }))
+      return use.onThisThread(arena, chunks, ({ address: { offset, size } }) => ({ pointer: pointer + offset, size }))
     })
   }
 
@@ -271,12 +276,12 @@ export class BlockReader {
     return front
   }
 
-  #useDecoded<C extends Stored, R>(decoded: Decoded, { block, chunks }: Need<C>, use: BlockUse<C, R>): R {
+  #useDecoded<C extends Stored, R>(decoded: Decoded, { block, chunks }: BlockRequest<C>, use: BlockUse<C, R>): R {
     if (decoded instanceof Uint8Array) return useBytes(decoded, chunks, use)
     decodeFront(decoded, block, Math.max(...chunks.map(({ address: { offset, size } }) => offset + size)))
     // The decoder may have grown, so its size in the cache is updated.
     this.#memory.blocks.set(this.#keyOf(block), decoded)
-    return withArena((arena) => use.here(arena, chunks, ({ address: { offset, size } }) => decoded.bytes(offset, size)))
+    return withArena((arena) => use.onThisThread(arena, chunks, ({ address: { offset, size } }) => decoded.bytes(offset, size)))
   }
 
   /**
@@ -302,8 +307,9 @@ export class BlockReader {
     if (inKernel(codec) && !pooled) return undefined
     const key = this.#keyOf(block)
     const start = async (shared: Signal): Promise<Uint8Array | undefined> => {
-      const there = pooled && this.#decodeThere(codec, block, input, { kind: 'decode', keep: true }, ({ bytes }) => bytes, shared)
-      let decoded = (await there) || undefined
+      const inWorker =
+        pooled && this.#decodeThere(codec, block, input, { kind: 'decode', keep: true }, ({ bytes }) => bytes, shared)
+      let decoded = (await inWorker) || undefined
       if (decoded === undefined && !inKernel(codec))
         decoded = await this.#decoding.run(0, () => decodeOutsideKernels(codec, block, input as Uint8Array), shared)
       if (decoded !== undefined && keep) this.#memory.blocks.set(key, compactBytes(decoded))
@@ -336,7 +342,7 @@ function chooseWidth(groups: Groups<unknown>): number {
 }
 
 /** Sums the stored and decoded bytes of blocks; of partially read blocks, the requested parts. */
-const heldBytes = (batch: readonly Need<unknown>[]): number =>
+const heldBytes = (batch: readonly BlockRequest<unknown>[]): number =>
   batch.reduce((sum, { block, parts, ranges }) => {
     // A compressed object is hardly larger than its decoded bytes.
     const fetched = ranges.reduce((bytes, { length }) => bytes + (length < Infinity ? length : decodedBytes(block)), 0)
@@ -345,7 +351,7 @@ const heldBytes = (batch: readonly Need<unknown>[]): number =>
 
 /** Returns the bytes of a chunk from the part of its block that was fetched. */
 function inPart<C extends Stored>(
-  { block, chunks, parts, ranges }: Need<C>,
+  { block, chunks, parts, ranges }: BlockRequest<C>,
   i: number,
   fetched: readonly Uint8Array[],
 ): Uint8Array {
@@ -356,5 +362,5 @@ function inPart<C extends Stored>(
 }
 
 function useBytes<C extends Stored, R>(decoded: Uint8Array, chunks: readonly C[], use: BlockUse<C, R>): R {
-  return withArena((arena) => use.here(arena, chunks, ({ address }) => chunkPart(decoded, address)))
+  return withArena((arena) => use.onThisThread(arena, chunks, ({ address }) => chunkPart(decoded, address)))
 }

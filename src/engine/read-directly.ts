@@ -4,7 +4,7 @@ import { isListed } from '../core/places.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import type { ChunkCopy } from '../grid/projection.ts'
-import type { Need } from './batches.ts'
+import type { BlockRequest } from './batches.ts'
 import type { Stored } from './block.ts'
 import type { BlockFetcher } from './block-fetcher.ts'
 
@@ -21,26 +21,26 @@ const CONCURRENT_READS = 4
  * @throws IntegrityError if the bytes have changed since they were written; any error of the store
  */
 export async function readDirectly(
-  need: Need<CopiedChunk>,
+  request: BlockRequest<CopiedChunk>,
   dtype: DType,
   fetcher: BlockFetcher,
   signal: Signal | undefined,
 ): Promise<boolean> {
-  const { block, ranges } = need
-  const targets = chunksByRange(need).map((chunks, i) => {
+  const { block, ranges } = request
+  const targets = chunksByRange(request).map((chunks, i) => {
     const { offset, length } = ranges[i]!
     const isFirst = block.fileOffset + (chunks[0]?.address.offset ?? Number.NaN) === offset
     const target = isFirst ? memoryFor(dtype, chunks) : undefined
     return target?.length === length ? target : undefined
   })
   if (targets.includes(undefined)) return false
-  await forEachLimited(targets.keys(), CONCURRENT_READS, (i) => fetcher.readInto(need, i, targets[i]!, signal))
+  await forEachLimited(targets.keys(), CONCURRENT_READS, (i) => fetcher.readInto(request, i, targets[i]!, signal))
   signal?.throwIfAborted()
   return true
 }
 
 /** Returns the chunks in each range that a block needs. */
-function chunksByRange({ chunks, parts, ranges }: Need<CopiedChunk>): readonly (readonly CopiedChunk[])[] {
+function chunksByRange({ chunks, parts, ranges }: BlockRequest<CopiedChunk>): readonly (readonly CopiedChunk[])[] {
   if (parts === undefined) return [chunks]
   const found: CopiedChunk[][] = ranges.map(() => [])
   chunks.forEach((chunk, i) => void found[parts.partOf[i]!]!.push(chunk))

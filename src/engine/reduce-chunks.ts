@@ -30,7 +30,7 @@ import type { BlockUse } from './block-reader.ts'
 import type { ChunkIndex, ChunkSnapshot } from './chunk-index.ts'
 import { type ChunkStats, statsOfFill } from './chunk-stats.ts'
 import { checkChunkBytes } from './fixed-values.ts'
-import { type Aggregate, Answers, answer, mayAnswer } from './statistics-aggregate.ts'
+import { type Aggregate, aggregateFromStats, canUseStats, StatsAggregate } from './statistics-aggregate.ts'
 import type { StridedPart } from './strided-reader.ts'
 import { visitChunks } from './visit-chunks.ts'
 
@@ -61,7 +61,7 @@ interface Target {
 }
 
 /** Chunks that are reduced by one kernel call, with the region of the result that contains their cells. */
-type Piece = ReducePiece & { readonly region: Box }
+type RegionPart = ReducePiece & { readonly region: Box }
 
 /**
  * Largest ratio of the cells of a piece to those that receive elements. Chunks that are far apart are reduced
@@ -137,7 +137,7 @@ class ChunkReduction {
   /** Whether statistics of chunks may replace reads. */
   get answerable(): boolean {
     const some = this.#box.every((_, axis) => this.#touched.someAlong(axis, (each) => this.#merges(each, axis)))
-    return some && mayAnswer(this.#each, this.#cellShape) && this.#snapshot.statistics !== undefined
+    return some && canUseStats(this.#each, this.#cellShape) && this.#snapshot.statistics !== undefined
   }
 
   /** @param asks whether to use statistics, which are loaded then */
@@ -147,10 +147,12 @@ class ChunkReduction {
     asks: boolean,
     signal: Signal | undefined,
   ): Promise<void> {
-    const answers = asks ? this.#each.map((each) => new Answers(each as Reduction<ReduceOp>, this.#cellShape)) : undefined
-    const isAnswered = answers !== undefined && this.#askWhole(answers)
-    const found = isAnswered ? undefined : await this.#locate(take, answers, signal)
-    const parts = (answers ?? []).flatMap((each) => each.finish() ?? [])
+    const fromStats = asks
+      ? this.#each.map((each) => new StatsAggregate(each as Reduction<ReduceOp>, this.#cellShape))
+      : undefined
+    const isAnswered = fromStats !== undefined && this.#askWhole(fromStats)
+    const found = isAnswered ? undefined : await this.#locate(take, fromStats, signal)
+    const parts = (fromStats ?? []).flatMap((each) => each.finish() ?? [])
     if (parts.length > 0) take({ parts, region: wholeBox(this.#cellShape) })
     if (found === undefined) return
     const takeAll = (parts: readonly PlacedAggregate[]): void => parts.forEach(take)
@@ -170,10 +172,10 @@ class ChunkReduction {
 
   /** Reduces decoded chunks; neighbouring chunks share one kernel call. */
   #use<C extends { readonly address: ChunkAddress }>(takenOf: (chunk: C) => readonly Taken[]): BlockUse<C, PlacedAggregate[]> {
-    const groupPieces = (chunks: readonly C[], startOf: (chunk: C) => number): Piece[] =>
+    const groupPieces = (chunks: readonly C[], startOf: (chunk: C) => number): RegionPart[] =>
       this.#pieces(chunks.map((chunk) => ({ taken: takenOf(chunk), size: chunk.address.size, start: startOf(chunk) })))
     return {
-      here: (arena, chunks, bytesOf) => {
+      onThisThread: (arena, chunks, bytesOf) => {
         const pieces = groupPieces(chunks, (chunk) => {
           const bytes = bytesOf(chunk)
           return bytes instanceof Uint8Array ? arena.put(bytes) : bytes.pointer
@@ -182,7 +184,7 @@ class ChunkReduction {
           arena.scratch(() => ({ parts: reduceBoxes(arena, this.#reduction, table, 0, shape), region })),
         )
       },
-      there: (chunks) => {
+      inWorker: (chunks) => {
         const pieces = groupPieces(chunks, ({ address }) => address.offset)
         return {
           task: { kind: 'reduce', reduction: this.#reduction, pieces: pieces.map(({ table, shape }) => ({ table, shape })) },
@@ -195,17 +197,17 @@ class ChunkReduction {
   /** Returns the stored chunks that have to be read. Reduces runs of missing chunks at once. */
   async #locate(
     take: (part: PlacedAggregate) => void,
-    answers: readonly Answers[] | undefined,
+    fromStats: readonly StatsAggregate[] | undefined,
     signal: Signal | undefined,
   ): Promise<Located> {
     const { blocks, strided }: Located = { blocks: new Map(), strided: [] }
     const pace = new Pace(signal)
-    const stored = (at: number, found: StoredChunk, projections: AxisProjection[], number: number): void => {
+    const stored = (at: number, found: StoredChunk, projections: AxisProjection[], chunkIndex: number): void => {
       if (found instanceof Uint8Array) {
-        take(this.#reduceLoose(projections, found))
+        take(this.#reduceBuffered(projections, found))
         return
       }
-      if (answers !== undefined && this.#ask(answers, number, projections)) return
+      if (fromStats !== undefined && this.#ask(fromStats, chunkIndex, projections)) return
       if (found.block === undefined) {
         strided.push({ ...toChunkCopy(projections, undefined), found })
         return
@@ -236,7 +238,7 @@ class ChunkReduction {
   }
 
   /** Uses the statistics of the whole array, if minimum or maximum is requested. */
-  #askWhole(answers: readonly Answers[]): boolean {
+  #askWhole(fromStats: readonly StatsAggregate[]): boolean {
     const { whole } = this.#snapshot.statistics!
     if (whole === undefined || !this.#each.every(({ op }) => op === 'min' || op === 'max')) return false
     const { shape } = this.#grid
@@ -246,25 +248,25 @@ class ChunkReduction {
     )
     if (!isAll) return false
     const all = shape.map(() => ({ to: { start: 0, step: 1, length: 1 } }))
-    return this.#take(answers, whole, all)
+    return this.#take(fromStats, whole, all)
   }
 
   /** Uses the statistics of a chunk, if they suffice. */
-  #ask(answers: readonly Answers[], number: number, projections: readonly AxisProjection[]): boolean {
+  #ask(fromStats: readonly StatsAggregate[], chunkIndex: number, projections: readonly AxisProjection[]): boolean {
     // Runs once per chunk, often before it is compiled: closures and arrays would dominate its time.
     for (let axis = 0; axis < projections.length; axis++) if (!this.#merges(projections[axis]!, axis)) return false
-    const stats = this.#snapshot.statistics!.of(number)
-    return stats !== undefined && this.#take(answers, stats, projections)
+    const stats = this.#snapshot.statistics!.of(chunkIndex)
+    return stats !== undefined && this.#take(fromStats, stats, projections)
   }
 
-  #take(answers: readonly Answers[], stats: ChunkStats, projections: readonly Pick<AxisProjection, 'to'>[]): boolean {
+  #take(fromStats: readonly StatsAggregate[], stats: ChunkStats, projections: readonly Pick<AxisProjection, 'to'>[]): boolean {
     const known: Aggregate[] = []
-    for (let i = 0; i < answers.length; i++) {
-      const one = answer(this.#each[i] as Reduction<ReduceOp>, stats, this.#counted)
+    for (let i = 0; i < fromStats.length; i++) {
+      const one = aggregateFromStats(this.#each[i] as Reduction<ReduceOp>, stats, this.#counted)
       if (one === undefined) return false
       known.push(one)
     }
-    for (let i = 0; i < answers.length; i++) answers[i]!.add(known[i]!, projections)
+    for (let i = 0; i < fromStats.length; i++) fromStats[i]!.add(known[i]!, projections)
     return true
   }
 
@@ -309,11 +311,11 @@ class ChunkReduction {
         throw new HyperslabError('OverflowError', text, { actual: each })
       }
     }
-    const one = new Answers(
+    const one = new StatsAggregate(
       { ...reduction, skip: 'none' },
       reduced.map(() => 1),
     )
-    const all = answer({ ...reduction, skip: 'none' }, statsOfFill(count), this.#fill)!
+    const all = aggregateFromStats({ ...reduction, skip: 'none' }, statsOfFill(count), this.#fill)!
     one.add(
       all,
       reduced.map(() => ({ to: { start: 0, step: 1, length: 1 } })),
@@ -327,7 +329,7 @@ class ChunkReduction {
     return { values: column, counts: new Float64Array(cells).fill(count) }
   }
 
-  #reduceLoose(projections: readonly AxisProjection[], bytes: Uint8Array): PlacedAggregate {
+  #reduceBuffered(projections: readonly AxisProjection[], bytes: Uint8Array): PlacedAggregate {
     return this.#reduceOne(bytes, this.#elements(projections, 0), this.#cellsOf(outerBox(projections)))
   }
 
@@ -339,7 +341,7 @@ class ChunkReduction {
   }
 
   /** @param chunks with their number of bytes and their address */
-  #pieces(chunks: readonly { readonly taken: readonly Taken[]; readonly size: number; readonly start: number }[]): Piece[] {
+  #pieces(chunks: readonly { readonly taken: readonly Taken[]; readonly size: number; readonly start: number }[]): RegionPart[] {
     const pieces: { region: Box; size: number; targets: Target[] }[] = []
     for (const { taken, size: bytes, start } of chunks) {
       checkChunkBytes(this.#reduction.dtype, bytes, sizeOf(taken.map(({ length }) => length)))
@@ -370,7 +372,7 @@ class ChunkReduction {
   }
 }
 
-function createPiece(region: Box, targets: readonly Target[]): Piece {
+function createPiece(region: Box, targets: readonly Target[]): RegionPart {
   const shape = boxShape(region)
   const stride = stridesOf(shape)
   const boxes = targets.map(({ elements, cells }) => ({

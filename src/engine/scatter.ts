@@ -93,7 +93,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
   }
 
   /** Scatters decoded chunks of a block; those of one result are copied together. */
-  here(arena: Arena, chunks: readonly StoredCopy<D>[], bytesOf: BytesOf<D>): void {
+  onThisThread(arena: Arena, chunks: readonly StoredCopy<D>[], bytesOf: BytesOf<D>): void {
     for (let from = 0, to = 0; from < chunks.length; from = to) {
       while (to < chunks.length && chunks[to]!.out === chunks[from]!.out) to++
       this.#scatter(arena, chunks.slice(from, to), bytesOf)
@@ -101,7 +101,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
   }
 
   /** For slices, the worker returns only the requested elements, one chunk after another. */
-  there(chunks: readonly StoredCopy<D>[]): { readonly task: Task; result(answer: TaskResult): void } {
+  inWorker(chunks: readonly StoredCopy<D>[]): { readonly task: Task; result(answer: TaskResult): void } {
     const { dtype } = this.#elements
     let task: Task = { kind: 'decode', keep: false }
     let sent = chunks
@@ -122,7 +122,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
     }
     return {
       task,
-      result: ({ bytes }) => withArena((arena) => this.here(arena, sent, ({ address }) => chunkPart(bytes, address))),
+      result: ({ bytes }) => withArena((arena) => this.onThisThread(arena, sent, ({ address }) => chunkPart(bytes, address))),
     }
   }
 

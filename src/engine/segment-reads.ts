@@ -3,7 +3,7 @@ import type { CodecSet } from '../codec/registry.ts'
 import { isHyperslabError } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
-import { createNeed, hasMore, type Need } from './batches.ts'
+import { type BlockRequest, createRequest, isPartialRead } from './batches.ts'
 import { type BlockOrigin, type BlockRef, checkBlockBytes, type Groups, type Parts, type Stored } from './block.ts'
 import type { BlockMemory } from './block-cache.ts'
 import { moved } from './segments.ts'
@@ -51,11 +51,11 @@ export class SegmentReads {
     const parts: (readonly [BlockRef, readonly C[], Parts?])[] = []
     for (const [block, chunks] of groups) {
       if (block.codec === 'none') {
-        const own = hasMore(block, chunks) ? await this.#partsOf(block, chunks, signal) : undefined
+        const own = isPartialRead(block, chunks) ? await this.#partsOf(block, chunks, signal) : undefined
         parts.push(own === undefined ? [block, chunks] : [block, chunks, own])
         continue
       }
-      const some = block.codec === 'lz4' && !this.#codecs.isUsers('lz4') && hasMore(block, chunks)
+      const some = block.codec === 'lz4' && !this.#codecs.isUsers('lz4') && isPartialRead(block, chunks)
       const own = some
         ? (await unlessDamaged(async () => block.origin.segmentsOf?.(block, signal, this.#budget)))?.split(chunks)
         : undefined
@@ -69,15 +69,15 @@ export class SegmentReads {
    * Replaces segments by their whole block, if it is cached or should be. Over a network, a sequential reader
    * would otherwise wait for a request per segment.
    */
-  atHand<C extends Stored>(needs: readonly Need<C>[]): readonly Need<C>[] {
-    return needs.map((need) => {
-      const { block, chunks } = need
-      if (block.part === undefined || this.#decoded.has(this.#keyOf(block))) return need
+  atHand<C extends Stored>(requests: readonly BlockRequest<C>[]): readonly BlockRequest<C>[] {
+    return requests.map((request) => {
+      const { block, chunks } = request
+      if (block.part === undefined || this.#decoded.has(this.#keyOf(block))) return request
       const { whole, start } = block.part
       const ahead =
         whole.origin.readMany !== undefined && this.#continued.has(whole) && this.#decoded.fits(whole.uncompressedBytes)
-      if (!ahead && !this.#decoded.has(this.#keyOf(whole))) return need
-      return createNeed(
+      if (!ahead && !this.#decoded.has(this.#keyOf(whole))) return request
+      return createRequest(
         whole,
         chunks.map((chunk) => moved(chunk, whole, start)),
       )

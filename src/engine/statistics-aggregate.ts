@@ -20,14 +20,14 @@ export interface Aggregate {
 const MAX_CELLS = 2 ** 20
 
 /** @param shape of the cells */
-export const mayAnswer = (each: readonly Reduction<PartOp>[], shape: readonly number[]): boolean =>
+export const canUseStats = (each: readonly Reduction<PartOp>[], shape: readonly number[]): boolean =>
   each.every((one) => isPlain(one) && !givesPositions(one)) && sizeOf(shape) <= MAX_CELLS
 
 /**
  * Reduces the elements of a chunk by its statistics; undefined if these are less precise than reading.
  * @param fill element that the statistics count as null; undefined if they count none
  */
-export function answer(
+export function aggregateFromStats(
   reduction: Reduction<ReduceOp>,
   stats: ChunkStats,
   fill: number | bigint | undefined,
@@ -76,7 +76,7 @@ function sum(
 }
 
 /** Collects aggregates of chunks and returns them as one part of a reduction. */
-export class Answers {
+export class StatsAggregate {
   readonly #reduction: Reduction<ReduceOp>
   readonly #shape: readonly number[]
   readonly #stride: readonly number[]

@@ -201,7 +201,7 @@ export class StridedReader {
     const { origin, payloadOf } = layout
     const size = elements.count * elements.elementBytes
     const pool = this.#pool?.size && payloadOf === undefined && heldBytes(elements) >= LEAST_POOL_BYTES ? this.#pool : undefined
-    const there = pool && use.there?.([chunk])
+    const there = pool && use.inWorker?.([chunk])
     const run = async (input: Parameters<WorkerPool['run']>[0]['input']): Promise<[R] | undefined> =>
       pool!.run({ input, decodedBytes: size, stored: elements }, there!.task, (answer) => [there!.result(answer)], signal)
     if (there !== undefined && origin.local !== undefined) {
@@ -218,7 +218,7 @@ export class StridedReader {
     const result = withArena((arena) => {
       if (size <= FEW_BYTES && payloadOf === undefined) {
         const few = joinFew(elements, fetched)
-        if (few !== undefined) return use.here(arena, [chunk], () => few)
+        if (few !== undefined) return use.onThisThread(arena, [chunk], () => few)
       }
       let i = 0
       const pointer = putStored(arena, elements, (_, into) => {
@@ -226,7 +226,7 @@ export class StridedReader {
         return true
       })!
       const bytes = payloadOf?.(arena.bytes(pointer, size), elements.count) ?? { pointer, size }
-      return use.here(arena, [chunk], () => bytes)
+      return use.onThisThread(arena, [chunk], () => bytes)
     })
     for (const bytes of fetched) origin.recycle?.(bytes)
     return result

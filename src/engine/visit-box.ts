@@ -136,12 +136,14 @@ class BoxVisit<D extends DType, R> {
     const { statistics } = this.#snapshot
     const items: (Item | Run)[] = []
     const known = new Map<BlockRef, Chosen[]>()
-    const stored = (at: number, found: StoredChunk, projections: AxisProjection[], number: number): void => {
-      const loose = found instanceof Uint8Array
-      const stats = loose ? undefined : statistics?.of(number)
+    const stored = (at: number, found: StoredChunk, projections: AxisProjection[], chunkIndex: number): void => {
+      const isBuffered = found instanceof Uint8Array
+      const stats = isBuffered ? undefined : statistics?.of(chunkIndex)
       if (!this.#visitor.shouldRead(outerBox(projections), stats && statsOf(stats, this.#isWhole(projections)))) return
-      if (loose || found.block === undefined) {
-        const bytes = loose ? found.length : bytesOf(this.#elements.dtype) * sizeOf(projections.map(({ from }) => from.length))
+      if (isBuffered || found.block === undefined) {
+        const bytes = isBuffered
+          ? found.length
+          : bytesOf(this.#elements.dtype) * sizeOf(projections.map(({ from }) => from.length))
         items.push({ at, found, bytes })
         return
       }
@@ -196,8 +198,8 @@ class BoxVisit<D extends DType, R> {
 /** Visits each decoded chunk on its own. */
 function useEach<C extends { readonly address: ChunkAddress }, R>(visit: (chunk: C, bytes: Uint8Array) => R): BlockUse<C, R[]> {
   return {
-    here: (arena, chunks, bytesOf) => chunks.map((chunk) => visit(chunk, chunkView(arena, bytesOf(chunk)))),
-    there: (chunks) => ({
+    onThisThread: (arena, chunks, bytesOf) => chunks.map((chunk) => visit(chunk, chunkView(arena, bytesOf(chunk)))),
+    inWorker: (chunks) => ({
       task: { kind: 'decode', keep: false },
       result: ({ bytes }) => chunks.map((chunk) => visit(chunk, chunkPart(bytes, chunk.address))),
     }),

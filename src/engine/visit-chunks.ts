@@ -28,7 +28,7 @@ const MOST_LOOKUPS = 2 ** 20
 /** Callbacks for the chunks that a box touches, by their number among those. */
 export interface ChunkVisit<I extends AxisIndices> {
   /** Called for a stored chunk, with its projection on each axis and its index in the grid. */
-  stored(at: number, found: StoredChunk, projections: AxisProjection<I>[], number: number): void
+  stored(at: number, found: StoredChunk, projections: AxisProjection<I>[], chunkIndex: number): void
   /** Called for a run `[from, to)` of missing chunks. */
   missing(from: number, to: number): void | Promise<void>
 }
@@ -71,13 +71,13 @@ export async function visitChunks<I extends AxisIndices>(
   let next = 0
   const look = (at: number, chunks: Pick<ChunkSnapshot, 'locate'>): void | Promise<void> => {
     const projections = touched.projections(at)
-    const number = touched.numberOf(projections)
-    const found = chunks.locate(number)
+    const chunkIndex = touched.numberOf(projections)
+    const found = chunks.locate(chunkIndex)
     if (found === undefined) return
     const gap = next < at ? visit.missing(next, at) : undefined
     next = at + 1
-    if (gap === undefined) return visit.stored(at, found, projections, number)
-    return gap.then(() => visit.stored(at, found, projections, number))
+    if (gap === undefined) return visit.stored(at, found, projections, chunkIndex)
+    return gap.then(() => visit.stored(at, found, projections, chunkIndex))
   }
   if (count <= FEW_CHUNKS) {
     for (let at = 0; at < count; at++) {
@@ -140,9 +140,9 @@ async function storedPlaces<I extends AxisIndices>(
   pace: Pace,
 ): Promise<Float64Array> {
   const found: number[] = []
-  for (const number of snapshot.stored()) {
+  for (const chunkIndex of snapshot.stored()) {
     if (pace.due()) await turn()
-    const at = touched.find(number)
+    const at = touched.find(chunkIndex)
     if (at !== undefined) found.push(at)
   }
   const sorted = Float64Array.from(found).sort()

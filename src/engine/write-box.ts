@@ -68,7 +68,7 @@ async function writeBox<D extends DType>(
       const places = projections.map(({ from }) => from)
       copyTensor(values, viewTensor(chunk, places))
     }
-    await writer.put(grid.number(index), encodeChunk(dtype, chunk.data), { whole })
+    await writer.put(grid.chunkIndex(index), encodeChunk(dtype, chunk.data), { whole })
   }
 }
 

@@ -24,31 +24,32 @@ export async function writtenChunks(
   const marks = grid.count <= Math.max(ALWAYS_MARKED, MAX_MARKS_PER_CHUNK * storedCount) ? new Uint8Array(grid.count) : undefined
   const found: number[] = []
   let last = -1
-  const note = (number: number): void => {
-    if (number === last) return
-    last = number
-    if (marks === undefined) found.push(number)
-    else marks[number] = 1
+  const note = (chunkIndex: number): void => {
+    if (chunkIndex === last) return
+    last = chunkIndex
+    if (marks === undefined) found.push(chunkIndex)
+    else marks[chunkIndex] = 1
   }
   const pace = new Pace(signal)
-  for (const number of pinned.stored()) {
+  for (const chunkIndex of pinned.stored()) {
     if (pace.due()) await pace.turn()
     snapshot.checkGrid('read')
-    const spans = own.index(number).map((k, axis) => {
+    const spans = own.index(chunkIndex).map((k, axis) => {
       const [chunks, other] = [own.axes[axis]!, grid.axes[axis]!]
       const first = other.find(chunks.start(k))
       return { first, count: other.find(chunks.stop(k) - 1) - first + 1 }
     })
     const firsts = spans.map(({ first }) => first)
-    if (spans.every(({ count }) => count === 1)) note(grid.number(firsts))
+    if (spans.every(({ count }) => count === 1)) note(grid.chunkIndex(firsts))
     else
       eachIndex(
         spans.map(({ count }) => count),
-        (index) => note(grid.number(index.map((i, axis) => firsts[axis]! + i))),
+        (index) => note(grid.chunkIndex(index.map((i, axis) => firsts[axis]! + i))),
       )
   }
-  if (marks !== undefined) for (let number = 0; number < marks.length; number++) if (marks[number] === 1) found.push(number)
+  if (marks !== undefined)
+    for (let chunkIndex = 0; chunkIndex < marks.length; chunkIndex++) if (marks[chunkIndex] === 1) found.push(chunkIndex)
   const sorted = Float64Array.from(found)
-  const once = marks !== undefined ? sorted : sorted.sort().filter((number, i) => i === 0 || number !== sorted[i - 1])
+  const once = marks !== undefined ? sorted : sorted.sort().filter((chunkIndex, i) => i === 0 || chunkIndex !== sorted[i - 1])
   return once.length === grid.count ? undefined : once
 }

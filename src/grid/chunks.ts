@@ -185,15 +185,15 @@ export class ChunkGrid {
   }
 
   /** Returns the number of a chunk in C order. */
-  number(index: readonly number[]): number {
-    let number = 0
-    for (let axis = 0; axis < index.length; axis++) number = number * this.counts[axis]! + index[axis]!
-    return number
+  chunkIndex(index: readonly number[]): number {
+    let chunkIndex = 0
+    for (let axis = 0; axis < index.length; axis++) chunkIndex = chunkIndex * this.counts[axis]! + index[axis]!
+    return chunkIndex
   }
 
   /** Returns the coordinates of the chunk with a number in C order. */
-  index(number: number): number[] {
-    return coordsAt(number, this.counts)
+  index(chunkIndex: number): number[] {
+    return coordsAt(chunkIndex, this.counts)
   }
 
   /** Returns the coordinates of the chunk that contains the element at `index`. */
@@ -241,11 +241,11 @@ export class ChunkGrid {
 }
 
 /** Returns the number of elements in a chunk, given its number in C order. */
-export function chunkSize({ axes, counts }: ChunkGrid, number: number): number {
+export function chunkSize({ axes, counts }: ChunkGrid, chunkIndex: number): number {
   let size = 1
   for (let axis = axes.length - 1; axis >= 0; axis--) {
-    const chunk = number % counts[axis]!
-    number = Math.floor(number / counts[axis]!)
+    const chunk = chunkIndex % counts[axis]!
+    chunkIndex = Math.floor(chunkIndex / counts[axis]!)
     size *= axes[axis]!.stop(chunk) - axes[axis]!.start(chunk)
   }
   return size
@@ -253,14 +253,14 @@ export function chunkSize({ axes, counts }: ChunkGrid, number: number): number {
 
 /** Yields the boxes of all chunks, in C order. */
 export function* chunkBoxes(grid: ChunkGrid): Generator<Box, void> {
-  for (let number = 0; number < grid.count; number++) yield grid.box(grid.index(number))
+  for (let chunkIndex = 0; chunkIndex < grid.count; chunkIndex++) yield grid.box(grid.index(chunkIndex))
 }
 
 /** Whether two axes are divided into the same chunks, regular or not. */
 export function sameChunks(a: AxisChunks, b: AxisChunks): boolean {
   if (a === b) return true
   if (a.length !== b.length || a.count !== b.count) return false
-  // The first two borders of regular chunks determine all others.
+  // The first two boundaries of regular chunks determine all others.
   const cuts = a instanceof RegularChunks && b instanceof RegularChunks ? Math.min(2, a.count - 1) : a.count - 1
   for (let k = 0; k < cuts; k++) if (a.stop(k) !== b.stop(k)) return false
   return true

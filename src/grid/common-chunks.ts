@@ -4,7 +4,7 @@ import { axisChunks, checkListed, IrregularChunks, listLengths } from './irregul
 /**
  * Returns chunks that suit several arrays of one shape. If some arrays have chunks made of whole chunks of
  * all others, these are used, so that no chunk is read in parts. Where chunks do not align, the axis is
- * divided at the borders of all arrays.
+ * divided at the boundaries of all arrays.
  */
 export function commonChunks(all: readonly AxisChunks[]): AxisChunks {
   const [first, ...others] = all
@@ -19,30 +19,30 @@ export function commonChunks(all: readonly AxisChunks[]): AxisChunks {
     return common.filter((border) => set.has(border))
   })
   const union = [...new Set(lists.flat())].sort((a, b) => a - b)
-  const borders = [0]
+  const boundaries = [0]
   let next = 0
   for (const end of shared) {
-    const start = borders.at(-1)!
+    const start = boundaries.at(-1)!
     const whole = all.some((chunks) => chunks.start(chunks.find(start)) === start && chunks.stop(chunks.find(start)) === end)
-    for (; union[next]! < end; next++) if (!whole) borders.push(union[next]!)
-    borders.push(end)
+    for (; union[next]! < end; next++) if (!whole) boundaries.push(union[next]!)
+    boundaries.push(end)
     next++
   }
-  return regularised(borders)
+  return regularised(boundaries)
 }
 
-/** Divides an axis at the borders of several arrays, each of which begins at its `origin`. */
+/** Divides an axis at the boundaries of several arrays, each of which begins at its `origin`. */
 export function refineChunks(
   length: number,
   pieces: readonly { readonly origin: number; readonly chunks: AxisChunks }[],
 ): AxisChunks {
-  const borders = new Set([0, length])
+  const boundaries = new Set([0, length])
   for (const { origin, chunks } of pieces) {
-    borders.add(origin)
+    boundaries.add(origin)
     checkListed(chunks.count)
-    for (let k = 0; k < chunks.count; k++) borders.add(origin + chunks.stop(k))
+    for (let k = 0; k < chunks.count; k++) boundaries.add(origin + chunks.stop(k))
   }
-  return regularised([...borders].sort((a, b) => a - b))
+  return regularised([...boundaries].sort((a, b) => a - b))
 }
 
-const regularised = (borders: readonly number[]): AxisChunks => axisChunks(listLengths(new IrregularChunks(borders)))
+const regularised = (boundaries: readonly number[]): AxisChunks => axisChunks(listLengths(new IrregularChunks(boundaries)))

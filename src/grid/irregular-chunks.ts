@@ -2,30 +2,31 @@ import { HyperslabError } from '../core/errors.ts'
 import { lastStart } from '../core/shape.ts'
 import { type AxisChunks, RegularChunks } from './chunks.ts'
 
-/** Number of borders that an error shows. */
+/** Number of boundaries that an error shows. */
 const SHOWN = 32
 
-/** An axis divided into chunks of any lengths: chunk k covers `[borders[k], borders[k + 1])`. */
+/** An axis divided into chunks of any lengths: chunk k covers `[boundaries[k], boundaries[k + 1])`. */
 export class IrregularChunks implements AxisChunks {
   /** First position of each chunk, beginning with 0, followed by the length of the axis. */
-  readonly borders: readonly number[]
+  readonly boundaries: readonly number[]
   readonly chunkLength: number
   readonly length: number
   readonly offset = 0
   readonly count: number
 
-  /** @throws InvalidArgumentError unless `borders` are ascending integers from 0 */
-  constructor(borders: readonly number[]) {
-    const valid = borders[0] === 0 && borders.every((border, k) => Number.isSafeInteger(border) && !(border <= borders[k - 1]!))
+  /** @throws InvalidArgumentError unless `boundaries` are ascending integers from 0 */
+  constructor(boundaries: readonly number[]) {
+    const valid =
+      boundaries[0] === 0 && boundaries.every((border, k) => Number.isSafeInteger(border) && !(border <= boundaries[k - 1]!))
     if (!valid) {
-      const shown = `${borders.slice(0, SHOWN).join(', ')}${borders.length > SHOWN ? ', …' : ''}`
-      const text = `borders of chunks must ascend from 0, got ${shown}`
-      throw new HyperslabError('InvalidArgumentError', text, { actual: borders })
+      const shown = `${boundaries.slice(0, SHOWN).join(', ')}${boundaries.length > SHOWN ? ', …' : ''}`
+      const text = `boundaries of chunks must ascend from 0, got ${shown}`
+      throw new HyperslabError('InvalidArgumentError', text, { actual: boundaries })
     }
-    this.borders = borders
-    this.count = borders.length - 1
-    this.length = borders[this.count]!
-    this.chunkLength = borders.reduce((longest, border, k) => Math.max(longest, border - (borders[k - 1] ?? border)), 1)
+    this.boundaries = boundaries
+    this.count = boundaries.length - 1
+    this.length = boundaries[this.count]!
+    this.chunkLength = boundaries.reduce((longest, border, k) => Math.max(longest, border - (boundaries[k - 1] ?? border)), 1)
   }
 
   /**
@@ -38,11 +39,11 @@ export class IrregularChunks implements AxisChunks {
   }
 
   start(k: number): number {
-    return this.borders[k]!
+    return this.boundaries[k]!
   }
 
   stop(k: number): number {
-    return this.borders[k + 1]!
+    return this.boundaries[k + 1]!
   }
 
   storedLength(k: number): number {
@@ -51,20 +52,20 @@ export class IrregularChunks implements AxisChunks {
 
   /** Finds the last chunk that starts at or before `position`, by binary search. */
   find(position: number): number {
-    return lastStart(this.borders, position, this.count)
+    return lastStart(this.boundaries, position, this.count)
   }
 
   coarsen(maxLength: number): IrregularChunks {
     const kept = [0]
     for (let k = 1; k <= this.count; k++) {
       // A run ends here if the next chunk would make it too long.
-      if (k === this.count || this.borders[k + 1]! - kept.at(-1)! > maxLength) kept.push(this.borders[k]!)
+      if (k === this.count || this.boundaries[k + 1]! - kept.at(-1)! > maxLength) kept.push(this.boundaries[k]!)
     }
-    return kept.length === this.borders.length ? this : new IrregularChunks(kept)
+    return kept.length === this.boundaries.length ? this : new IrregularChunks(kept)
   }
 
   toString(): string {
-    const shown = this.borders.slice(1, 11).map((border, k) => border - this.borders[k]!)
+    const shown = this.boundaries.slice(1, 11).map((border, k) => border - this.boundaries[k]!)
     return `${this.length} in chunks of ${shown.join(', ')}${this.count > 10 ? `, … (${this.count})` : ''}`
   }
 }

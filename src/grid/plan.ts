@@ -4,8 +4,8 @@ import type { AxisIndices } from '../core/places.ts'
 import { eachIndex, sizeOf } from '../core/shape.ts'
 import type { AxisChunks } from './chunks.ts'
 import { type ChunkGrid, READ_BYTES } from './chunks.ts'
-import { type CutPicks, type Cutting, checkReads, cutProgression, type Piece } from './pieces.ts'
 import type { Box } from './range.ts'
+import { checkReads, type ReadRegion, type SplitList, type SplitOptions, splitProgression } from './read-regions.ts'
 import type { ResolvedSelection, SelectionPart } from './selection.ts'
 
 /** One transfer between a source and a result. */
@@ -81,23 +81,23 @@ const MOST_PLACES = 2 ** 32
 
 /**
  * Plans a selection, with options that were checked.
- * @param cutPicks needed for selections with lists or points
+ * @param splitList needed for selections with lists or points
  */
-export function planChecked(selection: ResolvedSelection, grid: ChunkGrid, context: PlanContext, cutPicks?: CutPicks): Plan {
+export function planChecked(selection: ResolvedSelection, grid: ChunkGrid, context: PlanContext, splitList?: SplitList): Plan {
   const { strategy = 'chunk', density = 1, steps = false, elementBytes = 8 } = context
   if (!(density >= 0 && density <= 1))
     throw new HyperslabError('InvalidArgumentError', `density must be from 0 to 1, got ${density}`, { actual: density })
-  const cutting = { strategy, density, steps, maxSize: MOST_PLACES, cutPicks }
+  const options = { strategy, density, steps, maxSize: MOST_PLACES, splitList: splitList }
   const axes = axesOf(selection.parts, grid)
-  const pieces = selection.parts.map((part, i) => cut(part, axes[i]!, cutting))
-  if (strategy !== 'box') bound(selection.parts, axes, pieces, { cutting, maxSize: READ_BYTES / elementBytes })
-  checkReads(pieces.reduce((count, { length }) => count * length, 1))
+  const regions = selection.parts.map((part, i) => split(part, axes[i]!, options))
+  if (strategy !== 'box') bound(selection.parts, axes, regions, { options, maxSize: READ_BYTES / elementBytes })
+  checkReads(regions.reduce((count, { length }) => count * length, 1))
   const transfers: Transfer[] = []
   let [chunks, elements] = [0, 0]
   eachIndex(
-    pieces.map(({ length }) => length),
+    regions.map(({ length }) => length),
     (index) => {
-      const transfer = combine(index.map((i, part) => pieces[part]![i]!))
+      const transfer = combine(index.map((i, part) => regions[part]![i]!))
       chunks += transfer.chunks
       elements += sizeOf(transfer.shape)
       transfers.push(transfer)
@@ -106,7 +106,7 @@ export function planChecked(selection: ResolvedSelection, grid: ChunkGrid, conte
   return { shape: selection.shape, fullShape: selection.parts.map(({ length }) => length), transfers, chunks, elements }
 }
 
-function combine(parts: readonly Piece[]): Transfer {
+function combine(parts: readonly ReadRegion[]): Transfer {
   let [chunks, exact, covered] = [1, true, true]
   for (const part of parts) {
     chunks *= part.chunks
@@ -135,25 +135,25 @@ function axesOf(parts: readonly SelectionPart[], grid: ChunkGrid): (readonly Axi
 
 export const isPoints = (picks: SelectionPart['picks']): picks is readonly Float64Array[] => Array.isArray(picks)
 
-type PlanCutting = Cutting & { readonly cutPicks: CutPicks | undefined }
+type PlanSplit = SplitOptions & { readonly splitList: SplitList | undefined }
 
-function cut({ picks }: SelectionPart, axes: readonly AxisChunks[], cutting: PlanCutting): Piece[] {
-  return isPoints(picks) ? cutting.cutPicks!(picks, axes, cutting) : cutProgression(picks, axes[0]!, cutting)
+function split({ picks }: SelectionPart, axes: readonly AxisChunks[], options: PlanSplit): ReadRegion[] {
+  return isPoints(picks) ? options.splitList!(picks, axes, options) : splitProgression(picks, axes[0]!, options)
 }
 
 /** Cuts reads again that contain too much at once, one part after another. */
 function bound(
   parts: readonly SelectionPart[],
   axes: readonly (readonly AxisChunks[])[],
-  pieces: Piece[][],
-  { cutting, maxSize }: { cutting: PlanCutting; maxSize: number },
+  regions: ReadRegion[][],
+  { options, maxSize }: { options: PlanSplit; maxSize: number },
 ): void {
-  const largest = pieces.map((own) => own.reduce((most, { size }) => Math.max(most, size), 0))
+  const largest = regions.map((own) => own.reduce((most, { size }) => Math.max(most, size), 0))
   let size = largest.reduce((a, b) => a * b, 1)
   for (let i = 0; i < parts.length && size > maxSize; i++) {
-    if (pieces[i]!.every(({ exact }) => exact)) continue
+    if (regions[i]!.every(({ exact }) => exact)) continue
     size /= largest[i]!
-    pieces[i] = cut(parts[i]!, axes[i]!, { ...cutting, maxSize: maxSize / size })
-    size *= pieces[i]!.reduce((most, piece) => Math.max(most, piece.size), 0)
+    regions[i] = split(parts[i]!, axes[i]!, { ...options, maxSize: maxSize / size })
+    size *= regions[i]!.reduce((most, region) => Math.max(most, region.size), 0)
   }
 }

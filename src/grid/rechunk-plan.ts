@@ -203,14 +203,14 @@ function parts(own: AxisChunks, source: AxisChunks): number {
   return count
 }
 
-/** Keeps only the borders at which a chunk of the source ends, too. */
+/** Keeps only the boundaries at which a chunk of the source ends, too. */
 function aligned(own: AxisChunks, source: AxisChunks): AxisChunks {
-  const borders = [0]
+  const boundaries = [0]
   for (let k = 0; k < own.count; k++) {
     const stop = own.stop(k)
-    if (source.stop(source.find(stop - 1)) === stop) borders.push(stop)
+    if (source.stop(source.find(stop - 1)) === stop) boundaries.push(stop)
   }
-  return new IrregularChunks(borders)
+  return new IrregularChunks(boundaries)
 }
 
 /** A plan as JSON. */

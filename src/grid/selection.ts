@@ -101,7 +101,7 @@ export function resolveSelection(
 ): ResolvedSelection {
   if (selection instanceof LinearSelector) return selection.resolve(shape) as ResolvedSelection
   const { selectors, named } = parseSelectors(selection, shape.length, dimensionNames)
-  const given = Array.from(selectors, read)
+  const given = Array.from(selectors, parseSelector)
   const counts = given.map(axesOf)
   const odd = named ? counts.findIndex((count) => count !== 1) : -1
   if (odd >= 0)
@@ -113,9 +113,9 @@ export function resolveSelection(
   const taken = counts.reduce((sum, count) => sum + count, 0)
   if (taken > shape.length) invalid(`${taken} selectors for ${shape.length} axes`, { actual: taken, expected: shape.length })
 
-  const taking = new Taking(shape, chunks, shape.length - taken)
-  for (const selector of given) taking.take(selector)
-  return taking.finish()
+  const resolver = new SelectionResolver(shape, chunks, shape.length - taken)
+  for (const selector of given) resolver.take(selector)
+  return resolver.finish()
 }
 
 /** Returns the parts for some points; a single point is equivalent to integers. */
@@ -126,7 +126,7 @@ export function partsOfPoints(positions: readonly Float64Array[], shape: readonl
 }
 
 /** Resolves selectors one after another, and tracks the current axis. */
-class Taking {
+class SelectionResolver {
   readonly #shape: readonly number[]
   readonly #chunks: ChunkGrid | undefined
   /** Number of axes without a selector. */
@@ -142,7 +142,7 @@ class Taking {
     this.#left = left
   }
 
-  take(selector: Reading): void {
+  take(selector: ParsedSelector): void {
     const axis = this.#axis
     const length = this.#shape[axis]!
     if (selector === null) this.#addWhole(1)
@@ -195,9 +195,9 @@ class Taking {
   }
 }
 
-type Reading = number | null | '...' | typeof newAxis | Slice | Points | Listed | ChunkSelector
+type ParsedSelector = number | null | '...' | typeof newAxis | Slice | Points | Listed | ChunkSelector
 
-const axesOf = (selector: Reading): number => {
+const axesOf = (selector: ParsedSelector): number => {
   if (selector === '...' || selector === newAxis) return 0
   if (typeof selector !== 'object' || selector === null || isSlice(selector)) return 1
   if (selector instanceof ChunkSelector) return selector.index.length
@@ -206,7 +206,7 @@ const axesOf = (selector: Reading): number => {
 }
 
 /** Parses a selector; rejects values of other types. */
-function read(selector: unknown, axis: number): Reading {
+function parseSelector(selector: unknown, axis: number): ParsedSelector {
   if (selector === undefined) return null
   if (selector === null || typeof selector === 'number' || selector === '...' || selector === newAxis) return selector
   if (selector instanceof PointsSelector) return selector.read()

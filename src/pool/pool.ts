@@ -54,7 +54,7 @@ export class Pool implements WorkerPool {
   readonly #size: number
   readonly #createWorker: () => WorkerLike | Promise<WorkerLike>
   readonly #threads = new Map<Thread, Map<number, Job>>()
-  readonly #buffers: Recycler
+  readonly #buffers: BufferPool
   #queue: Job[] = []
   #inline: string | undefined
   #endsInARow = 0
@@ -66,7 +66,7 @@ export class Pool implements WorkerPool {
     const { size = Math.min(threads(), DEFAULT_MAX_SIZE), createWorker = spawn } = options
     this.#size = size
     this.#createWorker = createWorker
-    this.#buffers = new Recycler(size * TASKS_PER_WORKER)
+    this.#buffers = new BufferPool(size * TASKS_PER_WORKER)
     if (size === 0) this.#inline = 'its size was given as 0'
   }
 
@@ -225,7 +225,7 @@ const STEP_BYTES = 64 * 1024
 const MAX_BYTES = 128 * 1024 * 1024
 
 /** Buffers for reuse, because allocating new memory costs more than writing to it. */
-export class Recycler {
+export class BufferPool {
   readonly #count: number
   #free: ArrayBuffer[] = []
   #bytes = 0

@@ -6,9 +6,9 @@ import { coordsAt, sizeOf } from '../core/shape.ts'
 import { copyTensor, type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
 import { placeAt } from '../core/tensor-index.ts'
 import { chunkBoxes } from '../grid/chunks.ts'
-import { plan } from '../grid/list-pieces.ts'
 import { type Box, boxShape, rangeLength, wholeBox } from '../grid/range.ts'
 import { resolveSelection } from '../grid/selection.ts'
+import { plan } from '../grid/split-list.ts'
 import { type Conformance, equal } from './check.ts'
 
 type Check = (source: BlockSource, content: Tensor) => Promise<void>

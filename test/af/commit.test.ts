@@ -32,7 +32,7 @@ it('looks at each array a bounded number of times, and finds its statistics behi
   const deleted = [define('gone', { dtype: 'int32', shape: [2] }), define('a1', { dtype: 'int8', shape: [] })]
   const identity = { id: 'x', kind: 'base' } as const
   const contents = { number: 0, base: 'x.af', arrays, deleted, dictionary: new Dictionary(), identity }
-  const settings = { condition: { ifAbsent: true }, extras: true, limits: DEFAULT_LIMITS }
+  const settings = { condition: { ifAbsent: true }, extensionBlocks: true, limits: DEFAULT_LIMITS }
   const layer = await publishLayer(store, 'x.af', contents, packer, settings)
   expect(looks).toBeLessThanOrEqual(4 * count)
   const tables = await loadChunkStats(layer)

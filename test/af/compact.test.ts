@@ -142,7 +142,7 @@ describe('compacting', () => {
   test('decodes what has no checksum and no statistics, once', async () => {
     const { codec, take } = counting()
     const options = { codec: codec.name, codecs: [codec], verifyWrites: false }
-    const store = await written({ ...options, extras: false })
+    const store = await written({ ...options, extensionBlocks: false })
     take()
     await compactAgain(store, options)
     expect(take()).toEqual({ encoded: 0, decoded: BLOCKS })
@@ -155,10 +155,10 @@ describe('compacting', () => {
   test.each([
     [true, 'IntegrityError'],
     [false, 'CodecError'],
-  ])('takes no damaged block over (checksums: %s)', async (extras, tag) => {
+  ])('takes no damaged block over (checksums: %s)', async (extensionBlocks, tag) => {
     const { codec } = counting()
     const options = { codec: codec.name, codecs: [codec], verifyWrites: false }
-    const store = await written({ ...options, extras })
+    const store = await written({ ...options, extensionBlocks })
     const bytes = (await bytesOf(store, 'a.1.af')).slice()
     const base = await bytesOf(store, path)
     bytes[2 * (BLOCK + 1) - 1] = 1

@@ -14,9 +14,9 @@ let folder: string
 
 beforeAll(async () => {
   folder = await promises.mkdtemp(join(tmpdir(), 'direct-'))
-  for (const extras of [true, false]) {
+  for (const extensionBlocks of [true, false]) {
     // Blocks of three chunks, so that reads begin and end within blocks, too.
-    const file = await create(place(extras), { codec: 'none', extras, blockBytes: 3 * CHUNK_ROWS * ROW_BYTES })
+    const file = await create(place(extensionBlocks), { codec: 'none', extensionBlocks, blockBytes: 3 * CHUNK_ROWS * ROW_BYTES })
     const array = file.createArray('x', { dtype: 'float64', shape: [ROWS, COLUMNS], chunks: [CHUNK_ROWS, COLUMNS] })
     await array.set(null, values)
     await file.flush()
@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 afterAll(() => promises.rm(folder, { recursive: true }))
 
-const place = (extras: boolean): string => join(folder, `${extras}.af`)
+const place = (extensionBlocks: boolean): string => join(folder, `${extensionBlocks}.af`)
 
 /** A file system that records which buffers were read into. */
 function recorded(): { store: FileStore; into: Set<ArrayBufferLike> } {
@@ -45,26 +45,32 @@ const rows = fc
 test('uncompressed chunks of a local file are read straight into the result where they have its order', async () => {
   let direct = 0
   await fc.assert(
-    fc.asyncProperty(rows, fc.boolean(), fc.constantFrom(1, 1, 2, -1), fc.boolean(), async ([from, to], extras, step, cut) => {
-      const { store, into } = recorded()
-      const file = await open({ store, path: place(extras) })
-      const columns = slice(Number(cut), COLUMNS)
-      const selected = step === -1 ? slice(to - 1, from === 0 ? null : from - 1, -1) : slice(from, to, step)
-      const { data, shape } = await file.array('x', 'float64').get([selected, columns])
-      const first = step === -1 ? to - 1 : from
-      const own = Array.from({ length: Math.ceil((to - from) / Math.abs(step)) }, (_, i) => first + i * step)
-      expect(shape).toEqual([own.length, COLUMNS - Number(cut)])
-      const width = COLUMNS - Number(cut)
-      const expected = new Float64Array(own.length * width)
-      own.forEach((row, i) => void expected.set(values.subarray(row * COLUMNS + Number(cut), (row + 1) * COLUMNS), i * width))
-      // Comparing element by element takes seconds.
-      expect(Buffer.compare(Buffer.from(data.buffer, data.byteOffset, data.byteLength), Buffer.from(expected.buffer))).toBe(0)
-      const whole = from % CHUNK_ROWS === 0 && to % CHUNK_ROWS === 0 && step === 1 && !cut
-      if (into.has(data.buffer)) direct++
-      if (whole) expect(into.has(data.buffer)).toBe(true)
-      if (step !== 1 || cut) expect(into.has(data.buffer)).toBe(false)
-      await file.close()
-    }),
+    fc.asyncProperty(
+      rows,
+      fc.boolean(),
+      fc.constantFrom(1, 1, 2, -1),
+      fc.boolean(),
+      async ([from, to], extensionBlocks, step, cut) => {
+        const { store, into } = recorded()
+        const file = await open({ store, path: place(extensionBlocks) })
+        const columns = slice(Number(cut), COLUMNS)
+        const selected = step === -1 ? slice(to - 1, from === 0 ? null : from - 1, -1) : slice(from, to, step)
+        const { data, shape } = await file.array('x', 'float64').get([selected, columns])
+        const first = step === -1 ? to - 1 : from
+        const own = Array.from({ length: Math.ceil((to - from) / Math.abs(step)) }, (_, i) => first + i * step)
+        expect(shape).toEqual([own.length, COLUMNS - Number(cut)])
+        const width = COLUMNS - Number(cut)
+        const expected = new Float64Array(own.length * width)
+        own.forEach((row, i) => void expected.set(values.subarray(row * COLUMNS + Number(cut), (row + 1) * COLUMNS), i * width))
+        // Comparing element by element takes seconds.
+        expect(Buffer.compare(Buffer.from(data.buffer, data.byteOffset, data.byteLength), Buffer.from(expected.buffer))).toBe(0)
+        const whole = from % CHUNK_ROWS === 0 && to % CHUNK_ROWS === 0 && step === 1 && !cut
+        if (into.has(data.buffer)) direct++
+        if (whole) expect(into.has(data.buffer)).toBe(true)
+        if (step !== 1 || cut) expect(into.has(data.buffer)).toBe(false)
+        await file.close()
+      },
+    ),
     { numRuns: runs(120) },
   )
   expect(direct).toBeGreaterThan(runs(120) / 10)

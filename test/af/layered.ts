@@ -45,7 +45,7 @@ export const layered = fc.constantFrom<Type>(...NUMERIC_DTYPES, 'bool').chain((d
         fc.record({
           selection: selections(shape),
           elements: fc.array(values(dtype), { minLength: sizeOf(shape), maxLength: sizeOf(shape) }),
-          extras: fc.boolean(),
+          extensionBlocks: fc.boolean(),
         }),
         { minLength: 1, maxLength: 3 },
       ),
@@ -82,9 +82,9 @@ export async function write(layered: Layered): Promise<Written> {
   const fillValue = (dtype === 'bool' ? fill === 1 : fill) as never
   file.createArray('x', { dtype, shape, chunks: chunkShape, ...(fill !== null && { fillValue }) })
   await file.flush()
-  for (const [i, { selection, elements, extras }] of writes.entries()) {
+  for (const [i, { selection, elements, extensionBlocks }] of writes.entries()) {
     await file.close()
-    file = await open(where, { extras, blockBytes, cacheBytes: 0 })
+    file = await open(where, { extensionBlocks, blockBytes, cacheBytes: 0 })
     const part = allocate(dtype, pick(shape, selection).flat.length)
     for (let at = 0; at < part.length; at++) part[at] = elements[at] as never
     await file.array('x').set(selection, part)
@@ -92,7 +92,7 @@ export async function write(layered: Layered): Promise<Written> {
     const stays = pending && i === writes.length - 1
     for (const number of touched(grid, selection)) {
       missing.delete(number)
-      if (extras || stays) unknown.delete(number)
+      if (extensionBlocks || stays) unknown.delete(number)
       else unknown.add(number)
     }
     if (!stays) await file.flush()
@@ -118,7 +118,7 @@ function touched(grid: ChunkGrid, selection: readonly Selector[]): number[] {
       index[axis] = grid.axes[axis]!.find(rest % grid.shape[axis]!)
       rest = Math.floor(rest / grid.shape[axis]!)
     }
-    return grid.number(index)
+    return grid.chunkIndex(index)
   })
   return [...new Set(numbers)]
 }

@@ -199,7 +199,7 @@ describe('resizing', () => {
 
   test('old sidecars that come back over a compacted array count for nothing', async () => {
     const where = place()
-    await using file = await create(where, { extras: false })
+    await using file = await create(where, { extensionBlocks: false })
     await file.createArray('x', OPTIONS).set(null, [1, 2, 3, 4, 5])
     await file.flush()
     await file.array('x').resize([9])

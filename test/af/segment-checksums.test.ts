@@ -8,7 +8,7 @@ import {
   encodeVarints,
 } from '../../src/af/format/segment-tables.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'
-import { seal } from '../../src/af/write/seal.ts'
+import { buildFooter } from '../../src/af/write/build-footer.ts'
 import { joinBytes } from '../../src/core/bytes.ts'
 import type { BlockRef } from '../../src/engine/block.ts'
 import type { CheckedSegment } from '../../src/engine/segment-checksums.ts'
@@ -88,8 +88,8 @@ function resealed(bytes: Uint8Array, change: (segments: Map<number, CheckedSegme
   const segments = segmentsIn(bytes)
   change(segments)
   const crcs = blocks.map((block) => crc32cOf(bytes.subarray(block.fileOffset, block.fileOffset + block.compressedBytes)))
-  const extras = { tables: new Map(), segments: new Map(), checkedSegments: segments, crcs }
-  const { tail } = seal({ ...footer, blocks }, extras, marksOf(footer))
+  const extensionBlocks = { tables: new Map(), segments: new Map(), checkedSegments: segments, crcs }
+  const { tail } = buildFooter({ ...footer, blocks }, extensionBlocks, marksOf(footer))
   const { fileOffset, compressedBytes } = blocks.at(-1)!
   return joinBytes([bytes.subarray(0, fileOffset + compressedBytes), tail])
 }
@@ -218,7 +218,7 @@ describe('reading', () => {
   })
 
   test.each([
-    ['extras: false', { extras: false }],
+    ['extensionBlocks: false', { extensionBlocks: false }],
     ['lz4', { codec: 'lz4' }],
     ['zstd', { codec: 'zstd' }],
     ['blocks of one segment', { blockBytes: LEAST }],
@@ -229,8 +229,8 @@ describe('reading', () => {
     expect(await chunk(file, 3)).toEqual(expected(3))
   })
 
-  test('extras: false: parts are read alone, and unchecked, as of files of other programs', async () => {
-    const store = await written({ extras: false })
+  test('extensionBlocks: false: parts are read alone, and unchecked, as of files of other programs', async () => {
+    const store = await written({ extensionBlocks: false })
     await using file = await open({ store, path }, { cacheBytes: 0 })
     expect(await chunk(file, 3)).toEqual(expected(3))
     expect(file.readCost).toEqual({ blocks: 1, bytes: 4 * CHUNK })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { decodeFooter, FOOTER_MAGIC } from '../../src/af/format/footer.ts'
 import { decodeSegmentTable, decodeVarints, encodeVarints } from '../../src/af/format/segment-tables.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'
-import { seal } from '../../src/af/write/seal.ts'
+import { buildFooter } from '../../src/af/write/build-footer.ts'
 import type { Segment } from '../../src/codec/lz4-segments.ts'
 import { joinBytes } from '../../src/core/bytes.ts'
 import type { BlockRef } from '../../src/engine/block.ts'
@@ -100,8 +100,8 @@ function resealed(bytes: Uint8Array, change: (segments: Map<number, Segment[]>) 
   const segments = new Map([...decoded].map(([{ id }, own]) => [id, own.refs.map((ref) => ({ ...ref }) as Segment)]))
   change(segments)
   const crcs = blocks.map((block) => crc32cOf(bytes.subarray(block.fileOffset, block.fileOffset + block.compressedBytes)))
-  const extras = { tables: new Map(), segments, checkedSegments: new Map(), crcs }
-  const { tail } = seal({ ...footer, blocks }, extras, marksOf(footer))
+  const extensionBlocks = { tables: new Map(), segments, checkedSegments: new Map(), crcs }
+  const { tail } = buildFooter({ ...footer, blocks }, extensionBlocks, marksOf(footer))
   const { fileOffset: start, compressedBytes: length } = blocks.at(-1)!
   return joinBytes([bytes.subarray(0, start + length), tail])
 }

@@ -126,7 +126,7 @@ describe('reading', () => {
     ['one segment a block', { segmentBytes: 4 * CHUNK * BLOCK }],
     ['zstd', { codec: 'zstd' }],
     ['none', { codec: 'none' }],
-    ['no extras', { extras: false }],
+    ['no extension blocks', { extensionBlocks: false }],
     [
       'a codec of the user',
       { codecs: [{ name: 'lz4', decode: (bytes: Uint8Array) => bytes, encode: (bytes: Uint8Array) => bytes }] },

@@ -193,7 +193,7 @@ test('the chunks that hold something written are those that a box of it touches'
           grid.each((each) => {
             const box = grid.box(each)
             if (box.every(({ start, stop }, axis) => start < chunk[axis]!.stop && stop > chunk[axis]!.start))
-              touched.add(grid.number(each))
+              touched.add(grid.chunkIndex(each))
           })
         }
         const found = await x.source.bulk!.written!(grid)

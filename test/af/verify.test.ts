@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { decodeChunkStats, encodeChunkStats } from '../../src/af/format/chunk-stats-table.ts'
 import { encodeFooterFile } from '../../src/af/format/encode.ts'
-import { STATS_CODEC } from '../../src/af/format/extras.ts'
+import { STATS_CODEC } from '../../src/af/format/extension-blocks.ts'
 import { decodeFooter, FOOTER_MAGIC, type Footer } from '../../src/af/format/footer.ts'
 import { decodeStatsFile, encodeStatsFile, splitFile } from '../../src/af/format/stats-file.ts'
-import { seal } from '../../src/af/write/seal.ts'
+import { buildFooter } from '../../src/af/write/build-footer.ts'
 import { joinBytes } from '../../src/core/bytes.ts'
 import { crc32cOf } from '../../src/kernels/crc32c.ts'
 import { type CreateOptions, FileStore, type Finding, MemoryStore, open, verify } from '../../src/runtime/index.ts'
@@ -84,7 +84,7 @@ describe('nothing is found', () => {
     expect(await findings(await load(folder!), { deep: true }, `${stem}.af`)).toEqual([])
   })
 
-  test.each<CreateOptions>([{}, { extras: false }, { codec: 'zstd' }, { codec: 'none' }])(
+  test.each<CreateOptions>([{}, { extensionBlocks: false }, { codec: 'zstd' }, { codec: 'none' }])(
     'in what is written here with %j',
     async (options) => {
       const store = await container(options)
@@ -92,8 +92,8 @@ describe('nothing is found', () => {
       expect([ok, findings.map(show)]).toEqual([true, []])
       const numbers = 24 + 5 + 1 + 3
       expect(checked).toMatchObject({ layers: 3, arrays: 4, chunks: numbers + 3, arrayStatistics: 3 })
-      expect(checked.blocksWithoutChecksum).toBe(options.extras === false ? checked.blocks : 0)
-      expect(checked.chunkStatistics).toBe(options.extras === false ? 0 : numbers)
+      expect(checked.blocksWithoutChecksum).toBe(options.extensionBlocks === false ? checked.blocks : 0)
+      expect(checked.chunkStatistics).toBe(options.extensionBlocks === false ? 0 : numbers)
     },
   )
 })
@@ -201,7 +201,7 @@ describe('damage', () => {
 
 const footerOf = (bytes: Uint8Array): Footer => decodeFooter(splitFile(bytes, FOOTER_MAGIC).payload)
 
-/** Another footer for the same blocks, without extras unless they are among its blocks. */
+/** Another footer for the same blocks, without extensionBlocks unless they are among its blocks. */
 async function refooter(store: MemoryStore, key: string, change: (footer: Footer) => Footer): Promise<void> {
   const bytes = await bytesOf(store, key)
   const { dataBytes } = splitFile(bytes, FOOTER_MAGIC)
@@ -231,7 +231,7 @@ describe('checksums whose block has lost its name', () => {
     expect(await findings(store)).toContainEqual(expect.stringMatching(/^warning: a\.1\.af: \d+ bytes belong to no block$/))
   })
 
-  test('and their own checksum: warnings tell, as for extras of a later version', async () => {
+  test('and their own checksum: warnings tell, as for extensionBlocks of a later version', async () => {
     const store = await container()
     const bytes = await bytesOf(store, 'a.1.af')
     const { id, fileOffset } = footerOf(bytes).blocks.at(-1)!
@@ -329,7 +329,7 @@ describe('the files of a container', () => {
 
 describe('tables that contradict each other', () => {
   const tampered = async (change: (footer: Footer) => Footer): Promise<string[]> => {
-    const store = await container({ extras: false, blockBytes: 2 ** 20 })
+    const store = await container({ extensionBlocks: false, blockBytes: 2 ** 20 })
     await refooter(store, 'a.1.af', change)
     return findings(store, {})
   }
@@ -391,7 +391,7 @@ describe('tables that contradict each other', () => {
 
   test('blocks of more than the limit are not read', async () => {
     const { findings, checked } = await verify(
-      { store: await container({ extras: false }), path },
+      { store: await container({ extensionBlocks: false }), path },
       { limits: { blockBytes: 100 } },
     )
     expect(findings[0]!.text).toMatch(/^\d+ bytes that decode to \d+ are more than limits\.blockBytes, 100$/)
@@ -400,7 +400,7 @@ describe('tables that contradict each other', () => {
 
   test('a file wrong all over fills no memory', async () => {
     const store = new MemoryStore()
-    await using file = await create({ store, path }, { extras: false })
+    await using file = await create({ store, path }, { extensionBlocks: false })
     await file.createArray('x', { dtype: 'uint8', shape: [3000], chunks: [1] }).set(null, 1)
     await file.flush()
     await refooter(store, 'a.1.af', (footer) => withArray(footer, 'x', (meta) => ({ ...meta, chunkShape: [2] })))
@@ -422,8 +422,8 @@ describe('deep: statistics', () => {
     const crcs = blocks.map(({ fileOffset, compressedBytes }) =>
       crc32cOf(bytes.subarray(fileOffset, fileOffset + compressedBytes)),
     )
-    const extras = { tables, segments: new Map(), checkedSegments: new Map(), crcs }
-    const { tail } = seal({ ...footer, blocks }, extras, marksOf(footer))
+    const extensionBlocks = { tables, segments: new Map(), checkedSegments: new Map(), crcs }
+    const { tail } = buildFooter({ ...footer, blocks }, extensionBlocks, marksOf(footer))
     await store.put('a.1.af', joinBytes([bytes.subarray(0, stats.fileOffset), tail]))
   }
 

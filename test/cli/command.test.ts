@@ -281,7 +281,7 @@ describe('verify', () => {
   test('looks into what does not open, and says what cannot be checked', async () => {
     const folder = await temporaryFolder()
     {
-      await using file = await create(join(folder, 'c.af'), { extras: false })
+      await using file = await create(join(folder, 'c.af'), { extensionBlocks: false })
       await file.createArray('a', { dtype: 'uint8', shape: [4] }).set(null, 1)
       await file.flush()
       await file.array('a').set([0], 2)

@@ -50,7 +50,7 @@ const firstBytes = async (reader: BlockReader, objects: Objects): Promise<number
   const found: number[] = []
   const here = (arena: never, [chunk]: readonly { readonly address: ChunkAddress }[], bytesOf: (chunk: never) => never): number =>
     chunkView(arena, bytesOf(chunk as never))[0]!
-  const read = reader.use(objects.groups, { here: here as never }, (byte: number) => void found.push(byte))
+  const read = reader.use(objects.groups, { onThisThread: here as never }, (byte: number) => void found.push(byte))
   await setImmediate()
   await objects.answerAll()
   await read

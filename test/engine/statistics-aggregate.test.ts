@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { define } from '../../src/af/format/definition.ts'
-import { STATS_CODEC } from '../../src/af/format/extras.ts'
+import { STATS_CODEC } from '../../src/af/format/extension-blocks.ts'
 import { decodeFooter } from '../../src/af/format/footer.ts'
 import { FOOTER_MAGIC } from '../../src/af/format/footer-trailer.ts'
 import { splitFile } from '../../src/af/format/stats-file.ts'

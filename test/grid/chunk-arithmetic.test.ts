@@ -24,9 +24,9 @@ describe('chunk objects', () => {
   })
 
   test.each([[[1, 2, 3]], [[0, 5, 4]], [[0, 2, 2]], [[]], [[0, 1.5]], [[0, Number.NaN, 2]]])(
-    'borders %j are refused',
-    (borders) => {
-      expect(() => new IrregularChunks(borders)).toThrow(refused('InvalidArgumentError'))
+    'boundaries %j are refused',
+    (boundaries) => {
+      expect(() => new IrregularChunks(boundaries)).toThrow(refused('InvalidArgumentError'))
     },
   )
 
@@ -63,7 +63,7 @@ describe('chunk objects', () => {
     expect([irregular().length, irregular().chunkLength, sameChunks(irregular(), regular(5, 0, 0))]).toEqual([0, 1, true])
   })
 
-  test('equality is of borders, not of kinds', () => {
+  test('equality is of boundaries, not of kinds', () => {
     expect(sameChunks(FIVES, irregular(3, 5, 2))).toBe(true)
     expect(sameChunks(FIVES, regular(5, 0, 10))).toBe(false)
     expect(sameChunks(regular(7, 0, 5), regular(9, 2, 5))).toBe(true)
@@ -185,7 +185,7 @@ function progressionOf(
 describe('joined', () => {
   const joined = (...parts: AxisChunks[]) => axisChunks(parts.flatMap(listLengths))
 
-  test('one after another, true borders whatever their offsets', () => {
+  test('one after another, true boundaries whatever their offsets', () => {
     const parts = [regular(3, 0, 10), regular(4, 0, 9), regular(3, 0, 7)]
     expect(listLengths(joined(...parts))).toEqual([3, 3, 3, 1, 4, 4, 1, 3, 3, 1])
     expect(joined(regular(5, 0, 10), regular(5, 0, 10))).toEqual(regular(5, 0, 20))
@@ -252,10 +252,10 @@ describe('joined', () => {
         const common = commonChunks(all)
         expect(common.length).toBe(all[0]!.length)
         const longest = Math.max(...all.map(({ chunkLength }) => chunkLength))
-        const borders = new Set(all.flatMap((chunks) => listLengths(chunks).map((_, k) => chunks.stop(k))))
+        const boundaries = new Set(all.flatMap((chunks) => listLengths(chunks).map((_, k) => chunks.stop(k))))
         for (let k = 0; k < common.count; k++) {
           expect(common.stop(k) - common.start(k)).toBeLessThanOrEqual(longest)
-          expect(borders.has(common.stop(k))).toBe(true)
+          expect(boundaries.has(common.stop(k))).toBe(true)
         }
       }),
     )

@@ -55,7 +55,7 @@ describe('a grid', () => {
           let number = 0
           let elements = 0
           grid.each((index) => {
-            expect(grid.number(index)).toBe(number)
+            expect(grid.chunkIndex(index)).toBe(number)
             expect(grid.index(number)).toEqual(index)
             expect(grid.shapeOf(index)).toEqual(grid.box(index).map(({ start, stop }) => stop - start))
             elements += sizeOf(grid.shapeOf(index))
@@ -79,8 +79,8 @@ describe('a grid', () => {
             each.chunkShape.reduce((n, length, axis) => n * Math.max(1, Math.min(length, each.shape[axis]!)), 1)
           expect(largest(coarse)).toBeLessThanOrEqual(Math.max(room, largest(grid)))
           coarse.axes.forEach((axis, i) => {
-            const borders = new Set(ranges(grid.axes[i]!).map(([start]) => start))
-            for (const [start] of ranges(axis)) expect(borders.has(start)).toBe(true)
+            const boundaries = new Set(ranges(grid.axes[i]!).map(([start]) => start))
+            for (const [start] of ranges(axis)) expect(boundaries.has(start)).toBe(true)
           })
         },
       ),

@@ -20,7 +20,7 @@ afterEach(async () => {
 async function container(): Promise<{ store: MemoryStore; path: string }> {
   const where = { store: new MemoryStore(), path: 'a.af' }
   // Checksums would find damage before a worker does.
-  await using file = await create(where, { blockBytes: (8 * LENGTH) / 20, extras: false })
+  await using file = await create(where, { blockBytes: (8 * LENGTH) / 20, extensionBlocks: false })
   const values = Float64Array.from({ length: LENGTH }, (_, i) => i)
   await file.createArray('x', { dtype: 'float64', shape: [LENGTH], chunks: [500] }).set(null, values)
   await file.flush()

@@ -13,9 +13,9 @@ class RectilinearChunks extends IrregularChunks {
   readonly #lengths: readonly number[]
 
   constructor(length: number, lengths: readonly number[]) {
-    const borders = [0]
-    for (const each of lengths) if (borders.at(-1)! < length) borders.push(Math.min(length, borders.at(-1)! + each))
-    super(borders)
+    const boundaries = [0]
+    for (const each of lengths) if (boundaries.at(-1)! < length) boundaries.push(Math.min(length, boundaries.at(-1)! + each))
+    super(boundaries)
     this.#lengths = lengths
   }
 

@@ -328,7 +328,7 @@ function* chunksByObject(objects: ChunkGrid, chunks: ChunkGrid): Generator<numbe
     })
     const coords = ranges.map(({ first }) => first)
     for (;;) {
-      yield chunks.number(coords)
+      yield chunks.chunkIndex(coords)
       let axis = coords.length - 1
       while (axis >= 0 && coords[axis] === ranges[axis]!.last) coords[axis] = ranges[axis--]!.first
       if (axis < 0) break

@@ -6,7 +6,7 @@ import { type Archived, struct } from '../rkyv/layout.ts'
 import { vec } from '../rkyv/pointers.ts'
 import { string } from '../rkyv/string.ts'
 import { type ArchiveWriter, archive, type StoreObject } from '../rkyv/writer.ts'
-import type { Checksums } from './extras.ts'
+import type { Checksums } from './extension-blocks.ts'
 import { type ArrayMeta, type AttributePairs, checkAttributeTypes, type Footer, footerLayout } from './footer.ts'
 import {
   type ChunkRow,

@@ -140,16 +140,16 @@ export class ArrayState {
   }
 
   /** Records new contents of a chunk, to be written into a layer. Discards its statistics. */
-  chunkWritten(number: number, chunk: PendingChunk): void {
+  chunkWritten(chunkIndex: number, chunk: PendingChunk): void {
     const { chunkStats, written } = viewFacts(this)
-    chunkStats.delete(number)
-    written.set(number, chunk)
+    chunkStats.delete(chunkIndex)
+    written.set(chunkIndex, chunk)
     this.touched()
   }
 
   /** Records the statistics of a chunk. */
-  measured(number: number, stats: ChunkStats): void {
-    viewFacts(this).chunkStats.set(number, stats)
+  measured(chunkIndex: number, stats: ChunkStats): void {
+    viewFacts(this).chunkStats.set(chunkIndex, stats)
   }
 
   /**
@@ -172,7 +172,7 @@ export class ArrayState {
 
   /** Discards the statistics of some chunks. */
   unmeasured(numbers: Iterable<number>): void {
-    for (const number of numbers) viewFacts(this).chunkStats.delete(number)
+    for (const chunkIndex of numbers) viewFacts(this).chunkStats.delete(chunkIndex)
   }
 
   /**
@@ -205,22 +205,22 @@ export class ArrayState {
   /** Discards statistics, because other writers may have changed any chunk except the pending ones. */
   forgetStats(): void {
     viewFacts(this).loaded = undefined
-    viewFacts(this).chunkStats = new Map([...this.chunkStats].filter(([number]) => this.written.has(number)))
+    viewFacts(this).chunkStats = new Map([...this.chunkStats].filter(([chunkIndex]) => this.written.has(chunkIndex)))
   }
 
   /**
    * Returns the location of the newest committed version of a chunk; `undefined` if the chunk is not stored.
    */
-  find(number: number): ChunkAddress | undefined {
-    return findIn(this.stored, number)
+  find(chunkIndex: number): ChunkAddress | undefined {
+    return findIn(this.stored, chunkIndex)
   }
 
   /**
    * Returns the newest version of a chunk: its bytes while it is not packed, otherwise its location;
    * `undefined` if the chunk is not stored.
    */
-  newest(number: number): Uint8Array | ChunkAddress | undefined {
-    return newestIn(this.written, this.stored, number)
+  newest(chunkIndex: number): Uint8Array | ChunkAddress | undefined {
+    return newestIn(this.written, this.stored, chunkIndex)
   }
 
   /** Number of chunks in the committed layers, with every version counted. */
@@ -231,8 +231,8 @@ export class ArrayState {
   /** Returns the numbers of all stored chunks, including pending ones, oldest layer first. */
   numbers(): Set<number> {
     const numbers = new Set<number>()
-    for (const index of [...this.stored].reverse()) for (const number of index.numbers()) numbers.add(number)
-    for (const number of this.written.keys()) numbers.add(number)
+    for (const index of [...this.stored].reverse()) for (const chunkIndex of index.numbers()) numbers.add(chunkIndex)
+    for (const chunkIndex of this.written.keys()) numbers.add(chunkIndex)
     return numbers
   }
 }
@@ -252,8 +252,8 @@ const isSameFile = (a: Layer, b: Layer): boolean => a === b || (a.cacheKey === b
 export function newestIn(
   written: ReadonlyMap<number, PendingChunk>,
   stored: readonly LayerChunks[],
-  number: number,
+  chunkIndex: number,
 ): Uint8Array | ChunkAddress | undefined {
-  const pending = written.get(number)
-  return pending?.bytes ?? pending?.address ?? findIn(stored, number)
+  const pending = written.get(chunkIndex)
+  return pending?.bytes ?? pending?.address ?? findIn(stored, chunkIndex)
 }

@@ -15,18 +15,18 @@ import { toNull } from './null-value.ts'
 export type Measured = Pick<ArrayState, 'definition' | 'grid' | 'measured'>
 
 /** Computes and records the statistics of a chunk that is in memory anyway. */
-export const measure = (arena: Arena, state: Measured, number: number, chunk: ChunkBytes): void =>
-  state.measured(number, measuredStats(arena, state, number, chunk))
+export const measure = (arena: Arena, state: Measured, chunkIndex: number, chunk: ChunkBytes): void =>
+  state.measured(chunkIndex, measuredStats(arena, state, chunkIndex, chunk))
 
 /** Computes the statistics of a chunk from its elements. */
 export function measuredStats(
   arena: Arena,
   { definition, grid }: Pick<Measured, 'definition' | 'grid'>,
-  number: number,
+  chunkIndex: number,
   chunk: ChunkBytes,
 ): ChunkStats {
   const dtype = dtypeOf(definition)
-  const size = chunkSize(grid, number)
+  const size = chunkSize(grid, chunkIndex)
   const nothing = toNull(definition)
   if (!isFixed(dtype)) return statsOfValues(decodeChunk(dtype, chunkView(arena, chunk), size) as (string | Uint8Array)[], nothing)
   const pointer = chunk instanceof Uint8Array ? arena.put(chunk) : chunk.pointer
@@ -119,8 +119,8 @@ export const visitBlocks = <C extends Stored>(
   groups: Groups<C>,
   visit: (arena: Arena, chunk: C, bytes: ChunkBytes) => void,
 ): Promise<void> => {
-  const here: BlockUse<C, void>['here'] = (_, chunks, bytesOf) => {
+  const here: BlockUse<C, void>['onThisThread'] = (_, chunks, bytesOf) => {
     for (const chunk of chunks) withArena((arena) => visit(arena, chunk, bytesOf(chunk)))
   }
-  return blocks.use(groups, { here }, () => undefined)
+  return blocks.use(groups, { onThisThread: here }, () => undefined)
 }

@@ -48,7 +48,7 @@ export interface FileOptions extends StoreOptions, ScalarOptions {
    * Write CRC-32C checksums and the statistics of each chunk into the file. Default: true. Other programs
    * ignore them, and discard them when they compact the container.
    */
-  readonly extras?: boolean
+  readonly extensionBlocks?: boolean
 }
 
 /** Data types and ranks of arrays, by name: `{ tas: ['float32', 3] }`. */
@@ -92,7 +92,7 @@ export const FILE_CHECKS: Checks<FileOptions> = {
   budget: 'MemoryBudget',
   limits: 'object',
   pool: 'WorkerPool',
-  extras: 'boolean',
+  extensionBlocks: 'boolean',
   verifyWrites: ['foreign', true, false],
 }
 export const OPEN_CHECKS: Checks<OpenOptions> = {

@@ -18,7 +18,7 @@ export class LayerChunks {
    * Row of the table by chunk number. In the dense form rows count from 1, and 0 means that the chunk is not
    * stored.
    */
-  #rows: { get(number: number): number | undefined } | undefined
+  #rows: { get(chunkIndex: number): number | undefined } | undefined
 
   constructor(table: ChunkTable, grid: ChunkGrid, blocks: ReadonlyMap<number, BlockRef>) {
     this.#table = table
@@ -31,22 +31,22 @@ export class LayerChunks {
     return this.#table.length
   }
 
-  find(number: number): ChunkAddress | undefined {
-    const row = this.row(number)
+  find(chunkIndex: number): ChunkAddress | undefined {
+    const row = this.row(chunkIndex)
     return row === undefined ? undefined : this.#address(row)
   }
 
   /** Returns the row of a chunk in the chunk table. */
-  row(number: number): number | undefined {
+  row(chunkIndex: number): number | undefined {
     this.#rows ??= this.#build()
-    return this.#rows.get(number)
+    return this.#rows.get(chunkIndex)
   }
 
   /** Yields the numbers of all stored chunks in the grid, in stored order. */
   *numbers(): Generator<number> {
     for (let row = 0; row < this.#table.length; row++) {
-      const number = this.#number(row)
-      if (number !== undefined) yield number
+      const chunkIndex = this.#number(row)
+      if (chunkIndex !== undefined) yield chunkIndex
     }
   }
 
@@ -62,39 +62,39 @@ export class LayerChunks {
   #number(row: number): number | undefined {
     const { coords, rank } = this.#table
     const { counts } = this.#grid
-    let number = 0
+    let chunkIndex = 0
     for (let axis = 0; axis < rank; axis++) {
       const k = coords[row * rank + axis]!
       if (k >= counts[axis]!) return undefined
-      number = number * counts[axis]! + k
+      chunkIndex = chunkIndex * counts[axis]! + k
     }
-    return number
+    return chunkIndex
   }
 
   /** Indexes the rows. Of several rows of one chunk, the first counts. */
-  #build(): { get(number: number): number | undefined } {
+  #build(): { get(chunkIndex: number): number | undefined } {
     const { length } = this.#table
     if (this.#grid.count > Math.max(ALWAYS_DENSE_SLOTS, length * MAX_SLOTS_PER_CHUNK)) {
       const rows = new Map<number, number>()
       for (let row = 0; row < length; row++) {
-        const number = this.#number(row)
-        if (number !== undefined && !rows.has(number)) rows.set(number, row)
+        const chunkIndex = this.#number(row)
+        if (chunkIndex !== undefined && !rows.has(chunkIndex)) rows.set(chunkIndex, row)
       }
       return rows
     }
     const slots = new Uint32Array(this.#grid.count)
     for (let row = length; row-- > 0; ) {
-      const number = this.#number(row)
-      if (number !== undefined) slots[number] = row + 1
+      const chunkIndex = this.#number(row)
+      if (chunkIndex !== undefined) slots[chunkIndex] = row + 1
     }
-    return { get: (number) => (slots[number] ? slots[number] - 1 : undefined) }
+    return { get: (chunkIndex) => (slots[chunkIndex] ? slots[chunkIndex] - 1 : undefined) }
   }
 }
 
 /** Returns the location of a chunk in the first layer that stores it, newest first. */
-export function findIn(layers: readonly LayerChunks[], number: number): ChunkAddress | undefined {
+export function findIn(layers: readonly LayerChunks[], chunkIndex: number): ChunkAddress | undefined {
   for (const index of layers) {
-    const address = index.find(number)
+    const address = index.find(chunkIndex)
     if (address !== undefined) return address
   }
   return undefined

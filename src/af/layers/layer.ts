@@ -15,11 +15,11 @@ import {
   type Checksums,
   checksumBytes,
   checksumsAtEnd,
-  isExtra,
+  isExtensionBlock,
   RESIZED_CODEC,
   SEGMENT_CHECKSUMS_CODEC,
   SEGMENTS_CODEC,
-} from '../format/extras.ts'
+} from '../format/extension-blocks.ts'
 import { type ArrayList, type ArrayMeta, FOOTER_MAGIC, type Footer, isVersion6, TRAILER_BYTES } from '../format/footer.ts'
 import { payloadBytes } from '../format/footer-trailer.ts'
 import { foreignId, type Identity, identityIn } from '../format/identity.ts'
@@ -186,7 +186,7 @@ export class Layer implements BlockOrigin {
 
   /** The blocks that contain chunks. */
   get dataBlocks(): BlockRef[] {
-    return [...this.blocks.values()].filter((block) => !isExtra(block))
+    return [...this.blocks.values()].filter((block) => !isExtensionBlock(block))
   }
 
   /** Returns a reader of a segment table; undefined if the file has no such table. */
@@ -194,7 +194,7 @@ export class Layer implements BlockOrigin {
     name: string,
     before: Pick<LayerEnd, 'before' | 'dataBytes'> | undefined,
   ): ((block: BlockRef, signal?: Signal, budget?: MemoryBudget) => Promise<T | undefined>) | undefined {
-    const table = this.extra(name)
+    const table = this.extensionBlock(name)
     if (table === undefined) return undefined
     let stored = before && partBefore(before, table)
     let segments: SegmentTable<T> | undefined
@@ -208,8 +208,8 @@ export class Layer implements BlockOrigin {
     }
   }
 
-  /** Returns the extra block with a codec. Only this package reads extra blocks. */
-  extra(name: string): BlockRef | undefined {
+  /** Returns the extension block with a codec. Only this package reads extension blocks. */
+  extensionBlock(name: string): BlockRef | undefined {
     for (const block of this.blocks.values()) if (block.codec === name) return block
     return undefined
   }

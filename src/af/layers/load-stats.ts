@@ -5,7 +5,7 @@ import type { Signal } from '../../core/signal.ts'
 import { type ChunkStats, NO_NANS } from '../../engine/chunk-stats.ts'
 import { checkCrc } from '../../engine/integrity.ts'
 import { type ChunkStatsTable, checkStatsBytes, decodeChunkStats, readRow } from '../format/chunk-stats-table.ts'
-import { STATS_CODEC } from '../format/extras.ts'
+import { STATS_CODEC } from '../format/extension-blocks.ts'
 import type { ArrayMeta } from '../format/footer.ts'
 import type { ArrayState } from './array-state.ts'
 import type { Layer } from './layer.ts'
@@ -19,15 +19,15 @@ export async function loadStats(state: ArrayState, signal?: Signal): Promise<voi
   if (state.statsLoaded) return
   const { entries, stored, chunkStats, definition } = state
   const pace = new Pace(signal)
-  const lacks = (number: number): boolean => !chunkStats.has(number) && !state.written.has(number)
+  const lacks = (chunkIndex: number): boolean => !chunkStats.has(chunkIndex) && !state.written.has(chunkIndex)
   // Meanwhile layers may be added, the array may be resized, or its statistics discarded.
   const isSame = (): boolean => state.stored === stored && state.chunkStats === chunkStats
-  const some = async (visit: (number: number, entry: number) => boolean): Promise<boolean | undefined> => {
+  const some = async (visit: (chunkIndex: number, entry: number) => boolean): Promise<boolean | undefined> => {
     for (const [entry, chunks] of stored.entries()) {
-      for (const number of chunks.numbers()) {
+      for (const chunkIndex of chunks.numbers()) {
         if (pace.due()) await pace.turn()
         if (!isSame()) return undefined
-        if (visit(number, entry)) return true
+        if (visit(chunkIndex, entry)) return true
       }
     }
     return false
@@ -40,12 +40,12 @@ export async function loadStats(state: ArrayState, signal?: Signal): Promise<voi
   const seen = new Set<number>()
   const ended =
     tables &&
-    (await some((number, entry) => {
-      if (seen.has(number)) return false
-      seen.add(number)
+    (await some((chunkIndex, entry) => {
+      if (seen.has(chunkIndex)) return false
+      seen.add(chunkIndex)
       const table = tables[entry]
-      const row = stored[entry]!.row(number)!
-      if (table !== undefined && lacks(number)) state.measured(number, readRow(table, definition.dtype.kind, row))
+      const row = stored[entry]!.row(chunkIndex)!
+      if (table !== undefined && lacks(chunkIndex)) state.measured(chunkIndex, readRow(table, definition.dtype.kind, row))
       return false
     }))
   if (ended === undefined || !isSame()) return loadStats(state, signal)
@@ -100,7 +100,7 @@ export function loadChunkStats(layer: Layer, signal?: Signal): Promise<ChunkStat
 }
 
 async function readChunkStats(layer: Layer, signal: Signal | undefined): Promise<ChunkStatsTables> {
-  const block = layer.extra(STATS_CODEC)
+  const block = layer.extensionBlock(STATS_CODEC)
   if (block === undefined) return new Map()
   const { arrays } = layer.footer
   checkStatsBytes(block.compressedBytes, arrays)

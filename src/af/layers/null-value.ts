@@ -9,11 +9,11 @@ import type { ArrayState } from './array-state.ts'
  * Returns the statistics of a stored chunk, if they are known (`loadStats`). Undefined also if they count a
  * different number of elements than the chunk has.
  */
-export function knownStats({ chunkStats, grid }: ArrayState, number: number): ChunkStats | undefined {
-  const stats = chunkStats.get(number)
+export function knownStats({ chunkStats, grid }: ArrayState, chunkIndex: number): ChunkStats | undefined {
+  const stats = chunkStats.get(chunkIndex)
   if (stats === undefined) return undefined
   const { count, nullCount, nanCount } = stats
-  return count + nullCount + nanCount === chunkSize(grid, number) ? stats : undefined
+  return count + nullCount + nanCount === chunkSize(grid, chunkIndex) ? stats : undefined
 }
 
 /** Whether statistics count exactly those elements as null that readers find equal to the fill value. */

@@ -4,7 +4,7 @@ import type { Signal } from '../../core/signal.ts'
 import { SingleFlight } from '../../core/single-flight.ts'
 import type { BlockRef } from '../../engine/block.ts'
 import { checkCrc } from '../../engine/integrity.ts'
-import { SEGMENTS_CODEC } from '../format/extras.ts'
+import { SEGMENTS_CODEC } from '../format/extension-blocks.ts'
 import { decodeSegmentChecksums, decodeSegmentTable } from '../format/segment-tables.ts'
 
 type ByBlock<T> = ReadonlyMap<BlockRef, T>

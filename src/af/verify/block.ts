@@ -13,7 +13,7 @@ import { type Arena, withArena } from '../../kernels/arena.ts'
 import { crc32c } from '../../kernels/crc32c.ts'
 import type { ChunkStatsTable } from '../format/chunk-stats-table.ts'
 import { dtypeOf, isNested } from '../format/definition.ts'
-import { isExtra, isUnknownExtra, UNKNOWN_EXTRA } from '../format/extras.ts'
+import { isExtensionBlock, isUnknownExtension, UNKNOWN_EXTENSION } from '../format/extension-blocks.ts'
 import type { ArrayMeta } from '../format/footer.ts'
 import type { ArrayState } from '../layers/array-state.ts'
 import { measuredStats } from '../layers/chunk-stats.ts'
@@ -43,7 +43,7 @@ export interface VerifiedArray {
 }
 
 /** Statistics and tables that a layer stores about its chunks and blocks. */
-export interface LayerExtras {
+export interface LayerExtensions {
   readonly tables: ReadonlyMap<number, ChunkStatsTable>
   readonly segments: ReadonlyMap<BlockRef, BlockSegments>
   readonly checksums: ReadonlyMap<BlockRef, SegmentChecksums>
@@ -77,14 +77,14 @@ export class BlockCheck {
   readonly #layer: Layer
   readonly #block: BlockRef
   readonly #rows: Rows
-  readonly #extras: LayerExtras
+  readonly #extensions: LayerExtensions
   readonly #context: LayerContext
 
-  constructor(layer: Layer, block: BlockRef, rows: Rows, extras: LayerExtras, context: LayerContext) {
+  constructor(layer: Layer, block: BlockRef, rows: Rows, extensions: LayerExtensions, context: LayerContext) {
     this.#layer = layer
     this.#block = block
     this.#rows = rows
-    this.#extras = extras
+    this.#extensions = extensions
     this.#context = context
   }
 
@@ -94,8 +94,8 @@ export class BlockCheck {
     this.#checkOverlaps()
     try {
       if (this.#block.crc !== undefined) checkCrc('the bytes as stored', stored, this.#block.crc)
-      if (isUnknownExtra(this.#block)) report.warn(this.#place(), `'${this.#block.codec}' ${UNKNOWN_EXTRA}`)
-      if (!isExtra(this.#block)) await this.#decode(stored)
+      if (isUnknownExtension(this.#block)) report.warn(this.#place(), `'${this.#block.codec}' ${UNKNOWN_EXTENSION}`)
+      if (!isExtensionBlock(this.#block)) await this.#decode(stored)
     } catch (error) {
       // The chunks of these arrays could not be checked.
       for (const { meta } of this.#rows.keys()) this.#context.live.get(meta.name)?.spoil()
@@ -166,7 +166,7 @@ export class BlockCheck {
 
   /** Compares the segments of a block with the whole block, which was decoded to `pointer`. */
   #checkSegments(stored: Uint8Array, pointer: number): void {
-    for (const ref of this.#extras.segments.get(this.#block)?.refs ?? []) {
+    for (const ref of this.#extensions.segments.get(this.#block)?.refs ?? []) {
       const { number, start, standalone } = ref.part
       const at = ref.fileOffset - this.#block.fileOffset
       const bytes = stored.subarray(at, at + ref.compressedBytes)
@@ -180,7 +180,7 @@ export class BlockCheck {
   }
 
   #checkSegmentChecksums(stored: Uint8Array): void {
-    const checksums = this.#extras.checksums.get(this.#block)
+    const checksums = this.#extensions.checksums.get(this.#block)
     for (let number = 0; number < (checksums?.count ?? 0); number++) {
       const { range, crc } = checksums!.at(number)
       const start = range.offset - this.#block.fileOffset
@@ -202,10 +202,10 @@ export class BlockCheck {
       if (!isFixed(dtype)) decodeChunk(dtype, chunkView(arena, bytes), sizeOf(state.grid.shapeOf(coord)))
       return
     }
-    const number = state.grid.number(coord)
+    const number = state.grid.chunkIndex(coord)
     const measured = measuredStats(arena, state, number, bytes)
     live.get(meta.name)?.take(coord, { block: this.#block, ...chunkSpan(array, row) }, measured)
-    const table = this.#extras.tables.get(index)
+    const table = this.#extensions.tables.get(index)
     if (table === undefined) return
     report.checked.chunkStatistics++
     checkChunkStats(table, row, dtype, measured)

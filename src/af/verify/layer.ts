@@ -10,7 +10,13 @@ import type { SegmentChecksums } from '../../engine/segment-checksums.ts'
 import type { BlockSegments } from '../../engine/segments.ts'
 import { type ChunkStatsTable, decodeChunkStats } from '../format/chunk-stats-table.ts'
 import { dtypeOf, isNested } from '../format/definition.ts'
-import { CHECKSUM_CODEC, isExtra, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from '../format/extras.ts'
+import {
+  CHECKSUM_CODEC,
+  isExtensionBlock,
+  SEGMENT_CHECKSUMS_CODEC,
+  SEGMENTS_CODEC,
+  STATS_CODEC,
+} from '../format/extension-blocks.ts'
 import { isIdentity } from '../format/identity.ts'
 import { decodeSegmentChecksums, decodeSegmentTable } from '../format/segment-tables.ts'
 import { ArrayState } from '../layers/array-state.ts'
@@ -48,8 +54,8 @@ export async function verifyLayer(layer: Layer, context: LayerContext): Promise<
       else if (block.codec === SEGMENT_CHECKSUMS_CODEC)
         checksums = extra('the checksums of segments', () => decodeSegmentChecksums(bytes, layer.blocks)) ?? new Map()
       else {
-        const extras = { tables, segments, checksums }
-        await new BlockCheck(layer, block, chunks.get(block) ?? new Map(), extras, context).run(bytes)
+        const extensions = { tables, segments, checksums }
+        await new BlockCheck(layer, block, chunks.get(block) ?? new Map(), extensions, context).run(bytes)
       }
       context.onBlock()
     }
@@ -59,7 +65,7 @@ export async function verifyLayer(layer: Layer, context: LayerContext): Promise<
   const storedBytes = ({ compressedBytes }: BlockRef): number => (layer.readMany === undefined ? Infinity : compressedBytes)
   const bytesOf = (batch: readonly BlockRef[]): number => batch.reduce((sum, block) => sum + block.uncompressedBytes, 0)
   // Statistics and segments come first, because the other blocks are compared with them.
-  for (const group of [readable.filter(isExtra), readable.filter((block) => !isExtra(block))]) {
+  for (const group of [readable.filter(isExtensionBlock), readable.filter((block) => !isExtensionBlock(block))]) {
     const batches = batched(group, BATCH_BYTES, storedBytes)
     await inOrder(batches, { count: CONCURRENT_BLOCKS, bytes: MAX_BYTES, bytesOf }, work, () => undefined)
   }
@@ -147,7 +153,7 @@ function* rowsIn({ meta, state }: VerifiedArray, file: string, report: Report): 
       outside++
       continue
     }
-    const number = grid.number(coord)
+    const number = grid.chunkIndex(coord)
     if (seen.has(number)) report.error(place, `chunk ${showShape(coord)} is listed twice; readers take the first`)
     seen.add(number)
     if (dtype !== undefined && isFixed(dtype)) {
@@ -162,7 +168,7 @@ function* rowsIn({ meta, state }: VerifiedArray, file: string, report: Report): 
   if (outside > 0) report.warn(place, `${outside} chunks lie outside its ${showShape(grid.counts)} chunks: nothing reads them`)
 }
 
-/** Returns the contents of an extra block. Reports damage. */
+/** Returns the contents of an extension block. Reports damage. */
 function readExtra<T>(
   { file }: Layer,
   block: BlockRef,

@@ -33,7 +33,7 @@ export class LiveStats {
   take(coord: readonly number[], { block, offset }: ChunkAddress, stats: ChunkStats): void {
     const { grid } = this.state
     if (coord.some((k, axis) => k >= grid.counts[axis]!)) return
-    const newest = this.state.find(grid.number(coord))
+    const newest = this.state.find(grid.chunkIndex(coord))
     if (newest?.block !== block || newest.offset !== offset) return
     this.#taken += stats.count + stats.nanCount
     const { min, max } = formatBounds(stats)

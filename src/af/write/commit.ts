@@ -4,7 +4,7 @@ import type { ObjectInfo, PublishCondition, Stage, Store } from '../../store/sto
 import { type ChunkStatsTable, chunkStatsTable } from '../format/chunk-stats-table.ts'
 import type { Definition } from '../format/definition.ts'
 import { chunkTable, encodeIdentity, randomId } from '../format/encode.ts'
-import { RESIZED_CODEC } from '../format/extras.ts'
+import { RESIZED_CODEC } from '../format/extension-blocks.ts'
 import type { ArrayMeta, BlockMeta, Footer } from '../format/footer.ts'
 import type { ChunkRow } from '../format/footer-chunks.ts'
 import type { FileKind, Identity } from '../format/identity.ts'
@@ -14,8 +14,8 @@ import { Dictionary } from '../layers/dictionary.ts'
 import { Layer } from '../layers/layer.ts'
 import type { PendingChunk } from '../layers/pending-chunk.ts'
 import { Stack } from '../layers/stack.ts'
+import { type BuiltFooter, buildFooter } from './build-footer.ts'
 import type { BlockPacker, PackedBlocks } from './packer.ts'
-import { type Sealed, seal } from './seal.ts'
 
 /** Chunks of one array that go into a layer, by number. */
 export interface LayerArray {
@@ -37,7 +37,7 @@ export interface LayerContents {
 export interface PublishOptions {
   readonly condition: PublishCondition
   /** Whether to add checksums and statistics of the chunks. */
-  readonly extras: boolean
+  readonly extensionBlocks: boolean
   readonly limits: Required<Limits>
   /** Runs before the file gets its name, while its bytes are written to the disk. */
   readonly before?: (() => Promise<void>) | undefined
@@ -62,16 +62,20 @@ export async function publishLayer(
   key: string,
   contents: LayerContents,
   packer: Packed,
-  { condition, extras, limits, before, besides = 0 }: PublishOptions,
+  { condition, extensionBlocks, limits, before, besides = 0 }: PublishOptions,
 ): Promise<Layer> {
   const { stage, blocks, ...packed } = await packer.finish()
   const { footer: plain, redefined } = createFooter(contents, blocks)
   const marks = [encodeIdentity({ ...contents.identity, redefined })]
   if (contents.arrays.some(hasShapes)) marks.push(RESIZED_CODEC)
-  const sealed = seal(plain, extras ? { tables: createTables(contents.arrays, plain), ...packed } : undefined, marks)
-  checkFooterBytes(besides + sealed.footerBytes, limits, store.describe(contents.base))
+  const built = buildFooter(
+    plain,
+    extensionBlocks ? { tables: createTables(contents.arrays, plain), ...packed } : undefined,
+    marks,
+  )
+  checkFooterBytes(besides + built.footerBytes, limits, store.describe(contents.base))
   const { id } = contents.identity
-  return publishSealed({ store, key, number: contents.number }, sealed, stage, { id, condition, limits, before })
+  return publishBuilt({ store, key, number: contents.number }, built, stage, { id, condition, limits, before })
 }
 
 /** Name and number of a file that is published. */
@@ -85,9 +89,9 @@ interface Published {
  * Publishes the blocks in a stage, followed by the tail.
  * @param id identifies the file if the server's answer is lost; undefined if it has none
  */
-export async function publishSealed(
+export async function publishBuilt(
   { store, key, number }: Published,
-  { footer, tail, footerBytes, crcs }: Sealed,
+  { footer, tail, footerBytes, crcs }: BuiltFooter,
   stage: Pick<Stage, 'publish' | 'prepare'>,
   {
     id,

@@ -24,7 +24,7 @@ export interface CompactOptions {
 
 /** A chunk to be moved from its current location. */
 interface Moved {
-  readonly number: number
+  readonly chunkIndex: number
   readonly address: ChunkAddress
   readonly chunk: PendingChunk
 }
@@ -52,7 +52,7 @@ export async function compactInto(
     for (const run of groupRuns(state, numbers)) {
       signal?.throwIfAborted()
       if (pace.due()) await pace.turn()
-      for (const { number, chunk } of run) chunks.set(number, chunk)
+      for (const { chunkIndex, chunk } of run) chunks.set(chunkIndex, chunk)
       const { block } = run[0]!.address
       const takes = !recode && isWhole(block, run) && packer.takes(block, run.length)
       // If the segment table is damaged, the block is encoded anew.
@@ -72,13 +72,13 @@ export async function compactInto(
 /** Yields runs of consecutive chunks in one block. */
 function* groupRuns(state: ArrayState, numbers: Float64Array): Generator<Moved[]> {
   let run: Moved[] = []
-  for (const number of numbers) {
-    const address = state.find(number)!
+  for (const chunkIndex of numbers) {
+    const address = state.find(chunkIndex)!
     if (run.length > 0 && run[0]!.address.block !== address.block) {
       yield run
       run = []
     }
-    run.push({ number, address, chunk: new PendingChunk() })
+    run.push({ chunkIndex, address, chunk: new PendingChunk() })
   }
   if (run.length > 0) yield run
 }
@@ -94,18 +94,18 @@ function isWhole({ uncompressedBytes }: BlockRef, run: readonly Moved[]): boolea
 }
 
 /** Whether statistics of a chunk are missing. Chunks of nested types have none. */
-const lacksStats = ({ chunkStats, definition }: ArrayState, number: number): boolean =>
-  !chunkStats.has(number) && !isNested(definition)
+const lacksStats = ({ chunkStats, definition }: ArrayState, chunkIndex: number): boolean =>
+  !chunkStats.has(chunkIndex) && !isNested(definition)
 
 /**
  * Decodes a block that is copied if its chunks lack statistics, or if it has no checksum that proves it
  * intact.
  */
 async function look(state: ArrayState, block: BlockRef, run: readonly Moved[], blocks: BlockReader): Promise<void> {
-  const unknown = (number: number): boolean => lacksStats(state, number)
-  if (block.crc !== undefined && !run.some(({ number }) => unknown(number))) return
-  await visitBlocks(blocks, [[block, run]], (arena, { number }, bytes) => {
-    if (unknown(number)) measure(arena, state, number, bytes)
+  const unknown = (chunkIndex: number): boolean => lacksStats(state, chunkIndex)
+  if (block.crc !== undefined && !run.some(({ chunkIndex }) => unknown(chunkIndex))) return
+  await visitBlocks(blocks, [[block, run]], (arena, { chunkIndex }, bytes) => {
+    if (unknown(chunkIndex)) measure(arena, state, chunkIndex, bytes)
   })
 }
 
@@ -117,9 +117,9 @@ async function repack(
   packer: BlockPacker,
 ): Promise<void> {
   const copies = new Map<number, Uint8Array>()
-  await visitBlocks(blocks, [[block, run]], (arena, { number }, bytes) => {
-    copies.set(number, new Uint8Array(chunkView(arena, bytes)))
-    if (lacksStats(state, number)) withArena((inner) => measure(inner, state, number, bytes))
+  await visitBlocks(blocks, [[block, run]], (arena, { chunkIndex }, bytes) => {
+    copies.set(chunkIndex, new Uint8Array(chunkView(arena, bytes)))
+    if (lacksStats(state, chunkIndex)) withArena((inner) => measure(inner, state, chunkIndex, bytes))
   })
-  for (const { number, chunk } of run) await packer.put(chunk, copies.get(number)!)
+  for (const { chunkIndex, chunk } of run) await packer.put(chunk, copies.get(chunkIndex)!)
 }

@@ -44,15 +44,15 @@ const SEGMENT_BYTES = 256 * 1024
 
 /** @throws CodecError if the codec is unknown or cannot encode */
 export function newPacker({ store, paths, options }: ContainerFiles): BlockPacker {
-  const { codecs, codec, verifyWrites, blockBytes, extras, segmentBytes = SEGMENT_BYTES } = options
+  const { codecs, codec, verifyWrites, blockBytes, extensionBlocks, segmentBytes = SEGMENT_BYTES } = options
   return new BlockPacker({
     file: store.describe(paths.base),
     codecs,
     codec,
     verifyWrites,
     targetBytes: blockBytes,
-    // Without the extras, readers would not find the segments.
-    ...(extras && { segmentBytes }),
+    // Without extension blocks, readers would not find the segments.
+    ...(extensionBlocks && { segmentBytes }),
     openStage: () => asWritable(store).stage(paths.base),
   })
 }
@@ -71,7 +71,7 @@ export interface WorkingCopyOptions extends ContainerOptions {
   /** Whether compaction encodes blocks anew even if they have the right codec. */
   readonly recode: boolean
   /** Whether to write checksums and statistics of chunks. */
-  readonly extras: boolean
+  readonly extensionBlocks: boolean
   /** Number of the newest layer to read; undefined for all layers. */
   readonly layer?: number | undefined
   /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */

@@ -61,10 +61,10 @@ export async function copyStored(
       for (const { state, chunks } of arrays) stats.push(await footerStats(state, [...chunks.keys()], blocks))
       await checkAlone(files)
       signal?.throwIfAborted()
-      const sealed = await publishNew(files, replaced, (condition) =>
+      const built = await publishNew(files, replaced, (condition) =>
         publishImmutable(files, { arrays, stats, id }, packer, condition),
       )
-      return { bytes: sealed.info.size, warnings: [] }
+      return { bytes: built.info.size, warnings: [] }
     }
     const identity = { id, kind: 'base' } as const
     const contents = { number: 0, base: paths.base, arrays, deleted: [], dictionary: new Dictionary(), identity }

@@ -38,7 +38,7 @@ export async function publishCovered<T>(
         const cover = new PendingChunk((arena, bytes) => measureAll(state, numbers, arena, bytes))
         covers.push(cover)
         await packer.put(cover, fillOnly(state, numbers[0]!))
-        for (const number of numbers) chunks.set(number, cover)
+        for (const chunkIndex of numbers) chunks.set(chunkIndex, cover)
       }
       arrays.push({ state, chunks })
     }
@@ -50,14 +50,14 @@ export async function publishCovered<T>(
   }
 }
 
-function fillOnly(state: ArrayState, number: number): Uint8Array {
+function fillOnly(state: ArrayState, chunkIndex: number): Uint8Array {
   const { definition, grid } = state
-  return unwritten(definition, grid.shapeOf(grid.index(number)))
+  return unwritten(definition, grid.shapeOf(grid.index(chunkIndex)))
 }
 
 function measureAll(state: ArrayState, numbers: readonly number[], arena: Arena, bytes: ChunkBytes): void {
   const stats = measuredStats(arena, state, numbers[0]!, bytes)
-  for (const number of numbers) state.measured(number, stats)
+  for (const chunkIndex of numbers) state.measured(chunkIndex, stats)
 }
 
 /** Returns the numbers of old chunks that a new array would not overwrite. */
@@ -67,18 +67,19 @@ function oldChunks({ definition, grid, written, layer: newest }: ArrayState, lay
   for (const layer of layers) {
     const chunks = layer.arrays.get(definition.name)?.chunks
     if (chunks === undefined || chunks.rank !== grid.shape.length) continue
-    for (const number of new LayerChunks(chunks, grid, layer.blocks).numbers()) if (!written.has(number)) old.add(number)
+    for (const chunkIndex of new LayerChunks(chunks, grid, layer.blocks).numbers())
+      if (!written.has(chunkIndex)) old.add(chunkIndex)
   }
   return old
 }
 
 function byShape({ grid }: ArrayState, numbers: Iterable<number>): Map<string, number[]> {
   const groups = new Map<string, number[]>()
-  for (const number of numbers) {
-    const shape = grid.shapeOf(grid.index(number)).join()
+  for (const chunkIndex of numbers) {
+    const shape = grid.shapeOf(grid.index(chunkIndex)).join()
     const group = groups.get(shape)
-    if (group === undefined) groups.set(shape, [number])
-    else group.push(number)
+    if (group === undefined) groups.set(shape, [chunkIndex])
+    else group.push(chunkIndex)
   }
   return groups
 }

@@ -10,9 +10,9 @@ import { readFooter6 } from '../format/footer-v6.ts'
 import { Dictionary } from '../layers/dictionary.ts'
 import type { Layer } from '../layers/layer.ts'
 import { listSidecars } from '../layers/listed.ts'
-import { checkFooterBytes, createTables, type LayerArray, type Packed, publishSealed, toChunkRow, toMeta } from './commit.ts'
+import { type BuiltFooter, buildFooter } from './build-footer.ts'
+import { checkFooterBytes, createTables, type LayerArray, type Packed, publishBuilt, toChunkRow, toMeta } from './commit.ts'
 import type { ContainerFiles } from './container-files.ts'
-import { type Sealed, seal } from './seal.ts'
 
 /** Blocks of footer version 6 are never empty. */
 const MARK_BYTES = 1
@@ -40,8 +40,8 @@ export interface ImmutableContents {
 }
 
 /**
- * Publishes a file of footer version 6: the blocks of `packer`, then the extras of this package in blocks
- * that no array refers to, then the footer.
+ * Publishes a file of footer version 6: the blocks of `packer`, then the extension blocks of this package
+ * in blocks that no array refers to, then the footer.
  * @throws as {@link publishLayer}; UnsupportedError for arrays that the version cannot hold
  */
 export async function publishImmutable(
@@ -50,28 +50,28 @@ export async function publishImmutable(
   packer: Packed,
   condition: PublishCondition,
 ): Promise<Layer> {
-  const { limits, extras } = options
+  const { limits, extensionBlocks } = options
   const { stage, blocks, ...packed } = await packer.finish()
   // Chunk tables are sorted by coordinates, which is the order of chunk numbers.
   const arrays = given.map(({ state, chunks }) => ({ state, chunks: new Map([...chunks].sort(([a], [b]) => a - b)) }))
   const footer = createImmutableFooter(arrays, stats, blocks)
-  const sealed = seal(
+  const built = buildFooter(
     footer,
-    extras ? { tables: createTables(arrays, footer), ...packed } : undefined,
-    extras ? [encodeIdentity({ id, kind: 'base' })] : [],
+    extensionBlocks ? { tables: createTables(arrays, footer), ...packed } : undefined,
+    extensionBlocks ? [encodeIdentity({ id, kind: 'base' })] : [],
     { encode: encodeFooter6, markBytes: MARK_BYTES },
   )
-  checkFooterBytes(sealed.footerBytes, limits, store.describe(paths.base))
-  checkSealed(sealed, limits.typeDepth)
+  checkFooterBytes(built.footerBytes, limits, store.describe(paths.base))
+  checkBuilt(built, limits.typeDepth)
   const place = { store, key: paths.base, number: 0 }
-  return publishSealed(place, sealed, stage, { id: extras ? id : undefined, condition, limits })
+  return publishBuilt(place, built, stage, { id: extensionBlocks ? id : undefined, condition, limits })
 }
 
 /**
  * Reads the footer as every reader will.
  * @throws UnsupportedError if readers would reject it
  */
-function checkSealed({ tail, footerBytes, footer: { blocks } }: Sealed, typeDepth: number): void {
+function checkBuilt({ tail, footerBytes, footer: { blocks } }: BuiltFooter, typeDepth: number): void {
   const last = blocks.at(-1)
   const end = tail.length - TRAILER_BYTES
   try {

@@ -91,8 +91,8 @@ export class BlockPacker implements BlockOrigin {
   #blocks = new Map<BlockRef, Set<PendingChunk>>()
   #segments = new Map<number, readonly Segment[]>()
   #checkedSegments = new Map<number, readonly CheckedSegment[]>()
-  readonly #loose = new Set<PendingChunk>()
-  #looseBytes = 0
+  readonly #buffered = new Set<PendingChunk>()
+  #bufferedBytes = 0
 
   /** @throws CodecError if the codec is unknown or cannot encode */
   constructor(options: PackerOptions) {
@@ -105,8 +105,8 @@ export class BlockPacker implements BlockOrigin {
   async put(chunk: PendingChunk, bytes: Uint8Array): Promise<void> {
     this.drop(chunk)
     chunk.bytes = bytes
-    this.#loose.add(chunk)
-    this.#looseBytes += bytes.length
+    this.#buffered.add(chunk)
+    this.#bufferedBytes += bytes.length
     await this.settle()
   }
 
@@ -114,13 +114,13 @@ export class BlockPacker implements BlockOrigin {
    * Replaces the contents of a chunk that is not packed. Writes nothing before the next `put` or `settle`.
    */
   replace(chunk: PendingChunk, bytes: Uint8Array): void {
-    this.#looseBytes += bytes.length - chunk.bytes!.length
+    this.#bufferedBytes += bytes.length - chunk.bytes!.length
     chunk.bytes = bytes
   }
 
   /** Packs chunks while at least `bytes` of them are not packed. Default: a full block. */
   async settle(bytes = this.#options.targetBytes): Promise<void> {
-    while (this.#loose.size > 0 && this.#looseBytes >= bytes) await this.#seal()
+    while (this.#buffered.size > 0 && this.#bufferedBytes >= bytes) await this.#closeBlock()
   }
 
   /**
@@ -133,7 +133,7 @@ export class BlockPacker implements BlockOrigin {
     const least = targetBytes / 2
     if (codec !== own || (codec === 'none' && compressedBytes !== uncompressedBytes)) return false
     if (uncompressedBytes < least || (chunks > 1 && uncompressedBytes > 2 * targetBytes)) return false
-    return this.#loose.size === 0 || this.#looseBytes >= least
+    return this.#buffered.size === 0 || this.#bufferedBytes >= least
   }
 
   /**
@@ -166,7 +166,7 @@ export class BlockPacker implements BlockOrigin {
 
   /** Removes a chunk. */
   drop(chunk: PendingChunk): void {
-    if (this.#loose.delete(chunk)) this.#looseBytes -= chunk.bytes!.length
+    if (this.#buffered.delete(chunk)) this.#bufferedBytes -= chunk.bytes!.length
     if (chunk.address !== undefined) this.#blocks.get(chunk.address.block)?.delete(chunk)
     chunk.bytes = undefined
     chunk.address = undefined
@@ -213,11 +213,11 @@ export class BlockPacker implements BlockOrigin {
     return this.#stage
   }
 
-  async #seal(): Promise<void> {
+  async #closeBlock(): Promise<void> {
     const chunks: { chunk: PendingChunk; bytes: Uint8Array }[] = []
     let uncompressedBytes = 0
     const { maxBytes = MAX_U32 } = this.#options
-    for (const chunk of this.#loose) {
+    for (const chunk of this.#buffered) {
       const bytes = chunk.bytes!
       // Offsets in a block have 32 bits, and so has its size.
       if (chunks.length > 0 && uncompressedBytes + bytes.length > maxBytes) break

@@ -19,7 +19,7 @@ import { contains } from './resize.ts'
 /** A chunk that was partly changed both here and by another writer, with both changes applied. */
 export interface Rebased {
   readonly state: ArrayState
-  readonly number: number
+  readonly chunkIndex: number
   readonly bytes: Uint8Array
 }
 
@@ -80,12 +80,12 @@ export async function rebase(
     const numbers = new Set(state.written.keys())
     // Includes chunks of other writers that have another shape here.
     if (state.resized && !sameShape(array.definition.shape, state.grid.shape))
-      for (const number of now.cutChunks()) numbers.add(number)
-    for (const number of numbers) {
-      const chunk = state.written.get(number)
-      if (chunk?.partial === false || sameAddress(before.find(number), now.find(number))) continue
-      const bytes = await now.read(number, blocks)
-      rebased.push({ state, number, bytes: chunk ? await merge(state, number, chunk, before, bytes, blocks) : bytes })
+      for (const chunkIndex of now.cutChunks()) numbers.add(chunkIndex)
+    for (const chunkIndex of numbers) {
+      const chunk = state.written.get(chunkIndex)
+      if (chunk?.partial === false || sameAddress(before.find(chunkIndex), now.find(chunkIndex))) continue
+      const bytes = await now.read(chunkIndex, blocks)
+      rebased.push({ state, chunkIndex, bytes: chunk ? await merge(state, chunkIndex, chunk, before, bytes, blocks) : bytes })
     }
   }
   return rebased
@@ -104,30 +104,30 @@ class Contents {
   }
 
   /** Returns the location of a chunk; undefined outside the grid. */
-  find(number: number): ChunkAddress | undefined {
-    return contains(this.#grid, this.#state.grid.index(number)) ? findIn(this.#stored, number) : undefined
+  find(chunkIndex: number): ChunkAddress | undefined {
+    return contains(this.#grid, this.#state.grid.index(chunkIndex)) ? findIn(this.#stored, chunkIndex) : undefined
   }
 
-  async read(number: number, blocks: BlockReader): Promise<Uint8Array> {
+  async read(chunkIndex: number, blocks: BlockReader): Promise<Uint8Array> {
     const { definition, grid } = this.#state
-    const index = grid.index(number)
-    const address = this.find(number)
+    const index = grid.index(chunkIndex)
+    const address = this.find(chunkIndex)
     if (address === undefined) return unwritten(definition, grid.shapeOf(index))
     return reshapeChunk(definition, await readChunk(address, blocks), this.#grid.shapeOf(index), grid.shapeOf(index))
   }
 
   *cutChunks(): Generator<number> {
     const { grid } = this.#state
-    for (const number of new Set(this.#stored.flatMap((index) => [...index.numbers()]))) {
-      const index = grid.index(number)
-      if (contains(this.#grid, index) && !sameShape(this.#grid.shapeOf(index), grid.shapeOf(index))) yield number
+    for (const chunkIndex of new Set(this.#stored.flatMap((index) => [...index.numbers()]))) {
+      const index = grid.index(chunkIndex)
+      if (contains(this.#grid, index) && !sameShape(this.#grid.shapeOf(index), grid.shapeOf(index))) yield chunkIndex
     }
   }
 }
 
 async function merge(
   state: ArrayState,
-  number: number,
+  chunkIndex: number,
   chunk: PendingChunk,
   before: Contents,
   theirs: Uint8Array,
@@ -135,15 +135,15 @@ async function merge(
 ): Promise<Uint8Array> {
   const dtype = dtypeOf(state.definition)
   const ours = chunk.bytes ?? (await readChunk(chunk.address!, blocks))
-  const old = await before.read(number, blocks).catch((error: unknown) => rethrowGone(state, number, error))
+  const old = await before.read(chunkIndex, blocks).catch((error: unknown) => rethrowGone(state, chunkIndex, error))
   if (isFixed(dtype)) return mergeBytes(old, ours, theirs, elementBytes(dtype))
-  return mergeValues(dtype, old, ours, theirs, chunkSize(state.grid, number))
+  return mergeValues(dtype, old, ours, theirs, chunkSize(state.grid, chunkIndex))
 }
 
 /** Replaces the error of the file, which advises to refresh it, because a refresh has just failed. */
-function rethrowGone({ definition, grid }: ArrayState, number: number, cause: unknown): never {
+function rethrowGone({ definition, grid }: ArrayState, chunkIndex: number, cause: unknown): never {
   if (!isHyperslabError(cause, 'ConflictError')) throw cause
-  const chunk = `[${grid.index(number).join(', ')}]`
+  const chunk = `[${grid.index(chunkIndex).join(', ')}]`
   const text = `a part of chunk ${chunk} was changed here, and another writer has compacted away its earlier state: \
 the changed elements cannot be identified; the changes are kept: read them here, open the file again, and write them there`
   throw new HyperslabError('ConflictError', text, { array: definition.name, actual: chunk, cause })

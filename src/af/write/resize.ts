@@ -21,7 +21,7 @@ interface Context {
 }
 
 /** Limit for rewriting all unpacked chunks at once, in bytes. Beyond it they are rewritten one by one. */
-const LOOSE_BYTES = 64 * 1024 * 1024
+const BUFFERED_BYTES = 64 * 1024 * 1024
 
 /**
  * Changes the shape of an array, pending until the next flush. Rewrites chunks whose end moves; new elements
@@ -44,11 +44,11 @@ export async function resize(state: ArrayState, shape: readonly number[], contex
   const cut = cutChunks(state, next.grid)
   // Done here, because at the end a failure would come too late. Unpacked chunks keep their new elements
   // until the next packing.
-  await packer.settle(looseBytes(state, cut, next.grid) > LOOSE_BYTES ? 0 : undefined)
+  await packer.settle(countBuffered(state, cut, next.grid) > BUFFERED_BYTES ? 0 : undefined)
   const rewritten = new Rewritten(next, packer)
   try {
-    for (const number of uncovered(state, next.grid, context.layers)) {
-      await rewritten.put(number, unwritten(definition, next.grid.shapeOf(next.grid.index(number))), false)
+    for (const chunkIndex of uncovered(state, next.grid, context.layers)) {
+      await rewritten.put(chunkIndex, unwritten(definition, next.grid.shapeOf(next.grid.index(chunkIndex))), false)
     }
     // Unpacked chunks may get packed meanwhile.
     while (await rewriteCut(state, cut, rewritten, context));
@@ -79,10 +79,10 @@ class Rewritten {
     this.#packer = packer
   }
 
-  async put(number: number, bytes: Uint8Array, partial: boolean): Promise<void> {
-    const chunk = measuredChunk(number, () => this.measured)
+  async put(chunkIndex: number, bytes: Uint8Array, partial: boolean): Promise<void> {
+    const chunk = measuredChunk(chunkIndex, () => this.measured)
     chunk.partial = partial
-    this.chunks.set(number, chunk)
+    this.chunks.set(chunkIndex, chunk)
     await this.#packer.put(chunk, bytes)
   }
 
@@ -92,9 +92,9 @@ class Rewritten {
 }
 
 /** Returns a chunk whose statistics are computed when it is packed, for its number at that time. */
-export function measuredChunk(number: number, measured: () => Measured): PendingChunk {
+export function measuredChunk(chunkIndex: number, measured: () => Measured): PendingChunk {
   const chunk: PendingChunk = new PendingChunk((arena, bytes) => measure(arena, measured(), chunk.number, bytes))
-  chunk.number = number
+  chunk.number = chunkIndex
   return chunk
 }
 
@@ -107,15 +107,15 @@ function cutChunks(state: ArrayState, after: ChunkGrid): Set<number> {
   })
   if (ends.every((last) => last < 0)) return new Set()
   const isCut = (index: readonly number[]): boolean => contains(after, index) && index.some((k, axis) => k === ends[axis])
-  return new Set([...state.numbers()].filter((number) => isCut(before.index(number))))
+  return new Set([...state.numbers()].filter((chunkIndex) => isCut(before.index(chunkIndex))))
 }
 
-function looseBytes({ written, grid: before }: ArrayState, cut: ReadonlySet<number>, after: ChunkGrid): number {
+function countBuffered({ written, grid: before }: ArrayState, cut: ReadonlySet<number>, after: ChunkGrid): number {
   let bytes = 0
-  for (const number of cut) {
-    const size = written.get(number)?.bytes?.length
+  for (const chunkIndex of cut) {
+    const size = written.get(chunkIndex)?.bytes?.length
     if (size === undefined) continue
-    const index = before.index(number)
+    const index = before.index(chunkIndex)
     bytes += size * Math.max(1, sizeOf(after.shapeOf(index)) / sizeOf(before.shapeOf(index)))
   }
   return bytes
@@ -129,14 +129,14 @@ async function rewriteCut(state: ArrayState, cut: Iterable<number>, to: Rewritte
   const { grid: before, definition } = state
   const after = to.measured.grid
   let any = false
-  for (const number of cut) {
-    const address = state.newest(number)!
-    const index = before.index(number)
-    if (address instanceof Uint8Array || to.chunks.has(after.number(index))) continue
-    const partial = state.written.get(number)?.partial !== false
+  for (const chunkIndex of cut) {
+    const address = state.newest(chunkIndex)!
+    const index = before.index(chunkIndex)
+    if (address instanceof Uint8Array || to.chunks.has(after.chunkIndex(index))) continue
+    const partial = state.written.get(chunkIndex)?.partial !== false
     const bytes = await readChunk(address, blocks)
     const [from, now] = [before.shapeOf(index), after.shapeOf(index)]
-    await to.put(after.number(index), reshapeChunk(definition, bytes, from, now), partial || gains(from, now))
+    await to.put(after.chunkIndex(index), reshapeChunk(definition, bytes, from, now), partial || gains(from, now))
     any = true
   }
   return any
@@ -158,16 +158,16 @@ function takeShape(
 ): void {
   const { grid: before, written } = state
   const { definition, grid } = next
-  const loose = new Map<PendingChunk, { bytes: Uint8Array; gained: boolean }>()
-  for (const number of cut) {
-    const chunk = written.get(number)
-    const index = before.index(number)
-    if (chunk?.bytes === undefined || rewritten.chunks.has(grid.number(index))) continue
+  const buffered = new Map<PendingChunk, { bytes: Uint8Array; gained: boolean }>()
+  for (const chunkIndex of cut) {
+    const chunk = written.get(chunkIndex)
+    const index = before.index(chunkIndex)
+    if (chunk?.bytes === undefined || rewritten.chunks.has(grid.chunkIndex(index))) continue
     const [from, now] = [before.shapeOf(index), grid.shapeOf(index)]
-    loose.set(chunk, { bytes: reshapeChunk(definition, chunk.bytes, from, now), gained: gains(from, now) })
+    buffered.set(chunk, { bytes: reshapeChunk(definition, chunk.bytes, from, now), gained: gains(from, now) })
   }
   // Nothing can fail from here on.
-  for (const [chunk, { bytes, gained }] of loose) {
+  for (const [chunk, { bytes, gained }] of buffered) {
     packer.replace(chunk, bytes)
     chunk.partial ||= gained
   }
@@ -181,15 +181,15 @@ function takeShape(
   state.reshaped({ definition, grid, ...(!stays && moved()) })
   if (!stays) {
     for (const chunk of written.values()) chunk.number = -1
-    for (const [number, chunk] of state.written) chunk.number = number
+    for (const [chunkIndex, chunk] of state.written) chunk.number = chunkIndex
     for (const chunk of written.values()) if (chunk.number < 0) packer.drop(chunk)
   }
-  for (const [number, chunk] of rewritten.chunks) {
-    const replaced = state.written.get(number)
+  for (const [chunkIndex, chunk] of rewritten.chunks) {
+    const replaced = state.written.get(chunkIndex)
     if (replaced !== undefined) packer.drop(replaced)
-    state.chunkWritten(number, chunk)
+    state.chunkWritten(chunkIndex, chunk)
   }
-  for (const [number, stats] of next.stats) state.measured(number, stats)
+  for (const [chunkIndex, stats] of next.stats) state.measured(chunkIndex, stats)
   rewritten.measured = state
 }
 
@@ -202,9 +202,9 @@ const sameNumbers = (before: ChunkGrid, after: ChunkGrid): boolean =>
 
 function renumbered<T>(chunks: ReadonlyMap<number, T>, before: ChunkGrid, after: ChunkGrid): Map<number, T> {
   const result = new Map<number, T>()
-  for (const [number, chunk] of chunks) {
-    const index = before.index(number)
-    if (contains(after, index)) result.set(after.number(index), chunk)
+  for (const [chunkIndex, chunk] of chunks) {
+    const index = before.index(chunkIndex)
+    if (contains(after, index)) result.set(after.chunkIndex(index), chunk)
   }
   return result
 }
@@ -223,8 +223,8 @@ function uncovered(
   for (const { arrays, blocks } of layers) {
     const table = arrays.get(definition.name)?.chunks
     if (table === undefined || table.rank !== before.shape.length || !reachesBeyond(table, before, after)) continue
-    for (const number of new LayerChunks(table, after, blocks).numbers()) {
-      if (!contains(before, after.index(number))) numbers.add(number)
+    for (const chunkIndex of new LayerChunks(table, after, blocks).numbers()) {
+      if (!contains(before, after.index(chunkIndex))) numbers.add(chunkIndex)
     }
   }
   return numbers

@@ -37,7 +37,7 @@ export class WorkingCopy implements Container, WriteSession {
   #writer: Writer | undefined
   #closed = false
   /** Failures after a commit, which remains valid. */
-  readonly mishaps = new Set<string>()
+  readonly warnings = new Set<string>()
 
   constructor(store: Store, paths: Paths, stack: Stack, options: WorkingCopyOptions) {
     this.label = store.describe(paths.base)
@@ -106,9 +106,14 @@ export class WorkingCopy implements Container, WriteSession {
     if (state.committed !== undefined) this.deleted.set(name, state.committed)
   }
 
-  async writeChunk(state: ArrayState, number: number, bytes: Uint8Array, options: { readonly whole: boolean }): Promise<void> {
+  async writeChunk(
+    state: ArrayState,
+    chunkIndex: number,
+    bytes: Uint8Array,
+    options: { readonly whole: boolean },
+  ): Promise<void> {
     this.checkOpen()
-    await (await this.writer()).put(state, number, bytes, options)
+    await (await this.writer()).put(state, chunkIndex, bytes, options)
   }
 
   async resize(state: ArrayState, shapeOf: (shape: readonly number[]) => readonly number[]): Promise<void> {
@@ -141,7 +146,7 @@ export class WorkingCopy implements Container, WriteSession {
     try {
       await work()
     } catch (error) {
-      this.mishaps.add(`${what}: ${messageOf(error)}`)
+      this.warnings.add(`${what}: ${messageOf(error)}`)
     }
   }
 

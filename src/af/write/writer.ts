@@ -63,11 +63,11 @@ export class Writer {
   }
 
   /** Sets new contents of a chunk. `whole`: whether every element of it was given. */
-  async put(state: ArrayState, number: number, bytes: Uint8Array, { whole }: { readonly whole: boolean }): Promise<void> {
-    const before = state.written.get(number)
-    const chunk = before ?? measuredChunk(number, () => state)
+  async put(state: ArrayState, chunkIndex: number, bytes: Uint8Array, { whole }: { readonly whole: boolean }): Promise<void> {
+    const before = state.written.get(chunkIndex)
+    const chunk = before ?? measuredChunk(chunkIndex, () => state)
     chunk.partial = !whole && (before?.partial ?? true)
-    state.chunkWritten(number, chunk)
+    state.chunkWritten(chunkIndex, chunk)
     await this.#packer.put(chunk, bytes)
   }
 
@@ -113,9 +113,9 @@ export class Writer {
     const state = this.#session.states.get(definition.name)
     if (state === undefined || !sameShape(state.grid.shape, grid.shape) || !sameButShape(state.definition, definition)) return
     const { base } = this.#session.stack
-    for (const [number, stats] of chunkStats) {
+    for (const [chunkIndex, stats] of chunkStats) {
       // Another writer may have added a layer since.
-      if (!state.written.has(number) && state.find(number)?.block.origin === base) state.measured(number, stats)
+      if (!state.written.has(chunkIndex) && state.find(chunkIndex)?.block.origin === base) state.measured(chunkIndex, stats)
     }
   }
 
@@ -138,8 +138,8 @@ export class Writer {
       const theirs = live.get(state.definition.name)?.definition
       if (theirs && state.layer >= 0 && state.written.size > 0 && !state.resized) await this.#resize(state, theirs.shape, [])
     }
-    for (const { state, number, bytes } of await rebase(states.values(), live, blocks)) {
-      await this.put(state, number, bytes, { whole: false })
+    for (const { state, chunkIndex, bytes } of await rebase(states.values(), live, blocks)) {
+      await this.put(state, chunkIndex, bytes, { whole: false })
     }
     await this.#forgetStats()
     this.#takeNewer(stack)

@@ -76,7 +76,7 @@ function commonShape(shapes: readonly (readonly number[])[]): number[] {
 /**
  * Returns chunks for processing several arrays that are broadcast to one shape. They are made of whole chunks
  * of each array if these stay small. Otherwise, as many axes as needed, from the first on, are divided at the
- * borders of all arrays. Axes along which all arrays are broadcast are divided into some MiB.
+ * boundaries of all arrays. Axes along which all arrays are broadcast are divided into some MiB.
  */
 function commonGrid(sources: readonly BlockSource[], shape: readonly number[]): ChunkGrid {
   const bytes = Math.max(...sources.map(({ dtype }) => bytesOf(dtype)))

@@ -22,7 +22,7 @@ interface Entry<D extends DType> {
 
 /** A chunk that a box touches. */
 interface Touched {
-  readonly number: number
+  readonly chunkIndex: number
   readonly from: readonly AxisView[]
   readonly to: readonly AxisView[]
 }
@@ -49,37 +49,37 @@ export class ChunkCache<D extends DType> {
     const place = (tensor: Tensor<D>, { from, to }: Touched): void => copyTensor(viewTensor(tensor, from), viewTensor(out, to))
     const missing: Touched[] = []
     for (const chunk of this.#touched(box)) {
-      const entry = this.#entries.get(chunk.number)
+      const entry = this.#entries.get(chunk.chunkIndex)
       if (entry === undefined) missing.push(chunk)
       else place(entry.tensor, chunk)
     }
     // Chunks that are being loaded already are not read again.
-    const fresh = missing.filter(({ number }) => !this.#loads.has(this.#key(number)))
+    const fresh = missing.filter(({ chunkIndex }) => !this.#loads.has(this.#key(chunkIndex)))
     const together = this.#together(fresh)
     const own = new Set(together && fresh)
     await forEachLimited(missing, together === undefined ? READS_AT_A_TIME : missing.length, async (chunk) => {
       options?.signal?.throwIfAborted()
       const start = (signal: Signal): Promise<Tensor<D>> => this.#load(chunk, signal, own.has(chunk) ? together : undefined)
-      place(await this.#loads.share(this.#key(chunk.number), start, options?.signal), chunk)
+      place(await this.#loads.share(this.#key(chunk.chunkIndex), start, options?.signal), chunk)
     })
   }
 
-  #key(number: number): string {
-    return `${this.#version} ${number}`
+  #key(chunkIndex: number): string {
+    return `${this.#version} ${chunkIndex}`
   }
 
-  async #load({ number }: Touched, signal: Signal, together: Together<D> | undefined): Promise<Tensor<D>> {
+  async #load({ chunkIndex }: Touched, signal: Signal, together: Together<D> | undefined): Promise<Tensor<D>> {
     const version = this.#version
-    const box = this.#grid.box(this.#grid.index(number))
+    const box = this.#grid.box(this.#grid.index(chunkIndex))
     const tensor = await (together === undefined ? readFresh(this.#source, box, { signal }) : together(box, signal))
-    if (version === this.#version) this.#entries.set(number, { tensor, byteLength: bytesIn(tensor) })
+    if (version === this.#version) this.#entries.set(chunkIndex, { tensor, byteLength: bytesIn(tensor) })
     return tensor
   }
 
   /** Returns a read that several chunks which form a box share; it is aborted when all of them are. */
   #together(chunks: readonly Touched[]): Together<D> | undefined {
     if (chunks.length < 2) return undefined
-    const boxes = chunks.map(({ number }) => this.#grid.box(this.#grid.index(number)))
+    const boxes = chunks.map(({ chunkIndex }) => this.#grid.box(this.#grid.index(chunkIndex)))
     const hull = filledBox(boxes)
     if (hull === undefined || sizeOf(boxShape(hull)) * bytesOf(this.#source.dtype) > this.#maxBytes) return undefined
     const joint = jointly()
@@ -95,7 +95,7 @@ export class ChunkCache<D extends DType> {
   async write(...[box, values, mask, options]: Parameters<WriteWhere<D>>): Promise<void> {
     const forget = (): void => {
       this.#version++
-      for (const { number } of this.#touched(box)) this.#entries.delete(number)
+      for (const { chunkIndex } of this.#touched(box)) this.#entries.delete(chunkIndex)
     }
     forget()
     try {
@@ -107,8 +107,8 @@ export class ChunkCache<D extends DType> {
 
   #touched(box: Box): Touched[] {
     const touched: Touched[] = []
-    projectBox(box, this.#grid, (number, projections) => {
-      touched.push({ number, from: projections.map(({ from }) => from), to: projections.map(({ to }) => to) })
+    projectBox(box, this.#grid, (chunkIndex, projections) => {
+      touched.push({ chunkIndex, from: projections.map(({ from }) => from), to: projections.map(({ to }) => to) })
     })
     return touched
   }

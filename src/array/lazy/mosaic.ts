@@ -291,7 +291,7 @@ const tileEnd = ({ origin, source }: Tile, axis: number): number => origin[axis]
 
 /**
  * Returns chunks along an axis. Tiles in one row share chunks that suit all of them; overlapping rows are
- * divided at all borders.
+ * divided at all boundaries.
  */
 function chunksAlong(tiles: readonly Tile[], axis: number, length: number): AxisChunks {
   const rows = new Map<string, { origin: number; all: AxisChunks[] }>()

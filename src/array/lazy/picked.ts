@@ -6,8 +6,8 @@ import { eachIndex, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'
 import { findProgression } from '../../grid/list.ts'
-import { cutPicks } from '../../grid/list-pieces.ts'
 import { type Box, boxShape, type Range, rangeLength, rangeOf, viewOf } from '../../grid/range.ts'
+import { splitList } from '../../grid/split-list.ts'
 import { planResolved } from '../get.ts'
 import {
   type BlockReadOptions,
@@ -37,7 +37,7 @@ function planned(source: BlockSource, picks: readonly AxisIndices<Float64Array>[
     shape: [pick.length],
   }))
   const selection = { parts, shape, scalar: false }
-  return planResolved(source, selection, {}, cutPicks)
+  return planResolved(source, selection, {}, splitList)
 }
 
 /** Returns the number of blocks that reading several picks fetches. */
@@ -247,7 +247,7 @@ export async function writtenOfView(
     })
     if (!isTaken) continue
     if (found.length + sizeOf(counts) > MOST_NOTED) return undefined
-    eachIndex(counts, (index) => found.push(grid.number(index.map((i, axis) => firsts[axis]! + i))))
+    eachIndex(counts, (index) => found.push(grid.chunkIndex(index.map((i, axis) => firsts[axis]! + i))))
   }
   return Float64Array.from(found)
     .sort()

@@ -1,9 +1,9 @@
 import type { DType } from '../../core/dtype.ts'
 import { sizeOf, stridesOf } from '../../core/shape.ts'
 import { copyTensor, type Tensor, tensorOf } from '../../core/tensor.ts'
-import { cutPicks } from '../../grid/list-pieces.ts'
 import { type Box, boxShape, viewOf } from '../../grid/range.ts'
 import type { ResolvedSelection, SelectionPart } from '../../grid/selection.ts'
+import { splitList } from '../../grid/split-list.ts'
 import { planResolved } from '../get.ts'
 import { type BlockReadOptions, type BlockSource, estimateRequests, type SelectionBelow } from '../source.ts'
 import { foldTensor, type Planned, readInto } from '../transfers.ts'
@@ -24,7 +24,7 @@ async function planned<D extends DType>(
     return partOf(part, box.slice(first, axis))
   })
   const { source, selection } = await lowest(base, { parts: own, shape: boxShape(box), scalar: false })
-  return { source, ...planResolved(source, selection, {}, cutPicks) }
+  return { source, ...planResolved(source, selection, {}, splitList) }
 }
 
 function partOf(part: SelectionPart, box: Box): SelectionPart {

@@ -62,9 +62,9 @@ export async function rechunkTo(source: BlockSource, to: ArrayOperand, options: 
     counted = now
   }
   const pass = (from: BlockSource, into: BlockSource, regions: ChunkGrid, reading: BlockReadOptions): Promise<void> =>
-    copyInOrder(numbersFrom(0, regions.count), regionsAtOnce(regions, dtype, maxBytes), async (number, region) => {
-      await copyRegion(from, into, regions, number, { ...reading, ...region })
-      tally(regions.box(regions.index(number)))
+    copyInOrder(numbersFrom(0, regions.count), regionsAtOnce(regions, dtype, maxBytes), async (chunkIndex, region) => {
+      await copyRegion(from, into, regions, chunkIndex, { ...reading, ...region })
+      tally(regions.box(regions.index(chunkIndex)))
     })
   if (first === undefined) return pass(source, target, write, { signal, onAbsent })
   const { source: between } = await scratch!({ dtype, shape, chunks: first.chunks.chunkShape })
@@ -109,12 +109,12 @@ export async function copyRegion(
   source: BlockSource,
   target: BlockSource,
   regions: ChunkGrid,
-  number: number,
+  chunkIndex: number,
   { signal, onAbsent, memory, turn }: RegionOptions,
 ): Promise<void> {
   signal?.throwIfAborted()
   const { dtype } = source
-  const box = regions.box(regions.index(number))
+  const box = regions.box(regions.index(chunkIndex))
   const tensor = memory?.tensor(dtype, boxShape(box)) ?? tensorOf(dtype, boxShape(box))
   const from = copiedTo(source, target)
   const work = async (): Promise<void> => from.readBlock(box, tensor, { signal, onAbsent })
@@ -157,10 +157,10 @@ export async function copyInOrder<T>(
   copy: (region: T, options: Required<Pick<RegionOptions, 'memory' | 'turn'>>) => Promise<void>,
 ): Promise<void> {
   const memories = Array.from({ length: atOnce }, () => new RegionMemory())
-  let [before, number] = [Promise.resolve(), 0]
+  let [before, chunkIndex] = [Promise.resolve(), 0]
   const run = (region: T): Promise<void> => {
     const earlier = before
-    before = copy(region, { memory: memories[number++ % atOnce]!, turn: () => earlier })
+    before = copy(region, { memory: memories[chunkIndex++ % atOnce]!, turn: () => earlier })
     return before
   }
   await inOrder(regions, { count: atOnce }, run, () => undefined)

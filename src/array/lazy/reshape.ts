@@ -11,7 +11,7 @@ import type { AxisGroup } from './reshaped.ts'
 
 /**
  * Returns the elements in C order under another shape, as long as whole chunks stay whole. It adds and drops
- * axes of length 1, merges axes whose chunks are contiguous runs, and splits axes at chunk borders.
+ * axes of length 1, merges axes whose chunks are contiguous runs, and splits axes at chunk boundaries.
  * @param to the new shape; one length may be -1, which stands for the remaining elements
  * @throws InvalidArgumentError if sizes differ; UnsupportedError if chunks would be split
  */

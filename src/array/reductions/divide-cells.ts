@@ -119,7 +119,7 @@ async function foldUnits(
     next = unit + 1
   }
   const add = (run: Run): void => {
-    const number = units.number(units.find(run.box.map(({ start }) => start)))
+    const number = units.chunkIndex(units.find(run.box.map(({ start }) => start)))
     if (open === undefined || number !== unit) {
       close()
       tree.skip(number - next)

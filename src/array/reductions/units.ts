@@ -43,7 +43,7 @@ export function unitsAlong(source: BlockSource, unitBytes: number, reduced: read
 
 /** Returns the number of the first piece of a unit; for the number of units, the number of pieces. */
 export const firstPiece = ({ pieces, units }: PiecedUnits, unit: number): number =>
-  unit === units.count ? pieces.count : pieces.number(pieces.find(units.box(units.index(unit)).map(({ start }) => start)))
+  unit === units.count ? pieces.count : pieces.chunkIndex(pieces.find(units.box(units.index(unit)).map(({ start }) => start)))
 
 /** A reduction divided into units. Each is reduced to a partial aggregate `P`; together they yield `R`. */
 export interface DividedReduction<P = unknown, R = unknown> extends Merging<P> {

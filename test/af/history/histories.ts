@@ -42,7 +42,7 @@ const settings = fc.record({
   blockBytes: fc.constantFrom(1, 64, 1 << 20),
   segmentBytes: fc.constantFrom(1, 30, 1 << 18),
   cacheBytes: fc.constantFrom(0, 100, 64 << 20),
-  extras: fc.boolean(),
+  extensionBlocks: fc.boolean(),
 })
 
 /**

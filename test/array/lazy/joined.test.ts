@@ -41,7 +41,7 @@ describe('concatenated', () => {
     expect(chunkLengths(concat(parts, { axis: 1 }))).toEqual([[20], [10, 15, 18]])
   })
 
-  test('true borders, and only tiles that are touched', async () => {
+  test('true boundaries, and only tiles that are touched', async () => {
     const parts = [counted([10], [3]), counted([9], [4], { first: 11 }), counted([7], [3], { first: 20 })]
     const whole = concat(parts.map(({ array }) => array))
     expect(chunkLengths(whole)).toEqual([[3, 3, 3, 1, 4, 4, 1, 3, 3, 1]])

@@ -4,7 +4,7 @@ import { type DataOf, type DType, elementBytes, fillElement, isFixed, type Scala
 import { HyperslabError, isHyperslabError } from '../../../core/errors.ts'
 import { forEachLimited, Limiter } from '../../../core/limiter.ts'
 import { numbersFrom } from '../../../core/numbers.ts'
-import { giveWay } from '../../../core/pace.ts'
+import { yieldToEventLoop } from '../../../core/pace.ts'
 import { sizeOf } from '../../../core/shape.ts'
 import type { Signal } from '../../../core/signal.ts'
 import { copyTensor, fillTensor, type Tensor, tensorOf, viewTensor } from '../../../core/tensor.ts'
@@ -100,7 +100,7 @@ export async function writeObjects(array: WrittenArray, written: BoxToWrite, sig
   const limiter = new Limiter(OBJECTS_AT_ONCE, array.writeBytes ?? BYTES_AT_ONCE)
   await forEachLimited(numbersFrom(0, touched.count), OBJECTS_AT_ONCE, async (at) => {
     // Otherwise all objects would be encoded before the store gets the first one.
-    await giveWay()
+    await yieldToEventLoop()
     signal?.throwIfAborted()
     const projections = touched.projections(at)
     const size = sizeOf(projections.map(({ length }) => length))

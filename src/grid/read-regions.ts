@@ -7,7 +7,7 @@ import { countTouched } from './projection.ts'
 import type { Range } from './range.ts'
 
 /** One read, with the selected positions of a selector that it yields. */
-export interface Piece {
+export interface ReadRegion {
   /** Ranges to read along the axes of the selector. */
   readonly ranges: readonly Range[]
   /** Selected elements within `ranges` (in C order for several axes), and their positions in the result. */
@@ -27,18 +27,18 @@ export interface Piece {
 }
 
 /** Options of cutting a selection into reads. */
-export interface Cutting {
+export interface SplitOptions {
   /** Whether ranges may have a step above 1. */
   readonly steps: boolean
   readonly strategy: 'chunk' | 'ranges' | 'box'
   /** Least share of selected positions at which a selection is not cut. */
   readonly density: number
-  /** Largest piece with unselected elements; beyond it, pieces are cut between chunks. */
+  /** Largest region with unselected elements; beyond it, regions are cut between chunks. */
   readonly maxSize: number
 }
 
-/** Cuts the positions of a list along an axis, or of points along several axes: `list-pieces.ts`. */
-export type CutPicks = (picks: readonly Float64Array[], axes: readonly AxisChunks[], cutting: Cutting) => Piece[]
+/** Cuts the positions of a list along an axis, or of points along several axes: `split-list.ts`. */
+export type SplitList = (positions: readonly Float64Array[], axes: readonly AxisChunks[], options: SplitOptions) => ReadRegion[]
 
 /** Largest number of reads of a selection; each takes some hundred bytes of memory in the plan. */
 const MOST_READS = 2 ** 20
@@ -52,18 +52,18 @@ export function checkReads(count: number): void {
   })
 }
 
-/** Cuts a progression. Its positions are never listed, so the cost depends only on the number of pieces. */
-export function cutProgression(picks: AxisView, chunks: AxisChunks, cutting: Cutting): Piece[] {
-  const { start, step, length } = picks
+/** Cuts a progression. Its positions are never listed, so the cost depends only on the number of regions. */
+export function splitProgression(positions: AxisView, chunks: AxisChunks, options: SplitOptions): ReadRegion[] {
+  const { start, step, length } = positions
   if (length === 0) return []
   const stride = Math.abs(step)
   const first = step > 0 ? start : start + (length - 1) * step
-  const piece = (from: number, count: number): Piece => {
+  const region = (from: number, count: number): ReadRegion => {
     const begin = first + from * stride
     const last = begin + (count - 1) * stride
     const outer = step > 0 ? { start: from, step: 1, length: count } : { start: length - 1 - from, step: -1, length: count }
     // A single position needs no step.
-    const exact = cutting.steps || stride === 1 || count === 1
+    const exact = options.steps || stride === 1 || count === 1
     const size = exact ? count : last + 1 - begin
     return {
       ranges: [{ start: begin, stop: last + 1, step: exact && count > 1 ? stride : 1 }],
@@ -79,14 +79,14 @@ export function cutProgression(picks: AxisView, chunks: AxisChunks, cutting: Cut
     }
   }
   const span = (length - 1) * stride + 1
-  const full = cutting.strategy === 'box' || (cutting.density < 1 && length / span >= cutting.density)
-  if (cutting.steps || stride === 1 || (full && span <= cutting.maxSize)) return [piece(0, length)]
-  if (cutting.strategy === 'ranges' && !full) {
+  const full = options.strategy === 'box' || (options.density < 1 && length / span >= options.density)
+  if (options.steps || stride === 1 || (full && span <= options.maxSize)) return [region(0, length)]
+  if (options.strategy === 'ranges' && !full) {
     checkReads(length)
-    return Array.from({ length }, (_, i) => piece(i, 1))
+    return Array.from({ length }, (_, i) => region(i, 1))
   }
-  if (span <= cutting.maxSize && chunks instanceof RegularChunks && stride <= chunks.chunkLength) return [piece(0, length)]
-  const pieces: Piece[] = []
+  if (span <= options.maxSize && chunks instanceof RegularChunks && stride <= chunks.chunkLength) return [region(0, length)]
+  const regions: ReadRegion[] = []
   let from = 0
   let previous = chunks.find(first)
   let steps = 0
@@ -95,14 +95,14 @@ export function cutProgression(picks: AxisView, chunks: AxisChunks, cutting: Cut
     const position = first + i * stride
     const k = chunks.find(position)
     const end = Math.min(length, i + Math.floor((chunks.stop(k) - 1 - position) / stride) + 1)
-    const tooLarge = (end - 1 - from) * stride + 1 > cutting.maxSize
+    const tooLarge = (end - 1 - from) * stride + 1 > options.maxSize
     if (i > from && ((k > previous + 1 && !full) || tooLarge)) {
-      pieces.push(piece(from, i - from))
+      regions.push(region(from, i - from))
       from = i
     }
     previous = k
     i = end
   }
-  pieces.push(piece(from, length - from))
-  return pieces
+  regions.push(region(from, length - from))
+  return regions
 }

@@ -4,12 +4,18 @@ import type { CheckedSegment } from '../../engine/segment-checksums.ts'
 import { crc32cOf } from '../../kernels/crc32c.ts'
 import { type ChunkStatsTable, encodeChunkStats } from '../format/chunk-stats-table.ts'
 import { encodeChecksums, encodeFooter, encodeFooterFile } from '../format/encode.ts'
-import { CHECKSUM_CODEC, checksumBytes, SEGMENT_CHECKSUMS_CODEC, SEGMENTS_CODEC, STATS_CODEC } from '../format/extras.ts'
+import {
+  CHECKSUM_CODEC,
+  checksumBytes,
+  SEGMENT_CHECKSUMS_CODEC,
+  SEGMENTS_CODEC,
+  STATS_CODEC,
+} from '../format/extension-blocks.ts'
 import type { BlockMeta, Footer } from '../format/footer.ts'
 import { TRAILER_BYTES } from '../format/footer-trailer.ts'
 import { encodeSegmentChecksums, encodeSegmentTable } from '../format/segment-tables.ts'
 
-export interface Sealed {
+export interface BuiltFooter {
   readonly footer: Footer
   /** Bytes after the blocks of chunks. */
   readonly tail: Uint8Array
@@ -19,7 +25,7 @@ export interface Sealed {
 }
 
 /** Data of a layer beside its blocks, for readers of this package. */
-export interface Extras {
+export interface ExtensionContents {
   /** Statistics of chunks. */
   readonly tables: ReadonlyMap<number, ChunkStatsTable>
   /** Segments by the id of their block. */
@@ -45,13 +51,13 @@ const VERSION_5: SealedVersion = { encode: encodeFooter, markBytes: 0 }
  * @param marks codec names of blocks without data, which describe the file as a whole
  * @param version of the footer. Default: 5
  */
-export function seal(
+export function buildFooter(
   footer: Footer,
-  extras: Extras | undefined,
+  extensions: ExtensionContents | undefined,
   marks: readonly string[],
   { encode, markBytes }: SealedVersion = VERSION_5,
-): Sealed {
-  const crcs = [...(extras?.crcs ?? [])]
+): BuiltFooter {
+  const crcs = [...(extensions?.crcs ?? [])]
   const blocks = [...footer.blocks]
   const last = blocks.at(-1)
   let end = last === undefined ? 0 : last.fileOffset + last.compressedBytes
@@ -67,14 +73,14 @@ export function seal(
     parts.push(bytes)
   }
   for (const mark of marks) put(mark, new Uint8Array(markBytes))
-  if (extras === undefined) {
+  if (extensions === undefined) {
     const marked = { ...footer, blocks }
     const encoded = encodeFooterFile(marked, encode)
     return { footer: marked, tail: joinBytes([...parts, encoded]), footerBytes: encoded.length - TRAILER_BYTES, crcs: [] }
   }
-  if (extras.tables.size > 0) put(STATS_CODEC, encodeChunkStats(extras.tables))
-  if (extras.segments.size > 0) put(SEGMENTS_CODEC, encodeSegmentTable(extras.segments))
-  if (extras.checkedSegments.size > 0) put(SEGMENT_CHECKSUMS_CODEC, encodeSegmentChecksums(extras.checkedSegments))
+  if (extensions.tables.size > 0) put(STATS_CODEC, encodeChunkStats(extensions.tables))
+  if (extensions.segments.size > 0) put(SEGMENTS_CODEC, encodeSegmentTable(extensions.segments))
+  if (extensions.checkedSegments.size > 0) put(SEGMENT_CHECKSUMS_CODEC, encodeSegmentChecksums(extensions.checkedSegments))
   add(CHECKSUM_CODEC, checksumBytes(crcs.length))
   const whole = { ...footer, blocks }
   const encoded = encodeFooterFile(whole, encode)

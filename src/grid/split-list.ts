@@ -2,8 +2,8 @@ import { type Checks, checkOptions } from '../core/options.ts'
 import type { AxisChunks, ChunkGrid } from './chunks.ts'
 import { findProgression } from './list.ts'
 import { numbersTo, sortingOrder } from './order.ts'
-import type { CutPicks, Cutting, Piece } from './pieces.ts'
 import { PLAN_CHECKS, type Plan, type PlanContext, type PlanOptions, planChecked } from './plan.ts'
+import type { ReadRegion, SplitList, SplitOptions } from './read-regions.ts'
 import type { ResolvedSelection } from './selection.ts'
 
 /*
@@ -11,8 +11,8 @@ import type { ResolvedSelection } from './selection.ts'
  */
 
 /** Cuts the positions of a list along an axis, or of points along several axes, into reads. */
-export const cutPicks: CutPicks = (picks, axes, cutting) =>
-  picks.length === 1 ? cutList(picks[0]!, axes[0]!, cutting) : cutPoints(picks, axes, cutting)
+export const splitList: SplitList = (positions, axes, options) =>
+  positions.length === 1 ? splitPositions(positions[0]!, axes[0]!, options) : splitPoints(positions, axes, options)
 
 /**
  * Plans how to read (or write) a resolved selection.
@@ -26,22 +26,22 @@ export const cutPicks: CutPicks = (picks, axes, cutting) =>
  */
 export function plan(selection: ResolvedSelection, grid: ChunkGrid, context: PlanContext = {}): Plan {
   checkOptions('plan', context, CONTEXT_CHECKS)
-  return planChecked(selection, grid, context, cutPicks)
+  return planChecked(selection, grid, context, splitList)
 }
 
 const CONTEXT_CHECKS: Checks<PlanContext> = { ...PLAN_CHECKS, steps: 'boolean', elementBytes: 'number from 0' }
 
 /** Cuts positions in any order, duplicates included. */
-function cutList(positions: Float64Array, chunks: AxisChunks, cutting: Cutting): Piece[] {
+function splitPositions(positions: Float64Array, chunks: AxisChunks, options: SplitOptions): ReadRegion[] {
   const { length } = positions
   if (length === 0) return []
   const order = sortingOrder(positions)
   const sorted = order === undefined ? positions : new Float64Array(length)
   if (order !== undefined) for (let i = 0; i < length; i++) sorted[i] = positions[order[i]!]!
   const places = order ?? numbersTo(length)
-  const run = new Run(sorted, places, cutting.steps)
-  const pieces: Piece[] = []
-  const full = cutting.strategy === 'box' || (cutting.density < 1 && isFull(sorted, cutting.density))
+  const run = new Run(sorted, places, options.steps)
+  const regions: ReadRegion[] = []
+  const full = options.strategy === 'box' || (options.density < 1 && isFull(sorted, options.density))
   // Constant difference between the positions of a run; 0 if it is unknown.
   let step = 0
   let chunk = chunks.find(sorted[0]!)
@@ -58,24 +58,24 @@ function cutList(positions: Float64Array, chunks: AxisChunks, cutting: Cutting):
         stop = chunks.stop(next)
         entered = 1
         // The whole chunk counts, because later positions may touch any part of it.
-        const tooLarge = stop - sorted[from]! > cutting.maxSize
-        cut = tooLarge || (!full && cutting.strategy === 'chunk' && next > chunk + 1)
+        const tooLarge = stop - sorted[from]! > options.maxSize
+        cut = tooLarge || (!full && options.strategy === 'chunk' && next > chunk + 1)
       }
-      if (!full && cutting.strategy === 'ranges' && difference > 0) {
-        const goesOn = difference === 1 || cutting.steps ? step === 0 || difference === step : false
+      if (!full && options.strategy === 'ranges' && difference > 0) {
+        const goesOn = difference === 1 || options.steps ? step === 0 || difference === step : false
         if (!goesOn) cut = true
         step = cut ? 0 : difference
       }
     }
     if (cut) {
-      pieces.push(run.piece(from, i, { touched, hull: chunk - firstChunk + 1 }))
+      regions.push(run.region(from, i, { touched, spanned: chunk - firstChunk + 1 }))
       from = i
       firstChunk = next
       touched = 1
     } else touched += entered
     chunk = next
   }
-  return pieces
+  return regions
 }
 
 function isFull(sorted: Float64Array, density: number): boolean {
@@ -96,8 +96,8 @@ class Run {
     this.#steps = steps
   }
 
-  /** Returns the piece of the positions `[from, to)`. */
-  piece(from: number, to: number, { touched, hull }: { touched: number; hull: number }): Piece {
+  /** Returns the region of the positions `[from, to)`. */
+  region(from: number, to: number, { touched, spanned }: { touched: number; spanned: number }): ReadRegion {
     const sorted = this.#sorted
     const start = sorted[from]!
     const stop = sorted[to - 1]! + 1
@@ -126,7 +126,7 @@ class Run {
       size,
       exact: covered && !(inner instanceof Uint32Array || outer instanceof Uint32Array),
       covered,
-      chunks: read > 1 ? touched : hull,
+      chunks: read > 1 ? touched : spanned,
     }
   }
 }
@@ -147,15 +147,15 @@ interface Area {
 
 /**
  * Cuts points into reads. The points of one chunk are read together. Neighbouring chunks are joined as long
- * as no chunk without a point is read. Pieces come in the order of their first chunks.
+ * as no chunk without a point is read. Regions come in the order of their first chunks.
  */
-function cutPoints(coordinates: readonly Float64Array[], axes: readonly AxisChunks[], cutting: Cutting): Piece[] {
+function splitPoints(coordinates: readonly Float64Array[], axes: readonly AxisChunks[], options: SplitOptions): ReadRegion[] {
   const { length } = coordinates[0]!
   if (length === 0) return []
   const all = numbersTo(length)
   const whole = boundsOf(coordinates, all)
-  const full = cutting.strategy === 'box' || (cutting.density < 1 && length / whole.size >= cutting.density)
-  if (full && whole.size <= cutting.maxSize) return [createListPiece(coordinates, all, whole, countWithin(whole, axes))]
+  const full = options.strategy === 'box' || (options.density < 1 && length / whole.size >= options.density)
+  if (full && whole.size <= options.maxSize) return [createListRegion(coordinates, all, whole, countWithin(whole, axes))]
   const cells = new Float64Array(length)
   coordinates.forEach((positions, k) => {
     const chunks = axes[k]!
@@ -165,7 +165,7 @@ function cutPoints(coordinates: readonly Float64Array[], axes: readonly AxisChun
   const starts: number[] = []
   for (let i = 0; i < length; i++) if (i === 0 || cells[order[i]!] !== cells[order[i - 1]!]) starts.push(i)
   const areas = starts.map((i) => findArea(coordinates, axes, order[i]!))
-  join(areas, axes, cutting.maxSize)
+  join(areas, axes, options.maxSize)
 
   const members = new Map<Area, Uint32Array[]>()
   starts.forEach((start, n) => {
@@ -178,7 +178,7 @@ function cutPoints(coordinates: readonly Float64Array[], axes: readonly AxisChun
   })
   return Array.from(members.values(), (parts) => {
     const points = parts.length === 1 ? parts[0]! : concat(parts)
-    return createListPiece(coordinates, points, boundsOf(coordinates, points), parts.length)
+    return createListRegion(coordinates, points, boundsOf(coordinates, points), parts.length)
   })
 }
 
@@ -236,12 +236,12 @@ function boundsOf(coordinates: readonly Float64Array[], points: Uint32Array): Bo
 const countWithin = ({ low, high }: Bounds, axes: readonly AxisChunks[]): number =>
   axes.reduce((count, chunks, k) => count * (chunks.find(high[k]!) - chunks.find(low[k]!) + 1), 1)
 
-function createListPiece(
+function createListRegion(
   coordinates: readonly Float64Array[],
   points: Uint32Array,
   { low, high, size }: Bounds,
   chunks: number,
-): Piece {
+): ReadRegion {
   const places = new Uint32Array(points.length)
   coordinates.forEach((positions, k) => {
     const length = high[k]! + 1 - low[k]!

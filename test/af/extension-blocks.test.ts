@@ -53,9 +53,9 @@ describe('statistics of chunks', () => {
     await fc.assert(
       fc.asyncProperty(step, async ({ dtype, seeds, fill, again, compact }) => {
         const results: unknown[] = []
-        for (const extras of [true, false]) {
+        for (const extensionBlocks of [true, false]) {
           const store = new MemoryStore()
-          await using writer = await create({ store, path }, { extras })
+          await using writer = await create({ store, path }, { extensionBlocks })
           const values = valuesOf(dtype, seeds)
           const number = values.find((value) => !Number.isNaN(value))
           const array = writer.createArray('x', {
@@ -72,7 +72,7 @@ describe('statistics of chunks', () => {
           await store.delete('a.stats')
           await using reader = await open({ store, path })
           results.push(await reader.stats('x'))
-          const known = extras && dtype !== 'string'
+          const known = extensionBlocks && dtype !== 'string'
           expect(blocksOf(reader) === 0).toBe(known)
         }
         expect(results[0]).toEqual(results[1])
@@ -174,7 +174,7 @@ describe('checksums', () => {
     for (let zeros = 0; zeros < 6; zeros++) {
       const where = { store: new MemoryStore(), path }
       const values = Int32Array.of(-1, -1, ...new Array<number>(zeros).fill(0))
-      await using file = await create(where, { codec: 'none', extras: false })
+      await using file = await create(where, { codec: 'none', extensionBlocks: false })
       await file.createArray('x', { dtype: 'int32', shape: [values.length] }).set(null, values)
       await file.flush()
       await using reader = await open(where)
@@ -182,9 +182,9 @@ describe('checksums', () => {
     }
   })
 
-  test('extras: false leaves them out, but for the identity of the file', async () => {
+  test('extensionBlocks: false leaves them out, but for the identity of the file', async () => {
     const store = new MemoryStore()
-    await using writer = await create({ store, path }, { extras: false })
+    await using writer = await create({ store, path }, { extensionBlocks: false })
     writer.createArray('x', { dtype: 'int8', shape: [1] })
     await writer.flush()
     for (const key of [path, 'a.1.af'])

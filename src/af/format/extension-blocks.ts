@@ -19,16 +19,17 @@ export const CHECKSUM_CODEC = 'hyperslab.crc32c.1'
  */
 export const RESIZED_CODEC = 'hyperslab.resized.1'
 
-export const isExtra = ({ codec }: { readonly codec: string | null }): boolean => codec?.startsWith('hyperslab.') ?? false
+export const isExtensionBlock = ({ codec }: { readonly codec: string | null }): boolean =>
+  codec?.startsWith('hyperslab.') ?? false
 
 const KNOWN: readonly (string | null)[] = [STATS_CODEC, SEGMENTS_CODEC, SEGMENT_CHECKSUMS_CODEC, CHECKSUM_CODEC, RESIZED_CODEC]
 
-/** Whether the block is an extra of an unknown name: written by a later version, or damaged. */
-export const isUnknownExtra = (block: { readonly codec: string | null }): boolean =>
-  isExtra(block) && !KNOWN.includes(block.codec) && !isIdentity(block.codec)
+/** Whether the block is an extension block of an unknown name: written by a later version, or damaged. */
+export const isUnknownExtension = (block: { readonly codec: string | null }): boolean =>
+  isExtensionBlock(block) && !KNOWN.includes(block.codec) && !isIdentity(block.codec)
 
-/** End of the warning about an unknown extra; its name precedes it. */
-export const UNKNOWN_EXTRA = 'is unknown here, so its information about the data is ignored'
+/** End of the warning about an unknown extension block; its name precedes it. */
+export const UNKNOWN_EXTENSION = 'is unknown here, so its information about the data is ignored'
 
 /** CRC-32C of the parts of a file. */
 export interface Checksums {
