@@ -2,7 +2,7 @@ import { HyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import { overlay } from '../core/overlay.ts'
 import type { ObjectInfo, Store, StoredAt } from '../store/store.ts'
-import type { NotFoundOptions } from '../tree/location.ts'
+import type { NotFoundOptions } from '../tree/url-options.ts'
 import { ANY_PLACE, type Places } from './places.ts'
 
 /** Versions of objects by name: tags or, for files, size and time of the last change. */

@@ -1,5 +1,6 @@
 import type { StoredAt } from '../store/store.ts'
-import { type NotFoundOptions, resolveLocation } from '../tree/location.ts'
+import { resolveLocation } from '../tree/location.ts'
+import type { NotFoundOptions } from '../tree/url-options.ts'
 
 /** Resolves the locations of jobs. A job opens every place that it reads or writes through the result. */
 export interface Places {

@@ -5,7 +5,7 @@ import { invalidArgument } from '../core/errors.ts'
 import type { Check, Checks } from '../core/options.ts'
 import { findScheme } from '../core/scheme.ts'
 import type { ConcatDatasetsOptions } from '../dataset/concat-options.ts'
-import { checkStatuses } from '../tree/not-found.ts'
+import { refuseUrlOptions } from '../tree/not-found.ts'
 import { optional, type PendingCheck, required } from './checks.ts'
 
 /** Selected positions of an axis: one, some, or all. */
@@ -125,7 +125,7 @@ export function* recipeChecks(call: string, recipe: ArrayRecipe): Generator<Pend
     yield optional(where, recipe, STORED)
     yield required(where, 'location', recipe.location, 'string')
     checkNoSecret(call, recipe.location)
-    if (recipe.notFound !== undefined) checkStatuses(where, recipe.location, recipe.notFound)
+    if (recipe.notFound !== undefined) refuseUrlOptions(where, recipe.location, { notFound: recipe.notFound })
   }
   for (const view of recipe.views ?? []) yield* viewChecks(`${call}: a view`, view)
 }
@@ -136,7 +136,7 @@ export function* datasetChecks(call: string, { dataset, group: _, ...recipe }: D
   if (dataset.length === 0) invalidArgument(`${call}: source: dataset is empty`, dataset)
   for (const location of [dataset].flat()) {
     checkNoSecret(call, location)
-    if (recipe.notFound !== undefined) checkStatuses(`${call}: source`, location, recipe.notFound)
+    if (recipe.notFound !== undefined) refuseUrlOptions(`${call}: source`, location, { notFound: recipe.notFound })
   }
   const rule =
     typeof dataset === 'string' ? ['dim', ...Object.keys(JOIN_RULES)].find((name) => Object.hasOwn(recipe, name)) : undefined

@@ -25,9 +25,10 @@ import { readWhole } from '../store/whole.ts'
 import { isWritable } from '../store/writable.ts'
 import { asWritable } from '../store/writer.ts'
 import { formatOfName, recognise } from '../tree/formats.ts'
-import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from '../tree/location.ts'
+import { checkUrlOptions, type Location, resolveLocation } from '../tree/location.ts'
 import { openZarr } from '../tree/open-zarr.ts'
 import type { TargetOptions } from '../tree/target.ts'
+import type { NotFoundOptions } from '../tree/url-options.ts'
 import { formatToWrite } from '../tree/written-formats.ts'
 import { isOfMacos } from '../tree/zip-root.ts'
 import { checkApart } from './replace/apart.ts'
@@ -119,7 +120,7 @@ interface Parts {
  */
 export async function copyTree(source: Location, target: Location, options: CopyTreeOptions = {}): Promise<CopiedTree> {
   checkOptions('copyTree', options, CHECKS)
-  await checkNotFound('copyTree', source, options)
+  await checkUrlOptions('copyTree', source, options)
   const opened: Store[] = []
   try {
     const from = await resolveLocation(source, options)

@@ -1,7 +1,8 @@
 import { ArrayFile } from '../af/file.ts'
 import { HyperslabError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
-import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from '../tree/location.ts'
+import { checkUrlOptions, type Location, resolveLocation } from '../tree/location.ts'
+import type { NotFoundOptions } from '../tree/url-options.ts'
 import { copyToContainer } from './copy.ts'
 import { FILE_ARRAY, IMPORT_CHECKS, type ImportOptions, type ImportResult, type ImportSource } from './import-arrays.ts'
 import { arraysSource, toTypedAttributes } from './named-arrays.ts'
@@ -21,7 +22,7 @@ export async function importContainer(
   { notFound, ...options }: ImportOptions & NotFoundOptions = {},
 ): Promise<ImportResult> {
   checkOptions('importContainer', options, IMPORT_CHECKS)
-  await checkNotFound('importContainer', source, { notFound })
+  await checkUrlOptions('importContainer', source, { notFound })
   const { codecs, signal } = options
   const opening = { ...(codecs !== undefined && { codecs }), ...(signal !== undefined && { signal }) }
   const isRechunked = OWN_CHUNKS.some((name) => options[name] !== undefined)

@@ -1,3 +1,4 @@
+import type { Progress } from '../array/transfers.ts'
 import type { HyperslabError } from '../core/errors.ts'
 import type { Checks } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
@@ -28,6 +29,8 @@ export interface DecodeOptions {
   readonly decode?: boolean
   /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
+  /** Receives the progress after each step. A step is a coordinate that was read. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
   /** Limits of kept data. */
   readonly limits?: DatasetLimits
 }
@@ -42,4 +45,9 @@ export interface DatasetLimits {
   readonly coordinateBytes?: number
 }
 
-export const DECODE_CHECKS: Checks<DecodeOptions> = { decode: 'boolean', signal: 'AbortSignal', limits: 'object' }
+export const DECODE_CHECKS: Checks<DecodeOptions> = {
+  decode: 'boolean',
+  signal: 'AbortSignal',
+  onProgress: 'function',
+  limits: 'object',
+}

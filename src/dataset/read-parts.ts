@@ -26,7 +26,7 @@ const COORDINATES_AT_A_TIME = 16
  */
 export async function readParts(file: DatasetFile, options: DecodeOptions): Promise<DatasetParts> {
   checkOptions('Dataset.from', options, DECODE_CHECKS)
-  const { decode = true, signal, limits = {} } = options
+  const { decode = true, signal, onProgress, limits = {} } = options
   checkOptions('limits', limits, LIMITS)
   const memory = new CoordinateMemory(limits.coordinateBytes)
   const decodeErrors = new Map(file.unreadable)
@@ -50,6 +50,7 @@ export async function readParts(file: DatasetFile, options: DecodeOptions): Prom
     if (isLabels) memory.take(variable)
     else keepMemory(variable.array, memory)
     coords.set(variable.name, isLabels ? await readIndex(variable, memory, signal) : variable)
+    onProgress?.({ done: coords.size, total: names.size })
   })
   const ordered = new Map([...decoded.keys()].filter((name) => coords.has(name)).map((name) => [name, coords.get(name)!]))
   const variables = new Map([...decoded].filter(([name]) => !names.has(name)))

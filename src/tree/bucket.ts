@@ -9,6 +9,8 @@ declare const process: { readonly env?: Readonly<Record<string, string | undefin
 export interface BucketOptions {
   readonly notFound?: S3StoreOptions['notFound'] | undefined
   readonly allowUrl?: S3StoreOptions['allowUrl'] | undefined
+  readonly headers?: S3StoreOptions['headers'] | undefined
+  readonly fetch?: S3StoreOptions['fetch'] | undefined
 }
 
 /**
@@ -18,7 +20,10 @@ export interface BucketOptions {
  * requests are anonymous. For other settings, create an `S3Store`.
  * @throws InvalidArgumentError for another form of URL, and if only one of the two keys is set
  */
-export function openBucket(url: string, { notFound, allowUrl }: BucketOptions = {}): { store: S3Store; path: string } {
+export function openBucket(
+  url: string,
+  { notFound, allowUrl, headers, fetch }: BucketOptions = {},
+): { store: S3Store; path: string } {
   const { bucket, key } = parseS3Url(url)
   const region = variable('AWS_REGION') ?? variable('AWS_DEFAULT_REGION')
   const endpoint = variable('AWS_ENDPOINT_URL_S3') ?? variable('AWS_ENDPOINT_URL')
@@ -28,8 +33,10 @@ export function openBucket(url: string, { notFound, allowUrl }: BucketOptions = 
     ...(region && { region }),
     ...(endpoint && { endpoint }),
     ...(credentials && { credentials }),
-    ...(notFound && { notFound }),
-    ...(allowUrl && { allowUrl }),
+    notFound,
+    allowUrl,
+    headers,
+    fetch,
   })
   return { store, path: key }
 }

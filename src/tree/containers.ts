@@ -2,7 +2,7 @@ import { ArrayFile } from '../af/file.ts'
 import type { ArrayTypes, CreateOptions, OpenOptions, Untyped } from '../af/layers/file-options.ts'
 import type { Verification, VerifyOptions } from '../af/verify/verify.ts'
 import { isHyperslabError } from '../core/errors.ts'
-import { checkNotFound, type Location, resolveLocation } from './location.ts'
+import { checkUrlOptions, type Location, resolveLocation } from './location.ts'
 
 /**
  * Opens a container.
@@ -18,7 +18,7 @@ export async function open<const A extends ArrayTypes = Untyped>(
   location: Location,
   options?: OpenOptions<A>,
 ): Promise<ArrayFile<A>> {
-  await checkNotFound('open', location, Object(options))
+  await checkUrlOptions('open', location, Object(options))
   const { store, path } = await resolveLocation(location, Object(options))
   try {
     return await ArrayFile.open(store, path, options)
@@ -60,7 +60,7 @@ export async function verify(
   location: Location,
   options: Pick<OpenOptions, 'codecs' | 'limits' | 'layer' | 'notFound'> & VerifyOptions = {},
 ): Promise<Verification> {
-  await checkNotFound('verify', location, Object(options))
+  await checkUrlOptions('verify', location, Object(options))
   const [{ store, path }, { verifyPath }] = await Promise.all([
     resolveLocation(location, Object(options)),
     import('../af/verify/verify.ts'),

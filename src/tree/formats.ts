@@ -8,6 +8,7 @@ import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { counted } from '../core/inspect.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
+import type { BlockCache } from '../engine/block-cache.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import type { ObjectTail, Store, StoredAt } from '../store/store.ts'
 import type { AttributeEditor, AttributeTypes, EditAttributesOptions } from './attribute-editor.ts'
@@ -19,6 +20,8 @@ export interface OpenFormatOptions extends Omit<ReferenceOptions, 'limits'>, Sca
   readonly pool?: WorkerPool | undefined
   /** Limit of the memory that reads take at once, shared by all that have this budget. */
   readonly budget?: MemoryBudget | undefined
+  /** Cache of fetched and decoded blocks, shared with other files. NetCDF files have no blocks to keep. */
+  readonly cache?: BlockCache | undefined
   /** Paths of arrays and groups, for Zarr stores that cannot be listed and have no consolidated metadata. */
   readonly names?: readonly string[] | undefined
   /** Layer of a container whose state is opened. Default: the newest. */
@@ -134,8 +137,8 @@ const zarrFormat = (
   },
   open: async (place, options) => {
     const [{ openZarrNodes }, inside] = await Promise.all([import('../adapters/zarr/nodes.ts'), format.zarrIn(place, options)])
-    const { pool, budget, scalar, names, signal } = options
-    const opened = await openZarrNodes(inside, { pool, budget, scalar, names, signal }, holder)
+    const { pool, budget, cache, scalar, names, signal } = options
+    const opened = await openZarrNodes(inside, { pool, budget, cache, scalar, names, signal }, holder)
     if (inside.store === place.store) return opened
     // The version of an archive, and of references, is that of their file.
     const warnings = (await inside.store.warnings?.(inside.path, { signal })) ?? []
@@ -185,9 +188,14 @@ export const FORMATS: Format[] = [
     options: ['layer', 'deep'],
     attributeTypes: { names: ['string', ...NUMBERS], plural: 'containers', words: 'texts and numbers' },
     editAttributes: async (place, options) => (await import('./edit-attributes.ts')).editContainer(place, options),
-    open: async (place, { pool, budget, scalar, layer, signal }) => {
+    open: async (place, { pool, budget, cache, scalar, layer, signal }) => {
       const { openContainerNodes } = await import('../af/nodes.ts')
-      const own = { ...(pool && { pool }), ...(budget && { budget }), ...(layer !== undefined && { layer }) }
+      const own = {
+        ...(pool && { pool }),
+        ...(budget && { budget }),
+        ...(cache && { cache }),
+        ...(layer !== undefined && { layer }),
+      }
       return openContainerNodes(place, { ...own, scalar, signal })
     },
     verification: {

@@ -2,14 +2,16 @@ import type { AsyncBuffer } from '../core/async-buffer.ts'
 import { checkValue } from '../core/options.ts'
 import { findScheme } from '../core/scheme.ts'
 import type { BlobLike, FileHandleLike } from '../store/handles.ts'
+import { pageAddress } from '../store/http/fetch.ts'
 import { HttpStore } from '../store/http/http.ts'
 import type { R2BucketLike } from '../store/r2.ts'
 import type { Store, StoredAt } from '../store/store.ts'
+import type { UrlOptions } from './url-options.ts'
 
 /**
  * Location of a container:
  *
- * - a path, if there is a file system
+ * - a path, if there is a file system. In a page, a path is a URL relative to the page
  * - a `file:`, `http:` or `https:` URL, as text or as a `URL`. Its query (a signature, a token) is also sent
  *   for the sidecars
  * - `s3://bucket/key`, with the credentials, region and endpoint in the environment variables of Amazon's
@@ -33,17 +35,8 @@ export type Location =
   | { readonly bucket: R2BucketLike; readonly key: string }
   | { readonly store: Store; readonly path: string }
 
-/** Status codes by which a server reports missing objects. */
-export interface NotFoundOptions {
-  /**
-   * HTTP statuses that mean "not found" for a URL. Default: 404 and 410. After any other status, the read
-   * confirms the absence by a known object. For a store of your own, pass the option to the store.
-   */
-  readonly notFound?: readonly number[] | undefined
-}
-
 /** Options of a location that is a URL. */
-export interface LocationOptions extends NotFoundOptions {
+export interface LocationOptions extends UrlOptions {
   /**
    * Called with each URL before it is requested, including redirects. The request is refused if it returns
    * false.
@@ -52,11 +45,12 @@ export interface LocationOptions extends NotFoundOptions {
 }
 
 /**
- * Checks the statuses that a caller passed.
- * @throws InvalidArgumentError for `notFound` at a place that is not a URL
+ * Checks the options of requests that a caller passed.
+ * @throws InvalidArgumentError for such options at a place that is not a URL
  */
-export async function checkNotFound(call: string, location: unknown, { notFound }: NotFoundOptions): Promise<void> {
-  if (notFound !== undefined) (await import('./not-found.ts')).checkStatuses(call, location, notFound)
+export async function checkUrlOptions(call: string, location: unknown, options: UrlOptions): Promise<void> {
+  const { notFound, headers, fetch } = options
+  if ((notFound ?? headers ?? fetch) !== undefined) (await import('./not-found.ts')).refuseUrlOptions(call, location, options)
 }
 
 /**
@@ -84,14 +78,16 @@ export async function resolveLocation(location: Location, options: LocationOptio
 async function resolveText(text: string, options: LocationOptions): Promise<StoredAt> {
   const scheme = findScheme(text)
   if (scheme === undefined) {
+    const page = pageAddress()
+    if (page !== undefined) return resolveText(new URL(text, page).href, options)
     const { FileStore } = await import('../store/fs/file.ts')
     return ofRoot({ store: new FileStore(), path: text })
   }
   const [isHttp, path = '', query = ''] = /^(?=https?:\/\/)([^?#]*)\??([^#]*)/i.exec(text) ?? []
   if (isHttp === undefined) return ofRoot(await (await import('./other-location.ts')).resolveOtherUrl(scheme, text, options))
-  const { notFound, allowUrl } = options
+  const { notFound, allowUrl, headers, fetch } = options
   // Names of sidecars are derived from the path, so the store adds the query.
-  return { store: new HttpStore({ query, allowUrl, ...(notFound && { notFound }) }), path }
+  return { store: new HttpStore({ query, notFound, allowUrl, headers, fetch }), path }
 }
 
 /** Keeps the slash of the root of a disk. Slashes at the end of other folders are removed. */

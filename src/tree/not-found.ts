@@ -1,5 +1,7 @@
 import { invalidArgument } from '../core/errors.ts'
 import { checkValue } from '../core/options.ts'
+import { pageAddress } from '../store/http/fetch.ts'
+import { URL_CHECKS, type UrlOptions } from './url-options.ts'
 
 /** Whether a location is a URL of a server that answers with HTTP statuses. */
 export function isRemote(location: unknown): boolean {
@@ -8,12 +10,16 @@ export function isRemote(location: unknown): boolean {
 }
 
 /**
- * @throws InvalidArgumentError for `notFound` at a place that is not a URL, because a store has statuses of
- *   its own
+ * @throws InvalidArgumentError for options of requests at a place that is not a URL, because a store has its
+ *   own
  */
-export function checkStatuses(call: string, location: unknown, notFound: unknown): void {
-  checkValue(call, 'notFound', notFound, 'list of integers')
-  if (isRemote(location)) return
-  const text = `${call}: notFound is for URLs of http, https and s3; for another place, pass it to its store`
-  invalidArgument(text, location)
+export function refuseUrlOptions(call: string, location: unknown, options: UrlOptions): void {
+  const isUrl = isRemote(location) || (typeof location === 'string' && pageAddress() !== undefined)
+  for (const [name, check] of Object.entries(URL_CHECKS)) {
+    const value = options[name as keyof UrlOptions]
+    if (value === undefined) continue
+    checkValue(call, name, value, check)
+    const text = `${call}: ${name} is for URLs of http, https and s3; for another place, pass it to its store`
+    if (!isUrl) invalidArgument(text, location)
+  }
 }

@@ -1,7 +1,7 @@
 import { NETCDF_CHECKS, type NetcdfFile, type OpenNetcdfOptions, openBuffer, openStored } from '../adapters/netcdf/index.ts'
 import { checkOptions } from '../core/options.ts'
 import { isAsyncBuffer } from '../store/handles.ts'
-import { checkNotFound, type Location, resolveLocation } from './location.ts'
+import { checkUrlOptions, type Location, resolveLocation } from './location.ts'
 
 /**
  * Opens a classic NetCDF file (CDF-1 or CDF-2), at any location that `open` accepts. Reads the header only;
@@ -16,7 +16,7 @@ import { checkNotFound, type Location, resolveLocation } from './location.ts'
  */
 export async function openNetcdf(location: Location, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
   checkOptions('openNetcdf', options, NETCDF_CHECKS)
-  await checkNotFound('openNetcdf', location, options)
+  await checkUrlOptions('openNetcdf', location, options)
   if (typeof location === 'object' && location !== null && isAsyncBuffer(location)) return openBuffer(location, options)
   return openStored(await resolveLocation(location, options), options)
 }

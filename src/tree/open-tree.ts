@@ -20,25 +20,28 @@ import {
   recognise,
   unknownPlace,
 } from './formats.ts'
-import { checkNotFound, type Location, type LocationOptions, resolveLocation } from './location.ts'
+import { checkUrlOptions, type Location, type LocationOptions, resolveLocation } from './location.ts'
 import type { ServedFiles } from './served-files.ts'
+import { URL_CHECKS, type UrlOptions } from './url-options.ts'
 
 /** Objects whose versions are requested at the same time. */
 const AT_ONCE = 16
 
 /** Options of `openTree`; an aborted `signal` ends the opening. */
 export interface OpenTreeOptions
-  extends Pick<OpenFormatOptions, 'pool' | 'budget' | 'names' | 'layer' | 'resolve' | 'signal' | 'notFound' | 'scalar'> {}
+  extends UrlOptions,
+    Pick<OpenFormatOptions, 'pool' | 'budget' | 'cache' | 'names' | 'layer' | 'resolve' | 'signal' | 'scalar'> {}
 
 const CHECKS: Checks<OpenTreeOptions> = {
   ...SCALAR_CHECKS,
+  ...URL_CHECKS,
   pool: 'WorkerPool',
   budget: 'MemoryBudget',
+  cache: 'BlockCache',
   names: 'list of strings',
   layer: 'integer from 0',
   resolve: 'function',
   signal: 'AbortSignal',
-  notFound: 'list of integers',
 }
 
 /** Options of `findTree`; an aborted `signal` ends the recognition. */
@@ -53,8 +56,8 @@ export interface FindTreeOptions extends LocationOptions {
 }
 
 const FIND_CHECKS: Checks<FindTreeOptions> = {
+  ...URL_CHECKS,
   signal: 'AbortSignal',
-  notFound: 'list of integers',
   allowUrl: 'function',
   confined: ['names', 'links'],
 }
@@ -100,9 +103,9 @@ export interface Tree extends AsyncDisposable {
  */
 export async function openTree(location: Location, options: OpenTreeOptions = {}): Promise<Tree> {
   checkOptions('openTree', options, CHECKS)
-  await checkNotFound('openTree', location, options)
-  const { signal, notFound } = options
-  const found = await findTree(location, { signal, notFound })
+  await checkUrlOptions('openTree', location, options)
+  const { signal, notFound, headers, fetch } = options
+  const found = await findTree(location, { signal, notFound, headers, fetch })
   await found.checkOptions('openTree', options)
   return found.open(options)
 }

@@ -4,13 +4,14 @@ import { isReadable, type ReadableStore, storeOfReadable } from '../adapters/zar
 import { type Checks, checkOptions } from '../core/options.ts'
 import type { StoredAt } from '../store/store.ts'
 import { isZarrFolder, recognise } from './formats.ts'
-import { checkNotFound, type Location, type NotFoundOptions, resolveLocation } from './location.ts'
+import { checkUrlOptions, type Location, resolveLocation } from './location.ts'
+import { URL_CHECKS, type UrlOptions } from './url-options.ts'
 
 /** A location as for `open`, or a store with the interface of zarrita, which is opened at its root. */
 export type ZarrLocation = Location | ReadableStore
 
 /** Options of `openZarr`. */
-export interface ZarrOptions extends OpenZarrOptions, NotFoundOptions {
+export interface ZarrOptions extends OpenZarrOptions, UrlOptions {
   /**
    * Maps URLs in kerchunk references to locations. For undefined, the package opens `http:` and `https:` URLs
    * itself, and files if the references are a file.
@@ -18,7 +19,7 @@ export interface ZarrOptions extends OpenZarrOptions, NotFoundOptions {
   readonly resolve?: ((url: string) => Location | undefined) | undefined
 }
 
-const CHECKS: Checks<ZarrOptions> = { ...ZARR_CHECKS, resolve: 'function', notFound: 'list of integers' }
+const CHECKS: Checks<ZarrOptions> = { ...ZARR_CHECKS, ...URL_CHECKS, resolve: 'function' }
 
 /**
  * Opens a Zarr store of version 2 or 3: returns a group or an array, as the location has it. A path or URL
@@ -37,7 +38,7 @@ export async function openZarr(location: ZarrLocation, options: ZarrOptions & { 
 export async function openZarr(location: ZarrLocation, options?: ZarrOptions): Promise<ZarrGroup | ZarrArray>
 export async function openZarr(location: ZarrLocation, options: ZarrOptions = {}): Promise<ZarrGroup | ZarrArray> {
   checkOptions('openZarr', options, CHECKS)
-  await checkNotFound('openZarr', location, options)
+  await checkUrlOptions('openZarr', location, options)
   if (isReadable(location)) return openNode(storeOfReadable(location), '', options)
   const { store, path } = await resolveLocation(location, options)
   try {

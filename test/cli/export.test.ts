@@ -1,12 +1,14 @@
 import { execFile } from 'node:child_process'
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { openDataset } from '../../src/runtime/dataset.ts'
 import { openZarr } from '../../src/runtime/zarr.ts'
 import { zarrPython } from '../support/python.ts'
-import { hyperslab, NETCDF, smallContainer, temporaryFolder } from './support.ts'
+import { hyperslab, NETCDF, smallContainer, startServer, temporaryFolder } from './support.ts'
 
 const env = zarrPython()
 
@@ -86,4 +88,46 @@ print(json.dumps(sorted(str(name) for name in exported.variables) == sorted(str(
     env,
   })
   expect(stdout).toBe('true\n')
+})
+
+test('export and view take the names of a store that cannot be listed, a level of a pyramid, and statuses', {
+  timeout: 30_000,
+}, async () => {
+  const folder = await smallContainer()
+  const exported = await hyperslab(folder, ['export', 'small.af', 'levels.zarr', '--variables', 't', '--levels', '2'])
+  expect([exported.exitCode, exported.stderr]).toEqual([0, ''])
+  const half = await hyperslab(folder, ['export', 'levels.zarr', 'half.af', '--pyramid-level', '1'])
+  expect([half.exitCode, half.stdout]).toEqual([0, expect.stringMatching(/^half.af: /)])
+  await using level = await openDataset(join(folder, 'levels.zarr'), { level: 1 })
+  await using written = await openDataset(join(folder, 'half.af'))
+  expect([await written.get('t').values(), written.dims]).toEqual([await level.get('t').values(), level.dims])
+
+  // A server that lists nothing, and answers 403 for missing objects.
+  expect((await hyperslab(folder, ['export', 'small.af', 'bare.zarr'])).exitCode).toBe(0)
+  const metadata = join(folder, 'bare.zarr/zarr.json')
+  const { consolidated_metadata: _, ...rest } = JSON.parse(await readFile(metadata, 'utf8'))
+  await writeFile(metadata, JSON.stringify(rest))
+  const server = createServer(async (request, answer) => {
+    const bytes = await readFile(join(folder, request.url!)).catch(() => undefined)
+    answer.writeHead(bytes === undefined ? 403 : 200, bytes && { etag: '"1"', 'content-length': bytes.length }).end(bytes)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/bare.zarr`
+    const names = ['--names', 't,time,lat,lon']
+    const untold = await hyperslab(folder, ['export', url, 'no.af', '--not-found', '403'])
+    expect([untold.exitCode, untold.stderr]).toEqual([1, expect.stringMatching(/cannot be listed.*--names gives the paths/)])
+    const told = await hyperslab(folder, ['export', url, 'told.af', '--not-found', '403,404', ...names])
+    expect([told.exitCode, told.stderr, told.stdout]).toEqual([0, '', expect.stringMatching(/^told.af: 4 arrays/)])
+    const refused = await hyperslab(folder, ['view', url, '--not-found', '403', '--no-open'])
+    expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringMatching(/--names gives the paths/)])
+    const args = ['view', url, '--not-found', '403', '--no-open', '--pyramid-level', '0', ...names]
+    const wrong = await hyperslab(folder, args)
+    expect([wrong.exitCode, wrong.stderr]).toEqual([1, expect.stringMatching(/the group has no levels/)])
+    const { lines, end } = await startServer(folder, ['view', url, '--not-found', '403', '--no-open', ...names])
+    expect(lines[0]).toMatch(/url=%2Fdata%2Fbare.zarr&names=t%2Ctime%2Clat%2Clon$/)
+    await end()
+  } finally {
+    server.close()
+  }
 })

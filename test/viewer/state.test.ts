@@ -7,6 +7,8 @@ import { queryOf, START, stateOf, type ViewState } from '../../apps/viewer/src/s
 
 const states: fc.Arbitrary<ViewState> = fc.record({
   url: fc.oneof(fc.constant(''), fc.webUrl()),
+  names: fc.string(),
+  level: fc.option(fc.nat(99), { nil: undefined }),
   group: fc.string(),
   variable: fc.string(),
   at: fc.dictionary(

@@ -33,22 +33,31 @@ class LatePool implements WorkerPool {
 
 let pool: WorkerPool | undefined
 
+/** Options of opening a place. */
+export interface HierarchyOptions {
+  readonly signal: AbortSignal
+  /** Paths of arrays and groups in a Zarr store that cannot be listed. */
+  readonly names?: readonly string[] | undefined
+  /** Only level that is opened of pyramids. */
+  readonly level?: number | undefined
+}
+
 /** Groups of a place. A place other than a Zarr store is a single group. */
 export class Hierarchy {
   readonly #place: Place
   readonly #root: ZarrGroup | undefined
-  readonly #signal: AbortSignal
+  readonly #options: HierarchyOptions
   readonly #groups: Group[] = []
 
-  private constructor(place: Place, root: ZarrGroup | undefined, signal: AbortSignal) {
+  private constructor(place: Place, root: ZarrGroup | undefined, options: HierarchyOptions) {
     this.#place = place
     this.#root = root
-    this.#signal = signal
+    this.#options = options
   }
 
   /** @param isNested whether there may be groups, which only Zarr stores have */
-  static async open(place: Place, isNested: boolean, signal: AbortSignal): Promise<Hierarchy> {
-    return new Hierarchy(place, isNested ? await rootOf(place, signal) : undefined, signal)
+  static async open(place: Place, isNested: boolean, options: HierarchyOptions): Promise<Hierarchy> {
+    return new Hierarchy(place, isNested ? await rootOf(place, options) : undefined, options)
   }
 
   /** Announces that all further reads are of values. */
@@ -62,11 +71,12 @@ export class Hierarchy {
     const node = path === '' ? this.#root : await this.#root?.group(path)
     // A group of several pyramids is opened as a dataset, which reports the problem.
     const pyramids = node === undefined ? [] : await node.levels()
-    const pyramid = pyramids.length === 1 && pyramids[0]!.levels.length > 1 ? pyramids[0] : undefined
-    const group = new Group(path, pyramid, (level) => {
+    const { signal, names, level: only } = this.#options
+    const pyramid = only === undefined && pyramids.length === 1 && pyramids[0]!.levels.length > 1 ? pyramids[0] : undefined
+    const group = new Group(path, pyramid, (level = only) => {
       pool ??= new LatePool()
       const options = { ...(path !== '' && { group: path }), ...(level !== undefined && { level }) }
-      return openDataset(this.#place, { ...options, pool, signal: this.#signal })
+      return openDataset(this.#place, { ...options, ...(names && { names }), pool, signal })
     })
     this.#groups.push(group)
     return group
@@ -103,10 +113,10 @@ export class Hierarchy {
 /**
  * Opens the group at a place; undefined if there is none. Opening the place as a dataset reports the reason.
  */
-async function rootOf(place: Place, signal: AbortSignal): Promise<ZarrGroup | undefined> {
+async function rootOf(place: Place, { signal, names }: HierarchyOptions): Promise<ZarrGroup | undefined> {
   const { openZarr } = await import('hyperslab/zarr')
   try {
-    return await openZarr(await zarrIn(place), { kind: 'group', signal })
+    return await openZarr(await zarrIn(place), { kind: 'group', signal, names })
   } catch (error) {
     if (!isHyperslabError(error)) throw error
     return undefined

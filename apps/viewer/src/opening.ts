@@ -1,7 +1,7 @@
 // Opens the place that a user names, and reports the cost.
 import { OpfsStore } from 'hyperslab'
 import type { openDataset } from 'hyperslab/dataset'
-import { Hierarchy } from './hierarchy.ts'
+import { Hierarchy, type HierarchyOptions } from './hierarchy.ts'
 import { NearReads } from './near-reads.ts'
 
 /** An address, files that were picked together, or a folder. */
@@ -22,10 +22,10 @@ const FLAT = /\.(af|nc|nc3|cdf)$/i
  * Opens a place like `openDataset`.
  * @param onCost called with the cost of each answered request
  */
-export async function openSource(source: Source, onCost: (cost: Cost) => void, signal: AbortSignal): Promise<Hierarchy> {
+export async function openSource(source: Source, onCost: (cost: Cost) => void, options: HierarchyOptions): Promise<Hierarchy> {
   const place = await locate(source, onCost)
   const name = typeof source === 'string' ? source.replace(/[?#].*/s, '') : 'kind' in source ? '' : source[0]!.name
-  return Hierarchy.open(place, !FLAT.test(name), signal)
+  return Hierarchy.open(place, !FLAT.test(name), options)
 }
 
 /** Metadata objects of a Zarr store, which identify their folder. */

@@ -10,6 +10,10 @@ export type ProjectionName = 'plate-carree' | 'equal-earth'
 export interface ViewState {
   /** Address of the dataset; empty for local files, which no link can open. */
   url: string
+  /** Paths of the arrays in a Zarr store that cannot be listed, between commas; empty if it can. */
+  names: string
+  /** Only level of a pyramid that is shown. Default: the zoom chooses levels. */
+  level: number | undefined
   /** Path of the shown group; empty for the place itself. */
   group: string
   variable: string
@@ -41,6 +45,8 @@ export interface ViewState {
 
 export const START: ViewState = {
   url: '',
+  names: '',
+  level: undefined,
   group: '',
   variable: '',
   at: {},
@@ -95,9 +101,12 @@ export function stateOf(search: string): ViewState {
     if (name.startsWith(POSITION) && Number.isInteger(position) && position! >= 0) at[name.slice(POSITION.length)] = position!
   }
   const minus = number('minus')
+  const level = number('level')
   const cell = (query.get('cell') ?? '').split(',').map(Number)
   return {
     url: query.get('url') ?? '',
+    names: query.get('names') ?? '',
+    level: Number.isInteger(level) && level! >= 0 ? level : undefined,
     group: query.get('group') ?? '',
     variable: query.get('variable') ?? '',
     at,

@@ -85,7 +85,11 @@ async function open(source: Source, wanted: ViewState): Promise<void> {
       progress.answered(more)
       showCost()
     }
-    const opened = await openSource(source, count, signal)
+    const opened = await openSource(source, count, {
+      signal,
+      ...(wanted.names !== '' && { names: wanted.names.split(',') }),
+      level: wanted.level,
+    })
     if (signal.aborted) return await opened.close()
     await hierarchy?.close()
     hierarchy = opened
@@ -104,7 +108,7 @@ async function changeGroup(path: string): Promise<void> {
   const { signal } = opening
   showError('group-error')
   try {
-    await openGroup(path, START, signal)
+    await openGroup(path, { ...START, names: state.names, level: state.level }, signal)
   } catch (error) {
     if (!signal.aborted) showError('group-error', error)
   }
@@ -124,7 +128,7 @@ async function openGroup(path: string, wanted: ViewState, signal: AbortSignal): 
   dataset = opened
   frames.forget()
   profiles.forget()
-  const place = { url: state.url, group: path }
+  const place = { url: state.url, names: state.names, level: state.level, group: path }
   listVariables(arrays, opened.decodeErrors, found.levels, (array) => void pick(array, { ...START, ...place }))
   byId('start').hidden = true
   byId('contents').hidden = false

@@ -4,10 +4,21 @@ import { formatToWrite, shareMemory, writeNewFile } from '../../runtime/tree.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from '../show/failure.ts'
 import { progressLine } from '../show/progress.ts'
 import { count, printError, printLines, showBytes } from '../show/text.ts'
-import { addWritingOptions, integerBetween, notFoundAt, PLACE, type WritingOptions } from './options.ts'
+import {
+  addWritingOptions,
+  integerBetween,
+  namesOption,
+  notFoundAt,
+  PLACE,
+  pyramidLevelOption,
+  type WritingOptions,
+} from './options.ts'
+import { namingUntold } from './place.ts'
 import { addQueuedOptions, copyByQueue, isQueued, type QueuedOptions } from './queue.ts'
 
 interface Options extends WritingOptions, QueuedOptions {
+  readonly names?: readonly string[]
+  readonly pyramidLevel?: number
   readonly group?: string
   readonly levels?: number
 }
@@ -24,6 +35,8 @@ export function addExport(program: Command): void {
     .option('--codec <codec>', 'codec of chunks: zstd, gzip, zlib, lz4, blosc, none; for containers lz4, zstd, none')
     .option('--levels <number>', 'for Zarr: number of levels of a pyramid, each at half the resolution', integerBetween(1, 32))
     .option('--group <path>', 'group of a Zarr store to write')
+    .addOption(namesOption())
+    .addOption(pyramidLevelOption())
   addQueuedOptions(addWritingOptions(command))
     .addHelpText(
       'after',
@@ -44,10 +57,13 @@ async function exportPlace(input: string, output: string, options: Options): Pro
   const target = isTable ? undefined : formatToWrite(output)
   if (!isTable && target === undefined)
     throw new UsageError(`the name of the output ends in .zarr, .af or .csv, '${output}' does not`)
-  const { variables, group, memory, queue, prefix, taskBytes, scratch, dryRun, progress, notFound: _notFound, ...rest } = options
+  const { variables, group, names, pyramidLevel: level, memory, notFound: _notFound, ...more } = options
+  const { queue, prefix, taskBytes, scratch, dryRun, progress, ...rest } = more
   const writing = { ...rest, sources: [input] }
   const at = notFoundAt(input, options)
   if (isQueued(options)) {
+    if (names !== undefined || level !== undefined)
+      throw new UsageError('--names and --pyramid-level are not for --queue, whose workers open whole groups')
     if (isTable) throw new UsageError(`--queue is for Zarr and containers, and ${output} is a table`)
     const source = {
       dataset: input,
@@ -62,12 +78,13 @@ async function exportPlace(input: string, output: string, options: Options): Pro
   const held = isZarr ? shareMemory(memory) : undefined
   await using _ = held?.pool
   const reading = held && { pool: held.pool, budget: held.budget }
-  await using ds = await openDataset(input, { ...reading, ...at, ...(group !== undefined && { group }) })
+  const chosenGroup = { ...(group !== undefined && { group }), ...(level !== undefined && { level }), names }
+  await using ds = await namingUntold(input, () => openDataset(input, { ...reading, ...at, ...chosenGroup }))
   const chosen = chooseVariables(ds, variables)
   const write = async (signal: AbortSignal): Promise<string[]> => {
     if (isTable) return writeTable(chosen, output, writing, signal)
     if (held === undefined) return writeArrays('exporting', chosen, output, writing, signal)
-    const resume = JSON.stringify([await ds.version(), group])
+    const resume = JSON.stringify([await ds.version(), group, level])
     return writeArrays('exporting', chosen, output, { ...writing, maxBytes: held.maxBytes, resume }, signal)
   }
   await printLines(await interruptible(write, held && RESUMABLE))
@@ -83,7 +100,7 @@ export function chooseVariables(ds: Dataset, names: readonly string[] | undefine
   return ds.drop(...Object.keys(ds.variables).filter((name) => !names.includes(name)))
 }
 
-type Writing = Omit<Options, 'variables' | 'group' | 'memory' | keyof QueuedOptions> &
+type Writing = Omit<Options, 'variables' | 'group' | 'names' | 'pyramidLevel' | 'memory' | keyof QueuedOptions> &
   Pick<WriteDatasetOptions, 'maxBytes' | 'resume' | 'blockBytes'> & { readonly sources?: readonly string[] }
 
 /** Writes a dataset, and returns the lines to print. */

@@ -148,6 +148,12 @@ export const addPlaceOptions = (command: Command): Command =>
     .addOption(namesOption())
     .option('--group <path>', 'group of a Zarr store; names of arrays are relative to it')
 
+/** Option of commands that open one level of a pyramid. `--level` is the level of compression. */
+export const pyramidLevelOption = () =>
+  new Option('--pyramid-level <number>', 'level of the pyramid in a Zarr group, from 0, the finest as a rule').argParser(
+    integerBetween(0, 999),
+  )
+
 export const layerOption = () =>
   new Option('--layer <number>', 'state of a container after this layer (0: the base)').argParser(integerBetween(0, 999_999_999))
 

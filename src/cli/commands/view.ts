@@ -8,7 +8,8 @@ import { openDataset } from '../../runtime/dataset.ts'
 import { findTree, type ServedFiles } from '../../runtime/tree.ts'
 import { interruptible } from '../show/failure.ts'
 import { printError, printLines } from '../show/text.ts'
-import { integerBetween, type NotFoundOption, notFoundAt, PLACE } from './options.ts'
+import { integerBetween, type NotFoundOption, namesOption, notFoundAt, PLACE, pyramidLevelOption } from './options.ts'
+import { namingUntold } from './place.ts'
 import { type Answer, createReadServer, listening, rangeAnswer, type ServerOptions, textAnswer } from './server.ts'
 
 /** Files of the page and of the modules that it imports, as laid out by the build. */
@@ -54,14 +55,22 @@ const DATA = '/data/'
 /** Bytes of a file held at a time. */
 const PART_BYTES = 4 * 2 ** 20
 
-/** Serves the page at /viewer/, and one place with its files below /data/. */
-function createViewServer({ folder, names }: PageFiles, files: ServedFiles, options: Omit<ServerOptions, 'cors'>): Server {
+/**
+ * Serves the page at /viewer/, and one place with its files below /data/.
+ * @param address of the page for the place
+ */
+function createViewServer(
+  { folder, names }: PageFiles,
+  files: ServedFiles,
+  address: string,
+  options: Omit<ServerOptions, 'cors'>,
+): Server {
   const known = new Set(names)
   const { store } = files
   const guarded = (answer: Answer): Answer => ({ ...answer, headers: { ...GUARDS, ...answer.headers } })
   return createReadServer(
     async ({ path: asked, range, signal }) => {
-      if (asked === '/') return { status: 302, headers: { location: viewerAddress(files.name) } }
+      if (asked === '/') return { status: 302, headers: { location: address } }
       const name = asked.slice(1).replace(/^viewer\/$/, 'viewer/index.html')
       if (known.has(name)) {
         const type = TYPES[extname(name)] ?? 'application/octet-stream'
@@ -91,9 +100,16 @@ function createViewServer({ folder, names }: PageFiles, files: ServedFiles, opti
 }
 
 /** Returns the address of the page for a place, relative to the root of the server. */
-const viewerAddress = (name: string): string => `/viewer/?${new URLSearchParams({ url: `/data/${encodeURIComponent(name)}` })}`
+function viewerAddress(name: string, { names, pyramidLevel }: Pick<ViewOptions, 'names' | 'pyramidLevel'>): string {
+  const query = new URLSearchParams({ url: `/data/${encodeURIComponent(name)}` })
+  if (names !== undefined) query.set('names', names.join())
+  if (pyramidLevel !== undefined) query.set('level', String(pyramidLevel))
+  return `/viewer/?${query}`
+}
 
 interface ViewOptions extends NotFoundOption {
+  readonly names?: readonly string[]
+  readonly pyramidLevel?: number
   readonly port: number
   readonly open: boolean
   readonly followLinks?: boolean
@@ -110,6 +126,8 @@ export function addView(program: Command): void {
     .addOption(
       new Option('-p, --port <number>', 'where to listen; 0 for any that is free').argParser(integerBetween(0, 65535)).default(0),
     )
+    .addOption(namesOption())
+    .addOption(pyramidLevelOption())
     .option('--no-open', 'print the address, and open no browser')
     .option('--follow-links', 'also show targets of symbolic links outside of the place')
     .addHelpText(
@@ -130,13 +148,16 @@ async function view(location: string, { port, open, followLinks, ...options }: V
   try {
     await found.settleFormat()
     const served = await found.files()
+    const { names, pyramidLevel: level } = options
     // Errors are reported here instead of in the page, which reads through the same store.
-    await (await openDataset(found.place)).close()
+    const checked = { names, ...(level !== undefined && { level }) }
+    await (await namingUntold(location, () => openDataset(found.place, checked))).close()
     await interruptible(async (signal) => {
       const files = pageFiles(new URL('./', import.meta.url))
-      const server = createViewServer(files, served, { host: HOST, onFailure: printError })
+      const page = viewerAddress(served.name, options)
+      const server = createViewServer(files, served, page, { host: HOST, onFailure: printError })
       await listening(server, port, HOST)
-      const address = `http://${HOST}:${(server.address() as AddressInfo).port}${viewerAddress(served.name)}`
+      const address = `http://${HOST}:${(server.address() as AddressInfo).port}${page}`
       await printLines([address])
       if (open) openBrowser(address)
       // Stopping the server counts as success.

@@ -1,8 +1,9 @@
 import { IMPORT_CHECKS, type ImportOptions, type ImportResult } from '../../copy/import-arrays.ts'
 import { importContainer } from '../../copy/import-container.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
-import { checkNotFound, type Location, type NotFoundOptions } from '../../tree/location.ts'
+import { checkUrlOptions, type Location } from '../../tree/location.ts'
 import { type FoundTree, findTree } from '../../tree/open-tree.ts'
+import type { NotFoundOptions } from '../../tree/url-options.ts'
 import { importZarr } from './import-zarr.ts'
 import { importTree } from './tree-source.ts'
 
@@ -34,7 +35,7 @@ export async function importPlace(
   options: ImportPlaceOptions = {},
 ): Promise<PlaceImportResult> {
   checkOptions(CALL, options, CHECKS)
-  await checkNotFound(CALL, source, options)
+  await checkUrlOptions(CALL, source, options)
   const { names, notFound, ...importing } = options
   const { signal } = importing
   const found = await findTree(source, { notFound, signal })

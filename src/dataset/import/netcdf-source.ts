@@ -8,8 +8,9 @@ import {
   type TypedAttributes,
 } from '../../copy/import-arrays.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
-import type { Location, NotFoundOptions } from '../../tree/location.ts'
+import type { Location } from '../../tree/location.ts'
 import { openNetcdf } from '../../tree/open-netcdf.ts'
+import type { NotFoundOptions } from '../../tree/url-options.ts'
 import { toRawVariable } from '../open/raw-variable.ts'
 import { decodeWarnings } from './decode-warnings.ts'
 

@@ -3,13 +3,15 @@ import type { ScalarOptions } from '../../array/source.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { WorkerPool } from '../../pool/task.ts'
-import type { Location, NotFoundOptions } from '../../tree/location.ts'
+import type { OpenFormatOptions } from '../../tree/formats.ts'
+import type { Location } from '../../tree/location.ts'
 import { findTree, type Tree } from '../../tree/open-tree.ts'
+import type { UrlOptions } from '../../tree/url-options.ts'
 import type { DatasetFile, DecodeOptions } from '../dataset-file.ts'
 import { type GroupContent, variablesOfGroup } from './group-variables.ts'
 
 /** Options of opening the arrays of a dataset. */
-export interface DatasetFileOptions extends NotFoundOptions, ScalarOptions {
+export interface DatasetFileOptions extends UrlOptions, ScalarOptions, Pick<OpenFormatOptions, 'cache' | 'names'> {
   /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool
   /** Limit of the memory that reads take at once, shared by all that have this budget. */
@@ -25,8 +27,10 @@ export async function openDatasetFile(
   location: Location,
   { group, level, ...options }: DatasetFileOptions & Pick<DecodeOptions, 'signal'>,
 ): Promise<DatasetFile> {
-  const { signal, notFound } = options
-  const tree = await (await findTree(location, { signal, notFound })).open(options)
+  const { signal, names, notFound, headers, fetch } = options
+  const found = await findTree(location, { signal, notFound, headers, fetch })
+  await found.checkOptions('openDataset', { names })
+  const tree = await found.open(options)
   try {
     const opened = { format: level === undefined ? tree.format : 'level of a pyramid', path: tree.location, group }
     const { warnings } = tree

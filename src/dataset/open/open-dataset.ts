@@ -1,6 +1,7 @@
 import { SCALAR_CHECKS } from '../../array/source.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
-import { checkNotFound, type Location } from '../../tree/location.ts'
+import { checkUrlOptions, type Location } from '../../tree/location.ts'
+import { URL_CHECKS } from '../../tree/url-options.ts'
 import type { Dataset } from '../dataset.ts'
 import { DECODE_CHECKS, type DecodeOptions } from '../dataset-file.ts'
 import type { DatasetFileOptions } from './dataset-file.ts'
@@ -11,11 +12,13 @@ export interface OpenDatasetOptions extends DecodeOptions, DatasetFileOptions {}
 export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
   ...DECODE_CHECKS,
   ...SCALAR_CHECKS,
+  ...URL_CHECKS,
   pool: 'WorkerPool',
   budget: 'MemoryBudget',
+  cache: 'BlockCache',
+  names: 'list of strings',
   group: 'string',
   level: 'integer from 0',
-  notFound: 'list of integers',
 }
 
 /**
@@ -27,12 +30,12 @@ export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
  */
 export async function openDataset(location: Location, options: OpenDatasetOptions = {}): Promise<Dataset> {
   checkOptions('openDataset', options, OPEN_DATASET_CHECKS)
-  await checkNotFound('openDataset', location, options)
+  await checkUrlOptions('openDataset', location, options)
   const [{ openDatasetFile }, { Dataset }] = await Promise.all([import('./dataset-file.ts'), import('../dataset.ts')])
   const file = await openDatasetFile(location, options)
   try {
-    const { decode, signal, limits } = options
-    return await Dataset.from(file, { ...(decode !== undefined && { decode }), ...(limits && { limits }), signal })
+    const { decode, signal, limits, onProgress } = options
+    return await Dataset.from(file, { ...(decode !== undefined && { decode }), ...(limits && { limits }), signal, onProgress })
   } catch (error) {
     await file.close?.()
     throw error

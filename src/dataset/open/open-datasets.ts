@@ -1,7 +1,7 @@
 import { invalidArgument } from '../../core/errors.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
-import type { Store } from '../../store/store.ts'
+import type { Store, StoredAt } from '../../store/store.ts'
 import { type Location, resolveLocation } from '../../tree/location.ts'
 import { isRemote } from '../../tree/not-found.ts'
 import { concatDatasets } from '../concat-datasets.ts'
@@ -9,7 +9,10 @@ import { CONCAT_DATASETS_CHECKS, type ConcatDatasetsOptions } from '../concat-op
 import type { Dataset } from '../dataset.ts'
 import { OPEN_DATASET_CHECKS, type OpenDatasetOptions, openDataset } from './open-dataset.ts'
 
-/** Options of `openDatasets`: those of `openDataset` for each file, and those of joining. */
+/**
+ * Options of `openDatasets`: those of `openDataset` for each file, and those of joining. `onProgress`
+ * receives the number of opened files, of all.
+ */
 export interface OpenDatasetsOptions extends OpenDatasetOptions, ConcatDatasetsOptions {
   /** Dimension along which files are joined. Default: the only dimension with differing labels. */
   readonly dim?: string
@@ -29,18 +32,23 @@ const OPENED_AT_A_TIME = 8
  * attributes first, because months of one series differ in packing and in the origin of times. Files are put
  * in the order of their labels; {@link concatDatasets} describes the properties that must agree. `close`
  * closes all of them. Local files are opened when they are read, and at most 64 of them stay open.
- * @throws errors of `openDataset` and `concatDatasets`; opened files are closed then
+ * @param places list of locations or, where places can be listed, a pattern such as `data/*.nc`
+ * @throws errors of `openDataset` and `concatDatasets`; opened files are closed then. For a pattern:
+ *   NotFoundError if nothing matches; UnsupportedError for places that cannot be listed
  */
-export async function openDatasets(locations: readonly Location[], options: OpenDatasetsOptions = {}): Promise<Dataset> {
+export async function openDatasets(
+  places: readonly Location[] | string | StoredAt,
+  options: OpenDatasetsOptions = {},
+): Promise<Dataset> {
   checkOptions('openDatasets', options, CHECKS)
-  if (!Array.isArray(locations) || locations.length === 0)
-    invalidArgument('openDatasets takes a list of locations, of one at least', locations)
-  const { dim, overlap, gaps, compat, labels, ...each } = options
+  const locations = await listed(places, options)
+  const { dim, overlap, gaps, compat, labels, onProgress, ...each } = options
   const opened = new Map<number, Dataset>()
   try {
     const sharing = sharedFiles()
     await forEachLimited(locations.entries(), OPENED_AT_A_TIME, async ([at, location]) => {
       opened.set(at, await openDataset(await sharing(location), each))
+      onProgress?.({ done: opened.size, total: locations.length })
     })
     const rule = {
       ...(overlap && { overlap }),
@@ -55,6 +63,19 @@ export async function openDatasets(locations: readonly Location[], options: Open
     await Promise.allSettled([...opened.values()].map((ds) => ds.close()))
     throw error
   }
+}
+
+/** Returns the locations of a list or a pattern. */
+async function listed(
+  places: readonly Location[] | string | StoredAt,
+  { signal, notFound, headers, fetch }: OpenDatasetsOptions,
+): Promise<readonly Location[]> {
+  if (typeof places === 'string' || Object(places).store !== undefined) {
+    const { expandPattern } = await import('../../tree/expand-pattern.ts')
+    return expandPattern(places as string | StoredAt, { signal, notFound, headers, fetch })
+  }
+  if (Array.isArray(places) && places.length > 0) return places
+  return invalidArgument('openDatasets takes a list of locations, of one at least, or a pattern such as data/*.nc', places)
 }
 
 /** Opens local files through one store, which limits the number of open ones. */

@@ -137,7 +137,7 @@ export interface HttpClientOptions extends TimeLimits, Pick<RequestOptions, 'ret
    * Headers of every request, except of redirects to another origin. In browsers, each header costs a
    * preflight request on other origins.
    */
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 export const CLIENT_CHECKS: Checks<Omit<HttpClientOptions, keyof RequestOptions>> = {

@@ -45,7 +45,8 @@ export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>
 // The declared globals exist on some platforms only, which `typeof` checks.
 declare const fetch: Fetch | undefined
 declare const navigator: { readonly userAgent?: string } | undefined
-declare const document: unknown
+declare const document: { readonly baseURI?: string } | undefined
+declare const location: { readonly href: string } | undefined
 declare const WorkerGlobalScope: unknown
 declare const origin: string | undefined
 
@@ -80,4 +81,12 @@ export function isBrowser(): boolean {
  */
 export function isCrossOrigin(url: string): boolean {
   return isBrowser() && (typeof origin === 'undefined' || new URL(url).origin !== origin)
+}
+
+/** Returns the address that relative URLs of a page or its worker refer to; undefined elsewhere. */
+export function pageAddress(): string | undefined {
+  // Tests in Node may imitate a page, and still read files.
+  if (!isBrowser() || globalThis.process?.versions?.node) return undefined
+  const address = typeof document === 'undefined' ? location?.href : document?.baseURI
+  return /^https?:/.test(address ?? '') ? address : undefined
 }

@@ -15,7 +15,7 @@ export interface HttpStoreOptions extends RequestOptions, HttpClientOptions {
    * as S3 without permission to list. Treating 403 as missing also hides existing sidecars that may not be
    * read.
    */
-  readonly notFound?: readonly number[]
+  readonly notFound?: readonly number[] | undefined
 }
 
 const CHECKS: Checks<HttpStoreOptions> = { ...REQUEST_CHECKS, ...CLIENT_CHECKS, query: 'string', notFound: 'list of integers' }

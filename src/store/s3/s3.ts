@@ -39,7 +39,7 @@ export interface S3StoreOptions extends S3AddressOptions, RequestOptions, HttpCl
    */
   readonly listing?: boolean
   /** Statuses treated as "not found". Default: 404 and 410, and 403 with `listing: false`. */
-  readonly notFound?: readonly number[]
+  readonly notFound?: readonly number[] | undefined
   /**
    * Size of the parts of a multipart upload, in bytes, at least 5 MiB. Default: 8 MiB. Larger objects are
    * written in parts. A stage keeps up to one part in memory.
