@@ -31,7 +31,7 @@ import {
   rounded,
 } from './elements.ts'
 import { type ExtremeKind, extremesAlong, type OneDimOptions } from './extremes.ts'
-import { GroupBy, type GroupKey } from './group-by.ts'
+import { GroupBy, type GroupKey, type MinPeriodsOption } from './group-by.ts'
 import type { Divided, Over } from './grouped-reductions.ts'
 import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
@@ -52,7 +52,7 @@ import {
   type ValuesDescription,
 } from './reductions.ts'
 import { describeArray } from './repr.ts'
-import { resampledGroups } from './resample.ts'
+import { type ResampleOptions, resampledGroups } from './resample.ts'
 import type { SortOptions } from './sort-by.ts'
 import type { CFTime } from './time/instant.ts'
 import type { Variable } from './variable.ts'
@@ -277,17 +277,17 @@ export class DataArray extends Reducible<DataArray> {
    * other coordinates, `swapDims` makes labels of them first.
    * @throws InvalidArgumentError for an invalid key
    */
-  groupBy(key: GroupKey): GroupBy<DataArray> {
-    return new GroupBy(this.#divided, key, this.#over('groupBy', key), this.#then('labels'))
+  groupBy(key: GroupKey, options: MinPeriodsOption = {}): GroupBy<DataArray> {
+    return new GroupBy(this.#divided, key, this.#over('groupBy', key, options), this.#then('labels'), options)
   }
 
   /**
    * Groups the values by periods of a pandas frequency for a reduction: `resample({ time: 'MS' }).mean()`.
    * @throws InvalidArgumentError for an invalid frequency, and for dimensions without times
    */
-  resample(by: Readonly<Record<string, string>>): GroupBy<DataArray> {
-    const groups = resampledGroups(this.#divided, by)
-    return new GroupBy(this.#divided, groups, this.#over('resample', by), this.#then('labels'))
+  resample(by: Readonly<Record<string, string>>, options: ResampleOptions = {}): GroupBy<DataArray> {
+    const groups = resampledGroups(this.#divided, by, options)
+    return new GroupBy(this.#divided, groups, this.#over('resample', by, options), this.#then('labels'))
   }
 
   /**
@@ -308,7 +308,8 @@ export class DataArray extends Reducible<DataArray> {
   }
 
   /**
-   * Weights the values along one dimension for a reduction: `weighted(cos(ds.get('lat'))).mean()`.
+   * Weights the values along some dimensions for a reduction: `weighted(cos(ds.get('lat'))).mean()`, or
+   * `weighted(ds.get('areacella')).mean()`.
    * @throws InvalidArgumentError for weights along other dimensions
    */
   weighted(weights: DataArray): Weighted<DataArray> {

@@ -16,7 +16,7 @@ import { type Coords, type DatasetParts, type Labelled, mergeCoords, takeCoords 
 import { DataArray } from './data-array.ts'
 import type { DatasetFile, DecodeOptions } from './dataset-file.ts'
 import type { Replacement } from './elements.ts'
-import { GroupBy, type GroupKey } from './group-by.ts'
+import { GroupBy, type GroupKey, type MinPeriodsOption } from './group-by.ts'
 import type { Divided, Over } from './grouped-reductions.ts'
 import type { InterpLabels, InterpOptions } from './interp.ts'
 import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
@@ -40,7 +40,7 @@ import {
   type ValuesDescription,
 } from './reductions.ts'
 import { describeDataset } from './repr.ts'
-import { resampledGroups } from './resample.ts'
+import { type ResampleOptions, resampledGroups } from './resample.ts'
 import { fits64 } from './time/instant.ts'
 import { parseTimeLabel, type TimeLabel } from './time/labels.ts'
 import { Variable } from './variable.ts'
@@ -315,14 +315,14 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
    * Groups the variables along a dimension for a reduction, as {@link DataArray.groupBy}. Variables without
    * the dimension stay unchanged.
    */
-  groupBy(key: GroupKey): GroupBy<Dataset, DataArray> {
-    return new GroupBy(this.#divided, key, this.#over('groupBy', key), this.#labelled())
+  groupBy(key: GroupKey, options: MinPeriodsOption = {}): GroupBy<Dataset, DataArray> {
+    return new GroupBy(this.#divided, key, this.#over('groupBy', key, options), this.#labelled(), options)
   }
 
   /** Groups the variables by periods of a frequency for a reduction, as {@link DataArray.resample}. */
-  resample(by: Readonly<Record<string, string>>): GroupBy<Dataset, DataArray> {
-    const groups = resampledGroups(this.#divided, by)
-    return new GroupBy(this.#divided, groups, this.#over('resample', by), this.#labelled())
+  resample(by: Readonly<Record<string, string>>, options: ResampleOptions = {}): GroupBy<Dataset, DataArray> {
+    const groups = resampledGroups(this.#divided, by, options)
+    return new GroupBy(this.#divided, groups, this.#over('resample', by, options), this.#labelled())
   }
 
   /** Forms windows of the variables for a reduction, as {@link DataArray.rolling}. */

@@ -1,6 +1,8 @@
+import { NOT_A_NUMBER } from '../array/missing.ts'
 import type { FoldOptions } from '../array/reductions/fold-kinds.ts'
-import type { DType } from '../core/dtype.ts'
+import { type DType, isFloat, isNumeric } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Signal } from '../core/signal.ts'
 import { computedOnce } from './computed.ts'
@@ -37,11 +39,24 @@ export interface PositionGroups {
   readonly of: Int32Array
   /** Coordinate of the groups, with their labels. */
   readonly coord: Variable
+  /** Least number of values of a group with a result. */
+  readonly minPeriods?: number | undefined
 }
+
+/** Option of dividing into groups. */
+export interface MinPeriodsOption {
+  /**
+   * Least number of values of a group with a result. Groups of fewer are NaN, except in counts. Default: 0
+   * for `sum` and `prod`, otherwise 1.
+   */
+  readonly minPeriods?: number
+}
+
+export const MIN_PERIODS_CHECKS: Checks<MinPeriodsOption> = { minPeriods: 'integer from 0' }
 
 /**
  * An array or a dataset in groups. Each reduction is lazy. A group without values is missing, except that
- * `sum` and `count` are 0 and `prod` is 1.
+ * `sum` and `count` are 0 and `prod` is 1. The option `minPeriods` makes sums of few values missing.
  */
 export class GroupBy<A, L = A> extends GroupedReductions<A> {
   readonly #divided: Divided
@@ -50,12 +65,19 @@ export class GroupBy<A, L = A> extends GroupedReductions<A> {
   readonly #labelled: (coord: Labelled) => L
 
   /** @internal */
-  constructor(divided: Divided, key: GroupKey | PositionGroups, over: Over<A>, labelled: (coord: Labelled) => L) {
+  constructor(
+    divided: Divided,
+    key: GroupKey | PositionGroups,
+    over: Over<A>,
+    labelled: (coord: Labelled) => L,
+    options?: MinPeriodsOption,
+  ) {
     super()
     this.#divided = divided
     this.#over = over
     this.#labelled = labelled
-    this.#groups = isGroups(key) ? key : makeGroups(divided, key)
+    checkOptions('groupBy', options, MIN_PERIODS_CHECKS, divided.label)
+    this.#groups = isGroups(key) ? key : { ...makeGroups(divided, key), ...options }
   }
 
   /** Labels of the groups, as a coordinate. */
@@ -77,7 +99,7 @@ export class GroupBy<A, L = A> extends GroupedReductions<A> {
 
 function reducedGroups(
   { variable, coordinates }: Labelled,
-  { dim, coord, of }: PositionGroups,
+  { dim, coord, of, minPeriods = 0 }: PositionGroups,
   kind: GroupKind,
   named: readonly string[],
   { skipMissing = true, ddof }: ReduceDimsOptions & FoldOptions,
@@ -89,17 +111,25 @@ function reducedGroups(
   const kept = all.filter((each) => each === dim || !reduced.includes(each))
   const dims = kept.map((each) => (each === dim ? coord.name : each))
   const shape = kept.map((each) => (each === dim ? coord.array.size : array.shape[all.indexOf(each)]!))
-  const { dtype, missing } = reducedKind(variable.with({ array }), kind)
+  const known = reducedKind(variable.with({ array }), kind)
+  const isThinned = minPeriods > 0 && !kind.startsWith('count')
+  if (isThinned && !isNumeric(known.dtype))
+    invalidArgument(`minPeriods makes numbers missing, but ${kind} of ${variable.name} has ${known.dtype} values`, minPeriods)
+  const dtype = isThinned && !isFloat(known.dtype) ? 'float64' : known.dtype
+  const missing = isThinned ? NOT_A_NUMBER : known.missing
   const compute = async (signal: Signal) => {
     const { reduceGroups } = await import('./group-reduce.ts')
     const grouped = { dims: all, dim, of, count: coord.array.size, reduced }
-    return reduceGroups(array, grouped, kind, { skipMissing, q, ...(ddof !== undefined && { ddof }) }, signal)
+    const how = { skipMissing, q, ...(ddof !== undefined && { ddof }) }
+    if (isThinned)
+      return (await import('./thin-groups.ts')).thinnedGroups(array, grouped, kind, how, { minPeriods, dtype, signal })
+    return reduceGroups(array, grouped, kind, how, signal)
   }
   // Other coordinates along the dimension have a value for each position, so they are dropped.
   const others = [...coordinates].filter(([, other]) => !other.dims.includes(dim))
   const values = computedOnce<DType>(dtype, shape, compute as never, missing)
-  const known = new Map(others).set(coord.name, coord)
-  return { variable: reducedTo(variable, values, dims, kind), coordinates: coordsAlong(known, dims) }
+  const labelled = new Map(others).set(coord.name, coord)
+  return { variable: reducedTo(variable, values, dims, kind), coordinates: coordsAlong(labelled, dims) }
 }
 
 const isGroups = (key: GroupKey | PositionGroups): key is PositionGroups =>

@@ -158,13 +158,17 @@ export class LabelIndex {
    * @throws InvalidSelectionError if there are none, or labels are not ordered
    */
   range(low: Label, high: Label): { readonly positions: AxisView; readonly shift: number }[] {
-    if (low > high)
+    const { period } = this.kind
+    if (low > high) {
+      // Around the globe, a range from 170 to -160 goes on beyond 180.
+      if (period !== undefined && typeof low === 'number' && typeof high === 'number' && low <= high + period)
+        return this.range(low, high + period)
       this.#fail(
         `a range along ${this.dim} goes from ${this.show(low)} down to ${this.show(high)}: the lower one comes first`,
         low,
       )
+    }
     if (this.order === 0) this.#fail(`${this.disorder()}: a range of them is not defined, select positions with isel`, low)
-    const { period } = this.kind
     if (period === undefined || typeof low !== 'number' || typeof high !== 'number') {
       const positions = this.#within(low, high)
       if (positions.length > 0) return [{ positions, shift: 0 }]

@@ -4,7 +4,7 @@ import { quoted } from '../core/quoted.ts'
 import { Between, type LabelLike } from './between.ts'
 import type { LabelIndex, SelectMethod } from './label-index.ts'
 import type { Label } from './label-values.ts'
-import { DURATIONS, NAT } from './time/instant.ts'
+import { DURATIONS, NAT, parseDuration } from './time/instant.ts'
 import { parseTimeLabel } from './time/labels.ts'
 
 /**
@@ -17,7 +17,7 @@ export type LabelSelector = LabelLike | Between | readonly LabelLike[]
 export interface SelOptions {
   /**
    * Rule for a label that does not exist: `nearest` selects the nearest label, `pad` the last one before it,
-   * `backfill` the first one after it. Default: such a label is an error.
+   * `backfill` the first one after it. Default: such a label is an error. Partial dates stay ranges.
    */
   readonly method?: SelectMethod
   /**
@@ -49,7 +49,7 @@ export function takeLabels(index: LabelIndex, selector: LabelSelector, { method,
     return { parts: [{ positions, shift: 0 }] }
   }
   const { start, last, isRange } = span(index, selector as LabelLike)
-  if (isRange && method === undefined) return { parts: index.range(start, last) }
+  if (isRange) return { parts: index.range(start, last) }
   return { position: index.find(start, method, away) }
 }
 
@@ -117,8 +117,6 @@ function findResolution(index: LabelIndex): bigint {
   return resolution
 }
 
-const DURATION = /^(\d+(?:\.\d+)?)?\s*(D|h|min|s|ms|us|ns)$/
-
 function parseTolerance(index: LabelIndex, tolerance: number | bigint | string): number | bigint {
   if (index.kind.calendar === undefined) {
     if (typeof tolerance === 'number' && tolerance >= 0) return tolerance
@@ -126,8 +124,8 @@ function parseTolerance(index: LabelIndex, tolerance: number | bigint | string):
     return invalidArgument(`tolerance along ${index.dim} is a number from 0, in units of the labels`, tolerance)
   }
   if (typeof tolerance === 'bigint' && tolerance >= 0n) return tolerance
-  const [, count = '1', unit = ''] = (typeof tolerance === 'string' && DURATION.exec(tolerance)) || []
-  if (unit !== '') return BigInt(Math.round(Number(count) * Number(DURATIONS[unit])))
+  const duration = parseDuration(tolerance)
+  if (duration !== undefined) return duration
   return invalidArgument(
     `tolerance along ${index.dim}, which has times, is a bigint of nanoseconds or text like '6h', '1D' or '30min'`,
     tolerance,

@@ -202,6 +202,21 @@ const TESTS: Record<string, () => Promise<void>> = {
         .sel({ lat: between(10, 30) }),
     ).toThrow(/neither ascend nor descend/)
   },
+  'a range of longitudes may go down': async () => {
+    const lon = { dims: ['lon'], data: [0, 170, 200, 210], attrs: { units: 'degrees_east' } }
+    const ds = new Dataset({ t: { dims: ['lon'], data: [1, 2, 3, 4] } }, { coords: { lon } })
+    expect(
+      await ds
+        .get('t')
+        .sel({ lon: between(170, -160) })
+        .values(),
+    ).toEqual(Float64Array.of(2, 3))
+  },
+  'partial dates stay ranges with a method': async () => {
+    const time = ['2001-01-01', '2001-01-02', '2001-02-01'].map((day) => new Date(day))
+    const ds = new Dataset({ t: { dims: ['time'], data: [1, 2, 3] } }, { coords: { time } })
+    expect(await ds.get('t').sel({ time: '2001-01' }, { method: 'nearest' }).values()).toEqual(Float64Array.of(1, 2))
+  },
   'longitudes begin anew after 360 degrees': async () => {
     const lon = { dims: ['lon'], data: [0, 90, 180, 270], attrs: { units: 'degrees_east' } }
     const t = new Dataset({ t: { dims: ['lon'], data: [1, 2, 3, 4] } }, { coords: { lon } }).get('t')
@@ -234,6 +249,22 @@ const TESTS: Record<string, () => Promise<void>> = {
     const time = ['2001-01-01', '2001-03-01'].map((day) => new Date(day))
     const ds = new Dataset({ t: { dims: ['time'], data: [1, 2] } }, { coords: { time } })
     expect(await ds.get('t').resample({ time: 'MS' }).count().values()).toEqual(Float64Array.of(1, 0, 1))
+  },
+  'the sum of a period without values is 0, and the product 1': async () => {
+    const time = ['2001-01-01', '2001-03-01'].map((day) => new Date(day))
+    const t = new Dataset({ t: { dims: ['time'], data: [Number.NaN, 2] } }, { coords: { time } }).get('t')
+    expect(await t.resample({ time: 'MS' }).sum().values()).toEqual(Float64Array.of(0, 0, 2))
+    expect(await t.resample({ time: 'MS' }).prod().values()).toEqual(Float64Array.of(1, 1, 2))
+    expect(await t.resample({ time: 'MS' }, { minPeriods: 1 }).sum().values()).toEqual(Float64Array.of(Number.NaN, Number.NaN, 2))
+  },
+  'no empty period comes before the first time or after the last': async () => {
+    const ds = new Dataset({ t: { dims: ['time'], data: [1] } }, { coords: { time: [new Date('2001-01-01T10:00Z')] } })
+    const sums = ds.get('t').resample({ time: 'MS' }, { closed: 'right' }).sum()
+    expect([await sums.coords['time']!.dates(), await sums.values()]).toEqual([[new Date('2001-01-01')], Float64Array.of(1)])
+  },
+  'an offset is for steps of one length': async () => {
+    const ds = new Dataset({ t: { dims: ['time'], data: [1] } }, { coords: { time: [new Date('2001-01-01')] } })
+    expect(() => ds.resample({ time: 'W' }, { offset: '6h' })).toThrow(/offset is for steps of one length/)
   },
   'any and all skip missing values': async () => {
     const t = along([10, 20], [Number.NaN, 0]).get('t')

@@ -33,6 +33,7 @@ export interface TimesPeer {
     units: string,
     calendar: string,
     frequency: string,
+    options?: { readonly closed?: string; readonly label?: string; readonly offset?: string },
   ): Promise<{ labels: number[][]; counts: number[]; type: 'DatetimeIndex' | 'CFTimeIndex' }>
   /** A component of times as xarray gives it. */
   components(values: readonly number[], units: string, calendar: string, name: string): Promise<number[] | string[]>
@@ -54,7 +55,8 @@ export function startTimes(): TimesPeer | undefined {
     encode: (dates, units, calendar) => ask({ op: 'encode', dates, units, calendar }),
     exists: (dates, calendar) => ask({ op: 'exists', dates, calendar }),
     spans: (texts, calendar) => ask({ op: 'spans', texts, calendar }),
-    resample: (values, units, calendar, frequency) => ask({ op: 'resample', values, units, calendar, frequency }),
+    resample: (values, units, calendar, frequency, options = {}) =>
+      ask({ op: 'resample', values, units, calendar, frequency, options }),
     components: (values, units, calendar, name) => ask({ op: 'components', values, units, calendar, name }),
     close: () => python.close(),
   }

@@ -72,7 +72,7 @@ def axis(request):
 def resample(request):
     """The bins that xarray makes of ascending times: labels, year to microsecond, and how many times are in each."""
     dataset = axis(request)
-    counts = dataset.value.resample(time=request["frequency"]).count()
+    counts = dataset.value.resample(time=request["frequency"], **request.get("options", {})).count()
     return {
         "labels": [fields_of_any(label) for label in counts.indexes["time"]],
         "counts": [int(count) for count in np.nan_to_num(counts.values)],

@@ -11,6 +11,7 @@ import type { SelOptions, Taken } from '../label-selectors.ts'
 import type { Label } from '../label-values.ts'
 import type { Origin } from '../origin.ts'
 import type { KeepDimsOptions, ReduceDimsOptions } from '../reductions.ts'
+import type { ResampleOptions } from '../resample.ts'
 import type { SortOptions } from '../sort-by.ts'
 import { type Calendar, isOfDates } from '../time/calendar.ts'
 import { showInstant, timeFields } from '../time/instant.ts'
@@ -93,11 +94,17 @@ class Script {
     log: ({ from }) => this.#numpy('log', from),
     exp: ({ from }) => this.#numpy('exp', from),
     groupBy: ({ args, call }) => {
-      const [key, kind, options, q] = args
+      const [key, given, kind, options, q] = args
+      checkPeriods(given)
       const groups = typeof key === 'string' ? ['groupby', text(key)] : ['groupby_bins', ...bins(key)]
       return this.#reduced(call(groups[0]!, ...groups.slice(1)), kind, options, q)
     },
-    resample: ({ args, call }) => this.#reduced(call('resample', pairs(entries(args[0], text))), args[1], args[2], args[3]),
+    resample: ({ args, call }) => {
+      const { minPeriods: _, ...given } = args[1] as ResampleOptions
+      checkPeriods(args[1])
+      const words = Object.entries(given).map(([name, value]) => `${name}=${text(value)}`)
+      return this.#reduced(call('resample', pairs(entries(args[0], text)), ...words), args[2], args[3], args[4])
+    },
     rolling: ({ args, call }) => {
       const { center, minPeriods } = args[1] as RollingOptions
       checkWindows('rolling', args[2])
@@ -377,4 +384,9 @@ function positions(taken: Taken): string {
   if (own instanceof Float64Array) return `[${Array.from(own).join(', ')}]`
   const stop = own.start + own.step * own.length
   return `slice(${own.start}, ${stop < 0 ? 'None' : stop}${own.step === 1 ? '' : `, ${own.step}`})`
+}
+
+/** @throws UnsupportedError for `minPeriods`, which groups of xarray do not have */
+function checkPeriods(options: unknown): void {
+  if (((options as ResampleOptions).minPeriods ?? 0) > 0) refuse('groups with minPeriods', options)
 }

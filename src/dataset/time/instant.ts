@@ -196,3 +196,11 @@ const GREGORIAN_START = -141_427n * NS_PER_DAY
 /** Whether a `Date` is equivalent to an instant of this calendar. */
 export const isGregorian = (instant: bigint, calendar: Calendar): boolean =>
   calendar === 'proleptic_gregorian' || (calendar === 'standard' && instant >= GREGORIAN_START)
+
+const DURATION = /^(\d+(?:\.\d+)?)?\s*(D|h|min|s|ms|us|ns)$/
+
+/** Returns the nanoseconds of a text like `6h`, `1D` or `30min`; undefined for other values. */
+export function parseDuration(text: unknown): bigint | undefined {
+  const [, count = '1', unit = ''] = (typeof text === 'string' && DURATION.exec(text)) || []
+  return unit === '' ? undefined : BigInt(Math.round(Number(count) * Number(DURATIONS[unit])))
+}

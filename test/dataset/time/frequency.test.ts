@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Calendar } from '../../../src/dataset/time/calendar.ts'
 import { parseFrequency, resampleBins } from '../../../src/dataset/time/frequency.ts'
-import { NAT, showInstant, timeFields, toInstant } from '../../../src/dataset/time/instant.ts'
+import { NAT, parseDuration, showInstant, timeFields, toInstant } from '../../../src/dataset/time/instant.ts'
 import { parseTimeLabel } from '../../../src/dataset/time/labels.ts'
 import { decodeTimes, parseTimeUnits } from '../../../src/dataset/time/units.ts'
 import { startTimes } from '../../support/times.ts'
@@ -68,6 +68,51 @@ describe.each(CALENDARS)('%s', (calendar) => {
     expect([...types]).toEqual([calendar === 'standard' || calendar === 'proleptic_gregorian' ? 'DatetimeIndex' : 'CFTimeIndex'])
   })
 })
+
+describe.each(CALENDARS)('edges of %s', (calendar) => {
+  test.skipIf(peer === undefined)('bins with a closed side, a labelled side and an offset are those of xarray', async () => {
+    const random = seeded(9)
+    const pick = <T>(list: readonly T[]): T => list[integer(random, 0, list.length - 1)]!
+    for (let i = 0; i < 80; i++) {
+      const isWeekly = random() < 0.3 && (calendar === 'standard' || calendar === 'proleptic_gregorian')
+      const weeks = pick(['W', 'W-WED', '2W', '3W-SAT'])
+      const [frequency, hours] = isWeekly ? ([weeks, 168 * 2] as [string, number]) : someFrequency(random)
+      const isStep = /^\d*(D|h|min|s)$/.test(frequency)
+      const offset = isStep && random() < 0.5 ? pick(['1h', '-30min', '6h', '7s']) : undefined
+      const options = {
+        ...(random() < 0.8 && { closed: pick(['left', 'right'] as const) }),
+        ...(random() < 0.8 && { label: pick(['left', 'right'] as const) }),
+      }
+      const date = [integer(random, 1700, 2200), integer(random, 1, 12), integer(random, 1, 28)].join('-')
+      const units = `minutes since ${date} ${integer(random, 0, 3) * 6}:00`
+      const step = random() < 0.5 ? 1 : 360
+      const values = [
+        ...new Set(
+          Array.from({ length: integer(random, 1, 20) }, () => Math.floor(integer(random, 0, hours * 300) / step) * step),
+        ),
+      ].sort((a, b) => a - b)
+      const given = { ...options, ...(offset && { offset }) }
+      const expected = await peer!.resample(values, units, calendar, frequency, given)
+      const { labels, bins } = resampleBins(
+        decodeTimes(values, parseTimeUnits(units, calendar)!),
+        parseFrequency(frequency),
+        calendar,
+        { ...options, offset: offset === undefined ? undefined : nanoseconds(offset) },
+      )
+      const counts = new Array(labels.length).fill(0)
+      for (const bin of bins) counts[bin]++
+      // pandas adds an empty bin before or after some edges.
+      const first = expected.counts.findIndex((count) => count > 0)
+      const last = expected.counts.findLastIndex((count) => count > 0) + 1
+      expect(
+        { labels: Array.from(labels, (label) => parts(label, calendar)), counts },
+        `${frequency} ${JSON.stringify(given)} of ${values} ${units}`,
+      ).toEqual({ labels: expected.labels.slice(first, last), counts: expected.counts.slice(first, last) })
+    }
+  })
+})
+
+const nanoseconds = (text: string): bigint => (text.startsWith('-') ? -parseDuration(text.slice(1))! : parseDuration(text)!)
 
 function parts(instant: bigint, calendar: Calendar): number[] {
   const { year, month, day, hour, minute, second, nanosecond } = timeFields(instant, calendar)
@@ -162,7 +207,8 @@ test('older names of pandas are refused with those of today', () => {
 test('what is no frequency is refused with those there are', () => {
   for (const wrong of [
     '',
-    'W',
+    'WE',
+    'W-JAN',
     'B',
     'BME',
     'SMS',
