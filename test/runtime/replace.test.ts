@@ -5,6 +5,7 @@ import { replacingDocument } from '../../src/adapters/zarr/replacing.ts'
 import { encodeDocument } from '../../src/adapters/zarr/write/document.ts'
 import { copyTree } from '../../src/copy/copy-tree.ts'
 import { exportZarr } from '../../src/copy/export-zarr.ts'
+import { Owner } from '../../src/copy/replace/owner.ts'
 import { arrayAsStored } from '../../src/copy/stored-arrays.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
 import { openDataset } from '../../src/dataset/open/open-dataset.ts'
@@ -114,10 +115,38 @@ test('at most one of two processes that replace one place succeeds, and their st
     const ends = await Promise.allSettled(
       ['x.zarr', 'y.zarr'].map((path) => copyTree({ store, path }, { store: delayed, path: 'out.zarr' }, { overwrite: true })),
     )
+    for (const end of ends) if (end.status === 'rejected') expect(end.reason).toMatchObject({ tag: 'ConflictError' })
     const done = ends.map(({ status }) => status === 'fulfilled')
     expect(done.filter(Boolean).length).toBeLessThanOrEqual(1)
     if (done.includes(true)) expect(await numberIn(store, 'out.zarr')).toBe(done[0] ? 1 : 2)
   }
+})
+
+test('writers that lose a place are told so, however it looks meanwhile, and when its folder goes', async () => {
+  const folder = await temporaryFolder()
+  const store = new FileStore()
+  await zarrOf(store, `${folder}/in.zarr`, 1)
+  await zarrOf(store, `${folder}/out.zarr`, 2)
+  const workspace = `${folder}/out.zarr/.hyperslab-next/`
+  const write = (): Promise<unknown> => copyTree(`${folder}/in.zarr`, `${folder}/out.zarr`, { overwrite: true })
+  const owner = await Owner.take(store, `${workspace}owner.json`, undefined, undefined)
+  const root = await readFile(`${folder}/out.zarr/zarr.json`)
+  await writeFile(`${folder}/out.zarr/zarr.json`, 'half')
+  await expect(write()).rejects.toMatchObject({ tag: 'ConflictError', message: expect.stringContaining('owner.json') })
+  await owner.release(false)
+  await expect(write()).rejects.toMatchObject({ tag: 'AlreadyExistsError' })
+  await writeFile(`${folder}/out.zarr/zarr.json`, root)
+  // An owner that ends removes the folder in which the next one is about to claim the place.
+  const { stage } = FileStore.prototype
+  const gone = vi.spyOn(FileStore.prototype, 'stage').mockImplementationOnce(async function (this: FileStore, key) {
+    expect(key).toContain('owner.json')
+    await rm(workspace, { recursive: true })
+    return stage.call(this, key)
+  })
+  onTestFinished(() => gone.mockRestore())
+  await write()
+  expect(gone.mock.calls.length).toBeGreaterThan(1)
+  expect(await numberIn(store, `${folder}/out.zarr`)).toBe(1)
 })
 
 test('a target that is the source, lies in it or contains it is refused, by any name', async () => {

@@ -2,6 +2,7 @@ import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { raceAbort, type Signal } from '../../core/signal.ts'
 import { randomName } from '../../store/conditions.ts'
+import { errorCode } from '../../store/fs/errors.ts'
 import { type FileSystem, fileSystem } from '../../store/fs/file-system.ts'
 import { isDead, thisProcess } from '../../store/fs/lock.ts'
 import { publishBytes } from '../../store/publish-bytes.ts'
@@ -82,8 +83,8 @@ export class Owner {
    * @throws ConflictError if another owner holds it
    */
   static async take(store: Store, key: string, id: string | undefined, signal: Signal | undefined): Promise<Owner> {
-    await store.files?.makeFolder(key)
     for (let tries = 0; ; tries++) {
+      await store.files?.makeFolder(key)
       const found = await readWhole(store, key, { maxBytes: MOST_BYTES, signal })
       const other = found && claimIn(found.bytes)
       const state = found === undefined ? 'dead' : await readState(store, key, other, found.etag, signal)
@@ -99,10 +100,24 @@ export class Owner {
         const etag = await publish(store, key, claim, condition)
         return new Owner({ store, key }, claim, etag)
       } catch (error) {
-        if (!isHyperslabError(error, 'ConflictError')) throw error
+        // An owner that ends removes the empty folder of the claim.
+        const isFolderGone = isHyperslabError(error, 'StoreError') && errorCode(error.cause) === 'ENOENT'
+        if (!isFolderGone && !isHyperslabError(error, 'ConflictError')) throw error
         if (tries > 0) throw taken(store.describe(key), error)
       }
     }
+  }
+
+  /**
+   * Checks that no other owner holds a place, after an error that its work can cause. Unlike {@link take},
+   * this writes nothing.
+   * @throws ConflictError if another owner holds it
+   */
+  static async checkFree(store: Store, key: string, cause: unknown, signal: Signal | undefined): Promise<void> {
+    const found = await readWhole(store, key, { maxBytes: MOST_BYTES, signal })
+    if (found === undefined) return
+    const state = await readState(store, key, claimIn(found.bytes), found.etag, signal)
+    if (state === 'alive') throw taken(store.describe(key), cause)
   }
 
   /**

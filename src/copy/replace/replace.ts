@@ -55,7 +55,7 @@ export async function replace(
   const { store, workspace, place } = target
   checkStore(target)
   for (const source of sources) await checkApart(source, { store: given.store, path: place })
-  const before = await target.survey(signal)
+  const before = await surveyFree(target, signal)
   await checkReplacing({ store, path: place })
   const owner = await Owner.take(store, ownerKey(target), id, signal)
   const isOver = (each: string): boolean => !owner.isUncertain(each)
@@ -184,6 +184,21 @@ export async function removeClaim(target: Target): Promise<void> {
 }
 
 const ownerKey = ({ workspace }: Target): string => `${workspace}owner.json`
+
+/**
+ * Surveys the place before it is owned. The objects of a place that another process replaces meanwhile can
+ * look like those of another kind, so an error counts only if the next survey repeats it.
+ * @throws ConflictError if another process is replacing the place
+ */
+async function surveyFree(target: Target, signal: Signal | undefined): Promise<Survey> {
+  try {
+    return await target.survey(signal)
+  } catch (error) {
+    signal?.throwIfAborted()
+    await Owner.checkFree(target.store, ownerKey(target), error, signal)
+    return target.survey(signal)
+  }
+}
 
 /** Whether the place is certainly unclaimed. A claim may have succeeded even if its answer was lost. */
 async function isUnclaimed(target: Target): Promise<boolean> {
