@@ -1,10 +1,10 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { Arena } from '../kernels/arena.ts'
 import { filters } from '../kernels/filters.ts'
-import { lz4Resume, lz4State } from '../kernels/lz4.ts'
 import { checkSize } from './bounds.ts'
 import type { Span, Step } from './chain.ts'
 import { loadInflateSync } from './inflate.ts'
+import { lz4Streams } from './lz4.ts'
 import { type DecoderMaker, outside, type StreamDecoder } from './stream-decoder.ts'
 
 // A frame of Blosc 1, all numbers little-endian:
@@ -66,14 +66,6 @@ export function bloscStep(inner: unknown): Step {
 const LOADED = {
   zstd: async () => (await import('./zstd.ts')).loadZstdStreams(),
   zlib: async () => outside(await loadInflateSync()),
-}
-
-function lz4Streams(arena: Arena): StreamDecoder {
-  const state = lz4State(arena)
-  return (src, srcBytes, dst, dstBytes) => {
-    arena.bytes(state.pointer, 8).fill(0)
-    lz4Resume(arena, src, srcBytes, dst, dstBytes, state, dstBytes)
-  }
 }
 
 /** Reasons by the kernel's error codes -1, -2, ... (assembly/blosclz-decode.ts). */

@@ -44,6 +44,11 @@ export interface RemoteCodec {
   readonly spec: object
 }
 
+let lastRemote = 0
+
+/** Returns the data of a codec with an id that no other codec of this thread has. */
+export const remoteCodec = (spec: object): RemoteCodec => ({ id: ++lastRemote, spec })
+
 /** A codec that workers may have an equivalent of. */
 export interface SharedCodec {
   readonly remote?: RemoteCodec | undefined

@@ -1,7 +1,8 @@
 import { HyperslabError } from '../core/errors.ts'
 import type { Arena } from '../kernels/arena.ts'
-import { lz4Decode } from '../kernels/lz4.ts'
+import { lz4Decode, lz4Resume, lz4State } from '../kernels/lz4.ts'
 import type { KernelCodec } from './codec.ts'
+import type { StreamDecoder } from './stream-decoder.ts'
 
 /** Size of the prefix of an LZ4 block: the decoded size as u32, little-endian. */
 export const PREFIX_BYTES = 4
@@ -31,4 +32,13 @@ function decodeAt(arena: Arena, pointer: number, length: number, decodedBytes: n
   const target = arena.alloc(decodedBytes)
   lz4Decode(arena, pointer + PREFIX_BYTES, length - PREFIX_BYTES, target, decodedBytes)
   return target
+}
+
+/** Creates a decoder of raw LZ4 blocks, all of which use one state. */
+export function lz4Streams(arena: Arena): StreamDecoder {
+  const state = lz4State(arena)
+  return (src, srcBytes, dst, dstBytes) => {
+    arena.bytes(state.pointer, 8).fill(0)
+    lz4Resume(arena, src, srcBytes, dst, dstBytes, state, dstBytes)
+  }
 }

@@ -1,6 +1,6 @@
 import { checkSize } from '../../codec/bounds.ts'
 import { chainCodec, outOfKernel, type Step } from '../../codec/chain.ts'
-import type { Codec, KernelCodec, SharedCodec } from '../../codec/codec.ts'
+import { type Codec, type KernelCodec, remoteCodec, type SharedCodec } from '../../codec/codec.ts'
 import { isFixed } from '../../core/dtype.ts'
 import { sizeOf } from '../../core/shape.ts'
 import { OFFSET_BYTES } from '../../engine/chunk-values.ts'
@@ -21,8 +21,6 @@ export interface ChunkSpec {
 
 export type ChunkCodec = (Codec | KernelCodec) & SharedCodec & { ready(): Promise<void> }
 
-let last = 0
-
 const PLAIN: ElementCodec = { chunkSteps, absentChunk }
 
 /**
@@ -37,7 +35,7 @@ export function chunkCodec(name: string, spec: ChunkSpec, users: readonly Codec[
   // Codecs in kernel memory cannot return variable lengths.
   if (!isFixed(type.dtype)) steps.splice(0, steps.length, roomStep(type, sizeOf(shape), mostBytes), ...steps, outOfKernel)
   const codec = chainCodec(name, steps, () => form.absentChunk(type.dtype, fill, sizeOf(shape), mostBytes), mostBytes)
-  return { ...codec, remote: users.length === 0 && isFixed(type.dtype) ? { id: ++last, spec } : undefined }
+  return { ...codec, remote: users.length === 0 && isFixed(type.dtype) ? remoteCodec(spec) : undefined }
 }
 
 /**
