@@ -247,7 +247,7 @@ const KINDS: Record<string, Kind> = {
     methods: {
       get: ['t'],
       sel: [{ x: 10 }, {}],
-      isel: [{ x: 1 }],
+      isel: [{ x: 1 }, {}],
       selPoints: [[{ x: 10 }], {}],
       interp: [{ x: 12 }, {}],
       describe: [{}],
@@ -280,7 +280,7 @@ const KINDS: Record<string, Kind> = {
       ...REDUCTIONS,
       ...ARITHMETIC,
       sel: [{ x: 10 }, {}],
-      isel: [{ x: 1 }],
+      isel: [{ x: 1 }, {}],
       selPoints: [[{ x: 10 }], {}],
       interp: [{ x: 12 }, {}],
       get: [{}],

@@ -173,6 +173,7 @@ const DATASET_METHODS: Record<string, Call> = {
   sel: (o) => labelled().sel({ x: 10 }, o),
   write: (o) => labelled().write(place, o),
   selPoints: (o) => labelled().selPoints([{ x: 10 }], o),
+  isel: (o) => labelled().isel([{ x: 1 }], o),
   toCSV: (o) => labelled().toCSV(o).next(),
   toTable: (o) => labelled().toTable(o).next(),
   interp: (o) => labelled().interp({ x: 12 }, o),
@@ -203,6 +204,10 @@ const DATA_ARRAY_METHODS: Record<string, Call> = {
     labelled()
       .get('t')
       .where(() => true, o),
+  isel: (o) =>
+    labelled()
+      .get('t')
+      .isel([{ x: 1 }], o),
   selPoints: (o) =>
     labelled()
       .get('t')

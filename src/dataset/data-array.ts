@@ -34,12 +34,20 @@ import { type ExtremeKind, extremesAlong, type OneDimOptions } from './extremes.
 import { GroupBy, type GroupKey, type MinPeriodsOption } from './group-by.ts'
 import type { Divided, Over } from './grouped-reductions.ts'
 import type { InterpLabels, InterpOptions } from './interp.ts'
-import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
+import { isPointList, SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
 import { createOrigin, type Origin } from './origin.ts'
 import type { ArrowRecordBatch } from './out/arrow.ts'
 import type { TableOptions } from './out/csv.ts'
-import type { LabelledPoints, SelPointsOptions } from './points.ts'
+import {
+  indexedPoints,
+  type LabelledPoints,
+  type PointIndices,
+  type PointLabels,
+  type PointsOptions,
+  type SelPointsOptions,
+  selectedPoints,
+} from './points.ts'
 import { Reducible } from './reducible.ts'
 import {
   type DescribeValuesOptions,
@@ -135,7 +143,11 @@ export class DataArray extends Reducible<DataArray> {
    * const ds = new Dataset({ t: { dims: ['lat'], data: [281, 285, 290] } }, { coords })
    * console.log(await ds.get('t').sel({ lat: 52.5 }).get()) // 285
    */
-  sel(labels: Readonly<Record<string, LabelSelector>>, options: SelOptions = {}): DataArray {
+  sel(labels: Readonly<Record<string, LabelSelector>>, options?: SelOptions): DataArray
+  /** Selects points, as {@link selPoints}. */
+  sel(points: readonly PointLabels[], options?: SelPointsOptions): DataArray
+  sel(labels: Readonly<Record<string, LabelSelector>> | readonly PointLabels[], options: SelPointsOptions = {}): DataArray {
+    if (isPointList(labels)) return this.selPoints(labels, options)
     checkOptions('sel', options, SEL_CHECKS, { array: this.name })
     return this.#taken(takenByLabel(labels, this.coordinates, this.dims, options), 'sel', labels, options)
   }
@@ -144,21 +156,30 @@ export class DataArray extends Reducible<DataArray> {
    * Selects by positions. An integer drops its dimension; a `slice` or a list keeps it.
    * @throws InvalidSelectionError
    */
-  isel(positions: Readonly<Record<string, Selector>>): DataArray {
+  isel(positions: Readonly<Record<string, Selector>>): DataArray
+  /**
+   * Selects points by positions along a new dimension, which replaces theirs: `isel([{ lat: 3, lon: 0 },
+   * …])`. The labels of the replaced dimensions become coordinates along the new one.
+   */
+  isel(points: readonly PointIndices[], options?: PointsOptions): DataArray
+  isel(positions: Readonly<Record<string, Selector>> | readonly PointIndices[], options?: PointsOptions): DataArray {
+    if (isPointList(positions)) return this.#then('isel of points')(indexedPoints(this, positions, options))
+    checkOptions('isel', options, {}, { array: this.name })
     return this.#taken(takenByPosition(positions, this.dims, this.shape), 'isel')
   }
 
   /**
    * Selects points along a new dimension, which replaces the dimensions of their labels: `selPoints([{ lat,
    * lon }, …])`. Named points, `selPoints({ Potsdam: { lat, lon } })`, are labelled by their names.
-   * Two-dimensional latitudes and longitudes, such as those of swaths, are read once; for these, `method:
-   * 'nearest'` finds the nearest cell along the great circle. Their `tolerance` is text, such as `25km` or
-   * `0.25deg`. Without it, a point is outside if it is further from the nearest cell than the neighbours of
-   * this cell are.
-   * @throws InvalidSelectionError for points that do not exist or are outside; InvalidArgumentError as `sel`
+   * Two-dimensional latitudes and longitudes, such as those of swaths, are read once, with the first values;
+   * for these, `method: 'nearest'` finds the nearest cell along the great circle. Their `tolerance` is text,
+   * such as `25km` or `0.25deg`. Without it, a point is outside if it is further from the nearest cell than
+   * the neighbours of this cell are.
+   * @throws InvalidSelectionError for points that do not exist and, when read, for places that are outside;
+   *   InvalidArgumentError as `sel`
    */
-  async selPoints(points: LabelledPoints, options: SelPointsOptions = {}): Promise<DataArray> {
-    return this.#then('selPoints')(await (await import('./points.ts')).findPoints(this, points, options))
+  selPoints(points: LabelledPoints, options?: SelPointsOptions): DataArray {
+    return this.#then('selPoints')(selectedPoints(this, points, options))
   }
 
   /**

@@ -19,14 +19,22 @@ import type { Replacement } from './elements.ts'
 import { GroupBy, type GroupKey, type MinPeriodsOption } from './group-by.ts'
 import type { Divided, Over } from './grouped-reductions.ts'
 import type { InterpLabels, InterpOptions } from './interp.ts'
-import { SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
+import { isPointList, SEL_CHECKS, takenByLabel, takenByPosition } from './label-selection.ts'
 import type { LabelSelector, SelOptions, Taken } from './label-selectors.ts'
 import { mapVariables } from './map-variables.ts'
 import { createOrigin, type Origin } from './origin.ts'
 import type { ArrowRecordBatch } from './out/arrow.ts'
 import type { TableOptions } from './out/csv.ts'
 import type { Location, WriteDatasetOptions, WriteResult } from './out/write.ts'
-import type { LabelledPoints, SelPointsOptions } from './points.ts'
+import {
+  indexedPointsOfDataset,
+  type LabelledPoints,
+  type PointIndices,
+  type PointLabels,
+  type PointsOptions,
+  type SelPointsOptions,
+  selectedPointsOfDataset,
+} from './points.ts'
 import { Reducible } from './reducible.ts'
 import {
   checkReduction,
@@ -202,20 +210,29 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
    * Selects labels of all variables, as {@link DataArray.sel}. A variable without a selected dimension stays
    * unchanged along it.
    */
-  sel(labels: Readonly<Record<string, LabelSelector>>, options: SelOptions = {}): Dataset {
+  sel(labels: Readonly<Record<string, LabelSelector>>, options?: SelOptions): Dataset
+  /** Selects points, as {@link selPoints}. */
+  sel(points: readonly PointLabels[], options?: SelPointsOptions): Dataset
+  sel(labels: Readonly<Record<string, LabelSelector>> | readonly PointLabels[], options: SelPointsOptions = {}): Dataset {
+    if (isPointList(labels)) return this.selPoints(labels, options)
     checkOptions('sel', options, SEL_CHECKS)
     return this.#taken(takenByLabel(labels, this.parts.coords, Object.keys(this.dims), options), 'sel', labels, options)
   }
 
   /** Selects positions of all variables, as {@link DataArray.isel}. */
-  isel(positions: Readonly<Record<string, Selector>>): Dataset {
+  isel(positions: Readonly<Record<string, Selector>>): Dataset
+  /** Selects points by positions of all variables, as {@link DataArray.isel}. */
+  isel(points: readonly PointIndices[], options?: PointsOptions): Dataset
+  isel(positions: Readonly<Record<string, Selector>> | readonly PointIndices[], options?: PointsOptions): Dataset {
     const { dims } = this
+    if (isPointList(positions)) return this.#with(indexedPointsOfDataset(this.parts, dims, positions, options), 'isel of points')
+    checkOptions('isel', options, {})
     return this.#taken(takenByPosition(positions, Object.keys(dims), Object.values(dims)), 'isel')
   }
 
   /** Selects points of all variables, as {@link DataArray.selPoints}. */
-  async selPoints(points: LabelledPoints, options: SelPointsOptions = {}): Promise<Dataset> {
-    return this.#with(await (await import('./points.ts')).pointsOfDataset(this.parts, points, options), 'selPoints')
+  selPoints(points: LabelledPoints, options?: SelPointsOptions): Dataset {
+    return this.#with(selectedPointsOfDataset(this.parts, points, options), 'selPoints')
   }
 
   /** Interpolates all variables between labels, as {@link DataArray.interp}. */

@@ -8,6 +8,9 @@ import { type LabelSelector, type SelOptions, type Taken, takeLabels } from './l
 
 export const SEL_CHECKS: Checks<SelOptions> = { method: ['nearest', 'pad', 'backfill'], tolerance: 'number or bigint or string' }
 
+/** Whether a selection is a list of points. */
+export const isPointList = <P>(selection: unknown): selection is readonly P[] => Array.isArray(selection)
+
 /** Resolves selectors by label to positions of dimensions. */
 export function takenByLabel(
   labels: Readonly<Record<string, LabelSelector>>,

@@ -1,15 +1,11 @@
 import type { DiskArray } from '../array/disk-array.ts'
-import { HyperslabError, invalidArgument } from '../core/errors.ts'
+import { HyperslabError } from '../core/errors.ts'
 import { Pace } from '../core/pace.ts'
 import type { Signal } from '../core/signal.ts'
 import { asFloats } from './cast-float.ts'
 import { findCoordinateMemory } from './coordinate-memory.ts'
+import { EARTH_RADIUS } from './distances.ts'
 import type { Variable } from './variable.ts'
-
-/** Mean radius of the Earth (IUGG) in metres. Distances are measured on a sphere of this radius. */
-const EARTH_RADIUS = 6_371_008.8
-
-const LENGTHS: Readonly<Record<string, number>> = { m: 1, km: 1000, deg: (EARTH_RADIUS * Math.PI) / 180 }
 
 /** A place on Earth, in degrees. */
 export interface LatLon {
@@ -43,16 +39,6 @@ const CELL_BYTES = 3 * 8 + 4
 
 /** Cells by the array of their latitudes, so that coordinates are read once. */
 const CELLS = new WeakMap<DiskArray, Cells>()
-
-/**
- * Converts a length to metres: `25km`, `500m`, or degrees of a great circle, `0.25deg`.
- * @throws InvalidArgumentError for any other value, including numbers
- */
-export function parseMetres(length: unknown): number {
-  const [, count = '', unit = ''] = (typeof length === 'string' && /^(\d+(?:\.\d+)?)\s*(km|m|deg)$/.exec(length)) || []
-  if (unit !== '') return Number(count) * LENGTHS[unit]!
-  return invalidArgument("the tolerance of places is text with a unit, such as '25km', '500m' or '0.25deg'", length)
-}
 
 /**
  * Returns the nearest cell of each place along the great circle, as its number in C order; the first of

@@ -29,7 +29,7 @@ export { type OpenDatasetsOptions, openDatasets } from '../dataset/open/open-dat
 export type { ArrowRecordBatch } from '../dataset/out/arrow.ts'
 export type { TableOptions } from '../dataset/out/csv.ts'
 export type { WriteDatasetOptions, WriteResult } from '../dataset/out/write.ts'
-export type { LabelledPoints, PointLabels, SelPointsOptions } from '../dataset/points.ts'
+export type { LabelledPoints, PointIndices, PointLabels, PointsOptions, SelPointsOptions } from '../dataset/points.ts'
 export type { Reducible } from '../dataset/reducible.ts'
 export type { DescribeValuesOptions, KeepDimsOptions, ReduceDimsOptions, ValuesDescription } from '../dataset/reductions.ts'
 export type { ResampleOptions } from '../dataset/resample.ts'

@@ -40,7 +40,11 @@ test('what is kept later counts, too', async () => {
   const open = (coordinateBytes: number) =>
     Dataset.from({ variables: [t.raw, lat.raw, lon.raw, station.raw] }, { limits: { coordinateBytes } })
   const places = { method: 'nearest', tolerance: '1000km' } as const
-  const at = async (ds: Dataset) => (await ds.get('t').selPoints([{ lat: 3, lon: 3 }], places)).values()
+  const at = async (ds: Dataset) =>
+    ds
+      .get('t')
+      .selPoints([{ lat: 3, lon: 3 }], places)
+      .values()
   // Three numbers and a place in a band of each cell.
   const small = await open(559)
   await expect(at(small)).rejects.toMatchObject({ tag: 'TooLargeError', details: { array: 'lat', actual: 560, expected: 559 } })

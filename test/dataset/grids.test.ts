@@ -33,7 +33,7 @@ describe.skipIf(peer === undefined)('as xarray reads them', () => {
   test('the nearest cells of a swath are those that a search of all cells finds', async () => {
     await using ds = await openDataset(join(folder, 'swath.nc'))
     const [lats, lons] = [await valuesOf(ds.get('lat')), await valuesOf(ds.get('lon'))] as [number[], number[]]
-    const found = await ds.get('tas').selPoints(lats.map((lat, i) => ({ lat: lat + 0.02, lon: lons[i]! - 360.03 })), { method: 'nearest' }) // biome-ignore format: one line
+    const found = ds.get('tas').selPoints(lats.map((lat, i) => ({ lat: lat + 0.02, lon: lons[i]! - 360.03 })), { method: 'nearest' }) // biome-ignore format: one line
     expect(await valuesOf(found)).toEqual(lats.map((_, i) => 270 + i))
   })
 

@@ -36,14 +36,14 @@ describe.skipIf(peer === undefined)('points by labels of dimensions, as xarray s
     await using ds = await openDataset(path)
     const method = name === 'near them' ? ('nearest' as const) : undefined
     const points = Object.values(labels)[0]!.map((_, i) => Object.fromEntries(Object.entries(labels).map(([key, list]) => [key, list[i]!]))) // biome-ignore format: one line
-    const all = await ds.selPoints(points, method ? { method } : {})
+    const all = ds.selPoints(points, method ? { method } : {})
     for (const variable of ['tas', 'count', 'orog', 'age']) {
       const known = Object.entries(labels).filter(([dim]) => ds.get(variable).dims.includes(dim))
       const theirs = await peer!.run(path, variable, known.length > 0 ? [['points', { labels: Object.fromEntries(known), method }]] : []) // biome-ignore format: one line
       if ('refused' in theirs) throw new Error(theirs.refused)
       await expectPeer(all.get(variable), { ...theirs, coords: Object.fromEntries(Object.entries(theirs.coords).filter(([, { dims }]) => known.length > 0 || dims.length > 0)) }) // biome-ignore format: one line
       if (known.length < Object.keys(labels).length) continue
-      await expectPeer(await ds.get(variable).selPoints(points, method ? { method } : {}), theirs)
+      await expectPeer(ds.get(variable).sel(points, method ? { method } : {}), theirs)
     }
   })
 })
@@ -52,6 +52,19 @@ const grid = (rows: number, columns: number, chunks: readonly number[]) => {
   const shape = [3, rows, columns]
   const source = new CountingSource({ dtype: 'float32', shape, data: Float32Array.from({ length: 3 * rows * columns }, (_, i) => i) }, ChunkGrid.regular(shape, chunks)) // biome-ignore format: one line
   return { source, array: new DiskArray(source) as DiskArray }
+}
+
+/** Chunks of some lengths that a source was asked for, once for each time. */
+function chunksRead({ reads }: CountingSource<'float32'>, lengths: readonly number[]): string[] {
+  const along = ({ start, stop }: { start: number; stop: number }, size: number): number[] =>
+    Array.from({ length: Math.ceil(stop / size) - Math.floor(start / size) }, (_, i) => Math.floor(start / size) + i)
+  const all = reads.flatMap((box) =>
+    box.reduce<number[][]>(
+      (index, range, axis) => index.flatMap((own) => along(range, lengths[axis]!).map((k) => [...own, k])),
+      [[]],
+    ),
+  )
+  return all.map((index) => index.join()).sort()
 }
 
 describe('points', () => {
@@ -68,19 +81,14 @@ describe('points', () => {
         const ds = await Dataset.from({
           variables: [{ name: 't', array, dims: ['time', 'y', 'x'] }, along('y', 9), along('x', 7)],
         })
-        const part = await ds.get('t').selPoints(list)
+        const part = ds.get('t').selPoints(list)
         expect(source.reads).toHaveLength(0)
         expect(part.dims).toEqual(['time', 'points'])
         expect(await valuesOf(part)).toEqual([0, 1, 2].flatMap((time) => list.map(({ y, x }) => time * 63 + y * 7 + x)))
         const held = new Set(
           [0, 1, 2].flatMap((time) => list.map(({ y, x }) => [time, Math.floor(y / 4), Math.floor(x / 3)].join())),
         )
-        const chunksOf = ({ start, stop }: { start: number; stop: number }, size: number): number[] =>
-          Array.from({ length: Math.ceil(stop / size) - Math.floor(start / size) }, (_, i) => Math.floor(start / size) + i)
-        const read = source.reads.flatMap(([t, y, x]) =>
-          chunksOf(t!, 1).flatMap((a) => chunksOf(y!, 4).flatMap((b) => chunksOf(x!, 3).map((c) => [a, b, c].join()))),
-        )
-        expect(read.sort()).toEqual([...held].sort())
+        expect(chunksRead(source, [1, 4, 3])).toEqual([...held].sort())
       }),
       { numRuns: 50 },
     )
@@ -88,18 +96,90 @@ describe('points', () => {
 
   test('have names where they are given by name, and are told by the same labels', async () => {
     const ds = await Dataset.from({ variables: [{ name: 't', array: grid(9, 7, [3, 9, 7]).array, dims: ['time', 'y', 'x'] }, along('y', 9), along('x', 7)] }) // biome-ignore format: one line
-    const named = await ds.get('t').selPoints({ Potsdam: { y: 3, x: 2 }, Zugspitze: { y: 8, x: 0 } }, { dim: 'station' })
+    const named = ds.get('t').selPoints({ Potsdam: { y: 3, x: 2 }, Zugspitze: { y: 8, x: 0 } }, { dim: 'station' })
     expect(await valuesOf(named.sel({ station: 'Zugspitze' }))).toEqual([56, 119, 182])
     expect(await valuesOf(named.coords['y']!)).toEqual([3, 8])
     const at = (points: unknown, options = {}) => ds.get('t').selPoints(points as never, options)
-    await expect(at([{ y: 3 }, { x: 3 }])).rejects.toThrow(/same labels: \[x\] and \[y\]/)
-    await expect(at([{ y: 3.5 }])).rejects.toThrow(/no label along y is 3.5: its neighbours are 3 and 4/)
-    await expect(at([{ y: 30 }])).rejects.toThrow(/they go from 0 to 8/)
-    await expect(at([{ z: 30 }])).rejects.toThrow(/there is no coordinate "z": there are y, x/)
-    await expect(at([{ time: 1 }])).rejects.toThrow(/the dimension time has no coordinate/)
-    await expect(at([])).rejects.toThrow(/there are no points/)
-    await expect(at([{ y: 3 }], { dim: 'x' })).rejects.toThrow(/there is a dimension or coordinate x already/)
-    await expect(at(null)).rejects.toThrow(/takes a list of points/)
+    expect(() => at([{ y: 3 }, { x: 3 }])).toThrow(/same labels: \[x\] and \[y\]/)
+    expect(() => at([{ y: 3.5 }])).toThrow(/no label along y is 3.5: its neighbours are 3 and 4/)
+    expect(() => at([{ y: 30 }])).toThrow(/they go from 0 to 8/)
+    expect(() => at([{ z: 30 }])).toThrow(/there is no coordinate "z": there are y, x/)
+    expect(() => at([{ time: 1 }])).toThrow(/the dimension time has no coordinate/)
+    expect(() => at([])).toThrow(/there are no points/)
+    expect(() => at([{ y: 3 }], { dim: 'x' })).toThrow(/there is a dimension or coordinate x already/)
+    expect(() => at(null)).toThrow(/takes a list of points/)
+  })
+})
+
+/** Points of a grid of 3 × 9 × 7, by positions; negative ones count from the end. */
+const indices = fc.array(fc.record({ y: fc.integer({ min: -9, max: 8 }), x: fc.integer({ min: -7, max: 6 }) }), { minLength: 1, maxLength: 12 }) // biome-ignore format: one line
+
+describe('points by positions', () => {
+  const open = (array: DiskArray) =>
+    new Dataset(
+      { t: { dims: ['time', 'y', 'x'], data: array }, row: { dims: ['y'], data: Float64Array.from({ length: 9 }, (_, i) => 10 * i) }, z: { dims: ['time'], data: [1, 2, 3] } },
+      { coords: { y: Float64Array.from({ length: 9 }, (_, i) => 50 + i), x: Float64Array.from({ length: 7 }, (_, i) => i / 2) } },
+    ) // biome-ignore format: one line
+
+  test('are lazy, carry the labels of their dimensions, and read each chunk once, also below other selections', async () => {
+    await fc.assert(
+      fc.asyncProperty(indices, fc.boolean(), fc.nat({ max: 11 }), async (list, swap, at) => {
+        const { source, array } = grid(9, 7, [1, 4, 3])
+        const ds = open(array)
+        const points = swap ? list.map(({ y, x }) => ({ x, y })) : list
+        const all = ds.isel(points, { dim: 'p' })
+        const flat = list.map(({ y, x }) => [(y + 9) % 9, (x + 7) % 7] as const)
+        const expected = [0, 1, 2].map((time) => flat.map(([y, x]) => time * 63 + y * 7 + x))
+        expect([all.get('t').dims, all.get('t').shape, source.reads]).toEqual([['time', 'p'], [3, list.length], []])
+        expect(await valuesOf(all.get('t'))).toEqual(expected.flat())
+        const held = (times: readonly number[], of: typeof flat): string[] =>
+          [...new Set(times.flatMap((t) => of.map(([y, x]) => [t, y >> 2, Math.floor(x / 3)].join())))].sort()
+        expect(chunksRead(source, [1, 4, 3])).toEqual(held([0, 1, 2], flat))
+        expect(await valuesOf(all.coords['y']!)).toEqual(flat.map(([y]) => 50 + y))
+        expect(await valuesOf(all.coords['x']!)).toEqual(flat.map(([, x]) => x / 2))
+        expect(await valuesOf(all.get('row'))).toEqual(flat.map(([y]) => 10 * y))
+        expect(await valuesOf(all.get('z'))).toEqual([1, 2, 3])
+
+        const k = at % list.length
+        source.reads.length = 0
+        const one = ds
+          .get('t')
+          .isel(points)
+          .isel({ time: -1, points: [k, 0, k] })
+        expect(await valuesOf(one)).toEqual([expected[2]![k], expected[2]![0], expected[2]![k]])
+        expect(chunksRead(source, [1, 4, 3])).toEqual(held([2], [flat[k]!, flat[0]!]))
+        expect(await all.get('t').mean({ axis: 'p' }).values()).toEqual(
+          Float64Array.from(expected, (values) => values.reduce((a, b) => a + b) / values.length),
+        )
+      }),
+      { numRuns: runs(40) },
+    )
+  })
+
+  test('are refused where they are no integers, beyond the axis, or along other dimensions', () => {
+    const ds = open(grid(9, 7, [3, 9, 7]).array)
+    const at = (points: unknown, options?: object) => () => ds.get('t').isel(points as never, options)
+    expect(at([{ y: 9 }])).toThrow(/9/)
+    expect(at([{ y: -10 }])).toThrow(/-10/)
+    expect(at([{ y: 1.5 }])).toThrow(/an integer along y, got 1.5/)
+    expect(at([{ y: true }])).toThrow(/an integer along y, got true/)
+    expect(at([{ y: 1 }, { y: '2' }])).toThrow(/an integer along y, got "2"/)
+    expect(at([{ y: 1 }, { x: 2 }])).toThrow(/same labels/)
+    expect(at([{ q: 1 }])).toThrow(/there is no dimension "q"/)
+    expect(at([])).toThrow(/there are no points/)
+    expect(at([{ y: 1 }], { dim: 'time' })).toThrow(/there is a dimension or coordinate time already/)
+    expect(at({ y: 1 }, { dim: 'p' })).toThrow(/isel has no option 'dim'/)
+    expect(() => ds.sel({ y: 50 }, { dim: 'p' } as never)).toThrow(/sel has no option 'dim'/)
+    expect(() => ds.isel([{ y: 1.5 }])).toThrow(/an integer along y/)
+  })
+
+  test('are the same as those by labels, of arrays and datasets', async () => {
+    const ds = open(grid(9, 7, [3, 9, 7]).array)
+    const labels = [{ y: 51, x: 2 }, { y: 58, x: 0 }] // biome-ignore format: one line
+    const wanted = [{ y: 1, x: 4 }, { y: 8, x: 0 }] // biome-ignore format: one line
+    const expected = await valuesOf(ds.get('t').isel(wanted))
+    for (const found of [ds.sel(labels).get('t'), ds.get('t').sel(labels), ds.get('t').selPoints(labels)])
+      expect(await valuesOf(found)).toEqual(expected)
   })
 })
 
@@ -143,10 +223,7 @@ describe('places by coordinates of two dimensions', () => {
           lat: Math.min(90, lat0 + 0.9 * y + 0.3 * x),
           lon: lon0 + 1.4 * x - 0.4 * y + turn,
         }))
-        const part = await (await made.open())
-          .get('t')
-          .isel({ time: 1 })
-          .selPoints(points, { method: 'nearest', tolerance: '1000km' })
+        const part = (await made.open()).get('t').isel({ time: 1 }).selPoints(points, { method: 'nearest', tolerance: '1000km' })
         const found = (await valuesOf(part)) as number[]
         for (const [i, { lat, lon }] of points.entries()) {
           const distances = Array.from(made.lats, (_, at) => haversine(lat, lon, made.lats[at]!, made.lons[at]!))
@@ -235,12 +312,33 @@ describe('places by coordinates of two dimensions', () => {
     const ds = await open()
     expect([lat.source.reads.length, lon.source.reads.length]).toEqual([0, 0])
     const points = [{ lat: lats[10]!, lon: lons[10]! }, { lat: lats[60]! + 0.01, lon: lons[60]! }] // biome-ignore format: one line
-    const part = await ds.get('t').isel({ time: 2 }).selPoints(points, { method: 'nearest' })
+    const part = ds.get('t').isel({ time: 2 }).selPoints(points, { method: 'nearest' })
+    expect([lat.source.reads.length, lon.source.reads.length]).toEqual([0, 0])
+    expect(part.shape).toEqual([2])
     expect(await valuesOf(part)).toEqual([136, 186])
     expect(source.reads).toHaveLength(2)
-    await ds.selPoints(points, { method: 'nearest' })
+    await ds.selPoints(points, { method: 'nearest' }).get('t').values()
     expect([lat.source.reads.length, lon.source.reads.length]).toEqual([1, 1])
     expect(await valuesOf(part.coords['lat']!)).toEqual([lats[10], lats[60]])
+  })
+
+  test('are found when they are read first, and then known to views of them', async () => {
+    const { source, lat, lats, lons, open } = swath(9, 7, 40, 5)
+    const points = [10, 60, 10, 3].map((at) => ({ lat: lats[at]!, lon: lons[at]! }))
+    const part = (await open()).selPoints(points, { method: 'nearest' })
+    const some = part.get('t').isel({ time: [2, 0], points: [3, 1] })
+    expect([some.shape, lat.source.reads.length]).toEqual([[2, 2], 0])
+    expect((await Promise.all([valuesOf(some), valuesOf(part.get('t').mean({ axis: 'time' }))])) as unknown).toEqual([
+      [129, 186, 3, 60],
+      [73, 123, 73, 66],
+    ])
+    expect(lat.source.reads).toHaveLength(1)
+    source.reads.length = 0
+    const aborted = AbortSignal.abort(new Error('enough'))
+    await expect(part.get('t').get({ signal: aborted })).rejects.toThrow(/enough/)
+    expect(await valuesOf(part.get('t').isel({ time: 0 }))).toEqual([10, 60, 10, 3])
+    expect(source.reads).toHaveLength(2)
+    await expect(part.get('t').array.set([0, 0], 1)).rejects.toThrow(/twice, so it is read-only/)
   })
 
   test('are outside beyond the tolerance, or further away than cells are from each other', async () => {
@@ -248,11 +346,14 @@ describe('places by coordinates of two dimensions', () => {
     const at = async (point: Record<string, unknown>, options: object = { method: 'nearest' }) => (await open()).get('t').selPoints([point as never], options) // biome-ignore format: one line
     const near = { lat: 40.2, lon: 5.1 }
     expect((await at(near)).shape).toEqual([3, 1])
-    await expect(at({ lat: 36, lon: 5 })).rejects.toThrow(
+    const read = async (...asked: Parameters<typeof at>) => (await at(...asked)).values()
+    await expect(read({ lat: 36, lon: 5 })).rejects.toThrow(
       /nearest to 36, 5 is 444.8 km away; the neighbours of that one are within 1\d\d.* km/,
     )
-    expect((await at({ lat: 36, lon: 5 }, { method: 'nearest', tolerance: '4.1deg' })).shape).toEqual([3, 1])
-    await expect(at(near, { method: 'nearest', tolerance: '10km' })).rejects.toThrow(/is 23.\d+ km away; the tolerance is 10 km/)
+    expect(await read({ lat: 36, lon: 5 }, { method: 'nearest', tolerance: '4.1deg' })).toHaveLength(3)
+    await expect(read(near, { method: 'nearest', tolerance: '10km' })).rejects.toThrow(
+      /is 23.\d+ km away; the tolerance is 10 km/,
+    )
     await expect(at(near, { method: 'nearest', tolerance: 10 })).rejects.toThrow(/text with a unit/)
     await expect(at(near, {})).rejects.toThrow(/found by { method: 'nearest' }/)
     await expect(at({ lat: 40 })).rejects.toThrow(/lat \(y, x\) are not labels of dimensions/)
@@ -265,7 +366,7 @@ describe('places by coordinates of two dimensions', () => {
       { coords: { lat: { dims: ['station'], data: [50, 51, 52] }, lon: { dims: ['station'], data: [10, 11, 12] } } },
     )
     const points = [{ lat: 51.1, lon: 11 }]
-    await expect(ds.selPoints(points, { method: 'nearest' })).rejects.toThrow(/need a tolerance/)
-    expect(await valuesOf((await ds.selPoints(points, { method: 'nearest', tolerance: '20km' })).get('t'))).toEqual([2])
+    await expect(ds.selPoints(points, { method: 'nearest' }).get('t').values()).rejects.toThrow(/need a tolerance/)
+    expect(await valuesOf(ds.selPoints(points, { method: 'nearest', tolerance: '20km' }).get('t'))).toEqual([2])
   })
 })

@@ -1,5 +1,6 @@
 import type { DType } from '../../core/dtype.ts'
 import { type AxisIndices, indexAt, isListed } from '../../core/places.ts'
+import type { Signal } from '../../core/signal.ts'
 import { type AxisView, type Tensor, tensorOf } from '../../core/tensor.ts'
 import { findProgression } from '../../grid/list.ts'
 import { type Box, boxShape } from '../../grid/range.ts'
@@ -35,9 +36,14 @@ export interface ViewOf<D extends DType = DType> {
 /** Definition of a view whose axes may each stand for several axes of its base, or several for one. */
 export interface PointsViewOf<D extends DType = DType> {
   readonly base: BlockSource<D>
-  /** The selection, in the order of the base's axes. */
+  /** The selection, in the order of the base's axes. Only its shape counts if there is `find`. */
   readonly parts: readonly SelectionPart[]
+  /** Returns the selection, which is found by reading. */
+  readonly find?: FindParts | undefined
 }
+
+/** Finds a selection of a known shape by reading other arrays. */
+export type FindParts = (signal?: Signal) => Promise<readonly SelectionPart[]>
 
 /** Whether a part selects along one axis, and has at most one axis in the result. */
 export const isAlongAxis = ({ picks, shape }: SelectionPart): boolean =>

@@ -1,9 +1,18 @@
 import type { DType } from '../../core/dtype.ts'
+import type { Signal } from '../../core/signal.ts'
 import { wholeAxis } from '../../core/tensor.ts'
 import type { SelectionPart } from '../../grid/selection.ts'
 import type { BlockSource } from '../source.ts'
 import { viewAxes } from './axes-view.ts'
 import { viewPoints } from './view-points.ts'
+
+/** Positions of points along each of some axes: known, or found by reading other arrays. */
+export interface PointPositions {
+  /** Number of points. */
+  readonly length: number
+  readonly known?: readonly Float64Array[] | undefined
+  readonly find?: ((signal?: Signal) => Promise<readonly Float64Array[]>) | undefined
+}
 
 /**
  * Returns points of an array as one axis, which replaces the first of the axes they are on; the others are
@@ -13,7 +22,7 @@ import { viewPoints } from './view-points.ts'
 export function pointwiseSource<D extends DType>(
   source: BlockSource<D>,
   axes: readonly number[],
-  positions: readonly Float64Array[],
+  { length, known, find }: PointPositions,
   name: string,
 ): BlockSource<D> {
   const [first] = axes
@@ -24,6 +33,13 @@ export function pointwiseSource<D extends DType>(
     const length = source.shape[axis]!
     return { picks: wholeAxis(length), length, shape: [length] }
   }
-  const { length } = positions[0]!
-  return viewPoints(below, [...before.map(whole), { picks: positions, length, shape: [length] }, ...after.map(whole)], name)
+  const partsOf = (picks: readonly Float64Array[]): SelectionPart[] => [
+    ...before.map(whole),
+    { picks, length, shape: [length] },
+    ...after.map(whole),
+  ]
+  // Unknown points are cut into chunks as if they were spread over the axes.
+  const spread = (axis: number): Float64Array => Float64Array.from({ length }, (_, i) => i % Math.max(1, source.shape[axis]!))
+  const finding = find && (async (signal?: Signal) => partsOf(await find(signal)))
+  return viewPoints(below, partsOf(known ?? axes.map(spread)), name, finding)
 }

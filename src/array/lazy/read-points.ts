@@ -1,5 +1,6 @@
 import type { DType } from '../../core/dtype.ts'
 import { sizeOf, stridesOf } from '../../core/shape.ts'
+import type { Signal } from '../../core/signal.ts'
 import { copyTensor, type Tensor, tensorOf } from '../../core/tensor.ts'
 import { type Box, boxShape, viewOf } from '../../grid/range.ts'
 import type { ResolvedSelection, SelectionPart } from '../../grid/selection.ts'
@@ -14,9 +15,12 @@ import { combinedPick, composePick, countAxes, evenPicks, isAlongAxis, type Poin
 
 /** Plans the read of a box of the view, from the lowest array that it is a view of. */
 async function planned<D extends DType>(
-  { base, parts }: PointsViewOf<D>,
+  view: PointsViewOf<D>,
   box: Box,
+  signal?: Signal,
 ): Promise<Planned & { readonly source: BlockSource<D> }> {
+  const { base } = view
+  const parts = await foundParts(view, signal)
   let axis = 0
   const own = parts.map((part) => {
     const first = axis
@@ -26,6 +30,9 @@ async function planned<D extends DType>(
   const { source, selection } = await lowest(base, { parts: own, shape: boxShape(box), scalar: false })
   return { source, ...planResolved(source, selection, {}, splitList) }
 }
+
+const foundParts = async ({ parts, find }: PointsViewOf, signal?: Signal): Promise<readonly SelectionPart[]> =>
+  find === undefined ? parts : find(signal)
 
 function partOf(part: SelectionPart, box: Box): SelectionPart {
   const shape = boxShape(box)
@@ -54,7 +61,7 @@ export async function readPoints<D extends DType>(
   out: Tensor<D>,
   options: BlockReadOptions = {},
 ): Promise<void> {
-  const { source, plan, selection } = await planned(view, box)
+  const { source, plan, selection } = await planned(view, box, options.signal)
   const folded = foldTensor(out, selection)
   if (folded !== undefined) return readInto(source, plan, folded, options)
   const dense = tensorOf(source.dtype, plan.shape)
@@ -70,8 +77,8 @@ export async function writePoints<D extends DType>(
   view: PointsViewOf<D>,
   ...[box, values, mask, options]: Parameters<WriteWhere<D>>
 ): Promise<void> {
-  checkDistinct(view, view)
-  const { source, ...own } = await planned(view, box)
+  checkDistinct(view, { ...view, parts: await foundParts(view, options?.signal) })
+  const { source, ...own } = await planned(view, box, options?.signal)
   await writeSelection(source, own, values, options ?? {}, mask)
 }
 
@@ -88,10 +95,10 @@ export async function requestsOfPoints(view: PointsViewOf, boxes: readonly Box[]
 }
 
 /** Returns the selection of the array below that has the elements of a selection of a view. */
-export const selectionBelow = <D extends DType>(
-  { base, parts }: PointsViewOf<D>,
+export const selectionBelow = async <D extends DType>(
+  view: PointsViewOf<D>,
   selection: ResolvedSelection,
-): Promise<SelectionBelow<D>> => lowest(base, { ...selection, parts: composed(parts, selection.parts) })
+): Promise<SelectionBelow<D>> => lowest(view.base, { ...selection, parts: composed(await foundParts(view), selection.parts) })
 
 /** Goes down from a view to the array that it is a view of. */
 const lowest = async <D extends DType>(source: BlockSource<D>, selection: ResolvedSelection): Promise<SelectionBelow<D>> =>

@@ -6,7 +6,7 @@ import { axisChunks } from '../../grid/irregular-chunks.ts'
 import type { SelectionPart } from '../../grid/selection.ts'
 import type { BlockSource } from '../source.ts'
 import { deriveSource } from './derive.ts'
-import { combinedPick, countAxes, isAlongAxis, type PointsViewOf } from './picks.ts'
+import { combinedPick, countAxes, type FindParts, isAlongAxis, type PointsViewOf } from './picks.ts'
 
 const body = () => import('./read-points.ts')
 
@@ -23,9 +23,15 @@ export const isPointsView = (source: BlockSource): boolean => POINTS_VIEWS.has(s
  * positions in their order, of at most 2^20 elements. A run ends between two chunks of the base where
  * possible.
  * @param name of the axes that stand for several, or for a part of one
+ * @param find finds the positions on first use; those of `parts` then only have their shape
  */
-export function viewPoints<D extends DType>(source: BlockSource<D>, parts: readonly SelectionPart[], name = ''): BlockSource<D> {
-  const view: PointsViewOf<D> = { base: source, parts }
+export function viewPoints<D extends DType>(
+  source: BlockSource<D>,
+  parts: readonly SelectionPart[],
+  name = '',
+  find?: FindParts,
+): BlockSource<D> {
+  const view: PointsViewOf<D> = { base: source, parts, find }
   const derived = deriveSource<D>(source, {
     chunks: new ChunkGrid(chunksOfParts(source.chunks, parts)),
     dimensionNames: pointNames(view, name),
