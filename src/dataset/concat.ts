@@ -1,10 +1,12 @@
 import { concat } from '../array/combine.ts'
 import type { DiskArray } from '../array/disk-array.ts'
+import { bytesOf } from '../array/source.ts'
 import { isBigInt, isNumeric } from '../core/dtype.ts'
 import { type ErrorDetails, HyperslabError, invalidArgument } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import { checkOptions } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
+import { sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import { allDims, allVariables } from './all-variables.ts'
 import { alongDims } from './arithmetic.ts'
@@ -213,7 +215,18 @@ function joinVariables(dim: string, variable: Variable, all: readonly Own[], run
   if (dtypes.size > 1 && text !== undefined)
     refuse(`values are of ${[...dtypes].join(' and ')}`, { array: variable.name, actual: [...dtypes] })
   const array = arrays.length === 1 ? arrays[0]! : concat(arrays, { axis: variable.dims.indexOf(dim) })
-  return variable.with({ array, encoding, stored: undefined })
+  const chunks = joinedChunks(encoding['chunks'], variable, dim)
+  return variable.with({ array, encoding: chunks === undefined ? encoding : { ...encoding, chunks }, stored: undefined })
+}
+
+/** Bytes of the chunks that a joined array is written with, unless those of its parts are larger. */
+const JOINED_CHUNK_BYTES = 4 * 2 ** 20
+
+/** Returns the chunks of the parts, several together, because a chunk for each file would be small. */
+function joinedChunks(chunks: unknown, { array, dims }: Variable, dim: string): readonly number[] | undefined {
+  if (!Array.isArray(chunks) || chunks.length !== dims.length) return undefined
+  const together = Math.max(1, Math.floor(JOINED_CHUNK_BYTES / Math.max(1, sizeOf(chunks) * bytesOf(array.dtype))))
+  return chunks.map((length: number, axis) => (dims[axis] === dim ? length * together : length))
 }
 
 function checkShape(dim: string, variable: Variable, { variable: own, part }: Own): void {

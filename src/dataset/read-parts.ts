@@ -18,7 +18,10 @@ import { storedArray, withReadIndex } from './with-times.ts'
 
 const LIMITS: Checks<DatasetLimits> = { coordinateBytes: 'integer from 0' }
 
-const COORDINATES_AT_A_TIME = 16
+/** Coordinates that are read together. The store limits the requests. */
+const COORDINATES_AT_A_TIME = 256
+/** Chunks of a coordinate of texts that are decoded together. */
+const TEXT_CHUNKS_AT_A_TIME = 64
 
 /**
  * Decodes the variables of a file, and reads the labels of its dimensions. This module is loaded when a file
@@ -86,15 +89,15 @@ async function readIndex(variable: Variable, memory: CoordinateMemory, signal: S
   return labelled
 }
 
-/** Reads texts chunk by chunk, and counts each chunk before the next is decoded. */
+/** Reads texts chunk by chunk, and counts each chunk when it is decoded. */
 async function readTexts(array: DiskArray, variable: Variable, memory: CoordinateMemory, signal: Signal | undefined) {
-  const texts: unknown[] = []
+  const parts: unknown[][] = []
   const [axis] = array.source.chunks.axes
-  for (let chunk = 0; chunk < axis!.count; chunk++) {
+  await forEachLimited(Array(axis!.count).keys(), TEXT_CHUNKS_AT_A_TIME, async (chunk) => {
     const read: unknown = await array.get([slice(axis!.start(chunk), axis!.stop(chunk))], { signal })
     const part = Array.from((read as { readonly data: ArrayLike<unknown> }).data)
     memory.takeTexts(variable, part)
-    for (const text of part) texts.push(text)
-  }
-  return texts
+    parts[chunk] = part
+  })
+  return parts.flat()
 }

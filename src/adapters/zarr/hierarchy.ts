@@ -202,8 +202,17 @@ export class Hierarchy {
     const get = (name: string): Promise<unknown> => this.#get(isRoot ? name : `${path}/${name}`)
     const mayBe = (version: 2 | 3): boolean => (this.#version ?? version) === version
     const isTogether = this.#options.consolidated !== false
-    // All are requested at once. If version 3 exists, failures of the others do not matter.
-    const older = mayBe(2) ? [get('.zarray'), isRoot && isTogether ? get('.zmetadata') : get('.zattrs')] : []
+    // Behind a server that lists nothing, each absent object is an error in the console of a page. There the
+    // version is found first. Elsewhere all are requested at once, because a round trip costs more.
+    const isInSteps = this.#version === undefined && this.#reader.list === undefined
+    const askOlder = (): Promise<unknown>[] => {
+      if (!mayBe(2)) return []
+      const second = isRoot && isTogether ? get('.zmetadata') : get('.zattrs')
+      const isGroup = isInSteps && isRoot && isTogether ? second.then((found) => found !== undefined) : Promise.resolve(false)
+      return [isGroup.then((known) => (known ? undefined : get('.zarray'))), second]
+    }
+    let older = isInSteps ? [] : askOlder()
+    // If version 3 exists, failures of the others do not matter.
     for (const request of older) request.catch(() => undefined)
     const v3 = mayBe(3) ? await get('zarr.json') : undefined
     checkNotReplacing(v3)
@@ -212,6 +221,7 @@ export class Hierarchy {
       if (isTogether) this.#keepInline(path, v3)
       return { v3 }
     }
+    if (isInSteps) older = askOlder()
     const [array, second] = await Promise.all(older)
     if (isRoot && isTogether && second !== undefined && array === undefined) {
       this.#version = 2

@@ -107,7 +107,7 @@ export interface TreeDescription {
   readonly unreadable: readonly { readonly name: string; readonly reason: string }[]
   /** Problems with the description, one per line. */
   readonly problems: readonly string[]
-  /** Warnings about files beside the place, one per line. */
+  /** Warnings about files beside the place, and about slow opening, one per line. */
   readonly warnings: readonly string[]
 }
 

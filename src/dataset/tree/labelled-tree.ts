@@ -190,7 +190,10 @@ export class LabelledTree implements AsyncDisposable {
     const { raw = false } = options
     const top = await this.#top()
     const { groups, arrays, unreadable } = await this.#nodes()
-    const warnings = await this.tree.checkBeside()
+    const warnings = [
+      ...(await this.tree.checkBeside()),
+      ...(await (await import('./slow-labels.ts')).warnOfSlowLabels(arrays, this.location)),
+    ]
     const problems: string[] = []
     const described: ArrayDescription[] = []
     for (const node of arrays) described.push(await describeNode(node, this.#nameOf(node), raw, problems))
