@@ -1,7 +1,8 @@
 /**
  * Kernel ABI: the exports of the complete module, which `initKernels` accepts. Pointers are byte addresses;
- * each file states the contract of its exports. The package embeds the same kernels as four modules over one
- * memory: `reading.ts`, and `compute.ts`, `filters.ts` and `zstd-encode/`, which are loaded on first use.
+ * each file states the contract of its exports. The package embeds the same kernels as five modules over one
+ * memory: `reading.ts`, and `compute.ts`, `filters.ts`, `rare-filters.ts` and `zstd-encode/`, which are
+ * loaded on first use.
  */
 export { arenaAlloc, arenaMark, arenaReset } from './arena'
 export { bloscLzDecode } from './blosclz-decode'
@@ -10,6 +11,7 @@ export { crc32c } from './crc32c'
 export { cumulate } from './cumulate'
 export { stats } from './extremes'
 export { lz4Decode } from './lz4-decode'
+export { lzfDecode } from './lzf-decode'
 export { lz4Bound, lz4Encode } from './lz4-encode'
 export { find, firstRows } from './places'
 export { pick } from './pick'
@@ -17,7 +19,10 @@ export { project } from './project'
 export { reduce } from './reduce'
 export { bitShuffle, shuffle } from './shuffle'
 export { swap } from './swap'
+export { szipDecode } from './szip-decode'
 export { scaleTimes } from './times'
+export { unpackFields } from './unpack-fields'
+export { unscale } from './unscale'
 export { bitUnshuffle, unshuffle } from './unshuffle'
 export { widenBrain, widenHalf } from './widen'
 export { zstdEncode } from './zstd-encode/frame'

@@ -11,6 +11,7 @@ const MODULES = [
   'src/kernels/reading',
   'src/kernels/compute',
   'src/kernels/filters',
+  'src/kernels/rare-filters',
   'src/codec/zstd-wasm',
   'src/codec/zstd-encode',
 ].map((name) => `${name}.generated.ts`)
@@ -19,6 +20,7 @@ const TARGETS = [
   ['assembly/reading.ts', 'reading'],
   ['assembly/compute.ts', 'compute'],
   ['assembly/filters.ts', 'filters'],
+  ['assembly/rare-filters.ts', 'rare-filters'],
   ['assembly/zstd/index.ts', 'zstd'],
   ['assembly/zstd-encode/index.ts', 'zstd-encode'],
 ]
@@ -27,7 +29,7 @@ const STEPS = {
   kernels: {
     reads: ['assembly', 'asconfig.json', 'scripts'],
     writes: [
-      ...['kernels', 'reading', 'compute', 'filters', 'zstd', 'zstd-encode'].map((name) => `build/${name}.wasm`),
+      ...['kernels', 'reading', 'compute', 'filters', 'rare-filters', 'zstd', 'zstd-encode'].map((name) => `build/${name}.wasm`),
       ...MODULES,
     ],
     async run() {

@@ -28,7 +28,7 @@ function textOf(wasm) {
 const bytesOf = (name) => readFileSync(`build/${name}.wasm`)
 const run = (name, imports) => new WebAssembly.Instance(new WebAssembly.Module(bytesOf(name)), imports).exports
 
-// The kernels are five modules over one memory. The tables of each end before those of the next begin, and
+// The kernels are six modules over one memory. The tables of each end before those of the next begin, and
 // the last before the arena. Both modules of Zstandard rebuild their tables with each call, so these share
 // one place.
 const { wholeEnd } = run('kernels')
@@ -36,15 +36,19 @@ const reading = run('reading')
 const over = { env: { memory: reading.memory } }
 const { computeEnd } = run('compute', over)
 const { filtersEnd } = run('filters', over)
+const { rareFiltersEnd } = run('rare-filters', over)
 const { zstdDataEnd, zstdTables, zstdEnd } = run('zstd', over)
 const encode = run('zstd-encode', over)
-const { compute, filters, zstd, 'zstd-encode': zstdEncode } = JSON.parse(readFileSync('asconfig.json', 'utf8')).targets
+const { targets } = JSON.parse(readFileSync('asconfig.json', 'utf8'))
+const { compute, filters, 'rare-filters': rareFilters, zstd, 'zstd-encode': zstdEncode } = targets
 const places = [
   reading.readingEnd.value,
   compute.memoryBase,
   computeEnd.value,
   filters.memoryBase,
   filtersEnd.value,
+  rareFilters.memoryBase,
+  rareFiltersEnd.value,
   zstd.memoryBase,
   zstdDataEnd.value,
   zstdTables.value,
@@ -63,6 +67,7 @@ for (const [name, target] of [
   ['reading', 'src/kernels/reading.generated.ts'],
   ['compute', 'src/kernels/compute.generated.ts'],
   ['filters', 'src/kernels/filters.generated.ts'],
+  ['rare-filters', 'src/kernels/rare-filters.generated.ts'],
   ['zstd', 'src/codec/zstd-wasm.generated.ts'],
   ['zstd-encode', 'src/codec/zstd-encode.generated.ts'],
 ]) {

@@ -14,7 +14,10 @@ const source = (path) => fileURLToPath(new URL(`../src/${path}`, import.meta.url
 const withoutKernels = {
   name: 'without-kernels',
   load: (id) => {
-    const name = ['reading', 'compute'].find((each) => id === source(`kernels/${each}.generated.ts`))?.toUpperCase()
+    const name = ['reading', 'compute', 'rare-filters']
+      .find((each) => id === source(`kernels/${each}.generated.ts`))
+      ?.toUpperCase()
+      .replace('-', '_')
     return name ? `export const ${name}_BYTES = 0\nexport const ${name}_TEXT = ''\n` : null
   },
 }

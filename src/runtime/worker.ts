@@ -1,15 +1,13 @@
 // Program of a worker: bundled into one file, dist/worker.js, and embedded as text by
 // scripts/embed-worker.mjs.
-import { type FilterSpec, filterCodec } from '../adapters/hdf5/filters/index.ts'
+import { type FilterSpec, openFilterSpec } from '../adapters/hdf5/filters/index.ts'
 import { type ChunkSpec, chunkCodec } from '../adapters/zarr/chunk-codec.ts'
 import { ELEMENT_CODEC } from '../adapters/zarr/elements.ts'
 import { answerTasks } from '../pool/worker.ts'
 
 answerTasks(async (spec) => {
-  const codec =
-    'filters' in spec
-      ? filterCodec('chunk', (spec as FilterSpec).filters, (spec as FilterSpec).mask, (spec as FilterSpec).element)
-      : chunkCodec('chunk', spec as ChunkSpec, [], ELEMENT_CODEC)
+  if ('filters' in spec) return openFilterSpec(spec as FilterSpec)
+  const codec = chunkCodec('chunk', spec as ChunkSpec, [], ELEMENT_CODEC)
   await codec.ready()
   return codec
 })

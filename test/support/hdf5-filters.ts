@@ -32,10 +32,6 @@ export interface FilteredRequest {
   readonly fill?: number
   readonly precision?: number
   readonly offset?: number
-  readonly fields?: readonly number[]
-  readonly ebias?: number
-  /** Bytes of a stored element, if they are fewer than those of `dtype`. */
-  readonly bytes?: number
   readonly filters: readonly (readonly [string | number, readonly number[]])[]
   /** Chunks that are written as they are, with their masks. */
   readonly raw?: readonly (readonly [number, Uint8Array])[]

@@ -4,7 +4,9 @@ import { type Codec, type KernelCodec, remoteCodec, type SharedCodec } from '../
 import { inflateStep } from '../../../codec/inflate.ts'
 import { zstdStep } from '../../../codec/steps.ts'
 import { HyperslabError } from '../../../core/errors.ts'
+import { kernels } from '../../../kernels/instance.ts'
 import { fletcherStep, lz4FilterStep, unshuffleStep } from './basic.ts'
+import { bitshuffleStep } from './bitshuffle.ts'
 import { filterName } from './names.ts'
 
 /** A filter of a dataset's pipeline, as the file describes it. */
@@ -31,6 +33,8 @@ export interface FilterSpec {
   readonly filters: readonly Filter[]
   readonly mask: number
   readonly element: FilteredElement
+  /** Compiled kernels of rare filters, if one of these is used. */
+  readonly rareModule?: object | undefined
 }
 
 type FilterCodec = (Codec | KernelCodec) & SharedCodec & { ready(): Promise<void> }
@@ -64,8 +68,28 @@ export function filterCodec(
     isSized &&= step.encodedBytes !== undefined
   }
   const codec = chainCodec(name, steps, emptyChunk, element.mostBytes)
-  const spec: FilterSpec = { filters: used, mask: 0, element }
-  return { ...codec, remote: own.some(Boolean) ? undefined : remoteCodec(spec) }
+  const isShared = !own.some(Boolean)
+  const hasRare = used.some(({ id }, i) => own[i] === undefined && RARE.has(id))
+  const share = (rareModule?: object): SharedCodec['remote'] => remoteCodec({ filters: used, mask: 0, element, rareModule })
+  let remote = isShared && !hasRare ? share() : undefined
+  return {
+    ...codec,
+    async ready() {
+      await codec.ready()
+      if (isShared && hasRare) remote ??= share((await import('../../../kernels/rare-filters.ts')).rareFiltersModule(kernels()))
+    },
+    get remote() {
+      return remote
+    },
+  }
+}
+
+/** Returns the codec that another thread described, with all that it needs. */
+export async function openFilterSpec({ filters, mask, element, rareModule }: FilterSpec): Promise<FilterCodec> {
+  if (rareModule !== undefined) (await import('../../../kernels/rare-filters.ts')).useRareFiltersModule(rareModule)
+  const codec = filterCodec('chunk', filters, mask, element)
+  await codec.ready()
+  return codec
 }
 
 /** The mask has 32 bits. Filters behind these cannot be skipped. */
@@ -85,14 +109,30 @@ function createStep(filter: Filter, element: FilteredElement, isSized: boolean):
   const make = MAKERS.get(filter.id)
   if (make !== undefined) return make(filter.parameters, element, isSized)
   const name = filterName(filter.id)
+  if (RARE.has(filter.id)) return rareStep(name, filter)
   const said = filter.name === undefined || filter.name === '' ? '' : `, which the file calls '${filter.name}',`
   const known = name === String(filter.id) ? '' : ` (${name})`
   throw new HyperslabError(
     'UnsupportedError',
     `the filter ${filter.id}${known}${said} is not read here; pass a codec named '${name}' as the option codecs, \
 or repack the file with deflate`,
-    { actual: filter.id, expected: [...MAKERS.keys()] },
+    { actual: filter.id, expected: [...MAKERS.keys(), ...RARE] },
   )
+}
+
+/** Filters whose decoders are loaded with the first chunk that needs one: szip, n-bit, scale-offset, lzf. */
+const RARE: ReadonlySet<number> = new Set([4, 5, 6, 32000])
+
+function rareStep(name: string, { id, parameters }: Filter): Step {
+  let decoder: Step['decodeIn']
+  return {
+    name,
+    async ready() {
+      decoder = (await import('./rare.ts')).createRareDecoder(id, parameters)
+    },
+    decodeIn: (arena, pointer, length, decodedBytes, mostBytes) =>
+      decoder === undefined ? { pointer, length } : decoder(arena, pointer, length, decodedBytes, mostBytes),
+  }
 }
 
 /**
@@ -110,5 +150,6 @@ const MAKERS: ReadonlyMap<number, StepMaker> = new Map<number, StepMaker>([
   [3, () => fletcherStep],
   [32001, (parameters) => bloscStep(BLOSC_COMPRESSORS[parameters[6] ?? 0])],
   [32004, () => lz4FilterStep],
+  [32008, bitshuffleStep],
   [32015, (_, __, isSized) => zstdStep(isSized)],
 ])
