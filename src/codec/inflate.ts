@@ -24,7 +24,7 @@ const STREAM_FORMATS = { gzip: 'gzip', zlib: 'deflate' }
 
 /**
  * Creates a step that decodes gzip or zlib streams by the platform's library, on threads of its own if it has
- * any.
+ * any. Bytes behind a zlib stream are ignored in every runtime.
  */
 export function inflateStep(name: 'gzip' | 'zlib'): Step {
   return {
@@ -51,7 +51,14 @@ async function inflate(
   mostBytes: number,
 ): Promise<Uint8Array> {
   const zlib = platformZlib()
-  if (zlib === undefined) return streamed(name, bytes, decodedBytes, mostBytes)
+  if (zlib === undefined)
+    return streamed(name, bytes, decodedBytes, mostBytes).catch(async (cause: unknown) => {
+      // Streams of the web refuse bytes behind the end, which other decoders ignore.
+      const end =
+        name === 'gzip' || cause instanceof HyperslabError ? undefined : (await import('./zlib-end.ts')).findZlibEnd(bytes)
+      if (end === undefined || end === bytes.length) throw cause
+      return streamed(name, bytes.subarray(0, end), decodedBytes, mostBytes)
+    })
   const decode = name === 'gzip' ? zlib.gunzip : zlib.inflate
   const bound = mostBytes < MOST_ROOM ? { maxOutputLength: Math.max(mostBytes, 1) } : {}
   const options = decodedBytes === undefined ? bound : roomFor(decodedBytes)

@@ -103,7 +103,7 @@ interface FoundPoints {
   readonly find?: ((signal?: Signal) => Promise<ReadonlyMap<string, Float64Array>>) | undefined
 }
 
-function takePointsOf(
+function takePointList(
   coords: Coords,
   dims: readonly string[],
   points: FoundPoints,
@@ -141,7 +141,7 @@ function pointsByPosition(
       return [key, Float64Array.from(list, (_, i) => indexAt(positions, i))]
     }),
   )
-  return takePointsOf(coords, dims, { along, length: list.length, known }, options)
+  return takePointList(coords, dims, { along, length: list.length, known }, options)
 }
 
 function pointsByLabel(
@@ -168,7 +168,7 @@ function pointsByLabel(
     known.set(key, Float64Array.from(list, find))
   }
   const options = dim === undefined ? {} : { dim }
-  if (places.length === 0) return takePointsOf(coords, dims, { along: keys, length: list.length, names, known }, options)
+  if (places.length === 0) return takePointList(coords, dims, { along: keys, length: list.length, names, known }, options)
   const [lat, lon] = placeCoords(coords, dims, places)
   const twice = lat.dims.find((each) => known.has(each))
   if (twice !== undefined) invalidArgument(`points are told both by ${twice} and by ${lat.name} and ${lon.name}`, keys)
@@ -186,7 +186,7 @@ function pointsByLabel(
     )
     return new Map([...known, ...own])
   })
-  return takePointsOf(coords, dims, { along: [...known.keys(), ...lat.dims], length: list.length, names, known, find }, options)
+  return takePointList(coords, dims, { along: [...known.keys(), ...lat.dims], length: list.length, names, known, find }, options)
 }
 
 /** Returns a function that finds positions on its first call. Calls at the same time share the work. */
@@ -253,7 +253,7 @@ function takePoints(variable: Variable, { along: all, length, known, find }: Fou
   if (along.length === 0) return variable
   const first = along[0]!
   const dims = variable.dims.flatMap((each) => (each === first ? [dim] : along.includes(each) ? [] : [each]))
-  const listsOf = (positions: ReadonlyMap<string, Float64Array>): Float64Array[] => along.map((each) => positions.get(each)!)
+  const toLists = (positions: ReadonlyMap<string, Float64Array>): Float64Array[] => along.map((each) => positions.get(each)!)
   const needsFind = find !== undefined && along.some((each) => !known.has(each))
   if (along.length === 1 && !needsFind) {
     const one = variable.take(new Map([[first, { parts: [{ positions: known.get(first)!, shift: 0 }] }]]))
@@ -261,8 +261,8 @@ function takePoints(variable: Variable, { along: all, length, known, find }: Fou
   }
   const axes = along.map((each) => variable.dims.indexOf(each))
   const positions: PointPositions = needsFind
-    ? { length, find: async (signal) => listsOf(await find(signal)) }
-    : { length, known: listsOf(known) }
+    ? { length, find: async (signal) => toLists(await find(signal)) }
+    : { length, known: toLists(known) }
   const array = new DiskArray(pointwiseSource(variable.array.source, axes, positions, dim))
   return variable.with({ array, dims, index: undefined, stored: undefined })
 }

@@ -33,13 +33,13 @@ export function pointwiseSource<D extends DType>(
     const length = source.shape[axis]!
     return { picks: wholeAxis(length), length, shape: [length] }
   }
-  const partsOf = (picks: readonly Float64Array[]): SelectionPart[] => [
+  const toParts = (picks: readonly Float64Array[]): SelectionPart[] => [
     ...before.map(whole),
     { picks, length, shape: [length] },
     ...after.map(whole),
   ]
   // Unknown points are cut into chunks as if they were spread over the axes.
   const spread = (axis: number): Float64Array => Float64Array.from({ length }, (_, i) => i % Math.max(1, source.shape[axis]!))
-  const finding = find && (async (signal?: Signal) => partsOf(await find(signal)))
-  return viewPoints(below, partsOf(known ?? axes.map(spread)), name, finding)
+  const finding = find && (async (signal?: Signal) => toParts(await find(signal)))
+  return viewPoints(below, toParts(known ?? axes.map(spread)), name, finding)
 }
