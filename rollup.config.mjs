@@ -98,7 +98,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (atOnce.size === 0) {
     const entries = [...getModuleIds()].filter(
       (each) =>
-        getModuleInfo(each).isEntry && !/\/(cli\/main|runtime\/(cluster|dataset|netcdf|plan|store|tree|zarr))\.js$/.test(each),
+        getModuleInfo(each).isEntry &&
+        !/\/(cli\/main|runtime\/(cluster|dataset|hdf5|netcdf|plan|store|tree|zarr))\.js$/.test(each),
     )
     for (const entry of entries) atOnce.add(entry)
     labelled.add([...getModuleIds()].find((each) => each.endsWith('/build/js/dataset/dataset.js')))
@@ -211,6 +212,7 @@ const ENTRIES = {
   index: 'runtime/index',
   store: 'runtime/store',
   plan: 'runtime/plan',
+  hdf5: 'runtime/hdf5',
   netcdf: 'runtime/netcdf',
   zarr: 'runtime/zarr',
   dataset: 'runtime/dataset',

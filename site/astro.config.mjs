@@ -8,6 +8,7 @@ const NAMES = [
   'hyperslab',
   'hyperslab/store',
   'hyperslab/plan',
+  'hyperslab/hdf5',
   'hyperslab/netcdf',
   'hyperslab/zarr',
   'hyperslab/dataset',
@@ -30,7 +31,7 @@ export default defineConfig({
       description: 'Chunked n-dimensional arrays for JavaScript',
       plugins: [starlightLinksValidator(), starlightLlmsTxt({ projectName: 'hyperslab' })],
       sidebar: [
-        pages('Guide', 'guide', 'command', 'viewer', 'places', 'formats', 'many-machines', 'runtimes', 'python'),
+        pages('Guide', 'guide', 'command', 'viewer', 'places', 'formats', 'hdf5', 'many-machines', 'runtimes', 'python'),
         pages('Concepts', 'concepts', 'arrays', 'datasets', 'grids', 'containers', 'writing', 'chunking'),
         pages('Coming from', 'xarray', 'zarrita', 'diskarrays', 'array-format'),
         {

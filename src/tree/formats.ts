@@ -219,6 +219,18 @@ export const FORMATS: Format[] = [
     open: async (place, { pool, budget, scalar, signal }, start) =>
       (await import('../adapters/netcdf/nodes.ts')).openNetcdfNodes(place, { pool, budget, scalar, signal, start }),
   },
+  {
+    name: 'hdf5',
+    noun: 'an HDF5 file',
+    plural: 'HDF5 files',
+    xarray: 'engine="h5netcdf"',
+    title: 'an HDF5 file',
+    usualEndings: /\.(nc4?|h5|hdf5|he5|mat)$/i,
+    starts: ['\x89HDF\r\n\x1a\n'],
+    options: ['group'],
+    open: async (place, { pool, budget, cache, scalar, signal }, start) =>
+      (await import('../adapters/hdf5/nodes.ts')).openHdf5Nodes(place, { pool, budget, cache, scalar, signal }, start),
+  },
   zarrFormat({
     name: 'zarr',
     xarray: 'engine="zarr"',
@@ -263,7 +275,6 @@ const START_BYTES = 64 * 1024
 /** Formats that are known and not read: first bytes of their files, name, and advice. */
 const REFUSED: readonly (readonly [readonly string[], string, string])[] = [
   [['CDF\x05'], 'NetCDF of 64-bit data (CDF-5)', 'convert it: nccopy -k classic'],
-  [['\x89HDF'], 'HDF5, as NetCDF-4 is', 'convert it: nccopy -k classic, or to Zarr with xarray'],
   [['GRIB'], 'GRIB', 'convert it to Zarr with cfgrib and xarray'],
   [['II*\0', 'MM\0*', 'II+\0', 'MM\0+'], 'TIFF', 'convert it to Zarr with rioxarray'],
   [['\x93NUMPY'], 'NumPy', 'convert it with zarr.save'],

@@ -18,7 +18,6 @@ afterAll(() => rm(folder, { recursive: true }))
 
 test.each([
   ['CDF\x05', /64-bit data.*nccopy/],
-  ['\x89HDF\r\n\x1a\n', /HDF5.*nccopy/],
   ['GRIB\0\0\0\x02', /GRIB.*cfgrib/],
   ['II*\0\0\0\0\0', /TIFF.*rioxarray/],
   ['\x93NUMPY', /NumPy.*zarr\.save/],
@@ -55,7 +54,7 @@ test('a container is a dataset, with the labels of its dimensions; groups are of
       .sel({ lat: [30, 20.1] })
       .values(),
   ).toEqual(Float32Array.of(3, Number.NaN))
-  await expect(openDataset(path, { group: 'a' })).rejects.toThrow(/only Zarr stores have groups/)
+  await expect(openDataset(path, { group: 'a' })).rejects.toThrow(/only Zarr stores and HDF5 files have groups/)
   await expect(openDataset(join(folder, 'none'))).rejects.toMatchObject({ tag: 'NotFoundError' })
 })
 

@@ -97,13 +97,9 @@ async function extend(file: AsyncBuffer, prefix: Uint8Array, signal: Signal | un
 function checkMagic(prefix: Uint8Array): void {
   const [a, b, c, version] = prefix
   if (a === 0x89 && b === 0x48 && c === 0x44 && version === 0x46) {
-    throw new HyperslabError(
-      'UnsupportedError',
-      'a NetCDF-4 file, which is HDF5 inside; only the classic formats CDF-1 and CDF-2 are read',
-      {
-        actual: 'NetCDF-4',
-      },
-    )
+    throw new HyperslabError('UnsupportedError', 'a NetCDF-4 file, which is HDF5 inside; openHdf5 and openDataset read it', {
+      actual: 'NetCDF-4',
+    })
   }
   if (a !== 0x43 || b !== 0x44 || c !== 0x46) {
     const text = prefix.length === 0 ? 'it is empty' : `it starts with ${show(prefix.subarray(0, 8))}`

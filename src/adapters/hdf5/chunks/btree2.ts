@@ -1,0 +1,74 @@
+import type { Cursor } from '../cursor.ts'
+import { damaged } from '../cursor.ts'
+import { Walk } from '../file-bytes.ts'
+import { type Child2, readNode2, readTree2, rootNode, type Tree2 } from '../structures/btree2.ts'
+import { compareCoords } from './btree1.ts'
+import type { ChunkFinder, ChunkRange, ChunkSet, WantedChunk } from './table.ts'
+
+/** Types of B-trees of chunks: without and with filters. */
+const TYPES = [10, 11]
+
+/** B-tree of version 2. Keys are the coordinates of chunks in the grid. */
+export class ChunkTree2 implements ChunkFinder {
+  readonly #set: ChunkSet
+  #tree: Promise<Tree2> | undefined
+
+  constructor(set: ChunkSet) {
+    this.#set = set
+  }
+
+  async find(wanted: readonly WantedChunk[]): Promise<ReadonlyMap<number, ChunkRange>> {
+    const { file, address } = this.#set
+    const found = new Map<number, ChunkRange>()
+    if (address === undefined) return found
+    this.#tree ??= readTree2(file, address)
+    const tree = await this.#tree
+    if (!TYPES.includes(tree.type)) damaged(`a B-tree of type ${tree.type} as a chunk index`, file.position(address), tree.type)
+    const root = rootNode(tree)
+    const sorted = [...wanted].sort((a, b) => compareCoords(a.coords, b.coords))
+    if (root !== undefined) await this.#visit(tree, root, sorted, found, new Walk('nodes of a chunk index'))
+    return found
+  }
+
+  async #visit(
+    tree: Tree2,
+    node: Child2,
+    wanted: readonly WantedChunk[],
+    found: Map<number, ChunkRange>,
+    walk: Walk,
+  ): Promise<void> {
+    walk.visit(node.address)
+    const { records, children } = await readNode2(this.#set.file, tree, node)
+    const keys = records.map((record) => this.#coords(record, tree))
+    const groups = new Map<number, WantedChunk[]>()
+    for (const chunk of wanted) {
+      let [low, high] = [0, keys.length]
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if (compareCoords(keys[middle]!, chunk.coords) < 0) low = middle + 1
+        else high = middle
+      }
+      const record = records[low]
+      if (record !== undefined && compareCoords(keys[low]!, chunk.coords) === 0)
+        found.set(chunk.chunkIndex, this.#place(record, tree))
+      else groups.set(low, [...(groups.get(low) ?? []), chunk])
+    }
+    if (children.length > 0)
+      await Promise.all([...groups].map(([i, chunks]) => this.#visit(tree, children[i]!, chunks, found, walk)))
+  }
+
+  #coords(record: Cursor, { recordBytes }: Tree2): number[] {
+    record.at = 0
+    record.skip(recordBytes - 8 * this.#set.chunkShape.length)
+    return this.#set.chunkShape.map(() => record.uint(8))
+  }
+
+  #place(record: Cursor, { type, recordBytes }: Tree2): ChunkRange {
+    const { chunkShape, file, chunkBytes } = this.#set
+    record.at = 0
+    const address = record.definedAddress('a chunk')
+    if (type === 10) return { address, bytes: chunkBytes, mask: 0 }
+    const sizeBytes = recordBytes - 8 * chunkShape.length - file.sizes.offsets - 4
+    return { address, bytes: record.uint(sizeBytes), mask: record.u32() }
+  }
+}

@@ -1,0 +1,176 @@
+import { decodeText } from '../../../core/characters.ts'
+import type { DType, FixedDType } from '../../../core/dtype.ts'
+import { sizeOf, stridesOf } from '../../../core/shape.ts'
+import { encodeChunk } from '../../../engine/write-box.ts'
+import { refuse } from '../cursor.ts'
+import type { Datatype, Member, TextPadding } from '../messages/datatype.ts'
+import type { ValueConversion } from './conversion.ts'
+import { floatConversion, isNativeFloat } from './floats.ts'
+import { integerConversion } from './integers.ts'
+
+/**
+ * Description of the values in stored elements. An element contains one value, or several along more axes.
+ */
+export interface ElementPlan {
+  readonly dtype: DType
+  /** Bytes of a stored element. */
+  readonly recordBytes: number
+  /** Position of the first value in it. */
+  readonly offset: number
+  /** Lengths of the axes in an element, and bytes between neighbours along them. */
+  readonly innerShape: readonly number[]
+  readonly innerStrides: readonly number[]
+  /** Stored bytes of a value. */
+  readonly valueBytes: number
+  readonly isBigEndian: boolean
+  /** Whether the last axis has the real and the imaginary part of complex numbers. */
+  readonly isComplex: boolean
+  /** Whether values are texts of one byte. */
+  readonly isCharacter: boolean
+  /** Optional: numbers in the form of their type omit it. */
+  readonly convert?: ValueConversion | undefined
+  /** Whether values are references of texts in the global heap. */
+  readonly isVariable: boolean
+  /** Names of the values of an enumeration. */
+  readonly flags?: { readonly names: readonly string[]; readonly values: Uint8Array } | undefined
+}
+
+type Value = Pick<ElementPlan, 'dtype' | 'valueBytes' | 'isBigEndian' | 'convert' | 'flags'> & {
+  readonly isVariable?: boolean
+  readonly isCharacter?: boolean
+}
+
+/** A place in elements: of a field of a compound, or of whole elements. */
+export interface FieldSlot {
+  readonly type: Datatype
+  readonly offset: number
+  /** Lengths of the lists of compounds that contain it, and bytes between their members. */
+  readonly lengths: readonly number[]
+  readonly strides: readonly number[]
+}
+
+/**
+ * Plans the values of elements.
+ * @param recordBytes bytes of a whole element
+ * @throws UnsupportedError for types that are not read
+ */
+export function planElements(place: FieldSlot, recordBytes: number): ElementPlan {
+  const lengths = [...place.lengths]
+  const strides = [...place.strides]
+  let { type } = place
+  while (type.kind === 'array') {
+    const { shape, base } = type
+    lengths.push(...shape)
+    strides.push(...stridesOf(shape).map((stride) => stride * base.size))
+    type = base
+  }
+  const part = findComplexPart(type)
+  if (part !== undefined) {
+    lengths.push(2)
+    strides.push(part.size)
+  }
+  if (lengths.includes(0)) refuse(`the elements have no values: their lists have the lengths [${lengths.join(', ')}]`)
+  const value = planValue(part ?? type)
+  const common = { recordBytes, offset: place.offset, innerShape: lengths, innerStrides: strides, isComplex: part !== undefined }
+  return { isVariable: false, isCharacter: false, ...value, ...common }
+}
+
+/** Returns the type of the parts of complex numbers: of their own class, or a compound as h5py writes it. */
+export function findComplexPart(type: Datatype): Datatype | undefined {
+  if (type.kind === 'complex')
+    return type.base.kind === 'float' && type.size === 2 * type.base.size
+      ? type.base
+      : refuse('complex numbers whose parts are no floats are not read here')
+  if (type.kind !== 'compound' || type.members.length !== 2) return undefined
+  const [real, imaginary] = type.members as [Member, Member]
+  const isPair = real.name === 'r' && imaginary.name === 'i' && real.offset === 0 && imaginary.offset === real.type.size
+  const isFloat = real.type.kind === 'float' && imaginary.type.kind === 'float' && type.size === 2 * real.type.size
+  return isPair && isFloat && JSON.stringify(real.type) === JSON.stringify(imaginary.type) ? real.type : undefined
+}
+
+/** @throws UnsupportedError for types that are not read */
+function planValue(type: Datatype): Value {
+  switch (type.kind) {
+    case 'integer':
+      return planInteger(type)
+    case 'float':
+      return planFloat(type)
+    case 'string':
+      return {
+        dtype: 'string',
+        valueBytes: type.size,
+        isBigEndian: false,
+        isCharacter: type.size === 1,
+        convert: textConversion(type.padding, type.size),
+      }
+    case 'enum':
+      return planEnum(type)
+    case 'vlen':
+      if (type.isString) return { dtype: 'string', valueBytes: type.size, isBigEndian: false, isVariable: true }
+      return refuse('elements are lists of variable length, which are not read here')
+    case 'compound':
+      return refuse('elements are compounds: open their fields, as arrays in a group of this name')
+    case 'reference':
+      return refuse('elements are references to other objects, which are not read here')
+    case 'opaque':
+      return refuse(`elements are opaque bytes${type.tag === '' ? '' : ` ('${type.tag}')`}, which are not read here`)
+    case 'time':
+      return refuse('elements are of the class "time", which HDF5 never defined')
+    default:
+      return refuse(`elements of the class '${type.kind}' are not read here`)
+  }
+}
+
+/** Returns the bytes of the type that holds an integer. */
+const holdingBytes = (size: number): 1 | 2 | 4 | 8 => ([1, 2, 4, 8] as const).find((bytes) => bytes >= size)!
+
+function planInteger(type: Datatype & { readonly kind: 'integer' }): Value {
+  const { size, isSigned, isBigEndian, offset, precision } = type
+  if (size > 8) refuse(`integers of ${size} bytes are not read here, at most of 8`, size)
+  const bytes = holdingBytes(size)
+  const dtype = `${isSigned ? 'int' : 'uint'}${8 * bytes}` as FixedDType
+  if (size === bytes && offset === 0 && precision === 8 * size)
+    return { dtype, valueBytes: size, isBigEndian: isBigEndian && size > 1 }
+  return { dtype, valueBytes: size, isBigEndian: false, convert: integerConversion(type, bytes) }
+}
+
+function planFloat(type: Datatype & { readonly kind: 'float' }): Value {
+  if (isNativeFloat(type))
+    return { dtype: type.size === 4 ? 'float32' : 'float64', valueBytes: type.size, isBigEndian: type.isBigEndian }
+  const { dtype, convert } = floatConversion(type)
+  return { dtype, valueBytes: type.size, isBigEndian: false, convert }
+}
+
+function planEnum({ base, names, values }: Datatype & { readonly kind: 'enum' }): Value {
+  const plan = planValue(base)
+  const isBool = base.size === 1 && names.length === 2 && names.every((name, i) => name === BOOLS[i] && values[i]![0] === i)
+  if (isBool) return { dtype: 'bool', valueBytes: 1, isBigEndian: false, convert: toBools }
+  const bytes = new Uint8Array(sizeOf([values.length, base.size]))
+  for (const [i, value] of values.entries()) bytes.set(value, i * base.size)
+  return { ...plan, flags: { names, values: bytes } }
+}
+
+/** Names of the values that h5py gives bools. */
+const BOOLS = ['FALSE', 'TRUE']
+
+/** Any value except 0 is true, and becomes 1. */
+const toBools: ValueConversion = (stored) => stored.map((byte) => (byte === 0 ? 0 : 1))
+
+const SPACE = 0x20
+
+function textConversion(padding: TextPadding, width: number): ValueConversion {
+  const trim = (bytes: Uint8Array): Uint8Array => {
+    if (padding === 'spaces') {
+      let end = bytes.length
+      while (end > 0 && bytes[end - 1] === SPACE) end--
+      return bytes.subarray(0, end)
+    }
+    const end = padding === 'terminated' ? bytes.indexOf(0) : -1
+    return end < 0 ? bytes : bytes.subarray(0, end)
+  }
+  return (stored, count) =>
+    encodeChunk(
+      'string',
+      Array.from({ length: count }, (_, i) => decodeText(trim(stored.subarray(i * width, (i + 1) * width)))),
+    )
+}

@@ -1,0 +1,296 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import { DiskArray } from '../../array/disk-array.ts'
+import { type Missing, NOTHING } from '../../array/missing.ts'
+import { type DType, type FixedDType, isFixed, isFloat, type ScalarOf } from '../../core/dtype.ts'
+import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
+import { Printable } from '../../core/inspect.ts'
+import type { ChunkIndex } from '../../engine/chunk-index.ts'
+import { ChunkedSource } from '../../engine/chunked-source.ts'
+import { Hdf5Index } from './array-index.ts'
+import { attributeNumbersIn, type Hdf5Attributes } from './attributes.ts'
+import { refuse } from './cursor.ts'
+import { type ArrayHeader, readDataset } from './dataset.ts'
+import { type ElementPlan, type FieldSlot, planElements } from './elements/plan.ts'
+import { fieldIn, listFields, wholeElements } from './fields.ts'
+import { filterCodec } from './filters/index.ts'
+import { type Located, locate, unknownNode } from './locate.ts'
+import { findMessage, MESSAGE } from './object-header.ts'
+import type { OpenFile } from './open-file.ts'
+import { unwrittenElements } from './unwritten.ts'
+
+/** An array of an HDF5 file, or a field of its elements, read lazily. */
+export class Hdf5Array<D extends DType = DType> extends DiskArray<D> {
+  /** Kind of the node. Distinguishes it from a group. */
+  readonly kind = 'array'
+  /** Path in the file. */
+  readonly path: string
+  /** @internal */
+  readonly index: Hdf5Index<D>
+
+  /** @internal */
+  constructor(path: string, index: Hdf5Index<D>) {
+    super(new ChunkedSource(index as ChunkIndex<D>))
+    this.path = path
+    this.index = index
+  }
+
+  /** Last name of the path. */
+  get name(): string {
+    return lastName(this.path)
+  }
+
+  override get attrs(): Hdf5Attributes {
+    return this.source.attrs as Hdf5Attributes
+  }
+}
+
+/** Nodes of a group, by what they are. */
+interface Children {
+  readonly arrays: readonly string[]
+  readonly groups: readonly string[]
+  readonly unreadable: ReadonlyMap<string, HyperslabError>
+}
+
+/** A group of an HDF5 file, or an array of compounds as a group of its fields. */
+export class Hdf5Group extends Printable implements AsyncDisposable {
+  /** Kind of the node. Distinguishes it from an array. */
+  readonly kind = 'group'
+  /** Path in the file; '' for the root. */
+  readonly path: string
+  /** Attributes of the group. */
+  readonly attrs: Hdf5Attributes
+  readonly #file: OpenFile
+  readonly #located: Located
+  #children: Promise<Children> | undefined
+
+  /** @internal */
+  static async open(file: OpenFile, path: string, located: Located): Promise<Hdf5Group> {
+    return new Hdf5Group(file, path, located, await file.objects.attributes(located.header))
+  }
+
+  private constructor(file: OpenFile, path: string, located: Located, attrs: Hdf5Attributes) {
+    super()
+    this.#file = file
+    this.path = path
+    this.#located = located
+    this.attrs = attrs
+  }
+
+  /** Last name of the path. */
+  get name(): string {
+    return lastName(this.path)
+  }
+
+  /** Whether it is an array of compounds, whose fields are arrays. */
+  get isCompound(): boolean {
+    return findMessage(this.#located.header, MESSAGE.layout) !== undefined
+  }
+
+  /** Names of the arrays in it that can be read. */
+  async arrays(): Promise<string[]> {
+    return [...(await this.#list()).arrays]
+  }
+
+  /** Names of the groups in it. Arrays of compounds are among them. */
+  async groups(): Promise<string[]> {
+    return [...(await this.#list()).groups]
+  }
+
+  /** Returns the names of the nodes in it that cannot be read, each with the reason. */
+  async unreadable(): Promise<ReadonlyMap<string, HyperslabError>> {
+    return (await this.#list()).unreadable
+  }
+
+  /**
+   * Returns an array in the group by its name or, in a group below, its path. Fields of compounds are arrays:
+   * `wind/speed`.
+   * @throws UnknownArrayError; InvalidArgumentError if it is a group; FormatError and UnsupportedError if it
+   *   cannot be read
+   */
+  array(path: string): Promise<Hdf5Array> {
+    return this.#within(path, async (at, located) => {
+      const node = await readNode(this.#file, at, located)
+      if (node.kind === 'group') return wrongKind(this.#file, at, 'a group', 'an array')
+      return openArray(this.#file, at, node)
+    })
+  }
+
+  /**
+   * Returns a group in it, by its name or its path.
+   * @throws UnknownArrayError; InvalidArgumentError if it is an array
+   */
+  group(path: string): Promise<Hdf5Group> {
+    return this.#within(path, async (at, located) => {
+      const node = await readNode(this.#file, at, located)
+      return node.kind === 'group' ? Hdf5Group.open(this.#file, at, located) : wrongKind(this.#file, at, 'an array', 'a group')
+    })
+  }
+
+  /** Describes the group and all groups below as text, a node a line. */
+  async tree(): Promise<string> {
+    const lines: string[] = [this.path === '' ? '/' : this.name]
+    const visit = async (group: Hdf5Group, indent: string): Promise<void> => {
+      const unreadable = await group.unreadable()
+      for (const name of await group.arrays()) {
+        const { dtype, shape } = await group.array(name)
+        lines.push(`${indent}${name} ${dtype} [${shape.join(', ')}]`)
+      }
+      for (const [name, error] of unreadable) lines.push(`${indent}${name}: ${error.text}`)
+      for (const name of await group.groups()) {
+        lines.push(`${indent}${name}/`)
+        await visit(await group.group(name), `${indent}  `)
+      }
+    }
+    await visit(this, '  ')
+    return lines.join('\n')
+  }
+
+  /** Closes the file, if this is its root. Later reads throw ClosedError. */
+  async close(): Promise<void> {
+    if (this.path === '') await this.#file.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  toString(): string {
+    return `Hdf5Group { '${this.path === '' ? '/' : this.path}' }`
+  }
+
+  #within<T>(path: string, use: (at: string, located: Located) => Promise<T>): Promise<T> {
+    this.#file.checkOpen()
+    if (typeof path !== 'string' || path === '')
+      throw new HyperslabError('InvalidArgumentError', 'the path of a node is text', { file: this.#file.name, actual: path })
+    const at = [...splitPath(this.path), ...splitPath(path)].join('/')
+    return within({ file: this.#file.name, array: at }, async () => {
+      const located = await locate(this.#file.objects, this.#file.superblock.root, splitPath(at))
+      if (located === undefined) {
+        const { arrays, groups } = await this.#list()
+        return unknownNode(at, this.#file.name, [...arrays, ...groups])
+      }
+      return use(at, located)
+    })
+  }
+
+  #list(): Promise<Children> {
+    this.#file.checkOpen()
+    this.#children ??= within({ file: this.#file.name }, () => this.#readChildren())
+    this.#children.catch(() => {
+      this.#children = undefined
+    })
+    return this.#children
+  }
+
+  async #readChildren(): Promise<Children> {
+    const { objects, superblock } = this.#file
+    const arrays: string[] = []
+    const groups: string[] = []
+    const unreadable = new Map<string, HyperslabError>()
+    const found = (await this.#names()).map(async (name) => {
+      const path = this.path === '' ? name : `${this.path}/${name}`
+      try {
+        const located = await within({ file: this.#file.name, array: path }, () =>
+          locate(objects, superblock.root, splitPath(path)),
+        )
+        if (located === undefined) return { name }
+        const node = await within({ file: this.#file.name, array: path }, () => readNode(this.#file, path, located))
+        return { name, kind: node.kind }
+      } catch (error) {
+        if (!isHyperslabError(error, 'FormatError', 'UnsupportedError', 'CodecError', 'TooLargeError', 'IntegrityError'))
+          throw error
+        return { name, error }
+      }
+    })
+    for (const { name, kind, error } of await Promise.all(found)) {
+      if (error !== undefined) unreadable.set(name, error)
+      else if (kind === 'array') arrays.push(name)
+      else if (kind === 'group') groups.push(name)
+    }
+    return { arrays, groups, unreadable }
+  }
+
+  async #names(): Promise<string[]> {
+    const { header, fields } = this.#located
+    if (!this.isCompound) return [...(await this.#file.objects.links(header)).keys()]
+    const dataset = await readDataset(this.#file.objects, header)
+    return listFields(findSlot(dataset, fields)!)!.map(({ name }) => name)
+  }
+}
+
+const lastName = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
+
+const splitPath = (path: string): string[] => path.split('/').filter((name) => name !== '')
+
+function wrongKind({ name }: OpenFile, path: string, actual: string, expected: string): never {
+  throw new HyperslabError('InvalidArgumentError', `the node is ${actual}`, { file: name, array: path, actual, expected })
+}
+
+/** A node that can be opened. Committed types are none. */
+type Node =
+  | { readonly kind: 'group' }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'array'; readonly dataset: ArrayHeader; readonly plan: ElementPlan }
+
+function findSlot({ type }: ArrayHeader, fields: readonly string[]): FieldSlot | undefined {
+  let place: FieldSlot | undefined = wholeElements(type)
+  for (const name of fields) place = place && fieldIn(place, name)
+  return place
+}
+
+/** @throws UnsupportedError, FormatError if it cannot be read; UnknownArrayError for an unknown field */
+async function readNode(
+  { objects, name: file, limits, options }: OpenFile,
+  path: string,
+  { header, fields }: Located,
+): Promise<Node> {
+  const kind = objects.classify(header)
+  if (kind === 'group') return { kind }
+  if (kind === 'unknown') return refuse('the object is neither a group nor an array')
+  if (kind === 'type') return { kind: 'none' }
+  const dataset = await readDataset(objects, header)
+  const place = findSlot(dataset, fields)
+  if (place === undefined) return unknownNode(path, file, listFields(wholeElements(dataset.type))?.map(({ name }) => name) ?? [])
+  if (listFields(place) !== undefined) return { kind: 'group' }
+  const plan = planElements(place, dataset.type.size)
+  // A filter that is not read here throws.
+  filterCodec('the filters', dataset.filters, 0, { bytes: plan.recordBytes, mostBytes: limits.blockBytes }, options.codecs)
+  return { kind: 'array', dataset, plan }
+}
+
+async function openArray(file: OpenFile, path: string, node: Node): Promise<Hdf5Array> {
+  if (node.kind !== 'array') return wrongKind(file, path, 'a committed datatype', 'an array')
+  const { dataset, plan } = node
+  const { objects } = file
+  const [attrs, unwritten] = await Promise.all([
+    objects.attributes(dataset.header),
+    unwrittenElements(plan, dataset.fill, objects),
+  ])
+  const index = new Hdf5Index({
+    file,
+    dataset,
+    plan,
+    path,
+    attrs,
+    unwritten,
+    missing: findMissing(plan, attrs),
+    dimensionNames: undefined,
+  })
+  return new Hdf5Array(path, index)
+}
+
+/** Returns the missing values that the attributes name. */
+function findMissing({ dtype, isComplex }: ElementPlan, attrs: Hdf5Attributes): Missing {
+  if (!isFixed(dtype) || dtype === 'bool' || isComplex) return NOTHING
+  const values = ['_FillValue', 'missing_value'].flatMap((name) => attributeNumbersIn(attrs, name, dtype as FixedDType))
+  return { values: values.filter((value) => fits(dtype, value)) as ScalarOf<DType>[], nan: false }
+}
+
+/** Whether an element of the type can have this value. */
+function fits(dtype: DType, value: number | bigint): boolean {
+  if (isFloat(dtype)) return true
+  const [, sign, bits] = /^(u?)int(\d+)$/.exec(dtype) ?? []
+  if (bits === undefined || (typeof value === 'number' && !Number.isInteger(value))) return false
+  const wide = BigInt(value)
+  return (sign === 'u' ? BigInt.asUintN(Number(bits), wide) : BigInt.asIntN(Number(bits), wide)) === wide
+}

@@ -1,0 +1,23 @@
+/** Limits of what one file may make the reader do. Files of the wild are far below them. */
+export const LIMITS = {
+  /** Blocks of one object header. */
+  headerBlocks: 4096,
+  /** Bytes of one structure of metadata. */
+  structureBytes: 64 * 1024 * 1024,
+  /** Nodes of one walk through a B-tree or a heap. */
+  nodes: 1_000_000,
+  /** Levels of one B-tree or heap. */
+  depth: 32,
+  /** Links or attributes of one object. */
+  entries: 1_000_000,
+  /** Soft links that one path may follow. */
+  softLinks: 32,
+  /** Names in one path. */
+  pathNames: 128,
+  /** Datatypes within one another. */
+  typeDepth: 32,
+  /** Axes of an array. */
+  rank: 32,
+  /** Bytes of one attribute that is read. */
+  attributeBytes: 64 * 1024 * 1024,
+}

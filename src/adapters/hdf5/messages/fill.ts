@@ -1,0 +1,36 @@
+import type { Cursor } from '../cursor.ts'
+
+/**
+ * Value of unwritten elements, as stored. `undefined` bytes: the value is undefined, or zeros by default.
+ */
+export interface Fill {
+  readonly bytes: Uint8Array | undefined
+  /** Whether a user has set it. */
+  readonly isSet: boolean
+}
+
+export const NO_FILL: Fill = { bytes: undefined, isSet: false }
+
+/** Parses the message of versions before 1.6. */
+export function parseOldFill(cursor: Cursor): Fill {
+  const size = cursor.u32()
+  return size === 0 ? NO_FILL : { bytes: cursor.slice(size), isSet: true }
+}
+
+export function parseFill(cursor: Cursor): Fill {
+  const version = cursor.version('the fill value', [1, 2, 3])
+  if (version === 3) {
+    const flags = cursor.u8()
+    return flags & 0x20 ? sized(cursor) : NO_FILL
+  }
+  cursor.skip(2)
+  const isDefined = cursor.u8() !== 0
+  // Version 1 always has the size.
+  return isDefined && (version === 1 || cursor.left >= 4) ? sized(cursor) : NO_FILL
+}
+
+function sized(cursor: Cursor): Fill {
+  // All ones stand for a value that is undefined.
+  const size = cursor.u32()
+  return size === 0 || size === 0xffffffff ? NO_FILL : { bytes: cursor.slice(size), isSet: true }
+}

@@ -1,0 +1,77 @@
+import { Cursor, damaged } from '../cursor.ts'
+import type { FileBytes } from '../file-bytes.ts'
+
+/** Collections that are kept parsed. */
+const MAX_COLLECTIONS = 256
+
+type Collection = ReadonlyMap<number, Cursor>
+
+/** Values of variable length, in collections. Each collection is read once while it is kept. */
+export class GlobalHeap {
+  readonly #file: FileBytes
+  readonly #collections = new Map<number, Promise<Collection>>()
+
+  constructor(file: FileBytes) {
+    this.#file = file
+  }
+
+  /** Returns an object of a collection. */
+  async object(address: number, index: number): Promise<Cursor> {
+    const found = (await this.#collection(address)).get(index)
+    return found ?? damaged(`a global heap has no object ${index}`, this.#file.position(address), index)
+  }
+
+  /**
+   * Returns the bytes of values, by their references: length u32, address, index u32. A value without length
+   * is empty.
+   * @param unit bytes of an element, which lengths count
+   */
+  async values(references: Cursor, count: number, unit: number): Promise<Uint8Array[]> {
+    return Promise.all(
+      Array.from({ length: count }, () => {
+        const length = references.u32() * unit
+        const address = references.address()
+        const index = references.u32()
+        return this.#value(length, address, index)
+      }),
+    )
+  }
+
+  async #value(length: number, address: number | undefined, index: number): Promise<Uint8Array> {
+    if (length === 0 || address === undefined || address === 0) return new Uint8Array(0)
+    const { bytes, start } = await this.object(address, index)
+    if (length > bytes.length) damaged(`a value of ${length} bytes in an object of ${bytes.length}`, start, length)
+    return bytes.subarray(0, length)
+  }
+
+  #collection(address: number): Promise<Collection> {
+    const known = this.#collections.get(address)
+    if (known !== undefined) return known
+    const collection = this.#read(address)
+    if (this.#collections.size >= MAX_COLLECTIONS) this.#collections.delete(this.#collections.keys().next().value!)
+    this.#collections.set(address, collection)
+    collection.catch(() => this.#collections.delete(address))
+    return collection
+  }
+
+  async #read(address: number): Promise<Collection> {
+    const { lengths } = this.#file.sizes
+    const head = (await this.#file.cursor(address, 8 + lengths)).signature('GCOL')
+    head.version('a global heap', [1])
+    const size = head.skip(3).length()
+    const cursor = (await this.#file.cursor(address, size)).skip(8 + lengths)
+    const objects = new Map<number, Cursor>()
+    while (cursor.left >= 8 + lengths) {
+      const index = cursor.u16()
+      const length = cursor.skip(6).length()
+      // Object 0 is the free space at the end.
+      if (index === 0) break
+      objects.set(index, cursor.part(length))
+      cursor.skip(Math.min(cursor.left, (8 - (length % 8)) % 8))
+    }
+    return objects
+  }
+}
+
+/** Reads references of values, of which `count` follow one another in `bytes`. */
+export const referencesIn = (file: FileBytes, bytes: Uint8Array): Cursor => new Cursor(bytes, file.sizes, 0)

@@ -1,0 +1,25 @@
+import type { Hdf5Group } from '../adapters/hdf5/group.ts'
+import { HDF5_CHECKS, type OpenHdf5Options, openHdf5File } from '../adapters/hdf5/open.ts'
+import { type Checks, checkOptions } from '../core/options.ts'
+import { checkUrlOptions, type Location, resolveLocation } from './location.ts'
+import { URL_CHECKS, type UrlOptions } from './url-options.ts'
+
+/** Options of `openHdf5`, with those of requests. */
+export interface Hdf5Options extends OpenHdf5Options, UrlOptions {}
+
+const CHECKS: Checks<Hdf5Options> = { ...HDF5_CHECKS, ...URL_CHECKS }
+
+/**
+ * Opens an HDF5 file, such as NetCDF-4 and MATLAB write, at any location that `open` accepts. Reads the
+ * metadata of a group when it is listed, and of its chunks those that a selection needs. Arrays are lazy;
+ * fields of compounds are arrays of their own (`wind/speed`).
+ * @returns the root group; close it
+ * @throws NotFoundError; FormatError if the bytes are not HDF5, or are damaged or truncated; IntegrityError
+ *   if a checksum of the metadata differs; UnsupportedError for parts of split files
+ */
+export async function openHdf5(location: Location, options: Hdf5Options = {}): Promise<Hdf5Group> {
+  checkOptions('openHdf5', options, CHECKS)
+  await checkUrlOptions('openHdf5', location, options)
+  const { notFound, headers, fetch, ...own } = options
+  return (await openHdf5File(await resolveLocation(location, { notFound, headers, fetch }), own)).root
+}
