@@ -5,11 +5,11 @@ const SHUFFLES = ['noshuffle', 'shuffle', 'bitshuffle']
 /** Describes the codecs of a chunk, in the order of encoding: `delta, blosc lz4 5 shuffle`. */
 export const codecWords = (codecs: readonly CodecMetadata[]): string =>
   codecs
-    .map(wordsOf)
+    .map(describeCodec)
     .filter((words) => words !== '')
     .join(', ') || 'none'
 
-function wordsOf({ name, configuration }: CodecMetadata): string {
+function describeCodec({ name, configuration }: CodecMetadata): string {
   const words = (...members: unknown[]): string => [name, ...members.filter((member) => member !== undefined)].join(' ')
   const { order, endian, cname, clevel, shuffle, level, checksum } = configuration
   switch (name) {

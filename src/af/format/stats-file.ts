@@ -32,7 +32,7 @@ const version1Layout = struct({ version: uint32, arrays: vec(statsLayout) })
  * @throws FormatError if the bytes are not statistics; UnsupportedError for another version
  */
 export function decodeStats(payload: Uint8Array): StatsFile {
-  if (versionOf(payload) === 0) return { version: 0, ...unarchive('statistics', version0Layout, payload) }
+  if (readStatsVersion(payload) === 0) return { version: 0, ...unarchive('statistics', version0Layout, payload) }
   const { version, arrays } = unarchive('statistics', version1Layout, payload)
   if (version !== 1) {
     throw new HyperslabError('UnsupportedError', `statistics version ${version}, expected 0 or 1`, {
@@ -94,7 +94,7 @@ export function decodeStatsFile(file: Uint8Array): StatsFile & { readonly state?
  * front of the Vec, or at least 8 bytes earlier, because version 1 stores its number in between. Reading as
  * version 1 rejects all other payloads.
  */
-function versionOf(payload: Uint8Array): StatsVersion {
+function readStatsVersion(payload: Uint8Array): StatsVersion {
   const vecAt = payload.byteLength - version0Layout.size
   if (vecAt < 0) return 1
   const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength)

@@ -17,7 +17,7 @@ Examples: once, in what the shell reads when it starts
   $ hyperslab completion zsh >> ~/.zshrc
   $ hyperslab completion fish > ~/.config/fish/completions/hyperslab.fish`,
     )
-    .action((shell: Shell) => print([SCRIPTS[shell](wordsOf(program))]))
+    .action((shell: Shell) => print([SCRIPTS[shell](listWords(program))]))
 }
 
 /** An option, as needed by completion scripts. */
@@ -37,7 +37,7 @@ interface CommandWords {
 }
 
 /** Collects the commands and options that the program declares. */
-function wordsOf(program: Command): CommandWords[] {
+function listWords(program: Command): CommandWords[] {
   return program.commands.map((command) => ({
     name: command.name(),
     description: command.description(),
