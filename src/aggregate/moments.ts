@@ -84,16 +84,16 @@ export function reduceToMoments(
   const boxes = [...listBoxes(table)]
   const [sums, counter] = [accumulators(arena, 'sum', dtype, size), counters(arena, size)]
   const bytes = cellBytes('sum', dtype)
-  for (const { offset, place, shape, stride } of boxes)
-    reduceElements(arena, 'sum', dtype, skip, shape, base + offset, stride, sums + place * bytes, own, counter + place * 8)
+  for (const { offset, cell, shape, stride } of boxes)
+    reduceElements(arena, 'sum', dtype, skip, shape, base + offset, stride, sums + cell * bytes, own, counter + cell * 8)
   const [means, squares] = [counters(arena, size), counters(arena, size)]
   const counts = arena.view('float64', counter, size).slice()
   const about = arena.view('float64', means, size)
   results(arena, 'sum', dtype, sums, size).forEach((sum, cell) => {
     about[cell] = Number(sum) / counts[cell]!
   })
-  for (const { offset, place, shape, stride } of boxes)
-    reduceElements(arena, 'squares', dtype, skip, shape, base + offset, stride, squares + place * 8, own, means + place * 8)
+  for (const { offset, cell, shape, stride } of boxes)
+    reduceElements(arena, 'squares', dtype, skip, shape, base + offset, stride, squares + cell * 8, own, means + cell * 8)
   const values = new Float64Array(2 * size)
   values.set(arena.view('float64', means, size))
   values.set(arena.view('float64', squares, size), size)
@@ -103,7 +103,7 @@ export function reduceToMoments(
 /** Returns the moments of a box whose elements all equal the one at `bytes`. */
 export function constantMoments(reduction: Reduction, element: Uint8Array, box: Box, region: Box): PartialAggregate {
   const shape = region.map(() => 1)
-  const table = createBoxTable(shape.length, [{ offset: 0, place: 0, shape, stride: shape }])
+  const table = createBoxTable(shape.length, [{ offset: 0, cell: 0, shape, stride: shape }])
   const { values, counts } = withArena((arena) => reduceToMoments(arena, reduction, table, arena.put(element), shape))
   const size = sizeOf(boxShape(region))
   const [mean, squares] = values as Float64Array

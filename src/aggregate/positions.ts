@@ -5,7 +5,7 @@ import type { Box } from '../grid/range.ts'
 import type { Arena } from '../kernels/arena.ts'
 import { type BoxTable, listBoxes } from '../kernels/boxes.ts'
 import { copyStrided, type ElementBytes } from '../kernels/copy.ts'
-import { find, firstRows, LEAST_ROW_BYTES } from '../kernels/places.ts'
+import { find, firstRows, LEAST_ROW_BYTES } from '../kernels/positions.ts'
 import { accumulators, counters, type ReduceOp, reduceElements } from '../kernels/reduce.ts'
 import { cellStride, eachCell } from './cells.ts'
 import type { PartialAggregate, Reduction } from './reduction.ts'
@@ -49,8 +49,8 @@ export function reduceToExtremes(
 ): PartialAggregate {
   const best = new Extremes(reduction.op, reduction.dtype, sizeOf(shape))
   const own = cellStride(shape, reduction.reduced)
-  for (const { offset, place, ...box } of listBoxes(table))
-    arena.scratch(() => addExtremes(arena, reduction, best, { ...box, pointer: base + offset, cell: place, cellStride: own }))
+  for (const { offset, cell, ...box } of listBoxes(table))
+    arena.scratch(() => addExtremes(arena, reduction, best, { ...box, pointer: base + offset, cell, cellStride: own }))
   const { values, counts, places } = best
   return { values, counts, places }
 }

@@ -72,9 +72,9 @@ function reduceCells(
   const counts = isKnown ? 0 : before === undefined ? counters(arena, size) : arena.put(toBytes(before.counts))
   const own = cellStride(shape, reduced)
   const step = cellBytes(op, dtype)
-  for (const { offset, place, shape: boxShape, stride } of listBoxes(table)) {
-    const counter = counts === 0 ? 0 : counts + place * 8
-    reduceElements(arena, op, dtype, skip, boxShape, base + offset, stride, cells + place * step, own, counter)
+  for (const { offset, cell, shape: boxShape, stride } of listBoxes(table)) {
+    const counter = counts === 0 ? 0 : counts + cell * 8
+    reduceElements(arena, op, dtype, skip, boxShape, base + offset, stride, cells + cell * step, own, counter)
   }
   const found = arena.view(cellType(reduction), cells, size * cellWidth(reduction)) as TypedArray
   const taken = counts === 0 ? counted : arena.view('float64', counts, size)
@@ -103,7 +103,7 @@ export function reduceConstant(reduction: Reduction, element: Uint8Array, box: B
   const region = cellBox(box, reduction.reduced)
   const shape = boxShape(box)
   // Broadcasts the element (stride 0) over the cells.
-  const boxes = [{ offset: 0, place: 0, first: firstPosition(reduction, box), shape, stride: shape.map(() => 0) }]
+  const boxes = [{ offset: 0, cell: 0, first: firstPosition(reduction, box), shape, stride: shape.map(() => 0) }]
   return withArena((arena) => {
     const pointer = arena.put(element)
     return { parts: reduceBoxes(arena, reduction, createBoxTable(shape.length, boxes), pointer, boxShape(region)), region }

@@ -1,4 +1,4 @@
-import { type AxisIndices, indexAt, isListed } from './places.ts'
+import { type AxisIndices, indexAt, isListed } from './axis-indices.ts'
 import { eachIndex, sizeOf } from './shape.ts'
 import type { AxisView, Tensor } from './tensor.ts'
 
@@ -27,9 +27,9 @@ export function copyIndices(source: Tensor, from: readonly AxisIndices[], target
   if (sizeOf(from.map(({ length }) => length)) === 0) return
   const offsets: [number, number] = [source.offset, target.offset]
   const axes: Axis[] = []
-  from.forEach((places, axis) => {
+  from.forEach((indices, axis) => {
     const strides = [source.stride[axis]!, target.stride[axis]!] as const
-    const own = createAxis([places, to[axis]!], strides, offsets)
+    const own = createAxis([indices, to[axis]!], strides, offsets)
     const last = axes.at(-1)
     if (own.length === 1) return
     const merges = last?.steps && own.steps?.every((step, i) => last.steps![i] === step * own.length)
@@ -54,19 +54,19 @@ export function copyIndices(source: Tensor, from: readonly AxisIndices[], target
 
 /** Returns an axis; adds its start to `offsets` if it has one stride. */
 function createAxis(
-  places: readonly [AxisIndices, AxisIndices],
+  indices: readonly [AxisIndices, AxisIndices],
   strides: readonly [number, number],
   offsets: [number, number],
 ): Axis {
-  const { length } = places[0]
-  if (places.some(isListed)) {
-    const [a, b] = places.map((each, i) => createTable(length, (k) => indexAt(each, k) * strides[i]!)) as [Table, Table]
+  const { length } = indices[0]
+  if (indices.some(isListed)) {
+    const [a, b] = indices.map((each, i) => createTable(length, (k) => indexAt(each, k) * strides[i]!)) as [Table, Table]
     if (length > 1) return { length, steps: undefined, tables: [a, b] }
     offsets[0] += a[0]!
     offsets[1] += b[0]!
     return { length, steps: [0, 0], tables: undefined }
   }
-  const steps = places.map((each, i) => {
+  const steps = indices.map((each, i) => {
     const view = each as AxisView
     offsets[i as 0 | 1] += view.start * strides[i]!
     return view.step * strides[i]!

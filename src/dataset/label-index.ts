@@ -1,6 +1,6 @@
+import { type AxisIndices, indexAt } from '../core/axis-indices.ts'
 import type { DType } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
-import { type AxisIndices, indexAt } from '../core/places.ts'
 import type { AxisView } from '../core/tensor.ts'
 import { absolute, distance, isMissingLabel, isSameLabel, type Label, type Labels } from './label-values.ts'
 import { type Neighbours, SortedLabels } from './sorted-labels.ts'

@@ -1,5 +1,5 @@
+import type { AxisIndices } from '../core/axis-indices.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
-import type { AxisIndices } from '../core/places.ts'
 import { quoted } from '../core/quoted.ts'
 import { Between, type LabelLike } from './between.ts'
 import type { LabelIndex, SelectMethod } from './label-index.ts'

@@ -1,6 +1,6 @@
+import type { AxisIndices } from '../core/axis-indices.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
-import type { AxisIndices } from '../core/places.ts'
 import { quoted } from '../core/quoted.ts'
 import { findCoordinateMemory } from './coordinate-memory.ts'
 import { type Coords, isLabelled, type Labelled, mergeCoords } from './coords.ts'

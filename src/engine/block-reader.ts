@@ -50,8 +50,8 @@ export interface BlockUse<C, R> {
   /** Runs on this thread. The bytes of the chunks are valid during the call only. */
   onThisThread(arena: Arena, chunks: readonly C[], bytesOf: (chunk: C) => ChunkBytes): R
   /**
-   * Data type of the results that `here` copies chunks to unchanged. Optional: other uses omit it. Bytes of
-   * such a chunk may be read straight into its result.
+   * Data type of the results that `onThisThread` copies chunks to unchanged. Optional: other uses omit it.
+   * Bytes of such a chunk may be read straight into its result.
    */
   readonly copied?: DType
   /** Describes the same work as a task for a worker, and converts the worker's answer to the result. */
@@ -185,7 +185,7 @@ export class BlockReader {
         return undefined as R
     }
     const part = fetched === undefined && request.parts === undefined ? this.#partFor(block) : undefined
-    const done = part && (await this.#useElsewhere(request, part, use, signal))
+    const done = part && (await this.#useInWorker(request, part, use, signal))
     if (done !== undefined) return done[0]
     const parts = fetched ?? (await this.#fetcher.fetch([request], signal)).get(request)!
     if (request.parts !== undefined) {
@@ -195,11 +195,11 @@ export class BlockReader {
       return result
     }
     const bytes = parts[0]!
-    if (!this.#allHere(request, use)) this.#fetcher.check(block, bytes)
+    if (!this.#isAllOnThisThread(request, use)) this.#fetcher.check(block, bytes)
     const alone = block.part?.standalone(bytes) ?? bytes
-    const inWorker = await this.#useElsewhere(request, alone, use, signal)
+    const inWorker = await this.#useInWorker(request, alone, use, signal)
     if (inWorker !== undefined) return inWorker[0]
-    const result = this.#useHere(request, alone, use)
+    const result = this.#useOnThisThread(request, alone, use)
     // Kernels copy the block into their own memory, so its buffer can be reused, unless more of it may be
     // read later.
     if (alone === bytes && !isPartialRead(block, chunks)) this.#fetcher.recycle(block, bytes)
@@ -207,7 +207,7 @@ export class BlockReader {
   }
 
   /** Whether the whole block is decoded in kernel memory on this thread, and none of it is cached. */
-  #allHere<C extends Stored, R>({ block, chunks }: BlockRequest<C>, use: BlockUse<C, R>): boolean {
+  #isAllOnThisThread<C extends Stored, R>({ block, chunks }: BlockRequest<C>, use: BlockUse<C, R>): boolean {
     const codec = findCodec(this.#codecs, block)
     if (block.part !== undefined || isPartialRead(block, chunks) || !inKernel(codec)) return false
     return use.inWorker === undefined || !this.#pool?.decodes(codec)
@@ -229,7 +229,7 @@ export class BlockReader {
   }
 
   /** Processes a block outside this thread's kernel memory; undefined if that is not possible. */
-  async #useElsewhere<C extends Stored, R>(
+  async #useInWorker<C extends Stored, R>(
     request: BlockRequest<C>,
     input: PackedBlock['input'],
     use: BlockUse<C, R>,
@@ -241,16 +241,16 @@ export class BlockReader {
     const keep = isPartialRead(block, chunks)
     if (!keep && use.inWorker !== undefined && this.#pool?.decodes(codec)) {
       const { task, result } = use.inWorker(chunks)
-      const done = await this.#decodeThere(codec, block, input, task, (answer): [R] => [result(answer)], signal)
+      const done = await this.#decodeInWorker(codec, block, input, task, (answer): [R] => [result(answer)], signal)
       if (done !== undefined) return done
     }
     if (!keep && inKernel(codec)) return undefined
     const known = this.#memory.blocks.again(this.#keyOf(block))
-    const decoded = known ?? (await this.#decodeApart(codec, block, input, keep, signal))
+    const decoded = known ?? (await this.#decodeStandalone(codec, block, input, keep, signal))
     return decoded && [this.#useDecoded(decoded, request, use)]
   }
 
-  #useHere<C extends Stored, R>(request: BlockRequest<C>, bytes: Uint8Array, use: BlockUse<C, R>): R {
+  #useOnThisThread<C extends Stored, R>(request: BlockRequest<C>, bytes: Uint8Array, use: BlockUse<C, R>): R {
     const { block, chunks } = request
     if (isPartialRead(block, chunks)) {
       const codec = findCodec(this.#codecs, block)
@@ -296,7 +296,7 @@ export class BlockReader {
    * Decodes a whole block outside this thread's kernel memory; concurrent readers share the work. Returns
    * undefined if the block has to be decoded in kernel memory.
    */
-  async #decodeApart(
+  async #decodeStandalone(
     codec: Codec | KernelCodec,
     block: BlockRef,
     input: PackedBlock['input'],
@@ -308,7 +308,7 @@ export class BlockReader {
     const key = this.#keyOf(block)
     const start = async (shared: Signal): Promise<Uint8Array | undefined> => {
       const inWorker =
-        pooled && this.#decodeThere(codec, block, input, { kind: 'decode', keep: true }, ({ bytes }) => bytes, shared)
+        pooled && this.#decodeInWorker(codec, block, input, { kind: 'decode', keep: true }, ({ bytes }) => bytes, shared)
       let decoded = (await inWorker) || undefined
       if (decoded === undefined && !inKernel(codec))
         decoded = await this.#decoding.run(0, () => decodeOutsideKernels(codec, block, input as Uint8Array), shared)
@@ -318,7 +318,7 @@ export class BlockReader {
     return this.#memory.decodes.share(key, start, signal)
   }
 
-  async #decodeThere<T>(
+  async #decodeInWorker<T>(
     codec: Codec | KernelCodec,
     block: BlockRef,
     input: PackedBlock['input'],

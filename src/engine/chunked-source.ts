@@ -13,12 +13,12 @@ import {
   type ScalarReads,
   scalarReadsOf,
 } from '../array/source.ts'
+import type { AxisIndices } from '../core/axis-indices.ts'
 import { type DType, fillElement, isFixed, type ScalarOf } from '../core/dtype.ts'
 import { HyperslabError, within } from '../core/errors.ts'
 import { lazily } from '../core/lazily.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import { Pace } from '../core/pace.ts'
-import type { AxisIndices } from '../core/places.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Tensor } from '../core/tensor.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'

@@ -2,9 +2,10 @@
  * Parts of reading that only lists and points need, loaded with the first of them: their projection on
  * chunks, copies by tables, and staging buffers whose positions in the result have gaps.
  */
+
+import { type AxisIndices, indexAt, isListed } from '../core/axis-indices.ts'
 import { copyIndices } from '../core/copy-indices.ts'
 import type { DataOf, DType } from '../core/dtype.ts'
-import { type AxisIndices, indexAt, isListed } from '../core/places.ts'
 import { stridesOf } from '../core/shape.ts'
 import { type AxisView, type Tensor, viewTensor, wholeAxis } from '../core/tensor.ts'
 import { evenOr } from '../grid/list-projection.ts'
@@ -176,14 +177,14 @@ function putSpan(arena: Arena, size: number, bytes: Uint8Array, copy: ChunkCopy)
 }
 
 /** Returns the minimum and maximum of a non-empty list. */
-function boundsOf(places: AxisIndices): [number, number] {
-  if (!isListed(places)) {
-    const [first, last] = [places.start, indexAt(places, places.length - 1)]
+function boundsOf(indices: AxisIndices): [number, number] {
+  if (!isListed(indices)) {
+    const [first, last] = [indices.start, indexAt(indices, indices.length - 1)]
     return first < last ? [first, last] : [last, first]
   }
   let [low, high] = [Infinity, 0]
-  for (let i = 0; i < places.length; i++) {
-    const place = places[i]!
+  for (let i = 0; i < indices.length; i++) {
+    const place = indices[i]!
     if (place < low) low = place
     if (place > high) high = place
   }

@@ -1,6 +1,6 @@
+import { isListed } from '../core/axis-indices.ts'
 import { type DType, elementBytes, isFixed, type TypedArray, toBytes } from '../core/dtype.ts'
 import { forEachLimited } from '../core/limiter.ts'
-import { isListed } from '../core/places.ts'
 import { sizeOf } from '../core/shape.ts'
 import type { Signal } from '../core/signal.ts'
 import type { ChunkCopy } from '../grid/projection.ts'

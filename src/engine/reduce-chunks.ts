@@ -56,7 +56,7 @@ interface Located {
 
 /** Elements of a chunk with the cells they are reduced to. */
 interface Target {
-  readonly elements: Omit<StridedBox, 'place'>
+  readonly elements: Omit<StridedBox, 'cell'>
   readonly cells: Box
 }
 
@@ -335,7 +335,7 @@ class ChunkReduction {
 
   #reduceOne(bytes: Uint8Array, elements: Target['elements'], region: Box): PlacedAggregate {
     return withArena((arena) => {
-      const table = createBoxTable(elements.shape.length, [{ ...elements, place: 0 }])
+      const table = createBoxTable(elements.shape.length, [{ ...elements, cell: 0 }])
       return { parts: reduceBoxes(arena, this.#reduction, table, arena.put(bytes), boxShape(region)), region }
     })
   }
@@ -377,7 +377,7 @@ function createPiece(region: Box, targets: readonly Target[]): RegionPart {
   const stride = stridesOf(shape)
   const boxes = targets.map(({ elements, cells }) => ({
     ...elements,
-    place: cells.reduce((at, { start }, axis) => at + (start - region[axis]!.start) * stride[axis]!, 0),
+    cell: cells.reduce((at, { start }, axis) => at + (start - region[axis]!.start) * stride[axis]!, 0),
   }))
   return { table: createBoxTable(shape.length, boxes), shape, region }
 }

@@ -1,5 +1,5 @@
+import { type AxisIndices, isListed } from '../core/axis-indices.ts'
 import { type DType, elementBytes, type FixedDType, isFixed } from '../core/dtype.ts'
-import { type AxisIndices, isListed } from '../core/places.ts'
 import { sizeOf, stridesOf } from '../core/shape.ts'
 import { type AxisView, copyTensor, fillTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../core/tensor.ts'
 import type { ChunkCopy } from '../grid/projection.ts'
@@ -109,7 +109,7 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
       const size = elementBytes(dtype)
       const boxes = chunks.map(({ chunkShape, from, address }) => ({
         ...boxIn(chunkShape, from, size, address.offset),
-        place: 0,
+        cell: 0,
       }))
       task = { kind: 'gather', elementBytes: size, table: createBoxTable(boxes[0]!.shape.length, boxes) }
       let offset = 0

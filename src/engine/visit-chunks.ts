@@ -1,6 +1,6 @@
+import type { AxisIndices } from '../core/axis-indices.ts'
 import type { DType } from '../core/dtype.ts'
 import { Pace } from '../core/pace.ts'
-import type { AxisIndices } from '../core/places.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Tensor } from '../core/tensor.ts'
 import type { AxisChunks, ChunkGrid } from '../grid/chunks.ts'

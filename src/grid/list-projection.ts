@@ -1,4 +1,4 @@
-import { type AxisIndices, indexAt, isListed } from '../core/places.ts'
+import { type AxisIndices, indexAt, isListed } from '../core/axis-indices.ts'
 import { type AxisView, wholeAxis } from '../core/tensor.ts'
 import type { AxisChunks, ChunkGrid } from './chunks.ts'
 import { findProgression } from './list.ts'
@@ -99,7 +99,7 @@ function projectPoints(
   const { length } = inner
   const rest = new Float64Array(length).map((_, i) => indexAt(inner, i))
   const cells = new Float64Array(length)
-  const places = new Float64Array(length)
+  const indices = new Float64Array(length)
   const sizes = new Float64Array(length).fill(1)
   let cellsBefore = 1
   for (let k = axes.length - 1; k >= 0; k--) {
@@ -111,7 +111,7 @@ function projectPoints(
       const chunk = chunks.find(position)
       const chunkStart = chunks.start(chunk)
       cells[i]! += chunk * cellsBefore
-      places[i]! += (position - chunkStart) * sizes[i]!
+      indices[i]! += (position - chunkStart) * sizes[i]!
       sizes[i]! *= chunks.storedLength(chunk)
       rest[i] = Math.floor(rest[i]! / count)
     }
@@ -126,15 +126,17 @@ function projectPoints(
     projections.push({
       chunk: cell,
       length: sizes[points[0]!]!,
-      from: evenOr(points.map((point) => places[point]!)),
+      from: evenOr(points.map((point) => indices[point]!)),
       to: evenOr(points.map((point) => indexAt(outer, point))),
     })
   }
   return projections
 }
 
-const partOf = (places: AxisIndices, from: number, to: number): AxisIndices =>
-  isListed(places) ? evenOr(places.subarray(from, to)) : { start: indexAt(places, from), step: places.step, length: to - from }
+const partOf = (indices: AxisIndices, from: number, to: number): AxisIndices =>
+  isListed(indices)
+    ? evenOr(indices.subarray(from, to))
+    : { start: indexAt(indices, from), step: indices.step, length: to - from }
 
 /** Converts a list to a progression, if it is one. */
 export const evenOr = (list: Uint32Array): AxisIndices => findProgression(list) ?? list

@@ -1,6 +1,6 @@
+import type { AxisIndices } from '../core/axis-indices.ts'
 import { HyperslabError } from '../core/errors.ts'
 import type { Checks } from '../core/options.ts'
-import type { AxisIndices } from '../core/places.ts'
 import { eachIndex, sizeOf } from '../core/shape.ts'
 import type { AxisChunks } from './chunks.ts'
 import { type ChunkGrid, READ_BYTES } from './chunks.ts'

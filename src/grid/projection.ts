@@ -1,5 +1,5 @@
+import type { AxisIndices } from '../core/axis-indices.ts'
 import type { DType } from '../core/dtype.ts'
-import type { AxisIndices } from '../core/places.ts'
 import type { AxisView, Tensor } from '../core/tensor.ts'
 import { project, RECORD_LENGTH } from '../kernels/project.ts'
 import { type AxisChunks, type ChunkGrid, RegularChunks } from './chunks.ts'

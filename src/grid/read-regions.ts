@@ -1,5 +1,5 @@
+import type { AxisIndices } from '../core/axis-indices.ts'
 import { HyperslabError } from '../core/errors.ts'
-import type { AxisIndices } from '../core/places.ts'
 import type { AxisView } from '../core/tensor.ts'
 import type { AxisChunks } from './chunks.ts'
 import { RegularChunks } from './chunks.ts'

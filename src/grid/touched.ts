@@ -1,4 +1,4 @@
-import type { AxisIndices } from '../core/places.ts'
+import type { AxisIndices } from '../core/axis-indices.ts'
 import { coordsAt, sizeOf } from '../core/shape.ts'
 import type { AxisView } from '../core/tensor.ts'
 import { type AxisChunks, type ChunkGrid, RegularChunks } from './chunks.ts'

@@ -1,4 +1,4 @@
-import type { AxisIndices } from '../core/places.ts'
+import type { AxisIndices } from '../core/axis-indices.ts'
 import { sizeOf, stridesOf } from '../core/shape.ts'
 import { type AxisView, viewTensor } from '../core/tensor.ts'
 import type { Arena } from './arena.ts'
@@ -19,7 +19,7 @@ export interface StridedBox {
   /** Byte offset from the start of the memory. */
   readonly offset: number
   /** Cell of a reduction; unused by `gather`, which stores boxes one after another. */
-  readonly place: number
+  readonly cell: number
   /** Position of the first element, for reductions to positions. */
   readonly first?: number
   readonly shape: readonly number[]
@@ -44,8 +44,8 @@ export function boxIn(
 export function createBoxTable(rank: number, boxes: readonly StridedBox[]): BoxTable {
   const width = 3 + 2 * rank
   const records = new Float64Array(width * boxes.length)
-  boxes.forEach(({ offset, place, first = 0, shape, stride }, i) => {
-    records.set([offset, place, first, ...shape, ...stride], i * width)
+  boxes.forEach(({ offset, cell, first = 0, shape, stride }, i) => {
+    records.set([offset, cell, first, ...shape, ...stride], i * width)
   })
   return { rank, records }
 }
@@ -54,8 +54,8 @@ export function* listBoxes({ rank, records }: BoxTable): Generator<Required<Stri
   const width = 3 + 2 * rank
   for (let at = 0; at < records.length; at += width) {
     const axes = [...records.subarray(at + 3, at + width)]
-    const [offset, place, first] = [records[at]!, records[at + 1]!, records[at + 2]!]
-    yield { offset, place, first, shape: axes.slice(0, rank), stride: axes.slice(rank) }
+    const [offset, cell, first] = [records[at]!, records[at + 1]!, records[at + 2]!]
+    yield { offset, cell: cell, first, shape: axes.slice(0, rank), stride: axes.slice(rank) }
   }
 }
 

@@ -1,4 +1,4 @@
-import { type AxisIndices, isListed } from '../core/places.ts'
+import { type AxisIndices, isListed } from '../core/axis-indices.ts'
 import { sizeOf, stridesOf } from '../core/shape.ts'
 import type { Arena } from './arena.ts'
 import { compute } from './compute.ts'

@@ -1,4 +1,4 @@
-import { type AxisIndices, indexAt, isListed } from '../core/places.ts'
+import { type AxisIndices, indexAt, isListed } from '../core/axis-indices.ts'
 import type { Arena } from './arena.ts'
 import type { ElementBytes } from './copy.ts'
 

@@ -21,7 +21,7 @@ export type {
   SourceLike,
   SourceOptions,
 } from '../array/source.ts'
-export type { AxisIndices } from '../core/places.ts'
+export type { AxisIndices } from '../core/axis-indices.ts'
 export { type AxisChunks, ChunkGrid, RegularChunks } from '../grid/chunks.ts'
 export { axisChunks, IrregularChunks } from '../grid/irregular-chunks.ts'
 export type { LinearPositions } from '../grid/linear.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
-import { type AxisIndices, indexAt } from '../../src/core/places.ts'
+import { type AxisIndices, indexAt } from '../../src/core/axis-indices.ts'
 import { eachIndex, sizeOf } from '../../src/core/shape.ts'
 import { withArena } from '../../src/kernels/arena.ts'
 import type { ElementBytes } from '../../src/kernels/copy.ts'

@@ -1,5 +1,5 @@
+import { type AxisIndices, isListed } from '../../core/axis-indices.ts'
 import type { DType } from '../../core/dtype.ts'
-import { type AxisIndices, isListed } from '../../core/places.ts'
 import { wholeAxis } from '../../core/tensor.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { subsetChunks } from '../../grid/derived-chunks.ts'

@@ -1,4 +1,4 @@
-import type { AxisIndices } from '../../core/places.ts'
+import type { AxisIndices } from '../../core/axis-indices.ts'
 import { copyTensor, fillTensor, type Tensor, tensorOf } from '../../core/tensor.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { type Box, rangeLength, viewOf } from '../../grid/range.ts'

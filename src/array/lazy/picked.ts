@@ -1,7 +1,7 @@
 import { isPlain, isWhole, type PlacedAggregate, type Reduction, splitReduction } from '../../aggregate/reduction.ts'
+import { type AxisIndices, isListed } from '../../core/axis-indices.ts'
 import type { DType, TypedArray } from '../../core/dtype.ts'
 import { Pace } from '../../core/pace.ts'
-import { type AxisIndices, isListed } from '../../core/places.ts'
 import { eachIndex, sizeOf, stridesOf } from '../../core/shape.ts'
 import { type AxisView, copyTensor, type Tensor, tensorOf, viewTensor } from '../../core/tensor.ts'
 import type { ChunkGrid } from '../../grid/chunks.ts'

@@ -1,5 +1,5 @@
+import { type AxisIndices, indexAt, isListed } from '../../core/axis-indices.ts'
 import type { DType } from '../../core/dtype.ts'
-import { type AxisIndices, indexAt, isListed } from '../../core/places.ts'
 import type { Signal } from '../../core/signal.ts'
 import { type AxisView, type Tensor, tensorOf } from '../../core/tensor.ts'
 import { findProgression } from '../../grid/list.ts'

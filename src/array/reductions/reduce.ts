@@ -385,7 +385,7 @@ async function reduceAsRead(
   await eachRun(source, { signal, runs: pieced.pieces, between }, ({ box, tensor: { shape, data } }) => {
     if (piece === end) end = firstPiece(pieced, ++unit)
     const region = cellBox(box, reduction.reduced)
-    const elements = { offset: 0, place: 0, first: firstPosition(reduction, box), shape, stride: stridesOf(shape) }
+    const elements = { offset: 0, cell: 0, first: firstPosition(reduction, box), shape, stride: stridesOf(shape) }
     const table = createBoxTable(shape.length, [elements])
     const parts = withArena((arena) =>
       reduceBoxes(arena, reduction, table, arena.put(toBytes(data)), boxShape(region), part?.parts),

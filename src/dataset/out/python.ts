@@ -1,6 +1,6 @@
 import type { FoldOptions } from '../../array/reductions/fold-kinds.ts'
+import { indexAt } from '../../core/axis-indices.ts'
 import { HyperslabError } from '../../core/errors.ts'
-import { indexAt } from '../../core/places.ts'
 import { toTimestamp } from '../../core/timestamp.ts'
 import { formatNamed } from '../../tree/formats.ts'
 import { Between, type LabelLike } from '../between.ts'

@@ -141,11 +141,11 @@ interface Bins {
 function stepsFrom(first: bigint, { nanoseconds }: Steps, { closed = 'left', label = 'left', offset = 0n }: BinOptions): Bins {
   const origin = first - BigInt(splitInstant(first).nanoseconds) + offset
   // A closed right edge belongs to the step before.
-  const stepOf = (instant: bigint): bigint => floorDivide(instant - origin - (closed === 'right' ? 1n : 0n), nanoseconds)
-  const start = stepOf(first)
+  const toStep = (instant: bigint): bigint => floorDivide(instant - origin - (closed === 'right' ? 1n : 0n), nanoseconds)
+  const start = toStep(first)
   const shift = label === 'right' ? 1n : 0n
   return {
-    binOf: (instant) => Number(stepOf(instant) - start),
+    binOf: (instant) => Number(toStep(instant) - start),
     labelOf: (bin) => origin + (start + BigInt(bin) + shift) * nanoseconds,
   }
 }
@@ -166,7 +166,7 @@ function daysFrom(first: bigint, frequency: Days, calendar: Calendar, options: B
   if (offset !== undefined) invalidArgument(`offset is for steps of one length such as 6h, not for '${text}'`, text)
   const { find, day } = months === undefined ? weekEdges(frequency, calendar) : monthEdges(frequency, calendar, months)
   /** Returns the left edge of the bin of one period. An edge that is an end includes its whole day. */
-  const leftOf = (instant: bigint): number => {
+  const leftEdge = (instant: bigint): number => {
     const { days, nanoseconds } = splitInstant(instant)
     const { edge, isOn } = find(days)
     return closed === 'right' && isOn && (isEnd || nanoseconds === 0) ? edge - 1 : edge
@@ -174,9 +174,9 @@ function daysFrom(first: bigint, frequency: Days, calendar: Calendar, options: B
   const { edge, isOn } = find(splitInstant(first).days)
   const earliest = closed === 'left' ? edge : isOn ? edge - count : edge - count + 1
   // No empty bin precedes the first instant.
-  const start = earliest + Math.floor((leftOf(first) - earliest) / count) * count
+  const start = earliest + Math.floor((leftEdge(first) - earliest) / count) * count
   return {
-    binOf: (instant) => Math.floor((leftOf(instant) - start) / count),
+    binOf: (instant) => Math.floor((leftEdge(instant) - start) / count),
     labelOf: (bin) => BigInt(day(start + (bin + (label === 'right' ? 1 : 0)) * count)) * NS_PER_DAY,
   }
 }

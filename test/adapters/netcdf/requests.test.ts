@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { indexAt } from '../../../src/core/places.ts'
+import { indexAt } from '../../../src/core/axis-indices.ts'
 import { coordsAt, sizeOf } from '../../../src/core/shape.ts'
 import { elementsOf, MAX_GAP_BYTES, MAX_REQUEST_BYTES } from '../../../src/engine/strided-reader.ts'
 import { slice } from '../../../src/grid/slice.ts'

@@ -6,8 +6,8 @@ type PositionList = Uint32Array | Float64Array
 /** Positions along one axis: evenly spaced, or a list in any order. */
 export type AxisIndices<L extends PositionList = Uint32Array> = AxisView | L
 
-export const isListed = <L extends PositionList>(places: AxisIndices<L>): places is L => ArrayBuffer.isView(places)
+export const isListed = <L extends PositionList>(indices: AxisIndices<L>): indices is L => ArrayBuffer.isView(indices)
 
 /** Returns the position at index `i`. */
-export const indexAt = (places: AxisIndices<PositionList>, i: number): number =>
-  isListed<PositionList>(places) ? places[i]! : places.start + i * places.step
+export const indexAt = (indices: AxisIndices<PositionList>, i: number): number =>
+  isListed<PositionList>(indices) ? indices[i]! : indices.start + i * indices.step
