@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Filter, filterCodec } from '../../../src/adapters/hdf5/filters/index.ts'
 import { decodeWith, inKernel } from '../../../src/codec/codec.ts'
@@ -131,4 +132,17 @@ test('refuses a filter that is not read, with its number, its name and what to d
 
 test('refuses a stored chunk of no bytes', async () => {
   await expect(decode([filter(2, 4)], 0, 4, new Uint8Array(0), 16)).rejects.toMatchObject({ tag: 'CodecError' })
+})
+
+test('decodes recorded chunks of each filter without Python', async () => {
+  const path = new URL('../../fixtures/hdf5-filters.json', import.meta.url)
+  const recorded: { filters: Filter[]; bytes: number; mask: number; raw: string; data: string }[] = JSON.parse(
+    readFileSync(path, 'utf8'),
+  )
+  expect(new Set(recorded.flatMap(({ filters }) => filters.map(({ id }) => id))).size).toBe(9)
+  for (const { filters, bytes, mask, raw, data } of recorded) {
+    const expected = Buffer.from(data, 'base64')
+    const decoded = await decode(filters, mask, bytes, new Uint8Array(Buffer.from(raw, 'base64')), expected.length)
+    expect(Buffer.from(decoded).equals(expected)).toBe(true)
+  }
 })
