@@ -1,4 +1,5 @@
 // A walk through hyperslab on a year of temperatures. Every result is checked against one computed without the package.
+// `--keep` leaves the files of the demo, and prints where they are.
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -28,6 +29,12 @@ const MONTHS = [
 /** The correction that is laid over the data: half a degree over central Europe in July. */
 const CORRECTION = { month: 6, lat: [45, 55], lon: [5, 15], amount: 0.5 }
 
+const unknown = process.argv.slice(2).filter((word) => word !== '--keep')
+if (unknown.length > 0) {
+  console.error(`there is no option ${unknown[0]}: npm run demo takes --keep, which leaves its files (npm run demo -- --keep)`)
+  process.exit(2)
+}
+const isKept = process.argv.includes('--keep')
 const folder = await mkdtemp(join(tmpdir(), 'hyperslab-demo-'))
 try {
   await run(join(folder, CONTAINER))
@@ -35,7 +42,8 @@ try {
   console.error(error instanceof CheckFailed ? `\nThe demo failed. ${error.message}` : error)
   process.exitCode = 1
 } finally {
-  await rm(folder, { recursive: true, force: true })
+  if (isKept) console.log(`\nThe files are in ${folder}`)
+  else await rm(folder, { recursive: true, force: true })
 }
 
 async function run(path) {

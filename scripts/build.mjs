@@ -27,6 +27,7 @@ const TARGETS = [
 
 const STEPS = {
   kernels: {
+    makes: 'kernels of AssemblyScript, and the modules that embed them',
     reads: ['assembly', 'asconfig.json', 'scripts'],
     writes: [
       ...['kernels', 'reading', 'compute', 'filters', 'rare-filters', 'zstd', 'zstd-encode'].map((name) => `build/${name}.wasm`),
@@ -42,11 +43,13 @@ const STEPS = {
     },
   },
   worker: {
+    makes: 'the program of worker threads',
     reads: ['src', 'scripts'],
     writes: ['build/worker.js', 'src/pool/worker.generated.ts'],
     run: () => node('scripts/embed-worker.mjs'),
   },
   js: {
+    makes: 'TypeScript, bundles, types and the manual page',
     reads: [
       'src',
       'tsconfig.json',
@@ -64,6 +67,7 @@ const STEPS = {
     },
   },
   viewer: {
+    makes: 'the viewer',
     reads: [
       'apps/viewer',
       'src/dataset/cf/axis-kind.ts',
@@ -123,7 +127,10 @@ for (const name of names.length > 0 ? names : Object.keys(STEPS)) {
     console.log(`${name}: nothing has changed`)
     continue
   }
+  console.log(`${name}: building ${step.makes}`)
+  const start = performance.now()
   await step.run()
+  console.log(`${name}: built in ${((performance.now() - start) / 1000).toFixed(1)} s`)
   // Inputs that changed during the step were not read, so their earlier state is stored.
   stamps[name] = { ...stateOf(step), reads: before.reads }
   writeFileSync(STAMPS, `${JSON.stringify(stamps, null, 2)}\n`)

@@ -20,7 +20,8 @@ const FILES = [
 export function faultsOf(root) {
   const read = (name) => (existsSync(join(root, name)) ? readFileSync(join(root, name), 'utf8') : '')
   const { version, repository, homepage, bugs } = JSON.parse(read('package.json'))
-  const isAddress = (value) => /^(git\+)?https:\/\/[^/\s]+\.[^/\s]+\/\S+$/.test(value ?? '')
+  // Names below `.invalid` never exist: they are placeholders until there is a repository.
+  const isAddress = (value) => /^(git\+)?https:\/\/[^/\s]+\.(?!invalid\/)[^./\s]+\/\S+$/.test(value ?? '')
   const escaped = version.replaceAll('.', '\\.')
   return [
     ...FILES.filter((name) => read(name) === '').map((name) => `${name} is missing`),

@@ -71,6 +71,25 @@ test('there are examples to run', () => {
   expect(Object.fromEntries(counts)).toEqual(PAGES)
 })
 
+test('the three commands of README.md run as they are in a clone', () => {
+  const [, block] = /## Three commands\n\n```\n([\s\S]*?)```/.exec(read('README.md'))!
+  const lines = block!.trim().split('\n')
+  expect(lines).toHaveLength(3)
+  mkdirSync(join(folder, 'demo'))
+  symlinkSync(join(root, 'demo/data'), join(folder, 'demo/data'))
+  for (const line of lines) {
+    // In a clone, npx runs the `bin` of its package.json.
+    const [npx, name, ...args] = line.split(' ')
+    expect([npx, name]).toEqual(['npx', 'hyperslab'])
+    const { stderr, status } = spawnSync(process.execPath, [join(root, 'dist/cli.js'), ...args], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+    expect([status, stderr], line).toEqual([0, ''])
+  }
+  expect(readdirSync(folder)).toEqual(expect.arrayContaining(['january.png', 'tas.zarr']))
+})
+
 test('every command of its page exists and explains itself', () => {
   const commands = [...new Set([...read('docs/command.md').matchAll(/^hyperslab (\w+)/gm)].map(([, command]) => command!))]
   const all = createProgram('0.0.0').commands.map((command) => command.name())

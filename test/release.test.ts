@@ -61,3 +61,25 @@ test('publishing asks it first, and an unfinished clone is refused', () => {
   expect(status).toBe(stderr === '' ? 0 : 1)
   expect(faultsOf(root).join('\n')).toBe(stderr.trim())
 })
+
+test('the lock file has the optional packages of all platforms, which npm ci asks for', () => {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { optionalDependencies?: Record<string, string> }>
+  }
+  const paths = Object.keys(packages)
+  const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies).filter(
+      (name) => !paths.includes(`node_modules/${name}`) && !paths.includes(`${path}/node_modules/${name}`),
+    ),
+  )
+  expect(paths.length).toBeGreaterThan(150)
+  expect(missing).toEqual([])
+})
+
+test('placeholders of addresses are refused', () => {
+  const folder = complete()
+  const { repository, homepage, bugs } = pkg
+  expect([repository.url, homepage, bugs.url].every((url: string) => url.includes('.invalid/'))).toBe(true)
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(pkg))
+  expect(faultsOf(folder)).toEqual(['repository.url', 'homepage', 'bugs'].map((name) => expect.stringContaining(name)))
+})

@@ -1,6 +1,6 @@
 // A Cloudflare Worker that answers questions about gridded data: the series at a point, the mean over a region.
 import { isHyperslabError } from 'hyperslab'
-import { between, openDataset } from 'hyperslab/dataset'
+import { between, cos, openDataset } from 'hyperslab/dataset'
 import { Refusal } from './refusal.mjs'
 
 const ROUTES = { '/point': answerPoint, '/mean': answerMean }
@@ -31,7 +31,7 @@ async function answerPoint({ text, number }, env, signal) {
   })
 }
 
-/** `GET /mean?array=tas&lat=45:55&lon=350:10`: the mean over a region at each time, or, with `per=whole`, one of all times. */
+/** `GET /mean?array=tas&lat=45:55&lon=350:10`: the mean over a region by area, at each time or, with `per=whole`, of all times. */
 async function answerMean({ text, pair, optional }, env, signal) {
   const [name, lat, [west, east], per] = [text('array'), pair('lat').map(latitude), pair('lon'), optional('per') ?? 'step']
   if (per !== 'step' && per !== 'whole') throw new Refusal(400, `per is step or whole, not ${per}`)
@@ -42,8 +42,10 @@ async function answerMean({ text, pair, optional }, env, signal) {
     const region = array.sel({ lat: between(Math.min(...lat), Math.max(...lat)), lon, time })
     const cells = { lat: lengthOf(region, 'lat'), lon: lengthOf(region, 'lon') }
     const answer = { array: name, cells, units: array.attrs.units }
-    if (per === 'whole') return { ...answer, mean: (await valuesOf(region.mean(), signal))[0] }
-    const means = region.mean({ axis: ['lat', 'lon'] })
+    // Cells are as large as the cosine of their latitude.
+    const weighted = region.weighted(cos(region.coords.lat))
+    if (per === 'whole') return { ...answer, mean: (await valuesOf(weighted.mean(), signal))[0] }
+    const means = weighted.mean({ axis: ['lat', 'lon'] })
     return { ...answer, ...(await timesOf(means)), mean: await valuesOf(means, signal) }
   })
 }

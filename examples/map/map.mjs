@@ -3,7 +3,7 @@
 import 'maplibre-gl/dist/maplibre-gl.css'
 import { ZarrLayer } from '@carbonplan/zarr-layer'
 import { HttpStore } from 'hyperslab'
-import { openDataset } from 'hyperslab/dataset'
+import { between, openDataset } from 'hyperslab/dataset'
 import { asZarrStore } from 'hyperslab/zarr'
 import { Map as WebMap } from 'maplibre-gl'
 
@@ -29,6 +29,12 @@ function open(parameter) {
   return openDataset({ store: new HttpStore({ onRequest }), path: origin + pathname })
 }
 
+/**
+ * The array with longitudes from -180 to below 180, whatever they are: the layer draws none beyond 180. Those
+ * from 0 to 360 become two parts, of which the western one comes first.
+ */
+const fromDateLine = (array) => array.sel({ [array.dims.at(-1)]: between(-180, 180 - 1e-6) })
+
 /** A store that counts the chunks of the variable that are asked for. */
 const counting = (store, variable) => ({
   ...store,
@@ -48,7 +54,7 @@ function showCost() {
 async function draw() {
   const name = wanted.get('variable') ?? 'tas'
   const limit = Number(wanted.get('limit') ?? 5)
-  const [a, b] = (await Promise.all([open('a'), open('b')])).map((dataset) => dataset.get(name))
+  const [a, b] = (await Promise.all([open('a'), open('b')])).map((dataset) => fromDateLine(dataset.get(name)))
   const [lat, lon] = a.dims.slice(-2)
   const anomaly = a.sub(b)
   const arrays = { anomaly: anomaly.array, [lat]: a.coords[lat].array, [lon]: a.coords[lon].array }

@@ -160,7 +160,7 @@ export function scaled<F extends 'float32' | 'float64' = 'float64', R extends nu
   const { dtype, ...packing } = options
   const isGiven = Object.values(packing).some((value) => value !== undefined)
   if (!isGiven && array.attrs === undefined) {
-    const text = 'an array without attributes does not say how it is packed: pass scaleFactor, addOffset or missing values'
+    const text = 'an array without attributes does not say how it is packed: pass `scaleFactor`, `addOffset` or `missingValues`'
     throw new HyperslabError('InvalidArgumentError', text, source.label)
   }
   const all = isGiven ? options : { ...parsePacking(source, array.attrs!), ...(dtype && { dtype }) }

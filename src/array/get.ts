@@ -139,7 +139,7 @@ function resultBytes<D extends DType>(
 ): number {
   if (out !== undefined) return 0
   const bytes = sizeOf(shape) * bytesOf(source.dtype)
-  checkBytes(source, bytes, maxBytes, `the result ${showShape(shape)}`, 'go through it with blocks(), or raise maxBytes')
+  checkBytes(source, bytes, maxBytes, `the result ${showShape(shape)}`, 'go through it with blocks(), or raise `maxBytes`')
   return bytes
 }
 

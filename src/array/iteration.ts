@@ -195,7 +195,7 @@ export async function planRead<D extends DType>(
 export async function readTensor<D extends DType>(source: BlockSource<D>, options: ProgressOptions): Promise<Tensor<D>> {
   const { dtype, shape, budget } = source
   const bytes = sizeOf(shape) * bytesOf(dtype)
-  checkBytes(source, bytes, MAX_RESULT_BYTES, 'the array', 'go through it with blocks(), or raise maxBytes of get()')
+  checkBytes(source, bytes, MAX_RESULT_BYTES, 'the array', 'go through it with blocks(), or raise `maxBytes` of get()')
   const read = async (): Promise<Tensor<D>> => {
     const tensor = tensorOf(dtype, shape)
     await readWhole(source, tensor, options)

@@ -27,7 +27,7 @@ export function checkElements(
   elements: number = sizeOf(shape),
 ): void {
   if (elements <= maxElements) return
-  const text = `going through ${elements} elements is more than limits.elements, ${maxElements}: take a part of the array`
+  const text = `going through ${elements} elements is more than \`limits.elements\`, ${maxElements}: take a part of the array`
   throw new HyperslabError('TooLargeError', text, { ...label, actual: elements, expected: maxElements })
 }
 

@@ -11,7 +11,7 @@ import { addHead } from './commands/head.ts'
 import { addImport } from './commands/import.ts'
 import { addInfo } from './commands/info.ts'
 import { addJobs } from './commands/jobs.ts'
-import { checkNotFoundOption, notFoundOption, showNegatives } from './commands/options.ts'
+import { checkNotFoundOption, jsonOption, notFoundOption, showNegatives } from './commands/options.ts'
 import { addPlot } from './commands/plot.ts'
 import { addRechunk } from './commands/rechunk.ts'
 import { addReduce } from './commands/reduce.ts'
@@ -21,8 +21,8 @@ import { addStats } from './commands/stats.ts'
 import { addVerify } from './commands/verify.ts'
 import { addView } from './commands/view.ts'
 import { addWork } from './commands/work.ts'
-import { oneLine } from './show/failure.ts'
-import { ownJson, parserOutput } from './show/text.ts'
+import { nameFlagsOf, oneLine } from './show/failure.ts'
+import { ownJson, parserOutput, printAsJson } from './show/text.ts'
 
 /** Creates the command line. Its parser throws the errors of commander instead of ending the process. */
 export function createProgram(version = packageVersion()): Command {
@@ -72,8 +72,13 @@ wrong.`,
     addCompletion,
   ])
     add(program)
+  for (const command of program.commands) if (command.name() !== 'completion') command.addOption(jsonOption())
   for (const command of program.commands) if (!PLACELESS.includes(command.name())) command.addOption(notFoundOption())
-  program.hook('preAction', (_, command) => checkNotFoundOption(command.args, command.opts()))
+  program.hook('preAction', (_, command) => {
+    nameFlagsOf(command)
+    printAsJson(command.opts()['json'] === true)
+    checkNotFoundOption(command.args, command.opts())
+  })
   return program
 }
 

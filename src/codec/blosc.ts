@@ -213,12 +213,8 @@ function unshuffleBlock(
 }
 
 const notRead = (compressor: string): HyperslabError =>
-  new HyperslabError(
-    'CodecError',
-    `blosc with ${compressor} inside is not read; pass a codec named 'blosc' as the option codecs`,
-    {
-      actual: compressor,
-    },
-  )
+  new HyperslabError('CodecError', `blosc with ${compressor} inside is not read; pass a codec named 'blosc' in \`codecs\``, {
+    actual: compressor,
+  })
 
 const malformed = (text: string): HyperslabError => new HyperslabError('CodecError', `malformed blosc frame: ${text}`)

@@ -15,6 +15,6 @@ export function checkSize(codec: string, actual: number, expected: number | unde
 /** Returns the error for a block that decodes to more bytes than the limit. */
 export function aboveLimit(codec: string, actual: number | undefined, mostBytes: number): HyperslabError {
   const bytes = actual === undefined ? '' : `${actual} bytes, `
-  const text = `${codec} block decodes to ${bytes}more than limits.blockBytes, ${mostBytes}`
+  const text = `${codec} block decodes to ${bytes}more than \`limits.blockBytes\`, ${mostBytes}`
   return new HyperslabError('CodecError', text, { actual, expected: mostBytes })
 }

@@ -39,7 +39,7 @@ export class Codecs {
     const codec = this.#known.get(name)
     if (codec !== undefined) return codec
     const known = [...this.#known.keys()]
-    const text = `unknown codec '${name}': known are ${known.join(', ')}; pass others to open as codecs`
+    const text = `unknown codec '${name}': known are ${known.join(', ')}; pass others to open as \`codecs\``
     throw new HyperslabError('CodecError', text, { actual: name, expected: known })
   }
 

@@ -165,7 +165,7 @@ type Refusal = (key: string, why: string) => Promise<never>
 async function adviceFor({ to, root, targetOf }: Parts, signal: Signal | undefined): Promise<string> {
   try {
     await targetOf?.({ store: to.store, path: root }).survey(signal)
-    return 'overwrite replaces it'
+    return '`overwrite` replaces it'
   } catch (error) {
     if (isHyperslabError(error, 'AlreadyExistsError')) return error.text
     throw error

@@ -184,7 +184,7 @@ const alreadyThere = (isThere: boolean): HyperslabError =>
     'AlreadyExistsError',
     isThere
       ? 'there is a Zarr array or group already'
-      : 'there is an unfinished write, of another version of the source or with other options; overwrite replaces it',
+      : 'there is an unfinished write, of another version of the source or with other options; `overwrite` replaces it',
   )
 
 /**
@@ -201,7 +201,7 @@ function checkHeld({ name, array, options, ...rest }: PlannedArray, maxBytes: nu
     const lengths = longest.map((length, axis) => Math.min(length, array.shape[axis]!))
     const bytes = sizeOf(lengths) * bytesOf(array.dtype)
     if (bytes <= held) continue
-    const text = `${what} of ${showShape(lengths)} elements takes ${bytes} bytes, and ${held} may be held: allow more memory`
+    const text = `${what} of ${showShape(lengths)} elements takes ${bytes} bytes, and ${held} may be held: raise \`maxBytes\``
     throw new HyperslabError('TooLargeError', text, { array: name, actual: bytes, expected: held })
   }
 }

@@ -128,7 +128,7 @@ const add = (label: Label, slack: number | bigint): Label =>
 function refuseOverlap(dim: string, before: Labelling, after: Labelling): never {
   const reach = ({ place, index }: Labelling): string =>
     `${place} has ${index.show(index.at(0))} to ${index.show(index.at(index.length - 1))}`
-  const text = `labels along ${dim} overlap: ${reach(before)}, ${reach(after)}; { overlap: 'first' } or 'last' takes one of both`
+  const text = `labels along ${dim} overlap: ${reach(before)}, ${reach(after)}; \`overlap: 'first'\` or 'last' takes one of both`
   return invalidArgument(text, dim)
 }
 
@@ -141,7 +141,7 @@ function arrangeTexts(dim: string, parts: readonly Labelling[], overlap: Arrangi
       if (owner === undefined || overlap === 'last') owners.set(label, at)
       if (owner === undefined || overlap !== 'error') continue
       const text = `the label ${label} along ${dim} is in ${parts[owner]!.place} and in ${place}`
-      invalidArgument(`${text}; { overlap: 'first' } or 'last' takes one of both`, label)
+      invalidArgument(`${text}; \`overlap: 'first'\` or 'last' takes one of both`, label)
     }
   return parts.flatMap(({ part, index }, at) =>
     listRunsByPart(
@@ -234,7 +234,7 @@ function checkGaps(dim: string, ends: readonly Ends[], { gaps }: Arranging): voi
     if (verdicts.includes(true) || !verdicts.includes(false)) continue
     const { index } = before
     const text = `labels along ${dim} are missing between ${before.place}, which ends at ${index.show(before.last)}, and ${after.place}, which begins at ${index.show(after.first)}`
-    invalidArgument(`${text}: they are further apart than others; { gaps: 'keep' } joins them all the same`, dim)
+    invalidArgument(`${text}: they are further apart than others; \`gaps: 'keep'\` joins them all the same`, dim)
   }
 }
 

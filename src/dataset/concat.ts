@@ -323,7 +323,7 @@ async function checkEqual({ variable, part }: Own, other: Own, signal: Signal | 
   const [one, two] = a.array.dtype === b.array.dtype ? [a.array, b.array] : [widened(a.array), widened(b.array)]
   const [x, y] = [one, two].map((array) => (isNumeric(array.dtype) && !isBigInt(array.dtype) ? asFloats(array) : array))
   if (await x!.equals(y!, { equalNaN: true, ...(signal && { signal }) })) return
-  const advice = "it does not lie along the dimension to join; { compat: 'override' } takes the first one, unread"
+  const advice = "it does not lie along the dimension to join; `compat: 'override'` takes the first one, unread"
   refuse(`values are not the same in ${where}: ${advice}`, { array: a.name })
 }
 

@@ -44,7 +44,7 @@ export class CoordinateMemory {
   #add({ name, array }: Pick<Variable, 'name' | 'array'>, bytes: number): void {
     const held = this.#held + bytes
     if (held > this.#most) {
-      const text = `coordinates take ${held} bytes with this one, more than limits.coordinateBytes, ${this.#most}; raise the limit`
+      const text = `coordinates take ${held} bytes with this one, more than \`limits.coordinateBytes\`, ${this.#most}; raise the limit`
       const details = { ...array.source.label, array: name, actual: held, expected: this.#most, limit: 'limits.coordinateBytes' }
       throw new HyperslabError('TooLargeError', text, details)
     }

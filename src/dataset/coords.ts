@@ -83,7 +83,7 @@ function checkSameLabels(dim: string, a: Variable, b: Variable, mayJoin: boolean
   const text = same
     ? `labels along ${dim} differ, first at position ${at}: ${one.show(one.at(at))} and ${other.show(other.at(at))}`
     : `there are ${one.length} labels along ${dim}, and ${other.length}`
-  const hint = mayJoin ? "; { join: 'inner' } takes those that both have" : ''
+  const hint = mayJoin ? "; `join: 'inner'` takes those that both have" : ''
   throw new HyperslabError('InvalidArgumentError', text + hint, {
     array: a.name,
     actual: other.length,

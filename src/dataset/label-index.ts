@@ -386,7 +386,7 @@ export class LabelIndex {
     if (this.direction === 0 || typeof label === 'string') return this.#reach()
     const [before, after] = [this.#lastTo(label), this.#firstFrom(label)]
     if (before === undefined || after === undefined) return this.#reach()
-    return `its neighbours are ${this.show(this.at(before))} and ${this.show(this.at(after))}; method: 'nearest' takes the nearer one`
+    return `its neighbours are ${this.show(this.at(before))} and ${this.show(this.at(after))}; \`method: 'nearest'\` takes the nearer one`
   }
 
   #fail(text: string, actual: unknown): never {

@@ -164,7 +164,7 @@ function checkWithin(
   if (best < 0) throw refuse(`no cell along [${lat.dims.join(', ')}] has coordinates`)
   const limit = tolerance ?? measureReach(lat, vectors, best)
   if (limit === undefined)
-    throw refuse("places that are not a grid need a tolerance, such as { tolerance: '25km' }, because their spacing is unknown")
+    throw refuse("places that are not a grid need a tolerance, such as `tolerance: '25km'`, because their spacing is unknown")
   if (away <= limit) return
   const km = (length: number): string => `${Number((length / 1000).toPrecision(4))} km`
   const why = tolerance === undefined ? `the neighbours of that one are within ${km(limit)}` : `the tolerance is ${km(limit)}`

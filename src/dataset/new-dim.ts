@@ -44,6 +44,6 @@ function scalarAlong(dim: string, { coords }: DatasetParts): Variable {
   const coord = coords.get(dim)
   if (coord?.scalar !== undefined && coord.dims.length === 0)
     return expanded(coord, dim).with({ index: coord.scalar.along(dim), scalar: undefined })
-  const text = `no dataset has a dimension ${quoted(dim)}; { labels: ['a', 'b'] }, one for each, makes one`
+  const text = `no dataset has a dimension ${quoted(dim)}; \`labels: ['a', 'b']\`, one for each, makes one`
   return invalidArgument(text, dim)
 }

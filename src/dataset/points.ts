@@ -110,7 +110,7 @@ function takePointList(
   { dim = 'points' }: PointsOptions,
 ): TakenPoints {
   if (dims.includes(dim) || coords.has(dim))
-    invalidArgument(`there is a dimension or coordinate ${dim} already: give another name as 'dim'`, dim)
+    invalidArgument(`there is a dimension or coordinate ${dim} already: give another name as \`dim\``, dim)
   const take = (variable: Variable): Variable => takePoints(variable, points, dim)
   const taken = new Map([...coords].map(([name, coord]) => [name, take(coord)]))
   const { names } = points
@@ -173,7 +173,7 @@ function pointsByLabel(
   const twice = lat.dims.find((each) => known.has(each))
   if (twice !== undefined) invalidArgument(`points are told both by ${twice} and by ${lat.name} and ${lon.name}`, keys)
   if (how.method !== 'nearest')
-    invalidArgument(`places by ${lat.name} and ${lon.name} are found by { method: 'nearest' }`, how.method)
+    invalidArgument(`places by ${lat.name} and ${lon.name} are found by \`method: 'nearest'\``, how.method)
   const wanted = list.map((point) => ({ lat: degrees(point[lat.name], lat.name), lon: degrees(point[lon.name], lon.name) }))
   const within = tolerance === undefined ? undefined : parseMetres(tolerance)
   const find = oncePositions(async (signal) => {

@@ -205,7 +205,7 @@ function checkRest(
     const size = member(lengths, dim) ?? 1
     if (boundary === 'pad' || length % size === 0) continue
     if (boundary === 'exact') {
-      const text = `${dim}, of length ${length}, does not divide by ${size}; { boundary: 'trim' } or 'pad' take it all the same`
+      const text = `${dim}, of length ${length}, does not divide by ${size}; \`boundary: 'trim'\` or 'pad' take it all the same`
       throw new HyperslabError('InvalidArgumentError', text, { ...label, axis, actual: length, expected: size })
     }
     taken.set(dim, { parts: [{ positions: { start: 0, step: 1, length: length - (length % size) }, shift: 0 }] })

@@ -293,6 +293,6 @@ export function prefixed(error: unknown, { id, part }: BlockRef): unknown {
 /** @throws CodecError if a block, or the part of it that is read, exceeds `limit` decoded bytes */
 export function checkBlockBytes({ origin, id }: BlockRef, bytes: number, limit: number): void {
   if (bytes <= limit || bytes === Infinity) return
-  const text = `block ${id}: ${bytes} decoded bytes are more than limits.blockBytes, ${limit}`
+  const text = `block ${id}: ${bytes} decoded bytes are more than \`limits.blockBytes\`, ${limit}`
   throw new HyperslabError('CodecError', text, { file: origin.file, actual: bytes, expected: limit })
 }

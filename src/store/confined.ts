@@ -108,7 +108,10 @@ export function confined<S extends Store>(
     const real = await boundary(start === below ? base || '.' : start || '.')
     const own = await realPath(actsOnLink(method) ? folderAt(path) || '.' : path)
     if (own === real || own.startsWith(/[/\\]$/.test(real) ? real : `${real}${store.files?.windowsNames ? '\\' : '/'}`)) return
-    refuse(key, 'a symbolic link leads out of the place that was given; name the place that it leads to, or pass --follow-links')
+    refuse(
+      key,
+      'a symbolic link leads out of the place that was given; name the place that it leads to, or allow it by `followLinks`',
+    )
   }
   const guarded = guardedStore(store, check)
   recordConfined(guarded, store)

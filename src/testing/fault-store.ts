@@ -307,7 +307,7 @@ class Faults implements Store, FaultControls {
         return this.#alive(kind, key, work)
       case 'short':
       case 'mixed':
-        if (effect === 'mixed' && !this.#keepReplaced) invalidArgument("'mixed' reads need the option keepReplaced", fault)
+        if (effect === 'mixed' && !this.#keepReplaced) invalidArgument("'mixed' reads need the option `keepReplaced`", fault)
         tear?.(effect)
         return this.#alive(kind, key, work)
       case 'lost':

@@ -21,7 +21,8 @@ export function findForeign<O extends string>(
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || optionsOf(format)?.includes(name)) continue
     const owner = FORMATS.find((each) => optionsOf(each)?.includes(name))
-    if (owner !== undefined) return { name: name as O, text: `${name} is for ${owner.plural}, and ${place} is ${format.noun}` }
+    if (owner !== undefined)
+      return { name: name as O, text: `\`${name}\` is for ${owner.plural}, and ${place} is ${format.noun}` }
   }
   return undefined
 }

@@ -19,7 +19,7 @@ export function refuseUrlOptions(call: string, location: unknown, options: UrlOp
     const value = options[name as keyof UrlOptions]
     if (value === undefined) continue
     checkValue(call, name, value, check)
-    const text = `${call}: ${name} is for URLs of http, https and s3; for another place, pass it to its store`
+    const text = `${call}: \`${name}\` is for URLs of http, https and s3; for another place, pass it to its store`
     if (!isUrl) invalidArgument(text, location)
   }
 }

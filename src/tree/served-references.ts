@@ -40,7 +40,7 @@ export async function checkTargets(references: ReferenceStore, place: StoredAt):
 const folderOf = ({ store, path }: StoredAt): string =>
   path.slice(0, Math.max(path.lastIndexOf('/'), store.files?.windowsNames ? path.lastIndexOf('\\') : -1) + 1)
 
-const FOLLOWED = '`hyperslab serve --follow-links` serves the arrays all the same'
+const FOLLOWED = '`followLinks` serves the arrays all the same'
 
 /** Checks references that are an object of a server or a bucket. */
 function checkBelow(place: StoredAt, url: string): void {

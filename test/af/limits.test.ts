@@ -42,7 +42,7 @@ describe('limits', async () => {
       if (name === 'probed') Object.defineProperty(store, 'list', { value: undefined })
       await expect(open({ store, path }, { limits: { footerBytes: 2000 } }), name).rejects.toMatchObject({
         tag: 'FormatError',
-        message: expect.stringContaining('more than limits.footerBytes leaves, '),
+        message: expect.stringContaining('more than `limits.footerBytes` leaves, '),
       })
       // The base comes first, if sidecars cannot be listed beside the first of them. Others follow as far as
       // the limit goes.
@@ -68,7 +68,7 @@ describe('limits', async () => {
     for (let i = 4; i < 7; i++) await flush(`x${i}`)
     await expect(reader.refresh()).rejects.toMatchObject({
       tag: 'FormatError',
-      message: expect.stringContaining('more than limits.footerBytes leaves, '),
+      message: expect.stringContaining('more than `limits.footerBytes` leaves, '),
     })
     expect(reader.arrays()).toEqual(['x0', 'x1', 'x2', 'x3'])
   })
@@ -135,7 +135,7 @@ describe('limits', async () => {
     await using reader = await opened({ blockBytes: 399 })
     await expect(reader.array('x').get()).rejects.toMatchObject({
       tag: 'CodecError',
-      message: expect.stringContaining('400 decoded bytes are more than limits.blockBytes, 399'),
+      message: expect.stringContaining('400 decoded bytes are more than `limits.blockBytes`, 399'),
       details: { file: 'memory:a.1.af', array: 'x', actual: 400, expected: 399 },
     })
     expect(reader.readCost.blocks).toBe(0)

@@ -305,7 +305,7 @@ describe('import', () => {
     expect((await hyperslab(folder, ['get', 'c.af', 'time', ':2'])).stdout).toBe('[2005-01-16T12:00 2005-02-15T00:00]\n')
     expect(await hyperslab(folder, ['import', NETCDF, 'c.af'])).toMatchObject({
       exitCode: 1,
-      stderr: 'hyperslab: c.af: the file exists already; pass overwrite to replace it\n',
+      stderr: 'hyperslab: c.af: the file exists already; --overwrite replaces it\n',
     })
     expect(await hyperslab(folder, ['import', NETCDF, 'c.af', '--overwrite'])).toMatchObject({ exitCode: 0 })
   })

@@ -112,7 +112,7 @@ test('where sizes are not known, each step is told how much it may give, and non
     const last = steps.at(-1) ? 'inside' : 'outside'
     await expect(decode(chain(bytes - 1), [1, 2, 3], Infinity)).rejects.toMatchObject({
       tag: 'CodecError',
-      message: `${last} block decodes to ${bytes} bytes, more than limits.blockBytes, ${bytes - 1}`,
+      message: `${last} block decodes to ${bytes} bytes, more than \`limits.blockBytes\`, ${bytes - 1}`,
     })
     told.length = 0
   }

@@ -161,8 +161,8 @@ describe.each([...(native === undefined ? [] : ['native']), 'module', 'fzstd'])(
     expect((await decodeUnsized(bomb, 2_000_000)).length).toBe(2_000_000)
     expect(await decodeUnsized(silentFrame([0]), 0)).toHaveLength(0)
     for (const [frames, most] of [[silent, 19_999], [bomb, 1_999_999], [concat(telling, silent), 39_999]] as const) // biome-ignore format: one line
-      expect(await failure(decodeUnsized(frames, most))).toContain(`more than limits.blockBytes, ${most}`)
-    expect(await failure(decodeUnsized(concat(telling, telling), 39_999))).toContain('40000 bytes, more than limits.blockBytes')
+      expect(await failure(decodeUnsized(frames, most))).toContain(`more than \`limits.blockBytes\`, ${most}`)
+    expect(await failure(decodeUnsized(concat(telling, telling), 39_999))).toContain('40000 bytes, more than `limits.blockBytes`')
     expect(await failure(decodeUnsized(claiming(2 ** 28), 2 ** 30))).toContain('cannot have more than 131072 bytes')
     const before = process.memoryUsage().arrayBuffers
     await failure(decodeUnsized(silentFrame(Array(5000).fill(100_000)), 1_000_000))

@@ -62,7 +62,7 @@ test('a Zarr store without consolidated metadata opens over HTTP with the names 
   const url = `${origin}/bare/1998.zarr`
   const listed = async () => ((await openTree(url)).root as { arrays(): unknown }).arrays()
   for (const open of [() => openDataset(url), listed])
-    await expect(open()).rejects.toThrow(/cannot be listed.* pass the option names, the paths of its arrays/)
+    await expect(open()).rejects.toThrow(/cannot be listed.* `names` gives the paths of its arrays/)
   await using ds = await openDataset(url, { names: ['tas', 'time'] })
   expect(await ds.sel({ time: '1998-01-02' }).get('tas').values()).toEqual(Float64Array.of(1999))
 })
@@ -70,7 +70,7 @@ test('a Zarr store without consolidated metadata opens over HTTP with the names 
 test('names of a format without them are refused by name', async () => {
   const store = new MemoryStore()
   await new Dataset({ t: { dims: ['x'], data: [1] } }).write({ store, path: 'x.af' })
-  await expect(openDataset({ store, path: 'x.af' }, { names: ['t'] })).rejects.toThrow(/openDataset: names is for Zarr stores/)
+  await expect(openDataset({ store, path: 'x.af' }, { names: ['t'] })).rejects.toThrow(/openDataset: `names` is for Zarr stores/)
 })
 
 test('headers and fetch reach the requests to a URL, and are refused for other places', async () => {

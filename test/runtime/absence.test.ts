@@ -159,7 +159,7 @@ describe('notFound', () => {
     for (const place of places)
       await expect(work(place)).rejects.toMatchObject({
         tag: 'InvalidArgumentError',
-        message: expect.stringMatching(/notFound is for URLs/),
+        message: expect.stringMatching(/`notFound` is for URLs/),
       })
   })
 

@@ -67,7 +67,7 @@ describe('an import', () => {
     const before = await contents(folder)
     const error = await rejection(importNetcdf(NETCDF, join(folder, 'c.af')))
     expect(isHyperslabError(error, 'AlreadyExistsError')).toBe(true)
-    expect((error as Error).message).toBe(`${join(folder, 'c.af')}: the file exists already; pass overwrite to replace it`)
+    expect((error as Error).message).toBe(`${join(folder, 'c.af')}: the file exists already; \`overwrite\` replaces it`)
     expect(await contents(folder)).toEqual(before)
   })
 

@@ -792,7 +792,7 @@ test('a refused copy advises to overwrite only where that succeeds', async () =>
   await zarrOf(store, 'a.zarr', 1)
   await zarrOf(store, 'b.zarr', 2)
   const copy = (overwrite: boolean) => copyTree({ store, path: 'a.zarr' }, { store, path: 'b.zarr' }, { overwrite })
-  await expect(copy(false)).rejects.toMatchObject({ message: expect.stringMatching(/overwrite replaces it$/) })
+  await expect(copy(false)).rejects.toMatchObject({ message: expect.stringMatching(/`overwrite` replaces it$/) })
   // A copy of another store was killed before its root metadata were written.
   await store.delete('b.zarr/zarr.json')
   await store.put('b.zarr/c/zarr.json', new Uint8Array(1))

@@ -215,7 +215,7 @@ describe('openTree', () => {
       /layer is for containers, and this is a NetCDF file/,
     )
     await expect(openTree({ store, path: 'x.af' }, { names: ['v'] })).rejects.toThrow(
-      /names is for Zarr stores, and this is a container/,
+      /`names` is for Zarr stores, and this is a container/,
     )
   })
 
@@ -283,7 +283,7 @@ describe('a new format', () => {
     expect([array.attrs.get('units'), array.chunks.chunkShape[0], array.dimensionNames]).toEqual(['m', 1, ['y', 'x']])
     expect(await elementsOf(array)).toEqual([...VALUES.data])
     await expect(importPlace(path, join(folder, 'y.af'), { names: ['v'] })).rejects.toThrow(
-      'names is for Zarr stores, and this is a toy file',
+      '`names` is for Zarr stores, and this is a toy file',
     )
     await expect(importPlace(path, join(folder, 'y.af'), { variables: ['w'] })).rejects.toMatchObject({
       tag: 'UnknownArrayError',

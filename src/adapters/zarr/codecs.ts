@@ -122,7 +122,7 @@ function createStep(chain: Chain, { name, configuration }: CodecMetadata): Step 
       )
     return make(chain, configuration)
   }
-  const text = `codec '${name}' is not read here; pass one of that name as the option codecs`
+  const text = `codec '${name}' is not read here; pass one of that name in \`codecs\``
   throw new HyperslabError('CodecError', text, { actual: name, expected: [...MAKERS.keys()] })
 }
 

@@ -192,8 +192,7 @@ export class Hierarchy {
       const below = keys.filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length).split('/', 1)[0]!)
       return { names: nodesAmong(below), isSure: false }
     }
-    const text =
-      'the place cannot be listed, and the group has no consolidated metadata; pass the option names, the paths of its arrays'
+    const text = 'the place cannot be listed, and the group has no consolidated metadata; `names` gives the paths of its arrays'
     throw new HyperslabError('UnsupportedError', text, { expected: 'names' })
   }
 

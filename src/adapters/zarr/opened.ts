@@ -112,7 +112,8 @@ export class OpenedStore {
    */
   async objects(): Promise<ObjectWriter> {
     this.checkOpen()
-    if (!this.options.isWritable) throw new HyperslabError('ReadOnlyError', "it was opened for reading: pass mode 'r+' to write")
+    if (!this.options.isWritable)
+      throw new HyperslabError('ReadOnlyError', "it was opened for reading: pass `mode: 'r+'` to write")
     this.#writer ??= import('./write/object-writer.ts').then(
       ({ ObjectWriter }) =>
         new ObjectWriter(this.store, this.options.root, this.absences, (key) => {

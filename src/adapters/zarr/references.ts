@@ -274,7 +274,7 @@ export class ReferenceStore implements Store {
     const name = scheme === undefined ? given.replaceAll('#', '%23').replace(/%(?![0-9a-f]{2})/gi, '%25') : given
     const { href, origin, protocol, search } = parseUrl(name, base)
     if (!isHttp(protocol))
-      unsupported(`${protocol} references are read where the option 'resolve' maps them to a location: ${given}`, given)
+      unsupported(`${protocol} references are read where the option \`resolve\` maps them to a location: ${given}`, given)
     const path = href.replace(/[?#].*/, '')
     if (search === '' && base !== undefined && isHttp(base) && new URL(base).origin === origin) return { store: home.store, path }
     const server = origin + search
@@ -295,7 +295,7 @@ async function readingTarget<T>(file: string, read: () => Promise<T>): Promise<T
   } catch (cause) {
     if (!isHyperslabError(cause, 'StoreError') || cause.details.actual !== 403) throw cause
     const text = `the server answered 403 for the target of a reference, ${file}: access is refused, or there is no such file; \
-pass resolve to openZarr or openTree, so that it maps the URL to a store with credentials, or copy the file and write its references anew`
+pass \`resolve\` to openZarr or openTree, so that it maps the URL to a store with credentials, or copy the file and write its references anew`
     throw new HyperslabError('StoreError', text, { actual: 403, cause })
   }
 }

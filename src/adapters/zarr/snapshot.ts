@@ -96,7 +96,7 @@ export class ZarrSnapshot implements ChunkSnapshot {
     const fileOffset = own.base + range.offset
     const address = this.#address(key, own.etag, { id: fileOffset, fileOffset, compressedBytes: range.length }, shape)
     if (range.length <= this.#array.mostBytes) return address
-    const text = `a chunk of a shard has ${range.length} bytes, at most limits.blockBytes, ${this.#array.mostBytes}, are read`
+    const text = `a chunk of a shard has ${range.length} bytes, at most \`limits.blockBytes\`, ${this.#array.mostBytes}, are read`
     const { file } = address.block.origin
     throw new HyperslabError('TooLargeError', text, { file, actual: range.length, expected: this.#array.mostBytes })
   }

@@ -283,7 +283,7 @@ export async function readEnd(
   const { room = { bytes: limits.footerBytes } } = options
   if (footerBytes > room.bytes) {
     if (isVersion6(bytes.subarray(0, end))) options.onSealed?.({ size, etag })
-    const text = `a footer of ${footerBytes} bytes is more than limits.footerBytes leaves, ${room.bytes}`
+    const text = `a footer of ${footerBytes} bytes is more than \`limits.footerBytes\` leaves, ${room.bytes}`
     throw new HyperslabError('FormatError', text, { actual: footerBytes, expected: room.bytes, limit: 'limits.footerBytes' })
   }
   room.bytes -= footerBytes

@@ -55,7 +55,7 @@ export class SegmentTable<T> {
     }
     return within({ file: origin.file }, async () => {
       if (compressedBytes > this.#maxBytes) {
-        const text = `the table '${codec}' of ${compressedBytes} bytes is more than limits.footerBytes, ${this.#maxBytes}`
+        const text = `the table '${codec}' of ${compressedBytes} bytes is more than \`limits.footerBytes\`, ${this.#maxBytes}`
         throw new HyperslabError('FormatError', text, { actual: compressedBytes, expected: this.#maxBytes })
       }
       return budget?.blocks(WEIGHT * compressedBytes, read, signal) ?? read()

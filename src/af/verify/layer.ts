@@ -81,7 +81,7 @@ function isReadable(layer: Layer, block: BlockRef, { settings: { limits }, repor
   const small = Math.max(compressedBytes, uncompressedBytes) <= limits.blockBytes
   if (inFile && small) return true
   if (!small) {
-    const text = `${compressedBytes} bytes that decode to ${uncompressedBytes} are more than limits.blockBytes, ${limits.blockBytes}`
+    const text = `${compressedBytes} bytes that decode to ${uncompressedBytes} are more than \`limits.blockBytes\`, ${limits.blockBytes}`
     report.error({ file: layer.file, block: id }, text)
   }
   onBlock()

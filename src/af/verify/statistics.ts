@@ -134,7 +134,7 @@ async function readStats(
   const info = await store.stat(key, { signal })
   if (info === undefined) return undefined
   if (info.size > limit) {
-    const text = `${info.size} bytes of statistics are more than limits.footerBytes, ${limit}: they count as none`
+    const text = `${info.size} bytes of statistics are more than \`limits.footerBytes\`, ${limit}: they count as none`
     throw new HyperslabError('FormatError', text, { actual: info.size, expected: limit })
   }
   const bytes = await store.getRange(key, 0, info.size, { ifMatch: info.etag, signal })

@@ -122,7 +122,7 @@ export async function publishBuilt(
 /** @throws TooLargeError if readers would reject the container for the size of its footers */
 export function checkFooterBytes(bytes: number, { footerBytes: most }: Required<Limits>, file: string): void {
   if (bytes <= most) return
-  const text = `the footers of its files would have ${bytes} bytes, more than limits.footerBytes, ${most}, with which readers would reject it; nothing was written, and changes are kept: compact the container, or raise the limit here and wherever it is read`
+  const text = `the footers of its files would have ${bytes} bytes, more than \`limits.footerBytes\`, ${most}, with which readers would reject it; nothing was written, and changes are kept: compact the container, or raise the limit here and wherever it is read`
   throw new HyperslabError('TooLargeError', text, { file, actual: bytes, expected: most, limit: 'limits.footerBytes' })
 }
 

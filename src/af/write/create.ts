@@ -158,7 +158,7 @@ function isItself({ file, number, immutable }: Layer): HyperslabError {
 
 function alreadyThere(what: string, sidecars: readonly number[], cause?: unknown): HyperslabError {
   const details = { actual: sidecars, ...(cause === undefined ? {} : { cause }) }
-  return new HyperslabError('AlreadyExistsError', `${what}; pass overwrite to replace it`, details)
+  return new HyperslabError('AlreadyExistsError', `${what}; \`overwrite\` replaces it`, details)
 }
 
 /**
@@ -210,7 +210,7 @@ export async function findReplaced(store: Store, paths: Paths): Promise<Replaced
 
 /** Returns the error for a file at the place of a new container that is none. */
 export function noContainer(file: string): HyperslabError {
-  const text = 'overwrite replaces containers, and this file does not end as one; write to another name, or remove it first'
+  const text = '`overwrite` replaces containers, and this file does not end as one; write to another name, or remove it first'
   return new HyperslabError('AlreadyExistsError', text, { file })
 }
 

@@ -3,8 +3,8 @@ import { HyperslabError, type TypedAttribute } from '../../runtime/index.ts'
 import { findTree } from '../../runtime/tree.ts'
 import { writeJson } from '../../runtime/zarr.ts'
 import { naming, oneLine, UsageError } from '../show/failure.ts'
-import { print, printLines, table, trimNuls } from '../show/text.ts'
-import { addPlaceOptions, type JsonOption, jsonOption, notFoundAt, PLACE, type PlaceOptions, parseNames } from './options.ts'
+import { print, printLines, printResult, table, trimNuls } from '../show/text.ts'
+import { addPlaceOptions, type JsonOption, notFoundAt, PLACE, type PlaceOptions, parseNames } from './options.ts'
 import { checkPlaceOptions, importFirst, openPlace } from './place.ts'
 
 const NUMBERS = ['float64', 'float32', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64'] as const
@@ -27,7 +27,6 @@ export function addAttr(program: Command): void {
     .addOption(
       new Option('--type <type>', 'of new values: text, numbers (several between commas), or, of Zarr, JSON').choices(TYPES),
     )
-    .addOption(jsonOption())
   addPlaceOptions(command)
     .addHelpText(
       'after',
@@ -40,12 +39,12 @@ Examples
   $ hyperslab attr climate.af tas valid_range=170,340 --type float32
   $ hyperslab attr climate.af . --delete history`,
     )
-    .action(async (path: string, array: string, words: string[], { json = false, ...options }: Options) => {
+    .action(async (path: string, array: string, words: string[], options: Options) => {
       const changes = words.filter((word) => word.includes('=')).map(parseChange)
       const names = words.filter((word) => !word.includes('='))
       const isChanging = changes.length > 0 || options.delete !== undefined
       if (!isChanging && options.type !== undefined) throw new UsageError('--type is for new values: name=value')
-      if (!isChanging) return show(path, array, names, json, options)
+      if (!isChanging) return show(path, array, names, options.json === true, options)
       if (names.length > 0) throw new UsageError(`'${names[0]}' is no change: name=value sets an attribute, --delete removes one`)
       const changed = [...changes.map(([name]) => name), ...(options.delete ?? [])]
       const twice = changed.find((name, i) => changed.indexOf(name) < i)
@@ -135,6 +134,7 @@ async function change(path: string, array: string, changes: Changes, options: Op
       }
       await editor.save()
     })
+    if (options.json) await printResult({ output: path, array, changed: changes.map(([name]) => name), deleted: removed }, [])
   } finally {
     await found.close()
   }

@@ -3,19 +3,21 @@ import { type ArrayFile, open, type Progress } from '../../runtime/index.ts'
 import { type FoundTree, findTree, importPlace } from '../../runtime/tree.ts'
 import { interruptible, oneLine, UsageError } from '../show/failure.ts'
 import { progressLine } from '../show/progress.ts'
-import { count, printError, printLines, showBytes, table } from '../show/text.ts'
+import { count, printError, printResult, showBytes, table } from '../show/text.ts'
 import {
   addCodecOptions,
   type CodecOptions,
   checkCodecOptions,
   immutableOption,
+  type JsonOption,
   type NotFoundOption,
   notFoundAt,
 } from './options.ts'
 import { importFirst } from './place.ts'
 
 type Options = CodecOptions &
-  NotFoundOption & { readonly immutable?: boolean; readonly output?: string; readonly overwrite?: boolean }
+  NotFoundOption &
+  JsonOption & { readonly immutable?: boolean; readonly output?: string; readonly overwrite?: boolean }
 
 /** Block size of a compacted container, so that most blocks can be copied unchanged. */
 const BLOCK_BYTES = 8 * 2 ** 20
@@ -47,7 +49,7 @@ Examples
         if (!hasSidecars && attributeTypes === undefined) throw importFirst(found, path, 'which has one layer')
         // The error of another format names the calls that open it.
         if (!hasSidecars) await (await open(found.place)).close()
-        const { notFound: _, ...writing } = options
+        const { notFound, json, ...writing } = options
         if (output !== undefined) return await seal(found, output, { ...writing, overwrite })
         await using file = await open(found.place, writing)
         await compact(file)
@@ -75,7 +77,8 @@ async function compact(file: ArrayFile): Promise<void> {
   const after = measureSizes(file)
   const row = (name: string, { files, bytes }: Sizes): string[] => [name, count(files, 'file'), showBytes(bytes), `${bytes} B`]
   const rows = [row('before', before), row('after', after)]
-  await printLines([file.location, ...table([{ title: '' }, right(''), right(''), right('')], rows).slice(1)])
+  const lines = [file.location, ...table([{ title: '' }, right(''), right(''), right('')], rows).slice(1)]
+  await printResult({ output: file.location, before, after }, lines)
 }
 
 /** Writes the content of a container as one file of footer version 6. */
@@ -91,7 +94,7 @@ async function seal(found: FoundTree, output: string, options: CodecOptions & { 
     }),
   ).finally(line.end)
   for (const warning of warnings) printError(`warning: ${oneLine(warning)}`)
-  await printLines([`${output}: ${count(arrays.length, 'array')}, ${showBytes(bytes)}`])
+  await printResult({ output, arrays, bytes, warnings }, [`${output}: ${count(arrays.length, 'array')}, ${showBytes(bytes)}`])
 }
 
 interface Sizes {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { copyTree } from '../../runtime/tree.ts'
 import { interruptible, RESUMABLE } from '../show/failure.ts'
 import { progressLine } from '../show/progress.ts'
-import { count, printLines, showBytes } from '../show/text.ts'
+import { count, printResult, showBytes } from '../show/text.ts'
 import { type NotFoundOption, notFoundAt } from './options.ts'
 
 interface CpOptions extends NotFoundOption {
@@ -35,6 +35,6 @@ Examples
         RESUMABLE,
       ).finally(line.end)
       const there = kept === 0 ? '' : `, ${kept} there already`
-      await printLines([`${to}: ${count(objects, 'object')}, ${showBytes(bytes)}${there}`])
+      await printResult({ output: to, objects, bytes, kept }, [`${to}: ${count(objects, 'object')}, ${showBytes(bytes)}${there}`])
     })
 }

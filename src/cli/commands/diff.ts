@@ -3,8 +3,8 @@ import { type DifferentElement, diffTrees, type TreeDifference } from '../../run
 import { elementJson, elementText } from '../show/elements.ts'
 import { EXIT } from '../show/failure.ts'
 import { count, jsonText, ownJson, print, printLines } from '../show/text.ts'
-import { type JsonOption, jsonOption, type NotFoundOption, numberFrom, PLACE, parseNames } from './options.ts'
-import { namingUntold, openPlace } from './place.ts'
+import { type JsonOption, type NotFoundOption, numberFrom, PLACE, parseNames } from './options.ts'
+import { openPlace } from './place.ts'
 import { advisingRaw, type RawOption, rawOption } from './select.ts'
 
 interface Options extends RawOption, JsonOption, NotFoundOption {
@@ -22,7 +22,6 @@ export function addDiff(program: Command): void {
     .option('--tolerance <distance>', 'largest difference of values that count as equal (default: 0)', numberFrom(0))
     .option('--relative <share>', 'additional tolerance, as a part of the second value, e.g. 1e-6 (default: 0)', numberFrom(0))
     .option('--variables <names>', 'which arrays to compare, e.g. tas,lat (default: all)', parseNames)
-    .addOption(jsonOption())
     .addOption(rawOption())
     .addHelpText(
       'after',
@@ -43,7 +42,7 @@ Example
         ...(variables && { variables }),
         ...(raw && { raw }),
       }
-      const found = await advisingRaw(() => namingUntold(undefined, () => diffTrees(a, b, given)))
+      const found = await advisingRaw(() => diffTrees(a, b, given))
       if (options.json) await print([jsonText(found.map(plain))])
       else await printLines(found.length === 0 ? ['nothing differs'] : found.map(formatDifference))
       if (found.length > 0) process.exitCode = EXIT.failed

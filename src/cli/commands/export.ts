@@ -3,20 +3,21 @@ import { type Dataset, openDataset, type WriteDatasetOptions } from '../../runti
 import { formatToWrite, shareMemory, writeNewFile } from '../../runtime/tree.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from '../show/failure.ts'
 import { progressLine } from '../show/progress.ts'
-import { count, printError, printLines, showBytes } from '../show/text.ts'
+
+import { count, printError, printResult, showBytes } from '../show/text.ts'
 import {
   addWritingOptions,
   integerBetween,
+  type JsonOption,
   namesOption,
   notFoundAt,
   PLACE,
   pyramidLevelOption,
   type WritingOptions,
 } from './options.ts'
-import { namingUntold } from './place.ts'
 import { addQueuedOptions, copyByQueue, isQueued, type QueuedOptions } from './queue.ts'
 
-interface Options extends WritingOptions, QueuedOptions {
+interface Options extends WritingOptions, QueuedOptions, JsonOption {
   readonly names?: readonly string[]
   readonly pyramidLevel?: number
   readonly group?: string
@@ -58,7 +59,7 @@ async function exportPlace(input: string, output: string, options: Options): Pro
   if (!isTable && target === undefined)
     throw new UsageError(`the name of the output ends in .zarr, .af or .csv, '${output}' does not`)
   const { variables, group, names, pyramidLevel: level, memory, notFound: _notFound, ...more } = options
-  const { queue, prefix, taskBytes, scratch, dryRun, progress, ...rest } = more
+  const { queue, prefix, taskBytes, scratch, dryRun, progress, json, ...rest } = more
   const writing = { ...rest, sources: [input] }
   const at = notFoundAt(input, options)
   if (isQueued(options)) {
@@ -79,15 +80,16 @@ async function exportPlace(input: string, output: string, options: Options): Pro
   await using _ = held?.pool
   const reading = held && { pool: held.pool, budget: held.budget }
   const chosenGroup = { ...(group !== undefined && { group }), ...(level !== undefined && { level }), names }
-  await using ds = await namingUntold(input, () => openDataset(input, { ...reading, ...at, ...chosenGroup }))
+  await using ds = await openDataset(input, { ...reading, ...at, ...chosenGroup })
   const chosen = chooseVariables(ds, variables)
-  const write = async (signal: AbortSignal): Promise<string[]> => {
+  const write = async (signal: AbortSignal): Promise<Written> => {
     if (isTable) return writeTable(chosen, output, writing, signal)
     if (held === undefined) return writeArrays('exporting', chosen, output, writing, signal)
     const resume = JSON.stringify([await ds.version(), group, level])
     return writeArrays('exporting', chosen, output, { ...writing, maxBytes: held.maxBytes, resume }, signal)
   }
-  await printLines(await interruptible(write, held && RESUMABLE))
+  const [result, line] = await interruptible(write, held && RESUMABLE)
+  await printResult(result, [line])
 }
 
 /**
@@ -100,24 +102,31 @@ export function chooseVariables(ds: Dataset, names: readonly string[] | undefine
   return ds.drop(...Object.keys(ds.variables).filter((name) => !names.includes(name)))
 }
 
-type Writing = Omit<Options, 'variables' | 'group' | 'names' | 'pyramidLevel' | 'memory' | keyof QueuedOptions> &
+type Writing = Omit<
+  Options,
+  'variables' | 'group' | 'names' | 'pyramidLevel' | 'memory' | keyof JsonOption | keyof QueuedOptions
+> &
   Pick<WriteDatasetOptions, 'maxBytes' | 'resume' | 'blockBytes'> & { readonly sources?: readonly string[] }
 
-/** Writes a dataset, and returns the lines to print. */
+/** Result of a write, for programs and as a line. */
+export type Written = readonly [result: object, line: string]
+
+/** Writes a dataset, and returns the result to print. */
 export async function writeArrays(
   doing: string,
   ds: Dataset,
   output: string,
   options: Writing,
   signal: AbortSignal,
-): Promise<string[]> {
+): Promise<Written> {
   const line = progressLine(doing, 'chunks')
   const { arrays, bytes, warnings, unchanged } = await ds
     .write(output, { ...options, signal, onProgress: line.update })
     .finally(line.end)
   for (const warning of warnings) printError(`warning: ${oneLine(warning)}`)
   const size = bytes === undefined ? '' : `, ${showBytes(bytes)}`
-  return [`${output}: ${count(arrays.length, 'array')}${size}${unchanged ? ', complete already' : ''}`]
+  const summary = `${output}: ${count(arrays.length, 'array')}${size}${unchanged ? ', complete already' : ''}`
+  return [{ output, arrays, bytes, unchanged, warnings }, summary]
 }
 
 async function writeTable(
@@ -125,12 +134,13 @@ async function writeTable(
   output: string,
   { overwrite = false, sources = [], ...options }: Writing,
   signal: AbortSignal,
-): Promise<string[]> {
+): Promise<Written> {
   const [other] = Object.keys(options)
   if (other !== undefined) throw new UsageError(`--${other} is for arrays, and ${output} is a table`)
   const utf8 = new TextEncoder()
   const pieces = async function* () {
     for await (const piece of ds.toCSV({ signal })) yield utf8.encode(piece)
   }
-  return [`${output}: ${showBytes(await writeNewFile(output, pieces(), { kind: 'text', overwrite, sources }))}`]
+  const bytes = await writeNewFile(output, pieces(), { kind: 'text', overwrite, sources })
+  return [{ output, bytes }, `${output}: ${showBytes(bytes)}`]
 }

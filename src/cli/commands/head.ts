@@ -4,8 +4,8 @@ import type { LabelledTree, TreeArray } from '../../runtime/tree.ts'
 import { elementTexts, jsonPieces, type Result, readResult, readyResult } from '../show/elements.ts'
 import { EXIT, oneLine } from '../show/failure.ts'
 import { print, printError, printLines, table } from '../show/text.ts'
-import { addPlaceOptions, integerBetween, type JsonOption, jsonOption, PLACE, type PlaceOptions } from './options.ts'
-import { namingUntold, openPlace } from './place.ts'
+import { addPlaceOptions, integerBetween, type JsonOption, PLACE, type PlaceOptions } from './options.ts'
+import { openPlace } from './place.ts'
 import { type RawOption, rawOption, selectArray, shownAs } from './select.ts'
 
 interface Options extends PlaceOptions, RawOption, JsonOption {
@@ -19,7 +19,6 @@ export function addHead(program: Command): void {
     .argument('<file>', PLACE)
     .argument('[arrays...]', 'names of arrays (default: all)')
     .option('-n, --number <elements>', 'number of elements of each array, in C order', integerBetween(1, 1000), 5)
-    .addOption(jsonOption())
     .addOption(rawOption())
   addPlaceOptions(command)
     .addHelpText('after', '\nExample:\n  $ hyperslab head climate.af tas -n 3')
@@ -52,9 +51,7 @@ export function addHead(program: Command): void {
 
 /** Returns the named arrays, or all. */
 export const listArrays = async (place: LabelledTree, names: readonly string[]): Promise<readonly TreeArray[]> =>
-  names.length === 0
-    ? (await namingUntold(undefined, () => place.contents())).arrays
-    : Promise.all(names.map((name) => place.array(name)))
+  names.length === 0 ? (await place.contents()).arrays : Promise.all(names.map((name) => place.array(name)))
 
 /** Reads the smallest leading box that contains enough elements, and returns the first of them. */
 async function selectHead(place: LabelledTree, placed: TreeArray, number: number, options: RawOption) {

@@ -4,10 +4,9 @@ import { isHyperslabError } from '../../runtime/index.ts'
 import { formatToWrite, type ImportPlaceOptions, importPlace, type PlaceImportResult, shareMemory } from '../../runtime/tree.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from '../show/failure.ts'
 import { progressLine } from '../show/progress.ts'
-import { count, printError, printLines, showBytes } from '../show/text.ts'
-import { chooseVariables, writeArrays } from './export.ts'
+import { count, printError, printResult, showBytes } from '../show/text.ts'
+import { chooseVariables, type Written, writeArrays } from './export.ts'
 import { addWritingOptions, bytesBetween, checkCodecOptions, namesOption, type WritingOptions } from './options.ts'
-import { namingUntold } from './place.ts'
 import { addQueuedOptions, copyByQueue, isQueued, type QueuedOptions } from './queue.ts'
 
 /** Options of commands that join files. */
@@ -34,7 +33,7 @@ async function importDataset(
   if (isQueued(options)) return copyByQueue({ dataset, ...at, ...join, ...(variables && { variables }) }, output, options)
   const { pool, budget, maxBytes } = shareMemory(memory)
   await using _ = pool
-  const write = async (signal: AbortSignal): Promise<string[]> => {
+  const write = async (signal: AbortSignal): Promise<Written> => {
     const reading = { pool, budget, signal, ...at }
     await using ds =
       typeof dataset === 'string' ? await openDataset(dataset, reading) : await openDatasets(dataset, { ...reading, ...join })
@@ -45,7 +44,8 @@ async function importDataset(
     const resume = JSON.stringify([inputs, await ds.version(), join])
     return await writeArrays('importing', chosen, output, { ...given, sources: inputs, maxBytes, resume }, signal)
   }
-  await printLines(await interruptible(write, isZarr ? RESUMABLE : ''))
+  const [result, summary] = await interruptible(write, isZarr ? RESUMABLE : '')
+  await printResult(result, [summary])
 }
 
 interface Options extends WritingOptions, QueuedOptions, JoinOptions {
@@ -144,7 +144,8 @@ async function importOne(doing: string, input: string, output: string, options: 
   ).finally(line.end)
   for (const warning of warnings) printError(`warning: ${oneLine(warning)}`)
   const source = sourceBytes === undefined ? `from ${input}` : `${input}: ${showBytes(sourceBytes)}`
-  await printLines([`${output}: ${count(arrays.length, 'array')}, ${showBytes(bytes)} (${source})`])
+  const summary = `${output}: ${count(arrays.length, 'array')}, ${showBytes(bytes)} (${source})`
+  await printResult({ output, arrays, bytes, sourceBytes, warnings }, [summary])
 }
 
 /** Copies one place into a container, like `hyperslab import` without a queue. */
@@ -175,7 +176,7 @@ function checkTargetOptions(kind: 'Zarr' | 'a container', inputs: readonly strin
 /** Copies a place of any format into a container. */
 async function importInto(input: string, output: string, options: ImportPlaceOptions): Promise<PlaceImportResult> {
   try {
-    return await namingUntold(input, () => importPlace(input, output, options))
+    return await importPlace(input, output, options)
   } catch (error) {
     if (!isHyperslabError(error, 'InvalidArgumentError') || error.details.actual !== 'names') throw error
     throw new UsageError(`--names is for Zarr stores, which ${input} is not`)

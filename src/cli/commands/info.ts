@@ -28,7 +28,7 @@ import {
   wrap,
 } from '../show/text.ts'
 import { addPlaceOptions, PLACE, type PlaceOptions } from './options.ts'
-import { namingUntold, openPlace } from './place.ts'
+import { openPlace } from './place.ts'
 import { type RawOption, rawOption } from './select.ts'
 
 interface Options extends PlaceOptions, RawOption {
@@ -41,14 +41,13 @@ export function addInfo(program: Command): void {
     .command('info')
     .description('show the contents of a container, a NetCDF file or a Zarr store')
     .argument('<file>', PLACE)
-    .option('--json', 'as JSON, for programs')
     .option('--attributes', 'list the attributes of each array and group')
     .addOption(rawOption())
   addPlaceOptions(command)
     .addHelpText('after', '\nExample:\n  $ hyperslab info climate.af --attributes')
     .action(async (path: string, { json = false, attributes = false, raw = false, ...state }: Options) => {
       await using place = await openPlace(path, state)
-      const description = await namingUntold(undefined, () => place.describe({ raw }))
+      const description = await place.describe({ raw })
       for (const warning of description.warnings) printError(`warning: ${oneLine(warning)}`)
       if (json) await print([jsonText(plain(description))])
       else await printLines(infoLines(description, { attributes, width: lineWidth() }))

@@ -1,8 +1,8 @@
-import { type Command, Option } from 'commander'
+import { Argument, type Command } from 'commander'
 import type { JobQueue, JobStatus } from '../../runtime/cluster.ts'
 import { HyperslabError } from '../../runtime/index.ts'
 import { oneLine, UsageError } from '../show/failure.ts'
-import { jsonText, print, printLines, table } from '../show/text.ts'
+import { jsonText, print, printResult, table } from '../show/text.ts'
 import { loadCluster, parseQueue, prefixOption, type QueueUrlOptions, queueOption } from './queue.ts'
 
 const ACTIONS = ['list', 'show', 'cancel', 'retry', 'metrics'] as const
@@ -19,25 +19,25 @@ export function addJobs(program: Command): void {
   program
     .command('jobs')
     .description('list the jobs of a queue, show or cancel one, or resume one that failed')
-    .argument('[action]', `${ACTIONS.join(', ')}; metrics are for Prometheus`, 'list')
+    .addArgument(new Argument('[action]', 'what to do; metrics are for Prometheus').choices(ACTIONS).default('list'))
     .argument('[id]', 'id of the job, or a unique prefix of it')
     .addOption(queueOption())
     .addOption(prefixOption())
-    .addOption(new Option('--json', 'as JSON, for programs'))
     .addHelpText('after', '\nExample:\n  $ hyperslab jobs cancel 3fa9 --queue redis://host')
     .action(async (action: Action, id: string | undefined, { json = false, ...queue }: Options) => {
-      if (!ACTIONS.includes(action)) throw new UsageError(`there is no '${action}' of jobs: there are ${ACTIONS.join(', ')}`)
       const takesId = action !== 'list' && action !== 'metrics'
       if (takesId !== (id !== undefined)) throw new UsageError(`jobs ${action} takes ${takesId ? 'the id of a job' : 'no id'}`)
+      if (action === 'metrics' && json)
+        throw new UsageError('metrics are text for Prometheus: --json is for list, show, cancel and retry')
       const { openJobQueue } = await loadCluster()
       await using jobs = await openJobQueue(parseQueue(queue))
       if (action === 'metrics') return await print([`${await jobs.metrics()}\n`])
       const found = await jobs.list()
-      if (action === 'list') return await (json ? print([jsonText(found.map(plain))]) : printLines(listLines(found)))
+      if (action === 'list') return await printResult(found.map(plain), listLines(found))
       const { id: whole } = findJob(found, id!)
-      if (action === 'show') return await show(jobs, whole, json)
+      if (action === 'show') return await show(jobs, whole)
       const isDone = await jobs[action](whole)
-      await printLines([outcome(action, whole, isDone)])
+      await printResult({ id: whole, action, done: isDone }, [outcome(action, whole, isDone)])
     })
 }
 
@@ -59,10 +59,9 @@ function findJob(jobs: readonly JobStatus[], id: string): JobStatus {
   return alike[0]
 }
 
-async function show(jobs: JobQueue, id: string, json: boolean): Promise<void> {
+async function show(jobs: JobQueue, id: string): Promise<void> {
   const { plan, ...status } = await jobs.show(id)
-  if (json) return print([jsonText({ ...plain(status), plan })])
-  await printLines([...listLines([status]), ...jsonText(plan).trimEnd().split('\n')])
+  await printResult({ ...plain(status), plan }, [...listLines([status]), ...jsonText(plan).trimEnd().split('\n')])
 }
 
 const plain = ({ failure, ...status }: JobStatus): object => ({ ...status, ...(failure && { failure: failure.message }) })

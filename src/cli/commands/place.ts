@@ -1,4 +1,4 @@
-import { HyperslabError, isHyperslabError } from '../../runtime/index.ts'
+import { HyperslabError } from '../../runtime/index.ts'
 import { type FoundTree, findTree, LabelledTree } from '../../runtime/tree.ts'
 import { oneLine, UsageError } from '../show/failure.ts'
 import { printError } from '../show/text.ts'
@@ -29,7 +29,7 @@ export async function openFound(
 ): Promise<LabelledTree> {
   await checkPlaceOptions(found, location, options)
   const { names, layer, group, notFound } = options
-  const tree = await namingUntold(location, () => found.open({ ...reading, names, layer, notFound }, KINDS))
+  const tree = await found.open({ ...reading, names, layer, notFound }, KINDS)
   try {
     for (const warning of tree.warnings) printError(`warning: ${oneLine(warning)}`)
     if (tree.root.kind === 'array' && group !== undefined)
@@ -53,26 +53,11 @@ export async function checkPlaceOptions(
   const option = await found.foreignOption(options, location)
   if (option === undefined) return
   await found.close()
-  throw new UsageError(`--${option.text}`)
+  throw new UsageError(option.text)
 }
 
 /** Returns the error of commands that need a container, for a file of a format that is only read. */
 export function importFirst({ format }: FoundTree, file: string, why: string): HyperslabError {
   const text = `this is ${format.title ?? format.noun}, ${why}; import it first: hyperslab import ${file} out.af`
   return new HyperslabError('UnsupportedError', text, { file })
-}
-
-/**
- * Runs work. Names the option that helps if members of groups cannot be listed.
- * @param file place in the error. Default: that of the error
- */
-export async function namingUntold<T>(file: string | undefined, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!isHyperslabError(error, 'UnsupportedError') || error.details.expected !== 'names') throw error
-    const text = 'the place cannot be listed, and the group has no consolidated metadata; --names gives the paths of its arrays'
-    const named = file ?? error.details.file
-    throw new HyperslabError('UnsupportedError', text, { ...(named !== undefined && { file: named }) })
-  }
 }

@@ -27,12 +27,12 @@ import {
 import { hasFixedWidth, readResult, showShort } from '../show/elements.ts'
 import { UsageError } from '../show/failure.ts'
 import { BlockMeans, enlarge, flipRows, type Picture, pictureSize } from '../show/picture.ts'
-import { count, lineWidth, printable, printLines, printPicture, showBytes } from '../show/text.ts'
-import { addPlaceOptions, integerBetween, PLACE, type PlaceOptions } from './options.ts'
+import { count, lineWidth, printable, printPicture, printResult, showBytes } from '../show/text.ts'
+import { addPlaceOptions, integerBetween, type JsonOption, PLACE, type PlaceOptions } from './options.ts'
 import { openPlace } from './place.ts'
 import { addLabelOptions, type LabelOptions, type RawOption, rawOption, selectArray, shownAs } from './select.ts'
 
-interface PlotOptions extends PlaceOptions, LabelOptions, RawOption {
+interface PlotOptions extends PlaceOptions, LabelOptions, RawOption, JsonOption {
   readonly color: 'auto' | 'always' | 'never'
   readonly width?: number
   readonly output?: string
@@ -84,6 +84,8 @@ Example: the series at a place
       const mode = colourMode(options.color, { isTTY: process.stdout.isTTY ?? false, env: process.env })
       const width = options.width ?? lineWidth()
       const selected = await selectArray(place, placed, text, options)
+      if (output === undefined && options.json)
+        return await printResult(await plotValues(place, placed, selected, { width, raw }), [])
       if (output === undefined) return await printPicture(await plotLines(place, placed, selected, { mode, width, raw }))
       const lines: string[] = []
       // Drawn after the output was checked.
@@ -93,7 +95,7 @@ Example: the series at a place
         yield drawn.bytes
       }
       const size = await writeNewFile(output, pieces(), { kind: 'png', overwrite, sources: [path] })
-      await printLines([...lines, `${output}: ${showBytes(size)}`])
+      await printResult({ output, bytes: size, description: lines }, [...lines, `${output}: ${showBytes(size)}`])
     })
 }
 
@@ -198,6 +200,34 @@ export async function plotLines(
     ...legend(placed.array, means, mode, width),
   ]
 }
+
+/** Returns the numbers of a plot: means of blocks of values from top to bottom, or extremes along a line. */
+async function plotValues(
+  place: LabelledTree,
+  placed: TreeArray,
+  part: SelectedPart,
+  { width, raw }: { width: number; raw: boolean },
+): Promise<object> {
+  const selected = lastAxes(part)
+  const { dims } = selected.variable
+  const common = { array: placed.name, title: formatTitle(placed), dims }
+  checkAxes(place, placed, selected)
+  if (dims.length === 1) {
+    const { lows, highs, low, high, missing } = await readExtremes(selected.variable, width, raw)
+    return { ...common, low, high, missing, lows: finite(lows), highs: finite(highs) }
+  }
+  const axes = await axesOf(place, placed, selected)
+  const size = pictureSize(axes.height, axes.width, width, MAX_ROWS)
+  const means = await readMeans(selected.variable, new BlockMeans(axes.height, axes.width, size.rows, size.columns), raw)
+  const { rows, columns, values } = axes.upsideDown ? flipRows(means.picture()) : means.picture()
+  const { low, high, missing } = means
+  const { top, bottom } = axes
+  const lines = Array.from({ length: rows }, (_, row) => finite(values.subarray(row * columns, (row + 1) * columns)))
+  return { ...common, top, bottom, low, high, missing, values: lines }
+}
+
+/** Converts numbers to a list in which missing ones are null. */
+const finite = (values: Float64Array): (number | null)[] => Array.from(values, (value) => (Number.isNaN(value) ? null : value))
 
 /** Returns a picture as a file, with lines that describe it. */
 async function plotPicture(

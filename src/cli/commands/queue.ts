@@ -3,7 +3,7 @@ import type { ArrayRecipe, AxisRecipe, CopyPlan, CopySettings, CopySource, JobPl
 import { formatToWrite, type MethodCall, type Perform, type SelectedPart, type TreeArray } from '../../runtime/tree.ts'
 import { interruptible, oneLine, UsageError } from '../show/failure.ts'
 import { jobProgress, PROGRESS, type ProgressKind } from '../show/progress.ts'
-import { count, printError, printLines, showBytes } from '../show/text.ts'
+import { count, printError, printResult, showBytes } from '../show/text.ts'
 import { bytesBetween, notFoundAt, numberFrom, type PlaceOptions, type WritingOptions } from './options.ts'
 
 /** Options of commands that use a queue. */
@@ -158,10 +158,21 @@ export async function copyByQueue(
       ...(scratch !== undefined && { scratch }),
     })
     for (const each of plan.leftOut) printError(`warning: ${oneLine(each)}`)
-    if (dryRun) return printLines(await copyLines(plan, options))
+    if (dryRun) return printResult(await copyEstimate(plan), await copyLines(plan, options))
     await runByQueue(plan, options, signal)
-    await printLines([`${target}: ${count(Object.keys(plan.arrays).length, 'array')}`])
+    const arrays = Object.keys(plan.arrays)
+    await printResult({ output: target, job: plan.id, arrays }, [`${target}: ${count(arrays.length, 'array')}`])
   })
+}
+
+/** Returns what a copy would take, for programs. */
+async function copyEstimate(plan: CopyPlan): Promise<object> {
+  const { estimateJob } = await loadCluster()
+  const { arrays, ...estimate } = estimateJob(plan)
+  const planned = Object.entries(plan.arrays).map(
+    ([name, { dtype, shape }]) => [name, { dtype, shape, ...arrays[name] }] as const,
+  )
+  return { job: plan.id, output: plan.operation.target, arrays: Object.fromEntries(planned), ...estimate }
 }
 
 async function copyLines(plan: CopyPlan, options: QueuedOptions): Promise<string[]> {
@@ -210,7 +221,10 @@ export async function printDryRun(queued: Queued, call: MethodCall, kind?: strin
   const plan = await interruptible((signal) => planning(queued)(call, signal))
   const again = kind === 'histogram' && call.method === 'extrema'
   const after = again ? ['this finds the range of the bins; a second job, of as many tasks, counts what is in them'] : []
-  await printLines([...(await reductionLines(plan, queued.options)), ...after])
+  const { estimateJob } = await loadCluster()
+  const { id, array, tasks } = plan
+  const estimate = { job: id, dtype: array.dtype, shape: array.shape, tasks: tasks.count, ...estimateJob(plan) }
+  await printResult(estimate, [...(await reductionLines(plan, queued.options)), ...after])
 }
 
 function planning({ location, placed, part, options }: Queued): (call: MethodCall, signal: AbortSignal) => Promise<ReducePlan> {

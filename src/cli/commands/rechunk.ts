@@ -3,10 +3,10 @@ import { isHyperslabError } from '../../runtime/index.ts'
 import { formatToWrite, rechunkTree, shareMemory } from '../../runtime/tree.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from '../show/failure.ts'
 import { progressLine } from '../show/progress.ts'
-import { count, printError, printLines } from '../show/text.ts'
+import { count, printError, printResult } from '../show/text.ts'
 import { rechunkInto } from './import.ts'
 import { addPlaceOptions, addWritingOptions, notFoundAt, PLACE, type PlaceOptions, type WritingOptions } from './options.ts'
-import { namingUntold, openPlace } from './place.ts'
+import { openPlace } from './place.ts'
 import { addQueuedOptions, copyByQueue, isQueued, loadCluster, type QueuedOptions, refuseOwn } from './queue.ts'
 
 type Options = PlaceOptions & WritingOptions & QueuedOptions
@@ -61,15 +61,15 @@ async function rechunkToZarr(input: string, output: string, options: Options): P
   }
   const { arrays, unchanged } = await interruptible(
     (signal) =>
-      namingUntold(undefined, () =>
-        rechunkTree(place, output, {
-          ...{ ...given, maxBytes, sources: [input], command: 'hyperslab rechunk … --overwrite' },
-          ...{ onWarning: printWarning, signal, onProgress: line.update },
-        }),
-      ),
+      rechunkTree(place, output, {
+        ...{ ...given, maxBytes, sources: [input], command: 'hyperslab rechunk … --overwrite' },
+        ...{ onWarning: printWarning, signal, onProgress: line.update },
+      }),
     RESUMABLE,
   ).finally(line.end)
-  await printLines([`${output}: ${count(arrays.length, 'array')}${unchanged ? ', complete already' : ''}`])
+  await printResult({ output, arrays, unchanged }, [
+    `${output}: ${count(arrays.length, 'array')}${unchanged ? ', complete already' : ''}`,
+  ])
 }
 
 const printWarning = (text: string): void => printError(`warning: ${oneLine(text)}`)
@@ -89,7 +89,7 @@ async function rechunkByQueue(input: string, output: string, options: Options, t
   const { treeSource } = await loadCluster()
   const given = { ...notFoundAt(input, options), ...(variables && { variables }), toContainer, onWarning: printWarning }
   try {
-    await copyByQueue(await namingUntold(undefined, () => treeSource(place, input, given)), output, options)
+    await copyByQueue(await treeSource(place, input, given), output, options)
   } catch (error) {
     if (!isHyperslabError(error, 'UnsupportedError') || error.details.expected !== 'type') throw error
     throw new UsageError(`${error.text}; hyperslab rechunk keeps it without --queue, and hyperslab import with it`)

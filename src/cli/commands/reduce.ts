@@ -18,7 +18,6 @@ import {
   addPlaceOptions,
   integerBetween,
   type JsonOption,
-  jsonOption,
   PLACE,
   type PlaceOptions,
   parseAxes,
@@ -87,7 +86,7 @@ export function addReduce(program: Command): void {
       '--keep-missing',
       'do not leave out missing elements: results that they go into are missing; with --raw, they are values like others',
     )
-  addLabelOptions(command).addOption(formatOption()).addOption(jsonOption()).addOption(fullOption()).addOption(rawOption())
+  addLabelOptions(command).addOption(formatOption()).addOption(fullOption()).addOption(rawOption())
   addPlaceOptions(addQueuedOptions(command))
     .addHelpText(
       'after',

@@ -2,10 +2,10 @@ import { basename, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { findTree, type LabelledTree, listReferences, writeNewFile } from '../../runtime/tree.ts'
-import { UsageError } from '../show/failure.ts'
-import { count, printError, printLines, trimEnd } from '../show/text.ts'
+import { oneLine, UsageError } from '../show/failure.ts'
+import { count, printError, printResult, trimEnd } from '../show/text.ts'
 import { layerOption, type PlaceOptions } from './options.ts'
-import { namingUntold, openFound } from './place.ts'
+import { openFound } from './place.ts'
 
 interface Options extends Pick<PlaceOptions, 'layer'> {
   readonly dim?: string
@@ -36,20 +36,20 @@ Example: in Python
         throw new UsageError('--dim says along which dimension several files are joined')
       const { dim, base } = options
       const { text, arrays, chunks } = await withPlaces(files, options, (places) =>
-        namingUntold(undefined, () =>
-          listReferences(places, {
-            ...(dim !== undefined && { dim }),
-            urlOf: (file) => toUrl(file, base),
-            onWarning: printError,
-          }),
-        ),
+        listReferences(places, {
+          ...(dim !== undefined && { dim }),
+          urlOf: (file) => toUrl(file, base),
+          onWarning: (text) => printError(oneLine(text)),
+        }),
       )
       await writeNewFile(output, [new TextEncoder().encode(text)], {
         kind: 'references',
         overwrite: options.overwrite === true,
         sources: files,
       })
-      await printLines([`${output}: ${count(arrays, 'array')}, ${count(chunks, 'chunk')} of ${count(files.length, 'file')}`])
+      await printResult({ output, arrays, chunks, files: files.length }, [
+        `${output}: ${count(arrays, 'array')}, ${count(chunks, 'chunk')} of ${count(files.length, 'file')}`,
+      ])
     })
 }
 

@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net'
 import { type Command, Option } from 'commander'
 import { type LabelledTree, plainAttrs } from '../../runtime/tree.ts'
 import { asZarrStore, type ZarrStoreOfArrays } from '../../runtime/zarr.ts'
-import { interruptible, UsageError } from '../show/failure.ts'
-import { printError, printLines } from '../show/text.ts'
+import { interruptible, oneLine, UsageError } from '../show/failure.ts'
+import { printError, printResult } from '../show/text.ts'
 import { addPlaceOptions, integerBetween, PLACE, type PlaceOptions } from './options.ts'
-import { namingUntold, openPlace } from './place.ts'
+import { openPlace } from './place.ts'
 import {
   type Answer,
   createReadServer,
@@ -93,7 +93,8 @@ async function serveUntilInterrupted(
     const server = await listening(createZarrServer(stores, { cors: origins, host, onFailure: printError }), port, host)
     const { port: own } = server.address() as AddressInfo
     const origin = `http://${host.includes(':') ? `[${host}]` : host}:${own}`
-    await printLines([...stores.keys()].map((name) => `${origin}/${encodeURIComponent(name)}`))
+    const urls = [...stores.keys()].map((name) => `${origin}/${encodeURIComponent(name)}`)
+    await printResult({ urls }, urls)
     // Stopping the server counts as success.
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
     server.closeAllConnections()
@@ -102,8 +103,8 @@ async function serveUntilInterrupted(
 }
 
 async function createStore(place: LabelledTree, { levels }: ServeOptions): Promise<ZarrStoreOfArrays> {
-  const { arrays, groups, leftOut } = await namingUntold(undefined, () => place.contents())
-  for (const line of leftOut) printError(`${place.location}: left out: ${line}`)
+  const { arrays, groups, leftOut } = await place.contents()
+  for (const line of leftOut) printError(oneLine(`${place.location}: left out: ${line}`))
   const named = new Map([...groups].map(([path, attrs]) => [path, plainAttrs(attrs)]))
   const attributes = named.get('') ?? {}
   named.delete('')

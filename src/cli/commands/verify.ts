@@ -6,7 +6,7 @@ import { EXIT, interruptible, oneLine } from '../show/failure.ts'
 import { progressLine } from '../show/progress.ts'
 import { count, jsonText, print, printLines, showBytes } from '../show/text.ts'
 import { layerOption, namesOption, notFoundAt, type PlaceOptions } from './options.ts'
-import { checkPlaceOptions, importFirst, KINDS, namingUntold } from './place.ts'
+import { checkPlaceOptions, importFirst, KINDS } from './place.ts'
 
 interface Options extends Omit<PlaceOptions, 'group'> {
   readonly deep?: boolean
@@ -25,7 +25,6 @@ export function addVerify(program: Command): void {
     .description('check a container or a Zarr store for damage')
     .argument('<file>', 'a container (.af), or a Zarr store: its folder, URL, zip archive or kerchunk references')
     .option('--deep', 'for a container: also compare all stored statistics with the elements')
-    .option('--json', 'as JSON, for programs')
   command
     .addOption(layerOption())
     .addOption(namesOption())
@@ -49,7 +48,7 @@ async function verifyPlace(path: string, options: Options, signal: AbortSignal):
   const line = progressLine('verifying', verification.unit)
   try {
     const asked = { deep, layer, names, notFound, signal, onProgress: line.update }
-    const result = await namingUntold(path, () => verification.verify(place, asked))
+    const result = await verification.verify(place, asked)
     const lookedAt = 'blocks' in result.checked ? containerLines(result.checked, deep) : storeLines(result.checked)
     return { result, lookedAt }
   } catch (error) {

@@ -7,9 +7,10 @@ import { type Command, Option } from 'commander'
 import { openDataset } from '../../runtime/dataset.ts'
 import { findTree, type ServedFiles } from '../../runtime/tree.ts'
 import { interruptible } from '../show/failure.ts'
-import { printError, printLines } from '../show/text.ts'
+
+import { printError, printResult } from '../show/text.ts'
 import { integerBetween, type NotFoundOption, namesOption, notFoundAt, PLACE, pyramidLevelOption } from './options.ts'
-import { namingUntold } from './place.ts'
+
 import { type Answer, createReadServer, listening, rangeAnswer, type ServerOptions, textAnswer } from './server.ts'
 
 /** Files of the page and of the modules that it imports, as laid out by the build. */
@@ -151,14 +152,14 @@ async function view(location: string, { port, open, followLinks, ...options }: V
     const { names, pyramidLevel: level } = options
     // Errors are reported here instead of in the page, which reads through the same store.
     const checked = { names, ...(level !== undefined && { level }) }
-    await (await namingUntold(location, () => openDataset(found.place, checked))).close()
+    await (await openDataset(found.place, checked)).close()
     await interruptible(async (signal) => {
       const files = pageFiles(new URL('./', import.meta.url))
       const page = viewerAddress(served.name, options)
       const server = createViewServer(files, served, page, { host: HOST, onFailure: printError })
       await listening(server, port, HOST)
       const address = `http://${HOST}:${(server.address() as AddressInfo).port}${page}`
-      await printLines([address])
+      await printResult({ url: address }, [address])
       if (open) openBrowser(address)
       // Stopping the server counts as success.
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { type Command, InvalidArgumentError } from 'commander'
 import { createPool } from '../../runtime/index.ts'
 import { interruptible, oneLine } from '../show/failure.ts'
-import { count, printError, printLines } from '../show/text.ts'
+import { count, printError, printResult } from '../show/text.ts'
 import { integerBetween } from './options.ts'
 import { loadCluster, parseQueue, prefixOption, type QueueUrlOptions, queueOption } from './queue.ts'
 
@@ -81,7 +81,9 @@ async function runTasks({
       onWarning: (text) => printError(`warning: ${oneLine(text)}`),
     }),
   )
-  await printLines([`${count(report.tasks, 'task')} and ${count(report.merges, 'merge')} done, ${report.retries} tried again`])
+  await printResult(report, [
+    `${count(report.tasks, 'task')} and ${count(report.merges, 'merge')} done, ${report.retries} tried again`,
+  ])
 }
 
 /** Whether a place is a path that is relative to the working folder. */

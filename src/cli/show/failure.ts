@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { type ErrorDetails, isHyperslabError } from '../../runtime/index.ts'
 import { printable } from './text.ts'
 
@@ -26,9 +26,32 @@ export function toFailure(error: unknown): CommandFailure {
   return { line: oneLine(`unexpected ${message}`), exitCode: EXIT.failed }
 }
 
+/** An option in a message of the library, as programs write it: `overwrite`, `method: 'nearest'`. */
+const OPTION = /`([\w.]+)(?:: ([^`]*))?`/g
+
+/** Flags of the command that runs, by the name of their option. */
+let flags: ReadonlyMap<string, string> = new Map()
+
+/** Flags for options of the library that the command calls otherwise. */
+const OTHER_NAMES: Readonly<Record<string, string>> = { maxBytes: 'memory', level: 'pyramidLevel' }
+
+/** Has messages from now on name the options of this command as its flags. */
+export function nameFlagsOf({ options }: Command): void {
+  flags = new Map(options.flatMap((option) => (option.long == null ? [] : [[option.attributeName(), option.long] as const])))
+}
+
+/** Returns a message with its options as flags: `--overwrite`, `--method nearest`, `--not-found 403,404`. */
+const withFlags = (text: string): string =>
+  text.replace(OPTION, (_, name: string, value?: string) => {
+    const flag = flags.get(OTHER_NAMES[name] ?? name)
+    if (flag === undefined || value === 'false') return value === undefined ? name : `${name}: ${value}`
+    return value === undefined || value === 'true' ? flag : `${flag} ${value.replace(/[[\]' ]/g, '')}`
+  })
+
+/** Returns a message of the library as one line that is safe to print. */
 export const oneLine = (text: string): string =>
   printable(
-    text
+    withFlags(text)
       .split(/[\r\n]+/)
       .flatMap((line) => line.trim() || [])
       .join(' '),

@@ -52,6 +52,21 @@ export async function printLines(lines: Iterable<string>): Promise<void> {
   await print([...lines].map((line) => `${printable(line)}\n`))
 }
 
+/** Whether results are printed as JSON. */
+let asJson = false
+
+/** Has {@link printResult} print JSON from now on, or lines. */
+export function printAsJson(value: boolean): void {
+  asJson = value
+}
+
+/**
+ * Prints the result of a command.
+ * @param result printed if `--json` is given; its members that are undefined are omitted
+ */
+export const printResult = (result: unknown, lines: Iterable<string>): Promise<void> =>
+  asJson ? print([jsonText(result)]) : printLines(lines)
+
 /** Prints lines that contain colours of this package. All other text in them must be printable already. */
 export async function printPicture(lines: Iterable<string>): Promise<void> {
   for (const line of lines) await write(`${printablePicture(line)}\n`)

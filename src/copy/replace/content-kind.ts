@@ -28,7 +28,7 @@ export async function checkSameKind(
   const own = await written()
   if (there !== undefined && there === own) return
   const kinds = `this file is ${inWords(there)}, and the new one ${inWords(own)}`
-  const text = `--overwrite replaces only a file of the same kind; ${kinds}: write to another name, or remove it first`
+  const text = `\`overwrite\` replaces only a file of the same kind; ${kinds}: write to another name, or remove it first`
   throw new HyperslabError('AlreadyExistsError', text, { file: place.store.describe(place.path), actual: there, expected: own })
 }
 

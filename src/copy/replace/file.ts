@@ -34,7 +34,7 @@ export async function writeFile(
   await checkFileTarget({ store, path })
   const there = await store.stat(path, { signal })
   if (there !== undefined && !overwrite)
-    throw new HyperslabError('AlreadyExistsError', 'the file exists; --overwrite replaces it', { file })
+    throw new HyperslabError('AlreadyExistsError', 'the file exists; `overwrite` replaces it', { file })
   if (there !== undefined) {
     await checkSameKind({ store, path }, there, kind, signal)
     await checkReplacing({ store, path })

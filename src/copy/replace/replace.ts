@@ -171,7 +171,7 @@ export async function alone<T>(given: Target, signal: Signal | undefined, work: 
 }
 
 function halfReplaced(file: string): HyperslabError {
-  const text = 'another store is taking this place, and its command was ended; run that command once more, with --overwrite'
+  const text = 'another store is taking this place, and its command was ended; run that command once more, with `overwrite`'
   return new HyperslabError('ConflictError', text, { file })
 }
 

@@ -286,7 +286,7 @@ function createPacker(packing: Packing): (value: number | bigint, from: unknown)
     if (times !== undefined && !isPacked && whole !== exact)
       fail(
         name,
-        `${show(from)} is no whole number in '${times.text}', which ${dtype} needs; { dtype: 'float64' } in the encoding takes it`,
+        `${show(from)} is no whole number in '${times.text}', which ${dtype} needs; \`dtype: 'float64'\` in the encoding takes it`,
         from,
       )
     if (!(whole >= Number(low) && whole <= Number(high))) return refuse(from)

@@ -41,7 +41,7 @@ export async function variablesOfLevel(group: GroupNode, level: number, file: st
 export async function checkNoLevels(group: GroupNode, file: string): Promise<void> {
   const levels = (await group.levels()).flatMap((pyramid) => pyramid.levels)
   if (levels.length < 2 || levels.every(({ node }) => node.kind === 'group')) return
-  const text = `the group is a pyramid of ${levels.length} levels: open one of them, { level: 0 }`
+  const text = `the group is a pyramid of ${levels.length} levels: open one of them, \`level: 0\``
   throw new HyperslabError('InvalidArgumentError', text, { file, actual: undefined, expected: levels.length })
 }
 

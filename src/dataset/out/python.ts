@@ -114,7 +114,7 @@ class Script {
     coarsen: ({ args, call }) => {
       const { boundary } = args[1] as CoarsenOptions
       checkWindows('coarsen', args[2])
-      if ((args[3] as ReduceDimsOptions).skipMissing === false) refuse('coarsen with { skipMissing: false }', args[3])
+      if ((args[3] as ReduceDimsOptions).skipMissing === false) refuse('coarsen with `skipMissing: false`', args[3])
       const given = boundary === undefined ? '' : `boundary=${text(boundary)}`
       return this.#reduced(call('coarsen', pairs(entries(args[0], String)), given), args[2], {
         ...(args[3] as object),
@@ -188,7 +188,7 @@ class Script {
   /** @param q share of a quantile */
   #reduced(groups: string, kind: unknown, options: unknown, q?: unknown): string {
     if (kind === 'count' && (options as ReduceDimsOptions | undefined)?.skipMissing === false)
-      refuse('count with { skipMissing: false }', options)
+      refuse('count with `skipMissing: false`', options)
     if (kind === 'countNonzero') refuse('countNonzero', options)
     const given = [kind === 'quantile' ? number(q as number) : '', ...reduction(kind, options)]
     return `${groups}.${pythonMethod(kind)}(${given.filter((each) => each !== '').join(', ')})`
@@ -365,7 +365,7 @@ const DROPS = /^(quantile|argM|idxM)/
 
 function reduction(kind: unknown, options: unknown): string[] {
   const { axis, skipMissing, keepDims, ddof } = (options ?? {}) as KeepDimsOptions & FoldOptions
-  if (keepDims && DROPS.test(String(kind))) refuse(`${String(kind)} with { keepDims: true }`, options)
+  if (keepDims && DROPS.test(String(kind))) refuse(`${String(kind)} with \`keepDims: true\``, options)
   const dims = typeof axis === 'string' ? text(axis) : axis && `[${axis.map(text).join(', ')}]`
   // These never skip missing values in xarray.
   const skips = kind === 'any' || kind === 'all' || skipMissing !== false

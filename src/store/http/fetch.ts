@@ -55,7 +55,7 @@ declare const origin: string | undefined
  * @throws UnsupportedError if the platform has none
  */
 export const platformFetch: Fetch = async (url, init) => {
-  if (typeof fetch === 'undefined') throw new HyperslabError('UnsupportedError', 'there is no fetch here; pass one as an option')
+  if (typeof fetch === 'undefined') throw new HyperslabError('UnsupportedError', 'there is no fetch here; pass one as `fetch`')
   return fetch(url, init)
 }
 

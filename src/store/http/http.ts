@@ -56,7 +56,7 @@ export class HttpStore extends HttpReader {
     if (url === undefined || !/^https?:$/.test(url.protocol))
       throw new HyperslabError('InvalidArgumentError', 'not an absolute http: or https: URL', { file, actual: file })
     if (url.username !== '' || url.password !== '') {
-      const text = 'URLs with a password cannot be fetched; pass headers: { authorization } to the store'
+      const text = 'URLs with a password cannot be fetched; pass `headers: { authorization }` to the store'
       throw new HyperslabError('InvalidArgumentError', text, { file: `${url.origin}${url.pathname}` })
     }
     url.hash = ''

@@ -54,7 +54,7 @@ export async function fetchGuarded(
     }
     if (foreign !== undefined && (status === 401 || status === 403)) {
       response.body?.cancel().catch(() => undefined)
-      const text = `the server redirects to ${foreign}, where neither credentials nor headers of yours are sent, and that answered ${status}; pass the URL (or endpoint and region) that it leads to`
+      const text = `the server redirects to ${foreign}, where neither credentials nor headers of yours are sent, and that answered ${status}; pass the URL (or \`endpoint\` and \`region\`) that it leads to`
       throw new HyperslabError('StoreError', text, { file, actual: status })
     }
     const location = REDIRECTS.includes(status) ? response.headers.get('location') : null
@@ -65,7 +65,7 @@ export async function fetchGuarded(
     if (foreign !== undefined || next.origin !== origin) foreign = next.origin
     const reads = init.method === 'GET' || init.method === 'HEAD'
     if (!reads && (foreign !== undefined || !KEEPING_METHOD.includes(status))) {
-      const text = `the server redirects a ${init.method} to ${next.origin} (${status}), where nothing is written; pass the URL (or endpoint and region) that it leads to`
+      const text = `the server redirects a ${init.method} to ${next.origin} (${status}), where nothing is written; pass the URL (or \`endpoint\` and \`region\`) that it leads to`
       throw new HyperslabError('StoreError', text, { file, actual: status })
     }
     at = next.href

@@ -1,8 +1,7 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { RequestContext } from './context.ts'
 
-const FORBIDDEN =
-  'if the server says so of what does not exist, pass notFound: [403, 404, 410] to open, openDataset, openZarr or new HttpStore, or --not-found 403,404,410 to the command'
+const FORBIDDEN = 'if the server says so of what does not exist, pass `notFound: [403, 404, 410]`'
 
 export function statusError(status: number, { file, forbidden = FORBIDDEN }: RequestContext): HyperslabError {
   const hint = status === 403 ? `: access is refused; ${forbidden}` : ''

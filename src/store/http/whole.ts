@@ -175,7 +175,7 @@ export async function isPage(
   const isOwn = areEqual(page, own)
   if (!isOwn && !areEqual(page, (await another()) ?? page.subarray(1))) {
     const text =
-      'the server answers every name with a page of HTML, each another one, so that nothing tells whether there is such an object; it may want a login: open the URL in a browser, and pass headers or a fetch that is logged in'
+      'the server answers every name with a page of HTML, each another one, so that nothing tells whether there is such an object; it may want a login: open the URL in a browser, and pass `headers` or a `fetch` that is logged in'
     throw new HyperslabError('StoreError', text, { file: place.file, actual: PAGE })
   }
   pages.page = page

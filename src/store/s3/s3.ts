@@ -189,4 +189,4 @@ function copiedParts({ size, ...source }: CopiedPart): CopiedPart[] {
 }
 
 const FORBIDDEN =
-  'S3 answers so for what does not exist, too, when the bucket may not be listed: pass listing: false, or notFound: [403, 404], to read there all the same, or --not-found 403,404 to the command'
+  'S3 answers so for what does not exist, too, when the bucket may not be listed: pass `notFound: [403, 404]` to read there all the same, or `listing: false` to new S3Store'

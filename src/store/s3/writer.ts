@@ -77,7 +77,7 @@ export class S3Writer {
     const { signal } = options
     const file = this.#file(key)
     if (parts.length > MAX_PARTS) {
-      const text = `${parts.length} parts, S3 takes ${MAX_PARTS}: pass larger partBytes to the store`
+      const text = `${parts.length} parts, S3 takes ${MAX_PARTS}: pass larger \`partBytes\` to the store`
       throw new HyperslabError('UnsupportedError', text, { file, actual: parts.length, expected: MAX_PARTS })
     }
     return this.#settled(key, options, async (mark, attempt) => {

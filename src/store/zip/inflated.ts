@@ -69,7 +69,7 @@ export class InflatedEntries {
       throw new HyperslabError('FormatError', text, { actual: storedSize, expected: size })
     }
     if (this.#cache.fits(size)) return
-    const text = `the file is compressed, and its ${size} bytes are more than maxInflatedBytes, ${this.#maxBytes}; \
+    const text = `the file is compressed, and its ${size} bytes are more than \`maxInflatedBytes\`, ${this.#maxBytes}; \
 pack the archive without compression (zip -0), or unpack it`
     throw new HyperslabError('TooLargeError', text, { actual: size, expected: this.#maxBytes, limit: 'maxInflatedBytes' })
   }

@@ -327,7 +327,7 @@ Pack the archive without compression (zip -0) to read files in place`,
     const place = findDirectory(bytes, size)
     const { offset, length } = place
     if (length > this.#maxDirectoryBytes) {
-      const text = `a central directory of ${length} bytes is more than maxDirectoryBytes, ${this.#maxDirectoryBytes}`
+      const text = `a central directory of ${length} bytes is more than \`maxDirectoryBytes\`, ${this.#maxDirectoryBytes}`
       throw new HyperslabError('UnsupportedError', text, { actual: length, expected: this.#maxDirectoryBytes })
     }
     const inTail = offset - (size - bytes.length)

@@ -185,7 +185,7 @@ test('configurations that are none', () => {
     expect(decode('fixedscaleoffset', { scale: 'x', offset: 0 })).rejects.toThrow(/scale is not a number: "x"/),
     expect(decode('shuffle', { elementsize: -1 })).rejects.toThrow(/elementsize is not a size: -1/),
     expect(decode('crc32', { location: 'middle' })).rejects.toThrow(/neither 'start' nor 'end'/),
-    expect(decode('bz2', {})).rejects.toThrow(/codec 'bz2' is not read here; pass one of that name as the option codecs/),
+    expect(decode('bz2', {})).rejects.toThrow(/codec 'bz2' is not read here; pass one of that name in `codecs`/),
     expect(decode('vlen-array', {})).rejects.toThrow(/codec 'vlen-array' is not read here/),
     expect(decode('blosc', { cname: 'snappy' })).rejects.toThrow(/blosc with snappy inside is not read/),
   ])

@@ -176,7 +176,7 @@ test('without a listing names are those of the user, and each must be there', as
   const bare = open(placeOf(TREE3, 'never'))
   await bare.node('')
   expect(await failure(bare.children(''))).toBe(
-    'UnsupportedError: a.zarr: the place cannot be listed, and the group has no consolidated metadata; pass the option names, the paths of its arrays',
+    'UnsupportedError: a.zarr: the place cannot be listed, and the group has no consolidated metadata; `names` gives the paths of its arrays',
   )
   const named = open(placeOf(TREE3, 'never'), { names: ['x', 'g/y', 'typo'] })
   await named.node('')

@@ -61,7 +61,7 @@ async function refusal(array: ZarrArray): Promise<string> {
   return (error as Error).message
 }
 
-const ABOVE = 'more than limits.blockBytes, 1048576'
+const ABOVE = 'more than `limits.blockBytes`, 1048576'
 const bombs = Object.keys(BOMBS)
 
 test.each(bombs)('strings that decode by %s to more than a chunk may have are refused', async (bomb) => {

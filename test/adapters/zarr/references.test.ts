@@ -286,7 +286,7 @@ test('places of other kinds are those that an option maps', async () => {
   expect(asked).toEqual(['s3://b/k.bin', 'x.bin'])
   const { store: bare } = await remote({ x: ['s3://b/k.bin'] })
   expect(await failure(() => bare.get('x'))).toMatch(
-    /^UnsupportedError: refs.json: x: s3: references are read where the option 'resolve' maps them/,
+    /^UnsupportedError: refs.json: x: s3: references are read where the option `resolve` maps them/,
   )
   const bucket = { store: await storeOf({ 'd/k.bin': 'own' }), path: 'd/refs.json' }
   const own = await open(

@@ -62,23 +62,24 @@ async function makeContainers(folder) {
     if (row >= LAT / 2) return column < LON / 2 || column % 2 === 0 ? 10 : -10
     return column < LON / 2 ? -10 : Number.NaN
   }
-  const write = async (name, value) => {
+  /** Longitudes begin at `west`: -180, or 0 with the eastern half first. */
+  const write = async (name, value, west = -180) => {
     const container = await create(join(folder, name))
-    const define = async (dim, units, length, first) => {
+    const define = async (dim, units, length, first, step) => {
       const axis = container.createArray(dim, { dtype: 'float64', shape: [length], dimensionNames: [dim] })
       axis.attrs.set('units', units)
-      const step = (-2 * first) / length
       await axis.set(
         null,
         Float64Array.from({ length }, (_, i) => first + (i + 0.5) * step),
       )
     }
-    await define('lat', 'degrees_north', LAT, -90)
-    await define('lon', 'degrees_east', LON, -180)
+    await define('lat', 'degrees_north', LAT, -90, 180 / LAT)
+    await define('lon', 'degrees_east', LON, west, 360 / LON)
+    const columnOf = (i) => (i + ((west + 180) * LON) / 360) % LON
     const dimensionNames = ['time', 'lat', 'lon']
     const tas = container.createArray('tas', { dtype: 'float32', shape: [2, LAT, LON], chunks: [1, 90, 180], dimensionNames })
     tas.attrs.set('units', 'K')
-    const of = (i) => value(Math.floor(i / LON / LAT), Math.floor(i / LON) % LAT, i % LON)
+    const of = (i) => value(Math.floor(i / LON / LAT), Math.floor(i / LON) % LAT, columnOf(i % LON))
     await tas.set(
       null,
       Float32Array.from({ length: tas.size }, (_, i) => of(i)),
@@ -87,15 +88,19 @@ async function makeContainers(folder) {
     await container.close()
   }
   const usual = (row) => 250 + row / 10
-  await write('a.af', (time, row, column) => usual(row) + difference(time, row, column))
-  await write('b.af', (_, row) => usual(row))
+  const mean = (_, row) => usual(row)
+  const unusual = (time, row, column) => usual(row) + difference(time, row, column)
+  await write('a.af', unusual)
+  await write('b.af', mean)
+  await write('a-360.af', unusual, 0)
+  await write('b-360.af', mean, 0)
 }
 
 async function checkMap({ check, site, page }) {
   await (page.setViewportSize ?? page.setViewport).call(page, WINDOW)
   const text = (id) => page.evaluate((id) => document.getElementById(id).value, id)
   const drawn = () => text('cost').then((cost) => cost.replace(/\. Read.*/, ''))
-  const open = (view) => page.goto(`${site.origin}/map/?a=/data/a.af&b=/data/b.af&limit=10&${view}`)
+  const open = (view, kind = '') => page.goto(`${site.origin}/map/?a=/data/a${kind}.af&b=/data/b${kind}.af&limit=10&${view}`)
   /** Reads pixels from a screenshot, because a canvas of WebGL cannot be read once it is shown. */
   const pixels = async (places) => {
     const png = Buffer.from(await page.screenshot()).toString('base64')
@@ -138,6 +143,13 @@ async function checkMap({ check, site, page }) {
     // Stripes of one column each have no means.
     await shows(quadrants(MORE, SAME, LESS, NOTHING))
     equal(await text('error'), '')
+  })
+  await check('longitudes from 0 to 360 are drawn as the whole Earth', async () => {
+    await open('zoom=0', '-360')
+    await shows(quadrants(MORE, SAME, LESS, NOTHING))
+    equal(await text('error'), '')
+    await open('zoom=0')
+    await shows(quadrants(MORE, SAME, LESS, NOTHING))
   })
   await check('of the level that is drawn each chunk is asked for once, of others none', async () => {
     equal(await drawn(), 'Chunks drawn: 0 of level 0, 16 of level 1, 0 of level 2')

@@ -147,7 +147,7 @@ function checkComplex({ dtype, shape, chunks, shards, dimensionNames, fillValue 
   if (dimensionNames !== undefined && dimensionNames.at(-1) !== COMPLEX_AXIS)
     fail('dimensionNames', dimensionNames, `'${COMPLEX_AXIS}'`)
   if (fillValue !== undefined && !(Array.isArray(fillValue) && fillValue.length === 2))
-    invalidArgument(`${dtype}: fillValue is a list of the real and the imaginary part`, fillValue)
+    invalidArgument(`${dtype}: \`fillValue\` is a list of the real and the imaginary part`, fillValue)
 }
 
 /** @throws InvalidArgumentError for a value of another type */
@@ -168,7 +168,7 @@ export function checkOwnAttributes({ dtype, attributes }: NewZarrArray<ZarrDType
   const names = new Set(checkedEntries(attributes).map(([name]) => name))
   const name = ['_FillValue', '_Encoding'].find((each) => names.has(each))
   if (name === undefined) return
-  const text = `the attribute '${name}' is not for text; pass fillValue for elements that are not written`
+  const text = `the attribute '${name}' is not for text; pass \`fillValue\` for elements that are not written`
   throw new HyperslabError('InvalidArgumentError', text, { actual: name })
 }
 
@@ -196,7 +196,7 @@ function checkChunks({ shape, chunks, shards }: NewZarrArray<ZarrDType>, type: S
     const bytes = element?.bytes ?? (isFixed(dtype) ? elementBytes(dtype) : GUESSED_BYTES)
     return chunks ?? [...ChunkGrid.estimate(storedAxes(shape, type), bytes).chunkShape, ...(element?.shape ?? [])]
   }
-  if (chunks === undefined) return invalidArgument('shards need the shape of their chunks: pass chunks, too', shards)
+  if (chunks === undefined) return invalidArgument('shards need the shape of their chunks: pass `chunks`, too', shards)
   if (shards.some((length, axis) => length % chunks[axis]! !== 0))
     invalidArgument(`chunks ${showShape(chunks)} do not divide shards ${showShape(shards)}`, shards)
   return chunks
@@ -218,7 +218,7 @@ function codecDocument(codec: ZarrCodec, users: readonly Codec[], type: StoredTy
   checkValue('a codec', 'name', codec.name, 'string')
   const name = codec.name.replace(/^numcodecs\./, '')
   if (name === 'sharding_indexed')
-    throw new HyperslabError('InvalidArgumentError', 'shards are made by the option shards, not by a codec')
+    throw new HyperslabError('InvalidArgumentError', 'shards are made by the option `shards`, not by a codec')
   const isUsers = users.some((user) => user.name === name)
   const blosc = { typesize: bytes, cname: 'zstd', clevel: 5, shuffle: bytes === 1 ? 'bitshuffle' : 'shuffle', blocksize: 0 }
   if (!isUsers && name === 'blosc') return { name, configuration: { ...blosc, ...codec.configuration } }

@@ -109,7 +109,9 @@ function inBlocks(index: ChunkIndex, snapshot: PinnedChunks, along: Parameters<t
     codecs.add(block.codec)
     if (COMPRESSORS[block.codec] === undefined) return unsuited(`numcodecs does not decode blocks of '${block.codec}'`)
     if (block.codec !== 'none' && size !== block.uncompressedBytes)
-      return unsuited('several of its chunks are compressed together: write each to a block of its own (import --block-bytes 1)')
+      return unsuited(
+        'several of its chunks are compressed together: write each to a block of its own (import with `blockBytes: 1`)',
+      )
     const place = block.codec === 'none' ? [block.fileOffset + offset, size] : [block.fileOffset, block.compressedBytes]
     chunks.set(keyOf(grid.index(number)), [block.origin.file, place[0]!, place[1]!])
   }

@@ -221,7 +221,7 @@ async function decoded(array: WrittenArray, shape: readonly number[], stored: Ui
   const count = sizeOf(shape)
   const size = isFixed(dtype) ? count * elementBytes(dtype) : Infinity
   if (isFixed(dtype) && size > mostBytes) {
-    const text = `a chunk has ${size} bytes, at most limits.blockBytes, ${mostBytes}, are read`
+    const text = `a chunk has ${size} bytes, at most \`limits.blockBytes\`, ${mostBytes}, are read`
     throw new HyperslabError('TooLargeError', text, { actual: size, expected: mostBytes })
   }
   const bytes = inKernel(codec)

@@ -1,10 +1,14 @@
-// The first hour of a new user, from the archive that would be published, in an empty folder: install,
-// import, look, plot, six lines of TypeScript, a page, a Deno script, a Worker, an export opened in Python.
-// Fails if a step fails or prints a warning.
+// The first day of a new user, from the archive that would be published, in an empty folder: install, every
+// subcommand, six lines of TypeScript, a page, a Deno script, a Worker, an export opened in Python, and the
+// examples as their READMEs say. Fails if a step fails or prints a warning.
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { JOB, RUNS } from '../test/cli/runs.mjs'
 import { provideBrowser, startBrowser } from '../test/runtimes/harness/browsers.mjs'
 import { PROCESSES } from '../test/runtimes/harness/process-runtimes.mjs'
 import { execute, within } from '../test/runtimes/harness/processes.mjs'
@@ -15,10 +19,13 @@ const DATA = join(root, 'demo/data/tas_rectilinear_grid_2D.nc')
 /** Mean of all elements of the file, as computed by numpy. */
 const MEAN = 278.723
 
+/** The same by area: each cell counts as the cosine of its latitude. */
+const MEAN_BY_AREA = 287.5554
+
 /** Warning of npm about settings of the machine. */
 const OWN_SETTINGS = /^npm warn Unknown (user|project|global|env|builtin) config .*\n/gm
 
-const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hyperslab-first-hour-')))
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hyperslab-first-day-')))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 const write = (name, text) => writeFileSync(join(folder, name), text)
 
@@ -33,22 +40,87 @@ async function quietly(program, args, options = {}) {
 
 const isMean = (text) => assert.ok(Math.abs(Number(text) - MEAN) < 1e-3, `a mean of ${text} in place of ${MEAN}`)
 
+/** The archive that would be published. */
+let archive
+
+/** Runs the installed command. */
+const hyperslab = (args, options = {}) =>
+  execute(join(folder, 'node_modules/.bin/hyperslab'), args, { cwd: folder, seconds: 60, ...options })
+
+/** Starts a Redis of its own. @returns its URL, and what ends it */
+async function startRedis() {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address()
+  probe.close()
+  const settings = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--maxmemory-policy', 'noeviction']
+  const child = spawn('redis-server', settings, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+  await new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.stdout.on('data', (text) => /Ready to accept connections/.test(text) && resolve())
+  })
+  return { url: `redis://127.0.0.1:${port}`, end: () => child.kill() }
+}
+
+/** Runs a command that serves until it is interrupted. @returns what it prints */
+async function serve(args) {
+  const child = spawn(process.execPath, [join(folder, 'node_modules/hyperslab/dist/cli.js'), ...args], { cwd: folder })
+  const [printed] = await within(30, args.join(' '), once(child.stdout, 'data'))
+  child.kill('SIGINT')
+  const [code] = await once(child, 'close')
+  assert.equal(code, 0, args.join(' '))
+  return String(printed)
+}
+
+/** Does one run of the table that the tests use, too. */
+async function run({ command, args, prints, fails, exitCode, kind }, words) {
+  const all = [...command.split(' '), ...words(args)]
+  if (kind === 'served') return assert.match(await serve(all), prints)
+  const { code, stdout, stderr } = await hyperslab(all)
+  const title = `hyperslab ${all.join(' ')}: ${stderr}`
+  assert.equal(code, fails === undefined ? 0 : exitCode, title)
+  if (fails !== undefined) assert.match(stderr, fails, title)
+  else assert.equal(stderr, '', title)
+  if (prints !== undefined) assert.match(stdout, prints, title)
+}
+
+/** Copies an example, installs the archive in it as its README says, and returns its folder. */
+async function installExample(name) {
+  const place = join(folder, `example-${name}`)
+  cpSync(join(root, 'examples', name), place, { recursive: true, filter: (path) => !/node_modules|dist$/.test(path) })
+  await quietly('npm', ['install', '--ignore-scripts', '--no-fund', '--no-audit', archive], { cwd: place })
+  return place
+}
+
 const STEPS = {
   async 'an empty folder, installed'() {
     const [{ filename }] = JSON.parse(
       await quietly('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], { cwd: root }),
     )
+    archive = join(folder, filename)
     write('package.json', JSON.stringify({ name: 'stranger', version: '1.0.0', private: true, type: 'module' }))
     await quietly('npm', ['install', '--no-fund', '--no-audit', `./${filename}`])
     copyFileSync(DATA, join(folder, 'tas.nc'))
   },
-  async 'npx hyperslab'() {
-    const hyperslab = (...args) => quietly('npx', ['--no-install', 'hyperslab', ...args])
-    assert.match(await hyperslab('import', 'tas.nc', 'tas.af'), /^tas\.af: 7 arrays/)
-    assert.match(await hyperslab('info', 'tas.af'), /tas +float32/)
-    assert.match(await hyperslab('plot', 'tas.af', 'tas', '0'), /Near-Surface Air Temperature/)
-    isMean(await hyperslab('reduce', 'tas.af', 'tas', '--op', 'mean'))
-    assert.match(await hyperslab('export', 'tas.af', 'tas.zarr'), /^tas\.zarr: 7 arrays/)
+  async 'every subcommand'() {
+    assert.match(await quietly('npx', ['--no-install', 'hyperslab', '--version']), /^\d/)
+    await quietly('npm', ['install', '--ignore-scripts', '--no-fund', '--no-audit', 'bullmq', 'ioredis'])
+    const redis = await startRedis()
+    try {
+      const words = (args, job) => args.map((arg) => (arg === 'QUEUE' ? redis.url : arg === 'JOB' ? job : arg))
+      let isDone = false
+      const reduced = hyperslab(words(JOB)).finally(() => {
+        isDone = true
+      })
+      while (!isDone)
+        await hyperslab(words(['work', '--queue', 'QUEUE', '--prefix', 'runs', '--until-idle', '--concurrency', '1']))
+      const { stdout, stderr } = await reduced
+      isMean(stdout)
+      const { id } = JSON.parse(stderr.trim().split('\n').at(-1))
+      for (const each of RUNS) await run(each, (args) => words(args, id))
+    } finally {
+      redis.end()
+    }
   },
   async 'six lines of TypeScript under strict'() {
     write(
@@ -154,6 +226,34 @@ export default {
     try {
       const response = await worker.dispatchFetch('http://worker/', { method: 'POST', body: readFileSync(DATA) })
       isMean(await response.text())
+    } finally {
+      await worker.dispose()
+    }
+  },
+  async 'examples/map, installed and built'() {
+    const place = await installExample('map')
+    await quietly('npm', ['run', 'build', '--silent'], { cwd: place })
+    for (const file of ['index.html', 'map.mjs', 'map.css']) assert.ok(readFileSync(join(place, 'dist', file)).length > 0, file)
+  },
+  async 'examples/edge, installed and asked for a mean by area'() {
+    const place = await installExample('edge')
+    const { build } = await load('workerd', 'esbuild')
+    const { outputFiles, warnings } = await build({
+      ...{ entryPoints: [join(place, 'worker.mjs')], bundle: true, format: 'esm', target: 'es2022' },
+      ...{ write: false, logLevel: 'silent', external: ['node:*'] },
+    })
+    assert.deepEqual(warnings, [])
+    const { Miniflare } = await load('workerd', 'miniflare')
+    const worker = new Miniflare({
+      ...{ modules: true, script: outputFiles[0].text, compatibilityDate: '2026-04-01' },
+      ...{ r2Buckets: ['BUCKET'], bindings: { CONTAINER: 'climate.af' } },
+    })
+    try {
+      const bucket = await worker.getR2Bucket('BUCKET')
+      await bucket.put('climate.af', Uint8Array.from(readFileSync(join(folder, 'copy.af'))))
+      const response = await worker.dispatchFetch('http://worker/mean?array=tas&lat=-90:90&lon=0:360&per=whole')
+      const { mean } = await response.json()
+      assert.ok(Math.abs(mean - MEAN_BY_AREA) < 0.01, `a mean by area of ${mean} in place of ${MEAN_BY_AREA}`)
     } finally {
       await worker.dispose()
     }
