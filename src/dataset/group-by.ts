@@ -114,7 +114,7 @@ function reducedGroups(
   const known = reducedKind(variable.with({ array }), kind)
   const isThinned = minPeriods > 0 && !kind.startsWith('count')
   if (isThinned && !isNumeric(known.dtype))
-    invalidArgument(`minPeriods makes numbers missing, but ${kind} of ${variable.name} has ${known.dtype} values`, minPeriods)
+    invalidArgument(`\`minPeriods\` makes numbers missing, but ${kind} of ${variable.name} has ${known.dtype} values`, minPeriods)
   const dtype = isThinned && !isFloat(known.dtype) ? 'float64' : known.dtype
   const missing = isThinned ? NOT_A_NUMBER : known.missing
   const compute = async (signal: Signal) => {

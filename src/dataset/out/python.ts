@@ -388,5 +388,5 @@ function positions(taken: Taken): string {
 
 /** @throws UnsupportedError for `minPeriods`, which groups of xarray do not have */
 function checkPeriods(options: unknown): void {
-  if (((options as ResampleOptions).minPeriods ?? 0) > 0) refuse('groups with minPeriods', options)
+  if (((options as ResampleOptions).minPeriods ?? 0) > 0) refuse('groups with `minPeriods`', options)
 }

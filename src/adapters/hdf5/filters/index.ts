@@ -114,7 +114,7 @@ function createStep(filter: Filter, element: FilteredElement, isSized: boolean):
   const known = name === String(filter.id) ? '' : ` (${name})`
   throw new HyperslabError(
     'UnsupportedError',
-    `the filter ${filter.id}${known}${said} is not read here; pass a codec named '${name}' as the option codecs, \
+    `the filter ${filter.id}${known}${said} is not read here; pass a codec named '${name}' in \`codecs\`, \
 or repack the file with deflate`,
     { actual: filter.id, expected: [...MAKERS.keys(), ...RARE] },
   )
