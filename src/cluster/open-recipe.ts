@@ -5,7 +5,9 @@ import { invalidArgument } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Dataset } from '../dataset/dataset.ts'
+import { linear } from '../grid/linear.ts'
 import type { Selection } from '../grid/selection.ts'
+import { points } from '../grid/selectors.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import { findTree, type Tree } from '../tree/open-tree.ts'
 import type { NotFoundOptions } from '../tree/url-options.ts'
@@ -122,13 +124,18 @@ function once<T>(opened: Map<string, Promise<T>>, name: string, open: () => Prom
 
 function viewed(array: DiskArray, view: ViewRecipe): DiskArray {
   if ('select' in view) return array.view(toSelection(view.select))
+  if ('linear' in view) return array.view(linear(toSelector(view.linear) as never))
   if ('transpose' in view) return array.transpose(view.transpose)
   return coarsen(array, view.coarsen, view.kind, view.options) as DiskArray
 }
 
 function toSelection(select: SelectRecipe['select']): Selection {
-  const selector = (axis: AxisRecipe): unknown =>
-    typeof axis === 'object' && axis !== null && !Array.isArray(axis) ? { start: null, stop: null, step: null, ...axis } : axis
-  if (Array.isArray(select)) return (select as readonly AxisRecipe[]).map(selector) as Selection
-  return Object.fromEntries(Object.entries(select).map(([name, axis]) => [name, selector(axis as AxisRecipe)])) as Selection
+  if (Array.isArray(select)) return (select as readonly AxisRecipe[]).map(toSelector) as Selection
+  return Object.fromEntries(Object.entries(select).map(([name, axis]) => [name, toSelector(axis as AxisRecipe)])) as Selection
+}
+
+function toSelector(axis: AxisRecipe): unknown {
+  if (typeof axis !== 'object' || axis === null || Array.isArray(axis)) return axis
+  if ('points' in axis) return points(axis.points as never, axis.axes)
+  return { start: null, stop: null, step: null, ...axis }
 }

@@ -8,16 +8,34 @@ import type { ConcatDatasetsOptions } from '../dataset/concat-options.ts'
 import { refuseUrlOptions } from '../tree/not-found.ts'
 import { optional, type PendingCheck, required } from './checks.ts'
 
-/** Selected positions of an axis: one, some, or all. */
-export type AxisRecipe =
-  | number
-  | null
-  | readonly number[]
-  | { readonly start?: number | null; readonly stop?: number | null; readonly step?: number | null }
+/** Positions or a mask, as nested lists. */
+type NestedRecipe = readonly (number | boolean | NestedRecipe)[]
+
+/** Evenly spaced positions. */
+interface SliceRecipe {
+  readonly start?: number | null
+  readonly stop?: number | null
+  readonly step?: number | null
+}
+
+/** Positions on several axes together, as `points` takes them. */
+interface PointsRecipe {
+  readonly points: NestedRecipe
+  /** Number of the axes. Needed only for an empty list. */
+  readonly axes?: number
+}
+
+/** Selector of an axis: one position, some, or all. Points and masks may select from several axes. */
+export type AxisRecipe = number | null | '...' | NestedRecipe | SliceRecipe | PointsRecipe
 
 /** A selection (`select`): of all axes in order, or by dimension. */
 export interface SelectRecipe {
   readonly select: readonly AxisRecipe[] | { readonly [dimension: string]: AxisRecipe }
+}
+
+/** Positions in C order (`linear`): one, some, or evenly spaced ones. */
+export interface LinearRecipe {
+  readonly linear: number | NestedRecipe | SliceRecipe
 }
 
 /** Another order of axes (`transpose`). */
@@ -33,7 +51,7 @@ export interface CoarsenRecipe {
 }
 
 /** A view of an array: a part of it, another order of axes, or blocks reduced to elements. */
-export type ViewRecipe = SelectRecipe | TransposeRecipe | CoarsenRecipe
+export type ViewRecipe = SelectRecipe | LinearRecipe | TransposeRecipe | CoarsenRecipe
 
 /** A stored array at a `location`: a container, a Zarr store or classic NetCDF. `views` are applied to it. */
 export interface StoredArrayRecipe {
@@ -95,15 +113,20 @@ export const DATASET_RECIPE: Checks<DatasetRecipe> = {
 const VARIABLE: Checks<VariableRecipe> = { ...DATASET_RECIPE, variable: 'string', decode: 'boolean', views: 'list' }
 const JOINED: Checks<JoinedRecipe> = { concat: 'list', axis: 'number or string', views: 'list' }
 
+/** Nested lists in a recipe may be this deep. */
+const MOST_NESTED = 32
+
 /** Names of credentials in queries of URLs. */
 const SECRET = /sig|token|key|secret|passw|credential|auth/i
 
 const VIEWS: { readonly [view: string]: Readonly<Record<string, Check>> } = {
   select: { select: 'list or plain object' } satisfies Checks<SelectRecipe>,
+  linear: { linear: 'value' } satisfies Checks<LinearRecipe>,
   transpose: { transpose: 'list' } satisfies Checks<TransposeRecipe>,
   coarsen: { coarsen: 'plain object', kind: FOLD_KINDS, options: 'plain object' } satisfies Checks<CoarsenRecipe>,
 }
-const SLICE: Checks<Extract<AxisRecipe, { start?: unknown }>> = { start: 'integer', stop: 'integer', step: 'integer' }
+const SLICE: Checks<SliceRecipe> = { start: 'integer', stop: 'integer', step: 'integer' }
+const POINTS: Checks<PointsRecipe> = { points: 'list', axes: 'integer from 1' }
 
 /**
  * @param call name of the function in messages
@@ -154,7 +177,11 @@ function* viewChecks(where: string, view: ViewRecipe): Generator<PendingCheck, v
   yield optional(`${where}: ${kinds[0]}`, view, VIEWS[kinds[0]!]!)
   if ('select' in view)
     for (const [axis, taken] of Object.entries(view.select)) yield* takenChecks(`${where}: select of ${axis}`, taken)
-  else if ('transpose' in view)
+  else if ('linear' in view) {
+    if (Object(view.linear) === view.linear && 'points' in (view.linear as object))
+      invalidArgument(`${where}: linear takes positions in C order, not points`, view)
+    yield* takenChecks(`${where}: linear`, view.linear ?? undefined)
+  } else if ('transpose' in view)
     for (const axis of view.transpose) yield required(where, 'an axis of transpose', axis, 'integer or string')
   else yield* coarsenChecks(where, view)
 }
@@ -166,9 +193,25 @@ function* coarsenChecks(where: string, { coarsen: factors, kind, options }: Coar
 }
 
 function* takenChecks(where: string, taken: unknown): Generator<PendingCheck, void> {
-  if (taken === null) return
-  if (typeof taken !== 'object' || Array.isArray(taken)) yield required(where, 'it', taken, 'integer or list of integers')
-  else yield optional(where, Object.fromEntries(Object.entries(taken).map(([name, each]) => [name, each ?? undefined])), SLICE)
+  if (taken === null || taken === '...') return
+  if (Array.isArray(taken)) yield* listChecks(where, taken)
+  else if (typeof taken !== 'object') yield required(where, 'it', taken, 'integer or list of integers')
+  else {
+    const own = Object.fromEntries(Object.entries(taken).map(([name, each]) => [name, each ?? undefined]))
+    yield optional(where, own, { ...SLICE, ...POINTS })
+    yield optional(where, own, 'points' in own ? POINTS : SLICE)
+    if ('points' in own) {
+      yield required(where, 'points', own['points'], 'list')
+      yield required(where, 'points', (own['points'] as unknown[]).flat(MOST_NESTED), 'list of integers')
+    }
+  }
+}
+
+/** Checks a list or a mask; reading refuses one of another shape. */
+function* listChecks(where: string, list: readonly unknown[]): Generator<PendingCheck, void> {
+  const values = list.flat(MOST_NESTED)
+  const isMask = values.length > 0 && values.every((value) => typeof value === 'boolean')
+  if (!isMask) yield required(where, 'it', values, 'list of integers')
 }
 
 /** Checks that a location contains no credentials, because reading a plan must not grant access. */

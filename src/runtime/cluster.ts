@@ -39,6 +39,7 @@ export type {
   AxisRecipe,
   CoarsenRecipe,
   JoinedRecipe,
+  LinearRecipe,
   SelectRecipe,
   StoredArrayRecipe,
   TransposeRecipe,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { ArrayFile } from '../../src/af/file.ts'
 import { hashJson } from '../../src/cluster/plan-parts.ts'
 import { local, nodeCounts, openJob, planJob, type ReduceOperation, readPlan } from '../../src/runtime/cluster.ts'
-import { coarsen, create, open } from '../../src/runtime/index.ts'
+import { coarsen, create, linear, open, points, slice } from '../../src/runtime/index.ts'
 import { openZarr } from '../../src/runtime/zarr.ts'
 import { runs } from '../support/budget.ts'
 import { folderInMemory } from '../support/folder.ts'
@@ -69,6 +69,15 @@ describe('a plan', () => {
         { select: [0], transpose: [1, 0] },
         { select: { t: { strat: 1 } } },
         { select: [{ step: 'a' }] },
+        { select: [[0, true]] },
+        { select: [[['a']]] },
+        { select: [{ points: [[0, 0.5]] }] },
+        { select: [{ points: [[0, 0]], start: 1 }] },
+        { select: [{ points: null }] },
+        { linear: null },
+        { linear: { points: [[0, 0]] } },
+        { linear: { strat: 0 } },
+        { linear: [0], select: [0] },
         { coarsen: { t: 0 }, kind: 'mean' },
         { coarsen: { t: 2 } },
         { coarsen: { t: 2 }, kind: 'mean', options: { skipNan: true } },
@@ -152,6 +161,51 @@ describe('a recipe', () => {
     const { data: sums } = (await runByNodes(both)) as { data: Float64Array }
     const first = [...Array(20).keys()].map((t) => sum([t], [0, 1, 2]))
     expect([...sums]).toEqual([...first, ...first.slice(0, 4)])
+  })
+
+  /** Recipes of views by points, masks and positions in C order, each with the selection of an array. */
+  const byPoints = fc.oneof(
+    fc.array(fc.tuple(fc.integer({ min: -20, max: 19 }), fc.integer({ min: -3, max: 2 })), { maxLength: 30 }).map((list) => ({
+      view: { select: [{ points: list, axes: 2 }] },
+      selection: [points(list as never, 2)],
+    })),
+    fc.array(fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }), { minLength: 20, maxLength: 20 }).map((mask) => ({
+      view: { select: [mask] },
+      selection: [mask],
+    })),
+    fc.array(fc.tuple(fc.nat(19), fc.nat(19)), { minLength: 1, maxLength: 8 }).map((pairs) => ({
+      view: { select: ['...', pairs, { step: -1 }] },
+      selection: ['...', pairs, slice(null, null, -1)],
+    })),
+    fc.array(fc.integer({ min: -60, max: 59 }), { minLength: 1, maxLength: 30 }).map((list) => ({
+      view: { linear: list },
+      selection: linear(list),
+    })),
+    fc.tuple(fc.nat(59), fc.integer({ min: 1, max: 9 })).map(([start, step]) => ({
+      view: { linear: { start, step } },
+      selection: linear(slice(start, null, step)),
+    })),
+  )
+
+  test('selects points, masks, nested lists and positions in C order, and jobs yield the bits of the view', async () => {
+    const { location } = mean.source as { location: string }
+    await using file = await open(location)
+    let count = 0
+    await fc.assert(
+      fc.asyncProperty(byPoints, fc.constantFrom('sum', 'count', 'describe'), async ({ view, selection }, method) => {
+        const source = { ...mean.source, views: [view] } as never
+        const expected = file.array('x', 'float64').view(selection as never)
+        const plan = await planJob({ method, source } as never, tiny)
+        expect(plan.array.shape).toEqual(expected.shape)
+        expect(await readPlan(JSON.parse(JSON.stringify(plan)))).toEqual(plan)
+        expect(await runByNodes(plan)).toEqual(await expected[method as 'sum']())
+        if (expected.size === 0) return
+        const target = join(folder, `points-${count++}.zarr`)
+        await local().run(await planJob({ method: 'copy', source: { arrays: { '': source } }, target }, { taskBytes: 64 }))
+        expect((await (await openZarr(target, { kind: 'array' })).get()).data).toEqual((await expected.get()).data)
+      }),
+      { numRuns: runs(60) },
+    )
   })
 
   test('coarsens, and groups, as the array itself does', async () => {

@@ -25,7 +25,7 @@ async function planned<D extends DType>(
   const own = parts.map((part) => {
     const first = axis
     axis += part.shape.length
-    return partOf(part, box.slice(first, axis))
+    return boxPart(part, box.slice(first, axis))
   })
   const { source, selection } = await lowest(base, { parts: own, shape: boxShape(box), scalar: false })
   return { source, ...planResolved(source, selection, {}, splitList) }
@@ -34,7 +34,7 @@ async function planned<D extends DType>(
 const foundParts = async ({ parts, find }: PointsViewOf, signal?: Signal): Promise<readonly SelectionPart[]> =>
   find === undefined ? parts : find(signal)
 
-function partOf(part: SelectionPart, box: Box): SelectionPart {
+function boxPart(part: SelectionPart, box: Box): SelectionPart {
   const shape = boxShape(box)
   if (shape.length === 0) return part
   const length = sizeOf(shape)
