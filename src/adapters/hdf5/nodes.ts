@@ -35,7 +35,8 @@ const arrayNode = (array: Hdf5Array, title: string): ArrayNode => ({
   title,
   array: array as unknown as DiskArray,
   attrs: array.attrs,
-  isCharacter: array.index.plan.isCharacter,
+  // Texts of one byte are texts, not bytes that stand for characters.
+  isCharacter: false,
   isComplex: array.index.plan.isComplex,
   storage: async () => describeStorage(array),
 })

@@ -25,8 +25,6 @@ export interface ElementPlan {
   readonly isBigEndian: boolean
   /** Whether the last axis has the real and the imaginary part of complex numbers. */
   readonly isComplex: boolean
-  /** Whether values are texts of one byte. */
-  readonly isCharacter: boolean
   /** Optional: numbers in the form of their type omit it. */
   readonly convert?: ValueConversion | undefined
   /** Whether values are references of texts in the global heap. */
@@ -37,7 +35,6 @@ export interface ElementPlan {
 
 type Value = Pick<ElementPlan, 'dtype' | 'valueBytes' | 'isBigEndian' | 'convert' | 'flags'> & {
   readonly isVariable?: boolean
-  readonly isCharacter?: boolean
 }
 
 /** A place in elements: of a field of a compound, or of whole elements. */
@@ -72,7 +69,7 @@ export function planElements(place: FieldSlot, recordBytes: number): ElementPlan
   if (lengths.includes(0)) refuse(`the elements have no values: their lists have the lengths [${lengths.join(', ')}]`)
   const value = planValue(part ?? type)
   const common = { recordBytes, offset: place.offset, innerShape: lengths, innerStrides: strides, isComplex: part !== undefined }
-  return { isVariable: false, isCharacter: false, ...value, ...common }
+  return { isVariable: false, ...value, ...common }
 }
 
 /** Returns the type of the parts of complex numbers: of their own class, or a compound as h5py writes it. */
@@ -100,7 +97,6 @@ function planValue(type: Datatype): Value {
         dtype: 'string',
         valueBytes: type.size,
         isBigEndian: false,
-        isCharacter: type.size === 1,
         convert: textConversion(type.padding, type.size),
       }
     case 'enum':
