@@ -202,7 +202,7 @@ export class Hdf5Index<D extends DType> implements ChunkIndex<D>, CodecSet {
     const name = await this.#codec(mask, records, isPayload)
     const { file } = this.#parts
     if (bytes > file.limits.blockBytes) {
-      const text = `a chunk has ${bytes} stored bytes, at most limits.blockBytes, ${file.limits.blockBytes}, are read`
+      const text = `a chunk has ${bytes} stored bytes, at most \`limits.blockBytes\`, ${file.limits.blockBytes}, are read`
       throw new HyperslabError('TooLargeError', text, { actual: bytes, expected: file.limits.blockBytes })
     }
     return this.#address(chunkIndex, this.#origin, file.bytes.position(address), bytes, records, name)
