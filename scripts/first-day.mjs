@@ -95,6 +95,15 @@ async function installExample(name) {
   return place
 }
 
+/**
+ * Options of Miniflare for a bundle. It would otherwise search the bundle for modules, and refuse imports of
+ * names that are computed, such as that of an optional package.
+ */
+const asWorker = (contents) => ({
+  modules: [{ type: 'ESModule', path: 'worker.mjs', contents }],
+  compatibilityDate: '2026-04-01',
+})
+
 const STEPS = {
   async 'an empty folder, installed'() {
     const [{ filename }] = JSON.parse(
@@ -225,7 +234,7 @@ export default {
     })
     assert.deepEqual(warnings, [])
     const { Miniflare } = await load('workerd', 'miniflare')
-    const worker = new Miniflare({ modules: true, script: outputFiles[0].text, compatibilityDate: '2026-04-01' })
+    const worker = new Miniflare(asWorker(outputFiles[0].text))
     try {
       const response = await worker.dispatchFetch('http://worker/', { method: 'POST', body: readFileSync(DATA) })
       isMean(await response.text())
@@ -248,7 +257,7 @@ export default {
     assert.deepEqual(warnings, [])
     const { Miniflare } = await load('workerd', 'miniflare')
     const worker = new Miniflare({
-      ...{ modules: true, script: outputFiles[0].text, compatibilityDate: '2026-04-01' },
+      ...asWorker(outputFiles[0].text),
       ...{ r2Buckets: ['BUCKET'], bindings: { CONTAINER: 'climate.af' } },
     })
     try {

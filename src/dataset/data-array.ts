@@ -133,6 +133,8 @@ export class DataArray extends Reducible<DataArray> {
     )
   }
 
+  /** Selects points, as {@link selPoints}. */
+  sel(points: readonly PointLabels[], options?: SelPointsOptions): DataArray
   /**
    * Selects by labels. A label drops its dimension; a range (`between`, or a partial date) or a list keeps
    * it.
@@ -144,8 +146,6 @@ export class DataArray extends Reducible<DataArray> {
    * console.log(await ds.get('t').sel({ lat: 52.5 }).get()) // 285
    */
   sel(labels: Readonly<Record<string, LabelSelector>>, options?: SelOptions): DataArray
-  /** Selects points, as {@link selPoints}. */
-  sel(points: readonly PointLabels[], options?: SelPointsOptions): DataArray
   sel(labels: Readonly<Record<string, LabelSelector>> | readonly PointLabels[], options: SelPointsOptions = {}): DataArray {
     if (isPointList(labels)) return this.selPoints(labels, options)
     checkOptions('sel', options, SEL_CHECKS, { array: this.name })
@@ -153,15 +153,15 @@ export class DataArray extends Reducible<DataArray> {
   }
 
   /**
-   * Selects by positions. An integer drops its dimension; a `slice` or a list keeps it.
-   * @throws InvalidSelectionError
-   */
-  isel(positions: Readonly<Record<string, Selector>>): DataArray
-  /**
    * Selects points by positions along a new dimension, which replaces theirs: `isel([{ lat: 3, lon: 0 },
    * …])`. The labels of the replaced dimensions become coordinates along the new one.
    */
   isel(points: readonly PointIndices[], options?: PointsOptions): DataArray
+  /**
+   * Selects by positions. An integer drops its dimension; a `slice` or a list keeps it.
+   * @throws InvalidSelectionError
+   */
+  isel(positions: Readonly<Record<string, Selector>>): DataArray
   isel(positions: Readonly<Record<string, Selector>> | readonly PointIndices[], options?: PointsOptions): DataArray {
     if (isPointList(positions)) return this.#then('isel of points')(indexedPoints(this, positions, options))
     checkOptions('isel', options, {}, { array: this.name })

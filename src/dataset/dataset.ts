@@ -206,23 +206,23 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
     })
   }
 
+  /** Selects points, as {@link selPoints}. */
+  sel(points: readonly PointLabels[], options?: SelPointsOptions): Dataset
   /**
    * Selects labels of all variables, as {@link DataArray.sel}. A variable without a selected dimension stays
    * unchanged along it.
    */
   sel(labels: Readonly<Record<string, LabelSelector>>, options?: SelOptions): Dataset
-  /** Selects points, as {@link selPoints}. */
-  sel(points: readonly PointLabels[], options?: SelPointsOptions): Dataset
   sel(labels: Readonly<Record<string, LabelSelector>> | readonly PointLabels[], options: SelPointsOptions = {}): Dataset {
     if (isPointList(labels)) return this.selPoints(labels, options)
     checkOptions('sel', options, SEL_CHECKS)
     return this.#taken(takenByLabel(labels, this.parts.coords, Object.keys(this.dims), options), 'sel', labels, options)
   }
 
-  /** Selects positions of all variables, as {@link DataArray.isel}. */
-  isel(positions: Readonly<Record<string, Selector>>): Dataset
   /** Selects points by positions of all variables, as {@link DataArray.isel}. */
   isel(points: readonly PointIndices[], options?: PointsOptions): Dataset
+  /** Selects positions of all variables, as {@link DataArray.isel}. */
+  isel(positions: Readonly<Record<string, Selector>>): Dataset
   isel(positions: Readonly<Record<string, Selector>> | readonly PointIndices[], options?: PointsOptions): Dataset {
     const { dims } = this
     if (isPointList(positions)) return this.#with(indexedPointsOfDataset(this.parts, dims, positions, options), 'isel of points')

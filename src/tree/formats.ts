@@ -66,6 +66,11 @@ export interface Format {
   readonly title?: string
   /** Whether only names tell the format, because its files may begin with any bytes, or be damaged. */
   readonly isNamed?: boolean
+  /**
+   * Reason why its arrays cannot be opened as a dataset. Optional: arrays of other formats have names of
+   * dimensions, or none at all.
+   */
+  readonly unlabelled?: string
   /** Whether it is stored as a folder. All places that nothing else is known of are opened as this format. */
   readonly isFolder?: boolean
   /** Whether it is one file with the objects of a folder, which can be unpacked. */
@@ -225,6 +230,8 @@ export const FORMATS: Format[] = [
     plural: 'HDF5 files',
     xarray: 'engine="h5netcdf"',
     title: 'an HDF5 file',
+    unlabelled:
+      'dimensions of HDF5 and NetCDF-4 files are not read yet, so there is no dataset of them; openHdf5 and openTree open their arrays',
     usualEndings: /\.(nc4?|h5|hdf5|he5|mat)$/i,
     starts: ['\x89HDF\r\n\x1a\n'],
     options: ['group'],

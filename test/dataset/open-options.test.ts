@@ -94,7 +94,7 @@ test('headers and fetch reach the requests to a URL, and are refused for other p
   ])
   for (const options of [{ headers }, { fetch: counting as never }, { notFound: [404] }])
     await expect(openDataset({ store: stores.get('1998')!, path: '1998.zarr' }, options)).rejects.toThrow(
-      `openDataset: ${Object.keys(options)[0]} is for URLs of http, https and s3; for another place, pass it to its store`,
+      `openDataset: \`${Object.keys(options)[0]}\` is for URLs of http, https and s3; for another place, pass it to its store`,
     )
 })
 

@@ -355,7 +355,7 @@ describe('places by coordinates of two dimensions', () => {
       /is 23.\d+ km away; the tolerance is 10 km/,
     )
     await expect(at(near, { method: 'nearest', tolerance: 10 })).rejects.toThrow(/text with a unit/)
-    await expect(at(near, {})).rejects.toThrow(/found by { method: 'nearest' }/)
+    await expect(at(near, {})).rejects.toThrow(/found by `method: 'nearest'`/)
     await expect(at({ lat: 40 })).rejects.toThrow(/lat \(y, x\) are not labels of dimensions/)
     await expect(at({ lat: '40', lon: 5 })).rejects.toThrow(/lat of a place is a number of degrees/)
   })

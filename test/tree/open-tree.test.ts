@@ -209,10 +209,10 @@ describe('openTree', () => {
     const store = new MemoryStore()
     await writeAll(VALUES, store)
     await expect(openTree({ store, path: 'x.zarr' }, { layer: 0 })).rejects.toThrow(
-      /layer is for containers, and this is a Zarr store/,
+      /`layer` is for containers, and this is a Zarr store/,
     )
     await expect(openTree({ store, path: 'x.nc' }, { layer: 0 })).rejects.toThrow(
-      /layer is for containers, and this is a NetCDF file/,
+      /`layer` is for containers, and this is a NetCDF file/,
     )
     await expect(openTree({ store, path: 'x.af' }, { names: ['v'] })).rejects.toThrow(
       /`names` is for Zarr stores, and this is a container/,
@@ -256,7 +256,7 @@ describe('a format that has a row in the table', () => {
     await using place = await openPlace(path, {})
     const { format, arrays } = await place.describe({})
     expect([format, arrays.map(({ name, shape }) => [name, shape])]).toEqual(['toy', [['v', [3, 4]]]])
-    await expect(openPlace(path, { layer: 1 })).rejects.toThrow(`--layer is for containers, and ${path} is a toy file`)
+    await expect(openPlace(path, { layer: 1 })).rejects.toThrow(`\`layer\` is for containers, and ${path} is a toy file`)
   })
 })
 

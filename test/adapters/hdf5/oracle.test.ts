@@ -85,24 +85,24 @@ describe.each([...oracle.keys()])('%s', (name) => {
       if (object.kind === 'Group' && object.attrs !== undefined)
         expectAttributes((await root.group(path)).attrs, object.attrs, at)
     }
-    expect(arrays.size + unreadable.size).toBeGreaterThan(-1)
+    const datasets = Object.values(h5py?.objects ?? {}).filter(({ kind }) => kind === 'Dataset')
+    expect(arrays.size + unreadable.size > 0 || datasets.length === 0).toBe(true)
   })
 
-  test.skipIf(python === undefined || UNOPENED[name] !== undefined)(
-    'every element is the one that h5py reads',
-    { timeout: 60_000 },
-    async () => {
-      await using root = await openHdf5(file)
-      const { arrays } = await walkFile(root)
-      for (const [path, array] of arrays) {
-        if ([...UNCOMPARED, UNDEFINED].some((each) => each.test(`${name} ${path}`))) continue
-        const expected = (await python!.ask({ file, path, dtype: array.dtype })) as PythonElements
-        const actual = { shape: [...array.shape], sha: digest(array.dtype, listOf(array.dtype, await array.get())) }
-        expect(actual, `${path} ${expected.error}`).toEqual(expected)
-      }
-      expect(arrays.size).toBeGreaterThan(-1)
-    },
-  )
+  if (UNOPENED[name] !== undefined) return
+  test.skipIf(python === undefined)('every element is the one that h5py reads', { timeout: 60_000 }, async () => {
+    await using root = await openHdf5(file)
+    const { arrays } = await walkFile(root)
+    let compared = 0
+    for (const [path, array] of arrays) {
+      compared++
+      if ([...UNCOMPARED, UNDEFINED].some((each) => each.test(`${name} ${path}`))) continue
+      const expected = (await python!.ask({ file, path, dtype: array.dtype })) as PythonElements
+      const actual = { shape: [...array.shape], sha: digest(array.dtype, listOf(array.dtype, await array.get())) }
+      expect(actual, `${path} ${expected.error}`).toEqual(expected)
+    }
+    expect(compared).toBe(arrays.size)
+  })
 })
 
 test('every line of the list is needed', async () => {

@@ -5,9 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { pythonEnvironment, startScript } from '../../../scripts/python.mjs'
 import type { Hdf5Array, Hdf5Group } from '../../../src/adapters/hdf5/group.ts'
 import { type DType, elementBytes, type FixedDType, isFixed, type TypedArray, toBytes } from '../../../src/core/dtype.ts'
-
-/** Packages of the programs that judge. */
-const PACKAGES = ['h5py==3.16.0', 'hdf5plugin==7.1.0', 'netcdf4==1.7.5.1.post1', 'numpy==2.4.6']
+import { HDF5_PACKAGES } from '../../support/hdf5-filters.ts'
 
 /** Folder of the files of other projects, which lies beside the project or above it. */
 export const FORMATS = findFormats()
@@ -122,7 +120,7 @@ export function startPython(
   script: string,
   args: readonly string[] = [],
 ): { python: ReturnType<typeof startScript> } | { failure: string } {
-  const { env, failure } = pythonEnvironment(PACKAGES)
+  const { env, failure } = pythonEnvironment(HDF5_PACKAGES)
   if (failure !== undefined) return { failure }
   return { python: startScript(fileURLToPath(new URL(script, import.meta.url)), env, [...args]) }
 }
