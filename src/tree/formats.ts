@@ -60,17 +60,14 @@ export interface Format {
   readonly usualEndings?: RegExp
   /** First bytes of its files, as characters. */
   readonly starts?: readonly string[] | RegExp
+  /** Whether a block of the user may precede the first bytes: 512 bytes, 1024, 2048 and so on. */
+  readonly hasUserBlock?: boolean
   /** Whether files beside it belong to it, such as `x.1.af` to `x.af`. */
   readonly hasSidecars?: boolean
   /** The whole name of the format, in messages about formats that are only read. */
   readonly title?: string
   /** Whether only names tell the format, because its files may begin with any bytes, or be damaged. */
   readonly isNamed?: boolean
-  /**
-   * Reason why its arrays cannot be opened as a dataset. Optional: arrays of other formats have names of
-   * dimensions, or none at all.
-   */
-  readonly unlabelled?: string
   /** Whether it is stored as a folder. All places that nothing else is known of are opened as this format. */
   readonly isFolder?: boolean
   /** Whether it is one file with the objects of a folder, which can be unpacked. */
@@ -230,10 +227,9 @@ export const FORMATS: Format[] = [
     plural: 'HDF5 files',
     xarray: 'engine="h5netcdf"',
     title: 'an HDF5 file',
-    unlabelled:
-      'dimensions of HDF5 and NetCDF-4 files are not read yet, so there is no dataset of them; openHdf5 and openTree open their arrays',
     usualEndings: /\.(nc4?|h5|hdf5|he5|mat)$/i,
     starts: ['\x89HDF\r\n\x1a\n'],
+    hasUserBlock: true,
     options: ['group'],
     open: async (place, { pool, budget, cache, scalar, signal }, start) =>
       (await import('../adapters/hdf5/nodes.ts')).openHdf5Nodes(place, { pool, budget, cache, scalar, signal }, start),
@@ -321,13 +317,42 @@ export async function recognise({ store, path }: StoredAt, signal?: Signal): Pro
   const start = isHere ? await readStart(store, path, signal) : undefined
   const head = isHere ? start && headIn(start.bytes) : await readHead(store, path, signal)
   if (head !== undefined) {
-    const known = named?.isNamed ? named : refusedFormat(head, store.describe(path))
+    const known = named?.isNamed
+      ? named
+      : (refusedFormat(head, store.describe(path)) ?? (await behindUserBlock({ store, path }, name, start, signal)))
     // Bytes in front of an archive, such as a program that unpacks it, tell nothing.
     const archive = named?.isArchive ? named : undefined
     return { format: known ?? archive ?? (isPicked ? FORMATS.find(({ isNamed }) => isNamed)! : FOLDER), start }
   }
   if (!named?.isNamed) return { format: FOLDER }
   return { format: (await isZarrFolder({ store, path }, signal)) ? FOLDER : named }
+}
+
+/** Least size of a block of the user. */
+const USER_BLOCK_BYTES = 512
+
+/**
+ * Returns the format of a file that begins with a block of the user. Where the start of the file is not at
+ * hand, only a block of 512 bytes is found, as MATLAB writes it, and only where the name is one of the
+ * format.
+ */
+async function behindUserBlock(
+  { store, path }: StoredAt,
+  name: string,
+  start: ObjectTail | undefined,
+  signal: Signal | undefined,
+): Promise<Format | undefined> {
+  for (const format of FORMATS) {
+    if (!format.hasUserBlock) continue
+    if (start === undefined) {
+      if (!format.usualEndings?.test(name)) continue
+      const bytes = await ofFile(store.getRange(path, USER_BLOCK_BYTES, HEAD_BYTES, { signal }))
+      if (begins((bytes && headIn(bytes)) ?? '', format.starts)) return format
+    } else
+      for (let at = USER_BLOCK_BYTES; at < start.bytes.length; at *= 2)
+        if (begins(headIn(start.bytes.subarray(at)) ?? '', format.starts)) return format
+  }
+  return undefined
 }
 
 /** Format of folders. */

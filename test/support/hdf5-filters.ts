@@ -2,8 +2,16 @@ import { fileURLToPath } from 'node:url'
 import { type Python, startScript } from '../../scripts/python.mjs'
 import { pythonWith } from './python.ts'
 
-/** h5py with the filters of hdf5plugin, and netCDF4. */
-export const HDF5_PACKAGES = ['numpy==2.4.6', 'h5py==3.16.0', 'hdf5plugin==7.1.0', 'netcdf4==1.7.5.1.post1']
+/** h5py with the filters of hdf5plugin, netCDF4 and xarray. */
+export const HDF5_PACKAGES = [
+  'numpy==2.4.6',
+  'h5py==3.16.0',
+  'hdf5plugin==7.1.0',
+  'netcdf4==1.7.5.1.post1',
+  'xarray==2026.9.0',
+  'pandas==3.1.1',
+  'cftime==1.6.6.1',
+]
 
 /** A filter as h5py describes it. */
 export interface StoredFilter {

@@ -67,6 +67,11 @@ export class Hdf5Attributes implements NamedValues, Iterable<[string, unknown]> 
     return found !== undefined && TYPED.test(found.type) ? found : undefined
   }
 
+  /** @internal Returns the attributes without those of some names. */
+  without(isLeftOut: (name: string) => boolean): Hdf5Attributes {
+    return new Hdf5Attributes(new Map([...this.#map].filter(([name]) => !isLeftOut(name))))
+  }
+
   *[Symbol.iterator](): IterableIterator<[string, unknown]> {
     for (const [name, { value }] of this.#map) yield [name, value]
   }

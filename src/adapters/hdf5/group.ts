@@ -10,6 +10,7 @@ import { Hdf5Index } from './array-index.ts'
 import { attributeNumbersIn, type Hdf5Attributes } from './attributes.ts'
 import { refuse } from './cursor.ts'
 import { type ArrayHeader, readDataset } from './dataset.ts'
+import { type DimensionScale, PhonyNames, visibleAttributes } from './dimensions.ts'
 import { type ElementPlan, type FieldSlot, planElements } from './elements/plan.ts'
 import { fieldIn, listFields, wholeElements } from './fields.ts'
 import { filterCodec } from './filters/index.ts'
@@ -62,6 +63,7 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
   readonly #file: OpenFile
   readonly #located: Located
   #children: Promise<Children> | undefined
+  #phony: Promise<ReadonlyMap<string, readonly string[]>> | undefined
 
   /** @internal */
   static async open(file: OpenFile, path: string, located: Located): Promise<Hdf5Group> {
@@ -111,8 +113,61 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
     return this.#within(path, async (at, located) => {
       const node = await readNode(this.#file, at, located)
       if (node.kind === 'group') return wrongKind(this.#file, at, 'a group', 'an array')
-      return openArray(this.#file, at, node)
+      const names = await readDimensions(this.#file, node, located)
+      return openArray(this.#file, at, node, names.some((name) => name !== '') ? names : undefined)
     })
+  }
+
+  /**
+   * Returns an array as netCDF has it: each axis has the name of a dimension.
+   * @internal
+   */
+  labelledArray(path: string): Promise<Hdf5Array> {
+    return this.#within(path, async (at, located) => {
+      const node = await readNode(this.#file, at, located)
+      if (node.kind === 'group') return wrongKind(this.#file, at, 'a group', 'an array')
+      const names = await readDimensions(this.#file, node, located)
+      if (!names.includes('')) return openArray(this.#file, at, node, names, visibleAttributes)
+      const parent = splitPath(at).slice(0, -1).join('/')
+      const group = parent === this.path ? this : await (await this.#root()).group(parent)
+      const completed = (await group.#phonyNames()).get(lastName(at)) ?? names
+      return openArray(this.#file, at, node, completed, visibleAttributes)
+    })
+  }
+
+  /** Returns the dimension scales in the group. Only groups of links have some. */
+  async scales(): Promise<readonly DimensionScale[]> {
+    return this.isCompound ? [] : this.#file.dimensions.scales(this.#located.header)
+  }
+
+  async #root(): Promise<Hdf5Group> {
+    const header = await this.#file.objects.header(this.#file.superblock.root)
+    return Hdf5Group.open(this.#file, '', { header, chain: [header.address], fields: [] })
+  }
+
+  /** Returns the names of the axes of all arrays in the group that have axes without a dimension. */
+  #phonyNames(): Promise<ReadonlyMap<string, readonly string[]>> {
+    this.#phony ??= this.#readPhonyNames()
+    this.#phony.catch(() => {
+      this.#phony = undefined
+    })
+    return this.#phony
+  }
+
+  async #readPhonyNames(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const groups = await Promise.all(this.#located.chain.map((address) => this.#file.objects.header(address)))
+    const known = this.isCompound ? [] : await Promise.all(groups.map((group) => this.#file.dimensions.scales(group)))
+    const phony = new PhonyNames(known.flat().length)
+    const found = new Map<string, readonly string[]>()
+    for (const name of await this.arrays()) {
+      const completed = await this.#within(name, async (at, located) => {
+        const node = await readNode(this.#file, at, located)
+        if (node.kind !== 'array') return []
+        return phony.complete(await readDimensions(this.#file, node, located), shapeOf(node))
+      })
+      found.set(name, completed)
+    }
+    return found
   }
 
   /**
@@ -258,7 +313,30 @@ async function readNode(
   return { kind: 'array', dataset, plan }
 }
 
-async function openArray(file: OpenFile, path: string, node: Node): Promise<Hdf5Array> {
+/** Name of the axis of a complex number's parts, as in Zarr. */
+const COMPLEX_AXIS = 'complex'
+
+/** Returns the names of the axes of an array, with those in its elements; '' for axes without a dimension. */
+async function readDimensions({ objects, dimensions }: OpenFile, node: Node, { header, chain }: Located): Promise<string[]> {
+  if (node.kind !== 'array') return []
+  const groups = await Promise.all(chain.slice(0, -1).map((address) => objects.header(address)))
+  const { innerShape, isComplex } = node.plan
+  const inner = innerShape.map((_, axis) => (isComplex && axis === innerShape.length - 1 ? COMPLEX_AXIS : ''))
+  return [...(await dimensions.names(header, groups)), ...inner]
+}
+
+const shapeOf = ({ dataset: { space }, plan }: Node & { readonly kind: 'array' }): number[] => [
+  ...(space.shape ?? [0]),
+  ...plan.innerShape,
+]
+
+async function openArray(
+  file: OpenFile,
+  path: string,
+  node: Node,
+  dimensionNames: readonly string[] | undefined,
+  visible = (attrs: Hdf5Attributes): Hdf5Attributes => attrs,
+): Promise<Hdf5Array> {
   if (node.kind !== 'array') return wrongKind(file, path, 'a committed datatype', 'an array')
   const { dataset, plan } = node
   const { objects } = file
@@ -271,10 +349,10 @@ async function openArray(file: OpenFile, path: string, node: Node): Promise<Hdf5
     dataset,
     plan,
     path,
-    attrs,
+    attrs: visible(attrs),
     unwritten,
     missing: findMissing(plan, attrs),
-    dimensionNames: undefined,
+    dimensionNames,
   })
   return new Hdf5Array(path, index)
 }

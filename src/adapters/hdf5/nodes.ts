@@ -2,6 +2,7 @@ import type { DiskArray } from '../../array/disk-array.ts'
 import type { ArrayNode, GroupNode, OpenedNodes, StorageInfo } from '../../array/nodes.ts'
 import { elementBytes, isFixed } from '../../core/dtype.ts'
 import type { ObjectTail, StoredAt } from '../../store/store.ts'
+import { variableName, visibleAttributes } from './dimensions.ts'
 import { filterName } from './filters/names.ts'
 import type { Hdf5Array, Hdf5Group } from './group.ts'
 import { type OpenHdf5Options, openHdf5File } from './open.ts'
@@ -13,33 +14,53 @@ export async function openHdf5Nodes(place: StoredAt, options: OpenHdf5Options, s
   return { root: groupNode(root, title), warnings: file.superblock.warnings, close: () => file.close() }
 }
 
-const groupNode = (group: Hdf5Group, title: string): GroupNode => ({
-  kind: 'group',
-  path: group.path,
-  name: group.name,
-  title: group.isCompound ? `${title}, compound` : title,
-  attrs: group.attrs,
-  hasGroups: true,
-  arrays: () => group.arrays(),
-  groups: () => group.groups(),
-  unreadable: () => group.unreadable(),
-  array: async (path) => arrayNode(await group.array(path), title),
-  group: async (path) => groupNode(await group.group(path), title),
-  levels: async () => [],
-})
+function groupNode(group: Hdf5Group, title: string): GroupNode {
+  /** Links of the variables in the group by their names. Scales that are only lengths are no variables. */
+  const links = async (): Promise<ReadonlyMap<string, string>> => {
+    const lengths = new Set((await group.scales()).filter(({ isVariable }) => !isVariable).map(({ name }) => name))
+    const stored = (await group.arrays()).filter((link) => !lengths.has(link))
+    return new Map(stored.map((link) => [variableName(link), link]))
+  }
+  return {
+    kind: 'group',
+    path: group.path,
+    name: group.name,
+    title: group.isCompound ? `${title}, compound` : title,
+    attrs: visibleAttributes(group.attrs),
+    hasGroups: true,
+    arrays: async () => [...(await links()).keys()],
+    groups: () => group.groups(),
+    unreadable: () => group.unreadable(),
+    array: async (path) => {
+      const end = path.lastIndexOf('/') + 1
+      if (end > 0) return groupNode(await group.group(path.slice(0, end)), title).array(path.slice(end))
+      return arrayNode(await group.labelledArray((await links()).get(path) ?? path), title)
+    },
+    group: async (path) => groupNode(await group.group(path), title),
+    levels: async () => [],
+  }
+}
 
 const arrayNode = (array: Hdf5Array, title: string): ArrayNode => ({
   kind: 'array',
-  path: array.path,
-  name: array.name,
+  path: array.path.slice(0, -array.name.length) + variableName(array.name),
+  name: variableName(array.name),
   title,
   array: array as unknown as DiskArray,
   attrs: array.attrs,
-  // Texts of one byte are texts, not bytes that stand for characters.
-  isCharacter: false,
+  isCharacter: isCharacter(array),
   isComplex: array.index.plan.isComplex,
   storage: async () => describeStorage(array),
 })
+
+/**
+ * Whether elements are single characters, as netCDF stores \`char\`. Those padded with spaces have lost
+ * some.
+ */
+function isCharacter({ index: { dataset } }: Hdf5Array): boolean {
+  const { type } = dataset
+  return type.kind === 'string' && type.size === 1 && type.padding !== 'spaces'
+}
 
 function describeStorage({ index, dtype, size, chunks }: Hdf5Array): StorageInfo {
   const { filters } = index.dataset

@@ -9,6 +9,7 @@ import { StridedReader } from '../../engine/strided-reader.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import type { ObjectTail, Store } from '../../store/store.ts'
 import { refuse } from './cursor.ts'
+import { Dimensions } from './dimensions.ts'
 import { FileBytes } from './file-bytes.ts'
 import { findMessage, MESSAGE, type ObjectHeader, readObjectHeader } from './object-header.ts'
 import { Objects } from './objects.ts'
@@ -44,6 +45,7 @@ export class OpenFile {
   readonly limits: FileLimits
   readonly bytes: FileBytes
   readonly objects: Objects
+  readonly dimensions: Dimensions
   readonly superblock: Superblock
   readonly strided: StridedReader
   readonly memory: BlockMemory
@@ -87,6 +89,7 @@ export class OpenFile {
     this.bytes = bytes
     this.superblock = superblock
     this.objects = new Objects(bytes, extension)
+    this.dimensions = new Dimensions(this.objects)
     this.strided = new StridedReader(options.pool, options.budget)
     this.memory = options.memory ?? createMemory(BLOCK_BYTES)
     this.origins = { place: { store, path } }

@@ -97,7 +97,7 @@ async function extend(file: AsyncBuffer, prefix: Uint8Array, signal: Signal | un
 function checkMagic(prefix: Uint8Array): void {
   const [a, b, c, version] = prefix
   if (a === 0x89 && b === 0x48 && c === 0x44 && version === 0x46) {
-    throw new HyperslabError('UnsupportedError', 'a NetCDF-4 file, which is HDF5 inside; openHdf5 opens its arrays', {
+    throw new HyperslabError('UnsupportedError', 'a NetCDF-4 file, which is HDF5 inside; openHdf5 and openDataset read it', {
       actual: 'NetCDF-4',
     })
   }

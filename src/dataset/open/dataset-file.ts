@@ -30,11 +30,6 @@ export async function openDatasetFile(
   const { signal, names, notFound, headers, fetch } = options
   const found = await findTree(location, { signal, notFound, headers, fetch })
   await found.checkOptions('openDataset', { names })
-  const { unlabelled } = found.format
-  if (unlabelled !== undefined) {
-    await found.close()
-    throw new HyperslabError('UnsupportedError', unlabelled, { file: found.label })
-  }
   const tree = await found.open(options)
   try {
     const opened = { format: level === undefined ? tree.format : 'level of a pyramid', path: tree.location, group }
