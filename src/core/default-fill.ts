@@ -9,3 +9,12 @@ export const DEFAULT_FILL = {
   float32: 15 * 2 ** 119,
   float64: 15 * 2 ** 119,
 } as const
+
+/** The same with the types that NetCDF-4 has beside those of the classic formats. */
+export const NETCDF4_FILL = {
+  ...DEFAULT_FILL,
+  uint16: 65535,
+  uint32: 4294967295,
+  int64: -9223372036854775806n,
+  uint64: 18446744073709551614n,
+} as const

@@ -21,7 +21,7 @@ const LIMITS: Checks<DatasetLimits> = { coordinateBytes: 'integer from 0' }
 /** Coordinates that are read together. The store limits the requests. */
 const COORDINATES_AT_A_TIME = 256
 /** Chunks of a coordinate of texts that are decoded together. */
-const TEXT_CHUNKS_AT_A_TIME = 64
+const TEXT_CHUNKS_AT_A_TIME = 4
 
 /**
  * Decodes the variables of a file, and reads the labels of its dimensions. This module is loaded when a file

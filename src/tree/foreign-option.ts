@@ -20,9 +20,9 @@ export function findForeign<O extends string>(
 ): ForeignOption<O> | undefined {
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || optionsOf(format)?.includes(name)) continue
-    const owner = FORMATS.find((each) => optionsOf(each)?.includes(name))
-    if (owner !== undefined)
-      return { name: name as O, text: `\`${name}\` is for ${owner.plural}, and ${place} is ${format.noun}` }
+    const owners = new Set(FORMATS.filter((each) => optionsOf(each)?.includes(name)).map(({ plural }) => plural))
+    if (owners.size > 0)
+      return { name: name as O, text: `\`${name}\` is for ${[...owners].join(' and ')}, and ${place} is ${format.noun}` }
   }
   return undefined
 }

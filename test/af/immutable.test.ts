@@ -335,7 +335,7 @@ describe('sources', () => {
         file.attrs.get('title'),
       ]).toEqual([6, 30, 3, 'labelled'])
     }
-    await expect(ds.write({ store, path: 'z.zarr' }, { immutable: true })).rejects.toThrow('immutable is for containers')
+    await expect(ds.write({ store, path: 'z.zarr' }, { immutable: true })).rejects.toThrow('`immutable` is for containers')
   })
 })
 

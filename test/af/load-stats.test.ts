@@ -31,7 +31,7 @@ function many(): ArrayState {
     }))
     const bytes = encodeChunkStats(new Map([[0, chunkStatsTable(meta, rows)!]]))
     const block = { fileOffset: 0, compressedBytes: bytes.length }
-    const layer = { file: 'a.af', footer: { arrays: [meta] }, extra: () => block, read: async () => bytes }
+    const layer = { file: 'a.af', footer: { arrays: [meta] }, extensionBlock: () => block, read: async () => bytes }
     const chunks = { length: numbers.length, numbers: () => numbers, row: (n: number) => (n % step === 0 ? n / step : undefined) }
     return { entry: { layer, meta } as unknown as LayerEntry, chunks: chunks as unknown as LayerChunks }
   })
@@ -53,7 +53,7 @@ test('the newest version of each chunk is what statistics are of', async () => {
 
 test('what a layer without statistics has covered is not known, whatever older layers say of it', async () => {
   const state = many()
-  Object.assign(state.entries[0]!.layer, { extra: () => undefined })
+  Object.assign(state.entries[0]!.layer, { extensionBlock: () => undefined })
   await loadStats(state)
   expect(state.chunkStats.size).toBe(COUNT / 2)
   expect([...state.chunkStats.keys()].filter((number) => number % 2 === 0)).toEqual([])

@@ -394,7 +394,7 @@ describe('tables that contradict each other', () => {
       { store: await container({ extensionBlocks: false }), path },
       { limits: { blockBytes: 100 } },
     )
-    expect(findings[0]!.text).toMatch(/^\d+ bytes that decode to \d+ are more than limits\.blockBytes, 100$/)
+    expect(findings[0]!.text).toMatch(/^\d+ bytes that decode to \d+ are more than `limits\.blockBytes`, 100$/)
     expect(checked.blocks).toBeLessThan(findings.length)
   })
 

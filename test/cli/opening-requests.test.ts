@@ -53,8 +53,8 @@ test('1096 daily steps written by the command of the README open in at most 6 re
   const folder = await temporaryFolder()
   await writeDaily(join(folder, 'tas.nc'))
   const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
-  const [, command = ''] = /^hyperslab (export tas\.nc tas\.zarr --chunks time=1)$/m.exec(readme) ?? []
-  const { exitCode, stderr } = await hyperslab(folder, command.split(' '))
+  const [, command = ''] = /^npx hyperslab (export \S+ tas\.zarr --chunks time=1)$/m.exec(readme) ?? []
+  const { exitCode, stderr } = await hyperslab(folder, command.replace(/ \S+\.nc /, ' tas.nc ').split(' '))
   expect([exitCode, stderr]).toEqual([0, ''])
   const { origin, seen } = await serve(folder)
   await using ds = await openDataset(`${origin}/tas.zarr`)

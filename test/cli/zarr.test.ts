@@ -446,7 +446,7 @@ describe('a classic NetCDF file', () => {
     expect(info).toMatch(/\nAttributes of the file\n(.*\n)+ {2}frequency +string +mon\n/)
     expect(await output('get', NETCDF, 'time', '0')).toBe('2005-01-16T12:00\n')
     expect(await output('get', NETCDF, 'tas', '--sel', 'time=2005-02', 'lat=52.5', 'lon=13.4', '--method', 'nearest')).toMatch(
-      /^\d{3}\.\d+\n$/,
+      /^\[\d{3}\.\d+\]\n$/,
     )
     expect(await output('plot', NETCDF, 'tas', '0', '--width', '20')).toMatch(/\ntime 0 = 2005-01-16 12:00\n88\.572N /)
   })
@@ -535,7 +535,7 @@ describe('refusals', () => {
 
   test('names are for Zarr', async () => {
     const ofGroup = await hyperslab(await smallContainer(), ['info', 'small.af', '--group', 'a'])
-    expect(ofGroup.stderr).toBe('hyperslab: --group is for Zarr stores, and small.af is a container\n')
+    expect(ofGroup.stderr).toBe('hyperslab: --group is for HDF5 files and Zarr stores, and small.af is a container\n')
     const { stderr, exitCode } = await hyperslab(await smallContainer(), ['info', 'small.af', '--names', 't'])
     expect([stderr, exitCode]).toEqual(['hyperslab: --names is for Zarr stores, and small.af is a container\n', 2])
   })

@@ -106,7 +106,7 @@ test('what xarray has no equivalent of is refused, and named', async () => {
   const refused: [DataArray, RegExp][] = [
     [tas.sel({ lon: between(-100, 30) }).mean(), /sel through the end of lon, which begins anew after 360/],
     [tas.selPoints([{ lat: 0, lon: 90 }]), /selPoints/],
-    [tas.coarsen({ lat: 3 }).mean({ skipMissing: false }), /coarsen with \{ skipMissing: false \}/],
+    [tas.coarsen({ lat: 3 }).mean({ skipMissing: false }), /coarsen with `skipMissing: false`/],
     [tas.groupBy('time.month').labels, /labels/],
     [tas.map((value) => value - 1), /map/],
     [tas.where((value) => value > 1), /where with a function/],

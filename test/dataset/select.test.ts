@@ -250,7 +250,9 @@ describe('datasets', () => {
     expect(() => ds.get('a').add(twice.get('a'), { join: 'inner' })).toThrow(/are there twice/)
     expect(() => ds.assign({ e: { dims: ['x'], data: [1] } })).toThrow(/x is of length 1 here, and of 3/)
     const other = new Dataset({ a: { dims: ['x'], data: [1, 2, 3] } }, { coords: { x: [10, 20, 31] } })
-    expect(() => ds.get('a').add(other.get('a'))).toThrow(/labels along x differ, first at position 2: 30 and 31; { join/)
+    expect(() => ds.get('a').add(other.get('a'))).toThrow(
+      /labels along x differ, first at position 2: 30 and 31; `join: 'inner'`/,
+    )
     // Methods without the option do not name it.
     for (const joined of [() => ds.merge(other.drop('a')), () => ds.assign({ e: other.get('a') })])
       expect(joined).toThrow(/first at position 2: 30 and 31$/)

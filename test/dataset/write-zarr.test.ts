@@ -203,7 +203,7 @@ describe('Zarr', () => {
       expect(Array.from(await opened.get('t').values())).toEqual(finer)
       expect(await opened.get('lat').values()).toHaveLength(rows)
     }
-    await expect(ds.write({ store, path: 'x.af' }, { levels: 2 })).rejects.toThrow('levels is for Zarr')
+    await expect(ds.write({ store, path: 'x.af' }, { levels: 2 })).rejects.toThrow('`levels` is for Zarr')
     await expect(ds.write(at(store, 'y.zarr'), { levels: 0 })).rejects.toThrow('levels')
   })
 
@@ -277,11 +277,11 @@ describe('Zarr', () => {
       [{ shards: { time: 0 } }, 'shards: lengths are integers from 1, got 0'],
       [{ chunks: { time: 4 }, shards: { time: 5 } }, 'do not divide shards'],
       [{ codec: 'zstandard' }, 'zstandard'],
-      [{ blockBytes: 1024 }, 'blockBytes is for containers'],
+      [{ blockBytes: 1024 }, '`blockBytes` is for containers'],
       [{ format: 'hdf5' }, 'hdf5'],
     ]
     for (const [options, text] of cases) await expect(dataset().write(at(store), options as never), text).rejects.toThrow(text)
-    await expect(dataset().write(at(store, 'x.af'), { shards: { time: 2 } })).rejects.toThrow('shards is for Zarr')
+    await expect(dataset().write(at(store, 'x.af'), { shards: { time: 2 } })).rejects.toThrow('`shards` is for Zarr')
     expect(await store.list('')).toEqual([])
     await dataset().write(at(store, 'anything'), { format: 'zarr', codec: 'gzip', level: 1 })
     const t = await (await openZarr(at(store, 'anything'), { kind: 'group' })).array('t')

@@ -58,7 +58,9 @@ test('requests are signed for their region, again for each repetition, and witho
 
 test('403 is an error that tells what to do, unless it is said to mean that there is no object', async () => {
   const refused = (options: Partial<S3StoreOptions> = {}) => recorded(options, () => ({ status: 403 })).store
-  await expect(refused().get('x')).rejects.toThrow('listing: false, or notFound: [403, 404],')
+  await expect(refused().get('x')).rejects.toThrow(
+    'pass `notFound: [403, 404]` to read there all the same, or `listing: false` to new S3Store',
+  )
   expect(await refused({ notFound: [403, 404] }).get('x')).toBeUndefined()
   expect(await refused({ listing: false }).get('x')).toBeUndefined()
 })

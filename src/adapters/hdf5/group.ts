@@ -1,7 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { DiskArray } from '../../array/disk-array.ts'
 import { type Missing, NOTHING } from '../../array/missing.ts'
-import { type DType, type FixedDType, isFixed, isFloat, type ScalarOf } from '../../core/dtype.ts'
+import { NETCDF4_FILL } from '../../core/default-fill.ts'
+import { type DType, elementBytes, type FixedDType, isFixed, isFloat, type ScalarOf } from '../../core/dtype.ts'
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { Printable } from '../../core/inspect.ts'
 import type { ChunkIndex } from '../../engine/chunk-index.ts'
@@ -351,17 +352,34 @@ async function openArray(
     path,
     attrs: visible(attrs),
     unwritten,
-    missing: findMissing(plan, attrs),
+    missing: findMissing(plan, attrs, (await isNetcdf(file, attrs)) ? unwritten.fillValue : undefined),
     dimensionNames,
   })
   return new Hdf5Array(path, index)
 }
 
-/** Returns the missing values that the attributes name. */
-function findMissing({ dtype, isComplex }: ElementPlan, attrs: Hdf5Attributes): Missing {
+/** Attributes that only netCDF writes, to the root and to arrays. */
+const OF_NETCDF = ['_NCProperties', '_nc3_strict', '_Netcdf4Dimid', '_Netcdf4Coordinates']
+
+/** Whether netCDF has written an array, or its file. */
+async function isNetcdf({ objects, superblock }: OpenFile, attrs: Hdf5Attributes): Promise<boolean> {
+  const isWritten = (each: Hdf5Attributes): boolean => OF_NETCDF.some((name) => each.has(name))
+  return isWritten(attrs) || isWritten(await objects.attributes(await objects.header(superblock.root)))
+}
+
+/**
+ * Returns the missing values that the attributes name. Without `_FillValue`, the default fill value of netCDF
+ * is missing, too, except for bytes, all values of which are valid.
+ * @param unwritten value of unwritten elements, if netCDF has written the array
+ */
+function findMissing({ dtype, isComplex }: ElementPlan, attrs: Hdf5Attributes, unwritten: unknown): Missing {
   if (!isFixed(dtype) || dtype === 'bool' || isComplex) return NOTHING
-  const values = ['_FillValue', 'missing_value'].flatMap((name) => attributeNumbersIn(attrs, name, dtype as FixedDType))
-  return { values: values.filter((value) => fits(dtype, value)) as ScalarOf<DType>[], nan: false }
+  const values = ['_FillValue', 'missing_value']
+    .flatMap((name) => attributeNumbersIn(attrs, name, dtype as FixedDType))
+    .filter((value) => fits(dtype, value)) as ScalarOf<DType>[]
+  const implied = elementBytes(dtype) === 1 ? undefined : NETCDF4_FILL[dtype as keyof typeof NETCDF4_FILL]
+  if (implied === undefined || implied !== unwritten || attrs.has('_FillValue')) return { values, nan: false }
+  return { values: [...values, implied], nan: false, implied }
 }
 
 /** Whether an element of the type can have this value. */

@@ -163,12 +163,14 @@ export class Objects {
   async storedAttributes(header: ObjectHeader): Promise<StoredAttribute[]> {
     const resolve = (type: number, data: Cursor): Promise<Cursor> => this.#resolveShared(type, data)
     const messages = header.messages.filter(({ type }) => type === MESSAGE.attribute)
-    const compact = messages.map(async (message) => parseAttribute(await this.resolve(message), resolve))
-    const dense = await this.#denseAttributes(header)
-    return Promise.all([...compact, ...dense.map((data) => data.then((cursor) => parseAttribute(cursor, resolve)))])
+    const [compact, dense] = await Promise.all([
+      Promise.all(messages.map((message) => this.resolve(message))),
+      this.#denseAttributes(header),
+    ])
+    return Promise.all([...compact, ...dense].map((data) => parseAttribute(data, resolve)))
   }
 
-  async #denseAttributes(header: ObjectHeader): Promise<Promise<Cursor>[]> {
+  async #denseAttributes(header: ObjectHeader): Promise<Cursor[]> {
     const info = await this.message(header, MESSAGE.attributeInfo)
     if (info === undefined) return []
     info.version('the attributes of an object', [0])
@@ -184,8 +186,8 @@ export class Objects {
       return { id, isShared: (record.u8() & 2) !== 0, order: record.u32() }
     })
     entries.sort((a, b) => a.order - b.order)
-    return entries.map(({ id, isShared }) =>
-      isShared ? this.#sharedAttribute(id) : opened.object(id.subarray(0, opened.idBytes)),
+    return Promise.all(
+      entries.map(({ id, isShared }) => (isShared ? this.#sharedAttribute(id) : opened.object(id.subarray(0, opened.idBytes)))),
     )
   }
 

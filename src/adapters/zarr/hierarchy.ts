@@ -207,8 +207,9 @@ export class Hierarchy {
     const askOlder = (): Promise<unknown>[] => {
       if (!mayBe(2)) return []
       const second = isRoot && isTogether ? get('.zmetadata') : get('.zattrs')
-      const isGroup = isInSteps && isRoot && isTogether ? second.then((found) => found !== undefined) : Promise.resolve(false)
-      return [isGroup.then((known) => (known ? undefined : get('.zarray'))), second]
+      const array = (): Promise<unknown> => get('.zarray')
+      const isKnown = isInSteps && isRoot && isTogether
+      return [isKnown ? second.then((found) => (found === undefined ? array() : undefined)) : array(), second]
     }
     let older = isInSteps ? [] : askOlder()
     // If version 3 exists, failures of the others do not matter.

@@ -58,6 +58,12 @@ const FEWER_COORDS: Readonly<Record<string, readonly string[]>> = {
   'hdf5/made_groups_types.nc': ['name', 'x'],
 }
 
+/** Variables with unwritten elements, which are missing here: the default of int32 (docs/xarray.md). */
+const UNWRITTEN: Readonly<Record<string, string>> = {
+  'hdf5/f03tst_open_mem.nc': 'var1',
+  'hdf5/made_groups_types.nc': 'crs',
+}
+
 const started = startPython('xarray_datasets.py')
 const python = 'python' in started ? started.python : undefined
 if ('failure' in started) console.warn(`SKIPPED: datasets of HDF5 files need xarray: ${started.failure}`)
@@ -116,6 +122,11 @@ describe.skipIf(python === undefined)('datasets of NetCDF-4 files', () => {
     const own = [...coords.filter((each) => group !== undefined || !fewer.includes(each)), ...more].sort()
     const actual = await ours(file, group, expected)
     for (const each of dropped) delete actual.variables[each]
+    const unwritten = variables[UNWRITTEN[name] ?? '']?.values as Value[] | undefined
+    if (unwritten !== undefined) {
+      expect(unwritten).toContain('-2147483647')
+      unwritten.splice(0, unwritten.length, ...unwritten.map((each) => (each === '-2147483647' ? null : each)))
+    }
     expect(actual).toEqual({ dims, coords: own, variables: withoutValid(variables) })
   })
 })

@@ -70,7 +70,7 @@ describe('complex numbers', () => {
     [{ shape: [4, 2], chunks: [4, 1] }, /chunks must end with the length 2/],
     [{ shape: [4, 2], chunks: [2, 2], shards: [4, 4] }, /shards must end with the length 2/],
     [{ shape: [4, 2], dimensionNames: ['x', 'part'] }, /dimensionNames must end with 'complex'/],
-    [{ shape: [4, 2], fillValue: 1 as never }, /fillValue is a list of the real and the imaginary part/],
+    [{ shape: [4, 2], fillValue: 1 as never }, /`fillValue` is a list of the real and the imaginary part/],
     [{ shape: [4, 2], fillValue: [1, '2'] as never }, /2.? is not a float32 value/],
   ])('are not created from %j', async (options, message) => {
     const group = await createZarr({ store: new MemoryStore(), path: 'a.zarr' })

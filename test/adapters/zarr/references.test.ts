@@ -126,11 +126,11 @@ test('a target that the server refuses is an error that says what helps', async 
   const store = await open({ part: ['https://b.org/x.bin', 0, 2], whole: ['https://b.org/x.bin'] }, place)
   for (const key of ['part', 'whole']) {
     const message = await failure(() => store.get(key))
-    expect(message).toMatch(/^StoreError: refs.json: \w+: the server answered 403 for the target .*b.org\/x.bin.*pass resolve/s)
+    expect(message).toMatch(/^StoreError: refs.json: \w+: the server answered 403 for the target .*b.org\/x.bin.*pass `resolve`/s)
     expect(message).not.toContain('notFound')
   }
   const near = await open({ x: ['x.bin'] }, { ...place, home: { store: target, path: home.path } })
-  expect(await failure(() => near.get('x'))).toContain('pass resolve')
+  expect(await failure(() => near.get('x'))).toContain('pass `resolve`')
 })
 
 test('a URL that templates make too long is refused before it is built', async () => {

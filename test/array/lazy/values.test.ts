@@ -212,7 +212,7 @@ describe('scaled without options', () => {
   })
 
   test('is refused where there are no attributes', () => {
-    expect(() => scaled(of('int16', [1]).array)).toThrow('pass scaleFactor, addOffset or missing values')
+    expect(() => scaled(of('int16', [1]).array)).toThrow('pass `scaleFactor`, `addOffset` or `missingValues`')
   })
 
   test('goes through arrays of the same elements', async () => {
@@ -248,7 +248,7 @@ describe('scaled without options', () => {
     ] as unknown as DiskArray[]
     for (const made of other) {
       expect(made.attrs).toBeUndefined()
-      expect(() => scaled(made)).toThrow('pass scaleFactor, addOffset or missing values')
+      expect(() => scaled(made)).toThrow('pass `scaleFactor`, `addOffset` or `missingValues`')
     }
   })
 

@@ -115,6 +115,9 @@ const parseCompound: Parser = ({ cursor, version, bits, size, depth }) => {
     if (offset + type.size > size) damaged(`the member '${name}' ends behind its compound of ${size} bytes`, cursor.position)
     return { name, offset, type }
   })
+  const names = new Set(members.map(({ name }) => name))
+  if (names.size < count || names.has('')) damaged('two members of a compound have one name, or one has none', cursor.position)
+  for (const name of names) if (name.includes('/')) refuse(`the member '${name}' of a compound cannot be named in a path`)
   return { kind: 'compound', members }
 }
 

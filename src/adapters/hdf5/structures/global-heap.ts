@@ -27,14 +27,13 @@ export class GlobalHeap {
    * @param unit bytes of an element, which lengths count
    */
   async values(references: Cursor, count: number, unit: number): Promise<Uint8Array[]> {
-    return Promise.all(
-      Array.from({ length: count }, () => {
-        const length = references.u32() * unit
-        const address = references.address()
-        const index = references.u32()
-        return this.#value(length, address, index)
-      }),
-    )
+    // All are parsed first: an error must not leave reads behind that nothing awaits.
+    const parsed = Array.from({ length: count }, () => ({
+      length: references.u32() * unit,
+      address: references.address(),
+      index: references.u32(),
+    }))
+    return Promise.all(parsed.map(({ length, address, index }) => this.#value(length, address, index)))
   }
 
   async #value(length: number, address: number | undefined, index: number): Promise<Uint8Array> {

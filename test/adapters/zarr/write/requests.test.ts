@@ -240,7 +240,7 @@ describe('what cannot be written is refused', () => {
     ['chunks without elements', { chunks: [0] }, /lengths from 1/],
     ['another number of names', { dimensionNames: ['x', 'y'] }, /2 dimension names/],
     ['a fill value of another type', { fillValue: 'x' }, /is not a int8 value/],
-    ['sharding as a codec', { codecs: [{ name: 'sharding_indexed' }] }, /option shards/],
+    ['sharding as a codec', { codecs: [{ name: 'sharding_indexed' }] }, /option `shards`/],
     ['an unknown type', { dtype: 'float128' }, /unknown dtype/],
     ['attributes without a form in JSON', { attributes: { f: () => 1 } }, /no form in JSON/],
   ])('%s', async (_, options, message) => {
@@ -262,7 +262,7 @@ describe('what cannot be written is refused', () => {
       () => read.delete('x'),
       () => read.consolidate(),
     ])
-      await expect(change()).rejects.toMatchObject({ tag: 'ReadOnlyError', message: expect.stringContaining("mode 'r+'") })
+      await expect(change()).rejects.toMatchObject({ tag: 'ReadOnlyError', message: expect.stringContaining("`mode: 'r+'`") })
   })
 
   test('a store that only reads', async () => {
