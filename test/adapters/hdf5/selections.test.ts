@@ -16,6 +16,9 @@ const MOST_ELEMENTS = 300_000
 /** Files that cannot be opened or listed (`oracle.test.ts`). */
 const UNOPENED = /corrupt_stab_msg|tfamily00000/
 
+const shown = (selection: unknown): string =>
+  JSON.stringify(selection, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part))
+
 const files = [...readOracle().keys()].filter((name) => !UNOPENED.test(name))
 
 describe('random selections', () => {
@@ -30,7 +33,7 @@ describe('random selections', () => {
       for (const selection of fc.sample(anySelections(array.chunks), { numRuns: SELECTIONS, seed: SEED })) {
         const [got, wanted] = [await array.get(selection as never), plainGet(plain, selection, array.chunks)]
         const found = Array.from(listOf(dtype, got))
-        expect(found, `${path} ${JSON.stringify(selection)}`).toEqual(Array.from(wanted.data as never))
+        expect(found, `${path} ${shown(selection)}`).toEqual(Array.from(wanted.data as never))
         compared++
       }
     }
