@@ -92,7 +92,7 @@ await inFolder(async (folder) => {
     const paths = { checked: `${folder}/checked${chunk}.af`, unchecked: `${folder}/unchecked${chunk}.af` }
     const values = Float32Array.from({ length: BYTES / 4 / (chunk < 1024 ? 8 : 1) }, (_, i) => i)
     for (const [name, path] of Object.entries(paths)) {
-      const file = await create(path, { codec: 'none', extras: name === 'checked' })
+      const file = await create(path, { codec: 'none', extensionBlocks: name === 'checked' })
       await file.createArray('x', { dtype: 'float32', shape: [values.length], chunks: [elements] }).set(null, values)
       await file.compact()
       await file.close()
