@@ -85,9 +85,7 @@ export class Owner {
   static async take(store: Store, key: string, id: string | undefined, signal: Signal | undefined): Promise<Owner> {
     for (let tries = 0; ; tries++) {
       await store.files?.makeFolder(key)
-      const found = await readWhole(store, key, { maxBytes: MOST_BYTES, signal })
-      const other = found && claimIn(found.bytes)
-      const state = found === undefined ? 'dead' : await readState(store, key, other, found.etag, signal)
+      const { found, other, state } = await readClaim(store, key, signal)
       if (state === 'alive') throw taken(store.describe(key))
       const token = randomName()
       const isResumed = id !== undefined && other?.id === id && state === 'dead'
@@ -114,10 +112,7 @@ export class Owner {
    * @throws ConflictError if another owner holds it
    */
   static async checkFree(store: Store, key: string, cause: unknown, signal: Signal | undefined): Promise<void> {
-    const found = await readWhole(store, key, { maxBytes: MOST_BYTES, signal })
-    if (found === undefined) return
-    const state = await readState(store, key, claimIn(found.bytes), found.etag, signal)
-    if (state === 'alive') throw taken(store.describe(key), cause)
+    if ((await readClaim(store, key, signal)).state === 'alive') throw taken(store.describe(key), cause)
   }
 
   /**
@@ -202,6 +197,14 @@ export class Owner {
     })
     return this.#renewing
   }
+}
+
+/** Reads the claim at a key, and the state of its owner. Without a claim, there is no living owner. */
+async function readClaim(store: Store, key: string, signal: Signal | undefined) {
+  const found = await readWhole(store, key, { maxBytes: MOST_BYTES, signal })
+  const other = found && claimIn(found.bytes)
+  const state = found === undefined ? 'dead' : await readState(store, key, other, found.etag, signal)
+  return { found, other, state }
 }
 
 /** State of the owner of a claim, as far as this process knows. `uncertain`: it did not renew the claim. */
