@@ -1,7 +1,7 @@
 import { decodeAttribute, type Hdf5Attribute, type Hdf5Attributes, type StoredAttribute } from './attributes.ts'
 import { Cursor, damaged } from './cursor.ts'
-import { type Dataspace, parseDataspace } from './messages/dataspace.ts'
-import { MESSAGE, type ObjectHeader } from './object-header.ts'
+import { kept, readOnce } from './kept.ts'
+import type { ObjectHeader } from './object-header.ts'
 import type { Objects } from './objects.ts'
 
 /** Value of `CLASS` that marks a dimension scale. */
@@ -19,6 +19,16 @@ const HIDDEN = new Set([
   '_Netcdf4Dimid',
   '_nc3_strict',
 ])
+
+/** Groups whose scales are kept. */
+const MAX_GROUPS = 10_000
+
+/** Attributes that only netCDF writes, to the root and to arrays. */
+const OF_NETCDF = ['_NCProperties', '_nc3_strict', '_Netcdf4Dimid', '_Netcdf4Coordinates']
+
+/** Whether one of the attributes is written by netCDF alone. */
+export const hasNetcdfMark = (attributes: Iterable<{ readonly name: string }>): boolean =>
+  Array.from(attributes).some(({ name }) => OF_NETCDF.includes(name))
 
 /** A dimension: an array that is marked as the scale of an axis. */
 export interface DimensionScale {
@@ -48,19 +58,18 @@ export class Dimensions {
   /** Scales of groups, by the addresses of the groups. */
   readonly #scales = new Map<number, Promise<readonly DimensionScale[]>>()
 
-  constructor(objects: Objects) {
+  /** Whether netCDF has written the file, by the attributes of its root. */
+  readonly isNetcdf: () => Promise<boolean>
+
+  /** @param root address of the root group */
+  constructor(objects: Objects, root: number) {
     this.#objects = objects
+    this.isNetcdf = readOnce(async () => hasNetcdfMark(await objects.storedAttributes(await objects.header(root))))
   }
 
   /** Returns the dimension scales in a group, in the order of its links. */
   scales(group: ObjectHeader): Promise<readonly DimensionScale[]> {
-    let found = this.#scales.get(group.address)
-    if (found === undefined) {
-      found = this.#readScales(group)
-      this.#scales.set(group.address, found)
-      found.catch(() => this.#scales.delete(group.address))
-    }
-    return found
+    return kept(this.#scales, group.address, () => this.#readScales(group), MAX_GROUPS)
   }
 
   async #readScales(group: ObjectHeader): Promise<readonly DimensionScale[]> {
@@ -88,12 +97,12 @@ export class Dimensions {
 
   /**
    * Returns the names of the axes of an array; '' for axes without a dimension.
+   * @param shape of the array, without the axes in its elements
    * @param groups groups that contain the array, the root first
    * @throws FormatError if the references to dimensions are damaged
    */
-  async names(header: ObjectHeader, groups: readonly ObjectHeader[]): Promise<string[]> {
+  async names(header: ObjectHeader, shape: readonly number[], groups: readonly ObjectHeader[]): Promise<string[]> {
     const stored = await this.#objects.storedAttributes(header)
-    const { shape = [0] } = await this.#space(header)
     const list = stored.find(({ name }) => name === 'DIMENSION_LIST')
     const ids = numbersIn(await this.#value(stored, '_Netcdf4Coordinates'))
     const isScale = await this.isScale(stored)
@@ -109,10 +118,6 @@ export class Dimensions {
       const named = ids.length === shape.length ? scales.filter(({ id }) => id === ids[axis]) : []
       return named.length === 1 ? named[0]!.name : ''
     })
-  }
-
-  async #space(header: ObjectHeader): Promise<Dataspace> {
-    return parseDataspace(await this.#objects.required(header, MESSAGE.dataspace, 'dataspace'))
   }
 
   async #value(stored: readonly StoredAttribute[], name: string): Promise<unknown> {

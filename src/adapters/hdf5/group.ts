@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { DiskArray } from '../../array/disk-array.ts'
 import { type Missing, NOTHING } from '../../array/missing.ts'
+import { innerAxisNames } from '../../core/complex.ts'
 import { NETCDF4_FILL } from '../../core/default-fill.ts'
 import { type DType, elementBytes, type FixedDType, isFixed, isFloat, type ScalarOf } from '../../core/dtype.ts'
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
@@ -11,10 +12,11 @@ import { Hdf5Index } from './array-index.ts'
 import { attributeNumbersIn, type Hdf5Attributes } from './attributes.ts'
 import { refuse } from './cursor.ts'
 import { type ArrayHeader, readDataset } from './dataset.ts'
-import { type DimensionScale, PhonyNames, visibleAttributes } from './dimensions.ts'
+import { type DimensionScale, hasNetcdfMark, PhonyNames, visibleAttributes } from './dimensions.ts'
 import { type ElementPlan, type FieldSlot, planElements } from './elements/plan.ts'
 import { fieldIn, listFields, wholeElements } from './fields.ts'
 import { filterCodec } from './filters/index.ts'
+import { readOnce } from './kept.ts'
 import { type Located, locate, unknownNode } from './locate.ts'
 import { findMessage, MESSAGE } from './object-header.ts'
 import type { OpenFile } from './open-file.ts'
@@ -63,8 +65,6 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
   readonly attrs: Hdf5Attributes
   readonly #file: OpenFile
   readonly #located: Located
-  #children: Promise<Children> | undefined
-  #phony: Promise<ReadonlyMap<string, readonly string[]>> | undefined
 
   /** @internal */
   static async open(file: OpenFile, path: string, located: Located): Promise<Hdf5Group> {
@@ -111,28 +111,30 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
    *   cannot be read
    */
   array(path: string): Promise<Hdf5Array> {
-    return this.#within(path, async (at, located) => {
-      const node = await readNode(this.#file, at, located)
-      if (node.kind === 'group') return wrongKind(this.#file, at, 'a group', 'an array')
-      const names = await readDimensions(this.#file, node, located)
-      return openArray(this.#file, at, node, names.some((name) => name !== '') ? names : undefined)
-    })
+    return this.#withArray(path, (at, node, names) =>
+      openArray(this.#file, at, node, names.some((name) => name !== '') ? names : undefined),
+    )
   }
 
   /**
-   * Returns an array as netCDF has it: each axis has the name of a dimension.
+   * Returns an array of the group as netCDF has it: each axis has the name of a dimension, and attributes of
+   * the format are hidden.
    * @internal
    */
-  labelledArray(path: string): Promise<Hdf5Array> {
+  labelledArray(name: string): Promise<Hdf5Array> {
+    return this.#withArray(name, async (at, node, names) => {
+      const all = names.includes('') ? (await this.#phonyNames()).get(name) : names
+      return openArray(this.#file, at, node, all, visibleAttributes)
+    })
+  }
+
+  /** Finds an array and the names of its dimensions. */
+  #withArray<T>(path: string, use: (at: string, node: ArrayPlan, names: readonly string[]) => Promise<T>): Promise<T> {
     return this.#within(path, async (at, located) => {
       const node = await readNode(this.#file, at, located)
       if (node.kind === 'group') return wrongKind(this.#file, at, 'a group', 'an array')
-      const names = await readDimensions(this.#file, node, located)
-      if (!names.includes('')) return openArray(this.#file, at, node, names, visibleAttributes)
-      const parent = splitPath(at).slice(0, -1).join('/')
-      const group = parent === this.path ? this : await (await this.#root()).group(parent)
-      const completed = (await group.#phonyNames()).get(lastName(at)) ?? names
-      return openArray(this.#file, at, node, completed, visibleAttributes)
+      if (node.kind === 'none') return wrongKind(this.#file, at, 'a committed datatype', 'an array')
+      return use(at, node, await readDimensions(this.#file, node, located))
     })
   }
 
@@ -141,19 +143,8 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
     return this.isCompound ? [] : this.#file.dimensions.scales(this.#located.header)
   }
 
-  async #root(): Promise<Hdf5Group> {
-    const header = await this.#file.objects.header(this.#file.superblock.root)
-    return Hdf5Group.open(this.#file, '', { header, chain: [header.address], fields: [] })
-  }
-
-  /** Returns the names of the axes of all arrays in the group that have axes without a dimension. */
-  #phonyNames(): Promise<ReadonlyMap<string, readonly string[]>> {
-    this.#phony ??= this.#readPhonyNames()
-    this.#phony.catch(() => {
-      this.#phony = undefined
-    })
-    return this.#phony
-  }
+  /** Names of the axes of all arrays in the group, also of those without a dimension. */
+  readonly #phonyNames = readOnce(() => this.#readPhonyNames())
 
   async #readPhonyNames(): Promise<ReadonlyMap<string, readonly string[]>> {
     const groups = await Promise.all(this.#located.chain.map((address) => this.#file.objects.header(address)))
@@ -161,12 +152,9 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
     const phony = new PhonyNames(known.flat().length)
     const found = new Map<string, readonly string[]>()
     for (const name of await this.arrays()) {
-      const completed = await this.#within(name, async (at, located) => {
-        const node = await readNode(this.#file, at, located)
-        if (node.kind !== 'array') return []
-        return phony.complete(await readDimensions(this.#file, node, located), shapeOf(node))
-      })
-      found.set(name, completed)
+      const complete = async (_: string, node: ArrayPlan, names: readonly string[]): Promise<string[]> =>
+        phony.complete(names, [...shapeOf(node), ...node.plan.innerShape])
+      found.set(name, await this.#withArray(name, complete))
     }
     return found
   }
@@ -229,14 +217,12 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
     })
   }
 
-  #list(): Promise<Children> {
+  async #list(): Promise<Children> {
     this.#file.checkOpen()
-    this.#children ??= within({ file: this.#file.name }, () => this.#readChildren())
-    this.#children.catch(() => {
-      this.#children = undefined
-    })
-    return this.#children
+    return this.#children()
   }
+
+  readonly #children = readOnce(() => within({ file: this.#file.name }, () => this.#readChildren()))
 
   async #readChildren(): Promise<Children> {
     const { objects, superblock } = this.#file
@@ -283,10 +269,13 @@ function wrongKind({ name }: OpenFile, path: string, actual: string, expected: s
 }
 
 /** A node that can be opened. Committed types are none. */
-type Node =
-  | { readonly kind: 'group' }
-  | { readonly kind: 'none' }
-  | { readonly kind: 'array'; readonly dataset: ArrayHeader; readonly plan: ElementPlan }
+type Node = { readonly kind: 'group' } | { readonly kind: 'none' } | ArrayPlan
+
+interface ArrayPlan {
+  readonly kind: 'array'
+  readonly dataset: ArrayHeader
+  readonly plan: ElementPlan
+}
 
 function findSlot({ type }: ArrayHeader, fields: readonly string[]): FieldSlot | undefined {
   let place: FieldSlot | undefined = wholeElements(type)
@@ -314,37 +303,30 @@ async function readNode(
   return { kind: 'array', dataset, plan }
 }
 
-/** Name of the axis of a complex number's parts, as in Zarr. */
-const COMPLEX_AXIS = 'complex'
-
 /** Returns the names of the axes of an array, with those in its elements; '' for axes without a dimension. */
-async function readDimensions({ objects, dimensions }: OpenFile, node: Node, { header, chain }: Located): Promise<string[]> {
-  if (node.kind !== 'array') return []
+async function readDimensions({ objects, dimensions }: OpenFile, node: ArrayPlan, { header, chain }: Located): Promise<string[]> {
   const groups = await Promise.all(chain.slice(0, -1).map((address) => objects.header(address)))
   const { innerShape, isComplex } = node.plan
-  const inner = innerShape.map((_, axis) => (isComplex && axis === innerShape.length - 1 ? COMPLEX_AXIS : ''))
-  return [...(await dimensions.names(header, groups)), ...inner]
+  return [...(await dimensions.names(header, shapeOf(node), groups)), ...innerAxisNames(innerShape, isComplex)]
 }
 
-const shapeOf = ({ dataset: { space }, plan }: Node & { readonly kind: 'array' }): number[] => [
-  ...(space.shape ?? [0]),
-  ...plan.innerShape,
-]
+const shapeOf = ({ dataset: { space } }: ArrayPlan): readonly number[] => space.shape ?? [0]
 
 async function openArray(
   file: OpenFile,
   path: string,
-  node: Node,
+  node: ArrayPlan,
   dimensionNames: readonly string[] | undefined,
   visible = (attrs: Hdf5Attributes): Hdf5Attributes => attrs,
 ): Promise<Hdf5Array> {
-  if (node.kind !== 'array') return wrongKind(file, path, 'a committed datatype', 'an array')
   const { dataset, plan } = node
   const { objects } = file
   const [attrs, unwritten] = await Promise.all([
     objects.attributes(dataset.header),
     unwrittenElements(plan, dataset.fill, objects),
   ])
+  const names = Array.from(attrs.keys(), (name) => ({ name }))
+  const isNetcdf = hasNetcdfMark(names) || (await file.dimensions.isNetcdf())
   const index = new Hdf5Index({
     file,
     dataset,
@@ -352,19 +334,10 @@ async function openArray(
     path,
     attrs: visible(attrs),
     unwritten,
-    missing: findMissing(plan, attrs, (await isNetcdf(file, attrs)) ? unwritten.fillValue : undefined),
+    missing: findMissing(plan, attrs, isNetcdf ? unwritten.fillValue : undefined),
     dimensionNames,
   })
   return new Hdf5Array(path, index)
-}
-
-/** Attributes that only netCDF writes, to the root and to arrays. */
-const OF_NETCDF = ['_NCProperties', '_nc3_strict', '_Netcdf4Dimid', '_Netcdf4Coordinates']
-
-/** Whether netCDF has written an array, or its file. */
-async function isNetcdf({ objects, superblock }: OpenFile, attrs: Hdf5Attributes): Promise<boolean> {
-  const isWritten = (each: Hdf5Attributes): boolean => OF_NETCDF.some((name) => each.has(name))
-  return isWritten(attrs) || isWritten(await objects.attributes(await objects.header(superblock.root)))
 }
 
 /**

@@ -5,6 +5,7 @@ import type { ObjectTail, StoredAt } from '../../store/store.ts'
 import { variableName, visibleAttributes } from './dimensions.ts'
 import { filterName } from './filters/names.ts'
 import type { Hdf5Array, Hdf5Group } from './group.ts'
+import { readOnce } from './kept.ts'
 import { type OpenHdf5Options, openHdf5File } from './open.ts'
 
 /** Opens an HDF5 file as a tree. */
@@ -16,11 +17,11 @@ export async function openHdf5Nodes(place: StoredAt, options: OpenHdf5Options, s
 
 function groupNode(group: Hdf5Group, title: string): GroupNode {
   /** Links of the variables in the group by their names. Scales that are only lengths are no variables. */
-  const links = async (): Promise<ReadonlyMap<string, string>> => {
+  const links = readOnce(async (): Promise<ReadonlyMap<string, string>> => {
     const lengths = new Set((await group.scales()).filter(({ isVariable }) => !isVariable).map(({ name }) => name))
     const stored = (await group.arrays()).filter((link) => !lengths.has(link))
     return new Map(stored.map((link) => [variableName(link), link]))
-  }
+  })
   return {
     kind: 'group',
     path: group.path,
@@ -54,7 +55,7 @@ const arrayNode = (array: Hdf5Array, title: string): ArrayNode => ({
 })
 
 /**
- * Whether elements are single characters, as netCDF stores \`char\`. Those padded with spaces have lost
+ * Whether elements are single characters, as netCDF stores `char`. Those padded with spaces have lost
  * some.
  */
 function isCharacter({ index: { dataset } }: Hdf5Array): boolean {

@@ -4,6 +4,7 @@ import { decodeAttribute, type Hdf5Attribute, Hdf5Attributes, parseAttribute, ty
 import { Cursor, damaged, refuse } from './cursor.ts'
 import type { FileBytes } from './file-bytes.ts'
 import { type Filter, filterCodec } from './filters/index.ts'
+import { kept, readOnce } from './kept.ts'
 import { LIMITS } from './limits.ts'
 import { type Link, parseLink, parseLinkInfo } from './messages/link.ts'
 import {
@@ -42,7 +43,7 @@ export class Objects {
   readonly #headers = new Map<number, Promise<ObjectHeader>>()
   readonly #links = new Map<number, Promise<ReadonlyMap<string, Link>>>()
   readonly #heaps = new Map<number, Promise<FractalHeap>>()
-  #shared: Promise<readonly SharedIndex[]> | undefined
+  readonly #shared = readOnce(() => this.#readShared())
   readonly #extension: ObjectHeader | undefined
 
   /** @param extension of the superblock */
@@ -88,8 +89,7 @@ export class Objects {
       const found = findMessage(header, type) ?? missingMessage(`message of type ${type}, which another object shares`, header)
       return this.resolve(found, depth + 1)
     }
-    this.#shared ??= this.#readShared()
-    const index = (await this.#shared).find(({ types }) => ((types >> type) & 1) === 1)
+    const index = (await this.#shared()).find(({ types }) => ((types >> type) & 1) === 1)
     if (index?.heap === undefined) return damaged(`there is no table of shared messages of type ${type}`, data.start, type)
     return (await this.#heap(index.heap)).object(place.id)
   }
@@ -193,8 +193,7 @@ export class Objects {
 
   /** Returns a dense attribute that is in the heap of shared messages. */
   async #sharedAttribute(id: Uint8Array): Promise<Cursor> {
-    this.#shared ??= this.#readShared()
-    const index = (await this.#shared).find(({ types }) => ((types >> MESSAGE.attribute) & 1) === 1)
+    const index = (await this.#shared()).find(({ types }) => ((types >> MESSAGE.attribute) & 1) === 1)
     if (index?.heap === undefined) return damaged('there is no table of shared attributes', this.file.base)
     return (await this.#heap(index.heap)).object(id)
   }
@@ -216,16 +215,4 @@ async function decodeFiltered(
     const pointer = (codec as KernelCodec).decodeIn(arena, arena.put(bytes), bytes.length, decodedBytes)
     return arena.bytes(pointer, decodedBytes).slice()
   })
-}
-
-/** Returns what is known of a key, or finds it. Failures are not kept. */
-function kept<T>(known: Map<number, Promise<T>>, key: number, find: () => Promise<T>, most: number): Promise<T> {
-  let found = known.get(key)
-  if (found === undefined) {
-    if (known.size >= most) known.delete(known.keys().next().value!)
-    found = find()
-    known.set(key, found)
-    found.catch(() => known.delete(key))
-  }
-  return found
 }

@@ -89,7 +89,7 @@ export class OpenFile {
     this.bytes = bytes
     this.superblock = superblock
     this.objects = new Objects(bytes, extension)
-    this.dimensions = new Dimensions(this.objects)
+    this.dimensions = new Dimensions(this.objects, superblock.root)
     this.strided = new StridedReader(options.pool, options.budget)
     this.memory = options.memory ?? createMemory(BLOCK_BYTES)
     this.origins = { place: { store, path } }

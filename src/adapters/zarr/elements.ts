@@ -2,6 +2,7 @@ import { NOTHING } from '../../array/missing.ts'
 import { checkSize } from '../../codec/bounds.ts'
 import type { Step } from '../../codec/chain.ts'
 import type { Codec } from '../../codec/codec.ts'
+import { innerAxisNames } from '../../core/complex.ts'
 import {
   allocate,
   type DType,
@@ -41,9 +42,6 @@ import { parseArrayV3 } from './v3.ts'
 
 // Elements that contain several values: complex numbers, and the fields of structures. They are read as
 // arrays with more axes at the end. Loaded with the first such array.
-
-/** Name of the axis of length 2 with the real part at 0 and the imaginary part at 1. */
-export const COMPLEX_AXIS = 'complex'
 
 type Scalar = ScalarOf<DType>
 
@@ -153,7 +151,7 @@ type Axes = Pick<ZarrArrayMetadata, 'shape' | 'chunks' | 'chunkKey' | 'dimension
 /** Adds the axes of stored elements at the end of an array. */
 function withInnerAxes({ shape, chunks, chunkKey, dimensionNames }: Axes, type: StoredType): Axes {
   const { shape: inner, isComplex } = type.element!
-  const names = inner.map((_, axis) => (isComplex && axis === inner.length - 1 ? COMPLEX_AXIS : ''))
+  const names = innerAxisNames(inner, isComplex)
   return {
     shape: asShape([...shape, ...inner], 'shape'),
     chunks: [...chunks, ...inner],

@@ -1,10 +1,10 @@
 import { DiskArray } from '../../array/disk-array.ts'
 import { inMemory } from '../../array/lazy/generate.ts'
+import { COMPLEX_AXIS } from '../../core/complex.ts'
 import { tensorOf } from '../../core/tensor.ts'
 import type { RawVariable } from '../cf/decode.ts'
 
-/** Name of the axis of complex numbers, and the labels of its elements. */
-const AXIS = 'complex'
+/** Labels of the parts. */
 const LABELS = ['real', 'imag']
 
 /**
@@ -14,8 +14,8 @@ const LABELS = ['real', 'imag']
  */
 export function labelParts(variables: RawVariable[]): void {
   const isOther = ({ name, array, dims }: RawVariable): boolean =>
-    name === AXIS || dims.some((dim, axis) => dim === AXIS && array.shape[axis] !== LABELS.length)
+    name === COMPLEX_AXIS || dims.some((dim, axis) => dim === COMPLEX_AXIS && array.shape[axis] !== LABELS.length)
   if (variables.some(isOther)) return
   const array = new DiskArray(inMemory(tensorOf('string', [LABELS.length], LABELS)))
-  variables.push({ name: AXIS, array: array as DiskArray as RawVariable['array'], dims: [AXIS] })
+  variables.push({ name: COMPLEX_AXIS, array: array as DiskArray as RawVariable['array'], dims: [COMPLEX_AXIS] })
 }

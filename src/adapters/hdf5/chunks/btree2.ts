@@ -1,6 +1,7 @@
 import type { Cursor } from '../cursor.ts'
 import { damaged } from '../cursor.ts'
 import { Walk } from '../file-bytes.ts'
+import { readOnce } from '../kept.ts'
 import { type Child2, readNode2, readTree2, rootNode, type Tree2 } from '../structures/btree2.ts'
 import { compareCoords } from './btree1.ts'
 import type { ChunkFinder, ChunkRange, ChunkSet, WantedChunk } from './table.ts'
@@ -11,7 +12,7 @@ const TYPES = [10, 11]
 /** B-tree of version 2. Keys are the coordinates of chunks in the grid. */
 export class ChunkTree2 implements ChunkFinder {
   readonly #set: ChunkSet
-  #tree: Promise<Tree2> | undefined
+  readonly #tree = readOnce(() => readTree2(this.#set.file, this.#set.address!))
 
   constructor(set: ChunkSet) {
     this.#set = set
@@ -21,8 +22,7 @@ export class ChunkTree2 implements ChunkFinder {
     const { file, address } = this.#set
     const found = new Map<number, ChunkRange>()
     if (address === undefined) return found
-    this.#tree ??= readTree2(file, address)
-    const tree = await this.#tree
+    const tree = await this.#tree()
     if (!TYPES.includes(tree.type)) damaged(`a B-tree of type ${tree.type} as a chunk index`, file.position(address), tree.type)
     const root = rootNode(tree)
     const sorted = [...wanted].sort((a, b) => compareCoords(a.coords, b.coords))

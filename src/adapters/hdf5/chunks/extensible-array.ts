@@ -1,4 +1,5 @@
 import { type Cursor, damaged } from '../cursor.ts'
+import { readOnce } from '../kept.ts'
 import { type EntryForm, entryForm, readEntry } from './entries.ts'
 import { hasBit, readPage } from './fixed-array.ts'
 import { type ChunkFinder, type ChunkRange, type ChunkSet, linearPlace, type WantedChunk } from './table.ts'
@@ -37,7 +38,7 @@ interface Located {
 export class ExtensibleArray implements ChunkFinder {
   readonly #set: ChunkSet
   readonly #findSlot: (coords: readonly number[]) => number
-  #header: Promise<Header> | undefined
+  readonly #header = readOnce(() => this.#readHeader())
 
   constructor(set: ChunkSet) {
     this.#set = set
@@ -48,8 +49,7 @@ export class ExtensibleArray implements ChunkFinder {
     const { address } = this.#set
     const found = new Map<number, ChunkRange>()
     if (address === undefined) return found
-    this.#header ??= this.#readHeader(address)
-    const header = await this.#header
+    const header = await this.#header()
     if (header.block === undefined) return found
     const index = await this.#indexBlock(header, header.block)
     await Promise.all(
@@ -61,10 +61,10 @@ export class ExtensibleArray implements ChunkFinder {
     return found
   }
 
-  async #readHeader(address: number): Promise<Header> {
-    const { file } = this.#set
+  async #readHeader(): Promise<Header> {
+    const { file, address } = this.#set
     const size = 16 + 6 * file.sizes.lengths + file.sizes.offsets
-    const cursor = await file.checked(address, size, 'the header of an extensible array')
+    const cursor = await file.checked(address!, size, 'the header of an extensible array')
     cursor.signature('EAHD').version('an extensible array', [0])
     const form = entryForm(this.#set, cursor.u8(), cursor.u8(), cursor.start)
     const [maxBits, inIndex, minElements, minPointers, pageBits] = [

@@ -1,4 +1,5 @@
 import { Cursor, damaged } from '../cursor.ts'
+import { readOnce } from '../kept.ts'
 import { checkSum } from '../lookup3.ts'
 import { type EntryForm, entryForm, readEntry } from './entries.ts'
 import { type ChunkFinder, type ChunkRange, type ChunkSet, linearPlace, type WantedChunk } from './table.ts'
@@ -14,7 +15,7 @@ interface Header {
 export class FixedArray implements ChunkFinder {
   readonly #set: ChunkSet
   readonly #findSlot: (coords: readonly number[]) => number
-  #header: Promise<Header> | undefined
+  readonly #header = readOnce(() => this.#readHeader())
 
   constructor(set: ChunkSet) {
     this.#set = set
@@ -25,8 +26,7 @@ export class FixedArray implements ChunkFinder {
     const { address } = this.#set
     const found = new Map<number, ChunkRange>()
     if (address === undefined) return found
-    this.#header ??= this.#readHeader(address)
-    const header = await this.#header
+    const header = await this.#header()
     const pages = new Map<number, { place: number; chunkIndex: number }[]>()
     for (const { chunkIndex, coords } of wanted) {
       const place = this.#findSlot(coords)
@@ -47,9 +47,9 @@ export class FixedArray implements ChunkFinder {
     return found
   }
 
-  async #readHeader(address: number): Promise<Header> {
-    const { file } = this.#set
-    const cursor = await file.checked(address, 12 + file.sizes.lengths + file.sizes.offsets, 'the header of a fixed array')
+  async #readHeader(): Promise<Header> {
+    const { file, address } = this.#set
+    const cursor = await file.checked(address!, 12 + file.sizes.lengths + file.sizes.offsets, 'the header of a fixed array')
     cursor.signature('FAHD').version('a fixed array', [0])
     const form = entryForm(this.#set, cursor.u8(), cursor.u8(), cursor.start)
     const pageBits = cursor.u8()

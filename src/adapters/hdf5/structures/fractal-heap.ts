@@ -1,6 +1,7 @@
 import { Cursor, damaged, numberBytes } from '../cursor.ts'
 import { type FileBytes, Walk } from '../file-bytes.ts'
 import type { Filter } from '../filters/index.ts'
+import { readOnce } from '../kept.ts'
 import { LIMITS } from '../limits.ts'
 import { checkSum } from '../lookup3.ts'
 import { parseFilters } from '../messages/filters.ts'
@@ -49,7 +50,7 @@ export class FractalHeap {
   readonly #header: HeapHeader
   readonly #decode: HeapDecoder
   readonly #blocks = new Map<number, Promise<DirectBlock>>()
-  #huge: Promise<Cursor[]> | undefined
+  readonly #huge = readOnce(() => allRecords(this.#file, this.#header.hugeTree!))
 
   static async open(file: FileBytes, address: number, decode: HeapDecoder): Promise<FractalHeap> {
     return new FractalHeap(file, await readHeader(file, address), decode)
@@ -100,8 +101,7 @@ export class FractalHeap {
     if (direct <= idBytes - 1) return this.#hugeAt(id)
     const key = id.uint(Math.min(lengths, idBytes - 1))
     if (hugeTree === undefined) return damaged('a heap has no table of large objects', 0)
-    this.#huge ??= allRecords(this.#file, hugeTree)
-    for (const record of await this.#huge) {
+    for (const record of await this.#huge()) {
       const copy = new Cursor(record.bytes, record.sizes, record.start)
       if (copy.skip(direct).length() === key) return this.#hugeAt(new Cursor(record.bytes, record.sizes, record.start))
     }

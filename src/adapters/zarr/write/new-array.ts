@@ -1,11 +1,12 @@
 import type { Codec } from '../../../codec/codec.ts'
+import { COMPLEX_AXIS } from '../../../core/complex.ts'
 import { checkDType, type DType, elementBytes, fillElement, isFixed, type ScalarOf } from '../../../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../../../core/errors.ts'
 import { type Checks, checkOptions, checkValue } from '../../../core/options.ts'
 import { checkShape, showShape } from '../../../core/shape.ts'
 import { ChunkGrid } from '../../../grid/chunks.ts'
 import type { JsonObject } from '../document.ts'
-import { COMPLEX_AXIS, complexPart, elementSteps, parseStored } from '../elements.ts'
+import { complexPart, elementSteps, parseStored } from '../elements.ts'
 import { type CodecMetadata, type ComplexDType, type StoredType, storedAxes, type ZarrArrayMetadata } from '../metadata.ts'
 import { planChunks } from '../shards.ts'
 import {
