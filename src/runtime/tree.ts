@@ -4,6 +4,7 @@
  */
 
 export { type Excerpt, readExcerpt, type SliceSelection } from '../array/excerpt.ts'
+export type { ArrayNode, GroupNode, NodeLevel, NodePyramid, NodeStatistics, StorageInfo } from '../array/nodes.ts'
 export { type CopiedTree, type CopyTreeOptions, type CopyTreeProgress, copyTree } from '../copy/copy-tree.ts'
 export { type MemoryShares, shareMemory } from '../copy/memory-bound.ts'
 export { type NewFileOptions, writeNewFile } from '../copy/new-file.ts'

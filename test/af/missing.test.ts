@@ -7,13 +7,13 @@ import {
   create,
   DiskArray,
   type FileArray,
-  type FoldKind,
   findWhere,
   MemoryStore,
   open,
   slice,
   slidingWindows,
 } from '../../src/runtime/index.ts'
+import type { FoldKind } from '../../src/runtime/plan.ts'
 import { cells } from '../support/oracle.ts'
 
 type Value = number | bigint
