@@ -12,6 +12,7 @@ const PEERS = {
   'lz4-napi': { 'lz4-napi': '2.10.0' },
   'lz4-wasm-nodejs': { 'lz4-wasm-nodejs': '0.9.2' },
   lz4js: { lz4js: '0.2.0' },
+  netcdfjs: { netcdfjs: '4.0.0' },
 }
 
 const cache = fileURLToPath(new URL('../build/bench-peers', import.meta.url))

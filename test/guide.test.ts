@@ -2,11 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { formatWithOptions } from 'node:util'
-import { NetCDFReader } from 'netcdfjs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import * as cluster from '../src/runtime/cluster.ts'
 import * as dataset from '../src/runtime/dataset.ts'
 import * as hyperslab from '../src/runtime/index.ts'
+import { openNetcdf } from '../src/runtime/netcdf.ts'
 import * as zarr from '../src/runtime/zarr.ts'
 import { MemoryBucket } from './support/r2-bucket.ts'
 import { RudeServer } from './support/rude-server.ts'
@@ -21,9 +21,13 @@ const TASKS = [...page.matchAll(/^## (.*)\n[\s\S]*?```js\n([\s\S]*?)```\n\n(.*)/
 }))
 const MODULES = { hyperslab, 'hyperslab/dataset': dataset, 'hyperslab/zarr': zarr, 'hyperslab/cluster': cluster }
 
-const reader = new NetCDFReader(readFileSync(new URL('../demo/data/tas_rectilinear_grid_2D.nc', import.meta.url)))
-const [lat, lon] = ['lat', 'lon'].map((name) => reader.getDataVariable(name) as number[]) as [number[], number[]]
-const months = reader.getDataVariable('tas') as unknown as number[][]
+const reader = await openNetcdf(readFileSync(new URL('../demo/data/tas_rectilinear_grid_2D.nc', import.meta.url)))
+const numbers = async (name: string, selection: number[] = []): Promise<number[]> => {
+  const { data } = (await reader.variable(name).get(selection)) as { data: Float64Array }
+  return [...data]
+}
+const [lat, lon] = [await numbers('lat'), await numbers('lon')]
+const months = await Promise.all(Array.from({ length: 12 }, (_, month) => numbers('tas', [month])))
 const all = <T>(list: readonly T[]): number[] => list.map((_, i) => i)
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0)
 const mean = (values: readonly number[]): number => sum(values) / values.length

@@ -195,7 +195,7 @@ test.each([
 test('installing it installs nothing else', () => {
   expect(pkg.dependencies).toBeUndefined()
   const bundled = readFileSync(join(root, 'dist/THIRD-PARTY.txt'), 'utf8')
-  for (const name of ['@assemblyscript/loader', 'aws4fetch', 'commander', 'fflate', 'fzstd', 'iobuffer', 'netcdfjs'])
+  for (const name of ['@assemblyscript/loader', 'aws4fetch', 'commander', 'fflate', 'fzstd'])
     expect(bundled).toMatch(new RegExp(`^${name} \\d`, 'm'))
 })
 

@@ -3,10 +3,10 @@
 // Values of record variables are interleaved in the file, those of other variables are contiguous.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { NetCDFReader } from 'netcdfjs'
 import { slice } from '../../dist/index.js'
 import { openNetcdf } from '../../dist/netcdf.js'
 import { climate, inFolder, random, sized } from '../measure.mjs'
+import { loadPeer } from '../peers.mjs'
 import { startPython } from '../python.mjs'
 import { print, sideBySide } from '../side-by-side.mjs'
 
@@ -34,6 +34,7 @@ const READS = {
 const READ_GOALS = { all: 1, 'a map': 1, 'a box': 1, 'a series': 1, 'a row': 1, 'a point': 1 }
 
 await inFolder(async (folder) => {
+  const peer = await loadPeer('netcdfjs')
   const python = await startPython(['netCDF4==1.7.2', 'numpy==2.4.6'])
   for (const [kind, ofRecords] of [
     ['', false],
@@ -50,7 +51,7 @@ await inFolder(async (folder) => {
       const given = reads.map((axes) => axes.map((axis) => (Array.isArray(axis) ? slice(...axis) : axis)))
       const ways = { ours: (round) => array.get(given[round % reads.length]) }
       if (python) ways.netCDF4 = await asked(python, 'netcdf_select', `${path} ${name}`, { source: path, reads })
-      if (name === 'all') ways.netcdfjs = () => new NetCDFReader(readFileSync(path)).getDataVariable('t')
+      if (name === 'all' && peer) ways.netcdfjs = () => new peer.NetCDFReader(readFileSync(path)).getDataVariable('t')
       const compared = await sideBySide(ways, { rounds: name === 'all' ? 7 : 25 })
       const length = reads[0].reduce(
         (size, axis, i) => size * (axis === null ? SHAPE[i] : axis.length ? axis[1] - axis[0] : 1),

@@ -140,7 +140,8 @@ const zarrFormat = (
   open: async (place, options) => {
     const [{ openZarrNodes }, inside] = await Promise.all([import('../adapters/zarr/nodes.ts'), format.zarrIn(place, options)])
     const { pool, budget, cache, scalar, names, signal } = options
-    const opened = await openZarrNodes(inside, { pool, budget, cache, scalar, names, signal }, holder)
+    const nodes = openZarrNodes(inside, { pool, budget, cache, scalar, names, signal }, holder)
+    const opened = await (format.isArchive ? nodes.catch(adviseArchive) : nodes)
     if (inside.store === place.store) return opened
     // The version of an archive, and of references, is that of their file.
     const warnings = (await inside.store.warnings?.(inside.path, { signal })) ?? []
@@ -160,6 +161,13 @@ const zarrFormat = (
   },
   ...format,
 })
+
+/** Adds what to do with an archive in which there is no Zarr store. */
+function adviseArchive(error: unknown): never {
+  if (!isHyperslabError(error, 'NotFoundError')) throw error
+  const text = `${error.text} in this zip archive; unpack it, and open its files`
+  throw new HyperslabError(error.tag, text, { ...error.details, cause: error })
+}
 
 const NUMBERS = ['float64', 'float32', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64']
 
@@ -216,7 +224,7 @@ export const FORMATS: Format[] = [
     xarray: '',
     title: 'a classic NetCDF file',
     usualEndings: /\.(nc|nc3|cdf)$/i,
-    starts: ['CDF\x01', 'CDF\x02'],
+    starts: ['CDF\x01', 'CDF\x02', 'CDF\x05'],
     options: [],
     open: async (place, { pool, budget, scalar, signal }, start) =>
       (await import('../adapters/netcdf/nodes.ts')).openNetcdfNodes(place, { pool, budget, scalar, signal, start }),
@@ -275,16 +283,6 @@ const TABLE = /\.(csv|tsv|txt)$/i
 const HEAD_BYTES = 8
 /** Bytes of most headers. */
 const START_BYTES = 64 * 1024
-/** Formats that are known and not read: first bytes of their files, name, and advice. */
-const REFUSED: readonly (readonly [readonly string[], string, string])[] = [
-  [['CDF\x05'], 'NetCDF of 64-bit data (CDF-5)', 'convert it: nccopy -k classic'],
-  [['GRIB'], 'GRIB', 'convert it to Zarr with cfgrib and xarray'],
-  [['II*\0', 'MM\0*', 'II+\0', 'MM\0+'], 'TIFF', 'convert it to Zarr with rioxarray'],
-  [['\x93NUMPY'], 'NumPy', 'convert it with zarr.save'],
-  [['\x1f\x8b'], 'compressed by gzip', 'decompress it: gunzip'],
-  [['PAR1'], 'Parquet', 'it holds tables; read it with a reader of these'],
-]
-
 /** Format of a place, and the first bytes of its file if they were read whole. */
 export interface Recognised {
   readonly format: Format
@@ -317,9 +315,13 @@ export async function recognise({ store, path }: StoredAt, signal?: Signal): Pro
   const start = isHere ? await readStart(store, path, signal) : undefined
   const head = isHere ? start && headIn(start.bytes) : await readHead(store, path, signal)
   if (head !== undefined) {
-    const known = named?.isNamed
-      ? named
-      : (refusedFormat(head, store.describe(path)) ?? (await behindUserBlock({ store, path }, name, start, signal)))
+    const known = named?.isNamed ? named : (formatOfStart(head) ?? (await behindUserBlock({ store, path }, name, start, signal)))
+    if (known === undefined || known.isArchive) {
+      const { refuseUnread } = await import('./refused-formats.ts')
+      // Servers show folders as pages, but no files of these names.
+      const isFile = isHere || isPicked || FORMATS.some(({ usualEndings }) => usualEndings?.test(name))
+      refuseUnread(head, start?.bytes, { isFile, file: store.describe(path) })
+    }
     // Bytes in front of an archive, such as a program that unpacks it, tell nothing.
     const archive = named?.isArchive ? named : undefined
     return { format: known ?? archive ?? (isPicked ? FORMATS.find(({ isNamed }) => isNamed)! : FOLDER), start }
@@ -413,12 +415,7 @@ async function ofFile<T>(reading: Promise<T>): Promise<T | undefined> {
   }
 }
 
-function refusedFormat(head: string, file: string): Format | undefined {
-  const [, name, advice] = REFUSED.find(([starts]) => begins(head, starts)) ?? []
-  if (name !== undefined)
-    throw new HyperslabError('UnsupportedError', `this is ${name}, which is not read here; ${advice}`, { file })
-  return FORMATS.find(({ starts }) => begins(head, starts))
-}
+const formatOfStart = (head: string): Format | undefined => FORMATS.find(({ starts }) => begins(head, starts))
 
 const begins = (head: string, starts: readonly string[] | RegExp = []): boolean =>
   starts instanceof RegExp ? starts.test(head) : starts.some((start) => head.startsWith(start))
@@ -447,7 +444,7 @@ export async function kindOfContent(
     if (starts !== undefined && !begins(head, starts)) continue
     if (isContent === undefined ? starts !== undefined : await isContent(end, place, signal)) return name
   }
-  return start.startsWith(PICTURE) ? 'png' : REFUSED.find(([starts]) => begins(head, starts))?.[1]
+  return start.startsWith(PICTURE) ? 'png' : (await import('./refused-formats.ts')).nameOfRefused(head)
 }
 
 /**

@@ -4,12 +4,13 @@ import { isAsyncBuffer } from '../store/handles.ts'
 import { checkUrlOptions, type Location, resolveLocation } from './location.ts'
 
 /**
- * Opens a classic NetCDF file (CDF-1 or CDF-2), at any location that `open` accepts. Reads the header only;
- * the variables are lazy arrays, which fetch the byte ranges that a selection needs. `char` variables are
- * arrays of strings: of whole texts if the last dimension is the length of texts, otherwise of single
+ * Opens a classic NetCDF file (CDF-1, CDF-2 or CDF-5), at any location that `open` accepts. Reads the header
+ * only; the variables are lazy arrays, which fetch the byte ranges that a selection needs. `char` variables
+ * are arrays of strings: of whole texts if the last dimension is the length of texts, otherwise of single
  * characters.
- * @throws NotFoundError; FormatError if the bytes are not NetCDF, or are damaged or truncated;
- *   UnsupportedError for NetCDF-4 and CDF-5; reads throw ConflictError if the file has changed since
+ * @throws NotFoundError; FormatError if the bytes are not NetCDF, or the header is damaged or truncated;
+ *   UnsupportedError for NetCDF-4. Reads throw ConflictError if the file has changed since, and FormatError
+ *   for elements beyond its end
  * @example
  * await using file = await openNetcdf('tas.nc')
  * console.log((await file.variable('tas').get([slice(1)])).shape) // [ 1, 2 ]

@@ -17,16 +17,57 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 test.each([
-  ['CDF\x05', /64-bit data.*nccopy/],
   ['GRIB\0\0\0\x02', /GRIB.*cfgrib/],
   ['II*\0\0\0\0\0', /TIFF.*rioxarray/],
   ['\x93NUMPY', /NumPy.*zarr\.save/],
   ['\x1f\x8b\x08', /compressed by gzip.*gunzip/],
   ['PAR1', /Parquet.*tables/],
+  ['BUFR\0\x01\x02\x04', /BUFR.*ecCodes/],
+  ['SIMPLE  =                    T', /FITS.*astropy/],
+  ['\x0e\x03\x13\x01\0\0', /HDF4.*h4toh5/],
+  ['\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', /Excel.*CSV/],
+  ['PK\x03\x04\x14\0\x06\0\x08\0\0\0\x21\0\0\0\0\0\0\0\0\0\0\0\0\0\x13\0\0\0[Content_Types].xml', /Excel.*CSV/],
+  ['BZh91AY&SY', /bzip2.*bunzip2/],
+  ['\xfd7zXZ\0\0\x04', /compressed by xz.*unxz/],
+  ['\x28\xb5\x2f\xfd\x24', /zstd.*unzstd/],
+  ['\x89PNG\r\n\x1a\n\0\0\0\rIHDR', /a PNG picture/],
+  ['\xff\xd8\xff\xe0\0\x10JFIF', /a JPEG picture/],
+  ['%PDF-1.7\n', /PDF.*document/],
+  ['Dataset {\n  Float32 tas[time = 2];\n} tas;\nData:\n', /DODS.*ask the server for NetCDF/],
+  ['\x80\x02]q\x01(K\x01K\x02e.', /pickle.*zarr\.save/],
+  ['\x80\x04\x95\x0b\0\0\0\0\0\0\0', /pickle.*zarr\.save/],
+  ['<!DOCTYPE html>\n<html>', /a page \(HTML or XML\).*missing file/],
+  ['\n <html><body>404</body>', /a page \(HTML or XML\)/],
+  ['<?xml version="1.0"?><Error><Code>NoSuchKey</Code>', /a page \(HTML or XML\)/],
+  ['time,tas\n1,280.5\n2,281\n', /text table.*new Dataset/],
+  ['lat;lon;t\r\n1;2;3\r\n', /text table.*new Dataset/],
 ])('a file that begins with %j is refused with what to do', async (start, message) => {
   const path = join(folder, 'file')
   await writeFile(path, Buffer.from(start.padEnd(100, '\0'), 'latin1'))
   await expect(openDataset(path)).rejects.toMatchObject({ tag: 'UnsupportedError', message: expect.stringMatching(message) })
+})
+
+test('an archive of other files is refused with what to do', async () => {
+  const path = join(folder, 'data')
+  // One stored file, `a.txt` of one byte.
+  const name = 'a.txt'
+  const sizes = '\x9b\xfb\x0b\xe8\x01\0\0\0\x01\0\0\0\x05\0\0\0'
+  const local = `PK\x03\x04\x0a\0\0\0\0\0\0\0\x21\0${sizes}${name}x`
+  const entry = `PK\x01\x02\x0a\0\x0a\0\0\0\0\0\0\0\x21\0${sizes}${'\0'.repeat(14)}${name}`
+  const end = `PK\x05\x06\0\0\0\0\x01\0\x01\0${String.fromCharCode(entry.length)}\0\0\0${String.fromCharCode(local.length)}\0\0\0\0\0`
+  await writeFile(path, Buffer.from(local + entry + end, 'latin1'))
+  await expect(openDataset(path)).rejects.toMatchObject({
+    tag: 'NotFoundError',
+    message: expect.stringMatching(/in this zip archive; unpack it/),
+  })
+})
+
+test('a page that a server shows for a folder is no reason to refuse it; for a file it is', async () => {
+  const page = new TextEncoder().encode('<!DOCTYPE html><html></html>')
+  const store = new MemoryStore()
+  for (const path of ['tas.nc', 'folder']) await store.put(path, page)
+  await expect(openDataset({ store, path: 'tas.nc' })).rejects.toThrow(/a page \(HTML or XML\)/)
+  await expect(openDataset({ store, path: 'folder' })).rejects.not.toThrow(/a page/)
 })
 
 test.each(['a.csv', 'https://example.org/b.TSV'])('%s is refused by its name, without being asked for', async (place) => {

@@ -169,7 +169,7 @@ describe('importNetcdf', () => {
 })
 
 describe('the command', () => {
-  test('imports where netcdfjs cannot be found', async () => {
+  test('imports where no other package can be found', async () => {
     const folder = await temporaryFolder()
     const root = new URL('../../', import.meta.url)
     await cp(new URL('dist', root), join(folder, 'node_modules/hyperslab/dist'), { recursive: true })

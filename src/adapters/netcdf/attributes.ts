@@ -1,51 +1,42 @@
 import { ReadonlyAttributes } from '../../core/attributes.ts'
 import { decodeText } from '../../core/characters.ts'
-import type { DataOf } from '../../core/dtype.ts'
+import { allocate, type DataOf, type ScalarOf } from '../../core/dtype.ts'
 import { encodeChunk } from '../../engine/write-box.ts'
-import { type ClassicDType, NUMERIC_TYPES, type NumericType } from './types.ts'
+import type { HeaderAttribute } from './header.ts'
+import { type ClassicDType, TYPE_BYTES } from './types.ts'
 
 type NumericList = { [D in ClassicDType]: { type: `${D}[]`; value: DataOf<D> } }[ClassicDType]
+type NumericScalar = { [D in ClassicDType]: { type: D; value: ScalarOf<D> } }[ClassicDType]
 
 /** Value of an attribute: one number is a scalar, several numbers (or none) are a list, text is a string. */
-export type NetcdfAttribute = { type: ClassicDType; value: number } | NumericList | { type: 'string'; value: string }
-
-/**
- * An attribute as netcdfjs parses it. `type` is one of the six classic types, because the parser throws for
- * others.
- */
-export interface ParsedAttribute {
-  readonly name: string
-  readonly type: string
-  readonly value: string | number | readonly number[]
-}
-
-const LISTS = {
-  int8: Int8Array,
-  int16: Int16Array,
-  int32: Int32Array,
-  float32: Float32Array,
-  float64: Float64Array,
-}
+export type NetcdfAttribute = NumericScalar | NumericList | { type: 'string'; value: string }
 
 /** Attributes of a NetCDF file or variable, by name. */
 export type NetcdfAttributes = ReadonlyAttributes<NetcdfAttribute>
 
 /** Returns the attributes by name. Names are unique in a valid file; otherwise the first one counts. */
-export function toAttributes(parsed: readonly ParsedAttribute[]): NetcdfAttributes {
+export function toAttributes(stored: readonly HeaderAttribute[]): NetcdfAttributes {
   const attributes = new Map<string, NetcdfAttribute>()
-  for (const attribute of parsed) {
-    const name = decodeParsed(attribute.name)
-    if (!attributes.has(name)) attributes.set(name, toAttribute(attribute))
+  for (const attribute of stored) {
+    if (!attributes.has(attribute.name)) attributes.set(attribute.name, toAttribute(attribute))
   }
   return new ReadonlyAttributes(() => attributes)
 }
 
-function toAttribute({ type, value }: ParsedAttribute): NetcdfAttribute {
-  if (typeof value === 'string') return { type: 'string', value: decodeParsed(value) }
-  const dtype = NUMERIC_TYPES[type as NumericType]
-  // netcdfjs returns unsigned bytes, always as a list. The typed array restores their sign.
-  const list = LISTS[dtype].from(typeof value === 'number' ? [value] : value)
-  return list.length === 1 ? { type: dtype, value: list[0]! } : ({ type: `${dtype}[]`, value: list } as NumericList)
+function toAttribute({ type, bytes }: HeaderAttribute): NetcdfAttribute {
+  if (type === 'char') return { type: 'string', value: decodeText(bytes) }
+  const list = readNumbers(type, bytes)
+  return (list.length === 1 ? { type, value: list[0]! } : { type: `${type}[]`, value: list }) as NetcdfAttribute
+}
+
+/** Returns numbers that are stored as big-endian ones. */
+function readNumbers(type: ClassicDType, stored: Uint8Array): DataOf<ClassicDType> {
+  const size = TYPE_BYTES[type]
+  // Reversed as a whole, each number is little-endian, and the last one comes first.
+  const bytes = stored.slice().reverse()
+  const list = allocate(type, bytes.length / size)
+  new Uint8Array(list.buffer).set(bytes)
+  return list.reverse() as DataOf<ClassicDType>
 }
 
 /** Encodes texts of equal byte lengths, as a chunk of strings is stored. */
@@ -56,13 +47,3 @@ export const payloadOfText = (stored: Uint8Array, count: number, encoding?: unkn
     Array.from({ length: count }, (_, i) => decodeText(stored.subarray(i * width, (i + 1) * width), encoding)),
   )
 }
-
-/**
- * Returns the bytes of a string from netcdfjs. It makes a sign-extended character of each byte: 0xe9 becomes
- * U+FFE9. The array wraps.
- */
-export function bytesOfParsed(text: string): Uint8Array {
-  return Uint8Array.from(text, (character) => character.charCodeAt(0))
-}
-
-export const decodeParsed = (text: string): string => decodeText(bytesOfParsed(text))

@@ -5,7 +5,7 @@ import type { Missing } from '../../array/missing.ts'
 import { SCALAR_CHECKS, type ScalarOptions } from '../../array/source.ts'
 import type { AsyncBuffer } from '../../core/async-buffer.ts'
 import { decodeText } from '../../core/characters.ts'
-import { DEFAULT_FILL } from '../../core/default-fill.ts'
+import { NETCDF4_FILL } from '../../core/default-fill.ts'
 import type { DType, ScalarOf } from '../../core/dtype.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
 import { counted } from '../../core/inspect.ts'
@@ -17,10 +17,10 @@ import type { ChunkIndex } from '../../engine/chunk-index.ts'
 import { ChunkedSource } from '../../engine/chunked-source.ts'
 import { StridedReader } from '../../engine/strided-reader.ts'
 import type { WorkerPool } from '../../pool/task.ts'
-import { bytesOfParsed, type NetcdfAttributes, toAttributes } from './attributes.ts'
+import { type NetcdfAttributes, toAttributes } from './attributes.ts'
 import { type ClassicVariable, checkAsyncBuffer, readBytes, readHeader } from './header.ts'
 import { layOut, type OpenNetcdf, VariableIndex, type VariableLayout } from './layout.ts'
-import { type ClassicDType, NUMERIC_TYPES } from './types.ts'
+import { type ClassicDType, TYPE_BYTES } from './types.ts'
 
 /** Options of `openNetcdf`. Aborting `signal` cancels the opening. */
 export interface OpenNetcdfOptions extends ScalarOptions {
@@ -101,13 +101,13 @@ export type OpenBuffer = AsyncBuffer &
   Pick<ChunkIndex, 'origins'> & { close?(): Promise<void> }
 
 /**
- * Opens a classic NetCDF file (CDF-1 or CDF-2). Reads the header only; the variables are lazy arrays on the
- * file. Elements equal to `_FillValue` or to one of `missing_value` are missing. Without `_FillValue`,
- * elements equal to the default fill value of the type are missing, too, except for `byte` and `char`.
+ * Opens a classic NetCDF file (CDF-1, CDF-2 or CDF-5). Reads the header only; the variables are lazy arrays
+ * on the file. Elements equal to `_FillValue` or to one of `missing_value` are missing. Without `_FillValue`,
+ * elements equal to the default fill value of the type are missing, too, except for those of one byte.
  * `valid_min`, `valid_max` and `valid_range` are not applied. `char` variables are arrays of strings: of
  * whole texts if the last dimension is the length of texts, otherwise of single characters.
- * @throws FormatError if the bytes are not NetCDF, or if they are damaged or truncated; UnsupportedError for
- *   NetCDF-4 and CDF-5
+ * @throws FormatError if the bytes are not NetCDF, or if the header is damaged or truncated; UnsupportedError
+ *   for NetCDF-4. Reads throw FormatError for elements beyond the end of the file
  */
 export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
   const fileName = options.name ?? 'NetCDF file'
@@ -124,17 +124,18 @@ export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions 
         return buffer.slice(start, end)
       },
     }
+    const header = await readHeader(file, options.signal)
+    const { records, variables: layouts, isWhole } = layOut(header, file.byteLength)
     const origin = {
       file: fileName,
       version: fileName,
-      local: buffer.local,
+      // Threads that read by themselves do not check the end of the file.
+      local: isWhole ? buffer.local : undefined,
       recycle: buffer.recycle,
       read: (offset: number, length: number) => readBytes(file, offset, offset + length),
     }
     const { pool, budget, scalar } = options
     const opened = { origin, reader: new StridedReader(pool, budget), budget, scalar, checkOpen, origins: buffer.origins }
-    const header = await readHeader(file, options.signal)
-    const { records, variables: layouts } = layOut(header, file.byteLength)
     const variables = header.variables.map((variable, i) => createVariable(opened, variable, layouts[i]!))
     const close = async (): Promise<void> => {
       closed = true
@@ -148,7 +149,11 @@ export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions 
       attrs: toAttributes(header.attributes),
       variables,
       byteLength: file.byteLength,
-      variable: (name) => variables.find((one) => one.name === name) ?? unknownVariable(fileName, name, variables),
+      variable: (name) => {
+        // Names of the file are in this form.
+        const wanted = typeof name === 'string' ? name.normalize('NFC') : name
+        return variables.find((one) => one.name === wanted) ?? unknownVariable(fileName, name, variables)
+      },
       close,
       [Symbol.asyncDispose]: close,
       toString: print,
@@ -172,13 +177,16 @@ function createVariable(file: OpenNetcdf, variable: ClassicVariable, layout: Var
     type === 'char'
       ? new VariableIndex(file, layout, { dtype: 'string', attrs, label, fillValue: textFill(variable, layout) })
       : new VariableIndex(file, layout, {
-          dtype: NUMERIC_TYPES[type],
+          dtype: type,
           attrs,
           label,
-          ...fillAndMissing(NUMERIC_TYPES[type], attrs),
+          ...fillAndMissing(type, attrs),
         })
   return new NetcdfVariable(name, index as ChunkIndex)
 }
+
+/** Values of unwritten elements without `_FillValue`. */
+const UNWRITTEN = { ...NETCDF4_FILL, uint8: 255 }
 
 /**
  * Returns the value of unwritten elements, and the missing values, by the conventions of netCDF. Without
@@ -193,8 +201,8 @@ function fillAndMissing<D extends ClassicDType>(
   const fills = valuesOf(dtype, attributes, '_FillValue')
   const values = [...fills, ...valuesOf(dtype, attributes, 'missing_value')]
   if (given !== undefined) return { fillValue: fills[0], missing: { values, nan: false } }
-  const unwritten = DEFAULT_FILL[dtype] as ScalarOf<D>
-  if (dtype === 'int8') return { fillValue: unwritten, missing: { values, nan: false } }
+  const unwritten = UNWRITTEN[dtype] as ScalarOf<D>
+  if (TYPE_BYTES[dtype] === 1) return { fillValue: unwritten, missing: { values, nan: false } }
   return { fillValue: unwritten, missing: { values: [...values, unwritten], nan: false, implied: unwritten } }
 }
 
@@ -205,16 +213,15 @@ function fillAndMissing<D extends ClassicDType>(
 function valuesOf<D extends ClassicDType>(dtype: D, attributes: NetcdfAttributes, name: string): ScalarOf<D>[] {
   const given = attributes.get(name)
   if (given === undefined || typeof given === 'string') return []
-  const list: readonly number[] = typeof given === 'number' ? [given] : Array.from(given)
+  const list: readonly (number | bigint)[] = typeof given === 'object' ? Array.from(given as ArrayLike<number>) : [given]
   const hasOtherSign = parseSign(dtype, attributes.get('_Unsigned')) === 'unsigned'
   return list.flatMap((value) => (elementIn(dtype, value, hasOtherSign) as ScalarOf<D> | undefined) ?? [])
 }
 
 /** Returns the fill value of text. It is one character, of which unwritten elements consist. */
 function textFill({ attributes }: ClassicVariable, { elementBytes }: VariableLayout): string | undefined {
-  const value = attributes.find(({ name }) => name === '_FillValue')?.value
-  if (typeof value !== 'string' || value.length > 1) return undefined
-  // netcdfjs removes NULs.
-  const [byte = 0] = bytesOfParsed(value)
+  const given = attributes.find(({ name }) => name === '_FillValue')
+  if (given?.type !== 'char' || given.bytes.length > 1) return undefined
+  const [byte = 0] = given.bytes
   return decodeText(new Uint8Array(elementBytes).fill(byte))
 }

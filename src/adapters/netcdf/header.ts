@@ -1,21 +1,27 @@
-import { NetCDFReader } from 'netcdfjs'
 import type { AsyncBuffer } from '../../core/async-buffer.ts'
+import { decodeText } from '../../core/characters.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
-import { decodeParsed, type ParsedAttribute } from './attributes.ts'
-import { type ClassicType, isClassicType } from './types.ts'
+import { type ClassicType, TYPE_BYTES, typeOfCode } from './types.ts'
 
 /** Bytes of the first request: enough for most headers. */
 const FIRST_PREFIX_BYTES = 64 * 1024
-/** Largest header. Larger ones count as damaged, before the parser fills the memory with them. */
+/** Largest header. Larger ones count as damaged, before they fill the memory. */
 const MAX_HEADER_BYTES = 64 * 1024 * 1024
+/** Farthest offset of data up to which the header is read at once. Before farther ones, much may be free. */
+const MAX_LEAP_BYTES = 8 * 1024 * 1024
+/** Most items of a list. More count as damaged. */
+const MAX_ITEMS = 1024 * 1024
+/** Most axes of a variable, as in the netCDF library. */
+const MAX_AXES = 1024
 
 /**
  * The header of a classic file:
  *
- *     'C' 'D' 'F' version | records u32 | dimensions | global attributes | variables
+ *     'C' 'D' 'F' version | records | dimensions | global attributes | variables
  *
- * Integers are big-endian. Each list is a tag, a count and its items.
+ * Integers are big-endian. Each list is a tag, a count and its items. Counts, lengths and sizes have 64 bits
+ * in version 5, and 32 bits in versions 1 and 2. Offsets have 64 bits in versions 2 and 5.
  */
 export interface ClassicHeader {
   /** Size of the header in bytes, including the magic. */
@@ -24,44 +30,40 @@ export interface ClassicHeader {
    * Number of records; undefined if the writer left it open, so that it follows from the size of the file.
    */
   readonly records: number | undefined
-  readonly dimensions: readonly { readonly name: string; readonly length: number }[]
+  readonly dimensions: readonly ClassicDimension[]
   /** Index of the record dimension, which has length 0 in the file. */
   readonly recordId: number | undefined
-  readonly attributes: readonly ParsedAttribute[]
+  readonly attributes: readonly HeaderAttribute[]
   readonly variables: readonly ClassicVariable[]
+}
+
+export interface ClassicDimension {
+  readonly name: string
+  readonly length: number
+}
+
+/** An attribute with its value as it is stored. */
+export interface HeaderAttribute {
+  readonly name: string
+  readonly type: ClassicType
+  readonly bytes: Uint8Array
 }
 
 export interface ClassicVariable {
   readonly name: string
   readonly type: ClassicType
   readonly dimensionIds: readonly number[]
-  readonly attributes: readonly ParsedAttribute[]
-  /** Position of its first value in the file. */
+  readonly attributes: readonly HeaderAttribute[]
+  /** Offset of its first value in the file. It may be no valid offset if the variable has no elements. */
   readonly begin: number
 }
 
-/**
- * The used parts of the header that netcdfjs returns. If the file has no such list, the list is missing, not
- * empty.
- */
-interface ParsedHeader {
-  readonly recordDimension: { readonly length: number }
-  readonly dimensions?: readonly { readonly name: string; readonly size: number }[]
-  readonly globalAttributes: readonly ParsedAttribute[]
-  readonly variables?: readonly {
-    readonly name: string
-    readonly dimensions: readonly number[]
-    readonly attributes: readonly ParsedAttribute[]
-    readonly type: string
-    readonly offset: number
-  }[]
-}
-
-/** Number of records, all ones, in a file that was written as a stream. */
-const STREAMING = 0xffffffff
+/** Thrown where a prefix of the file ends before the header does. */
+const SHORT = Symbol('short')
 
 /**
- * Reads and parses the header from a prefix of the file. Doubles the prefix until the header fits.
+ * Reads and parses the header from a prefix of the file. If the header is longer, the prefix grows to where
+ * the data of a variable begin, as far as that is known, or doubles.
  * @throws FormatError if this is not a classic file, or its header is damaged; UnsupportedError for other
  *   kinds of NetCDF
  */
@@ -70,28 +72,41 @@ export async function readHeader(file: AsyncBuffer, signal: Signal | undefined):
   let prefix = await readBytes(file, 0, Math.min(file.byteLength, FIRST_PREFIX_BYTES))
   checkMagic(prefix)
   for (;;) {
-    const header = holdsHeader(prefix, file.byteLength) ? parse(prefix) : undefined
-    if (header !== undefined) return header
-    prefix = await extend(file, prefix, signal)
+    const parser = new HeaderParser(prefix, file.byteLength)
+    try {
+      return parser.header()
+    } catch (error) {
+      if (error !== SHORT) throw error
+    }
+    prefix = await extend(file, prefix, parser.leastBegin, signal)
   }
 }
 
-/** Doubles the prefix. Reads only the new half. */
-async function extend(file: AsyncBuffer, prefix: Uint8Array, signal: Signal | undefined): Promise<Uint8Array> {
+/**
+ * Reads more of the file behind the prefix.
+ * @param begin offset of data that cannot belong to the header; Infinity if none is known
+ */
+async function extend(file: AsyncBuffer, prefix: Uint8Array, begin: number, signal: Signal | undefined): Promise<Uint8Array> {
   const have = prefix.length
-  if (have === file.byteLength) {
-    throw new HyperslabError('FormatError', `the header is truncated: it does not end within the ${have} bytes of the file`, {
-      actual: have,
-    })
-  }
+  if (have === file.byteLength) throw truncatedHeader(have)
   if (have >= MAX_HEADER_BYTES) {
     throw new HyperslabError('UnsupportedError', `the header does not end within its first ${have} bytes`, { actual: have })
   }
   signal?.throwIfAborted()
-  const longer = new Uint8Array(Math.min(file.byteLength, have * 2))
+  const length = begin <= MAX_LEAP_BYTES ? begin : have * 2
+  const longer = new Uint8Array(Math.min(file.byteLength, length))
   longer.set(prefix)
   longer.set(await readBytes(file, have, longer.length), have)
   return longer
+}
+
+const truncatedHeader = (fileBytes: number): HyperslabError =>
+  new HyperslabError('FormatError', `the header is truncated: it does not end within the ${fileBytes} bytes of the file`, {
+    actual: fileBytes,
+  })
+
+const broken = (text: string, actual: unknown, expected?: unknown): never => {
+  throw new HyperslabError('FormatError', `the header is broken: ${text}`, { actual, expected })
 }
 
 function checkMagic(prefix: Uint8Array): void {
@@ -105,20 +120,11 @@ function checkMagic(prefix: Uint8Array): void {
     const text = prefix.length === 0 ? 'it is empty' : `it starts with ${show(prefix.subarray(0, 8))}`
     throw new HyperslabError('FormatError', `not a NetCDF file: ${text}`, { actual: [...prefix.subarray(0, 8)], expected: 'CDF' })
   }
-  if (version === 5) {
-    throw new HyperslabError(
-      'UnsupportedError',
-      'a CDF-5 (64-bit data) file; only the classic formats CDF-1 and CDF-2 are read',
-      {
-        actual: 'CDF-5',
-      },
-    )
-  }
   // A file of three bytes has a truncated header.
-  if (version !== undefined && version !== 1 && version !== 2) {
-    throw new HyperslabError('FormatError', `not a NetCDF file: CDF is followed by ${version}, not by the version 1 or 2`, {
+  if (version !== undefined && version !== 1 && version !== 2 && version !== 5) {
+    throw new HyperslabError('FormatError', `not a NetCDF file: CDF is followed by ${version}, not by the version 1, 2 or 5`, {
       actual: version,
-      expected: [1, 2],
+      expected: [1, 2, 5],
     })
   }
 }
@@ -129,124 +135,147 @@ function show(bytes: Uint8Array): string {
   return `${hex} ("${text}")`
 }
 
-/** Parses the header; returns undefined if the prefix ends before it does. */
-function parse(prefix: Uint8Array): ClassicHeader | undefined {
-  let reader: NetCDFReader
-  try {
-    reader = new NetCDFReader(prefix)
-  } catch (cause) {
-    // A DataView throws this beyond its end.
-    if (cause instanceof RangeError) return undefined
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    if (/larger than 4 ?GB/.test(reason)) {
-      throw new HyperslabError('UnsupportedError', 'a variable starts beyond 4 GiB, which netcdfjs does not read', { cause })
-    }
-    throw new HyperslabError('FormatError', `the header is broken: ${reason}`, { cause })
+const DIMENSIONS = 10
+const VARIABLES = 11
+const ATTRIBUTES = 12
+
+/** Parses a header from a prefix of a file. Methods throw `SHORT` where the prefix ends. */
+class HeaderParser {
+  /** Least offset of data behind the prefix, among the variables that were parsed. */
+  leastBegin = Number.POSITIVE_INFINITY
+  readonly #prefix: Uint8Array
+  readonly #view: DataView
+  readonly #fileBytes: number
+  readonly #version: number
+  #at = 4
+
+  constructor(prefix: Uint8Array, fileBytes: number) {
+    this.#prefix = prefix
+    this.#view = new DataView(prefix.buffer, prefix.byteOffset, prefix.byteLength)
+    this.#fileBytes = fileBytes
+    this.#version = prefix[3]!
   }
-  return check(reader.header as unknown as ParsedHeader, reader.buffer.offset)
+
+  header(): ClassicHeader {
+    const records = this.#records()
+    const dimensions = this.#list('dimensions', DIMENSIONS, 8, () => this.#dimension())
+    const recordId = findRecordId(dimensions)
+    const attributes = this.#attributes()
+    const variables = this.#list('variables', VARIABLES, 28, () => this.#variable(dimensions, recordId))
+    return { byteLength: this.#at, records, dimensions, recordId, attributes, variables }
+  }
+
+  #take(bytes: number): number {
+    const at = this.#at
+    if (at + bytes > this.#prefix.length) throw SHORT
+    this.#at += bytes
+    return at
+  }
+
+  #word = (): number => this.#view.getUint32(this.#take(4))
+  #long = (): number => Number(this.#view.getBigUint64(this.#take(8)))
+
+  /** Reads a count, a length or an index. */
+  #size(): number {
+    return this.#version === 5 ? this.#long() : this.#word()
+  }
+
+  /** All bits of the number are set in a file that was written as a stream. */
+  #records(): number | undefined {
+    const open = this.#version === 5 ? 2 ** 64 : 2 ** 32 - 1
+    const records = this.#size()
+    // As a number, 2^64 - 1 is 2^64. Numbers near it are no numbers of records either.
+    if (records === open) return undefined
+    return Number.isSafeInteger(records) ? records : broken(`it has ${records} records`, records)
+  }
+
+  /**
+   * Reads the number of items that follow.
+   * @throws FormatError if the file has not so many bytes
+   */
+  #count(leastBytes: number): number {
+    const items = this.#size()
+    if (items * leastBytes > this.#fileBytes - this.#at) throw truncatedHeader(this.#fileBytes)
+    return items
+  }
+
+  #padded(bytes: number): Uint8Array {
+    const at = this.#take(Math.ceil(bytes / 4) * 4)
+    return this.#prefix.subarray(at, at + bytes)
+  }
+
+  /** An absent list has the tag 0 and the count 0. */
+  #list<T>(what: string, tag: number, leastBytes: number, item: () => T): T[] {
+    const found = this.#word()
+    const count = this.#count(leastBytes)
+    if (count > 0 && found !== tag) broken(`a list of ${what} has the tag ${found}, not ${tag}`, found, tag)
+    if (count > MAX_ITEMS) broken(`a list of ${what} has ${count} items, more than ${MAX_ITEMS}`, count, MAX_ITEMS)
+    const items: T[] = []
+    for (let i = 0; i < count; i++) items.push(item())
+    return items
+  }
+
+  /** Names end at a NUL, as in the netCDF library, and are in the normal form that the format demands. */
+  #name(): string {
+    const bytes = this.#padded(this.#count(1))
+    const end = bytes.indexOf(0)
+    return decodeText(end === -1 ? bytes : bytes.subarray(0, end)).normalize('NFC')
+  }
+
+  #dimension(): ClassicDimension {
+    const name = this.#name()
+    const length = this.#size()
+    if (!Number.isSafeInteger(length)) broken(`the dimension ${name} has the length ${length}, above 2^53`, length)
+    return { name, length }
+  }
+
+  #type(): ClassicType | number {
+    const code = this.#word()
+    return typeOfCode(code, this.#version) ?? code
+  }
+
+  #attributes(): HeaderAttribute[] {
+    return this.#list('attributes', ATTRIBUTES, 12, () => {
+      const name = this.#name()
+      const type = this.#type()
+      if (typeof type === 'number') return broken(`the attribute ${name} has the unknown type ${type}`, type)
+      const size = TYPE_BYTES[type]
+      return { name, type, bytes: this.#padded(size * this.#count(size)) }
+    })
+  }
+
+  #variable(dimensions: readonly ClassicDimension[], recordId: number | undefined): ClassicVariable {
+    const name = this.#name()
+    const fail = (text: string, actual: unknown): never => {
+      throw new HyperslabError('FormatError', text, { array: name, actual })
+    }
+    const rank = this.#count(4)
+    if (rank > MAX_AXES) fail(`it has ${rank} axes, more than ${MAX_AXES}`, rank)
+    const dimensionIds = Array.from({ length: rank }, () => this.#size())
+    dimensionIds.forEach((id, axis) => {
+      if (id >= dimensions.length) fail(`axis ${axis} has dimension ${id} of ${dimensions.length}`, id)
+      if (id === recordId && axis > 0) fail(`the record dimension is axis ${axis}, not the first`, axis)
+    })
+    const attributes = this.#attributes()
+    const type = this.#type()
+    // The stored size overflows for large variables, and some writers store a wrong one.
+    this.#size()
+    const begin = this.#version === 1 ? this.#word() : this.#long()
+    if (begin > this.#prefix.length) this.leastBegin = Math.min(this.leastBegin, begin)
+    if (typeof type === 'number') {
+      return fail(`its type is none of the ${this.#version === 5 ? 'eleven' : 'six classic'} ones`, type)
+    }
+    return { name, type, dimensionIds, attributes, begin }
+  }
 }
 
-function check(parsed: ParsedHeader, byteLength: number): ClassicHeader {
-  const dimensions = (parsed.dimensions ?? []).map(({ name, size }) => ({ name: decodeParsed(name), length: size }))
+function findRecordId(dimensions: readonly ClassicDimension[]): number | undefined {
   const growing = dimensions.flatMap(({ length }, id) => (length === 0 ? [id] : []))
   if (growing.length > 1) {
     const names = growing.map((id) => dimensions[id]!.name)
     throw new HyperslabError('FormatError', `several record dimensions: ${names.join(', ')}`, { actual: names })
   }
-  const [recordId] = growing
-  const variables = (parsed.variables ?? []).map((variable): ClassicVariable => {
-    const name = decodeParsed(variable.name)
-    const fail = (text: string, actual: unknown): never => {
-      throw new HyperslabError('FormatError', text, { array: name, actual })
-    }
-    const type = isClassicType(variable.type) ? variable.type : fail('its type is none of the six classic ones', variable.type)
-    variable.dimensions.forEach((id, axis) => {
-      if (id >= dimensions.length) fail(`axis ${axis} has dimension ${id} of ${dimensions.length}`, id)
-      if (id === recordId && axis > 0) fail(`the record dimension is axis ${axis}, not the first`, axis)
-    })
-    return { name, type, dimensionIds: variable.dimensions, attributes: variable.attributes, begin: variable.offset }
-  })
-  const records = parsed.recordDimension.length
-  return {
-    byteLength,
-    records: records === STREAMING ? undefined : records,
-    dimensions,
-    recordId,
-    attributes: parsed.globalAttributes,
-    variables,
-  }
-}
-
-const DIMENSIONS = 10
-const VARIABLES = 11
-const ATTRIBUTES = 12
-/** Bytes of one value of an attribute, by type, from 1 (byte) to 6 (double). */
-const TYPE_BYTES = [0, 1, 1, 2, 4, 4, 8]
-/**
- * Signals that the prefix ends before the header, or that the header is damaged at a place where the parser
- * stops, too.
- */
-const SHORT = Symbol('short')
-const BROKEN = Symbol('broken')
-
-/**
- * Whether a prefix of a classic file is safe for the parser, which allocates what counts announce before it
- * checks that the bytes exist. Walks the lists without keeping them.
- * @returns false if the prefix ends before the header does
- * @throws FormatError if a count announces more than the file has bytes for
- */
-function holdsHeader(prefix: Uint8Array, fileBytes: number): boolean {
-  const view = new DataView(prefix.buffer, prefix.byteOffset, prefix.byteLength)
-  // Magic and number of records.
-  let at = 8
-  const word = (): number => {
-    if (at + 4 > prefix.length) throw SHORT
-    at += 4
-    return view.getUint32(at - 4)
-  }
-  const count = (leastBytes: number): number => {
-    const items = word()
-    if (items * leastBytes <= fileBytes - at) return items
-    const text = `the header is truncated: it does not end within the ${fileBytes} bytes of the file`
-    throw new HyperslabError('FormatError', text, { actual: fileBytes })
-  }
-  const skip = (bytes: number): void => {
-    at += Math.ceil(bytes / 4) * 4
-    if (at > prefix.length) throw SHORT
-  }
-  const list = (tag: number, leastBytes: number, item: () => void): void => {
-    const found = word()
-    if (found !== tag && found !== 0) throw BROKEN
-    // The count of an empty list is 0 in all valid files.
-    const items = found === 0 ? 0 * word() : count(leastBytes)
-    for (let i = 0; i < items; i++) item()
-  }
-  const name = (): void => skip(count(1))
-  const attributes = (): void =>
-    list(ATTRIBUTES, 12, () => {
-      name()
-      const bytes = TYPE_BYTES[word()]
-      if (!bytes) throw BROKEN
-      skip(bytes * count(bytes))
-    })
-  try {
-    list(DIMENSIONS, 8, () => {
-      name()
-      word()
-    })
-    attributes()
-    list(VARIABLES, 28, () => {
-      name()
-      skip(4 * count(4))
-      attributes()
-      // Type, size and offset. The offset has 64 bits in version 2.
-      skip(prefix[3] === 2 ? 16 : 12)
-    })
-  } catch (error) {
-    if (error === SHORT) return false
-    if (error !== BROKEN) throw error
-  }
-  return true
+  return growing[0]
 }
 
 /** @throws InvalidArgumentError unless `file` has a size and a `slice` */
@@ -264,9 +293,14 @@ export function checkAsyncBuffer(file: AsyncBuffer): void {
 
 /**
  * Returns the bytes `[start, end)`.
- * @throws FormatError if `slice` returns a different number of bytes
+ * @throws FormatError if the file ends before them, or `slice` returns a different number of bytes
  */
 export async function readBytes(file: AsyncBuffer, start: number, end: number): Promise<Uint8Array> {
+  const { byteLength } = file
+  if (end > byteLength) {
+    const text = `the file is truncated: these elements end at byte ${end}, the file has ${byteLength} bytes`
+    throw new HyperslabError('FormatError', text, { actual: byteLength, expected: end })
+  }
   const slice = await file.slice(start, end)
   const bytes = ArrayBuffer.isView(slice) ? slice : new Uint8Array(slice)
   if (bytes.byteLength !== end - start) {

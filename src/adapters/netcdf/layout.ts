@@ -35,6 +35,8 @@ export interface FileLayout {
   readonly records: number
   /** One for each variable in the header. */
   readonly variables: readonly VariableLayout[]
+  /** Whether the file contains the data of all variables. */
+  readonly isWhole: boolean
 }
 
 /**
@@ -55,7 +57,8 @@ interface Sized {
  *     header | fixed variables, each contiguous | record 0 | record 1 | …
  *     record: one slab of each record variable, padded to 4 bytes unless it is the only one
  *
- * @throws FormatError if a variable overlaps the header or ends beyond the file
+ * Data may end beyond the file: some writers never write a variable. Reading such elements fails.
+ * @throws FormatError if a variable with elements overlaps the header, or lies where no file has bytes
  */
 export function layOut(header: ClassicHeader, fileBytes: number): FileLayout {
   const sized = header.variables.map((variable) => measure(variable, header))
@@ -63,14 +66,15 @@ export function layOut(header: ClassicHeader, fileBytes: number): FileLayout {
   const recordStride =
     growing.length === 1 ? growing[0]!.slabBytes : growing.reduce((sum, { slabBytes }) => sum + padded(slabBytes), 0)
   const records = header.records ?? countRecords(growing, recordStride, fileBytes)
-  for (const one of sized) checkPlace(one, recordStride, records, header.byteLength, fileBytes)
+  const ends = sized.map((one) => checkPlace(one, recordStride, records, header.byteLength))
   const uses = header.variables.map(({ name, type, dimensionIds }) => ({
     name,
     dims: dimensionIds,
     isCharacter: type === 'char',
   }))
   const lengths = textLengths(uses, (id) => header.dimensions[id]!.name)
-  return { records, variables: sized.map((one) => place(one, recordStride, records, header, lengths)) }
+  const variables = sized.map((one) => place(one, recordStride, records, header, lengths))
+  return { records, variables, isWhole: ends.every((end) => end <= fileBytes) }
 }
 
 const padded = (bytes: number): number => Math.ceil(bytes / 4) * 4
@@ -84,14 +88,17 @@ function measure(variable: ClassicVariable, { dimensions, recordId }: ClassicHea
 
 /** Returns the number of records that fit in the file. The padding of the last one may be missing. */
 function countRecords(growing: readonly Sized[], recordStride: number, fileBytes: number): number {
+  // Sizes that overflow are reported where a record of them is looked for.
   if (growing.length === 0) return 0
+  if (!Number.isSafeInteger(recordStride)) return 1
   const room = growing.map(({ variable, slabBytes }) => Math.floor((fileBytes - variable.begin - slabBytes) / recordStride) + 1)
   return Math.max(0, Math.min(...room))
 }
 
-function checkPlace(sized: Sized, recordStride: number, records: number, headerBytes: number, fileBytes: number): void {
-  const { variable, isRecord, slabBytes } = sized
-  if (isRecord && records === 0) return
+/** Returns the end of a variable in the file; 0 if it has no elements. */
+function checkPlace(sized: Sized, recordStride: number, records: number, headerBytes: number): number {
+  const { variable, isRecord, slabShape, slabBytes } = sized
+  if (isRecord && records === 0) return 0
   const { begin, name } = variable
   const end = begin + slabBytes + (isRecord ? (records - 1) * recordStride : 0)
   if (begin < headerBytes) {
@@ -101,14 +108,12 @@ function checkPlace(sized: Sized, recordStride: number, records: number, headerB
       expected: headerBytes,
     })
   }
-  if (end > fileBytes) {
-    const what = isRecord ? `its ${records} records end` : 'its data ends'
-    throw new HyperslabError('FormatError', `the file is truncated: ${what} at byte ${end}, the file has ${fileBytes} bytes`, {
-      array: name,
-      actual: fileBytes,
-      expected: end,
-    })
+  if (!Number.isSafeInteger(end)) {
+    const shape = isRecord ? [records, ...slabShape] : slabShape
+    const text = `the header is broken: elements of the shape [${shape.join(', ')}] from byte ${begin} end above 2^53`
+    throw new HyperslabError('FormatError', text, { array: name, actual: end })
   }
+  return end
 }
 
 function place(

@@ -1,19 +1,42 @@
-import type { FixedDType } from '../../core/dtype.ts'
+import type { NumericDType } from '../../core/dtype.ts'
 
-/** External types of the classic format, by the names in netcdfjs. `char` is text and has no numeric type. */
-export const NUMERIC_TYPES = {
-  byte: 'int8',
-  short: 'int16',
-  int: 'int32',
-  float: 'float32',
-  double: 'float64',
-} as const satisfies Record<string, FixedDType>
+/** External types by their codes in the file, which count from 1. The last five are those of CDF-5. */
+const TYPES = [
+  'int8',
+  'char',
+  'int16',
+  'int32',
+  'float32',
+  'float64',
+  'uint8',
+  'uint16',
+  'uint32',
+  'int64',
+  'uint64',
+] as const satisfies readonly (NumericDType | 'char')[]
 
-export type NumericType = keyof typeof NUMERIC_TYPES
-export type ClassicType = NumericType | 'char'
-export type ClassicDType = (typeof NUMERIC_TYPES)[NumericType]
+/** Number of types that CDF-1 and CDF-2 have. */
+const CLASSIC_COUNT = 6
+
+/** Type of elements in a file. `char` is text and has no numeric type. */
+export type ClassicType = (typeof TYPES)[number]
+export type ClassicDType = Exclude<ClassicType, 'char'>
+
+/** Returns the type of a code; undefined if files of this version have no such type. */
+export const typeOfCode = (code: number, version: number): ClassicType | undefined =>
+  code > CLASSIC_COUNT && version !== 5 ? undefined : TYPES[code - 1]
 
 /** Bytes of one value. */
-export const TYPE_BYTES: Record<ClassicType, 1 | 2 | 4 | 8> = { byte: 1, char: 1, short: 2, int: 4, float: 4, double: 8 }
-
-export const isClassicType = (type: string): type is ClassicType => type in TYPE_BYTES
+export const TYPE_BYTES: Record<ClassicType, 1 | 2 | 4 | 8> = {
+  int8: 1,
+  char: 1,
+  int16: 2,
+  int32: 4,
+  float32: 4,
+  float64: 8,
+  uint8: 1,
+  uint16: 2,
+  uint32: 4,
+  int64: 8,
+  uint64: 8,
+}
