@@ -2,8 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
 import { Dataset } from '../../src/dataset/dataset.ts'
-import { CFTime, NAT } from '../../src/dataset/time/instant.ts'
+import { CFTime, NAT, unitsSince } from '../../src/dataset/time/instant.ts'
+import { parseTimeLabel } from '../../src/dataset/time/labels.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
+import { runs } from '../support/budget.ts'
 import { CountingSource } from '../support/counting-source.ts'
 
 /** Times along `x` and `y`, in chunks of two by two, as a file has them. */
@@ -82,3 +84,86 @@ test('what is no time is not called one', async () => {
     await expect(number.dates()).rejects.toThrow('has no times')
   }
 })
+
+/** A time as text, to seconds; `null` for a missing one. */
+const shownTime = (time: Date | CFTime | null): string =>
+  time instanceof Date ? time.toISOString().slice(0, 19) : String(time).slice(0, 19)
+
+/** The quantile of the values that are not null, interpolated linearly; null without any. */
+function quantileOf(values: readonly (number | null)[], q: number): number | null {
+  const sorted = values.filter((each): each is number => each !== null).sort((a, b) => a - b)
+  if (sorted.length === 0) return null
+  const at = q * (sorted.length - 1)
+  const [low, high] = [sorted[Math.floor(at)]!, sorted[Math.ceil(at)]!]
+  return low + (high - low) * (at - Math.floor(at))
+}
+
+test.each(['julian', 'noleap', '360_day'] as const)(
+  'medians and quantiles of parts of decoded times of %s are times',
+  async (calendar) => {
+    const units = { unit: 3_600_000_000_000n, reference: parseTimeLabel('2000-01-01', calendar).start }
+    const hours = fc.oneof(
+      { weight: 5, arbitrary: fc.integer({ min: 0, max: 20_000 }) },
+      { weight: 1, arbitrary: fc.constant(null) },
+    )
+    const drawn = fc.array(hours, { minLength: 16, maxLength: 16 })
+    const attrs = new Map<string, unknown>([
+      ['units', 'hours since 2000-01-01'],
+      ['calendar', calendar],
+      ['_FillValue', -1],
+    ])
+    await fc.assert(
+      fc.asyncProperty(drawn, fc.constantFrom(0, 0.3, 0.5, 1), async (data, q) => {
+        const content = { dtype: 'float64', shape: [8, 2], data: Float64Array.from(data, (hour) => hour ?? -1) } as const
+        const grid = ChunkGrid.regular([8, 2], [4, 2])
+        const source = new CountingSource<'float64'>(content, grid, { attrs, fillValue: -1 })
+        const days = { dtype: 'float64', shape: [8], data: Float64Array.from({ length: 8 }, (_, i) => 20 * i) } as const
+        const labels = new Map<string, unknown>([...attrs, ['units', 'days since 2000-01-01']])
+        const time = new DiskArray(new CountingSource<'float64'>(days, ChunkGrid.regular([8], [8]), { attrs: labels }))
+        const ds = await Dataset.from({
+          variables: [
+            { name: 'time', array: time as never, dims: ['time'] },
+            { name: 'seen', array: new DiskArray(source) as never, dims: ['time', 'y'] },
+          ],
+        })
+        source.reads.length = 0
+        const seen = ds.get('seen')
+        const months = (await ds.get('time').dates()).map((date) => /\d{4}-\d{2}/.exec(shownTime(date))![0])
+        const each = [...new Set(months)].map((month) => months.flatMap((other, i) => (other === month ? [i] : [])))
+        const pairs = [0, 2, 4, 6].map((i) => [i, i + 1])
+        const windows = Array.from({ length: 8 }, (_, i) => (i < 2 ? [] : [i - 2, i - 1, i]))
+        // `time.month` orders months by number, as these are.
+        const parts = [
+          ['groupBy', each, seen.groupBy('time.month').quantile(q), seen.groupBy('time.month').median()],
+          ['resample', each, seen.resample({ time: 'MS' }).quantile(q), seen.resample({ time: 'MS' }).median()],
+          ['coarsen', pairs, seen.coarsen({ time: 2 }).quantile(q), seen.coarsen({ time: 2 }).median()],
+          ['rolling', windows, seen.rolling({ time: 3 }).quantile(q), seen.rolling({ time: 3 }).median()],
+        ] as const
+        expect(source.reads.length).toBe(0)
+        for (const [name, rows, quantile, median] of parts)
+          for (const [share, array] of [
+            [q, quantile],
+            [0.5, median],
+          ] as const) {
+            const wanted = rows.flatMap((row) =>
+              [0, 1].map((y) => {
+                const cell = row.map((x) => data[2 * x + y] as number | null)
+                // A window with a missing time is missing.
+                return name === 'rolling' && (cell.length === 0 || cell.includes(null)) ? null : quantileOf(cell, share)
+              }),
+            )
+            const hoursOf = (time: Date | CFTime | null): number | null =>
+              shownTime(time) === 'null' ? null : unitsSince(parseTimeLabel(shownTime(time), calendar).start, units)
+            const found = (await array.dates()).map(hoursOf)
+            expect(found.length, name).toBe(wanted.length)
+            for (const [i, hour] of found.entries()) {
+              const other = wanted[i]!
+              if (other === null || hour === null) expect([name, i, hour]).toEqual([name, i, other])
+              else expect(hour, `${name} ${i}`).toBeCloseTo(other, 3)
+            }
+          }
+      }),
+      { numRuns: runs(40) },
+    )
+  },
+)

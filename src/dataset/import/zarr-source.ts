@@ -1,3 +1,4 @@
+import { PAIRS } from '../../adapters/zarr/complex-array.ts'
 import { withDurationUnit } from '../../adapters/zarr/duration-units.ts'
 import type { ZarrArray, ZarrGroup } from '../../adapters/zarr/group.ts'
 import { elementsNamed } from '../../adapters/zarr/missing.ts'
@@ -129,6 +130,8 @@ const wholeNumbers = (list: readonly number[], given: unknown): AttributeValue =
 function* walkAttributes(array: ZarrArray, fill: Element | undefined): Generator<[string, AttributeValue]> {
   const { attrs, dtype, metadata } = array
   for (const [name, value] of typed(withDurationUnit(attrs, metadata.type))) {
+    // As attributes of floats, pairs would name missing parts.
+    if (metadata.type.element?.isComplex && PAIRS.includes(name)) continue
     // Ranges of integers bound packed values. Ranges of floats may bound unpacked ones.
     const list = attributeNumbers({ [name]: attrs.get(name) }, name)
     const isWhole = name.startsWith('valid_') && list?.every(Number.isSafeInteger) && !(attrs as TypedValues).isFloat?.(name)

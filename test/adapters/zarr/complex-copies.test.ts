@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Tensor } from '../../../src/core/tensor.ts'
 import { type DataArray, openDataset } from '../../../src/runtime/dataset.ts'
 import { open, openTree } from '../../../src/runtime/index.ts'
-import { createZarr, openZarr } from '../../../src/runtime/zarr.ts'
+import { asZarrStore, createZarr, importZarr, openZarr } from '../../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
 
 /** A group with the complex numbers `z` and the floats `w`, of which a chunk of `z` is not stored. */
@@ -65,6 +65,27 @@ describe('copies of complex numbers', () => {
     )
     expect((await store.list('b.zarr')).length).toBe(0)
   })
+})
+
+test('imports of complex numbers drop the pairs, which would name missing parts', async () => {
+  const { store, path } = await source()
+  await importZarr({ store, path }, { store, path: 'b.af' })
+  const file = await open({ store, path: 'b.af' })
+  const z = file.array('z')
+  expect([...z.attrs.keys()]).toEqual(['units'])
+  expect([z.shape, z.dimensionNames, (await z.toTensor()).data]).toEqual([[3, 2], ['x', 'complex'], VALUES])
+  // One of the six parts is NaN; 1 and 2 are values.
+  await using ds = await openDataset({ store, path: 'b.af' })
+  expect(Array.from(await ds.get('z').count().values(), Number)).toEqual([5])
+})
+
+test('stores of complex arrays serve floats without the pairs', async () => {
+  const { store, path } = await source()
+  const z = await openZarr({ store, path: `${path}/z` }, { kind: 'array' })
+  const served = await (await openZarr(asZarrStore({ z } as never), { kind: 'group' })).array('z')
+  expect([served.dtype, served.shape, served.dimensionNames]).toEqual(['float32', [3, 2], ['x', 'complex']])
+  expect([Object.fromEntries(served.attrs), (await served.toTensor()).data]).toEqual([{ units: 'V' }, VALUES])
+  expect(await served.count({ skipNaN: true })).toBe(5)
 })
 
 describe('datasets of complex numbers', () => {
