@@ -73,11 +73,8 @@ export async function readHeader(file: AsyncBuffer, signal: Signal | undefined):
   checkMagic(prefix)
   for (;;) {
     const parser = new HeaderParser(prefix, file.byteLength)
-    try {
-      return parser.header()
-    } catch (error) {
-      if (error !== SHORT) throw error
-    }
+    const header = parser.tryHeader()
+    if (header !== undefined) return header
     prefix = await extend(file, prefix, parser.leastBegin, signal)
   }
 }
@@ -139,7 +136,7 @@ const DIMENSIONS = 10
 const VARIABLES = 11
 const ATTRIBUTES = 12
 
-/** Parses a header from a prefix of a file. Methods throw `SHORT` where the prefix ends. */
+/** Parses a header from a prefix of a file. Private methods throw `SHORT` where it ends. */
 class HeaderParser {
   /** Least offset of data behind the prefix, among the variables that were parsed. */
   leastBegin = Number.POSITIVE_INFINITY
@@ -156,7 +153,18 @@ class HeaderParser {
     this.#version = prefix[3]!
   }
 
-  header(): ClassicHeader {
+  /** Returns the header; undefined if the prefix ends before it does. */
+  tryHeader(): ClassicHeader | undefined {
+    let header: ClassicHeader | undefined
+    try {
+      header = this.#header()
+    } catch (error) {
+      if (error !== SHORT) throw error
+    }
+    return header
+  }
+
+  #header(): ClassicHeader {
     const records = this.#records()
     const dimensions = this.#list('dimensions', DIMENSIONS, 8, () => this.#dimension())
     const recordId = findRecordId(dimensions)
