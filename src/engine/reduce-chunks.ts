@@ -172,20 +172,22 @@ class ChunkReduction {
 
   /** Reduces decoded chunks; neighbouring chunks share one kernel call. */
   #use<C extends { readonly address: ChunkAddress }>(takenOf: (chunk: C) => readonly Taken[]): BlockUse<C, PlacedAggregate[]> {
-    const groupPieces = (chunks: readonly C[], startOf: (chunk: C) => number): RegionPart[] =>
-      this.#pieces(chunks.map((chunk) => ({ taken: takenOf(chunk), size: chunk.address.size, start: startOf(chunk) })))
+    const groupPieces = (chunks: readonly C[], placeOf: (chunk: C) => { size: number; start: number }): RegionPart[] =>
+      this.#pieces(chunks.map((chunk) => ({ taken: takenOf(chunk), ...placeOf(chunk) })))
     return {
       onThisThread: (arena, chunks, bytesOf) => {
         const pieces = groupPieces(chunks, (chunk) => {
           const bytes = bytesOf(chunk)
-          return bytes instanceof Uint8Array ? arena.put(bytes) : bytes.pointer
+          // Conversion changes the size of elements that are read in place.
+          if (bytes instanceof Uint8Array) return { start: arena.put(bytes), size: bytes.length }
+          return { start: bytes.pointer, size: chunk.address.size }
         })
         return pieces.map(({ table, shape, region }) =>
           arena.scratch(() => ({ parts: reduceBoxes(arena, this.#reduction, table, 0, shape), region })),
         )
       },
       inWorker: (chunks) => {
-        const pieces = groupPieces(chunks, ({ address }) => address.offset)
+        const pieces = groupPieces(chunks, ({ address }) => ({ start: address.offset, size: address.size }))
         return {
           task: { kind: 'reduce', reduction: this.#reduction, pieces: pieces.map(({ table, shape }) => ({ table, shape })) },
           result: (answer) => answer.parts.map((parts, i) => ({ parts, region: pieces[i]!.region })),
