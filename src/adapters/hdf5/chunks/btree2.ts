@@ -51,7 +51,11 @@ export class ChunkTree2 implements ChunkFinder {
       const record = records[low]
       if (record !== undefined && compareCoords(keys[low]!, chunk.coords) === 0)
         found.set(chunk.chunkIndex, this.#place(record, tree))
-      else groups.set(low, [...(groups.get(low) ?? []), chunk])
+      else {
+        const group = groups.get(low) ?? []
+        group.push(chunk)
+        groups.set(low, group)
+      }
     }
     if (children.length > 0)
       await Promise.all([...groups].map(([i, chunks]) => this.#visit(tree, children[i]!, chunks, found, walk)))

@@ -32,7 +32,9 @@ export class FixedArray implements ChunkFinder {
       const place = this.#findSlot(coords)
       if (place >= header.entries) damaged(`chunk ${place} of an index of ${header.entries}`, this.#set.file.position(address))
       const page = Math.floor(place / header.pageEntries)
-      pages.set(page, [...(pages.get(page) ?? []), { place: place % header.pageEntries, chunkIndex }])
+      const chunks = pages.get(page) ?? []
+      chunks.push({ place: place % header.pageEntries, chunkIndex })
+      pages.set(page, chunks)
     }
     await Promise.all(
       [...pages].map(async ([page, chunks]) => {
