@@ -304,7 +304,7 @@ function findStorage({ file, dataset, plan }: ArrayParts, origin: BlockOrigin): 
     const text = `the elements end at byte ${end}, the file has ${file.bytes.size} bytes`
     throw new HyperslabError('FormatError', text, { actual: file.bytes.size, expected: end })
   }
-  if (plan.isVariable) return { kind: 'pieces', origin, start }
+  if (plan.target !== undefined) return { kind: 'pieces', origin, start }
   return { kind: 'strided', layout: stridedLayout(plan, shape, origin), start: start + plan.offset }
 }
 

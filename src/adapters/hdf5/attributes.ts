@@ -1,12 +1,13 @@
 import type { NamedValues } from '../../array/source.ts'
 import type { DType, FixedDType, TypedArray } from '../../core/dtype.ts'
-import { isBigInt } from '../../core/dtype.ts'
+import { fromBytes, isBigInt } from '../../core/dtype.ts'
 import { isHyperslabError } from '../../core/errors.ts'
 import { sizeOf } from '../../core/shape.ts'
 import { decodeChunk } from '../../engine/chunk-values.ts'
-import { type Cursor, damaged, refuse } from './cursor.ts'
-import { planElements } from './elements/plan.ts'
+import { type Cursor, copyCursor, damaged, refuse } from './cursor.ts'
+import { type ElementPlan, planElements } from './elements/plan.ts'
 import { decodeElements, type ValueSource } from './elements/steps.ts'
+import { wholeElements } from './fields.ts'
 import { LIMITS } from './limits.ts'
 import { type Dataspace, parseDataspace } from './messages/dataspace.ts'
 import { type Datatype, parseDatatype } from './messages/datatype.ts'
@@ -72,6 +73,11 @@ export class Hdf5Attributes implements NamedValues, Iterable<[string, unknown]> 
     return new Hdf5Attributes(new Map([...this.#map].filter(([name]) => !isLeftOut(name))))
   }
 
+  /** @internal Returns the attributes and some more. */
+  with(more: Iterable<[string, Hdf5Attribute]>): Hdf5Attributes {
+    return new Hdf5Attributes(new Map([...this.#map, ...more]))
+  }
+
   *[Symbol.iterator](): IterableIterator<[string, unknown]> {
     for (const [name, { value }] of this.#map) yield [name, value]
   }
@@ -99,7 +105,8 @@ export async function parseAttribute(cursor: Cursor, resolve: SharedResolver): P
 /** Decodes the value of an attribute. One that is not read becomes `{ type }`. */
 export async function decodeAttribute({ type, space, data }: StoredAttribute, source: ValueSource): Promise<Hdf5Attribute> {
   try {
-    return await decodeValue(type, space, data, source)
+    // The data are read again by others.
+    return await decodeValue(type, space, copyCursor(data), source)
   } catch (error) {
     if (!isHyperslabError(error, 'UnsupportedError')) throw error
     return { type: type.kind, value: { type: type.kind } }
@@ -113,9 +120,40 @@ async function decodeValue(type: Datatype, { shape }: Dataspace, data: Cursor, s
   if (bytes > LIMITS.attributeBytes) refuse(`the attribute has ${bytes} bytes, at most ${LIMITS.attributeBytes} are read`)
   if (bytes > data.left) damaged(`an attribute of ${bytes} bytes has ${data.left}`, data.start, bytes)
   const count = records * sizeOf(plan.innerShape)
+  if (plan.target?.kind === 'list' && count !== 1) refuse(`the attribute has ${count} lists of variable length, one is read`)
   const payload = await decodeElements(plan, data.slice(bytes), source)
   const values = decodeChunk(plan.dtype, payload, count)
+  if (plan.target?.kind === 'list') {
+    const { dtype } = plan.target.items
+    return { type: `${dtype}[]`, value: fromBytes(dtype as FixedDType, values[0] as Uint8Array) }
+  }
   return toAttribute(plan.dtype, values as ArrayLike<unknown>, count)
+}
+
+/** Attributes that name the values of an enumeration (CF 3.5), and those that say the same in another way. */
+const FLAGS = ['flag_values', 'flag_meanings', 'flag_masks']
+/** Attribute with the type of the numbers in the lists of an array. */
+const LIST_TYPE = 'list_type'
+
+/**
+ * Returns the attributes of an array with those that its type implies: names of the values of an
+ * enumeration, and the type of the numbers in lists. Attributes of the file stay as they are.
+ */
+export async function withImplied(attrs: Hdf5Attributes, plan: ElementPlan, source: ValueSource): Promise<Hdf5Attributes> {
+  const implied: [string, Hdf5Attribute][] = []
+  const { flags, target } = plan
+  if (flags !== undefined && flags.names.length > 0 && !FLAGS.some((name) => attrs.has(name))) {
+    const values = planElements(wholeElements(flags.type), flags.type.size)
+    const { dtype } = values
+    const payload = await decodeElements(values, flags.values, source)
+    const data = decodeChunk(dtype, payload, flags.names.length) as TypedArray
+    implied.push(['flag_values', { type: `${dtype}[]`, value: data }])
+    // Blanks separate the names.
+    const names = flags.names.map((name) => name.replaceAll(/\s+/g, '_'))
+    implied.push(['flag_meanings', { type: 'string', value: names.join(' ') }])
+  }
+  if (target?.kind === 'list' && !attrs.has(LIST_TYPE)) implied.push([LIST_TYPE, { type: 'string', value: target.items.dtype }])
+  return implied.length === 0 ? attrs : attrs.with(implied)
 }
 
 function toAttribute(dtype: DType, values: ArrayLike<unknown>, count: number): Hdf5Attribute {

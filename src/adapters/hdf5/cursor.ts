@@ -157,5 +157,8 @@ export class Cursor {
   }
 }
 
+/** Returns a cursor over the bytes that are left, which moves by itself. */
+export const copyCursor = ({ bytes, sizes, position, at }: Cursor): Cursor => new Cursor(bytes.subarray(at), sizes, position)
+
 /** Returns the bytes that a number up to `limit` takes. */
 export const numberBytes = (limit: number): number => Math.floor(Math.log2(Math.max(1, limit)) / 8) + 1

@@ -1,6 +1,8 @@
+import { isHyperslabError } from '../../core/errors.ts'
 import { decodeAttribute, type Hdf5Attribute, type Hdf5Attributes, type StoredAttribute } from './attributes.ts'
-import { Cursor, damaged } from './cursor.ts'
+import { Cursor, copyCursor, damaged } from './cursor.ts'
 import { kept, readOnce } from './kept.ts'
+import { LIMITS } from './limits.ts'
 import type { ObjectHeader } from './object-header.ts'
 import type { Objects } from './objects.ts'
 
@@ -38,6 +40,10 @@ export interface DimensionScale {
   readonly id: number | undefined
   /** Whether the scale is a variable, too, and not only the length of an axis. */
   readonly isVariable: boolean
+  /** Whether the dimension is unlimited. Arrays along it may have different lengths then. */
+  readonly isUnlimited: boolean
+  /** Length of the scale itself. */
+  readonly length: number
 }
 
 /** Returns the name of a variable by the name of its link. */
@@ -57,6 +63,9 @@ export class Dimensions {
   readonly #objects: Objects
   /** Scales of groups, by the addresses of the groups. */
   readonly #scales = new Map<number, Promise<readonly DimensionScale[]>>()
+
+  /** Largest lengths along the dimensions of groups, by the addresses of the groups. */
+  readonly #longest = new Map<number, Promise<ReadonlyMap<number, number>>>()
 
   /** Whether netCDF has written the file, by the attributes of its root. */
   readonly isNetcdf: () => Promise<boolean>
@@ -84,7 +93,15 @@ export class Dimensions {
         if (!(await this.isScale(stored))) return undefined
         const [label, id] = await Promise.all([this.#value(stored, 'NAME'), this.#value(stored, '_Netcdf4Dimid')])
         const isVariable = !(typeof label === 'string' && label.startsWith(NO_VARIABLE))
-        return { name, address: header.address, id: typeof id === 'number' ? id : undefined, isVariable }
+        const { shape = [], maxShape } = await objects.dataspace(header)
+        return {
+          name,
+          address: header.address,
+          id: typeof id === 'number' ? id : undefined,
+          isVariable,
+          isUnlimited: maxShape.length > 0 && maxShape[0] === undefined,
+          length: shape[0] ?? 0,
+        }
       }),
     )
     return found.filter((each) => each !== undefined)
@@ -102,28 +119,95 @@ export class Dimensions {
    * @throws FormatError if the references to dimensions are damaged
    */
   async names(header: ObjectHeader, shape: readonly number[], groups: readonly ObjectHeader[]): Promise<string[]> {
+    return (await this.#axes(header, shape, groups)).map((scale) => scale?.name ?? '')
+  }
+
+  /**
+   * Returns the shape of an array as netCDF has it: along an unlimited dimension, an array has the length of
+   * the longest one in the group of the dimension and below.
+   */
+  async fullShape(header: ObjectHeader, shape: readonly number[], groups: readonly ObjectHeader[]): Promise<number[]> {
+    const scales = await this.#axes(header, shape, groups)
+    return Promise.all(
+      shape.map(async (length, axis) => {
+        const scale = scales[axis]
+        return scale?.isUnlimited ? Math.max(length, (await this.#lengths(scale, groups)) ?? 0) : length
+      }),
+    )
+  }
+
+  /** Returns the length of an unlimited dimension of one of some groups, the root first. */
+  async #lengths({ address }: DimensionScale, groups: readonly ObjectHeader[]): Promise<number | undefined> {
+    for (let depth = groups.length; depth > 0; depth--) {
+      const own = groups.slice(0, depth)
+      const group = own.at(-1)!
+      if (!(await this.scales(group)).some((scale) => scale.address === address)) continue
+      return (await kept(this.#longest, group.address, () => this.#findLongest(own), MAX_GROUPS)).get(address)
+    }
+    return undefined
+  }
+
+  /** Returns the largest lengths along dimensions of the arrays in a group and in all groups below. */
+  async #findLongest(groups: readonly ObjectHeader[]): Promise<ReadonlyMap<number, number>> {
+    const objects = this.#objects
+    const longest = new Map<number, number>()
+    const visited = new Set<number>()
+    const visit = async (path: readonly ObjectHeader[]): Promise<void> => {
+      const group = path.at(-1)!
+      if (visited.has(group.address) || path.length > LIMITS.pathNames) return
+      visited.add(group.address)
+      const links = [...(await objects.links(group)).values()]
+      await Promise.all(
+        links.map(async (link) => {
+          if (link.kind !== 'hard') return
+          try {
+            const header = await objects.header(link.address)
+            const kind = objects.classify(header)
+            if (kind === 'group') return await visit([...path, header])
+            if (kind !== 'dataset') return
+            const { shape = [] } = await objects.dataspace(header)
+            for (const [axis, scale] of (await this.#axes(header, shape, path)).entries())
+              if (scale !== undefined)
+                longest.set(scale.address, Math.max(longest.get(scale.address) ?? scale.length, shape[axis]!))
+          } catch (error) {
+            // Arrays that cannot be read are no variables.
+            if (!isHyperslabError(error, 'FormatError', 'UnsupportedError', 'IntegrityError')) throw error
+          }
+        }),
+      )
+    }
+    await visit(groups)
+    return longest
+  }
+
+  /** Returns the dimension of each axis of an array. */
+  async #axes(
+    header: ObjectHeader,
+    shape: readonly number[],
+    groups: readonly ObjectHeader[],
+  ): Promise<(DimensionScale | undefined)[]> {
     const stored = await this.#objects.storedAttributes(header)
     const list = stored.find(({ name }) => name === 'DIMENSION_LIST')
     const ids = numbersIn(await this.#value(stored, '_Netcdf4Coordinates'))
     const isScale = await this.isScale(stored)
-    if (list === undefined && ids.length === 0 && !isScale) return shape.map(() => '')
+    if (list === undefined && ids.length === 0 && !isScale) return shape.map(() => undefined)
     // Dimensions of inner groups come first, because they hide those of the same name outside.
     const scales = (await Promise.all([...groups].reverse().map((group) => this.scales(group)))).flat()
     const attached = list === undefined ? [] : await this.#references(list)
-    const own = scales.find(({ address }) => address === header.address)?.name
+    const own = scales.find(({ address }) => address === header.address)
     return shape.map((_, axis) => {
       const scale = attached[axis]?.map((address) => scales.find((each) => each.address === address)).find(Boolean)
-      if (scale !== undefined) return scale.name
+      if (scale !== undefined) return scale
       if (isScale && axis === 0 && own !== undefined) return own
       const named = ids.length === shape.length ? scales.filter(({ id }) => id === ids[axis]) : []
-      return named.length === 1 ? named[0]!.name : ''
+      return named.length === 1 ? named[0] : undefined
     })
   }
 
   async #value(stored: readonly StoredAttribute[], name: string): Promise<unknown> {
     const found = stored.find((each) => each.name === name)
     if (found === undefined) return undefined
-    const { value }: Hdf5Attribute = await decodeAttribute({ ...found, data: copied(found.data) }, this.#objects)
+    const { value }: Hdf5Attribute = await decodeAttribute(found, this.#objects)
     return value
   }
 
@@ -134,15 +218,13 @@ export class Dimensions {
     const bytes = 8 + offsets
     const count = space.shape?.[0] ?? 0
     if (count * bytes > data.left) damaged(`the dimensions of ${count} axes have ${data.left} bytes`, data.start, count)
-    const values = await this.#objects.heap.values(copied(data), count, offsets)
+    const values = await this.#objects.heap.values(copyCursor(data), count, offsets)
     return values.map((value) => {
       const addresses = new Cursor(value, { offsets, lengths }, data.start)
       return Array.from({ length: Math.floor(value.length / offsets) }, () => addresses.address() ?? -1)
     })
   }
 }
-
-const copied = ({ bytes, sizes, start, at }: Cursor): Cursor => new Cursor(bytes.subarray(at), sizes, start + at)
 
 const numbersIn = (value: unknown): readonly number[] => {
   if (typeof value === 'number') return [value]

@@ -3,13 +3,22 @@ import { DiskArray } from '../../array/disk-array.ts'
 import { type Missing, NOTHING } from '../../array/missing.ts'
 import { innerAxisNames } from '../../core/complex.ts'
 import { NETCDF4_FILL } from '../../core/default-fill.ts'
-import { type DType, elementBytes, type FixedDType, isFixed, isFloat, type ScalarOf } from '../../core/dtype.ts'
+import {
+  type DType,
+  elementBytes,
+  type FixedDType,
+  fromBytes,
+  isFixed,
+  isFloat,
+  type ScalarOf,
+  type TypedArray,
+} from '../../core/dtype.ts'
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { Printable } from '../../core/inspect.ts'
 import type { ChunkIndex } from '../../engine/chunk-index.ts'
 import { ChunkedSource } from '../../engine/chunked-source.ts'
 import { Hdf5Index } from './array-index.ts'
-import { attributeNumbersIn, type Hdf5Attributes } from './attributes.ts'
+import { attributeNumbersIn, type Hdf5Attributes, withImplied } from './attributes.ts'
 import { refuse } from './cursor.ts'
 import { type ArrayHeader, readDataset } from './dataset.ts'
 import { type DimensionScale, hasNetcdfMark, PhonyNames, visibleAttributes } from './dimensions.ts'
@@ -18,7 +27,7 @@ import { fieldIn, listFields, wholeElements } from './fields.ts'
 import { filterCodec } from './filters/index.ts'
 import { readOnce } from './kept.ts'
 import { type Located, locate, unknownNode } from './locate.ts'
-import { findMessage, MESSAGE } from './object-header.ts'
+import { findMessage, MESSAGE, type ObjectHeader } from './object-header.ts'
 import type { OpenFile } from './open-file.ts'
 import { unwrittenElements } from './unwritten.ts'
 
@@ -46,6 +55,32 @@ export class Hdf5Array<D extends DType = DType> extends DiskArray<D> {
   override get attrs(): Hdf5Attributes {
     return this.source.attrs as Hdf5Attributes
   }
+
+  /**
+   * Returns the numbers of one element of an array of lists. Other reads return the bytes of lists: their
+   * numbers, little-endian, of the type that the attribute `list_type` names.
+   * @param index position along each axis
+   * @throws InvalidArgumentError if elements are no lists
+   */
+  async list(index: readonly number[]): Promise<TypedArray> {
+    const { target } = this.index.plan
+    if (target?.kind !== 'list')
+      throw new HyperslabError('InvalidArgumentError', 'the elements of the array are no lists', { ...this.index.label })
+    if (!Array.isArray(index) || index.length !== this.shape.length)
+      throw new HyperslabError('InvalidArgumentError', `the index of an element has ${this.shape.length} numbers`, {
+        ...this.index.label,
+        actual: index,
+      })
+    const bytes = await this.get(index)
+    return fromBytes(target.items.dtype as FixedDType, bytes as Uint8Array)
+  }
+}
+
+/** An array as netCDF has it. */
+export interface LabelledArray {
+  readonly array: Hdf5Array
+  /** Lengths of its dimensions. The array may be shorter along unlimited ones. */
+  readonly shape: readonly number[]
 }
 
 /** Nodes of a group, by what they are. */
@@ -121,20 +156,30 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
    * the format are hidden.
    * @internal
    */
-  labelledArray(name: string): Promise<Hdf5Array> {
-    return this.#withArray(name, async (at, node, names) => {
+  labelledArray(name: string): Promise<LabelledArray> {
+    return this.#withArray(name, async (at, node, names, located) => {
       const all = names.includes('') ? (await this.#phonyNames()).get(name) : names
-      return openArray(this.#file, at, node, all, visibleAttributes)
+      const array = await openArray(this.#file, at, node, all, visibleAttributes)
+      const shape = await this.#file.dimensions.fullShape(node.dataset.header, shapeOf(node), await this.#groups(located))
+      return { array, shape: [...shape, ...node.plan.innerShape] }
     })
   }
 
+  /** Returns the headers of the groups that contain an object, the root first. */
+  #groups({ chain }: Located): Promise<ObjectHeader[]> {
+    return Promise.all(chain.slice(0, -1).map((address) => this.#file.objects.header(address)))
+  }
+
   /** Finds an array and the names of its dimensions. */
-  #withArray<T>(path: string, use: (at: string, node: ArrayPlan, names: readonly string[]) => Promise<T>): Promise<T> {
+  #withArray<T>(
+    path: string,
+    use: (at: string, node: ArrayPlan, names: readonly string[], located: Located) => Promise<T>,
+  ): Promise<T> {
     return this.#within(path, async (at, located) => {
       const node = await readNode(this.#file, at, located)
       if (node.kind === 'group') return wrongKind(this.#file, at, 'a group', 'an array')
       if (node.kind === 'none') return wrongKind(this.#file, at, 'a committed datatype', 'an array')
-      return use(at, node, await readDimensions(this.#file, node, located))
+      return use(at, node, await readDimensions(this.#file, node, located), located)
     })
   }
 
@@ -297,7 +342,7 @@ async function readNode(
   const place = findSlot(dataset, fields)
   if (place === undefined) return unknownNode(path, file, listFields(wholeElements(dataset.type))?.map(({ name }) => name) ?? [])
   if (listFields(place) !== undefined) return { kind: 'group' }
-  const plan = planElements(place, dataset.type.size)
+  const plan = planElements(place, dataset.type.size, options)
   // A filter that is not read here throws.
   filterCodec('the filters', dataset.filters, 0, { bytes: plan.recordBytes, mostBytes: limits.blockBytes }, options.codecs)
   return { kind: 'array', dataset, plan }
@@ -321,10 +366,11 @@ async function openArray(
 ): Promise<Hdf5Array> {
   const { dataset, plan } = node
   const { objects } = file
-  const [attrs, unwritten] = await Promise.all([
+  const [stored, unwritten] = await Promise.all([
     objects.attributes(dataset.header),
     unwrittenElements(plan, dataset.fill, objects),
   ])
+  const attrs = await withImplied(stored, plan, objects)
   const names = Array.from(attrs.keys(), (name) => ({ name }))
   const isNetcdf = hasNetcdfMark(names) || (await file.dimensions.isNetcdf())
   const index = new Hdf5Index({

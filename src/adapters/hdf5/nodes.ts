@@ -4,7 +4,7 @@ import { elementBytes, isFixed } from '../../core/dtype.ts'
 import type { ObjectTail, StoredAt } from '../../store/store.ts'
 import { variableName, visibleAttributes } from './dimensions.ts'
 import { filterName } from './filters/names.ts'
-import type { Hdf5Array, Hdf5Group } from './group.ts'
+import type { Hdf5Array, Hdf5Group, LabelledArray } from './group.ts'
 import { readOnce } from './kept.ts'
 import { type OpenHdf5Options, openHdf5File } from './open.ts'
 
@@ -35,19 +35,26 @@ function groupNode(group: Hdf5Group, title: string): GroupNode {
     array: async (path) => {
       const end = path.lastIndexOf('/') + 1
       if (end > 0) return groupNode(await group.group(path.slice(0, end)), title).array(path.slice(end))
-      return arrayNode(await group.labelledArray((await links()).get(path) ?? path), title)
+      const labelled = await group.labelledArray((await links()).get(path) ?? path)
+      return arrayNode(labelled.array, title, await atFullLength(labelled))
     },
     group: async (path) => groupNode(await group.group(path), title),
     levels: async () => [],
   }
 }
 
-const arrayNode = (array: Hdf5Array, title: string): ArrayNode => ({
+/** Returns an array at the lengths of its dimensions. */
+async function atFullLength({ array, shape }: LabelledArray): Promise<DiskArray> {
+  if (shape.every((length, axis) => length === array.shape[axis])) return array as unknown as DiskArray
+  return (await import('./extended.ts')).extendArray({ array, shape })
+}
+
+const arrayNode = (array: Hdf5Array, title: string, elements: DiskArray): ArrayNode => ({
   kind: 'array',
   path: array.path.slice(0, -array.name.length) + variableName(array.name),
   name: variableName(array.name),
   title,
-  array: array as unknown as DiskArray,
+  array: elements,
   attrs: array.attrs,
   isCharacter: isCharacter(array),
   isComplex: array.index.plan.isComplex,

@@ -1,11 +1,12 @@
 import { type Codec, inKernel, type KernelCodec } from '../../codec/codec.ts'
 import { withArena } from '../../kernels/arena.ts'
 import { decodeAttribute, type Hdf5Attribute, Hdf5Attributes, parseAttribute, type StoredAttribute } from './attributes.ts'
-import { Cursor, damaged, refuse } from './cursor.ts'
+import { type Cursor, copyCursor, damaged, refuse } from './cursor.ts'
 import type { FileBytes } from './file-bytes.ts'
 import { type Filter, filterCodec } from './filters/index.ts'
 import { kept, readOnce } from './kept.ts'
 import { LIMITS } from './limits.ts'
+import { type Dataspace, parseDataspace } from './messages/dataspace.ts'
 import { type Link, parseLink, parseLinkInfo } from './messages/link.ts'
 import {
   findMessage,
@@ -24,6 +25,8 @@ import { readSymbolTable } from './structures/symbol-table.ts'
 
 /** Object headers that are kept. */
 const MAX_HEADERS = 10_000
+/** Objects whose attributes are kept parsed. */
+const MAX_PARSED = 256
 /** Messages within messages that are stored elsewhere. */
 const MAX_SHARED = 8
 
@@ -42,13 +45,21 @@ export class Objects {
   readonly heap: GlobalHeap
   readonly #headers = new Map<number, Promise<ObjectHeader>>()
   readonly #links = new Map<number, Promise<ReadonlyMap<string, Link>>>()
+  readonly #attributes = new Map<number, Promise<readonly StoredAttribute[]>>()
   readonly #heaps = new Map<number, Promise<FractalHeap>>()
   readonly #shared = readOnce(() => this.#readShared())
   readonly #extension: ObjectHeader | undefined
 
-  /** @param extension of the superblock */
-  constructor(file: FileBytes, extension: ObjectHeader | undefined) {
+  /** Returns the paths of objects by their addresses. Reads the links of all groups. */
+  readonly paths: () => Promise<ReadonlyMap<number, string>>
+
+  /**
+   * @param root address of the root group
+   * @param extension of the superblock
+   */
+  constructor(file: FileBytes, root: number, extension: ObjectHeader | undefined) {
     this.file = file
+    this.paths = readOnce(async () => (await import('./object-paths.ts')).readPaths(this, root))
     this.heap = new GlobalHeap(file)
     this.#extension = extension
   }
@@ -73,6 +84,11 @@ export class Objects {
   /** @throws FormatError if there is none */
   async required(header: ObjectHeader, type: number, what: string): Promise<Cursor> {
     return (await this.message(header, type)) ?? missingMessage(what, header)
+  }
+
+  /** @throws FormatError if the object is no array */
+  async dataspace(header: ObjectHeader): Promise<Dataspace> {
+    return parseDataspace(await this.required(header, MESSAGE.dataspace, 'dataspace'))
   }
 
   /** Returns the data of a message. */
@@ -159,8 +175,12 @@ export class Objects {
     return new Hdf5Attributes(new Map(values))
   }
 
-  /** Returns the attributes of an object without decoding their values. */
-  async storedAttributes(header: ObjectHeader): Promise<StoredAttribute[]> {
+  /** Returns the attributes of an object without decoding their values. They are parsed once. */
+  storedAttributes(header: ObjectHeader): Promise<readonly StoredAttribute[]> {
+    return kept(this.#attributes, header.address, () => this.#parseAttributes(header), MAX_PARSED)
+  }
+
+  async #parseAttributes(header: ObjectHeader): Promise<readonly StoredAttribute[]> {
     const resolve = (type: number, data: Cursor): Promise<Cursor> => this.#resolveShared(type, data)
     const messages = header.messages.filter(({ type }) => type === MESSAGE.attribute)
     const [compact, dense] = await Promise.all([
@@ -198,8 +218,6 @@ export class Objects {
     return (await this.#heap(index.heap)).object(id)
   }
 }
-
-const copyCursor = ({ bytes, sizes, start }: Cursor): Cursor => new Cursor(bytes, sizes, start)
 
 /** Decodes a filtered block of a heap. */
 async function decodeFiltered(

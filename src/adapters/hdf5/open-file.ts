@@ -10,6 +10,7 @@ import type { WorkerPool } from '../../pool/task.ts'
 import type { ObjectTail, Store } from '../../store/store.ts'
 import { refuse } from './cursor.ts'
 import { Dimensions } from './dimensions.ts'
+import type { TypeOptions } from './elements/plan.ts'
 import { FileBytes } from './file-bytes.ts'
 import { findMessage, MESSAGE, type ObjectHeader, readObjectHeader } from './object-header.ts'
 import { Objects } from './objects.ts'
@@ -23,7 +24,7 @@ const SMALL_BYTES = 1024 * 1024
 const BLOCK_BYTES = 64 * 1024 * 1024
 
 /** Options shared by all arrays of a file. */
-export interface Hdf5FileOptions {
+export interface Hdf5FileOptions extends TypeOptions {
   readonly pool?: WorkerPool | undefined
   readonly budget?: MemoryBudget | undefined
   readonly scalar?: ScalarMode | undefined
@@ -88,7 +89,7 @@ export class OpenFile {
     this.limits = limits
     this.bytes = bytes
     this.superblock = superblock
-    this.objects = new Objects(bytes, extension)
+    this.objects = new Objects(bytes, superblock.root, extension)
     this.dimensions = new Dimensions(this.objects, superblock.root)
     this.strided = new StridedReader(options.pool, options.budget)
     this.memory = options.memory ?? createMemory(BLOCK_BYTES)

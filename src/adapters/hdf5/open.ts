@@ -9,6 +9,7 @@ import type { BlockCache } from '../../engine/block-cache.ts'
 import { READ_LIMIT_CHECKS, READ_LIMITS } from '../../engine/limits.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import type { ObjectTail, StoredAt } from '../../store/store.ts'
+import type { TypeOptions } from './elements/plan.ts'
 import { Hdf5Group } from './group.ts'
 import { OpenFile } from './open-file.ts'
 
@@ -24,7 +25,7 @@ export interface Hdf5Limits {
 }
 
 /** Options of `openHdf5`. Aborting `signal` cancels the opening. */
-export interface OpenHdf5Options extends ScalarOptions {
+export interface OpenHdf5Options extends ScalarOptions, TypeOptions {
   /** Codecs of your own, by the registered names or numbers of filters. They take precedence. */
   readonly codecs?: readonly Codec[] | undefined
   /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
@@ -47,6 +48,8 @@ export const HDF5_CHECKS: Checks<OpenHdf5Options> = {
   cache: 'BlockCache',
   limits: 'object',
   signal: 'AbortSignal',
+  references: ['paths'],
+  opaque: ['bytes'],
 }
 
 /** Opens a file of a store, which it closes with the file, and after an error. */

@@ -64,6 +64,12 @@ const UNWRITTEN: Readonly<Record<string, string>> = {
   'hdf5/made_groups_types.nc': 'crs',
 }
 
+/** Enumerations have their names as attributes. Variables with these stay integers, also missing ones. */
+const ENUMS: Readonly<Record<string, readonly [name: string, missing: string]>> = {
+  'hdf5/made_groups_types.nc': ['cloud', '255'],
+  'hdf5/enum_variable.nc': ['enum_var', '255'],
+}
+
 const started = startPython('xarray_datasets.py')
 const python = 'python' in started ? started.python : undefined
 if ('failure' in started) console.warn(`SKIPPED: datasets of HDF5 files need xarray: ${started.failure}`)
@@ -116,7 +122,8 @@ describe.skipIf(python === undefined)('datasets of NetCDF-4 files', () => {
     const dropped = DROPPED[name] ?? []
     const expected = (await python!.ask({ file, group, dropped })) as XarrayDataset
     expect(expected.error).toBeUndefined()
-    const { coords, variables, dims } = expected
+    const { coords, dims } = expected
+    const variables = { ...expected.variables }
     const fewer = FEWER_COORDS[name] ?? []
     const more = group === undefined ? (MORE_COORDS[name] ?? []) : []
     const own = [...coords.filter((each) => group !== undefined || !fewer.includes(each)), ...more].sort()
@@ -126,6 +133,12 @@ describe.skipIf(python === undefined)('datasets of NetCDF-4 files', () => {
     if (unwritten !== undefined) {
       expect(unwritten).toContain('-2147483647')
       unwritten.splice(0, unwritten.length, ...unwritten.map((each) => (each === '-2147483647' ? null : each)))
+    }
+    const [enumeration = '', missing] = group === undefined ? (ENUMS[name] ?? []) : []
+    if (enumeration !== '') {
+      const found = variables[enumeration]!
+      const values = found.values!.map((each) => each ?? Number(missing))
+      variables[enumeration] = { ...found, attributes: [...found.attributes, 'flag_meanings', 'flag_values'].sort(), values }
     }
     expect(actual).toEqual({ dims, coords: own, variables: withoutValid(variables) })
   })

@@ -14,17 +14,24 @@ import numpy
 TYPES = ["f4", "f8", "i2", "i4", "u1", "S1", str]
 
 
+def implied(variable):
+    """Names of the attributes that types have here."""
+    if isinstance(variable.datatype, netCDF4.EnumType):
+        return ["flag_meanings", "flag_values"]
+    return ["list_type"] if isinstance(variable.datatype, netCDF4.VLType) and variable.dtype is not str else []
+
+
 def variables(group):
     found = {}
     prefix = group.path.strip("/")
     for name, variable in group.variables.items():
-        # Compounds are groups of fields here, and lists of variable length are not read.
-        if isinstance(variable.datatype, (netCDF4.CompoundType, netCDF4.VLType)) and variable.dtype is not str:
+        # Compounds are groups of fields here.
+        if isinstance(variable.datatype, netCDF4.CompoundType):
             continue
         found[f"{prefix}/{name}".strip("/")] = {
             "dims": list(variable.dimensions),
             "shape": list(variable.shape),
-            "attributes": sorted(variable.ncattrs()),
+            "attributes": sorted([*variable.ncattrs(), *implied(variable)]),
         }
     for child in group.groups.values():
         found.update(variables(child))

@@ -15,6 +15,10 @@ def values(path, name):
     while not isinstance(node, h5py.Dataset):
         node = node[names.pop(0)]
     a = np.zeros(0) if node.shape is None else np.asarray(node[()])
+    if node.shape == () and h5py.check_vlen_dtype(node.dtype) not in (None, str, bytes):
+        # One list.
+        a = np.empty((), 'O')
+        a[()] = node[()]
     for field in names:
         a = a[field]
     return a
@@ -22,12 +26,20 @@ def values(path, name):
 
 def answer(request):
     a = values(request['file'], request['path'])
+    if a.dtype.kind == 'O' and a.size > 0 and isinstance(a.reshape(-1).tolist()[0], h5py.Reference):
+        file = files[request['file']]
+        a = np.array([file[x].name if x else '' for x in a.reshape(-1).tolist()], 'O').reshape(a.shape)
     if request.get('selection') is not None:
         a = a[tuple(slice(*s) if isinstance(s, list) else s for s in request['selection'])]
     dtype = request['dtype']
     if dtype == 'string':
         flat = [x if isinstance(x, bytes) else str(x).encode() for x in a.reshape(-1).tolist()]
         return {'shape': list(a.shape), 'sha': hashlib.sha256(b'\0'.join(flat)).hexdigest()}
+    if dtype == 'binary':
+        # Lists of numbers and opaque elements, each with the number of its bytes.
+        flat = [x.tobytes() if isinstance(x, np.void) else np.asarray(x, x.dtype.newbyteorder('<')).tobytes() for x in a.reshape(-1)]
+        framed = b''.join(len(x).to_bytes(4, 'little') + x for x in flat)
+        return {'shape': list(a.shape), 'sha': hashlib.sha256(framed).hexdigest()}
     if a.dtype.kind == 'c':
         a = a[..., None].view(a.real.dtype)
     a = a.astype('u1' if dtype == 'bool' else dtype)

@@ -104,6 +104,9 @@ function typedOf(dtype: FixedDType, length: number): TypedArray {
 export function digest(dtype: DType, list: ArrayLike<unknown>): string {
   const hash = createHash('sha256')
   if (dtype === 'string') hash.update(Array.from(list, String).join('\0'))
+  else if (dtype === 'binary')
+    for (const bytes of list as readonly Uint8Array[])
+      hash.update(new Uint8Array(Uint32Array.of(bytes.length).buffer)).update(bytes)
   else hash.update(toBytes(list as TypedArray))
   return hash.digest('hex')
 }

@@ -27,15 +27,36 @@ export interface ElementPlan {
   readonly isComplex: boolean
   /** Optional: numbers in the form of their type omit it. */
   readonly convert?: ValueConversion | undefined
-  /** Whether values are references of texts in the global heap. */
-  readonly isVariable: boolean
+  /**
+   * Values that stored ones refer to. Optional: values that are stored in the elements omit it.
+   */
+  readonly target?: ReferenceTarget | undefined
   /** Names of the values of an enumeration. */
-  readonly flags?: { readonly names: readonly string[]; readonly values: Uint8Array } | undefined
+  readonly flags?: Flags | undefined
 }
 
-type Value = Pick<ElementPlan, 'dtype' | 'valueBytes' | 'isBigEndian' | 'convert' | 'flags'> & {
-  readonly isVariable?: boolean
+/** Values outside the elements: texts and lists of numbers in the global heap, or paths of objects. */
+export type ReferenceTarget =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'path' }
+  | { readonly kind: 'list'; readonly items: ElementPlan }
+
+/** Names of the values of an enumeration, and the values as they are stored, of one type. */
+export interface Flags {
+  readonly type: Datatype
+  readonly names: readonly string[]
+  readonly values: Uint8Array
 }
+
+/** Options of types that are read on request. */
+export interface TypeOptions {
+  /** Read references to objects as the paths of these, as texts. By default, they are refused. */
+  readonly references?: 'paths' | undefined
+  /** Read opaque elements as bytes. By default, they are refused. */
+  readonly opaque?: 'bytes' | undefined
+}
+
+type Value = Pick<ElementPlan, 'dtype' | 'valueBytes' | 'isBigEndian' | 'convert' | 'flags' | 'target'>
 
 /** A place in elements: of a field of a compound, or of whole elements. */
 export interface FieldSlot {
@@ -51,7 +72,7 @@ export interface FieldSlot {
  * @param recordBytes bytes of a whole element
  * @throws UnsupportedError for types that are not read
  */
-export function planElements(place: FieldSlot, recordBytes: number): ElementPlan {
+export function planElements(place: FieldSlot, recordBytes: number, options: TypeOptions = {}): ElementPlan {
   const lengths = [...place.lengths]
   const strides = [...place.strides]
   let { type } = place
@@ -67,9 +88,9 @@ export function planElements(place: FieldSlot, recordBytes: number): ElementPlan
     strides.push(part.size)
   }
   if (lengths.includes(0)) refuse(`the elements have no values: their lists have the lengths [${lengths.join(', ')}]`)
-  const value = planValue(part ?? type)
+  const value = planValue(part ?? type, options)
   const common = { recordBytes, offset: place.offset, innerShape: lengths, innerStrides: strides, isComplex: part !== undefined }
-  return { isVariable: false, ...value, ...common }
+  return { ...value, ...common }
 }
 
 /** Returns the type of the parts of complex numbers: of their own class, or a compound as h5py writes it. */
@@ -86,7 +107,7 @@ export function findComplexPart(type: Datatype): Datatype | undefined {
 }
 
 /** @throws UnsupportedError for types that are not read */
-function planValue(type: Datatype): Value {
+function planValue(type: Datatype, options: TypeOptions): Value {
   switch (type.kind) {
     case 'integer':
       return planInteger(type)
@@ -102,19 +123,50 @@ function planValue(type: Datatype): Value {
     case 'enum':
       return planEnum(type)
     case 'vlen':
-      if (type.isString) return { dtype: 'string', valueBytes: type.size, isBigEndian: false, isVariable: true }
-      return refuse('elements are lists of variable length, which are not read here')
+      if (type.isString) return { dtype: 'string', valueBytes: type.size, isBigEndian: false, target: { kind: 'text' } }
+      return planList(type)
     case 'compound':
       return refuse('elements are compounds: open their fields, as arrays in a group of this name')
     case 'reference':
-      return refuse('elements are references to other objects, which are not read here')
+      return planReference(type, options)
     case 'opaque':
-      return refuse(`elements are opaque bytes${type.tag === '' ? '' : ` ('${type.tag}')`}, which are not read here`)
+      return planOpaque(type, options)
     case 'time':
       return refuse('elements are of the class "time", which HDF5 never defined')
     default:
       return refuse(`elements of the class '${type.kind}' are not read here`)
   }
+}
+
+/** Lists of numbers are bytes: their numbers, one after another and little-endian. */
+function planList({ base, size }: Datatype & { readonly kind: 'vlen' }): Value {
+  if (base.kind !== 'integer' && base.kind !== 'float' && base.kind !== 'enum')
+    refuse(`elements are lists of variable length of the class '${base.kind}', which are not read here, only lists of numbers`)
+  const items = planElements({ type: base, offset: 0, lengths: [], strides: [] }, base.size)
+  return { dtype: 'binary', valueBytes: size, isBigEndian: false, target: { kind: 'list', items } }
+}
+
+/** Class of references to whole objects, as versions before 1.12 write them. */
+const OBJECT_REFERENCE = 0
+
+function planReference({ type, size }: Datatype & { readonly kind: 'reference' }, { references }: TypeOptions): Value {
+  if (type !== OBJECT_REFERENCE)
+    return refuse(`elements are references of type ${type}: only references to objects, of type 0, are read, as paths`, type)
+  if (references === undefined)
+    return refuse("elements are references to other objects; pass `references: 'paths'` to `openHdf5` to read their paths")
+  return { dtype: 'string', valueBytes: size, isBigEndian: false, target: { kind: 'path' } }
+}
+
+function planOpaque({ tag, size }: Datatype & { readonly kind: 'opaque' }, { opaque }: TypeOptions): Value {
+  const name = tag === '' ? '' : ` ('${tag}')`
+  if (opaque === undefined)
+    return refuse(`elements are opaque bytes${name}; pass \`opaque: 'bytes'\` to \`openHdf5\` to read them`)
+  const convert: ValueConversion = (stored, count) =>
+    encodeChunk(
+      'binary',
+      Array.from({ length: count }, (_, i) => stored.slice(i * size, (i + 1) * size)),
+    )
+  return { dtype: 'binary', valueBytes: size, isBigEndian: false, convert }
 }
 
 /** Returns the bytes of the type that holds an integer. */
@@ -138,12 +190,12 @@ function planFloat(type: Datatype & { readonly kind: 'float' }): Value {
 }
 
 function planEnum({ base, names, values }: Datatype & { readonly kind: 'enum' }): Value {
-  const plan = planValue(base)
+  const plan = planValue(base, {})
   const isBool = base.size === 1 && names.length === 2 && names.every((name, i) => name === BOOLS[i] && values[i]![0] === i)
   if (isBool) return { dtype: 'bool', valueBytes: 1, isBigEndian: false, convert: toBools }
   const bytes = new Uint8Array(sizeOf([values.length, base.size]))
   for (const [i, value] of values.entries()) bytes.set(value, i * base.size)
-  return { ...plan, flags: { names, values: bytes } }
+  return { ...plan, flags: { type: base, names, values: bytes } }
 }
 
 /** Names of the values that h5py gives bools. */

@@ -6,28 +6,34 @@ import { sizeOf, stridesOf } from '../../../core/shape.ts'
 import { encodeChunk } from '../../../engine/write-box.ts'
 import { copyStrided, type ElementBytes } from '../../../kernels/copy.ts'
 import { filters } from '../../../kernels/filters.ts'
+import { type Cursor, damaged } from '../cursor.ts'
 import type { FileBytes } from '../file-bytes.ts'
 import { type GlobalHeap, referencesIn } from '../structures/global-heap.ts'
-import type { ElementPlan } from './plan.ts'
+import type { ElementPlan, ReferenceTarget } from './plan.ts'
 
-/** File that conversions of variable values read. */
+/** File that values outside the elements are read from. */
 export interface ValueSource {
   readonly file: FileBytes
   readonly heap: GlobalHeap
+  /** Returns the paths of objects by their addresses. */
+  paths(): Promise<ReadonlyMap<number, string>>
 }
 
 /** Whether stored elements are the payload of a chunk as they are. */
 export const isPayload = ({
   isBigEndian,
   convert,
-  isVariable,
+  target,
   innerShape,
   innerStrides,
   offset,
   recordBytes,
   valueBytes,
 }: ElementPlan): boolean =>
-  !isBigEndian && convert === undefined && !isVariable && isDense({ innerShape, innerStrides, offset, recordBytes, valueBytes })
+  !isBigEndian &&
+  convert === undefined &&
+  target === undefined &&
+  isDense({ innerShape, innerStrides, offset, recordBytes, valueBytes })
 
 /** Whether values follow one another without gaps. */
 function isDense({
@@ -54,7 +60,7 @@ export function valueSteps(plan: ElementPlan, count: number, source: ValueSource
   if (!isDense(plan)) steps.push(gatherStep(plan))
   if (plan.isBigEndian) steps.push(swapStep(plan.valueBytes))
   if (plan.convert !== undefined) steps.push(convertStep(plan, plan.convert, count))
-  if (plan.isVariable) steps.push(textStep(plan, count, source))
+  if (plan.target !== undefined) steps.push(targetStep(plan, plan.target, count, source))
   return steps
 }
 
@@ -102,12 +108,12 @@ function convertStep({ dtype, valueBytes }: ElementPlan, convert: NonNullable<El
   }
 }
 
-/** Replaces references by the texts in the global heap. */
-function textStep({ valueBytes }: ElementPlan, count: number, { file, heap }: ValueSource): Step {
+/** Replaces references by the values that they refer to. */
+function targetStep({ valueBytes }: ElementPlan, target: ReferenceTarget, count: number, source: ValueSource): Step {
   return {
-    name: 'texts',
+    name: target.kind === 'path' ? 'paths' : target.kind === 'text' ? 'texts' : 'lists',
     inputBytes: count * valueBytes,
-    decode: (stored) => decodeTexts(file, heap, stored, count),
+    decode: (stored) => decodeTargets(target, stored, count, source),
   }
 }
 
@@ -135,7 +141,7 @@ export const asStep = (codec: (Codec | KernelCodec) & { ready?(): unknown }): St
  * Decodes stored elements that are not in a block, such as fill values and attributes, to the payload of a
  * chunk. Needs no kernels.
  */
-export async function decodeElements(plan: ElementPlan, stored: Uint8Array, { file, heap }: ValueSource): Promise<Uint8Array> {
+export async function decodeElements(plan: ElementPlan, stored: Uint8Array, source: ValueSource): Promise<Uint8Array> {
   const { recordBytes, valueBytes, isBigEndian, innerShape, offset } = plan
   const records = Math.floor(stored.length / recordBytes)
   const places = innerPlaces(plan)
@@ -149,7 +155,7 @@ export async function decodeElements(plan: ElementPlan, stored: Uint8Array, { fi
       at += valueBytes
     }
   if (plan.convert !== undefined) return plan.convert(values, count)
-  return plan.isVariable ? decodeTexts(file, heap, values, count) : values
+  return plan.target === undefined ? values : decodeTargets(plan.target, values, count, source)
 }
 
 /** Returns the positions of the values in an element. */
@@ -160,11 +166,37 @@ function innerPlaces({ innerShape, innerStrides }: ElementPlan): number[] {
   return places
 }
 
-/** Reads texts of variable length from the global heap. */
-async function decodeTexts(file: FileBytes, heap: GlobalHeap, references: Uint8Array, count: number): Promise<Uint8Array> {
-  const values = await heap.values(referencesIn(file, references), count, 1)
-  return encodeChunk(
-    'string',
-    values.map((bytes) => decodeText(terminated(bytes))),
-  )
+/** Reads values by their references, of which `count` follow one another. */
+async function decodeTargets(
+  target: ReferenceTarget,
+  references: Uint8Array,
+  count: number,
+  source: ValueSource,
+): Promise<Uint8Array> {
+  const cursor = referencesIn(source.file, references)
+  if (target.kind === 'path') return encodeChunk('string', await findPaths(cursor, count, source))
+  if (target.kind === 'text') {
+    const texts = await source.heap.values(cursor, count, 1)
+    return encodeChunk(
+      'string',
+      texts.map((bytes) => decodeText(terminated(bytes))),
+    )
+  }
+  const { items } = target
+  const lists = await source.heap.values(cursor, count, items.recordBytes)
+  return encodeChunk('binary', await Promise.all(lists.map((list) => decodeElements(items, list, source))))
+}
+
+/**
+ * Returns the paths of objects; '' for references to none.
+ * @throws FormatError if no link of the file leads to an object
+ */
+async function findPaths(references: Cursor, count: number, source: ValueSource): Promise<string[]> {
+  const paths = await source.paths()
+  return Array.from({ length: count }, () => {
+    const address = references.address()
+    if (address === undefined || address === 0) return ''
+    const text = `a reference leads to the address ${address}, where no group, array or type that has a path is`
+    return paths.get(address) ?? damaged(text, source.file.position(address), address)
+  })
 }
