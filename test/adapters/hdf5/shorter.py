@@ -68,6 +68,7 @@ def fill(group, draw, known):
         dims = draw.choice([["t"], ["t", "x"], ["x", "t"], ["t", "u"], ["u"], ["x"]])
         dtype = draw.choice(TYPES)
         options = {} if dtype in ("S1", str) else draw.choice([{}, {}, {"fill_value": 7}, {"fill_value": False}])
+        options["chunksizes"] = [2] * len(dims)
         variable = group.createVariable(draw.choice([f"v{number}", f"v{number}", "t"]) if dims == ["t"] and "t" not in group.variables else f"v{number}", dtype, dims, **options)
         lengths = [2 if dim == "x" else draw.randint(0, 4) for dim in dims]
         if 0 in lengths:
