@@ -83,7 +83,8 @@ const textOf = ({ attrs }: Variable, name: string): string | undefined =>
  * const { lat } = new Dataset({ t: { dims: ['lat'], data: [281, 285] } }, { coords }).coords
  * console.log(runsUpwards(lat)) // true
  */
-export function runsUpwards({ variable }: DataArray): boolean {
+export function runsUpwards(coordinate: DataArray): boolean {
+  const { variable } = coordinate
   const isUpward =
     kindOf(variable) === 'latitude' ||
     textOf(variable, 'axis')?.toUpperCase() === 'Y' ||
@@ -100,7 +101,8 @@ export function runsUpwards({ variable }: DataArray): boolean {
  * const { lat } = new Dataset({ t: { dims: ['lat'], data: [281, 285] } }, { coords }).coords
  * console.log(positionText(lat, 1)) // 52.5N
  */
-export function positionText({ variable }: DataArray, position = 0): string {
+export function positionText(coordinate: DataArray, position = 0): string {
+  const { variable } = coordinate
   const index = variable.index ?? variable.scalar
   if (index === undefined) return String(position)
   const label = index.at(position)

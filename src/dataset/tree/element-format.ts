@@ -20,7 +20,8 @@ export interface ElementFormat {
  * const { dates } = elementFormat(ds.get('time'))
  * console.log(dates?.show((await ds.get('time').values())[0])) // 1998-01-16T00:00
  */
-export function elementFormat({ variable: { array, times } }: DataArray): ElementFormat {
+export function elementFormat(labelled: DataArray): ElementFormat {
+  const { array, times } = labelled.variable
   const isMissing = missingTest(missingElements(array.source))
   const calendar = times?.calendar ?? 'standard'
   const show =

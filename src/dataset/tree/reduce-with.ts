@@ -67,10 +67,11 @@ export type Perform = (call: MethodCall) => Promise<unknown>
  * @throws InvalidArgumentError for unknown dimensions
  */
 export function reductionCall(
-  { variable }: DataArray,
+  labelled: DataArray,
   kind: ReduceWithKind | 'histogram' | 'unique',
   options: ReduceWithOptions = {},
 ): MethodCall {
+  const { variable } = labelled
   checkOptions('reductionCall', options, CHECKS, { array: variable.name })
   const { axis: named, skipMissing = true, q, bins, range } = options
   const skip = skipping(variable.array, skipMissing)
