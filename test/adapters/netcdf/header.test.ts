@@ -67,6 +67,20 @@ describe('the header', () => {
     expect(await variable(file, 'v').get([99_999])).toBe(-3)
   })
 
+  test('a long header is read to where data begin, if its start says so', async () => {
+    const long: WriterAttribute = { name: 'long', type: 'byte', value: new Array(300_000).fill(1) }
+    const v = { name: 'v', type: 'int', dimensions: ['x'], values: [1, -2, 3] } as const
+    const bytes = writeNetcdf({ dimensions: [['x', 3]], variables: [v, { ...v, name: 'w', attributes: [long] }] })
+    const counting = new CountingFile(bytes)
+    const file = await openNetcdf(counting)
+    // The data of both variables take 12 bytes each.
+    expect(counting.slices).toEqual([
+      [0, 65536],
+      [65536, bytes.length - 24],
+    ])
+    expect(await valuesOf(variable(file, 'w'))).toEqual([1, -2, 3])
+  })
+
   test('a header that ends anywhere around the first prefix is read', async () => {
     for (let length = 65_350; length <= 65_550; length += 4) {
       const file = await open({
