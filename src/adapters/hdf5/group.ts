@@ -66,8 +66,8 @@ export class Hdf5Array<D extends DType = DType> extends DiskArray<D> {
     const { target } = this.index.plan
     if (target?.kind !== 'list')
       throw new HyperslabError('InvalidArgumentError', 'the elements of the array are no lists', { ...this.index.label })
-    if (!Array.isArray(index) || index.length !== this.shape.length)
-      throw new HyperslabError('InvalidArgumentError', `the index of an element has ${this.shape.length} numbers`, {
+    if (!Array.isArray(index) || index.length !== this.shape.length || !index.every(Number.isSafeInteger))
+      throw new HyperslabError('InvalidArgumentError', `the index of an element has ${this.shape.length} integers`, {
         ...this.index.label,
         actual: index,
       })
