@@ -8,8 +8,8 @@ const RAGGED = join(FORMATS, 'hdf5/made_groups_types.nc')
 
 describe('types that are read on request', () => {
   test.each([
-    ['ref', /pass `references: 'paths'` to `openHdf5`/],
-    ['opaque', /pass `opaque: 'bytes'` to `openHdf5`/],
+    ['ref', /pass `references: 'paths'` to openHdf5/],
+    ['opaque', /pass `opaque: 'bytes'` to openHdf5/],
   ])('%s is refused by default, naming the option', async (name, message) => {
     await using file = await openHdf5(TYPES)
     expect(await file.arrays()).not.toContain(name)

@@ -153,14 +153,13 @@ function planReference({ type, size }: Datatype & { readonly kind: 'reference' }
   if (type !== OBJECT_REFERENCE)
     return refuse(`elements are references of type ${type}: only references to objects, of type 0, are read, as paths`, type)
   if (references === undefined)
-    return refuse("elements are references to other objects; pass `references: 'paths'` to `openHdf5` to read their paths")
+    return refuse("elements are references to other objects; pass `references: 'paths'` to openHdf5 to read their paths")
   return { dtype: 'string', valueBytes: size, isBigEndian: false, target: { kind: 'path' } }
 }
 
 function planOpaque({ tag, size }: Datatype & { readonly kind: 'opaque' }, { opaque }: TypeOptions): Value {
   const name = tag === '' ? '' : ` ('${tag}')`
-  if (opaque === undefined)
-    return refuse(`elements are opaque bytes${name}; pass \`opaque: 'bytes'\` to \`openHdf5\` to read them`)
+  if (opaque === undefined) return refuse(`elements are opaque bytes${name}; pass \`opaque: 'bytes'\` to openHdf5 to read them`)
   const convert: ValueConversion = (stored, count) =>
     encodeChunk(
       'binary',
