@@ -54,17 +54,21 @@ export class GlobalHeap {
   }
 
   async #read(address: number): Promise<Collection> {
+    // Headers, of the collection and of each object, have a length at their end, and are padded to 8 bytes.
     const { lengths } = this.#file.sizes
-    const head = (await this.#file.cursor(address, 8 + lengths)).signature('GCOL')
+    const padding = (8 - (lengths % 8)) % 8
+    const headBytes = 8 + lengths + padding
+    const head = (await this.#file.cursor(address, headBytes)).signature('GCOL')
     head.version('a global heap', [1])
     const size = head.skip(3).length()
-    const cursor = (await this.#file.cursor(address, size)).skip(8 + lengths)
+    const cursor = (await this.#file.cursor(address, size)).skip(headBytes)
     const objects = new Map<number, Cursor>()
-    while (cursor.left >= 8 + lengths) {
+    while (cursor.left >= headBytes) {
       const index = cursor.u16()
       const length = cursor.skip(6).length()
       // Object 0 is the free space at the end.
       if (index === 0) break
+      cursor.skip(padding)
       objects.set(index, cursor.part(length))
       cursor.skip(Math.min(cursor.left, (8 - (length % 8)) % 8))
     }
