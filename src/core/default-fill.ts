@@ -13,6 +13,7 @@ export const DEFAULT_FILL = {
 /** The same with the types that NetCDF-4 has beside those of the classic formats. */
 export const NETCDF4_FILL = {
   ...DEFAULT_FILL,
+  uint8: 255,
   uint16: 65535,
   uint32: 4294967295,
   int64: -9223372036854775806n,

@@ -23,11 +23,8 @@ const defaultFill = (dtype: DType): ScalarOf<DType> => {
   if (dtype === 'string') return ''
   if (dtype === 'binary') return new Uint8Array(0)
   if (dtype === 'bool') return false
-  return NETCDF4_FILL[dtype as keyof typeof NETCDF4_FILL] ?? BYTE_FILL[dtype as keyof typeof BYTE_FILL]
+  return NETCDF4_FILL[dtype as keyof typeof NETCDF4_FILL]
 }
-
-/** Default fill values of netCDF for bytes, which are valid values. */
-const BYTE_FILL = { int8: -127, uint8: 255 }
 
 function fillOf({ index, dtype }: Hdf5Array): ScalarOf<DType> {
   const { fill } = index.dataset

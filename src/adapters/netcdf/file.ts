@@ -185,9 +185,6 @@ function createVariable(file: OpenNetcdf, variable: ClassicVariable, layout: Var
   return new NetcdfVariable(name, index as ChunkIndex)
 }
 
-/** Values of unwritten elements without `_FillValue`. */
-const UNWRITTEN = { ...NETCDF4_FILL, uint8: 255 }
-
 /**
  * Returns the value of unwritten elements, and the missing values, by the conventions of netCDF. Without
  * `_FillValue`, both are the default of the type. For bytes there is no default, because all values are valid
@@ -201,7 +198,7 @@ function fillAndMissing<D extends ClassicDType>(
   const fills = valuesOf(dtype, attributes, '_FillValue')
   const values = [...fills, ...valuesOf(dtype, attributes, 'missing_value')]
   if (given !== undefined) return { fillValue: fills[0], missing: { values, nan: false } }
-  const unwritten = UNWRITTEN[dtype] as ScalarOf<D>
+  const unwritten = NETCDF4_FILL[dtype] as ScalarOf<D>
   if (TYPE_BYTES[dtype] === 1) return { fillValue: unwritten, missing: { values, nan: false } }
   return { fillValue: unwritten, missing: { values: [...values, unwritten], nan: false, implied: unwritten } }
 }
