@@ -196,7 +196,7 @@ async function findPaths(references: Cursor, count: number, source: ValueSource)
   return Array.from({ length: count }, () => {
     const address = references.address()
     if (address === undefined || address === 0) return ''
-    const text = `a reference leads to the address ${address}, where no group, array or type that has a path is`
+    const text = `a reference leads to the address ${address}, to which no link of the file leads`
     return paths.get(address) ?? damaged(text, source.file.position(address), address)
   })
 }
