@@ -28,9 +28,8 @@ const MAX_GROUPS = 10_000
 /** Attributes that only netCDF writes, to the root and to arrays. */
 const OF_NETCDF = ['_NCProperties', '_nc3_strict', '_Netcdf4Dimid', '_Netcdf4Coordinates']
 
-/** Whether one of the attributes is written by netCDF alone. */
-export const hasNetcdfMark = (attributes: Iterable<{ readonly name: string }>): boolean =>
-  Array.from(attributes).some(({ name }) => OF_NETCDF.includes(name))
+/** Whether one of the names is that of an attribute which netCDF alone writes. */
+export const hasNetcdfMark = (names: Iterable<string>): boolean => Array.from(names).some((name) => OF_NETCDF.includes(name))
 
 /** A dimension: an array that is marked as the scale of an axis. */
 export interface DimensionScale {
@@ -73,7 +72,10 @@ export class Dimensions {
   /** @param root address of the root group */
   constructor(objects: Objects, root: number) {
     this.#objects = objects
-    this.isNetcdf = readOnce(async () => hasNetcdfMark(await objects.storedAttributes(await objects.header(root))))
+    this.isNetcdf = readOnce(async () => {
+      const stored = await objects.storedAttributes(await objects.header(root))
+      return hasNetcdfMark(stored.map(({ name }) => name))
+    })
   }
 
   /** Returns the dimension scales in a group, in the order of its links. */

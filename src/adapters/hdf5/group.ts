@@ -160,14 +160,13 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
     return this.#withArray(name, async (at, node, names, located) => {
       const all = names.includes('') ? (await this.#phonyNames()).get(name) : names
       const array = await openArray(this.#file, at, node, all, visibleAttributes)
-      const shape = await this.#file.dimensions.fullShape(node.dataset.header, shapeOf(node), await this.#groups(located))
+      const shape = await this.#file.dimensions.fullShape(
+        node.dataset.header,
+        shapeOf(node),
+        await outerGroups(this.#file, located),
+      )
       return { array, shape: [...shape, ...node.plan.innerShape] }
     })
-  }
-
-  /** Returns the headers of the groups that contain an object, the root first. */
-  #groups({ chain }: Located): Promise<ObjectHeader[]> {
-    return Promise.all(chain.slice(0, -1).map((address) => this.#file.objects.header(address)))
   }
 
   /** Finds an array and the names of its dimensions. */
@@ -348,11 +347,15 @@ async function readNode(
   return { kind: 'array', dataset, plan }
 }
 
+/** Returns the headers of the groups that contain an object, the root first. */
+const outerGroups = ({ objects }: OpenFile, { chain }: Located): Promise<ObjectHeader[]> =>
+  Promise.all(chain.slice(0, -1).map((address) => objects.header(address)))
+
 /** Returns the names of the axes of an array, with those in its elements; '' for axes without a dimension. */
-async function readDimensions({ objects, dimensions }: OpenFile, node: ArrayPlan, { header, chain }: Located): Promise<string[]> {
-  const groups = await Promise.all(chain.slice(0, -1).map((address) => objects.header(address)))
+async function readDimensions(file: OpenFile, node: ArrayPlan, located: Located): Promise<string[]> {
+  const groups = await outerGroups(file, located)
   const { innerShape, isComplex } = node.plan
-  return [...(await dimensions.names(header, shapeOf(node), groups)), ...innerAxisNames(innerShape, isComplex)]
+  return [...(await file.dimensions.names(located.header, shapeOf(node), groups)), ...innerAxisNames(innerShape, isComplex)]
 }
 
 const shapeOf = ({ dataset: { space } }: ArrayPlan): readonly number[] => space.shape ?? [0]
@@ -371,8 +374,7 @@ async function openArray(
     unwrittenElements(plan, dataset.fill, objects),
   ])
   const attrs = await withImplied(stored, plan, objects)
-  const names = Array.from(attrs.keys(), (name) => ({ name }))
-  const isNetcdf = hasNetcdfMark(names) || (await file.dimensions.isNetcdf())
+  const isNetcdf = hasNetcdfMark(attrs.keys()) || (await file.dimensions.isNetcdf())
   const index = new Hdf5Index({
     file,
     dataset,

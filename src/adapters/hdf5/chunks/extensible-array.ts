@@ -1,5 +1,5 @@
 import { type Cursor, damaged } from '../cursor.ts'
-import { readOnce } from '../kept.ts'
+import { kept, readOnce } from '../kept.ts'
 import { type EntryForm, entryForm, readEntry } from './entries.ts'
 import { hasBit, readPage } from './fixed-array.ts'
 import { type ChunkFinder, type ChunkRange, type ChunkSet, linearPlace, type WantedChunk } from './table.ts'
@@ -52,10 +52,10 @@ export class ExtensibleArray implements ChunkFinder {
     const header = await this.#header()
     if (header.block === undefined) return found
     const index = await this.#indexBlock(header, header.block)
-    const kept: Blocks = new Map()
+    const known: Blocks = new Map()
     await Promise.all(
       wanted.map(async ({ chunkIndex, coords }) => {
-        const chunk = await this.#chunk(header, index, kept, this.#findSlot(coords))
+        const chunk = await this.#chunk(header, index, known, this.#findSlot(coords))
         if (chunk !== undefined) found.set(chunkIndex, chunk)
       }),
     )
@@ -101,7 +101,7 @@ export class ExtensibleArray implements ChunkFinder {
       .part(size - 10 - offsets)
   }
 
-  async #chunk(header: Header, index: Cursor, kept: Blocks, place: number): Promise<ChunkRange | undefined> {
+  async #chunk(header: Header, index: Cursor, known: Blocks, place: number): Promise<ChunkRange | undefined> {
     const { form, inIndex, minPointers, groups } = header
     const { offsets } = this.#set.file.sizes
     if (place < inIndex) {
@@ -116,22 +116,22 @@ export class ExtensibleArray implements ChunkFinder {
     if (group < inBlock) {
       index.at = first + (groups[group]!.firstBlock + block) * offsets
       const address = index.address()
-      return address === undefined ? undefined : this.#entry(header, kept, address, located)
+      return address === undefined ? undefined : this.#entry(header, known, address, located)
     }
     index.at = first + 2 * (minPointers - 1) * offsets + (group - inBlock) * offsets
     const address = index.address()
-    return address === undefined ? undefined : this.#inGroup(header, kept, address, located)
+    return address === undefined ? undefined : this.#inGroup(header, known, address, located)
   }
 
   /** Finds an element through the block that lists the data blocks of a group. */
-  async #inGroup(header: Header, kept: Blocks, address: number, located: Located): Promise<ChunkRange | undefined> {
+  async #inGroup(header: Header, known: Blocks, address: number, located: Located): Promise<ChunkRange | undefined> {
     const { file } = this.#set
     const { blocks, blockEntries } = header.groups[located.group]!
     const pages = blockEntries > header.pageEntries ? blockEntries / header.pageEntries : 0
     const bitmap = blocks * Math.ceil(pages / 8)
     const prefix = 6 + file.sizes.offsets + Math.ceil(header.maxBits / 8)
     const size = prefix + bitmap + blocks * file.sizes.offsets + 4
-    const cursor = await readBlock(kept, address, () => file.checked(address, size, 'a block of an extensible array'))
+    const cursor = await readBlock(known, address, () => file.checked(address, size, 'a block of an extensible array'))
     cursor.at = 0
     const bits = cursor
       .signature('EASB')
@@ -139,23 +139,23 @@ export class ExtensibleArray implements ChunkFinder {
       .slice(bitmap)
     const block = cursor.skip(located.block * file.sizes.offsets).address()
     if (block === undefined) return undefined
-    if (pages === 0) return this.#entry(header, kept, block, located)
+    if (pages === 0) return this.#entry(header, known, block, located)
     const page = Math.floor(located.at / header.pageEntries)
     if (!hasBit(bits, located.block * pages + page)) return undefined
     const pageBytes = header.pageEntries * header.form.bytes
     const start = block + prefix + 4 + page * (pageBytes + 4)
-    const entries = await readBlock(kept, start, () => readPage(this.#set, start, pageBytes))
+    const entries = await readBlock(known, start, () => readPage(this.#set, start, pageBytes))
     entries.at = (located.at % header.pageEntries) * header.form.bytes
     return readEntry(entries, header.form, this.#set)
   }
 
   /** Reads an element of a data block without pages. */
-  async #entry(header: Header, kept: Blocks, address: number, { group, at }: Located): Promise<ChunkRange | undefined> {
+  async #entry(header: Header, known: Blocks, address: number, { group, at }: Located): Promise<ChunkRange | undefined> {
     const { file } = this.#set
     const bytes = header.groups[group]!.blockEntries * header.form.bytes
     const prefix = 6 + file.sizes.offsets + Math.ceil(header.maxBits / 8)
     const what = 'a data block of an extensible array'
-    const block = await readBlock(kept, address, () => file.checked(address, prefix + bytes + 4, what))
+    const block = await readBlock(known, address, () => file.checked(address, prefix + bytes + 4, what))
     block.at = 0
     block.signature('EADB').skip(prefix - 4 + at * header.form.bytes)
     return readEntry(block, header.form, this.#set)
@@ -165,11 +165,8 @@ export class ExtensibleArray implements ChunkFinder {
 /** Blocks that one search has read and checked, by address. Searches set the position before they read. */
 type Blocks = Map<number, Promise<Cursor>>
 
-function readBlock(kept: Blocks, address: number, read: () => Promise<Cursor>): Promise<Cursor> {
-  const known = kept.get(address) ?? read()
-  kept.set(address, known)
-  return known
-}
+const readBlock = (known: Blocks, address: number, read: () => Promise<Cursor>): Promise<Cursor> =>
+  kept(known, address, read, Number.POSITIVE_INFINITY)
 
 function locate(groups: readonly Group[], element: number): Located | undefined {
   const group = groups.findLastIndex(({ start }) => start <= element)

@@ -1,5 +1,6 @@
 import { Cursor, damaged } from '../cursor.ts'
 import type { FileBytes } from '../file-bytes.ts'
+import { kept } from '../kept.ts'
 
 /** Collections that are kept parsed. */
 const MAX_COLLECTIONS = 256
@@ -44,13 +45,7 @@ export class GlobalHeap {
   }
 
   #collection(address: number): Promise<Collection> {
-    const known = this.#collections.get(address)
-    if (known !== undefined) return known
-    const collection = this.#read(address)
-    if (this.#collections.size >= MAX_COLLECTIONS) this.#collections.delete(this.#collections.keys().next().value!)
-    this.#collections.set(address, collection)
-    collection.catch(() => this.#collections.delete(address))
-    return collection
+    return kept(this.#collections, address, () => this.#read(address), MAX_COLLECTIONS)
   }
 
   async #read(address: number): Promise<Collection> {
