@@ -22,7 +22,7 @@ export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
 }
 
 /**
- * Opens a dataset: a container (`.af`), classic NetCDF, or a Zarr group (a folder, URL, `.zip` or kerchunk
+ * Opens a dataset: a container (`.af`), NetCDF, HDF5, or a Zarr group (a folder, URL, `.zip` or kerchunk
  * references). Reads attributes and the labels of dimensions. Other values are read on request, decoded by
  * the CF conventions.
  * @throws NotFoundError; FormatError for a file of unknown format; UnsupportedError for a known format that
