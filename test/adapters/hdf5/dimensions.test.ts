@@ -2,10 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { GroupNode } from '../../../src/array/nodes.ts'
-import { openTree } from '../../../src/runtime/index.ts'
 import { byBudget, seedOf } from '../../support/budget.ts'
-import { FORMATS, readOracle, startPython } from './support.ts'
+import { FORMATS, readOracle, startPython, visitArrays } from './support.ts'
 
 /** A variable as netCDF4 describes it. */
 interface Variable {
@@ -22,20 +20,11 @@ const python = 'python' in started ? started.python : undefined
 if ('failure' in started) console.warn(`SKIPPED: names of dimensions need netCDF4: ${started.failure}`)
 
 async function variablesIn(file: string): Promise<Record<string, Variable>> {
-  await using tree = await openTree(file)
   const found: Record<string, Variable> = {}
-  const visit = async (group: GroupNode): Promise<void> => {
-    for (const name of await group.arrays()) {
-      const { array, attrs, path } = await group.array(name)
-      const { dimensionNames = [], shape } = array
-      found[path] = { dims: [...dimensionNames], shape: [...shape], attributes: [...(attrs?.keys() ?? [])].sort() }
-    }
-    for (const name of await group.groups()) {
-      const inner = await group.group(name)
-      if (!inner.title.includes('compound')) await visit(inner)
-    }
-  }
-  if (tree.root.kind === 'group') await visit(tree.root)
+  await visitArrays(file, ({ array, attrs, path }) => {
+    const { dimensionNames = [], shape } = array
+    found[path] = { dims: [...dimensionNames], shape: [...shape], attributes: [...(attrs?.keys() ?? [])].sort() }
+  })
   return found
 }
 

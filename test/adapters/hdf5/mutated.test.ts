@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isHyperslabError } from '../../../src/core/errors.ts'
 import { openHdf5 } from '../../../src/runtime/hdf5.ts'
 import { MemoryStore } from '../../../src/store/memory.ts'
-import { random } from '../../af/rkyv/support.ts'
 import { byBudget, seedOf } from '../../support/budget.ts'
+import { collectTags, readDamagedFiles } from '../../support/damaged.ts'
 import { FORMATS, readOracle, walkFile } from './support.ts'
 
 /** Damaged files; further ones are made until the time is over. */
@@ -54,51 +53,34 @@ class CountingStore extends MemoryStore {
   }
 }
 
-/** Reads all of a file; returns the tag of the first error. */
-async function readAll(store: MemoryStore): Promise<string> {
-  const tags = new Set<string>()
-  const note = (error: unknown): void => {
-    if (!isHyperslabError(error, ...TAGS)) throw error
-    tags.add(error.tag)
-  }
-  try {
+/** Reads all of a file; returns the tags of its errors. */
+const readAll = (store: MemoryStore): Promise<string> =>
+  collectTags(TAGS, async (note) => {
     await using root = await openHdf5({ store, path: 'x.h5' })
     const { arrays, unreadable } = await walkFile(root)
     for (const error of unreadable.values()) note(error)
     for (const array of arrays.values())
       if (array.size <= MOST_ELEMENTS) await array.toTensor().then(({ data }) => expect(data.length).toBe(array.size), note)
-  } catch (error) {
-    note(error)
-  }
-  return [...tags].sort().join(' ') || 'read'
-}
+  })
 
 test('damaged files end in values or in an error with a tag, within bounds', { timeout: 86_400_000 }, async () => {
   const seeds = [...readOracle().keys()]
     .map((name) => ({ name, bytes: new Uint8Array(readFileSync(join(FORMATS, name))) }))
     .filter(({ bytes }) => bytes.length <= MAX_SEED_BYTES)
-  const next = random(SEED)
-  const counts: Record<string, number> = {}
-  let slowest = { ms: 0, name: '' }
-  const end = Date.now() + MUTATION_MS
-  for (let done = 0; done < COUNT || Date.now() < end; done++) {
+  const options = { seed: SEED, count: COUNT, ms: MUTATION_MS, mostMs: MOST_MS }
+  const counts = await readDamagedFiles('HDF5', options, async (next) => {
     const { name, bytes } = seeds[next(seeds.length)]!
     const damaged = damage(bytes, next)
     const store = new CountingStore()
     await store.put('x.h5', damaged)
-    const start = performance.now()
-    const what = `${name}, case ${done} of seed ${SEED}`
-    const tags = await readAll(store).catch((error: unknown) => {
-      throw new Error(what, { cause: error })
-    })
-    const ms = performance.now() - start
-    if (ms > slowest.ms) slowest = { ms, name: what }
-    expect(ms, what).toBeLessThan(MOST_MS)
-    expect(store.requests, what).toBeLessThan(MOST_REQUESTS)
-    expect(store.bytes, what).toBeLessThan(MOST_FETCHED * Math.max(4096, damaged.length))
-    counts[tags] = (counts[tags] ?? 0) + 1
-  }
-  console.log(`HDF5: ${JSON.stringify(counts)}; slowest ${slowest.ms.toFixed(0)} ms: ${slowest.name}`)
-  expect(counts['read']).toBeGreaterThan(0)
+    return {
+      name,
+      read: () => readAll(store),
+      check: (what) => {
+        expect(store.requests, what).toBeLessThan(MOST_REQUESTS)
+        expect(store.bytes, what).toBeLessThan(MOST_FETCHED * Math.max(4096, damaged.length))
+      },
+    }
+  })
   expect(Object.keys(counts).some((tags) => tags.includes('FormatError'))).toBe(true)
 })

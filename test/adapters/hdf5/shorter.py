@@ -18,7 +18,7 @@ TYPES = ["f4", "f8", "i2", "i4", "i8", "u2", "u4", "u8", "i1", "u1", "S1", str]
 WRITTEN = {}
 
 
-def is_cut(variable, path):
+def is_cut(variable):
     """
     Whether netCDF-C does not read it. Variables of two unlimited dimensions have zeros among the fill values, elements of
     those that are shorter along another axis than the first are in wrong places, and texts behind the end end the process.
@@ -39,16 +39,16 @@ def describe(group):
         variable.set_auto_maskandscale(False)
         variable.set_auto_chartostring(False)
         path = f"{group.path}/{name}".strip("/")
-        values = at_full_length(variable, WRITTEN[path]) if is_cut(variable, path) else variable[...]
+        values = at_full_length(variable, WRITTEN[path]) if is_cut(variable) else variable[...]
         flat = numpy.asarray(values).reshape(-1)
         if flat.dtype.kind == "S":
             flat = [each.decode() for each in flat]
         variable.set_auto_mask(True)
-        masked = [] if variable.dtype is str or is_cut(variable, path) else numpy.ma.getmaskarray(variable[...]).reshape(-1)
+        masked = [] if variable.dtype is str or is_cut(variable) else numpy.ma.getmaskarray(variable[...]).reshape(-1)
         if variable.dtype is not str and variable.dtype.itemsize == 1 and "_FillValue" not in variable.ncattrs():
             # All bytes are valid here.
             masked = numpy.zeros(variable.size, bool)
-        elif is_cut(variable, path) and variable.dtype is not str:
+        elif is_cut(variable) and variable.dtype is not str:
             own = netCDF4.default_fillvals[variable.dtype.str[1:]] if variable.dtype.itemsize > 1 else None
             masked = numpy.asarray(values).reshape(-1) == getattr(variable, "_FillValue", own)
         found[path] = {

@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { pythonEnvironment, startScript } from '../../../scripts/python.mjs'
 import type { Hdf5Array, Hdf5Group } from '../../../src/adapters/hdf5/group.ts'
+import type { ArrayNode, GroupNode } from '../../../src/array/nodes.ts'
 import { type DType, elementBytes, type FixedDType, isFixed, type TypedArray, toBytes } from '../../../src/core/dtype.ts'
+import { openTree } from '../../../src/runtime/index.ts'
 import { HDF5_PACKAGES } from '../../support/hdf5-filters.ts'
 
 /** Folder of the files of other projects, which lies beside the project or above it. */
@@ -82,6 +84,19 @@ export async function walkFile(root: Hdf5Group): Promise<{ arrays: Map<string, H
   }
   await visit(root)
   return { arrays, unreadable }
+}
+
+/** Visits the arrays of all groups of a file, but not the fields of compounds. */
+export async function visitArrays(file: string, visit: (node: ArrayNode) => Promise<void> | void): Promise<void> {
+  await using tree = await openTree(file)
+  const visitGroup = async (group: GroupNode): Promise<void> => {
+    for (const name of await group.arrays()) await visit(await group.array(name))
+    for (const name of await group.groups()) {
+      const inner = await group.group(name)
+      if (!inner.title.includes('compound')) await visitGroup(inner)
+    }
+  }
+  if (tree.root.kind === 'group') await visitGroup(tree.root)
 }
 
 /** Elements of a result, as typed array or texts. */

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isHyperslabError } from '../../../src/core/errors.ts'
 import { openNetcdf } from '../../../src/runtime/netcdf.ts'
-import { random } from '../../af/rkyv/support.ts'
 import { byBudget, seedOf } from '../../support/budget.ts'
+import { collectTags, readDamagedFiles } from '../../support/damaged.ts'
 import { FORMATS } from '../hdf5/support.ts'
 import { CountingFile } from './support.ts'
 
@@ -55,54 +54,32 @@ function damage(file: Uint8Array, next: Next): Uint8Array {
   return bytes
 }
 
-/** Reads all of a file; returns the tags of its errors and the number of its variables. */
-async function readAll(stored: CountingFile): Promise<{ tags: string; variables: number }> {
-  const tags = new Set<string>()
-  const note = (error: unknown): void => {
-    if (!isHyperslabError(error, ...TAGS)) throw error
-    tags.add(error.tag)
-  }
-  let variables = 0
-  try {
-    await using file = await openNetcdf(stored, { name: 'x.nc' })
-    for (const { name, length } of file.dimensions) expect([typeof name, Number.isSafeInteger(length)]).toEqual(['string', true])
-    // A header has many variables only if much of it is read as variables.
-    variables = file.variables.length
-    for (const array of file.variables) {
-      if (array.size <= MOST_ELEMENTS) await array.toTensor().then(({ data }) => expect(data.length).toBe(array.size), note)
-      else await array.get(array.shape.map((length) => length - 1) as never).then((each) => expect(each).toBeDefined(), note)
-    }
-  } catch (error) {
-    note(error)
-  }
-  return { tags: [...tags].sort().join(' ') || 'read', variables }
-}
-
 test('damaged classic files end in values or in an error with a tag, within bounds', { timeout: 86_400_000 }, async () => {
   const seeds = FILES.map((name) => ({
     name,
     bytes: new Uint8Array(readFileSync(join(FORMATS, 'netcdf3', name))).slice(0, MOST_BYTES),
   }))
-  const next = random(SEED)
-  const counts: Record<string, number> = {}
-  let slowest = { ms: 0, what: '' }
-  const end = Date.now() + MUTATION_MS
-  for (let done = 0; done < COUNT || Date.now() < end; done++) {
+  const options = { seed: SEED, count: COUNT, ms: MUTATION_MS, mostMs: MOST_MS }
+  const counts = await readDamagedFiles('classic NetCDF', options, async (next) => {
     const { name, bytes } = seeds[next(seeds.length)]!
     const stored = new CountingFile(damage(bytes, next))
-    const what = `${name}, case ${done} of seed ${SEED}`
-    const start = performance.now()
-    const { tags, variables } = await readAll(stored).catch((error: unknown) => {
-      throw new Error(what, { cause: error })
-    })
-    const ms = performance.now() - start
-    if (ms > slowest.ms) slowest = { ms, what }
-    expect(ms, what).toBeLessThan(MOST_MS)
-    expect(stored.slices.length, what).toBeLessThanOrEqual(2 + MOST_REQUESTS * variables)
-    expect(stored.bytesRead, what).toBeLessThanOrEqual(MOST_FETCHED * (1 + variables) * stored.byteLength)
-    counts[tags] = (counts[tags] ?? 0) + 1
-  }
-  console.log(`classic NetCDF: ${JSON.stringify(counts)}; slowest ${slowest.ms.toFixed(0)} ms: ${slowest.what}`)
-  expect(counts['read']).toBeGreaterThan(0)
+    let variables = 0
+    const read = (): Promise<string> =>
+      collectTags(TAGS, async (note) => {
+        await using file = await openNetcdf(stored, { name: 'x.nc' })
+        for (const { name, length } of file.dimensions)
+          expect([typeof name, Number.isSafeInteger(length)]).toEqual(['string', true])
+        variables = file.variables.length
+        for (const array of file.variables) {
+          if (array.size <= MOST_ELEMENTS) await array.toTensor().then(({ data }) => expect(data.length).toBe(array.size), note)
+          else await array.get(array.shape.map((length) => length - 1) as never).then((each) => expect(each).toBeDefined(), note)
+        }
+      })
+    const check = (what: string): void => {
+      expect(stored.slices.length, what).toBeLessThanOrEqual(2 + MOST_REQUESTS * variables)
+      expect(stored.bytesRead, what).toBeLessThanOrEqual(MOST_FETCHED * (1 + variables) * stored.byteLength)
+    }
+    return { name, read, check }
+  })
   expect(counts['FormatError']).toBeGreaterThan(0)
 })
