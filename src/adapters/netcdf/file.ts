@@ -125,12 +125,11 @@ export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions 
       },
     }
     const header = await readHeader(file, options.signal)
-    const { records, variables: layouts, isWhole } = layOut(header, file.byteLength)
+    const { records, variables: layouts } = layOut(header, file.byteLength)
     const origin = {
       file: fileName,
       version: fileName,
-      // Threads that read by themselves do not check the end of the file.
-      local: isWhole ? buffer.local : undefined,
+      local: buffer.local,
       recycle: buffer.recycle,
       read: (offset: number, length: number) => readBytes(file, offset, offset + length),
     }

@@ -35,8 +35,6 @@ export interface FileLayout {
   readonly records: number
   /** One for each variable in the header. */
   readonly variables: readonly VariableLayout[]
-  /** Whether the file contains the data of all variables. */
-  readonly isWhole: boolean
 }
 
 /**
@@ -66,7 +64,7 @@ export function layOut(header: ClassicHeader, fileBytes: number): FileLayout {
   const recordStride =
     growing.length === 1 ? growing[0]!.slabBytes : growing.reduce((sum, { slabBytes }) => sum + padded(slabBytes), 0)
   const records = header.records ?? countRecords(growing, recordStride, fileBytes)
-  const ends = sized.map((one) => checkPlace(one, recordStride, records, header.byteLength))
+  for (const one of sized) checkPlace(one, recordStride, records, header.byteLength)
   const uses = header.variables.map(({ name, type, dimensionIds }) => ({
     name,
     dims: dimensionIds,
@@ -74,7 +72,7 @@ export function layOut(header: ClassicHeader, fileBytes: number): FileLayout {
   }))
   const lengths = textLengths(uses, (id) => header.dimensions[id]!.name)
   const variables = sized.map((one) => place(one, recordStride, records, header, lengths))
-  return { records, variables, isWhole: ends.every((end) => end <= fileBytes) }
+  return { records, variables }
 }
 
 const padded = (bytes: number): number => Math.ceil(bytes / 4) * 4
@@ -95,10 +93,10 @@ function countRecords(growing: readonly Sized[], recordStride: number, fileBytes
   return Math.max(0, Math.min(...room))
 }
 
-/** Returns the end of a variable in the file; 0 if it has no elements. */
-function checkPlace(sized: Sized, recordStride: number, records: number, headerBytes: number): number {
+/** @throws FormatError if a variable with elements overlaps the header, or lies where no file has bytes */
+function checkPlace(sized: Sized, recordStride: number, records: number, headerBytes: number): void {
   const { variable, isRecord, slabShape, slabBytes } = sized
-  if (isRecord && records === 0) return 0
+  if (isRecord && records === 0) return
   const { begin, name } = variable
   const end = begin + slabBytes + (isRecord ? (records - 1) * recordStride : 0)
   if (begin < headerBytes) {
@@ -113,7 +111,6 @@ function checkPlace(sized: Sized, recordStride: number, records: number, headerB
     const text = `the header is broken: elements of the shape [${shape.join(', ')}] from byte ${begin} end above 2^53`
     throw new HyperslabError('FormatError', text, { array: name, actual: end })
   }
-  return end
 }
 
 function place(

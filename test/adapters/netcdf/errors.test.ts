@@ -1,5 +1,9 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type ErrorTag, HyperslabError } from '../../../src/core/errors.ts'
+import { createPool } from '../../../src/runtime/index.ts'
 import { type AsyncBuffer, openNetcdf } from '../../../src/runtime/netcdf.ts'
 import { utf8, type WriterFile, writeNetcdf } from '../../support/netcdf-writer.ts'
 import { CountingFile, variable } from './support.ts'
@@ -153,6 +157,29 @@ describe('data', () => {
       `bad.nc: array 'grows': the file is truncated: these elements end at byte ${end}, the file has ${size} bytes`,
     )
     expect(error.details).toMatchObject({ array: 'grows', actual: size, expected: end })
+  })
+
+  test('a truncated file on disk, read by worker threads', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'hyperslab-truncated-'))
+    const pool = createPool({ size: 1 })
+    try {
+      const path = join(folder, 'bad.nc')
+      const values = Array.from({ length: 150_000 }, (_, i) => i)
+      const dimensions = [
+        ['t', 0],
+        ['x', 150_000],
+      ] as const
+      const v = { name: 'v', type: 'double', dimensions: ['t', 'x'], values: [...values, ...values] } as const
+      await writeFile(path, writeNetcdf({ dimensions, records: 2, variables: [v] }).subarray(0, -8))
+      await using file = await openNetcdf(path, { pool })
+      const array = variable(file, 'v')
+      expect(await array.view([0]).sum()).toBe(11_249_925_000)
+      for (const read of [() => array.get(), () => array.sum(), () => array.mean({ axis: 0 }), () => array.get([1, -1])])
+        await caught('FormatError', read)
+    } finally {
+      await pool.close()
+      await rm(folder, { recursive: true })
+    }
   })
 
   test('a truncated fixed variable', async () => {
