@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { formatWithOptions } from 'node:util'
+import ts from 'typescript'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import * as cluster from '../src/runtime/cluster.ts'
 import * as dataset from '../src/runtime/dataset.ts'
@@ -14,7 +15,7 @@ import { RudeServer } from './support/rude-server.ts'
 /** Without the section of short programs, which test/dataset/tasks.test.ts runs. */
 const page = readFileSync(new URL('../docs/guide.md', import.meta.url), 'utf8').split('\n## In three lines\n')[0]!
 /** Title, program, and what stands below it of requests and bytes. */
-const TASKS = [...page.matchAll(/^## (.*)\n[\s\S]*?```js\n([\s\S]*?)```\n\n(.*)/gm)].map(([, title, code, cost]) => ({
+const TASKS = [...page.matchAll(/^## (.*)\n[\s\S]*?```[jt]s\n([\s\S]*?)```\n\n(.*)/gm)].map(([, title, code, cost]) => ({
   title: title!,
   code: code!,
   cost: cost!,
@@ -119,7 +120,10 @@ async function run(
   Object.assign(asked, { requests: 0, bytes: 0 })
   const printed: string[] = []
   const log = (...values: unknown[]): unknown => printed.push(formatWithOptions({ breakLength: 1000 }, ...values))
-  const body = code.replace(/^import (\{.*\}) from ('.*')$/gm, 'const $1 = modules[$2]')
+  const compilerOptions = { target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true }
+  const body = ts
+    .transpileModule(code, { compilerOptions })
+    .outputText.replace(/^import (\{.*\}) from ('.*');?$/gm, 'const $1 = modules[$2]')
   const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor as new (
     ...source: string[]
   ) => (...given: unknown[]) => Promise<void>

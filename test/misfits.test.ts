@@ -388,7 +388,7 @@ async function use(result: unknown): Promise<void> {
   if (Object(value) !== value) return
   if (value instanceof DiskArray || value instanceof dataset.DataArray) {
     String(value)
-    await value.get()
+    await (value as dataset.DataArray).get()
   } else if (value instanceof dataset.Dataset) {
     String(value)
     for (const each of [...Object.values(value.variables), ...Object.values(value.coords)]) await each.get()

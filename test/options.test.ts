@@ -298,7 +298,9 @@ const WRONG: Record<string, readonly unknown[]> = {
   ...Object.fromEntries(['layer', 'prefetch', 'retries', 'concurrency'].map((name) => [name, [0.5, -1, Infinity, '1']])),
   ...Object.fromEntries(['segmentBytes', 'maxRequests', 'chunkBytes'].map((name) => [name, [1.5, 0, Infinity]])),
   ...Object.fromEntries(['maxBytes', 'retryDelay', 'maxGapBytes', 'patience'].map((name) => [name, [-1, Number.NaN, '1']])),
-  ...Object.fromEntries(['names', 'dimensionNames', 'variables'].map((name) => [name, ['x', [1], ['x', undefined], {}]])),
+  ...Object.fromEntries(['names', 'dimensionNames'].map((name) => [name, ['x', [1], ['x', undefined], {}]])),
+  // `openDataset` takes types by name, other functions a list of names.
+  variables: ['x', [1], ['x', undefined], new Map(), 1],
   ...Object.fromEntries(['headers', 'arrays', 'credentials'].map((name) => [name, [[], new Map(), 1]])),
   codecs: [[{}], [1], { length: 0 }, [{ name: 'none', decode: Number }], Array(2).fill({ name: 'x', decode: Number })],
   blockBytes: [1.5, -1, Infinity, 2 ** 53],

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -323,6 +323,19 @@ const found = findWhere(tas, { min: 0 })
 export const shown = [unknown.name, means.data, element, await found.count(), cache.stats(), budget.stats(), pool.size]
 `
 
+const COMPILERS: [version: string, compiler: string][] = [
+  ['5.9', 'typescript-5.9'],
+  ['6', 'typescript'],
+  ['7', 'typescript-7'],
+]
+
+/** Names that the short programs of the guide do not declare. */
+const SHORT = `import { between, cos, Dataset, openDataset } from 'hyperslab/dataset'
+declare const path: string
+const ds = await openDataset(path, { variables: { tas: 'float32' } })
+const tas = ds.get('tas')
+`
+
 describe('types', () => {
   const compilerOptions = {
     noEmit: true,
@@ -341,16 +354,45 @@ describe('types', () => {
   })
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  test.each([
-    ['5.9', 'typescript-5.9'],
-    ['6', 'typescript'],
-    ['7', 'typescript-7'],
-  ])('need neither the DOM nor Node nor libraries after ES2022 under TypeScript %s', (version, compiler) => {
+  test.each(COMPILERS)('need neither the DOM nor Node nor libraries after ES2022 under TypeScript %s', (version, compiler) => {
     const tsc = join(root, 'node_modules', compiler, 'bin/tsc')
     const run = (...options: string[]) => spawnSync(process.execPath, [tsc, ...options], { encoding: 'utf8' }).stdout
     expect(run('--version')).toContain(`Version ${version}.`)
     expect(run('-p', folder)).toBe('')
   })
+
+  test.each(COMPILERS)(
+    'let the programs of README and the guide compile as they stand under TypeScript %s',
+    (_, compiler) => {
+      const programs = ['README.md', 'docs/guide.md'].flatMap((page) =>
+        [...readFileSync(join(root, page), 'utf8').matchAll(/```[jt]s\n([\s\S]*?)```/g)].map(([, code]) => code!),
+      )
+      expect(programs.length).toBeGreaterThan(20)
+      const place = mkdtempSync(join(tmpdir(), 'hyperslab-programs-'))
+      try {
+        mkdirSync(join(place, 'node_modules'))
+        symlinkSync(root, join(place, 'node_modules', 'hyperslab'))
+        const files = programs.map((code, i) => {
+          // The short programs of the guide have these names without importing them.
+          const isShort = !code.includes('import ')
+          writeFileSync(join(place, `${i}.mts`), isShort ? `${SHORT}\n${code}\nexport {}\n` : code)
+          return `${i}.mts`
+        })
+        const globals = `declare const env: { readonly BUCKET: import('hyperslab/store').R2BucketLike }\n`
+        writeFileSync(join(place, 'globals.d.ts'), globals)
+        const options = { ...compilerOptions, lib: ['ESNext', 'DOM'] }
+        writeFileSync(
+          join(place, 'tsconfig.json'),
+          JSON.stringify({ compilerOptions: options, files: [...files, 'globals.d.ts'] }),
+        )
+        const tsc = join(root, 'node_modules', compiler, 'bin/tsc')
+        expect(spawnSync(process.execPath, [tsc, '-p', place], { encoding: 'utf8' }).stdout).toBe('')
+      } finally {
+        rmSync(place, { recursive: true })
+      }
+    },
+    120_000,
+  )
 
   describe('in an editor', () => {
     const path = join(root, 'test/use.mts')

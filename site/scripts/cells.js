@@ -20,6 +20,9 @@ console.log = (...values) => postMessage({ line: values.join(' ') })
 globalThis.draw = (values, [rows, columns]) => postMessage({ picture: { values: Float64Array.from(values), rows, columns } })
 `
 
+/** Removes the types of parameters, the only TypeScript that cells may contain, so that browsers run them. */
+const withoutTypes = (program) => program.replace(/(\w+): [A-Z]\w*(?=[,)])/g, '$1')
+
 /** Returns the text of a worker: imports first, as in modules; later failures are reported. */
 function workerText(program) {
   const imports = []
@@ -93,7 +96,8 @@ function run(program, output) {
 }
 
 for (const block of document.querySelectorAll('.expressive-code')) {
-  const program = Array.from(block.querySelectorAll('.ec-line'), (line) => line.textContent.replace(/\n$/, '')).join('\n')
+  const shown = Array.from(block.querySelectorAll('.ec-line'), (line) => line.textContent.replace(/\n$/, '')).join('\n')
+  const program = block.querySelector('pre[data-language="ts"]') ? withoutTypes(shown) : shown
   // `env` exists only in a Cloudflare Worker.
   if (!program.includes(DATA) || program.includes('env.')) continue
   const [button, output] = [document.createElement('button'), document.createElement('output')]

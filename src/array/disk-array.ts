@@ -10,7 +10,7 @@ import type { Selection } from '../grid/selection.ts'
 import type { Axis, AxisOption } from './axes.ts'
 import { completeSource } from './complete-source.ts'
 import { type GetAsOptions, type GetOptions, getSelection, named, type ReadPlan, resolveChecked } from './get.ts'
-import type { Block, BlocksOptions, EqualsOptions, ProgressOptions } from './iteration.ts'
+import type { Block, BlocksOptions, EqualsOptions, ProgressOptions, ValuesAsOptions, ValuesOptions } from './iteration.ts'
 import { astype } from './lazy/astype.ts'
 import { view } from './lazy/axes-view.ts'
 import { expandDims, flip, squeeze, transpose } from './lazy/axis-order.ts'
@@ -272,13 +272,16 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
 
   /**
    * Reads the whole array as a typed array in C order; for strings and binaries, as a list.
-   * @throws as {@link toTensor}
+   * @throws as {@link toTensor}; InvalidArgumentError if `out` is of another type or length
    * @example
    * const t = generate((i, j) => 10 * i + j, { dtype: 'int8', shape: [2, 2] })
    * console.log(await t.values()) // Int8Array(4) [ 0, 1, 10, 11 ]
+   * console.log(await t.values({ as: 'float32' })) // Float32Array(4) [ 0, 1, 10, 11 ]
    */
-  async values(options: ProgressOptions = {}): Promise<DataOf<D>> {
-    return (await (await this.#iteration('values', options)).readTensor(this.source, options)).data
+  async values(options?: ValuesOptions<D>): Promise<DataOf<D>>
+  async values<K extends DType>(options: ValuesAsOptions<K>): Promise<DataOf<K>>
+  async values(options: ValuesOptions<D> = {}): Promise<DataOf<D>> {
+    return (await this.#iteration('values', options)).readValues(this.source, options)
   }
 
   /**

@@ -1,4 +1,4 @@
-import { allocate, type DataOf, type DType, readElement, type ScalarOf, toElement } from '../core/dtype.ts'
+import { allocate, type DataOf, DTYPES, type DType, readElement, type ScalarOf, toElement } from '../core/dtype.ts'
 import { HyperslabError, within } from '../core/errors.ts'
 import { ahead, inOrder } from '../core/in-order.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
@@ -14,6 +14,7 @@ import { type Box, boxShape, viewOf } from '../grid/range.ts'
 import type { Selection } from '../grid/selection.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { planSelection, type ReadPlan } from './get.ts'
+import { astype } from './lazy/astype.ts'
 import { copiedTo } from './lazy/missing-restated.ts'
 import { type ArrayOperand, sourceOf } from './operand.ts'
 import { divideIntoWrittenRuns, runsOf } from './reductions/runs.ts'
@@ -36,6 +37,18 @@ export interface ProgressOptions extends BlockOptions {
   readonly onProgress?: ((progress: TransferProgress) => void) | undefined
 }
 
+/** Options of `values`. */
+export interface ValuesOptions<D extends DType> extends ProgressOptions {
+  /** Memory for the values instead of new memory: an array of their type and number. */
+  readonly out?: DataOf<D>
+}
+
+/** Options of `values` with conversion to another data type. */
+export interface ValuesAsOptions<K extends DType> extends ValuesOptions<K> {
+  /** Data type of the values and of `out`. Each element is converted as by `astype`. */
+  readonly as: K
+}
+
 /** Options of `equals`. */
 export interface EqualsOptions extends ProgressOptions {
   /** Whether NaN equals NaN; default false. */
@@ -54,11 +67,13 @@ export const PROGRESS_CHECKS: Checks<ProgressOptions> = { ...BLOCK_CHECKS, onPro
 export const BLOCKS_CHECKS: Checks<BlocksOptions> = { ...BLOCK_CHECKS, prefetch: 'integer from 0', maxBytes: 'number from 0' }
 const EQUALS_CHECKS: Checks<EqualsOptions> = { ...PROGRESS_CHECKS, equalNaN: 'boolean' }
 
+const VALUES_CHECKS: Checks<ValuesAsOptions<DType>> = { ...PROGRESS_CHECKS, out: 'list', as: DTYPES }
+
 const CALLS = {
   blocks: BLOCKS_CHECKS,
   elements: BLOCK_CHECKS,
   toTensor: PROGRESS_CHECKS,
-  values: PROGRESS_CHECKS,
+  values: VALUES_CHECKS,
   equals: EQUALS_CHECKS,
   copyFrom: PROGRESS_CHECKS,
   copyTo: PROGRESS_CHECKS,
@@ -202,6 +217,27 @@ export async function readTensor<D extends DType>(source: BlockSource<D>, option
     return tensor
   }
   return budget?.result(bytes, read, options.signal) ?? read()
+}
+
+/**
+ * Reads all elements in C order.
+ * @throws InvalidArgumentError if `out` is of another type or length
+ */
+export async function readValues<D extends DType>(
+  source: BlockSource<D>,
+  { as, out, ...options }: ValuesOptions<D> & { readonly as?: D },
+): Promise<DataOf<D>> {
+  const from = as === undefined ? source : astype(source, as)
+  if (out === undefined) return (await readTensor(from, options)).data
+  const { checkOut } = await import('./values.ts')
+  const { dtype, shape } = from
+  if (out.length !== sizeOf(shape)) {
+    const [actual, expected] = [out.length, sizeOf(shape)]
+    const text = `out has ${actual} elements, the array ${expected}`
+    throw new HyperslabError('InvalidArgumentError', text, { ...source.label, actual, expected })
+  }
+  await readWhole(from, await within(source.label ?? {}, async () => checkOut(dtype, { data: out, shape }, shape)), options)
+  return out
 }
 
 /** Reads all elements in runs of chunks, two at a time, directly into the result. */

@@ -1,6 +1,6 @@
 import type { DiskArray } from '../array/disk-array.ts'
-import type { GetOptions } from '../array/get.ts'
-import type { ProgressOptions } from '../array/iteration.ts'
+import type { GetAsOptions, GetOptions } from '../array/get.ts'
+import type { ValuesAsOptions, ValuesOptions } from '../array/iteration.ts'
 import type { MapOptions } from '../array/lazy/map.ts'
 import { missingElements } from '../array/missing.ts'
 import { missingTest } from '../array/missing-test.ts'
@@ -9,7 +9,6 @@ import type { AxisLengths } from '../array/reductions/windows.ts'
 import type { DType, ScalarOf } from '../core/dtype.ts'
 import { invalidArgument } from '../core/errors.ts'
 import { checkOptions, checkValue } from '../core/options.ts'
-import type { Tensor } from '../core/tensor.ts'
 import type { Selector } from '../grid/selection.ts'
 import { ARITHMETIC_CHECKS, type Arithmetic, type ArithmeticOptions, combineArrays, whereTrue } from './arithmetic.ts'
 import { type Attrs, checkAttrs } from './attributes.ts'
@@ -48,10 +47,12 @@ import {
   type SelPointsOptions,
   selectedPoints,
 } from './points.ts'
+import type { FloatsOf, MaskedDType, MeanDType, ReadKind, ReadValues, ReducedDType, ValuesOf } from './reduced-types.ts'
 import { Reducible } from './reducible.ts'
 import {
   type DescribeValuesOptions,
   describeValues,
+  type GroupKind,
   type KeepDimsOptions,
   quantileAlong,
   type ReduceDimsOptions,
@@ -67,11 +68,25 @@ import type { Variable } from './variable.ts'
 import { Weighted } from './weighted.ts'
 import { type CoarsenOptions, coarsenedBlocks, type RollingOptions, rollingWindows, type WindowedArray } from './windows.ts'
 
+/** Results of reductions of an array: of all dimensions, and along some. */
+export type ReducedArrays<D extends DType> = {
+  readonly [K in ReduceKind]: readonly [whole: DataArray<ReducedDType<D, K>, 'scalar'>, along: DataArray<ReducedDType<D, K>>]
+}
+
+/** Results of reductions of the parts of an array. */
+export type GroupedArrays<D extends DType> = {
+  readonly [K in GroupKind]: DataArray<K extends 'sum' | 'prod' | 'min' | 'max' ? DType : ReducedDType<D, K>>
+}
+
+/** Result whose types the signature of its method states. */
+// biome-ignore lint/suspicious/noExplicitAny: an operation on variables does not know the types that its result is declared with
+type AnyArray = DataArray<any, any>
+
 /**
  * An array with named dimensions, coordinates and attributes, as in xarray. Operations are lazy: only `get`,
  * `values` and `dates` read or compute.
  */
-export class DataArray extends Reducible<DataArray> {
+export class DataArray<D extends DType = DType, R extends ReadKind = ReadKind> extends Reducible<ReducedArrays<D>> {
   /** @internal */
   readonly variable: Variable
   /** @internal */
@@ -94,12 +109,12 @@ export class DataArray extends Reducible<DataArray> {
   }
 
   /** Decoded values as a lazy array, whose axes are `dims`. */
-  get array(): DiskArray {
-    return this.variable.array
+  get array(): DiskArray<D> {
+    return this.variable.array as DiskArray as DiskArray<D>
   }
 
   /** Data type of the decoded values. */
-  get dtype(): DType {
+  get dtype(): D {
     return this.array.dtype
   }
 
@@ -134,7 +149,7 @@ export class DataArray extends Reducible<DataArray> {
   }
 
   /** Selects points, as {@link selPoints}. */
-  sel(points: readonly PointLabels[], options?: SelPointsOptions): DataArray
+  sel(points: readonly PointLabels[], options?: SelPointsOptions): DataArray<D>
   /**
    * Selects by labels. A label drops its dimension; a range (`between`, or a partial date) or a list keeps
    * it.
@@ -145,8 +160,8 @@ export class DataArray extends Reducible<DataArray> {
    * const ds = new Dataset({ t: { dims: ['lat'], data: [281, 285, 290] } }, { coords })
    * console.log(await ds.get('t').sel({ lat: 52.5 }).get()) // 285
    */
-  sel(labels: Readonly<Record<string, LabelSelector>>, options?: SelOptions): DataArray
-  sel(labels: Readonly<Record<string, LabelSelector>> | readonly PointLabels[], options: SelPointsOptions = {}): DataArray {
+  sel(labels: Readonly<Record<string, LabelSelector>>, options?: SelOptions): DataArray<D>
+  sel(labels: Readonly<Record<string, LabelSelector>> | readonly PointLabels[], options: SelPointsOptions = {}): DataArray<D> {
     if (isPointList(labels)) return this.selPoints(labels, options)
     checkOptions('sel', options, SEL_CHECKS, { array: this.name })
     return this.#taken(takenByLabel(labels, this.coordinates, this.dims, options), 'sel', labels, options)
@@ -156,13 +171,13 @@ export class DataArray extends Reducible<DataArray> {
    * Selects points by positions along a new dimension, which replaces theirs: `isel([{ lat: 3, lon: 0 },
    * …])`. The labels of the replaced dimensions become coordinates along the new one.
    */
-  isel(points: readonly PointIndices[], options?: PointsOptions): DataArray
+  isel(points: readonly PointIndices[], options?: PointsOptions): DataArray<D>
   /**
    * Selects by positions. An integer drops its dimension; a `slice` or a list keeps it.
    * @throws InvalidSelectionError
    */
-  isel(positions: Readonly<Record<string, Selector>>): DataArray
-  isel(positions: Readonly<Record<string, Selector>> | readonly PointIndices[], options?: PointsOptions): DataArray {
+  isel(positions: Readonly<Record<string, Selector>>): DataArray<D>
+  isel(positions: Readonly<Record<string, Selector>> | readonly PointIndices[], options?: PointsOptions): DataArray<D> {
     if (isPointList(positions)) return this.#then('isel of points')(indexedPoints(this, positions, options))
     checkOptions('isel', options, {}, { array: this.name })
     return this.#taken(takenByPosition(positions, this.dims, this.shape), 'isel')
@@ -178,7 +193,7 @@ export class DataArray extends Reducible<DataArray> {
    * @throws InvalidSelectionError for points that do not exist and, when read, for places that are outside;
    *   InvalidArgumentError as `sel`
    */
-  selPoints(points: LabelledPoints, options?: SelPointsOptions): DataArray {
+  selPoints(points: LabelledPoints, options?: SelPointsOptions): DataArray<D> {
     return this.#then('selPoints')(selectedPoints(this, points, options))
   }
 
@@ -192,14 +207,24 @@ export class DataArray extends Reducible<DataArray> {
     return this.#then('interp', labels)((await import('./interp.ts')).interpolated(this, labels, options))
   }
 
-  /** Reads the values as a tensor; without dimensions, as a single value. */
-  async get(options: GetOptions<DType> = {}): Promise<Tensor | ScalarOf<DType>> {
-    return (await this.array.get(this.dims.length === 0 ? [] : null, options)) as Tensor | ScalarOf<DType>
+  /**
+   * Reads the values as a tensor; without dimensions, as a single value. `as` converts them, as `get` of
+   * arrays does.
+   */
+  async get(options?: GetOptions<D>): Promise<ReadValues<D, R>>
+  async get<K extends DType>(options: GetAsOptions<K>): Promise<ReadValues<K, R>>
+  async get(options: GetOptions<D> & { readonly as?: D } = {}): Promise<unknown> {
+    return this.array.get(this.dims.length === 0 ? [] : null, options)
   }
 
-  /** Reads the values as a typed array in C order; text and binaries as a list. */
-  values(options?: ProgressOptions): Promise<ArrayLike<unknown>> {
-    return this.array.values(options) as Promise<ArrayLike<unknown>>
+  /**
+   * Reads the values as a typed array in C order; text and binaries as a list.
+   * @throws InvalidArgumentError if `out` is of another type or length
+   */
+  async values(options?: ValuesOptions<D>): Promise<ValuesOf<D>>
+  async values<K extends DType>(options: ValuesAsOptions<K>): Promise<ValuesOf<K>>
+  async values(options: ValuesOptions<D> & { readonly as?: D } = {}): Promise<unknown> {
+    return this.array.values(options as ValuesOptions<D>)
   }
 
   /**
@@ -283,13 +308,13 @@ export class DataArray extends Reducible<DataArray> {
    * @throws InvalidArgumentError unless exactly one dimension has times; InvalidSelectionError if the data do
    *   not reach an end of the period
    */
-  climatology(unit: string, options?: ClimatologyOptions): DataArray {
-    return computeClimatology<DataArray>(this, unit, options)
+  climatology(unit: string, options?: ClimatologyOptions): DataArray<MeanDType<D>> {
+    return computeClimatology<DataArray>(this as unknown as DataArray, unit, options) as AnyArray
   }
 
   /** Subtracts the {@link climatology} from the values. */
-  anomaly(unit: string, options?: ClimatologyOptions): DataArray {
-    return this.sub(computeClimatology<DataArray>(this, unit, options, 'anomaly'))
+  anomaly(unit: string, options?: ClimatologyOptions): DataArray<'float32' | 'float64'> {
+    return this.sub(computeClimatology<DataArray>(this as unknown as DataArray, unit, options, 'anomaly'))
   }
 
   /**
@@ -298,7 +323,7 @@ export class DataArray extends Reducible<DataArray> {
    * other coordinates, `swapDims` makes labels of them first.
    * @throws InvalidArgumentError for an invalid key
    */
-  groupBy(key: GroupKey, options: MinPeriodsOption = {}): GroupBy<DataArray> {
+  groupBy(key: GroupKey, options: MinPeriodsOption = {}): GroupBy<GroupedArrays<D>, DataArray> {
     return new GroupBy(this.#divided, key, this.#over('groupBy', key, options), this.#then('labels'), options)
   }
 
@@ -306,7 +331,7 @@ export class DataArray extends Reducible<DataArray> {
    * Groups the values by periods of a pandas frequency for a reduction: `resample({ time: 'MS' }).mean()`.
    * @throws InvalidArgumentError for an invalid frequency, and for dimensions without times
    */
-  resample(by: Readonly<Record<string, string>>, options: ResampleOptions = {}): GroupBy<DataArray> {
+  resample(by: Readonly<Record<string, string>>, options: ResampleOptions = {}): GroupBy<GroupedArrays<D>, DataArray> {
     const groups = resampledGroups(this.#divided, by, options)
     return new GroupBy(this.#divided, groups, this.#over('resample', by, options), this.#then('labels'))
   }
@@ -316,7 +341,7 @@ export class DataArray extends Reducible<DataArray> {
    * labelled by its last position.
    * @throws InvalidArgumentError for dimensions that do not exist, and for invalid lengths
    */
-  rolling(lengths: AxisLengths, options: RollingOptions = {}): WindowedArray<DataArray> {
+  rolling(lengths: AxisLengths, options: RollingOptions = {}): WindowedArray<GroupedArrays<D>> {
     return rollingWindows(this.#divided, lengths, options, this.#over('rolling', lengths, options))
   }
 
@@ -324,7 +349,7 @@ export class DataArray extends Reducible<DataArray> {
    * Forms blocks of neighbouring positions for a reduction: `coarsen({ lat: 2, lon: 2 }).mean()`.
    * @throws InvalidArgumentError as {@link rolling}, and if an axis is not divisible
    */
-  coarsen(lengths: AxisLengths, options: CoarsenOptions = {}): WindowedArray<DataArray> {
+  coarsen(lengths: AxisLengths, options: CoarsenOptions = {}): WindowedArray<GroupedArrays<D>> {
     return coarsenedBlocks(this.#divided, lengths, options, this.#over('coarsen', lengths, options))
   }
 
@@ -333,7 +358,7 @@ export class DataArray extends Reducible<DataArray> {
    * `weighted(ds.get('areacella')).mean()`.
    * @throws InvalidArgumentError for weights along other dimensions
    */
-  weighted(weights: DataArray): Weighted<DataArray> {
+  weighted(weights: DataArray): Weighted<DataArray<'float32' | 'float64'>, DataArray<'float32' | 'float64', 'scalar'>> {
     checkLabelled('weighted', weights)
     return new Weighted(this, weights, this.#then('weighted', weights))
   }
@@ -342,7 +367,9 @@ export class DataArray extends Reducible<DataArray> {
    * Adds another array, matched by dimension names and labels, or a number. Units and the standard name stay
    * if both arrays have the same units; adding a number drops them, because 273.15 makes other units.
    */
-  add(other: DataArray | number, options?: ArithmeticOptions): DataArray {
+  add(other: number, options?: ArithmeticOptions): DataArray<FloatsOf<D>, R>
+  add(other: DataArray | number, options?: ArithmeticOptions): DataArray<'float32' | 'float64'>
+  add(other: DataArray | number, options?: ArithmeticOptions): AnyArray {
     return this.#combined('add', other, options)
   }
 
@@ -350,17 +377,23 @@ export class DataArray extends Reducible<DataArray> {
    * Subtracts another array or a number. Units stay if both arrays have the same. Subtracting a climatology
    * from times uses the value of each time's group: `tas.sub(tas.groupBy('time.month').mean())`.
    */
-  sub(other: DataArray | number, options?: ArithmeticOptions): DataArray {
+  sub(other: number, options?: ArithmeticOptions): DataArray<FloatsOf<D>, R>
+  sub(other: DataArray | number, options?: ArithmeticOptions): DataArray<'float32' | 'float64'>
+  sub(other: DataArray | number, options?: ArithmeticOptions): AnyArray {
     return this.#combined('sub', other, options)
   }
 
   /** Multiplies by another array or a number. The result has no units. */
-  mul(other: DataArray | number, options?: ArithmeticOptions): DataArray {
+  mul(other: number, options?: ArithmeticOptions): DataArray<FloatsOf<D>, R>
+  mul(other: DataArray | number, options?: ArithmeticOptions): DataArray<'float32' | 'float64'>
+  mul(other: DataArray | number, options?: ArithmeticOptions): AnyArray {
     return this.#combined('mul', other, options)
   }
 
   /** Divides by another array or a number; the result has floats, without units. */
-  div(other: DataArray | number, options?: ArithmeticOptions): DataArray {
+  div(other: number, options?: ArithmeticOptions): DataArray<FloatsOf<D>, R>
+  div(other: DataArray | number, options?: ArithmeticOptions): DataArray<'float32' | 'float64'>
+  div(other: DataArray | number, options?: ArithmeticOptions): AnyArray {
     return this.#combined('div', other, options)
   }
 
@@ -371,32 +404,32 @@ export class DataArray extends Reducible<DataArray> {
    * const ds = new Dataset({ t: { dims: ['x'], data: [271, NaN, 280] } })
    * console.log(await ds.get('t').lt(273.15).values()) // Uint8Array(3) [ 1, 0, 0 ]
    */
-  lt(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray {
+  lt(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray<'bool'> {
     return this.#compared('lt', other, options)
   }
 
   /** Whether each value is at most another one; as {@link lt} otherwise. */
-  le(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray {
+  le(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray<'bool'> {
     return this.#compared('le', other, options)
   }
 
   /** Whether each value is greater than another one; as {@link lt} otherwise. */
-  gt(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray {
+  gt(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray<'bool'> {
     return this.#compared('gt', other, options)
   }
 
   /** Whether each value is at least another one; as {@link lt} otherwise. */
-  ge(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray {
+  ge(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray<'bool'> {
     return this.#compared('ge', other, options)
   }
 
   /** Whether each value equals another one; as {@link lt} otherwise. */
-  eq(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray {
+  eq(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray<'bool'> {
     return this.#compared('eq', other, options)
   }
 
   /** Whether each value differs from another one. Missing values differ from all, as NaN does. */
-  ne(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray {
+  ne(other: DataArray | ComparedValue, options?: ArithmeticOptions): DataArray<'bool'> {
     return this.#compared('ne', other, options)
   }
 
@@ -404,17 +437,17 @@ export class DataArray extends Reducible<DataArray> {
    * Whether both booleans are true, matched as in arithmetic.
    * @throws InvalidArgumentError for arrays of other types
    */
-  and(other: DataArray, options?: ArithmeticOptions): DataArray {
+  and(other: DataArray, options?: ArithmeticOptions): DataArray<'bool'> {
     return this.#then('and', other)(logical(this, other, 'and', options))
   }
 
   /** Whether one of two booleans is true; as {@link and} otherwise. */
-  or(other: DataArray, options?: ArithmeticOptions): DataArray {
+  or(other: DataArray, options?: ArithmeticOptions): DataArray<'bool'> {
     return this.#then('or', other)(logical(this, other, 'or', options))
   }
 
   /** Negates booleans; as {@link and} otherwise. */
-  not(): DataArray {
+  not(): DataArray<'bool', R> {
     return this.#then('not')(negated(this))
   }
 
@@ -426,27 +459,27 @@ export class DataArray extends Reducible<DataArray> {
    * const ds = new Dataset({ t: { dims: ['x'], data: [20, NaN, 30] } })
    * console.log(await ds.get('t').map((t) => 1.8 * t + 32).values()) // Float64Array(3) [ 68, NaN, 86 ]
    */
-  map<E extends DType = 'float64'>(fn: (value: number) => ScalarOf<E>, options?: MapOptions<DType, E>): DataArray {
+  map<E extends DType = D>(fn: (value: number) => ScalarOf<E>, options?: MapOptions<D, E>): DataArray<E, R> {
     return this.#then('map', fn, options)(this.#as(mappedElements(this.variable, fn as never, options)))
   }
 
   /** Returns absolute values, of the same type and units. */
-  abs(): DataArray {
+  abs(): DataArray<D | FloatsOf<D>, R> {
     return this.#then('abs')(this.#as(absoluteValues(this.variable)))
   }
 
   /** Returns square roots as floats, without units; NaN for negative numbers. */
-  sqrt(): DataArray {
+  sqrt(): DataArray<FloatsOf<D>, R> {
     return this.#then('sqrt')(this.#as(computedElements(this.variable, 'sqrt')))
   }
 
   /** Returns natural logarithms as floats, without units; NaN for negative numbers. */
-  log(): DataArray {
+  log(): DataArray<FloatsOf<D>, R> {
     return this.#then('log')(this.#as(computedElements(this.variable, 'log')))
   }
 
   /** Returns powers of e as floats, without units. */
-  exp(): DataArray {
+  exp(): DataArray<FloatsOf<D>, R> {
     return this.#then('exp')(this.#as(computedElements(this.variable, 'exp')))
   }
 
@@ -476,7 +509,7 @@ export class DataArray extends Reducible<DataArray> {
    * @throws InvalidArgumentError for an array of another type, which {@link ne} compares first:
    *   `where(mask.ne(0))`
    */
-  where(condition: DataArray | ((value: number) => boolean), options?: ArithmeticOptions): DataArray {
+  where(condition: DataArray | ((value: number) => boolean), options?: ArithmeticOptions): DataArray<MaskedDType<D>> {
     return this.#then('where', condition)(whereTrue(this, condition, options))
   }
 
@@ -485,7 +518,7 @@ export class DataArray extends Reducible<DataArray> {
    * that has the value stays the same; otherwise, it becomes float64.
    * @throws InvalidArgumentError for a value of another kind
    */
-  fillna(value: Replacement | DataArray, options: ArithmeticOptions = {}): DataArray {
+  fillna(value: Replacement | DataArray, options: ArithmeticOptions = {}): DataArray<D | FloatsOf<D>> {
     const then = this.#then('fillna', value)
     if (value instanceof DataArray) return then(combineArrays(this, value, 'fillna', options))
     checkOptions('fillna', options, ARITHMETIC_CHECKS, { array: this.name })
@@ -493,12 +526,12 @@ export class DataArray extends Reducible<DataArray> {
   }
 
   /** Whether each value is missing. NaN and NaT are missing. */
-  isnull(): DataArray {
+  isnull(): DataArray<'bool', R> {
     return this.#then('isnull')(this.#as(nullness(this.variable, true)))
   }
 
   /** Whether each value is not missing; the reverse of {@link isnull}. */
-  notnull(): DataArray {
+  notnull(): DataArray<'bool', R> {
     return this.#then('notnull')(this.#as(nullness(this.variable, false)))
   }
 
@@ -510,7 +543,7 @@ export class DataArray extends Reducible<DataArray> {
    * const ds = new Dataset({ t: { dims: ['x'], data: [-1, 0.5, 2] } })
    * console.log(await ds.get('t').clip(0, 1).values()) // Float64Array(3) [ 0, 0.5, 1 ]
    */
-  clip(min?: number, max?: number): DataArray {
+  clip(min?: number, max?: number): DataArray<D | FloatsOf<D>, R> {
     return this.#then('clip', min, max)(this.#as(clipped(this.variable, min, max)))
   }
 
@@ -519,7 +552,7 @@ export class DataArray extends Reducible<DataArray> {
    * hundreds and so on.
    * @throws UnsupportedError for values that are not numbers
    */
-  round(decimals = 0): DataArray {
+  round(decimals = 0): DataArray<FloatsOf<D>, R> {
     return this.#then('round', decimals)(this.#as(rounded(this.variable, decimals)))
   }
 
@@ -529,7 +562,7 @@ export class DataArray extends Reducible<DataArray> {
    * @throws UnsupportedError for times, text and binaries; when read, InvalidArgumentError for values that
    *   are out of range, and for missing values without a counterpart in the type
    */
-  astype(dtype: DType): DataArray {
+  astype<K extends DType>(dtype: K): DataArray<K, R> {
     return this.#then('astype', dtype)(this.#as(castTo(this.variable, dtype)))
   }
 
@@ -537,7 +570,7 @@ export class DataArray extends Reducible<DataArray> {
    * Reorders the dimensions; by default, it reverses them.
    * @throws InvalidArgumentError unless each dimension is named once
    */
-  transpose(order?: readonly string[]): DataArray {
+  transpose(order?: readonly string[]): DataArray<D, R> {
     return this.#then('transpose', order)(transposed(this, order))
   }
 
@@ -545,7 +578,7 @@ export class DataArray extends Reducible<DataArray> {
    * Drops dimensions of length 1: the named ones, or all. Their labels stay as single values.
    * @throws InvalidArgumentError for dimensions of another length
    */
-  squeeze(axis?: string | readonly string[]): DataArray {
+  squeeze(axis?: string | readonly string[]): DataArray<D> {
     return this.#taken(squeezed(this.variable, axis), 'isel')
   }
 
@@ -554,7 +587,7 @@ export class DataArray extends Reducible<DataArray> {
    * @param axis position of the new dimension; negative ones count from the end
    * @throws InvalidArgumentError if the name is used
    */
-  expandDims(name: string, axis = 0): DataArray {
+  expandDims(name: string, axis = 0): DataArray<D> {
     return this.#then('expandDims', name, axis)(expanded(this, name, axis))
   }
 
@@ -565,7 +598,7 @@ export class DataArray extends Reducible<DataArray> {
    * @throws InvalidArgumentError for keys that do not exist or do not lie along one dimension; TooLargeError
    *   for keys beyond `limits.coordinateBytes`
    */
-  async sortBy(keys: string | DataArray | readonly (string | DataArray)[], options: SortOptions = {}): Promise<DataArray> {
+  async sortBy(keys: string | DataArray | readonly (string | DataArray)[], options: SortOptions = {}): Promise<DataArray<D, R>> {
     const taken = await (await import('./sort-by.ts')).sortedPositions(this, keys, options)
     const sorted = { variable: this.variable.take(taken), coordinates: takeCoords(this.coordinates, taken) }
     return this.#then('sortBy', keys, options)(sorted)
@@ -581,7 +614,7 @@ export class DataArray extends Reducible<DataArray> {
    * console.log(await steps.values()) // Float64Array(2) [ 3, 5 ]
    * console.log(await steps.coords['x'].values()) // Float64Array(2) [ 20, 30 ]
    */
-  diff(axis: string, options?: DiffOptions): DataArray {
+  diff(axis: string, options?: DiffOptions): DataArray<FloatsOf<D>, R> {
     return this.#then('diff', axis, options)(differences(this, axis, options))
   }
 
@@ -595,13 +628,13 @@ export class DataArray extends Reducible<DataArray> {
   }
 
   /** Returns the same values under another name. */
-  rename(name: string): DataArray {
+  rename(name: string): DataArray<D, R> {
     checkValue('rename', 'name', name, 'string')
-    return new DataArray(this.variable.with({ name }), this.coordinates, createOrigin(this, 'rename', name))
+    return new DataArray<D, R>(this.variable.with({ name }), this.coordinates, createOrigin(this, 'rename', name))
   }
 
   /** Returns the same values with added or replaced attributes. */
-  assignAttrs(attrs: Attrs): DataArray {
+  assignAttrs(attrs: Attrs): DataArray<D, R> {
     checkAttrs('assignAttrs', attrs)
     return this.#then(
       'assignAttrs',
@@ -614,7 +647,7 @@ export class DataArray extends Reducible<DataArray> {
     return describeArray(this)
   }
 
-  #taken(taken: ReadonlyMap<string, Taken>, name: string, ...args: readonly unknown[]): DataArray {
+  #taken(taken: ReadonlyMap<string, Taken>, name: string, ...args: readonly unknown[]): AnyArray {
     return this.#then(
       name,
       taken,
@@ -623,20 +656,20 @@ export class DataArray extends Reducible<DataArray> {
   }
 
   /** @internal */
-  protected override reduce(kind: ReduceKind, options: KeepDimsOptions | undefined, q?: number | readonly number[]): DataArray {
+  protected override reduce(kind: ReduceKind, options: KeepDimsOptions | undefined, q?: number | readonly number[]): AnyArray {
     if (kind === 'quantile') return this.#then('quantile', q, options)(quantileAlong(this, q!, options))
     return this.#then('reduce', kind, options)(reduceAlong(this, kind, options))
   }
 
-  #extremes(kind: ExtremeKind, options: OneDimOptions | undefined): DataArray {
+  #extremes(kind: ExtremeKind, options: OneDimOptions | undefined): AnyArray {
     return this.#then('reduce', kind, options)(extremesAlong(this, kind, options))
   }
 
-  #combined(operation: Arithmetic, other: DataArray | number, options: ArithmeticOptions | undefined): DataArray {
+  #combined(operation: Arithmetic, other: DataArray | number, options: ArithmeticOptions | undefined): AnyArray {
     return this.#then(operation, other)(combineArrays(this, other, operation, options))
   }
 
-  #compared(comparison: Comparison, other: DataArray | ComparedValue, options: ArithmeticOptions | undefined): DataArray {
+  #compared(comparison: Comparison, other: DataArray | ComparedValue, options: ArithmeticOptions | undefined): AnyArray {
     return this.#then(comparison, other)(compared(this, other, comparison, options))
   }
 
@@ -660,7 +693,7 @@ export class DataArray extends Reducible<DataArray> {
    * Returns a function that wraps a result as an array and records its origin. Grouped reductions pass their
    * arguments as `more`.
    */
-  #then(name: string, ...args: readonly unknown[]): (result: Labelled, ...more: readonly unknown[]) => DataArray {
+  #then(name: string, ...args: readonly unknown[]): (result: Labelled, ...more: readonly unknown[]) => AnyArray {
     return ({ variable, coordinates }, ...more) =>
       new DataArray(variable, coordinates, createOrigin(this, name, ...args, ...more))
   }

@@ -39,6 +39,7 @@ import { Reducible } from './reducible.ts'
 import {
   checkReduction,
   type DescribeValuesOptions,
+  type GroupKind,
   KEEP_CHECKS,
   type KeepDimsOptions,
   namedDims,
@@ -64,6 +65,14 @@ export type VariableInput =
   | DiskArray
   | ArrayLike<number | bigint | string | Date>
   | { readonly dims: readonly string[]; readonly data: VariableData; readonly attrs?: Attrs }
+
+/** Data types of variables by name: `{ tas: 'float32' }`. */
+export type VariableTypes = { readonly [name: string]: DType }
+
+/** Types of the variables if none were given when the dataset was opened. */
+export type UnknownTypes = { readonly [name in never]: never }
+
+type ReducedDatasets = Record<ReduceKind, readonly [whole: Dataset, along: Dataset]>
 
 /** Options of `new Dataset`. */
 export interface DatasetOptions {
@@ -113,7 +122,7 @@ export class DatasetState implements DatasetParts {
  * )
  * console.log(await ds.get('t').sel({ time: '1998' }).mean().get()) // 275.3333333333333
  */
-export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
+export class Dataset<V extends VariableTypes = UnknownTypes> extends Reducible<ReducedDatasets> implements AsyncDisposable {
   /** @internal */
   readonly parts: DatasetState
   /**
@@ -192,6 +201,8 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
    * Returns a variable or a coordinate.
    * @throws UnknownArrayError with the known names; for an omitted variable, the reason
    */
+  get<N extends keyof V & string>(name: N): DataArray<V[N]>
+  get(name: string): DataArray
   get(name: string): DataArray {
     const { variables, coords, decodeErrors } = this.parts
     const found = variables.get(name) ?? coords.get(name)
@@ -207,23 +218,23 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
   }
 
   /** Selects points, as {@link selPoints}. */
-  sel(points: readonly PointLabels[], options?: SelPointsOptions): Dataset
+  sel(points: readonly PointLabels[], options?: SelPointsOptions): Dataset<V>
   /**
    * Selects labels of all variables, as {@link DataArray.sel}. A variable without a selected dimension stays
    * unchanged along it.
    */
-  sel(labels: Readonly<Record<string, LabelSelector>>, options?: SelOptions): Dataset
-  sel(labels: Readonly<Record<string, LabelSelector>> | readonly PointLabels[], options: SelPointsOptions = {}): Dataset {
+  sel(labels: Readonly<Record<string, LabelSelector>>, options?: SelOptions): Dataset<V>
+  sel(labels: Readonly<Record<string, LabelSelector>> | readonly PointLabels[], options: SelPointsOptions = {}): Dataset<V> {
     if (isPointList(labels)) return this.selPoints(labels, options)
     checkOptions('sel', options, SEL_CHECKS)
     return this.#taken(takenByLabel(labels, this.parts.coords, Object.keys(this.dims), options), 'sel', labels, options)
   }
 
   /** Selects points by positions of all variables, as {@link DataArray.isel}. */
-  isel(points: readonly PointIndices[], options?: PointsOptions): Dataset
+  isel(points: readonly PointIndices[], options?: PointsOptions): Dataset<V>
   /** Selects positions of all variables, as {@link DataArray.isel}. */
-  isel(positions: Readonly<Record<string, Selector>>): Dataset
-  isel(positions: Readonly<Record<string, Selector>> | readonly PointIndices[], options?: PointsOptions): Dataset {
+  isel(positions: Readonly<Record<string, Selector>>): Dataset<V>
+  isel(positions: Readonly<Record<string, Selector>> | readonly PointIndices[], options?: PointsOptions): Dataset<V> {
     const { dims } = this
     if (isPointList(positions)) return this.#with(indexedPointsOfDataset(this.parts, dims, positions, options), 'isel of points')
     checkOptions('isel', options, {})
@@ -231,7 +242,7 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
   }
 
   /** Selects points of all variables, as {@link DataArray.selPoints}. */
-  selPoints(points: LabelledPoints, options?: SelPointsOptions): Dataset {
+  selPoints(points: LabelledPoints, options?: SelPointsOptions): Dataset<V> {
     return this.#with(selectedPointsOfDataset(this.parts, points, options), 'selPoints')
   }
 
@@ -332,23 +343,23 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
    * Groups the variables along a dimension for a reduction, as {@link DataArray.groupBy}. Variables without
    * the dimension stay unchanged.
    */
-  groupBy(key: GroupKey, options: MinPeriodsOption = {}): GroupBy<Dataset, DataArray> {
+  groupBy(key: GroupKey, options: MinPeriodsOption = {}): GroupBy<Record<GroupKind, Dataset>, DataArray> {
     return new GroupBy(this.#divided, key, this.#over('groupBy', key, options), this.#labelled(), options)
   }
 
   /** Groups the variables by periods of a frequency for a reduction, as {@link DataArray.resample}. */
-  resample(by: Readonly<Record<string, string>>, options: ResampleOptions = {}): GroupBy<Dataset, DataArray> {
+  resample(by: Readonly<Record<string, string>>, options: ResampleOptions = {}): GroupBy<Record<GroupKind, Dataset>, DataArray> {
     const groups = resampledGroups(this.#divided, by, options)
     return new GroupBy(this.#divided, groups, this.#over('resample', by, options), this.#labelled())
   }
 
   /** Forms windows of the variables for a reduction, as {@link DataArray.rolling}. */
-  rolling(lengths: AxisLengths, options: RollingOptions = {}): WindowedArray<Dataset> {
+  rolling(lengths: AxisLengths, options: RollingOptions = {}): WindowedArray<Record<GroupKind, Dataset>> {
     return rollingWindows(this.#divided, lengths, options, this.#over('rolling', lengths, options))
   }
 
   /** Forms blocks of the variables for a reduction, as {@link DataArray.coarsen}. */
-  coarsen(lengths: AxisLengths, options: CoarsenOptions = {}): WindowedArray<Dataset> {
+  coarsen(lengths: AxisLengths, options: CoarsenOptions = {}): WindowedArray<Record<GroupKind, Dataset>> {
     return coarsenedBlocks(this.#divided, lengths, options, this.#over('coarsen', lengths, options))
   }
 
@@ -474,8 +485,8 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
   }
 
   /** @internal */
-  protected override reduce(
-    kind: ReduceKind,
+  protected override reduce<K extends ReduceKind>(
+    kind: K,
     options: (KeepDimsOptions & FoldOptions) | undefined,
     q?: number | readonly number[],
   ): Dataset {
@@ -518,14 +529,14 @@ export class Dataset extends Reducible<Dataset> implements AsyncDisposable {
     return Object.fromEntries([...map].map(([name, variable]) => [name, this.#array(variable)]))
   }
 
-  #taken(taken: ReadonlyMap<string, Taken>, name: string, ...args: readonly unknown[]): Dataset {
+  #taken(taken: ReadonlyMap<string, Taken>, name: string, ...args: readonly unknown[]): Dataset<V> {
     const { variables, coords } = this.parts
     const own = new Map([...variables].map(([name, variable]) => [name, variable.take(taken)]))
     return this.#with({ variables: own, coords: takeCoords(coords, taken) }, name, taken, ...args)
   }
 
-  #with(parts: Partial<DatasetParts>, name: string, ...args: readonly unknown[]): Dataset {
-    return new Dataset(new DatasetState({ ...this.parts, ...parts, origin: createOrigin(this, name, ...args) }))
+  #with<T extends VariableTypes = V>(parts: Partial<DatasetParts>, name: string, ...args: readonly unknown[]): Dataset<T> {
+    return new Dataset<T>(new DatasetState({ ...this.parts, ...parts, origin: createOrigin(this, name, ...args) }))
   }
 }
 

@@ -58,9 +58,9 @@ export const MIN_PERIODS_CHECKS: Checks<MinPeriodsOption> = { minPeriods: 'integ
  * An array or a dataset in groups. Each reduction is lazy. A group without values is missing, except that
  * `sum` and `count` are 0 and `prod` is 1. The option `minPeriods` makes sums of few values missing.
  */
-export class GroupBy<A, L = A> extends GroupedReductions<A> {
+export class GroupBy<M extends Readonly<Record<GroupKind, unknown>>, L> extends GroupedReductions<M> {
   readonly #divided: Divided
-  readonly #over: Over<A>
+  readonly #over: Over<M[GroupKind]>
   readonly #groups: PositionGroups
   readonly #labelled: (coord: Labelled) => L
 
@@ -68,7 +68,7 @@ export class GroupBy<A, L = A> extends GroupedReductions<A> {
   constructor(
     divided: Divided,
     key: GroupKey | PositionGroups,
-    over: Over<A>,
+    over: Over<M[GroupKind]>,
     labelled: (coord: Labelled) => L,
     options?: MinPeriodsOption,
   ) {
@@ -86,7 +86,7 @@ export class GroupBy<A, L = A> extends GroupedReductions<A> {
   }
 
   /** @internal */
-  protected override reduce(kind: GroupKind, options: ReduceDimsOptions & FoldOptions = {}, q = 0.5): A {
+  protected override reduce<K extends GroupKind>(kind: K, options: ReduceDimsOptions & FoldOptions = {}, q = 0.5): M[K] {
     const { label, lengths } = this.#divided
     checkReduction(kind, options, REDUCE_CHECKS, label)
     const { dim } = this.#groups

@@ -26,62 +26,62 @@ export interface Divided {
 }
 
 /** An array in parts, such as groups or windows. Reductions return one value for each part, and are lazy. */
-export abstract class GroupedReductions<A> {
+export abstract class GroupedReductions<M extends Readonly<Record<GroupKind, unknown>>> {
   /**
    * @internal
    * @param q share of a quantile
    */
-  protected abstract reduce(kind: GroupKind, options: ReduceDimsOptions | undefined, q?: number): A
+  protected abstract reduce<K extends GroupKind>(kind: K, options: ReduceDimsOptions | undefined, q?: number): M[K]
 
   /** Returns the sum of each part. */
-  sum(options?: ReduceDimsOptions): A {
+  sum(options?: ReduceDimsOptions): M['sum'] {
     return this.reduce('sum', options)
   }
 
   /** Returns the mean of each part, as float64; for times, as a time. */
-  mean(options?: ReduceDimsOptions): A {
+  mean(options?: ReduceDimsOptions): M['mean'] {
     return this.reduce('mean', options)
   }
 
   /** Returns the smallest value of each part. */
-  min(options?: ReduceDimsOptions): A {
+  min(options?: ReduceDimsOptions): M['min'] {
     return this.reduce('min', options)
   }
 
   /** Returns the greatest value of each part. */
-  max(options?: ReduceDimsOptions): A {
+  max(options?: ReduceDimsOptions): M['max'] {
     return this.reduce('max', options)
   }
 
   /** Returns the product of each part. */
-  prod(options?: ReduceDimsOptions): A {
+  prod(options?: ReduceDimsOptions): M['prod'] {
     return this.reduce('prod', options)
   }
 
   /** Counts the values of each part that are not missing. */
-  count(options?: ReduceDimsOptions): A {
+  count(options?: ReduceDimsOptions): M['count'] {
     return this.reduce('count', options)
   }
 
   /** Counts the values of each part that are neither missing nor 0. */
-  countNonzero(options?: ReduceDimsOptions): A {
+  countNonzero(options?: ReduceDimsOptions): M['countNonzero'] {
     return this.reduce('countNonzero', options)
   }
 
   /** Returns the variance of each part, divided by the number of values minus `ddof` (default 0). */
-  variance(options?: ReduceDimsOptions & FoldOptions): A {
+  variance(options?: ReduceDimsOptions & FoldOptions): M['variance'] {
     return this.reduce('variance', options)
   }
 
   /** Returns the standard deviation of each part, the root of {@link variance}. */
-  std(options?: ReduceDimsOptions & FoldOptions): A {
+  std(options?: ReduceDimsOptions & FoldOptions): M['std'] {
     return this.reduce('std', options)
   }
   /**
    * Returns the median of each part, as float64. A chunk is read once for each group in it, and once for all
    * windows.
    */
-  median(options?: ReduceDimsOptions): A {
+  median(options?: ReduceDimsOptions): M['median'] {
     return this.reduce('median', options)
   }
 
@@ -90,7 +90,7 @@ export abstract class GroupedReductions<A> {
    * @param q share from 0 to 1
    * @throws InvalidArgumentError for a share outside 0 to 1
    */
-  quantile(q: number, options?: ReduceDimsOptions): A {
+  quantile(q: number, options?: ReduceDimsOptions): M['quantile'] {
     if (typeof q !== 'number' || !(q >= 0 && q <= 1)) invalidArgument('a quantile of parts is a share from 0 to 1', q)
     return this.reduce('quantile', options, q)
   }

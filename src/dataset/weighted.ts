@@ -9,8 +9,11 @@ import { coordsAlong, type Labelled } from './coords.ts'
 import type { Wrap } from './grouped-reductions.ts'
 import { axesOf, REDUCE_CHECKS, type ReduceDimsOptions, reduceAlong, reducedTo, skipping } from './reductions.ts'
 
+/** Options that reduce all dimensions. */
+type Whole = { readonly axis?: undefined }
+
 /** An array with weights along some of its dimensions. Reductions are lazy. */
-export class Weighted<A> {
+export class Weighted<A, W = A> {
   readonly #array: Labelled
   readonly #weights: Labelled
   readonly #wrap: Wrap<A>
@@ -33,7 +36,9 @@ export class Weighted<A> {
    * sum to 0. With weights along several dimensions, the values are read twice. Reading it throws
    * InvalidArgumentError if a weight is missing, as for {@link sum}.
    */
-  mean(options: ReduceDimsOptions = {}): A {
+  mean(options?: ReduceDimsOptions & Whole): W
+  mean(options?: ReduceDimsOptions): A
+  mean(options: ReduceDimsOptions = {}): A | W {
     const { variable, coordinates } = this.#array
     const { array, name } = variable
     checkOptions('mean', options, REDUCE_CHECKS, { array: name })
@@ -60,7 +65,9 @@ export class Weighted<A> {
   }
 
   /** Returns the sum of values times weights along some dimensions. */
-  sum(options: ReduceDimsOptions = {}): A {
+  sum(options?: ReduceDimsOptions & Whole): W
+  sum(options?: ReduceDimsOptions): A
+  sum(options: ReduceDimsOptions = {}): A | W {
     return this.#wrap(reduceAlong(combineArrays(this.#array, this.#weights, 'mul'), 'sum', options), 'sum', options)
   }
 }

@@ -57,8 +57,8 @@ type WindowOptions = Pick<ReduceDimsOptions, 'skipMissing'> & FoldOptions & Rank
 /**
  * An array or a dataset in windows or blocks of neighbouring positions. Reductions return one value for each.
  */
-export class WindowedArray<A> extends GroupedReductions<A> {
-  readonly #reduce: ReduceWindows<A>
+export class WindowedArray<M extends Readonly<Record<GroupKind, unknown>>> extends GroupedReductions<M> {
+  readonly #reduce: ReduceWindows<M[GroupKind]>
   readonly #label: Divided['label']
   readonly #checks: Readonly<Record<string, Check>>
 
@@ -66,7 +66,7 @@ export class WindowedArray<A> extends GroupedReductions<A> {
    * @internal
    * @param checks checks of the options of its reductions
    */
-  constructor(label: Divided['label'], checks: Readonly<Record<string, Check>>, reduce: ReduceWindows<A>) {
+  constructor(label: Divided['label'], checks: Readonly<Record<string, Check>>, reduce: ReduceWindows<M[GroupKind]>) {
     super()
     this.#label = label
     this.#checks = checks
@@ -74,7 +74,7 @@ export class WindowedArray<A> extends GroupedReductions<A> {
   }
 
   /** @internal */
-  protected override reduce(kind: GroupKind, options: ReduceDimsOptions = {}, q?: number): A {
+  protected override reduce<K extends GroupKind>(kind: K, options: ReduceDimsOptions = {}, q?: number): M[K] {
     checkReduction(kind, options, this.#checks, this.#label)
     return this.#reduce(kind, { ...options, ...(q !== undefined && { q }) })
   }
@@ -85,12 +85,12 @@ export class WindowedArray<A> extends GroupedReductions<A> {
  * too few values are missing.
  * @throws InvalidArgumentError for invalid lengths
  */
-export function rollingWindows<A>(
+export function rollingWindows<M extends Readonly<Record<GroupKind, unknown>>>(
   divided: Divided,
   lengths: AxisLengths,
   options: RollingOptions,
-  over: Over<A>,
-): WindowedArray<A> {
+  over: Over<M[GroupKind]>,
+): WindowedArray<M> {
   checkOptions('rolling', options, ROLLING, divided.label)
   checkLengths(divided, lengths)
   return new WindowedArray(divided.label, {}, (kind, own) =>
@@ -125,12 +125,12 @@ function rolled(
  * Forms blocks of given lengths. Coordinates become the means of each block.
  * @throws InvalidArgumentError for invalid lengths, and for an axis that is not divisible
  */
-export function coarsenedBlocks<A>(
+export function coarsenedBlocks<M extends Readonly<Record<GroupKind, unknown>>>(
   divided: Divided,
   lengths: AxisLengths,
   options: CoarsenOptions,
-  over: Over<A>,
-): WindowedArray<A> {
+  over: Over<M[GroupKind]>,
+): WindowedArray<M> {
   checkOptions('coarsen', options, COARSEN, divided.label)
   checkLengths(divided, lengths)
   const rest = checkRest(divided, lengths, options.boundary ?? 'exact')

@@ -9,12 +9,14 @@ export { type Between, between, type LabelLike } from '../dataset/between.ts'
 export type { VariableEncoding } from '../dataset/cf/encode.ts'
 export { concatDatasets } from '../dataset/concat-datasets.ts'
 export type { ConcatDatasetsOptions } from '../dataset/concat-options.ts'
-export { cos, DataArray } from '../dataset/data-array.ts'
+export { cos, DataArray, type GroupedArrays, type ReducedArrays } from '../dataset/data-array.ts'
 export {
   Dataset,
   type DatasetOptions,
+  type UnknownTypes,
   type VariableData,
   type VariableInput,
+  type VariableTypes,
 } from '../dataset/dataset.ts'
 export type { DatasetFile, DatasetLimits, DecodeOptions } from '../dataset/dataset-file.ts'
 export type { DiffOptions, ShiftOptions } from '../dataset/dims.ts'
@@ -30,6 +32,7 @@ export type { ArrowRecordBatch } from '../dataset/out/arrow.ts'
 export type { TableOptions } from '../dataset/out/csv.ts'
 export type { WriteDatasetOptions, WriteResult } from '../dataset/out/write.ts'
 export type { LabelledPoints, PointIndices, PointLabels, PointsOptions, SelPointsOptions } from '../dataset/points.ts'
+export type { ReadKind, UnknownValues } from '../dataset/reduced-types.ts'
 export type { Reducible } from '../dataset/reducible.ts'
 export type { DescribeValuesOptions, KeepDimsOptions, ReduceDimsOptions, ValuesDescription } from '../dataset/reductions.ts'
 export type { ResampleOptions } from '../dataset/resample.ts'

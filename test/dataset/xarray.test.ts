@@ -8,6 +8,7 @@ import type { Dataset } from '../../src/dataset/dataset.ts'
 import type { GroupedReductions } from '../../src/dataset/grouped-reductions.ts'
 import type { LabelSelector } from '../../src/dataset/label-selectors.ts'
 import { openDataset } from '../../src/dataset/open/open-dataset.ts'
+import type { GroupKind } from '../../src/dataset/reductions.ts'
 import { CFTime, NAT } from '../../src/dataset/time/instant.ts'
 import { parseTimeLabel } from '../../src/dataset/time/labels.ts'
 import { slice } from '../../src/grid/slice.ts'
@@ -86,7 +87,7 @@ function apply(array: DataArray, [name, options]: Step): DataArray {
 }
 
 const reducedGroups = (
-  groups: GroupedReductions<DataArray>,
+  groups: GroupedReductions<Record<GroupKind, DataArray>>,
   { kind, q, axis }: { kind: string; q: number; axis?: string[] },
 ): DataArray => {
   const options = axis ? { axis } : {}

@@ -6,14 +6,16 @@ import { type Location, resolveLocation } from '../../tree/location.ts'
 import { isRemote } from '../../tree/not-found.ts'
 import { concatDatasets } from '../concat-datasets.ts'
 import { CONCAT_DATASETS_CHECKS, type ConcatDatasetsOptions } from '../concat-options.ts'
-import type { Dataset } from '../dataset.ts'
+import type { Dataset, UnknownTypes, VariableTypes } from '../dataset.ts'
 import { OPEN_DATASET_CHECKS, type OpenDatasetOptions, openDataset } from './open-dataset.ts'
 
 /**
  * Options of `openDatasets`: those of `openDataset` for each file, and those of joining. `onProgress`
  * receives the number of opened files, of all.
  */
-export interface OpenDatasetsOptions extends OpenDatasetOptions, ConcatDatasetsOptions {
+export interface OpenDatasetsOptions<V extends VariableTypes = VariableTypes>
+  extends OpenDatasetOptions<V>,
+    ConcatDatasetsOptions {
   /** Dimension along which files are joined. Default: the only dimension with differing labels. */
   readonly dim?: string
 }
@@ -36,10 +38,10 @@ const OPENED_AT_A_TIME = 8
  * @throws errors of `openDataset` and `concatDatasets`; opened files are closed then. For a pattern:
  *   NotFoundError if nothing matches; UnsupportedError for places that cannot be listed
  */
-export async function openDatasets(
+export async function openDatasets<const V extends VariableTypes = UnknownTypes>(
   places: readonly Location[] | string | StoredAt,
-  options: OpenDatasetsOptions = {},
-): Promise<Dataset> {
+  options: OpenDatasetsOptions<V> = {},
+): Promise<Dataset<V>> {
   checkOptions('openDatasets', options, CHECKS)
   const locations = await listed(places, options)
   const { dim, overlap, gaps, compat, labels, onProgress, ...each } = options
@@ -57,7 +59,12 @@ export async function openDatasets(
       ...(labels && { labels }),
       signal: options.signal,
     }
-    return await concatDatasets(locations.map((_, at) => opened.get(at)!), dim, rule) // biome-ignore format: one line
+    const joined = await concatDatasets(
+      locations.map((_, at) => opened.get(at)!),
+      dim,
+      rule,
+    )
+    return joined as Dataset<V>
   } catch (error) {
     // The first error says more than a failure to close.
     await Promise.allSettled([...opened.values()].map((ds) => ds.close()))
