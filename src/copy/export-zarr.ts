@@ -38,7 +38,7 @@ class OwnZarrTarget extends ZarrTarget implements OwnTarget<never> {
     if (this.#found !== undefined) return false
     if (!(await checkFree(this, this.id))) return true
     const found = await claimRecord(this.store, this.root, newRecord(this.id, this.ranks, { boot: this.#boot }), false)
-    if (found.id !== this.id || found.complete) throw alreadyThere(false)
+    if (found.id !== this.id) throw alreadyThere(false)
     this.#found = found
     return false
   }
@@ -83,8 +83,7 @@ class OwnZarrTarget extends ZarrTarget implements OwnTarget<never> {
     // An earlier process may have been killed before it removed them.
     if (resume !== undefined) await this.removeScratch()
     await this.writeMetadata()
-    if (resume === undefined) await this.#record.remove()
-    else await this.#record.update({ complete: true, done: { arrays: 0, tasks: 0 } })
+    await this.#record.remove()
   }
 
   override async abandon(): Promise<void> {
@@ -97,6 +96,10 @@ class OwnZarrTarget extends ZarrTarget implements OwnTarget<never> {
 
   protected override get isShared(): boolean {
     return false
+  }
+
+  protected override get canRepeat(): boolean {
+    return this.#options.resume !== undefined
   }
 
   protected override writeBytes(name: string): { readonly scratch: number; readonly output?: number } {
@@ -146,6 +149,8 @@ async function exportTo(target: ZarrTarget, given: ZarrExport, options: ExportOp
   if (!overwrite || !(await isTaken(target, id))) {
     if (await checkFree(target, id)) return aloneAt(place, signal, (check) => write(root, check))
     await removeClaimAt(place)
+    // An earlier process may have been killed before it removed its record.
+    if ((await readRecord(store, root)) !== undefined) await new RecordKeeper(store, root, newRecord(id, target.ranks)).remove()
     return false
   }
   const replacing = { command, signal, ...(resume !== undefined && { id, isVersioned: true }) }
@@ -161,7 +166,7 @@ async function isTaken({ store, root }: ZarrTarget, id: string): Promise<boolean
     const infos = await Promise.all(METADATA.map((name) => statToWrite(store, prefix + name)))
     return infos.some((info) => info !== undefined)
   }
-  if (found !== undefined) return found.id !== id || found.complete || (await isThere())
+  if (found !== undefined) return found.id !== id || (await isThere())
   return ((await store.list?.(prefix, { shallow: true })) ?? []).length > 0
 }
 
@@ -171,10 +176,10 @@ async function isTaken({ store, root }: ZarrTarget, id: string): Promise<boolean
  * @throws AlreadyExistsError
  */
 async function checkFree(target: ZarrTarget, id: string): Promise<boolean> {
-  const found = await readRecord(target.store, target.root)
   const isThere = await target.isThere()
   // The metadata of the place itself are written last: with them, the write is complete.
-  if (isThere && found?.id === id) return false
+  if (isThere && (await target.isComplete(id))) return false
+  const found = await readRecord(target.store, target.root)
   if (isThere || (found !== undefined && found.id !== id)) throw alreadyThere(isThere)
   return true
 }

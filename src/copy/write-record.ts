@@ -10,13 +10,12 @@ import { readWhole } from '../store/whole.ts'
 import { isWritable } from '../store/writable.ts'
 import { asWritable } from '../store/writer.ts'
 
-/** Record of a write in its target, in progress or finished. */
+/** Record of an unfinished write in its target. The metadata of a finished one contain its id instead. */
 export interface WriteRecord {
   /** Version of this record. */
   readonly format: typeof FORMAT
   /** Hash of everything that determines the output: the version of the source and the options. */
   readonly id: string
-  readonly complete: boolean
   /** Hash of the regions of all arrays. Tasks count only for the same regions. */
   readonly regions: string
   /** Id of the boot of the machine that wrote the intermediate array; empty if the array is durable. */
@@ -28,7 +27,7 @@ export interface WriteRecord {
 }
 
 /** Version of records. Records of other versions belong to another write. */
-const FORMAT = 2
+const FORMAT = 3
 const MOST_BYTES = 16 * 2 ** 20
 /** Minimum time between two updates of a record, in ms. */
 const INTERVAL_MS = 500
@@ -61,7 +60,7 @@ export class RecordKeeper {
     this.#record = record
   }
 
-  /** Removes the record of a write that will not be resumed. */
+  /** Removes the record of a write that is complete, or that will not be resumed. */
   remove(): Promise<void> {
     return asWritable(this.#store).delete(this.#key)
   }
@@ -85,7 +84,7 @@ export const newRecord = (
   id: string,
   ranks: Readonly<Record<string, number>>,
   { regions = '', boot = '' }: Partial<Pick<WriteRecord, 'regions' | 'boot'>> = {},
-): WriteRecord => ({ format: FORMAT, id, complete: false, regions, boot, ranks, done: { arrays: 0, tasks: 0 } })
+): WriteRecord => ({ format: FORMAT, id, regions, boot, ranks, done: { arrays: 0, tasks: 0 } })
 
 /**
  * Takes an empty place for a write.

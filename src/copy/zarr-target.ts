@@ -5,8 +5,10 @@ import { groupsAbove } from '../adapters/zarr/hierarchy.ts'
 import { type NamedAttributes, namedAttributes } from '../adapters/zarr/named-attributes.ts'
 import { rootPath } from '../adapters/zarr/open.ts'
 import { attributesDocument, groupDocument } from '../adapters/zarr/write/document.ts'
+import { documentIn, membership } from '../adapters/zarr/write/members.ts'
 import { type NewZarrArray, newArray, type ZarrDType } from '../adapters/zarr/write/new-array.ts'
 import { checkNodeNames, SCRATCH } from '../adapters/zarr/write/node-names.ts'
+import { withWriteId, writeIdOf } from '../adapters/zarr/write/write-id.ts'
 import { DiskArray } from '../array/disk-array.ts'
 import { checkCopy } from '../array/iteration.ts'
 import { deriveSource } from '../array/lazy/derive.ts'
@@ -17,7 +19,7 @@ import { COMPLEX_AXIS } from '../core/complex.ts'
 import { largestDivisor } from '../core/divisors.ts'
 import { type DType, isFixed, isFloat, readElement, type ScalarOf } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.ts'
-import { writeJson } from '../core/json.ts'
+import { METADATA_BYTES, writeJson } from '../core/json.ts'
 import { member } from '../core/member.ts'
 import { sha256 } from '../core/sha256.ts'
 import { TypedValue } from '../core/typed-value.ts'
@@ -25,6 +27,8 @@ import { ChunkGrid } from '../grid/chunks.ts'
 import { countTraffic, planRechunk, type RechunkPlan, type RechunkRequest, type RechunkTraffic } from '../grid/rechunk-plan.ts'
 import type { Store } from '../store/store.ts'
 import { targetKeys } from '../store/target-keys.ts'
+import { refuseUnproved } from '../store/unproved.ts'
+import { readWhole } from '../store/whole.ts'
 import { asWritable } from '../store/writer.ts'
 import type { Location } from '../tree/location.ts'
 import { resolveTarget, type TargetOptions } from '../tree/target.ts'
@@ -32,7 +36,7 @@ import type { HereOptions } from './run.ts'
 import { Scratch, type ScratchOptions } from './scratch.ts'
 import type { ExportedArray, ZarrExport } from './stored-arrays.ts'
 import type { CopyTask, SharedTarget, TargetArray } from './target.ts'
-import { claimRecord, newRecord, RecordKeeper } from './write-record.ts'
+import { claimRecord, newRecord, RecordKeeper, readRecord, type WriteRecord } from './write-record.ts'
 
 /** Options for writing Zarr. */
 export interface ExportOptions extends TargetOptions, HereOptions {
@@ -236,13 +240,38 @@ export class ZarrTarget implements SharedTarget<never> {
       // Groups above may still describe what was there before.
       this.#hidden ??= newNodes(this.store, this.root).follow()
       await this.#hidden
-      const found = await claimRecord(this.store, this.root, newRecord(this.id, this.ranks), true)
-      if (found.id === this.id) return found.complete
+      const found = (await readRecord(this.store, this.root)) ?? (await this.#claimRecord())
+      if (found === undefined) return true
+      if (found.id === this.id) return false
       throw new HyperslabError(
         'AlreadyExistsError',
         'there is another write, of another version of the source or with other options; choose another place, or empty it',
       )
     })
+  }
+
+  /** Takes the place for this write; returns undefined if the write is complete. */
+  async #claimRecord(): Promise<WriteRecord | undefined> {
+    if (await this.isComplete()) return undefined
+    const own = newRecord(this.id, this.ranks)
+    try {
+      const found = await claimRecord(this.store, this.root, own, true)
+      // Another process may have completed a write between the two, and removed its record.
+      if (found !== own || !(await this.isThere())) return found
+      await new RecordKeeper(this.store, this.root, own).remove()
+      if (await this.isComplete()) return undefined
+      throw new HyperslabError('AlreadyExistsError', 'there is a Zarr array or group already')
+    } catch (error) {
+      if (isHyperslabError(error, 'AlreadyExistsError') && (await this.isComplete())) return undefined
+      throw error
+    }
+  }
+
+  /** Whether a write has been completed, by this or another process. */
+  async isComplete(id = this.id): Promise<boolean> {
+    const found = await readWhole(this.store, this.#key('zarr.json'), { maxBytes: METADATA_BYTES, onUnproved: refuseUnproved })
+    const root = found && documentIn(found.bytes, 'zarr.json')
+    return root !== undefined && writeIdOf(root) === id
   }
 
   async write(task: CopyTask, options: RegionOptions): Promise<never[]> {
@@ -271,7 +300,7 @@ export class ZarrTarget implements SharedTarget<never> {
       // A process that still writes repeats what has been done.
       for (const { key } of (await this.store.files?.leftovers(this.#key(''), { deep: true })) ?? [])
         await asWritable(this.store).delete(key)
-      await new RecordKeeper(this.store, this.root, newRecord(this.id, this.ranks)).update({ complete: true })
+      await new RecordKeeper(this.store, this.root, newRecord(this.id, this.ranks)).remove()
     })
   }
 
@@ -296,12 +325,17 @@ export class ZarrTarget implements SharedTarget<never> {
       (await this.store.stat(this.#key(path === '' ? 'zarr.json' : `${path}/zarr.json`))) !== undefined
     for (const [path, content] of members) if (!(await isThere(path))) await nodes.create(path, content)
     if (await isThere('')) return nodes.follow()
-    await nodes.createRoot(own?.[1] ?? groupDocument(toAttributesJson(attributes), Object.fromEntries(members)))
+    const root = own?.[1] ?? groupDocument(toAttributesJson(attributes), Object.fromEntries(members))
+    await nodes.createRoot(this.canRepeat ? withWriteId(root, this.id) : root)
+  }
+
+  /** Whether a repeated call recognizes the complete write. */
+  protected get canRepeat(): boolean {
+    return true
   }
 
   /** Removes what was written. Objects that other programs have put into the folder meanwhile stay. */
   async abandon(): Promise<void> {
-    const { membership } = await import('../adapters/zarr/write/members.ts')
     const arrays = Object.entries(this.ranks).map(([path, rank]) => ({ path, rank, separator: '/', isPrefixed: true }))
     await newNodes(this.store, this.root).clear(membership(arrays))
   }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -73,6 +73,19 @@ test('what does not fit is refused, and leaves nothing', { timeout: 30_000 }, as
     exitCode: 0,
     stdout: 'out.zarr: 6 arrays, complete already\n',
   })
+  const objects = await readdir(join(folder, 'out.zarr'), { recursive: true })
+  expect(objects.filter((name) => name.includes('.hyperslab'))).toEqual([])
+})
+
+test('attr prints the fill values of an export as numbers', async () => {
+  const folder = await temporaryFolder()
+  expect((await hyperslab(folder, ['export', NETCDF, 'demo.zarr'])).exitCode).toBe(0)
+  const stored = JSON.parse(await readFile(join(folder, 'demo.zarr/tas/zarr.json'), 'utf8')).attributes
+  expect(stored._FillValue).toEqual(expect.stringMatching(/=$/))
+  const { stdout } = await hyperslab(folder, ['attr', 'demo.zarr', 'tas', '_FillValue'])
+  expect(Number(stdout)).toBe(Math.fround(1e20))
+  const all = JSON.parse((await hyperslab(folder, ['attr', 'demo.zarr', 'tas', '--json'])).stdout)
+  expect(all._FillValue).toBe(Math.fround(1e20))
 })
 
 test.skipIf(env === undefined)('Python finds the means of the demo in its export', { timeout: 60_000 }, async () => {

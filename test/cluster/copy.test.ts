@@ -250,7 +250,7 @@ describe('a copy by tasks', () => {
     await expect(stopped).rejects.toThrow('killed')
     expect(readdirSync(target).sort()).toEqual(['.hyperslab-plan.json', '.hyperslab-scratch', 'large'])
     await local().run(plan)
-    expect(readdirSync(target).sort()).toEqual(['.hyperslab-plan.json', 'large', 'zarr.json'])
+    expect(readdirSync(target).sort()).toEqual(['large', 'zarr.json'])
     const written = join(target, 'large/c/0/0/0')
     utimesSync(written, 1, 1)
     await runNodes(plan, inTurn)
@@ -288,7 +288,7 @@ describe('a copy by tasks', () => {
       writeFileSync(name, 'half')
     }
     await local().run(plan)
-    expect(readdirSync(target).sort()).toEqual(['.hyperslab-plan.json', 'large', 'zarr.json'])
+    expect(readdirSync(target).sort()).toEqual(['large', 'zarr.json'])
     expect(readdirSync(target, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.tmp'))).toEqual([])
   })
 
@@ -299,7 +299,7 @@ describe('a copy by tasks', () => {
     await late.runTask(0)
     await local().run(plan)
     await late.runTask(0)
-    expect(readdirSync(target).sort()).toEqual(['.hyperslab-plan.json', 'large', 'zarr.json'])
+    expect(readdirSync(target).sort()).toEqual(['large', 'zarr.json'])
   })
 
   test('of many tasks shows nothing before the last merge', async () => {
@@ -314,6 +314,12 @@ describe('a copy by tasks', () => {
     expect(readdirSync(target)).not.toContain('zarr.json')
     await job.merge(2, 0, merged)
     expect((await (await openZarr(target, { kind: 'array' })).get()).data).toEqual(Int32Array.from(data.keys()))
+    // The metadata of an array of its own name the write, too.
+    expect(readdirSync(target).sort()).toEqual(['c', 'zarr.json'])
+    const before = statSync(join(target, 'zarr.json')).mtimeMs
+    await local().run(plan)
+    expect(statSync(join(target, 'zarr.json')).mtimeMs).toBe(before)
+    expect(readdirSync(target).sort()).toEqual(['c', 'zarr.json'])
   })
 
   test('takes no place where there is something, and none that another copy has', async () => {

@@ -197,11 +197,14 @@ export async function runByNodes(plan: JobPlan, order: (count: number) => number
 
 const backwards = (count: number): number[] => Array.from({ length: count }, (_, i) => count - 1 - i)
 
-/** The objects of a place by their keys, without what says how they came there. */
+/** Returns metadata without the id of the write that made them. */
+export const withoutWriteId = (text: string): string => text.replace(/,\s*"hyperslab_write":\s*("[^"]*"|\{[^}]*\})/, '')
+
+/** The objects of a place by their keys, without the id of the write. */
 export function objectsOf(place: string): Map<string, string> {
   const names = readdirSync(place, { recursive: true, encoding: 'utf8' }).sort()
-  const files = names.filter((name) => name !== '.hyperslab-plan.json' && statSync(join(place, name)).isFile())
-  return new Map(files.map((name) => [name, readFileSync(join(place, name)).toString('latin1')]))
+  const files = names.filter((name) => statSync(join(place, name)).isFile())
+  return new Map(files.map((name) => [name, withoutWriteId(readFileSync(join(place, name)).toString('latin1'))]))
 }
 
 export const inTurn = (nodes: number[]): number[] => nodes

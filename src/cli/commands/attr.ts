@@ -65,8 +65,13 @@ function parseChange(word: string): [name: string, text: string] {
  */
 async function show(path: string, array: string, names: readonly string[], json: boolean, options: PlaceOptions): Promise<void> {
   await using place = await openPlace(path, options)
-  const attrs = array === '.' ? (await place.contents()).groups.get('') : (await place.array(array)).array.attrs
-  const all = new Map([...(attrs?.keys() ?? [])].map((name) => [name, plain(attrs!.get(name))]))
+  const found = array === '.' ? undefined : (await place.array(array)).array
+  const attrs = found === undefined ? (await place.contents()).groups.get('') : found.attrs
+  const shownOf = (name: string): unknown => {
+    const value = plain(attrs!.get(name))
+    return name === '_FillValue' && found !== undefined ? fillOf(value, found.dtype) : value
+  }
+  const all = new Map([...(attrs?.keys() ?? [])].map((name) => [name, shownOf(name)]))
   for (const name of names) if (!all.has(name)) throw noAttribute(name, [...all.keys()], { file: place.location, array })
   const shown = names.length === 0 ? all : new Map(names.map((name) => [name, all.get(name)]))
   const [only] = names.length === 1 ? names : []
@@ -92,6 +97,13 @@ const isNumber = (value: unknown): boolean => typeof value === 'number' || typeo
 
 /** Converts typed arrays to lists. */
 const plain = (value: unknown): unknown => (ArrayBuffer.isView(value) ? Array.from(value as Uint8Array) : value)
+
+/** Returns the number of a fill value of floats, which xarray writes to Zarr as eight bytes in base64. */
+function fillOf(value: unknown, dtype: string): unknown {
+  if (typeof value !== 'string' || !dtype.startsWith('float') || !/^[\w+/]{11}=$/.test(value)) return value
+  const number = Buffer.from(value, 'base64').readDoubleLE()
+  return dtype === 'float32' ? Math.fround(number) : number
+}
 
 /** Formats a value. NULs that some writers append to text are removed. */
 const textOf = (value: unknown): string => {
