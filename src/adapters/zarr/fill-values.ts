@@ -88,19 +88,20 @@ function parseInteger(value: unknown): bigint | undefined {
   return typeof value === 'string' && /^[+-]?\d{1,40}$/.test(value) ? BigInt(value.replace(/^\+/, '')) : undefined
 }
 
-/** Parses a float: a number, its name, text, or its bits in hexadecimal. */
+/** Parses a float: a number, its name, text, or all its bits in hexadecimal. */
 function parseFloating(value: unknown, { kind, bytes }: StoredType): number | undefined {
   if (typeof value === 'number' || typeof value === 'bigint') return Number(value)
   if (typeof value !== 'string') return undefined
   if (Object.hasOwn(WORDS, value)) return WORDS[value]
   if (DECIMAL.test(value)) return Number(value)
-  const bits = /^0x([0-9a-f]{4}|[0-9a-f]{8}|[0-9a-f]{16})$/i.exec(value)?.[1]
-  if (bits === undefined) return undefined
+  const bits = /^0x([0-9a-f]+)$/i.exec(value)?.[1]
+  // Fewer or more digits than the type has are those of another type.
+  if (bits?.length !== 2 * bytes!) return undefined
   const view = new DataView(new ArrayBuffer(8))
   view.setBigUint64(0, BigInt(`0x${bits.padEnd(16, '0')}`))
-  if (bits.length > 4) return bits.length === 8 ? view.getFloat32(0) : view.getFloat64(0)
+  if (bytes !== 2) return bytes === 4 ? view.getFloat32(0) : view.getFloat64(0)
   // Bits of bfloat16 are the upper half of those of float32.
-  return kind === 'bfloat16' || bytes !== 2 ? view.getFloat32(0) : parseHalf(view.getUint16(0))
+  return kind === 'bfloat16' ? view.getFloat32(0) : parseHalf(view.getUint16(0))
 }
 
 /** Returns the value of a float16 from its bits. */
