@@ -12,10 +12,11 @@ import type { BlockCache } from '../engine/block-cache.ts'
 import type { WorkerPool } from '../pool/task.ts'
 import type { ObjectTail, Store, StoredAt } from '../store/store.ts'
 import type { AttributeEditor, AttributeTypes, EditAttributesOptions } from './attribute-editor.ts'
+import type { ExternalOptions } from './external-files.ts'
 import type { ReferenceOptions } from './reference-store.ts'
 
 /** Options of opening a tree that belong to the place. Formats pass them on. */
-export interface OpenFormatOptions extends Omit<ReferenceOptions, 'limits'>, ScalarOptions {
+export interface OpenFormatOptions extends Omit<ReferenceOptions, 'limits'>, ScalarOptions, ExternalOptions {
   /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool | undefined
   /** Limit of the memory that reads take at once, shared by all that have this budget. */
@@ -29,7 +30,7 @@ export interface OpenFormatOptions extends Omit<ReferenceOptions, 'limits'>, Sca
 }
 
 /** Options that only some formats take. */
-export type FormatOption = 'layer' | 'deep' | 'names' | 'group'
+export type FormatOption = 'layer' | 'deep' | 'names' | 'group' | 'external'
 
 /** Options of writing that only some formats take. */
 export type WriteOption = 'codecs' | 'blockBytes' | 'immutable' | 'shards' | 'levels' | 'maxBytes' | 'resume'
@@ -238,9 +239,15 @@ export const FORMATS: Format[] = [
     usualEndings: /\.(nc4?|h5|hdf5|he5|mat)$/i,
     starts: ['\x89HDF\r\n\x1a\n'],
     hasUserBlock: true,
-    options: ['group'],
-    open: async (place, { pool, budget, cache, scalar, signal }, start) =>
-      (await import('../adapters/hdf5/nodes.ts')).openHdf5Nodes(place, { pool, budget, cache, scalar, signal }, start),
+    options: ['group', 'external'],
+    open: async (place, options, start) => {
+      const { pool, budget, cache, scalar, signal } = options
+      const { openHdf5Nodes } = await import('../adapters/hdf5/nodes.ts')
+      const external = options.external
+        ? await (await import('./external-files.ts')).resolveExternal(place, options, options)
+        : undefined
+      return openHdf5Nodes(place, { pool, budget, cache, scalar, signal, external }, start)
+    },
   },
   zarrFormat({
     name: 'zarr',

@@ -1,13 +1,14 @@
 import type { Hdf5Group } from '../adapters/hdf5/group.ts'
 import { HDF5_CHECKS, type OpenHdf5Options, openHdf5File } from '../adapters/hdf5/open.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
+import { EXTERNAL_CHECKS, type ExternalOptions, resolveExternal } from './external-files.ts'
 import { checkUrlOptions, type Location, resolveLocation } from './location.ts'
 import { URL_CHECKS, type UrlOptions } from './url-options.ts'
 
-/** Options of `openHdf5`, with those of requests. */
-export interface Hdf5Options extends OpenHdf5Options, UrlOptions {}
+/** Options of `openHdf5`, with those of requests. Aborting `signal` cancels the opening. */
+export interface Hdf5Options extends Omit<OpenHdf5Options, 'external'>, ExternalOptions, UrlOptions {}
 
-const CHECKS: Checks<Hdf5Options> = { ...HDF5_CHECKS, ...URL_CHECKS }
+const CHECKS: Checks<Hdf5Options> = { ...HDF5_CHECKS, ...EXTERNAL_CHECKS, ...URL_CHECKS }
 
 /**
  * Opens an HDF5 file, such as NetCDF-4 and MATLAB write, at any location that `open` accepts. Reads the
@@ -21,5 +22,7 @@ export async function openHdf5(location: Location, options: Hdf5Options = {}): P
   checkOptions('openHdf5', options, CHECKS)
   await checkUrlOptions('openHdf5', location, options)
   const { notFound, headers, fetch, ...own } = options
-  return (await openHdf5File(await resolveLocation(location, { notFound, headers, fetch }), own)).root
+  const place = await resolveLocation(location, { notFound, headers, fetch })
+  const external = await resolveExternal(place, options, options)
+  return (await openHdf5File(place, { ...own, external })).root
 }

@@ -30,7 +30,7 @@ const AT_ONCE = 16
 /** Options of `openTree`; an aborted `signal` ends the opening. */
 export interface OpenTreeOptions
   extends UrlOptions,
-    Pick<OpenFormatOptions, 'pool' | 'budget' | 'cache' | 'names' | 'layer' | 'resolve' | 'signal' | 'scalar'> {}
+    Pick<OpenFormatOptions, 'pool' | 'budget' | 'cache' | 'names' | 'layer' | 'resolve' | 'signal' | 'scalar' | 'external'> {}
 
 const CHECKS: Checks<OpenTreeOptions> = {
   ...SCALAR_CHECKS,
@@ -40,6 +40,7 @@ const CHECKS: Checks<OpenTreeOptions> = {
   cache: 'BlockCache',
   names: 'list of strings',
   layer: 'integer from 0',
+  external: 'boolean or object',
   resolve: 'function',
   signal: 'AbortSignal',
 }

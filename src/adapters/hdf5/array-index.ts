@@ -26,6 +26,12 @@ import type { UnwrittenElements } from './unwritten.ts'
 /** Chunks are divided to about this size where the file does not, in bytes. */
 const PIECE_BYTES = 1024 * 1024
 
+/** Bytes of an array that are in other files. */
+export interface RawBytes {
+  readonly origin: BlockOrigin
+  readonly size: number
+}
+
 /** Parts of an array that its index needs. */
 export interface ArrayParts {
   readonly file: OpenFile
@@ -36,6 +42,8 @@ export interface ArrayParts {
   readonly dimensionNames: readonly string[] | undefined
   readonly missing: Missing
   readonly unwritten: UnwrittenElements
+  /** Bytes of the elements, if they are in other files. */
+  readonly raw?: RawBytes | undefined
 }
 
 /** Chunks of one length. The last one is stored in full, even if it extends beyond the axis. */
@@ -286,7 +294,7 @@ function pieceShape(shape: readonly number[], recordBytes: number): number[] {
   return piece
 }
 
-function findStorage({ file, dataset, plan }: ArrayParts, origin: BlockOrigin): Storage {
+function findStorage({ file, dataset, plan, raw }: ArrayParts, own: BlockOrigin): Storage {
   const { layout, space, filters } = dataset
   const shape = space.shape ?? [0]
   if (sizeOf(shape) === 0) return { kind: 'absent' }
@@ -297,12 +305,13 @@ function findStorage({ file, dataset, plan }: ArrayParts, origin: BlockOrigin): 
     return { kind: 'chunks', table: openTable(index, set), hasPlainEdges }
   }
   if (layout.kind === 'compact') return { kind: 'pieces', origin: createMemoryOrigin(file, layout.bytes), start: 0 }
-  if (layout.kind !== 'contiguous' || layout.address === undefined) return { kind: 'absent' }
-  const start = file.bytes.position(layout.address)
+  if (layout.kind !== 'contiguous' || (raw === undefined && layout.address === undefined)) return { kind: 'absent' }
+  const { origin, size } = raw ?? { origin: own, size: file.bytes.size }
+  const start = raw === undefined ? file.bytes.position(layout.address!) : 0
   const end = start + sizeOf(shape) * plan.recordBytes
-  if (end > file.bytes.size) {
-    const text = `the elements end at byte ${end}, the file has ${file.bytes.size} bytes`
-    throw new HyperslabError('FormatError', text, { actual: file.bytes.size, expected: end })
+  if (end > size) {
+    const text = `the elements end at byte ${end}, the file has ${size} bytes`
+    throw new HyperslabError('FormatError', text, { actual: size, expected: end })
   }
   if (plan.target !== undefined) return { kind: 'pieces', origin, start }
   return { kind: 'strided', layout: stridedLayout(plan, shape, origin), start: start + plan.offset }

@@ -3,10 +3,11 @@ import { type Cursor, damaged, refuse } from './cursor.ts'
 import type { Filter } from './filters/index.ts'
 import { type Dataspace, parseDataspace } from './messages/dataspace.ts'
 import { type Datatype, parseDatatype } from './messages/datatype.ts'
+import type { RawPart } from './messages/external-files.ts'
 import { type Fill, NO_FILL, parseFill, parseOldFill } from './messages/fill.ts'
 import { parseFilters } from './messages/filters.ts'
 import { type Layout, parseLayout } from './messages/layout.ts'
-import { findMessage, MESSAGE, type ObjectHeader } from './object-header.ts'
+import { MESSAGE, type ObjectHeader } from './object-header.ts'
 import type { Objects } from './objects.ts'
 
 /** Content of the header of an array. */
@@ -17,6 +18,8 @@ export interface ArrayHeader {
   readonly layout: Layout
   readonly fill: Fill
   readonly filters: readonly Filter[]
+  /** Files that hold the elements, one after another. */
+  readonly rawData?: readonly RawPart[]
 }
 
 /**
@@ -35,8 +38,6 @@ export async function readDataset(objects: Objects, header: ObjectHeader): Promi
   const type = parseDatatype(typeData)
   const space = parseDataspace(spaceData)
   const layout = parseLayout(layoutData)
-  if (findMessage(header, MESSAGE.externalFiles) !== undefined)
-    refuse('the elements are in other files (external raw data), which are not read here; copy them into the file with h5repack')
   if (layout.kind === 'virtual')
     refuse(
       'the array is virtual: its elements are in other arrays, which is not read here; copy them into the file with h5repack',
@@ -46,7 +47,12 @@ export async function readDataset(objects: Objects, header: ObjectHeader): Promi
   const fill = fillData !== undefined ? parseFill(fillData) : oldFill !== undefined ? parseOldFill(oldFill) : NO_FILL
   if (fill.bytes !== undefined && fill.bytes.length !== type.size)
     damaged(`a fill value of ${fill.bytes.length} bytes for elements of ${type.size}`, header.address)
-  return { header, type, space, layout, fill, filters: filterData === undefined ? [] : parseFilters(filterData) }
+  const filters = filterData === undefined ? [] : parseFilters(filterData)
+  const parts = await objects.message(header, MESSAGE.externalFiles)
+  if (parts === undefined) return { header, type, space, layout, fill, filters }
+  if (layout.kind !== 'contiguous') damaged('elements in other files, and a layout in this one', parts.start)
+  const { readExternalFiles } = await import('./messages/external-files.ts')
+  return { header, type, space, layout, fill, filters, rawData: await readExternalFiles(objects.file, parts) }
 }
 
 /** @throws FormatError if the layout does not fit the elements */

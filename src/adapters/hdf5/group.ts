@@ -17,7 +17,7 @@ import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { Printable } from '../../core/inspect.ts'
 import type { ChunkIndex } from '../../engine/chunk-index.ts'
 import { ChunkedSource } from '../../engine/chunked-source.ts'
-import { Hdf5Index } from './array-index.ts'
+import { Hdf5Index, type RawBytes } from './array-index.ts'
 import { attributeNumbersIn, type Hdf5Attributes, withImplied } from './attributes.ts'
 import { refuse } from './cursor.ts'
 import { type ArrayHeader, readDataset } from './dataset.ts'
@@ -103,7 +103,7 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
 
   /** @internal */
   static async open(file: OpenFile, path: string, located: Located): Promise<Hdf5Group> {
-    return new Hdf5Group(file, path, located, await file.objects.attributes(located.header))
+    return new Hdf5Group(file, path, located, await located.file.objects.attributes(located.header))
   }
 
   private constructor(file: OpenFile, path: string, located: Located, attrs: Hdf5Attributes) {
@@ -146,9 +146,7 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
    *   cannot be read
    */
   array(path: string): Promise<Hdf5Array> {
-    return this.#withArray(path, (at, node, names) =>
-      openArray(this.#file, at, node, names.some((name) => name !== '') ? names : undefined),
-    )
+    return this.#withArray(path, (at, node, names) => openArray(at, node, names.some((name) => name !== '') ? names : undefined))
   }
 
   /**
@@ -159,12 +157,9 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
   labelledArray(name: string): Promise<LabelledArray> {
     return this.#withArray(name, async (at, node, names, located) => {
       const all = names.includes('') ? (await this.#phonyNames()).get(name) : names
-      const array = await openArray(this.#file, at, node, all, visibleAttributes)
-      const shape = await this.#file.dimensions.fullShape(
-        node.dataset.header,
-        shapeOf(node),
-        await outerGroups(this.#file, located),
-      )
+      const array = await openArray(at, node, all, visibleAttributes)
+      const outer = await outerGroups(located)
+      const shape = await located.file.dimensions.fullShape(node.dataset.header, shapeOf(node), outer)
       return { array, shape: [...shape, ...node.plan.innerShape] }
     })
   }
@@ -175,24 +170,25 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
     use: (at: string, node: ArrayPlan, names: readonly string[], located: Located) => Promise<T>,
   ): Promise<T> {
     return this.#within(path, async (at, located) => {
-      const node = await readNode(this.#file, at, located)
+      const node = await readNode(at, located)
       if (node.kind === 'group') return wrongKind(this.#file, at, 'a group', 'an array')
       if (node.kind === 'none') return wrongKind(this.#file, at, 'a committed datatype', 'an array')
-      return use(at, node, await readDimensions(this.#file, node, located), located)
+      return use(at, node, await readDimensions(node, located), located)
     })
   }
 
   /** Returns the dimension scales in the group. Only groups of links have some. */
   async scales(): Promise<readonly DimensionScale[]> {
-    return this.isCompound ? [] : this.#file.dimensions.scales(this.#located.header)
+    return this.isCompound ? [] : this.#located.file.dimensions.scales(this.#located.header)
   }
 
   /** Names of the axes of all arrays in the group, also of those without a dimension. */
   readonly #phonyNames = readOnce(() => this.#readPhonyNames())
 
   async #readPhonyNames(): Promise<ReadonlyMap<string, readonly string[]>> {
-    const groups = await Promise.all(this.#located.chain.map((address) => this.#file.objects.header(address)))
-    const known = this.isCompound ? [] : await Promise.all(groups.map((group) => this.#file.dimensions.scales(group)))
+    const { file } = this.#located
+    const groups = await groupsIn(this.#located)
+    const known = this.isCompound ? [] : await Promise.all(groups.map((group) => file.dimensions.scales(group)))
     const phony = new PhonyNames(known.flat().length)
     const found = new Map<string, readonly string[]>()
     for (const name of await this.arrays()) {
@@ -209,7 +205,7 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
    */
   group(path: string): Promise<Hdf5Group> {
     return this.#within(path, async (at, located) => {
-      const node = await readNode(this.#file, at, located)
+      const node = await readNode(at, located)
       return node.kind === 'group' ? Hdf5Group.open(this.#file, at, located) : wrongKind(this.#file, at, 'an array', 'a group')
     })
   }
@@ -252,7 +248,7 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
       throw new HyperslabError('InvalidArgumentError', 'the path of a node is text', { file: this.#file.name, actual: path })
     const at = [...splitPath(this.path), ...splitPath(path)].join('/')
     return within({ file: this.#file.name, array: at }, async () => {
-      const located = await locate(this.#file.objects, this.#file.superblock.root, splitPath(at))
+      const located = await locate(this.#file, splitPath(at))
       if (located === undefined) {
         const { arrays, groups } = await this.#list()
         return unknownNode(at, this.#file.name, [...arrays, ...groups])
@@ -269,22 +265,18 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
   readonly #children = readOnce(() => within({ file: this.#file.name }, () => this.#readChildren()))
 
   async #readChildren(): Promise<Children> {
-    const { objects, superblock } = this.#file
     const arrays: string[] = []
     const groups: string[] = []
     const unreadable = new Map<string, HyperslabError>()
     const found = (await this.#names()).map(async (name) => {
       const path = this.path === '' ? name : `${this.path}/${name}`
       try {
-        const located = await within({ file: this.#file.name, array: path }, () =>
-          locate(objects, superblock.root, splitPath(path)),
-        )
+        const located = await within({ file: this.#file.name, array: path }, () => locate(this.#file, splitPath(path)))
         if (located === undefined) return { name }
-        const node = await within({ file: this.#file.name, array: path }, () => readNode(this.#file, path, located))
+        const node = await within({ file: this.#file.name, array: path }, () => readNode(path, located))
         return { name, kind: node.kind }
       } catch (error) {
-        if (!isHyperslabError(error, 'FormatError', 'UnsupportedError', 'CodecError', 'TooLargeError', 'IntegrityError'))
-          throw error
+        if (!this.#isOfNode(error)) throw error
         return { name, error }
       }
     })
@@ -296,10 +288,16 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
     return { arrays, groups, unreadable }
   }
 
+  /** Whether an error concerns one node only: what is stored there, or a link to another file that fails. */
+  #isOfNode(error: unknown): error is HyperslabError {
+    if (isHyperslabError(error, 'FormatError', 'UnsupportedError', 'CodecError', 'TooLargeError', 'IntegrityError')) return true
+    return isHyperslabError(error, 'StoreError', 'NotFoundError') && error.details.file !== this.#located.file.name
+  }
+
   async #names(): Promise<string[]> {
-    const { header, fields } = this.#located
-    if (!this.isCompound) return [...(await this.#file.objects.links(header)).keys()]
-    const dataset = await readDataset(this.#file.objects, header)
+    const { file, header, fields } = this.#located
+    if (!this.isCompound) return [...(await file.objects.links(header)).keys()]
+    const dataset = await readDataset(file.objects, header)
     return listFields(findSlot(dataset, fields)!)!.map(({ name }) => name)
   }
 }
@@ -317,8 +315,10 @@ type Node = { readonly kind: 'group' } | { readonly kind: 'none' } | ArrayPlan
 
 interface ArrayPlan {
   readonly kind: 'array'
+  readonly file: OpenFile
   readonly dataset: ArrayHeader
   readonly plan: ElementPlan
+  readonly raw: RawBytes | undefined
 }
 
 function findSlot({ type }: ArrayHeader, fields: readonly string[]): FieldSlot | undefined {
@@ -328,32 +328,36 @@ function findSlot({ type }: ArrayHeader, fields: readonly string[]): FieldSlot |
 }
 
 /** @throws UnsupportedError, FormatError if it cannot be read; UnknownArrayError for an unknown field */
-async function readNode(
-  { objects, name: file, limits, options }: OpenFile,
-  path: string,
-  { header, fields }: Located,
-): Promise<Node> {
+async function readNode(path: string, { file, header, fields }: Located): Promise<Node> {
+  const { objects, limits, options } = file
   const kind = objects.classify(header)
   if (kind === 'group') return { kind }
   if (kind === 'unknown') return refuse('the object is neither a group nor an array')
   if (kind === 'type') return { kind: 'none' }
   const dataset = await readDataset(objects, header)
   const place = findSlot(dataset, fields)
-  if (place === undefined) return unknownNode(path, file, listFields(wholeElements(dataset.type))?.map(({ name }) => name) ?? [])
+  if (place === undefined)
+    return unknownNode(path, file.name, listFields(wholeElements(dataset.type))?.map(({ name }) => name) ?? [])
   if (listFields(place) !== undefined) return { kind: 'group' }
   const plan = planElements(place, dataset.type.size, options)
+  // Files that are not followed throw.
+  const raw = dataset.rawData && (await import('./raw-data.ts')).createRawOrigin(file, dataset.rawData)
   // A filter that is not read here throws.
   filterCodec('the filters', dataset.filters, 0, { bytes: plan.recordBytes, mostBytes: limits.blockBytes }, options.codecs)
-  return { kind: 'array', dataset, plan }
+  return { kind: 'array', file, dataset, plan, raw }
 }
 
+/** Returns the headers of the groups of its file that lead to an object, the root first, the object last. */
+const groupsIn = ({ file, chain }: Located): Promise<ObjectHeader[]> =>
+  Promise.all(chain.filter((step) => step.file === file).map(({ address }) => file.objects.header(address)))
+
 /** Returns the headers of the groups that contain an object, the root first. */
-const outerGroups = ({ objects }: OpenFile, { chain }: Located): Promise<ObjectHeader[]> =>
-  Promise.all(chain.slice(0, -1).map((address) => objects.header(address)))
+const outerGroups = async (located: Located): Promise<ObjectHeader[]> => (await groupsIn(located)).slice(0, -1)
 
 /** Returns the names of the axes of an array, with those in its elements; '' for axes without a dimension. */
-async function readDimensions(file: OpenFile, node: ArrayPlan, located: Located): Promise<string[]> {
-  const groups = await outerGroups(file, located)
+async function readDimensions(node: ArrayPlan, located: Located): Promise<string[]> {
+  const { file } = located
+  const groups = await outerGroups(located)
   const { innerShape, isComplex } = node.plan
   return [...(await file.dimensions.names(located.header, shapeOf(node), groups)), ...innerAxisNames(innerShape, isComplex)]
 }
@@ -361,13 +365,12 @@ async function readDimensions(file: OpenFile, node: ArrayPlan, located: Located)
 const shapeOf = ({ dataset: { space } }: ArrayPlan): readonly number[] => space.shape ?? [0]
 
 async function openArray(
-  file: OpenFile,
   path: string,
   node: ArrayPlan,
   dimensionNames: readonly string[] | undefined,
   visible = (attrs: Hdf5Attributes): Hdf5Attributes => attrs,
 ): Promise<Hdf5Array> {
-  const { dataset, plan } = node
+  const { file, dataset, plan, raw } = node
   const { objects } = file
   const [stored, unwritten] = await Promise.all([
     objects.attributes(dataset.header),
@@ -384,6 +387,7 @@ async function openArray(
     unwritten,
     missing: findMissing(plan, attrs, isNetcdf ? unwritten.fillValue : undefined),
     dimensionNames,
+    raw,
   })
   return new Hdf5Array(path, index)
 }

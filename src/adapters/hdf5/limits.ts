@@ -10,8 +10,10 @@ export const LIMITS = {
   depth: 32,
   /** Links or attributes of one object. */
   entries: 1_000_000,
-  /** Soft links that one path may follow. */
-  softLinks: 32,
+  /** Soft and external links that one path may follow. */
+  links: 32,
+  /** Other files that are kept open. */
+  otherFiles: 256,
   /** Names in one path. */
   pathNames: 128,
   /** Datatypes within one another. */

@@ -7,7 +7,7 @@ import type { BlockOrigin } from '../../engine/block.ts'
 import { type BlockMemory, createMemory } from '../../engine/block-cache.ts'
 import { StridedReader } from '../../engine/strided-reader.ts'
 import type { WorkerPool } from '../../pool/task.ts'
-import type { ObjectTail, Store } from '../../store/store.ts'
+import type { ObjectTail, Store, StoredAt } from '../../store/store.ts'
 import { refuse } from './cursor.ts'
 import { Dimensions } from './dimensions.ts'
 import type { TypeOptions } from './elements/plan.ts'
@@ -39,9 +39,37 @@ export interface FileLimits {
   readonly elements: number
 }
 
+/** Folder of the files that may be followed. Its store refuses what leads out of it. */
+export interface FollowedFolder extends StoredAt {
+  /** Whether it is the folder of the file, in the file's own store. */
+  readonly isOwn: boolean
+}
+
+/** Other files that links, external raw data and virtual arrays lead to. */
+export interface OtherFiles {
+  /**
+   * Returns the place of a file.
+   * @param from file that contains the name
+   * @param what start of a message, which says what leads to the file
+   * @throws UnsupportedError for a name that is not followed
+   */
+  find(name: string, from: OpenFile, what: string): StoredAt
+  /**
+   * Opens a file.
+   * @returns undefined if the store reports that there is no such file
+   * @throws as `find`, and errors of opening the file
+   */
+  open(name: string, from: OpenFile, what: string): Promise<OpenFile | undefined>
+  close(): Promise<void>
+}
+
 /** An open HDF5 file. */
 export class OpenFile {
   readonly name: string
+  readonly path: string
+  /** File that was opened first, which led here. */
+  readonly first: OpenFile
+  readonly others: OtherFiles | undefined
   readonly options: Hdf5FileOptions
   readonly limits: FileLimits
   readonly bytes: FileBytes
@@ -52,19 +80,33 @@ export class OpenFile {
   readonly memory: BlockMemory
   readonly origins: Origins
   readonly #store: Store
-  readonly #path: string
   readonly #etag: string
-  readonly #open = newController()
+  readonly #controller: ReturnType<typeof newController>
 
   /**
    * Opens a file of a store, which it closes with the file.
    * @param start first bytes of the file, if they are known
+   * @param others files that it may lead to. Optional: it leads to no other files then
    */
-  static async open(
-    store: Store,
-    path: string,
+  static open(
+    { store, path }: StoredAt,
     options: Hdf5FileOptions,
     limits: FileLimits,
+    start?: ObjectTail,
+    others?: OtherFiles,
+  ): Promise<OpenFile> {
+    return OpenFile.#open({ store, path }, { options, limits, others }, start)
+  }
+
+  /** Opens a file that another one leads to. They are closed together. */
+  static openBeside({ first }: OpenFile, place: StoredAt, start: ObjectTail): Promise<OpenFile> {
+    const options = { ...first.options, memory: first.memory, signal: first.ended }
+    return OpenFile.#open(place, { options, limits: first.limits, others: first.others, first }, start)
+  }
+
+  static async #open(
+    { store, path }: StoredAt,
+    { options, limits, ...relations }: Settings,
     start?: ObjectTail,
   ): Promise<OpenFile> {
     const info = start ?? (await store.stat(path, { signal: options.signal })) ?? missing(store, path)
@@ -74,17 +116,20 @@ export class OpenFile {
       known !== undefined && (known.length >= wanted || info.size > SMALL_BYTES)
         ? known
         : ((await store.getRange(path, 0, wanted, { ifMatch: info.etag, signal: options.signal })) ?? missing(store, path))
-    const open = newController()
+    const open = relations.first === undefined ? newController() : relations.first.#controller
     const bytes = new FileBytes(info.size, head, async (offset, length) => {
       return (await store.getRange(path, offset, length, { ifMatch: info.etag, signal: open.signal })) ?? missing(store, path)
     })
     const superblock = await readSuperblock(bytes)
     const extension = superblock.extension === undefined ? undefined : await readExtension(bytes, superblock.extension)
-    return new OpenFile({ store, path, etag: info.etag, options, limits, bytes, superblock, extension, open })
+    return new OpenFile({ store, path, etag: info.etag, options, limits, ...relations, bytes, superblock, extension, open })
   }
 
-  private constructor({ store, path, etag, options, limits, bytes, superblock, extension, open }: OpenedParts) {
+  private constructor({ store, path, etag, options, limits, others, first, bytes, superblock, extension, open }: OpenedParts) {
     this.name = store.describe(path)
+    this.path = path
+    this.first = first ?? this
+    this.others = others
     this.options = options
     this.limits = limits
     this.bytes = bytes
@@ -95,9 +140,8 @@ export class OpenFile {
     this.memory = options.memory ?? createMemory(BLOCK_BYTES)
     this.origins = { place: { store, path } }
     this.#store = store
-    this.#path = path
     this.#etag = etag
-    this.#open = open
+    this.#controller = open
   }
 
   /**
@@ -105,7 +149,8 @@ export class OpenFile {
    * @param part name of the array within the file, for caches
    */
   createOrigin(part: string): BlockOrigin {
-    const [store, path, etag] = [this.#store, this.#path, this.#etag]
+    const { path } = this
+    const [store, etag] = [this.#store, this.#etag]
     const options = { ifMatch: etag }
     const identity = store.identify?.(path, etag)
     const name = `hdf5 ${this.name} ${etag}${part}`
@@ -117,36 +162,65 @@ export class OpenFile {
       recycle: store.files?.recycle,
       read: async (offset, length, signal, into) => {
         this.checkOpen()
-        const range = { ...options, signal: signal ?? this.#open.signal, into }
+        const range = { ...options, signal: signal ?? this.#controller.signal, into }
         return (await store.getRange(path, offset, length, range)) ?? missing(store, path)
       },
       readMany:
         store.getRanges &&
         (async (ranges, signal) => {
           this.checkOpen()
-          const found = await store.getRanges!(path, ranges, { ...options, signal: signal ?? this.#open.signal })
+          const found = await store.getRanges!(path, ranges, { ...options, signal: signal ?? this.#controller.signal })
           return found ?? missing(store, path)
         }),
     }
   }
 
+  /** Aborted when the file is closed. */
+  get ended(): Signal {
+    return this.#controller.signal
+  }
+
+  /**
+   * Opens a file that this one leads to.
+   * @returns undefined if the store reports that there is no such file
+   * @param what start of a message, which says what leads to the file
+   * @throws UnsupportedError for a file that is not followed
+   */
+  async openOther(name: string, what: string): Promise<OpenFile | undefined> {
+    return checkOthers(this, name, what).open(name, this, what)
+  }
+
   /** @throws ClosedError */
   checkOpen(): void {
-    if (this.#open.signal.aborted) throw new HyperslabError('ClosedError', 'the file was closed', { file: this.name })
+    if (this.#controller.signal.aborted) throw new HyperslabError('ClosedError', 'the file was closed', { file: this.name })
   }
 
   async close(): Promise<void> {
-    this.#open.abort(new HyperslabError('ClosedError', 'the file was closed', { file: this.name }))
-    await this.#store.close?.()
+    this.#controller.abort(new HyperslabError('ClosedError', 'the file was closed', { file: this.name }))
+    await Promise.all([this.#store.close?.(), this.others?.close()])
   }
 }
 
-interface OpenedParts {
+/**
+ * Returns the files that a file may lead to.
+ * @throws UnsupportedError without the option
+ */
+export function checkOthers({ others }: OpenFile, name: string, what: string): OtherFiles {
+  return others ?? refuse(`${what}, which is followed only with the option \`external\``, name)
+}
+
+interface Settings {
+  readonly options: Hdf5FileOptions
+  readonly limits: FileLimits
+  readonly others?: OtherFiles | undefined
+  /** File that led to this one. */
+  readonly first?: OpenFile | undefined
+}
+
+interface OpenedParts extends Settings {
   readonly store: Store
   readonly path: string
   readonly etag: string
-  readonly options: Hdf5FileOptions
-  readonly limits: FileLimits
   readonly bytes: FileBytes
   readonly superblock: Superblock
   readonly extension: ObjectHeader | undefined

@@ -11,7 +11,8 @@ import type { WorkerPool } from '../../pool/task.ts'
 import type { ObjectTail, StoredAt } from '../../store/store.ts'
 import type { TypeOptions } from './elements/plan.ts'
 import { Hdf5Group } from './group.ts'
-import { OpenFile } from './open-file.ts'
+import { locateRoot } from './locate.ts'
+import { type FollowedFolder, OpenFile, type OtherFiles } from './open-file.ts'
 
 /**
  * Limits of the resources that a file can request. Larger requests are rejected before anything is
@@ -24,8 +25,13 @@ export interface Hdf5Limits {
   readonly elements?: number
 }
 
-/** Options of `openHdf5`. Aborting `signal` cancels the opening. */
+/** Options of `openHdf5File`. Aborting `signal` cancels the opening. */
 export interface OpenHdf5Options extends ScalarOptions, TypeOptions {
+  /**
+   * Folder of the files to which links, external raw data and virtual arrays are followed. Default: they are
+   * not followed.
+   */
+  readonly external?: FollowedFolder | undefined
   /** Codecs of your own, by the registered names or numbers of filters. They take precedence. */
   readonly codecs?: readonly Codec[] | undefined
   /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
@@ -48,6 +54,7 @@ export const HDF5_CHECKS: Checks<OpenHdf5Options> = {
   cache: 'BlockCache',
   limits: 'object',
   signal: 'AbortSignal',
+  external: 'object',
   references: ['paths'],
   opaque: ['bytes'],
 }
@@ -59,16 +66,21 @@ export async function openHdf5File(
   start?: ObjectTail,
 ): Promise<{ root: Hdf5Group; file: OpenFile }> {
   try {
-    const { limits = {}, cache: memory, codecs = [], ...shared } = options
+    const { limits = {}, cache: memory, codecs = [], external, ...shared } = options
     checkOptions('limits', limits, READ_LIMIT_CHECKS)
     codecsByName(codecs)
     return await within({ file: store.describe(path) }, async () => {
-      const file = await OpenFile.open(store, path, { ...shared, memory, codecs }, { ...READ_LIMITS, ...limits }, start)
-      const header = await file.objects.header(file.superblock.root)
-      return { file, root: await Hdf5Group.open(file, '', { header, chain: [header.address], fields: [] }) }
+      const others = external && (await followed({ store, path }, external))
+      const bounds = { ...READ_LIMITS, ...limits }
+      const file = await OpenFile.open({ store, path }, { ...shared, memory, codecs }, bounds, start, others)
+      return { file, root: await Hdf5Group.open(file, '', await locateRoot(file)) }
     })
   } catch (error) {
-    await store.close?.()
+    await Promise.all([store.close?.(), options.external?.store.close?.()])
     throw error
   }
+}
+
+async function followed(place: StoredAt, root: FollowedFolder): Promise<OtherFiles> {
+  return new (await import('./other-files.ts')).FilesInFolder(place, root)
 }

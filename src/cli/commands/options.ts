@@ -134,6 +134,8 @@ export interface PlaceOptions extends NotFoundOption {
   readonly names?: readonly string[]
   /** Path of a group in a Zarr store, to which other paths are relative. */
   readonly group?: string
+  /** Whether an HDF5 file is followed to others, in its folder or in a named one. */
+  readonly external?: boolean | string
 }
 
 /** Resources shared by the reads of a place. */
@@ -147,12 +149,25 @@ export const addPlaceOptions = (command: Command): Command =>
     .addOption(layerOption())
     .addOption(namesOption())
     .option('--group <path>', 'group of a Zarr store; names of arrays are relative to it')
+    .addOption(externalOption())
 
 /** Option of commands that open one level of a pyramid. `--level` is the level of compression. */
 export const pyramidLevelOption = () =>
   new Option('--pyramid-level <number>', 'level of the pyramid in a Zarr group, from 0, the finest as a rule').argParser(
     integerBetween(0, 999),
   )
+
+export const externalOption = () =>
+  new Option(
+    '--external [folder]',
+    'of an HDF5 file: follow its links, raw data and virtual arrays to other files of its folder, or of another one',
+  )
+
+/** Returns the option of opening for `--external`. */
+export const followedBy = (
+  external: boolean | string | undefined,
+): { readonly external?: boolean | { readonly root: string } } =>
+  external === undefined ? {} : { external: typeof external === 'string' ? { root: external } : external }
 
 export const layerOption = () =>
   new Option('--layer <number>', 'state of a container after this layer (0: the base)').argParser(integerBetween(0, 999_999_999))

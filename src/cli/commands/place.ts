@@ -2,7 +2,7 @@ import { HyperslabError } from '../../runtime/index.ts'
 import { type FoundTree, findTree, LabelledTree } from '../../runtime/tree.ts'
 import { oneLine, UsageError } from '../show/failure.ts'
 import { printError } from '../show/text.ts'
-import { notFoundAt, type PlaceOptions, type ReadingOptions } from './options.ts'
+import { followedBy, notFoundAt, type PlaceOptions, type ReadingOptions } from './options.ts'
 
 /**
  * Opens a place for reading, and prints warnings about its content on standard error.
@@ -28,8 +28,8 @@ export async function openFound(
   reading: ReadingOptions = {},
 ): Promise<LabelledTree> {
   await checkPlaceOptions(found, location, options)
-  const { names, layer, group, notFound } = options
-  const tree = await found.open({ ...reading, names, layer, notFound }, KINDS)
+  const { names, layer, group, notFound, external } = options
+  const tree = await found.open({ ...reading, names, layer, notFound, ...followedBy(external) }, KINDS)
   try {
     for (const warning of tree.warnings) printError(`warning: ${oneLine(warning)}`)
     if (tree.root.kind === 'array' && group !== undefined)

@@ -242,9 +242,9 @@ function createRecipe(
   location: string,
   { name, path, array }: TreeArray,
   { dims, taken }: SelectedPart,
-  { raw = false, layer, names, ...options }: PlaceOptions & { readonly raw?: boolean },
+  { raw = false, layer, names, external, ...options }: PlaceOptions & { readonly raw?: boolean },
 ): ArrayRecipe {
-  refuseOwn({ layer, names })
+  refuseOwn({ layer, names, external })
   const at = notFoundAt(location, options)
   const select = dims.map((dim): AxisRecipe => {
     const each = taken.get(dim)

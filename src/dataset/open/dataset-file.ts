@@ -11,7 +11,7 @@ import type { DatasetFile, DecodeOptions } from '../dataset-file.ts'
 import { type GroupContent, variablesOfGroup } from './group-variables.ts'
 
 /** Options of opening the arrays of a dataset. */
-export interface DatasetFileOptions extends UrlOptions, ScalarOptions, Pick<OpenFormatOptions, 'cache' | 'names'> {
+export interface DatasetFileOptions extends UrlOptions, ScalarOptions, Pick<OpenFormatOptions, 'cache' | 'names' | 'external'> {
   /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool
   /** Limit of the memory that reads take at once, shared by all that have this budget. */
@@ -27,9 +27,9 @@ export async function openDatasetFile(
   location: Location,
   { group, level, ...options }: DatasetFileOptions & Pick<DecodeOptions, 'signal'>,
 ): Promise<DatasetFile> {
-  const { signal, names, notFound, headers, fetch } = options
+  const { signal, names, external, notFound, headers, fetch } = options
   const found = await findTree(location, { signal, notFound, headers, fetch })
-  await found.checkOptions('openDataset', { names })
+  await found.checkOptions('openDataset', { names, external })
   const tree = await found.open(options)
   try {
     const opened = { format: level === undefined ? tree.format : 'level of a pyramid', path: tree.location, group }

@@ -23,6 +23,7 @@ export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
   budget: 'MemoryBudget',
   cache: 'BlockCache',
   names: 'list of strings',
+  external: 'boolean or object',
   group: 'string',
   level: 'integer from 0',
   variables: 'plain object',

@@ -14,6 +14,9 @@ import random
 import sys
 import zlib
 
+# External raw data are beside the file that names them.
+os.environ["HDF5_EXTFILE_PREFIX"] = "${ORIGIN}"
+
 import h5py
 import hdf5plugin  # noqa: F401: registers filters
 import netCDF4
@@ -450,6 +453,62 @@ def sparse_file(file, rng, draw, bounds, kind):
         f["x"].attrs["far"] = ["text", "behind 4 GiB"]
 
 
+def beside(file, name):
+    """Returns a name beside a file, and its path. The files beside it are in a folder of their own."""
+    folder = f"{file}.d"
+    os.makedirs(os.path.join(folder, "sub"), exist_ok=True)
+    return f"{os.path.basename(folder)}/{name}", os.path.join(folder, name)
+
+
+def links_out_file(file, rng, draw, bounds):
+    first, first_path = beside(file, "first.h5")
+    _, second_path = beside(file, "sub/second.h5")
+    with opened(second_path, draw.choice(BOUNDS)) as f:
+        shape, longest, props = LAYOUTS[draw.choice(sorted(set(LAYOUTS) - {"paged-unlimited"}))]
+        create(f, "deep/x", draw.choice(NUMBERS), shape, numbers(rng, "i1", shape), longest, **props)
+        f["deep"].attrs["place"] = "second"
+        f["deep/again"] = h5py.SoftLink("/deep/x")
+    with opened(first_path, draw.choice(BOUNDS)) as f:
+        data = numbers(rng, "<i4", (9, 11))
+        f.create_dataset("x", data=data, chunks=(4, 5), compression="gzip")
+        f["group/y"] = numbers(rng, ">f8", (7,))
+        f["pair"] = np.rec.fromarrays([np.arange(5), np.arange(5) / 2], names="a,b")
+        f["soft"] = h5py.SoftLink("/group")
+        f["next"] = h5py.ExternalLink("sub/second.h5", "/deep")
+        f["x"].attrs["units"] = "m"
+    with opened(file, bounds) as f:
+        f["own"] = np.arange(4)
+        f["all"] = h5py.ExternalLink(first, "/")
+        f["some/x"] = h5py.ExternalLink(first, "/x")
+        f["some/dotted"] = h5py.ExternalLink(f"./{first}", "x")
+        f["some/pair"] = h5py.ExternalLink(first, "/pair")
+        f["some/soft"] = h5py.ExternalLink(first, "/soft/y")
+        f["far"] = h5py.ExternalLink(first, "/next/x")
+        f["alias"] = h5py.SoftLink("/all/group")
+
+
+def raw_file(file, rng, draw, bounds, parts):
+    dtype, shape = draw.choice(NUMBERS), (draw.randint(1, 30), draw.randint(1, 40))
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    data = numbers(rng, dtype, shape).tobytes()
+    cuts = sorted(draw.randrange(size + 1) for _ in range(parts - 1))
+    plist = properties()
+    for number, (start, stop) in enumerate(zip([0, *cuts], [*cuts, size])):
+        name, path = beside(file, f"{number}.raw")
+        offset = draw.randrange(50)
+        kept = data[start:stop]
+        if draw.random() < 0.2:
+            # Bytes behind the end of the file are zeros.
+            kept = kept[: len(kept) // 2]
+        with open(path, "wb") as raw:
+            raw.write(bytes(offset) + kept)
+        unlimited = number == parts - 1 and draw.random() < 0.3
+        plist.set_external(name.encode(), offset, h5py.h5f.UNLIMITED if unlimited else stop - start)
+    with opened(file, bounds) as f:
+        h5d.create(f.id, b"x", h5t.py_create(np.dtype(dtype)), h5s.create_simple(shape), plist)
+        f["own"] = np.arange(4)
+
+
 def netcdf_file(file, rng, draw, form):
     with netCDF4.Dataset(file, "w", format=form) as f:
         lengths = {"t": draw.choice([None, 5]), "y": draw.randint(1, 20), "x": draw.randint(1, 20), "n": 7}
@@ -514,6 +573,10 @@ for b in ("earliest", "v110", "latest"):
         FILES[f"sizes {b} {number}"] = (place_file, b, "sizes", number)
     for number in (2, 5, 100):
         FILES[f"nodes {b} {number}"] = (place_file, b, "nodes", number)
+    for number in range(3):
+        FILES[f"external {b} {number}"] = (links_out_file, b)
+    for parts in (1, 2, 5):
+        FILES[f"raw {b} {parts}"] = (raw_file, b, parts)
     for number in (0, 50):
         FILES[f"shared {b} {number}"] = (place_file, b, "shared", number)
 for number in range(40):

@@ -116,7 +116,7 @@ function compareAttributes(actual: Hdf5Attributes, expected: Readonly<Record<str
 
 /** Reads a file and returns what differs. */
 async function compareFile(file: string, made: Made, seed: number): Promise<string[]> {
-  await using root = await openHdf5(file)
+  await using root = await openHdf5(file, { external: true })
   const { arrays, unreadable } = await walkFile(root)
   const wrong = [...unreadable].map(([path, error]) => `${path}: ${error}`)
   for (const path of made.arrays) if (!arrays.has(path)) wrong.push(`${path}: there is no such array`)
@@ -164,6 +164,7 @@ test.skipIf(python === undefined)(
             ...(await compareFile(file, made, SEED + number).catch((error) => [String(error)])).map((each) => `${name}: ${each}`),
           )
         await rm(file, { force: true })
+        await rm(`${file}.d`, { force: true, recursive: true })
         read++
       }
       if (isSoak || SEED !== 41) console.info(`hdf5 matrix: ${read} files`)

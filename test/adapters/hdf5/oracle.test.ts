@@ -19,24 +19,19 @@ import {
 } from './support.ts'
 
 /** Types that are read on request are requested. */
-const OPTIONS = { references: 'paths', opaque: 'bytes' } as const
+const OPTIONS = { references: 'paths', opaque: 'bytes', external: true } as const
 
 /** Nodes that are not read: file, path, and the reason in their errors. */
 const REFUSED: readonly (readonly [RegExp, RegExp, RegExp])[] = [
   [/made_filters/, /_(bzip2|blosc2|zfp)$/, /UnsupportedError.*the filter (307|32026|32013) \((bzip2|blosc2|zfp)\)/],
-  [/made_types/, /^external_raw$/, /UnsupportedError.*external raw data/],
   [/vds\/1_vds/, /./, /UnsupportedError.*the array is virtual/],
   [/t128bit_float/, /./, /UnsupportedError.*floats of 128 bits/],
-  [
-    /(test_file|external_link)\.hdf5/,
-    /(external_link|external_link_to_missing_file|root_slash|root_dot)$/,
-    /UnsupportedError.*links to other files/,
-  ],
 ]
 
 /** Nodes that are not read because files are broken or lead in circles. */
 const BROKEN: typeof REFUSED = [
-  [/test_file/, /broken_soft_link$/, /UnsupportedError.*where there is nothing/],
+  [/(test_file|external_link)\.hdf5/, /external_link(_to_missing_file)?$/, /UnsupportedError.*and there is no such file/],
+  [/(test_file|external_link)\.hdf5/, /broken_soft_link$/, /UnsupportedError.*where there is nothing/],
   [/tloop/, /(g2\.1|g1\.1)$/, /UnsupportedError.*leads back to a group that contains it/],
 ]
 

@@ -44,16 +44,7 @@ export function parseLinkInfo(cursor: Cursor): LinkInfo {
   return { heap, names, orders: flags & 2 ? cursor.address() : undefined, isOrdered: (flags & 1) !== 0 }
 }
 
-/** Returns the error text of a link that is not followed; undefined for a hard or soft one. */
-function unfollowed(link: Link): string | undefined {
-  if (link.kind === 'external')
-    return `the link leads to '${link.target}' of the file '${link.file}': links to other files are not followed here; open that file`
-  if (link.kind === 'user') return `the link is of the user-defined type ${link.type}, which is not read here`
-  return undefined
-}
-
 /** @throws UnsupportedError for links that are not followed */
-export function checkFollowed(link: Link): asserts link is Exclude<Link, { kind: 'external' | 'user' }> {
-  const text = unfollowed(link)
-  if (text !== undefined) refuse(text, link.name)
+export function checkFollowed(link: Link): asserts link is Exclude<Link, { kind: 'user' }> {
+  if (link.kind === 'user') refuse(`the link is of the user-defined type ${link.type}, which is not read here`, link.name)
 }

@@ -15,7 +15,7 @@ export async function readSymbolTable(file: FileBytes, tree: number, heap: numbe
 }
 
 /** Returns the bytes of a local heap. */
-async function readLocalHeap(file: FileBytes, address: number): Promise<Cursor> {
+export async function readLocalHeap(file: FileBytes, address: number): Promise<Cursor> {
   const { offsets, lengths } = file.sizes
   const cursor = (await file.cursor(address, 8 + 2 * lengths + offsets)).signature('HEAP')
   cursor.version('a local heap', [0])
@@ -57,6 +57,7 @@ async function readTable(file: FileBytes, address: number, names: Cursor): Promi
   })
 }
 
-function nameAt(names: Cursor, offset: number): string {
+/** Returns the text at a position of a local heap. */
+export function nameAt(names: Cursor, offset: number): string {
   return new Cursor(names.bytes, names.sizes, names.start).skip(offset).terminated()
 }

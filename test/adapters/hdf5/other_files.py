@@ -1,0 +1,60 @@
+"""Makes HDF5 files that lead to other files, for each line of JSON: { "folder" }."""
+
+import json
+import os
+import sys
+
+import h5py
+import numpy as np
+from h5py import h5d, h5p, h5s, h5t
+
+
+def make(folder):
+    os.makedirs(f"{folder}/inner/sub", exist_ok=True)
+    outside = f"{folder}/outside.h5"
+    with h5py.File(outside, "w") as f:
+        f["x"] = np.arange(3)
+    os.symlink(outside, f"{folder}/inner/linked.h5")
+    os.symlink(folder, f"{folder}/inner/linked")
+    with h5py.File(f"{folder}/inner/sub/b.h5", "w") as f:
+        f["x"] = np.arange(5)
+        f["back"] = h5py.ExternalLink("c.h5", "/back")
+        f["up"] = h5py.ExternalLink("../main.h5", "/")
+        f["c"] = h5py.ExternalLink("c.h5", "/x")
+    with h5py.File(f"{folder}/inner/sub/c.h5", "w") as f:
+        f["x"] = np.arange(6)
+        f["back"] = h5py.ExternalLink("b.h5", "/back")
+        f["cycle"] = h5py.ExternalLink("b.h5", "/")
+    with open(f"{folder}/inner/sub/text.h5", "w") as f:
+        f.write("no HDF5")
+    targets = {
+        "read": ("sub/b.h5", "/x"),
+        "through": ("sub/b.h5", "/c"),
+        "group": ("sub/b.h5", "/"),
+        "itself": ("main.h5", "/own"),
+        "circle": ("sub/b.h5", "/back"),
+        "home": ("main.h5", "/"),
+        "absolute": (f"{folder}/outside.h5", "/x"),
+        "upwards": ("../outside.h5", "/x"),
+        "hidden": ("sub/../../outside.h5", "/x"),
+        "linked": ("linked.h5", "/x"),
+        "folder": ("linked/outside.h5", "/x"),
+        "url": ("https://example.org/x.h5", "/x"),
+        "absent": ("sub/none.h5", "/x"),
+        "nothing": ("sub/b.h5", "/none"),
+        "text": ("sub/text.h5", "/x"),
+    }
+    with h5py.File(f"{folder}/inner/main.h5", "w") as f:
+        f["own"] = np.arange(4)
+        for name, target in targets.items():
+            f[name] = h5py.ExternalLink(*target)
+        for name, raw in (("raw", "sub/x.raw"), ("raw_upwards", "../x.raw"), ("raw_absent", "none.raw")):
+            plist = h5p.create(h5p.DATASET_CREATE)
+            plist.set_external(raw.encode(), 4, 40)
+            h5d.create(f.id, name.encode(), h5t.STD_I32BE, h5s.create_simple((5, 2)), plist)
+    np.arange(-1, 10, dtype=">i4").tofile(f"{folder}/inner/sub/x.raw")
+    return True
+
+
+for line in sys.stdin:
+    print(json.dumps(make(**json.loads(line))), flush=True)
