@@ -10,7 +10,7 @@ import type { Signal } from '../core/signal.ts'
 import { copyTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../core/tensor.ts'
 import { presence } from './cast-float.ts'
 import { meanOfTimes } from './mean-of-times.ts'
-import { type GroupKind, skipping } from './reductions.ts'
+import { type GroupKind, isRank, ranksOfTimes, skipping } from './reductions.ts'
 
 /** Groups along a dimension, with other dimensions to reduce. */
 export interface GroupedAxes {
@@ -39,6 +39,9 @@ export async function reduceGroups(
   const { skipMissing, q, ddof } = options
   if (kind === 'mean' && array.dtype === 'timestamp_ns')
     return meanOfTimes(array, skipMissing, (part) => reduceGroups(part, grouped, 'sum', { skipMissing: true }, signal))
+  const isRanked = isRank(kind)
+  if (isRanked && array.dtype === 'timestamp_ns')
+    return ranksOfTimes(array, (part) => reduceGroups(part, grouped, kind, options, signal))(signal)
   const { dims, dim, of, count, reduced } = grouped
   const axis = dims.indexOf(dim)
   const skip = { ...skipping(array, skipMissing), signal }
@@ -49,7 +52,6 @@ export async function reduceGroups(
     const groups = await folded.groupBy(axis, of, fold, { ...skipping(folded, skipMissing), ...spread, signal })
     return inGroupOrder(groups, foldedDType(array.dtype, fold), axis, count, fold)
   }
-  const isRanked = kind === 'median' || kind === 'quantile'
   if (others.length === 0 && !isRanked) return alone(kind)
   const over = async (fold: FoldKind, by: 'sum' | 'min' | 'max' | 'prod'): Promise<Tensor> => {
     const isExtreme = by === 'min' || by === 'max'

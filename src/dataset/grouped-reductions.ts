@@ -78,8 +78,8 @@ export abstract class GroupedReductions<M extends Readonly<Record<GroupKind, unk
     return this.reduce('std', options)
   }
   /**
-   * Returns the median of each part, as float64. A chunk is read once for each group in it, and once for all
-   * windows.
+   * Returns the median of each part, as float64; of times, as a time. A chunk is read once for each group in
+   * it, and once for all windows.
    */
   median(options?: ReduceDimsOptions): M['median'] {
     return this.reduce('median', options)

@@ -91,23 +91,36 @@ export function reduceAlong(
   const spread = ddof === undefined ? {} : { ddof }
   const skip = skipping(array, skipMissing)
   const how = { axis, ...(keepDims && { keepDims }), ...spread, ...skip }
-  const compute =
-    kind === 'mean' && dtype === 'timestamp_ns'
-      ? async (signal: Signal): Promise<Tensor> => {
-          const { meanOfTimes } = await import('./mean-of-times.ts')
-          return meanOfTimes(
-            array,
-            skip.skipMissing,
-            (part) => part.sum({ axis, keepDims: keepDims ?? false, signal }) as Promise<Tensor>,
-          )
-        }
-      : (signal: Signal): Promise<Tensor> =>
-          reduceOrNaN(() => (reduce ?? ((all) => array[kind as 'sum'](all)))({ ...how, signal }), dtype, shape)
+  const own = (signal: Signal): Promise<Tensor> =>
+    reduceOrNaN(() => (reduce ?? ((all) => array[kind as 'sum'](all)))({ ...how, signal }), dtype, shape)
+  const mean = async (signal: Signal): Promise<Tensor> => {
+    const { meanOfTimes } = await import('./mean-of-times.ts')
+    const sum = (part: DiskArray) => part.sum({ axis, keepDims: keepDims ?? false, signal }) as Promise<Tensor>
+    return meanOfTimes(array, skip.skipMissing, sum)
+  }
+  const median = ranksOfTimes(
+    array,
+    (part, signal) => part.median({ ...how, ...skipping(part, skipMissing), signal }) as Promise<Tensor>,
+  )
+  const isOwn = dtype !== 'timestamp_ns' || kind === 'min' || kind === 'max'
+  const compute = isOwn ? own : kind === 'mean' ? mean : median
   return {
     variable: reducedTo(variable, computedOnce<DType>(dtype, shape, compute, missing), kept, kind),
     coordinates: coordsAlong(coordinates, others),
   }
 }
+
+/** Whether a reduction orders values and interpolates between two of them. */
+export const isRank = (kind: ReduceKind): kind is 'median' | 'quantile' => kind === 'median' || kind === 'quantile'
+
+/**
+ * Returns a function that computes medians or quantiles of decoded times.
+ * @param rank computes them for an array of numbers in place of the times
+ */
+export const ranksOfTimes =
+  (array: DiskArray, rank: (part: DiskArray, signal: Signal) => Promise<Tensor>) =>
+  async (signal: Signal): Promise<Tensor> =>
+    (await import('./ranks-of-times.ts')).ranksFromFirst(array, signal, (part) => rank(part, signal))
 
 /**
  * Returns an array whose missing values propagate if they are not skipped: as floats, they are NaN.
@@ -119,8 +132,8 @@ export const keepingMissing = (array: DiskArray, skipMissing: boolean | undefine
     : array
 
 /**
- * Returns the type of reduced values, and their missing values. Times have extremes and a mean, and
- * quantiles if they are stored as numbers. Their sums have no meaning, and their spreads are not times.
+ * Returns the type of reduced values, and their missing values. Times have extremes, a mean and quantiles.
+ * Their sums have no meaning, and their spreads are not times.
  * @throws UnsupportedError for sums and spreads of times
  */
 export function reducedKind(
@@ -130,8 +143,8 @@ export function reducedKind(
   const { dtype, missing } = array
   const isDecoded = dtype === 'timestamp_ns'
   if (kind === 'min' || kind === 'max') return { dtype, missing }
-  if (kind === 'mean' && isDecoded) return { dtype, missing: { values: [NAT], nan: false } }
-  const isRanked = kind === 'median' || kind === 'quantile'
+  const isRanked = isRank(kind)
+  if (isDecoded && (kind === 'mean' || isRanked)) return { dtype, missing: { values: [NAT], nan: false } }
   if (kind !== 'count' && (isDecoded || (times !== undefined && kind !== 'mean' && !isRanked)))
     throw new HyperslabError('UnsupportedError', `there is no ${kind} of times`, { array: name, actual: kind })
   if (kind === 'any' || kind === 'all') return { dtype: 'bool', missing: undefined }
@@ -139,8 +152,8 @@ export function reducedKind(
 }
 
 /**
- * Computes quantiles along some dimensions, as float64. A single share yields the kept dimensions; a list
- * adds a leading dimension `quantile`.
+ * Computes quantiles along some dimensions, as float64; of times, as times. A single share yields the kept
+ * dimensions; a list adds a leading dimension `quantile`.
  * @throws InvalidArgumentError for shares outside 0 to 1, and for unknown dimensions
  */
 export function quantileAlong(
@@ -160,14 +173,20 @@ export function quantileAlong(
   const { skipMissing, keepDims } = options
   const array = reduce === undefined ? keepingMissing(variable.array, skipMissing) : variable.array
   const { axis, kept, shape, others } = axesOf(variable, options.axis, keepDims)
-  reducedKind(variable, 'quantile')
+  const { dtype, missing } = reducedKind(variable.with({ array }), 'quantile')
   const how = { axis, ...(keepDims && { keepDims }), ...skipping(array, skipMissing) }
   const own: Reducing = (all) => array.quantile(q as number, all as typeof how) as unknown as Promise<Tensor>
-  const compute = (signal: Signal) => (reduce ?? own)({ ...how, signal }) as Promise<Tensor<'float64'>>
+  const compute =
+    dtype === 'timestamp_ns'
+      ? ranksOfTimes(array, (part, signal) => {
+          const all = { ...how, ...skipping(part, skipMissing), signal }
+          return part.quantile(q as number, all) as unknown as Promise<Tensor>
+        })
+      : (signal: Signal): Promise<Tensor> => (reduce ?? own)({ ...how, signal })
   const labels = coordsAlong(coordinates, others)
   if (typeof q === 'number')
-    return { variable: reducedTo(variable, computedOnce('float64', shape, compute), kept), coordinates: labels }
-  const values = computedOnce('float64', [shares.length, ...shape], compute)
+    return { variable: reducedTo(variable, computedOnce<DType>(dtype, shape, compute, missing), kept), coordinates: labels }
+  const values = computedOnce<DType>(dtype, [shares.length, ...shape], compute, missing)
   return {
     variable: reducedTo(variable, values, ['quantile', ...kept]),
     coordinates: new Map(labels).set('quantile', quantileLabels(shares)),

@@ -2,6 +2,7 @@ import { DiskArray } from '../array/disk-array.ts'
 import { broadcastSource } from '../array/lazy/broadcast.ts'
 import type { FoldOptions, RankOptions } from '../array/reductions/fold-kinds.ts'
 import { type AxisLengths, coarsenBy, rollingBy } from '../array/reductions/windows.ts'
+import type { DType } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { member } from '../core/member.ts'
 import { type Check, type Checks, checkOptions } from '../core/options.ts'
@@ -19,8 +20,10 @@ import {
   checkDim,
   checkReduction,
   type GroupKind,
+  isRank,
   keepingMissing,
   type ReduceDimsOptions,
+  ranksOfTimes,
   reducedKind,
   reducedTo,
   skipping,
@@ -101,13 +104,21 @@ export function rollingWindows<M extends Readonly<Record<GroupKind, unknown>>>(
 function rolled(
   { variable, coordinates }: Labelled,
   lengths: AxisLengths,
-  { center = false, minPeriods }: RollingOptions,
+  rolling: RollingOptions,
   kind: GroupKind,
   options: WindowOptions,
 ): Labelled {
+  const { center = false, minPeriods } = rolling
   const sizes = sizesAlong(variable, lengths)
   const widths = sizes.map((size) => (center ? [size >> 1, size - 1 - (size >> 1)] : [size - 1, 0]) as [number, number])
-  reducedKind(variable, kind)
+  const { dtype, missing } = reducedKind(variable, kind)
+  if (dtype === 'timestamp_ns' && isRank(kind)) {
+    const ranks = ranksOfTimes(variable.array, (array, signal) => {
+      const part = rolled({ variable: variable.with({ array }), coordinates }, lengths, rolling, kind, options)
+      return part.variable.array.toTensor({ signal })
+    })
+    return result(variable, computedOnce<DType>(dtype, variable.array.shape, ranks, missing) as DiskArray, coordinates, kind)
+  }
   const padded = asFloats(variable.array, variable.name).pad(widths, { value: Number.NaN })
   // The number of present values decides which windows are missing.
   const all = minPeriods === undefined && !kind.startsWith('count')
@@ -168,10 +179,10 @@ function coarsened(
     const { meanOfTimes } = await import('./mean-of-times.ts')
     return meanOfTimes(own, skipMissing, (part) => fold(part, 'sum', {}).toTensor({ signal }))
   }
-  const values =
-    kind === 'mean' && dtype === 'timestamp_ns'
-      ? computedOnce(dtype, blocks, means, missing)
-      : fold(own, kind, { ...skipping(own, skipMissing), ...ownOptions(options) })
+  const foldOwn = (part: DiskArray): DiskArray => fold(part, kind, { ...skipping(part, skipMissing), ...ownOptions(options) })
+  const ranks = ranksOfTimes(own, (part, signal) => foldOwn(part).toTensor({ signal }))
+  const isOwn = dtype !== 'timestamp_ns' || kind === 'min' || kind === 'max'
+  const values = isOwn ? foldOwn(own) : computedOnce<DType>(dtype, blocks, kind === 'mean' ? means : ranks, missing)
   return result(variable, values as DiskArray, coordinates, kind)
 }
 

@@ -56,9 +56,8 @@ test('means of times in groups and blocks read chunks three times', async () => 
 
 test('what is no time is not called one', async () => {
   const { ds } = timesOf([1n, 2n, 3n, 4n], 2)
-  for (const kind of ['sum', 'prod', 'variance', 'std', 'median'] as const)
+  for (const kind of ['sum', 'prod', 'variance', 'std'] as const)
     expect(() => ds.get('t')[kind]()).toThrow(`there is no ${kind} of times`)
-  expect(() => ds.get('t').quantile(0.5)).toThrow('there is no quantile of times')
   const attrs = { units: 'days since 2000-01-01', calendar: 'noleap' }
   const days = new DiskArray(
     new CountingSource(
@@ -85,6 +84,57 @@ test('what is no time is not called one', async () => {
   }
 })
 
+test('medians and quantiles of times with nanoseconds are exact over a hundred days, and missing without times', async () => {
+  const start = 1_600_000_000_000_000_001n
+  const time = fc.oneof({ weight: 1, arbitrary: fc.constant(NAT) }, { weight: 3, arbitrary: fc.bigInt(start, start + 2n ** 52n) })
+  const drawn = fc.array(time, { minLength: 6, maxLength: 6 })
+  await fc.assert(
+    fc.asyncProperty(drawn, fc.boolean(), async (data, skipMissing) => {
+      const { ds } = timesOf(data, 3)
+      const t = ds.get('t')
+      const ranked = (list: readonly bigint[], twice: 0 | 1 | 2): bigint => {
+        const sorted = list.filter((each) => each !== NAT).sort((a, b) => Number(a - b))
+        if (sorted.length === 0 || (!skipMissing && sorted.length < list.length)) return NAT
+        const at = (twice * (sorted.length - 1)) / 2
+        const [low, high] = [sorted[Math.floor(at)]!, sorted[Math.ceil(at)]!]
+        return low + BigInt(Math.round(Number(high - low) / 2))
+      }
+      const columns = [0, 1].map((y) => [data[y]!, data[2 + y]!, data[4 + y]!])
+      const median = t.median({ axis: 'x', skipMissing })
+      const extremes = t.quantile([0, 1], { axis: 'x', skipMissing })
+      expect([median.dtype, extremes.dims]).toEqual(['timestamp_ns', ['quantile', 'y']])
+      const near = async (array: typeof t, wanted: bigint[]): Promise<void> => {
+        const found = Array.from((await array.values()) as BigInt64Array)
+        // Halves of nanoseconds are rounded.
+        for (const [i, each] of found.entries())
+          expect([each === NAT, (each - wanted[i]!) ** 2n <= 1n]).toEqual([wanted[i] === NAT, true])
+        expect(found.length).toBe(wanted.length)
+      }
+      await near(
+        median,
+        columns.map((column) => ranked(column, 1)),
+      )
+      await near(
+        extremes,
+        [0, 2].flatMap((twice) => columns.map((column) => ranked(column, twice as 0 | 2))),
+      )
+      await near(t.median({ skipMissing }).expandDims('n'), [ranked(data, 1)])
+      await near(
+        t.groupBy('x').median({ skipMissing }),
+        [[0, 2], [1]].flatMap((rows) =>
+          [0, 1].map((y) =>
+            ranked(
+              rows.map((x) => columns[y]![x]!),
+              1,
+            ),
+          ),
+        ),
+      )
+    }),
+    { numRuns: runs(60) },
+  )
+})
+
 /** A time as text, to seconds; `null` for a missing one. */
 const shownTime = (time: Date | CFTime | null): string =>
   time instanceof Date ? time.toISOString().slice(0, 19) : String(time).slice(0, 19)
@@ -98,7 +148,7 @@ function quantileOf(values: readonly (number | null)[], q: number): number | nul
   return low + (high - low) * (at - Math.floor(at))
 }
 
-test.each(['julian', 'noleap', '360_day'] as const)(
+test.each(['standard', 'julian', 'noleap', '360_day'] as const)(
   'medians and quantiles of parts of decoded times of %s are times',
   async (calendar) => {
     const units = { unit: 3_600_000_000_000n, reference: parseTimeLabel('2000-01-01', calendar).start }
