@@ -74,6 +74,42 @@ test('the code beside that of DiskArrays.jl gives what its table says', async ()
   }
 })
 
+/** Names that DiskArrays.jl 0.4.22 documents or exports. */
+const DISKARRAYS = `AbstractDiskArray eachchunk ChunkIndex ChunkIndices AllowStepRange BatchStrategy NoBatch SubRanges ChunkRead
+  ChunkTiledDiskArray CachedDiskArray cache ConcatDiskArray ChunkVector RegularChunks IrregularChunks GridChunks
+  arraysize_from_chunksize approx_chunksize grid_offset max_chunksize fallback_element_size default_chunk_size
+  ChunkedTrait Chunked Unchunked ChunkIndexType element_size estimate_chunksize isdisk readblock! writeblock!
+  haschunks DiskIndex merge_index process_index splitchunks output_aliasing DiskGenerator MultiReadArray
+  getindex_disk setindex_disk! create_outputarray transfer_results_read! transfer_results_write! need_batch
+  maybeshrink BlockedIndices MockChunkedDiskArray mockchunks PaddedDiskArray pad AbstractPermutedDiskArray
+  PermutedDiskArray AbstractReshapedDiskArray ReshapedDiskArray allowscalar canscalar AbstractSubDiskArray
+  SubDiskArray AccessCountDiskArray ChunkedDiskArray UnchunkedDiskArray DiskZip getindex_count setindex_count
+  getindex_log setindex_log trueparent subsetchunks cat_disk chunktype_from_chunksizes resolve_indices
+  BroadcastDiskArray @implement_diskarray batchstrategy density_threshold allow_steprange`.split(/\s+/)
+
+/** Public names of the versions 0.12 and 0.15 of the crate array-format. */
+const ARRAY_FORMAT = `ArrayFile::create ArrayFile::create_memory ArrayFile::open FileConfig::new block_target_size cache_capacity
+  io_cache_capacity get_array list_arrays array_stats stats num_layers get_attribute attribute_index set_attribute
+  define_array delete write_array read_array flush compact MergedArrayMeta StatsFile DeltaCache ArrayWriter::new
+  WriterConfig copy_array finish ReadConfig arrays array keys attributes attribute_column written_chunks ArrayInfo
+  BlockCache ArrayElement CompressionCodec Lz4Codec NoCompression ZstdCodec::new DType element_size
+  is_variable_length Error FillValue ArrayStats StatValue AttributeValue TimestampNs EcoString
+  DEFAULT_BLOCK_TARGET_SIZE DEFAULT_CACHE_CAPACITY DEFAULT_IO_CACHE_CAPACITY`.split(/\s+/)
+
+test.each([
+  ['diskarrays.md', DISKARRAYS],
+  ['array-format.md', ARRAY_FORMAT],
+])('%s names every function and type of its peer', (page, names) => {
+  const code = [...readFileSync(new URL(`../docs/${page}`, import.meta.url), 'utf8').matchAll(/`([^`]+)`/g)].map(
+    ([, each]) => each!,
+  )
+  const isNamed = (name: string): boolean => {
+    const at = new RegExp(`(?<![\\w@!])${name.replace('.', '\\.')}(?![\\w!])`)
+    return code.some((each) => at.test(each))
+  }
+  expect(names.filter((name) => !isNamed(name))).toEqual([])
+})
+
 test('the code beside that of the crate array-format gives what its table says', async () => {
   const store = new hyperslab.MemoryStore()
   const file = await hyperslab.create({ store, path: 'a.af' })

@@ -9,8 +9,8 @@ import { invalidArgument } from '../core/errors.ts'
 import type { Signal } from '../core/signal.ts'
 import { copyTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../core/tensor.ts'
 import { presence } from './cast-float.ts'
-import { meanOfTimes } from './mean-of-times.ts'
-import { type GroupKind, isRank, ranksOfTimes, skipping } from './reductions.ts'
+import type { ReduceNumbers } from './reduce-times.ts'
+import { type GroupKind, isOfTimes, isRank, ofTimes, skipping } from './reductions.ts'
 
 /** Groups along a dimension, with other dimensions to reduce. */
 export interface GroupedAxes {
@@ -37,11 +37,12 @@ export async function reduceGroups(
   signal: Signal,
 ): Promise<Tensor> {
   const { skipMissing, q, ddof } = options
-  if (kind === 'mean' && array.dtype === 'timestamp_ns')
-    return meanOfTimes(array, skipMissing, (part) => reduceGroups(part, grouped, 'sum', { skipMissing: true }, signal))
+  if (isOfTimes(array.dtype, kind)) {
+    const reduce: ReduceNumbers = (part, by) =>
+      reduceGroups(part, grouped, by, by === 'sum' ? { skipMissing: true } : options, signal)
+    return ofTimes(array, kind, skipMissing, reduce)(signal)
+  }
   const isRanked = isRank(kind)
-  if (isRanked && array.dtype === 'timestamp_ns')
-    return ranksOfTimes(array, (part) => reduceGroups(part, grouped, kind, options, signal))(signal)
   const { dims, dim, of, count, reduced } = grouped
   const axis = dims.indexOf(dim)
   const skip = { ...skipping(array, skipMissing), signal }

@@ -13,6 +13,7 @@ import { asFloats } from './cast-float.ts'
 import { computedOnce } from './computed.ts'
 import { coordsAlong, type Labelled } from './coords.ts'
 import { LabelIndex } from './label-index.ts'
+import type { ReduceNumbers, TimesKind } from './reduce-times.ts'
 import { NAT } from './time/instant.ts'
 import { arrayOfLabels, Variable } from './variable.ts'
 
@@ -90,20 +91,11 @@ export function reduceAlong(
   const { dtype, missing } = reducedKind(variable.with({ array }), kind)
   const spread = ddof === undefined ? {} : { ddof }
   const skip = skipping(array, skipMissing)
-  const how = { axis, ...(keepDims && { keepDims }), ...spread, ...skip }
-  const own = (signal: Signal): Promise<Tensor> =>
-    reduceOrNaN(() => (reduce ?? ((all) => array[kind as 'sum'](all)))({ ...how, signal }), dtype, shape)
-  const mean = async (signal: Signal): Promise<Tensor> => {
-    const { meanOfTimes } = await import('./mean-of-times.ts')
-    const sum = (part: DiskArray) => part.sum({ axis, keepDims: keepDims ?? false, signal }) as Promise<Tensor>
-    return meanOfTimes(array, skip.skipMissing, sum)
-  }
-  const median = ranksOfTimes(
-    array,
-    (part, signal) => part.median({ ...how, ...skipping(part, skipMissing), signal }) as Promise<Tensor>,
-  )
-  const isOwn = dtype !== 'timestamp_ns' || kind === 'min' || kind === 'max'
-  const compute = isOwn ? own : kind === 'mean' ? mean : median
+  const how = { axis, ...(keepDims && { keepDims }), ...spread }
+  const compute = isOfTimes(dtype, kind)
+    ? ofTimes(array, kind, skip.skipMissing, (part, by, own, signal) => part[by as 'sum']({ ...how, ...own, signal }) as never)
+    : (signal: Signal): Promise<Tensor> =>
+        reduceOrNaN(() => (reduce ?? ((all) => array[kind as 'sum'](all)))({ ...how, ...skip, signal }), dtype, shape)
   return {
     variable: reducedTo(variable, computedOnce<DType>(dtype, shape, compute, missing), kept, kind),
     coordinates: coordsAlong(coordinates, others),
@@ -113,14 +105,15 @@ export function reduceAlong(
 /** Whether a reduction orders values and interpolates between two of them. */
 export const isRank = (kind: ReduceKind): kind is 'median' | 'quantile' => kind === 'median' || kind === 'quantile'
 
-/**
- * Returns a function that computes medians or quantiles of decoded times.
- * @param rank computes them for an array of numbers in place of the times
- */
-export const ranksOfTimes =
-  (array: DiskArray, rank: (part: DiskArray, signal: Signal) => Promise<Tensor>) =>
+/** Whether a reduction is one of decoded times that {@link ofTimes} computes. */
+export const isOfTimes = (dtype: DType, kind: ReduceKind): boolean =>
+  dtype === 'timestamp_ns' && (kind === 'mean' || isRank(kind))
+
+/** Returns a function that reduces decoded times by reductions of numbers. Its code is loaded lazily. */
+export const ofTimes =
+  (array: DiskArray, kind: ReduceKind, skipMissing: boolean, reduce: ReduceNumbers) =>
   async (signal: Signal): Promise<Tensor> =>
-    (await import('./ranks-of-times.ts')).ranksFromFirst(array, signal, (part) => rank(part, signal))
+    (await import('./reduce-times.ts')).reduceTimes(array, kind as TimesKind, skipMissing, reduce, signal)
 
 /**
  * Returns an array whose missing values propagate if they are not skipped: as floats, they are NaN.
@@ -174,15 +167,13 @@ export function quantileAlong(
   const array = reduce === undefined ? keepingMissing(variable.array, skipMissing) : variable.array
   const { axis, kept, shape, others } = axesOf(variable, options.axis, keepDims)
   const { dtype, missing } = reducedKind(variable.with({ array }), 'quantile')
-  const how = { axis, ...(keepDims && { keepDims }), ...skipping(array, skipMissing) }
-  const own: Reducing = (all) => array.quantile(q as number, all as typeof how) as unknown as Promise<Tensor>
-  const compute =
-    dtype === 'timestamp_ns'
-      ? ranksOfTimes(array, (part, signal) => {
-          const all = { ...how, ...skipping(part, skipMissing), signal }
-          return part.quantile(q as number, all) as unknown as Promise<Tensor>
-        })
-      : (signal: Signal): Promise<Tensor> => (reduce ?? own)({ ...how, signal })
+  const how = { axis, ...(keepDims && { keepDims }) }
+  const skip = skipping(array, skipMissing)
+  const rank = (part: DiskArray, all: object): Promise<Tensor> => part.quantile(q as number, { ...how, ...all }) as never
+  const compute = isOfTimes(dtype, 'quantile')
+    ? ofTimes(array, 'quantile', skip.skipMissing, (part, _, own, signal) => rank(part, { ...own, signal }))
+    : (signal: Signal): Promise<Tensor> =>
+        reduce === undefined ? rank(array, { ...skip, signal }) : reduce({ ...how, ...skip, signal })
   const labels = coordsAlong(coordinates, others)
   if (typeof q === 'number')
     return { variable: reducedTo(variable, computedOnce<DType>(dtype, shape, compute, missing), kept), coordinates: labels }

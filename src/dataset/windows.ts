@@ -8,8 +8,6 @@ import { member } from '../core/member.ts'
 import { type Check, type Checks, checkOptions } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
 import { sizeOf } from '../core/shape.ts'
-import type { Signal } from '../core/signal.ts'
-import type { Tensor } from '../core/tensor.ts'
 import { asFloats, presence } from './cast-float.ts'
 import { computedOnce } from './computed.ts'
 import { type Coords, type Labelled, takeCoords } from './coords.ts'
@@ -20,10 +18,10 @@ import {
   checkDim,
   checkReduction,
   type GroupKind,
-  isRank,
+  isOfTimes,
   keepingMissing,
+  ofTimes,
   type ReduceDimsOptions,
-  ranksOfTimes,
   reducedKind,
   reducedTo,
   skipping,
@@ -112,9 +110,9 @@ function rolled(
   const sizes = sizesAlong(variable, lengths)
   const widths = sizes.map((size) => (center ? [size >> 1, size - 1 - (size >> 1)] : [size - 1, 0]) as [number, number])
   const { dtype, missing } = reducedKind(variable, kind)
-  if (dtype === 'timestamp_ns' && isRank(kind)) {
-    const ranks = ranksOfTimes(variable.array, (array, signal) => {
-      const part = rolled({ variable: variable.with({ array }), coordinates }, lengths, rolling, kind, options)
+  if (isOfTimes(dtype, kind) && kind !== 'mean') {
+    const ranks = ofTimes(variable.array, kind, true, (array, by, _, signal) => {
+      const part = rolled({ variable: variable.with({ array }), coordinates }, lengths, rolling, by, options)
       return part.variable.array.toTensor({ signal })
     })
     return result(variable, computedOnce<DType>(dtype, variable.array.shape, ranks, missing) as DiskArray, coordinates, kind)
@@ -174,15 +172,16 @@ function coarsened(
   const blocks = sizes.map((size, axis) => Math.ceil(variable.array.shape[axis]! / size))
   const own = kind === 'count' ? presence(variable.array) : keepingMissing(variable.array, skipMissing)
   const { dtype, missing } = reducedKind(kind === 'count' ? variable : variable.with({ array: own }), kind)
-  const fold = (of: DiskArray, by: GroupKind, skip: object): DiskArray => coarsenBy(of, sizes, by, skip)
-  const means = async (signal: Signal): Promise<Tensor> => {
-    const { meanOfTimes } = await import('./mean-of-times.ts')
-    return meanOfTimes(own, skipMissing, (part) => fold(part, 'sum', {}).toTensor({ signal }))
-  }
-  const foldOwn = (part: DiskArray): DiskArray => fold(part, kind, { ...skipping(part, skipMissing), ...ownOptions(options) })
-  const ranks = ranksOfTimes(own, (part, signal) => foldOwn(part).toTensor({ signal }))
-  const isOwn = dtype !== 'timestamp_ns' || kind === 'min' || kind === 'max'
-  const values = isOwn ? foldOwn(own) : computedOnce<DType>(dtype, blocks, kind === 'mean' ? means : ranks, missing)
+  const fold = (of: DiskArray, by: GroupKind, skip: object): DiskArray =>
+    coarsenBy(of, sizes, by, { ...skip, ...ownOptions(options) })
+  const values = isOfTimes(dtype, kind)
+    ? computedOnce<DType>(
+        dtype,
+        blocks,
+        ofTimes(own, kind, skipMissing, (part, by, skip, signal) => fold(part, by, skip).toTensor({ signal })),
+        missing,
+      )
+    : fold(own, kind, skipping(own, skipMissing))
   return result(variable, values as DiskArray, coordinates, kind)
 }
 
