@@ -9,7 +9,7 @@
  * begins with a sample as it is. Returns 0 or an error below.
  *
  *     line:   a block after the other
- *     block:  number of its coding (3, 4 or 5 bits), {0: another bit} | first sample of a line | the coded samples
+ *     block:  its coding (3, 4 or 5 bits), {0: another bit} | first sample of a line | coded samples
  *
  * A coding of all ones has samples as they are. Another one above 0, k + 1, has the upper bits of all samples
  * in unary, then the k lower bits of each. With 0 and a bit 0, blocks are zeros, whose number is unary. With

@@ -6,7 +6,7 @@
  * of five i32: position in the element, bytes (1 to 8), whether the most significant byte comes first,
  * precision (1 to 64 bits), and position of the lowest bit. A field does not leave its bytes or the element.
  *
- *     stored:  the bits of the first field of the first element, most significant first | of the second field | ...
+ *     stored:  bits of the first field of the first element, most significant first | second field | ...
  *
  * Why it is fast: elements of one field of 1, 2, 4 or 8 little-endian bytes have loops of their own, with one
  * load and one store each.

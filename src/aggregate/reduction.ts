@@ -51,7 +51,7 @@ export const isPlain = (reduction: Reduction<PartOp>): reduction is Reduction<Re
  */
 export type PartialAggregate = Cells
 
-/** Elements of a `region` of the result, in which reduced axes have length 1, reduced by each operation. */
+/** Partial result for a `region` of the result of a reduction. Reduced axes have length 1 in it. */
 export interface PlacedAggregate {
   readonly region: Box
   /** Partial aggregate of each operation of the reduction, in order. */

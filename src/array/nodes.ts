@@ -127,7 +127,7 @@ export interface GroupNode {
   levels(): Promise<readonly NodePyramid[]>
 }
 
-/** An open file or store of one format, as its room gives it to the tree. */
+/** An open file or store of one format, as its adapter returns it to the tree. */
 export interface OpenedNodes<L = never> {
   readonly root: GroupNode | ArrayNode
   /** Warnings about reading it, one a line. */

@@ -233,7 +233,7 @@ async function copyParts(
     onProgress?.({ done, total, bytes })
   }
   await forEachLimited(names, OBJECTS_AT_ONCE, copy)
-  // Without the last objects the target does not open. They must not be written beside login pages.
+  // The last objects make the target readable. First check that no login page was copied as an object.
   await confirm?.(signal)
   for (const name of last) await copy(name)
   return { objects, bytes, kept: total - objects }

@@ -9,7 +9,7 @@ import type { Store, StoredAt } from '../store/store.ts'
 /** A place that arrays are read from. */
 type Origin = StoredAt & NonNullable<Origins['place']>
 
-/** Returns the places that arrays are read from, through all operations between, each once. */
+/** Returns the distinct places that arrays are read from, including those below lazy arrays. */
 export function listOrigins(arrays: readonly { readonly array: DiskArray }[]): Origin[] {
   const found = new Map<Store, Map<string, Origin>>()
   const seen = new Set<Origins>()

@@ -30,7 +30,7 @@ export interface ExportedArray {
   readonly hasOwnChunks?: boolean
   /** Value of missing elements. */
   readonly fill?: Element | undefined
-  /** Missing value that no attribute names: see `implied` of missing elements. */
+  /** Value that is missing although no attribute names it: `implied` of `Missing`. */
   readonly implied?: Element | undefined
   /** Value of unwritten elements. Default: the value of missing elements. */
   readonly fillValue?: ScalarOf<DType> | undefined

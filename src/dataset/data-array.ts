@@ -79,7 +79,7 @@ export type GroupedArrays<D extends DType> = {
 }
 
 /** Result whose types the signature of its method states. */
-// biome-ignore lint/suspicious/noExplicitAny: an operation on variables does not know the types that its result is declared with
+// biome-ignore lint/suspicious/noExplicitAny: operations on variables do not know the declared types
 type AnyArray = DataArray<any, any>
 
 /**

@@ -1,7 +1,7 @@
 import { instantiateSync } from '@assemblyscript/loader'
 import { HyperslabError } from '../core/errors.ts'
 
-// The used parts of the platform, whose own types need the DOM library.
+// The types of these globals are in the DOM library, which this project does not include.
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object
 }

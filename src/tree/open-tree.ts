@@ -229,7 +229,7 @@ export class FoundTree {
     }
   }
 
-  /** Opens it as the format that its name tells, or as a Zarr store if that fails and it is one. */
+  /** Opens the place as the format that its name suggests, or else as a Zarr store, if it is one. */
   async #openNodes(given: OpenFormatOptions): Promise<OpenedNodes<LayerInfo>> {
     const { place, format } = this
     const options = this.#isConfined

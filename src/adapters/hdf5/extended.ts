@@ -32,7 +32,7 @@ function fillOf({ index, dtype }: Hdf5Array): ScalarOf<DType> {
   return index.fillValue ?? refuse('the array is shorter than its dimension, and its fill value has several parts')
 }
 
-/** Returns the missing values of an array, with the default fill value if that is all it has. */
+/** Returns the missing values of an array: if it names none, the default fill value of its type. */
 function withFill({ source, index, dtype }: Hdf5Array): typeof source.missing {
   const missing = source.missing ?? NOTHING
   const isImplied = !index.dataset.fill.isSet && isFixed(dtype) && dtype !== 'bool' && elementBytes(dtype) > 1

@@ -2,7 +2,7 @@ import type { NamedValues } from '../../array/source.ts'
 import { member } from '../../core/member.ts'
 import type { StoredType } from './metadata.ts'
 
-/** Attributes by name. Some have types. */
+/** Attributes by name. Sources that store the types of attributes also return these. */
 interface Named extends NamedValues {
   typed?(name: string): { readonly type: string; readonly value: unknown } | undefined
   isFloat?(name: string): boolean

@@ -187,7 +187,7 @@ const UNWRITTEN: BlockOrigin = {
   isAbsent: () => true,
 }
 
-/** As `chunkSteps` of `codecs.ts`, of all types. */
+/** Returns the steps that decode a chunk of any type, as `chunkSteps` of `codecs.ts` does for plain types. */
 export function elementSteps(
   codecs: readonly CodecMetadata[],
   type: StoredType,

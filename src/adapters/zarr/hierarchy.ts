@@ -119,7 +119,7 @@ export class Hierarchy {
   }
 
   /**
-   * Returns the nodes in a group, in the order of their names. Each unreadable node has the reason.
+   * Returns the nodes in a group, in the order of their names. An unreadable node states the reason.
    * @throws UnsupportedError if the location cannot be listed and no names are known
    */
   async children(path: string): Promise<(ZarrNode | UnparsedArray | UnreadableNode)[]> {

@@ -162,7 +162,11 @@ async function openLayers(
   return { files: files.sort((a, b) => a.number - b.number), whole }
 }
 
-/** @throws TooLargeError if there are too many sidecars. Files of footer version 6 are none. */
+/**
+ * Checks the number of sidecars against the limit. Files of footer version 6 are not counted, because they
+ * are containers of their own.
+ * @throws TooLargeError if there are too many sidecars
+ */
 async function checkListed(
   store: Store,
   paths: Paths,

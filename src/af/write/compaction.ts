@@ -158,7 +158,10 @@ function mergeable(stack: Stack): Stack {
   return closed < 0 ? stack : new Stack(stack.layers.slice(0, closed + 1))
 }
 
-/** Returns the layers of other programs, as a base lists them: they exist but must not count on it. */
+/**
+ * Returns the layers of other programs, as a new base lists them. The base contains their data, so readers
+ * ignore these files while they still exist.
+ */
 export const listed = (layers: readonly Layer[]): MergedLayer[] =>
   layers.filter(({ foreign }) => foreign).map(({ number, identity: { id } }) => ({ number, id }))
 

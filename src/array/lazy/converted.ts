@@ -88,7 +88,7 @@ async function loadForth(
   return { convert, all: convert === forth ? forthAll : undefined, statsOf }
 }
 
-/** Returns the number of blocks that reading some boxes fetches. */
+/** Returns the number of blocks that a read of these boxes fetches. */
 export const requestsOfConverted = ({ source }: Conversion, boxes: readonly Box[]): Promise<number | undefined> =>
   requestsThrough(source, boxes.map((box) => box.map(viewOf))) // biome-ignore format: one line
 

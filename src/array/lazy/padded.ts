@@ -61,7 +61,7 @@ function clamp(range: Range, low: number, length: number): { range: Range; piece
   const { start, step } = range
   const before = Math.min(total, Math.max(0, Math.ceil((low - start) / step)))
   const inside = Math.min(total, Math.max(before, Math.ceil((low + length - start) / step)))
-  // Edges are included if they are needed, even if the step skips them.
+  // The padding repeats the first or the last element, so these are read even if the step skips them.
   const first = before > 0 ? 0 : Math.min(start - low, length - 1)
   const last = inside < total ? length - 1 : Math.max(0, start + (total - 1) * step - low)
   const pieces = [

@@ -55,7 +55,10 @@ export const combinedPick = ({ picks }: SelectionPart): Positions => ('step' in 
 /** Returns the number of axes of the base that a part takes. */
 export const countAxes = ({ picks }: SelectionPart): number => ('step' in picks ? 1 : picks.length)
 
-/** Returns the positions along each axis of the base at some places of a part, which count in C order. */
+/**
+ * Converts places in a part of a selection to positions along each axis of the base. Places are numbered in C
+ * order.
+ */
 export const positionsAt = ({ picks }: SelectionPart, places: Float64Array): Float64Array[] =>
   'step' in picks
     ? [places.map((place) => picks.start + place * picks.step)]

@@ -13,10 +13,9 @@ export const boundsOf = (raw: RawVariable): string[] =>
   BOUNDS.map((key) => attributesOfRaw(raw)?.get(key)).filter((name) => typeof name === 'string')
 
 /**
- * Decodes bounds by the CF conventions. Without units of their own they inherit the units of their variable
- * (CF 7.1), but not as attributes.
- * @param of variable that they bound, if any
- * @param of what they are the bounds of, if anything
+ * Decodes bounds by the CF conventions. If bounds have no units, they are decoded by the units of the
+ * variable that they bound (CF 7.1). The attributes of the result do not contain these units.
+ * @param of variable that they bound, if it is known
  * @throws as {@link decodeVariable}
  */
 export function decodeBounds(raw: RawVariable, of: RawVariable | undefined): VariableParts {
