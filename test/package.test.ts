@@ -192,6 +192,52 @@ test.each([
   expect((await loadedBytes(both)) - (await openingBytes())).toBeLessThan(most)
 })
 
+/** Modules that log the names of the chunks that a program loads, on its standard error. */
+const LOGGED = `import { writeSync } from 'node:fs'
+export const load = (url, context, next) => {
+  writeSync(2, url + '\\n')
+  return next(url, context)
+}`
+const asData = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`
+const LOGGING = asData(`import { register } from 'node:module'; register(${JSON.stringify(asData(LOGGED))})`)
+
+/** Returns the chunks of the package that a program loads, at once or later. */
+function loadedChunks(program: string): string[] {
+  const path = (name: string): string => JSON.stringify(join(root, 'dist', `${name}.js`))
+  const code = `const { DiskArray, open, points, slice } = await import(${path('index')})
+const { openZarr } = await import(${path('zarr')})
+${program}`
+  const args = ['--import', LOGGING, '--input-type=module', '-e', code]
+  const { stderr, status } = spawnSync(process.execPath, args, { cwd: readFolder, encoding: 'utf8' })
+  expect(status, stderr).toBe(0)
+  return [...stderr.matchAll(/\/dist\/chunks\/([^/]+)\.js$/gm)].map(([, name]) => name!)
+}
+
+const readFolder = mkdtempSync(join(tmpdir(), 'hyperslab-read-'))
+afterAll(() => rmSync(readFolder, { recursive: true }))
+
+test('the first read of a float array loads nothing of complex numbers, structures, points or scalar reads', async () => {
+  const { create } = await import(join(root, 'dist/index.js'))
+  const { createZarr } = await import(join(root, 'dist/zarr.js'))
+  await using file = await create(join(readFolder, 'a.af'))
+  await file.createArray('x', { dtype: 'float32', shape: [4, 2] }).set(null, 1)
+  await file.flush()
+  const group = await createZarr(join(readFolder, 'a.zarr'))
+  for (const dtype of ['float32', 'complex64']) await (await group.createArray(dtype, { dtype, shape: [4, 2] })).set(null, 1)
+  const lazy = ['elements', 'structures', 'complex-array', 'complex-labels', 'read-points', 'scalar-reads']
+  const lazyOnes = (program: string): string[] => loadedChunks(program).filter((name) => lazy.includes(name))
+  const read = `await (await open('a.af')).array('x').get([slice(2)])
+const x = await (await openZarr('a.zarr')).array('float32')
+await x.get([slice(2)])`
+  expect(loadedChunks(read).length).toBeGreaterThan(10)
+  expect(lazyOnes(read)).toEqual([])
+  const viewed = lazyOnes(`${read}; await x.view([points([[0, 1], [3, 0]])]).get([[1, 0]])`)
+  const complex = lazyOnes(`${read}; await (await (await openZarr('a.zarr')).array('complex64')).get([1])`)
+  const refused = `await new DiskArray(x.source, { scalar: 'refuse' }).get([0, 0]).catch(() => {})`
+  expect([viewed, lazyOnes(`${read}; ${refused}`)]).toEqual([['read-points'], ['scalar-reads']])
+  expect(complex).toEqual(['structures', 'elements'])
+})
+
 test('installing it installs nothing else', () => {
   expect(pkg.dependencies).toBeUndefined()
   const bundled = readFileSync(join(root, 'dist/THIRD-PARTY.txt'), 'utf8')
