@@ -1,5 +1,5 @@
 import { sizeOf } from '../../core/shape.ts'
-import { type Cursor, damaged, refuse } from './cursor.ts'
+import { type Cursor, damaged } from './cursor.ts'
 import type { Filter } from './filters/index.ts'
 import { type Dataspace, parseDataspace } from './messages/dataspace.ts'
 import { type Datatype, parseDatatype } from './messages/datatype.ts'
@@ -38,10 +38,6 @@ export async function readDataset(objects: Objects, header: ObjectHeader): Promi
   const type = parseDatatype(typeData)
   const space = parseDataspace(spaceData)
   const layout = parseLayout(layoutData)
-  if (layout.kind === 'virtual')
-    refuse(
-      'the array is virtual: its elements are in other arrays, which is not read here; copy them into the file with h5repack',
-    )
   if (type.size < 1) damaged('elements have no bytes', typeData.start)
   checkLayout(layout, type, space, layoutData)
   const fill = fillData !== undefined ? parseFill(fillData) : oldFill !== undefined ? parseOldFill(oldFill) : NO_FILL

@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { DiskArray } from '../../array/disk-array.ts'
 import { type Missing, NOTHING } from '../../array/missing.ts'
+import type { BlockSource } from '../../array/source.ts'
 import { innerAxisNames } from '../../core/complex.ts'
 import { NETCDF4_FILL } from '../../core/default-fill.ts'
 import {
@@ -15,9 +16,10 @@ import {
 } from '../../core/dtype.ts'
 import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { Printable } from '../../core/inspect.ts'
+import { lazily } from '../../core/lazily.ts'
 import type { ChunkIndex } from '../../engine/chunk-index.ts'
 import { ChunkedSource } from '../../engine/chunked-source.ts'
-import { Hdf5Index, type RawBytes } from './array-index.ts'
+import { type ArrayParts, Hdf5Index, type RawBytes } from './array-index.ts'
 import { attributeNumbersIn, type Hdf5Attributes, withImplied } from './attributes.ts'
 import { refuse } from './cursor.ts'
 import { type ArrayHeader, readDataset } from './dataset.ts'
@@ -30,6 +32,10 @@ import { type Located, locate, unknownNode } from './locate.ts'
 import { findMessage, MESSAGE, type ObjectHeader } from './object-header.ts'
 import type { OpenFile } from './open-file.ts'
 import { unwrittenElements } from './unwritten.ts'
+import type { Mapping } from './virtual/mappings.ts'
+
+/** Parts of an array that descriptions of it need. */
+type ArrayDescription = Pick<Hdf5Index<DType>, 'dataset' | 'plan' | 'label' | 'fillValue'>
 
 /** An array of an HDF5 file, or a field of its elements, read lazily. */
 export class Hdf5Array<D extends DType = DType> extends DiskArray<D> {
@@ -38,11 +44,11 @@ export class Hdf5Array<D extends DType = DType> extends DiskArray<D> {
   /** Path in the file. */
   readonly path: string
   /** @internal */
-  readonly index: Hdf5Index<D>
+  readonly index: ArrayDescription
 
   /** @internal */
-  constructor(path: string, index: Hdf5Index<D>) {
-    super(new ChunkedSource(index as ChunkIndex<D>))
+  constructor(path: string, index: ArrayDescription, source: BlockSource<D>) {
+    super(source)
     this.path = path
     this.index = index
   }
@@ -302,6 +308,8 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
   }
 }
 
+const virtual = lazily(() => import('./virtual/open.ts'))
+
 const lastName = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
 const splitPath = (path: string): string[] => path.split('/').filter((name) => name !== '')
@@ -319,6 +327,9 @@ interface ArrayPlan {
   readonly dataset: ArrayHeader
   readonly plan: ElementPlan
   readonly raw: RawBytes | undefined
+  /** Sources of a virtual array. */
+  readonly mappings: readonly Mapping[] | undefined
+  readonly fields: readonly string[]
 }
 
 function findSlot({ type }: ArrayHeader, fields: readonly string[]): FieldSlot | undefined {
@@ -344,7 +355,9 @@ async function readNode(path: string, { file, header, fields }: Located): Promis
   const raw = dataset.rawData && (await import('./raw-data.ts')).createRawOrigin(file, dataset.rawData)
   // A filter that is not read here throws.
   filterCodec('the filters', dataset.filters, 0, { bytes: plan.recordBytes, mostBytes: limits.blockBytes }, options.codecs)
-  return { kind: 'array', file, dataset, plan, raw }
+  const { layout } = dataset
+  const mappings = layout.kind === 'virtual' ? await (await virtual()).readSources(file, layout) : undefined
+  return { kind: 'array', file, dataset, plan, raw, mappings, fields }
 }
 
 /** Returns the headers of the groups of its file that lead to an object, the root first, the object last. */
@@ -362,6 +375,24 @@ async function readDimensions(node: ArrayPlan, located: Located): Promise<string
   return [...(await file.dimensions.names(located.header, shapeOf(node), groups)), ...innerAxisNames(innerShape, isComplex)]
 }
 
+/** Opens an array that a virtual one shows; undefined if there is none. */
+async function openSource(
+  file: OpenFile,
+  names: readonly string[],
+  fields: readonly string[],
+  depth: number,
+): Promise<Hdf5Array | undefined> {
+  const located = await locate(file, names)
+  if (located === undefined || located.fields.length > 0) return undefined
+  const path = names.join('/')
+  return within({ file: file.name, array: path }, async () => {
+    const node = await readNode(path, { ...located, fields })
+    return node.kind === 'array'
+      ? openArray(path, node, undefined, undefined, depth)
+      : refuse(`'${path}' is no array with these elements`)
+  })
+}
+
 const shapeOf = ({ dataset: { space } }: ArrayPlan): readonly number[] => space.shape ?? [0]
 
 async function openArray(
@@ -369,8 +400,9 @@ async function openArray(
   node: ArrayPlan,
   dimensionNames: readonly string[] | undefined,
   visible = (attrs: Hdf5Attributes): Hdf5Attributes => attrs,
+  depth = 0,
 ): Promise<Hdf5Array> {
-  const { file, dataset, plan, raw } = node
+  const { file, dataset, plan, raw, mappings } = node
   const { objects } = file
   const [stored, unwritten] = await Promise.all([
     objects.attributes(dataset.header),
@@ -378,7 +410,7 @@ async function openArray(
   ])
   const attrs = await withImplied(stored, plan, objects)
   const isNetcdf = hasNetcdfMark(attrs.keys()) || (await file.dimensions.isNetcdf())
-  const index = new Hdf5Index({
+  const parts: ArrayParts = {
     file,
     dataset,
     plan,
@@ -388,8 +420,16 @@ async function openArray(
     missing: findMissing(plan, attrs, isNetcdf ? unwritten.fillValue : undefined),
     dimensionNames,
     raw,
-  })
-  return new Hdf5Array(path, index)
+  }
+  if (mappings === undefined) {
+    const index = new Hdf5Index(parts)
+    return new Hdf5Array(path, index, new ChunkedSource(index as ChunkIndex))
+  }
+  const { openVirtual } = await virtual()
+  const opened = await openVirtual(parts, mappings, depth, (other, names) =>
+    openSource(other, [...names], node.fields, depth + 1),
+  )
+  return new Hdf5Array(path, opened.description, opened.source)
 }
 
 /**

@@ -16,7 +16,7 @@ export function readOnce<T>(read: () => Promise<T>): () => Promise<T> {
  * Returns what is known of a key, or finds it. Failures are not kept.
  * @param most largest number of keys; the oldest gives way
  */
-export function kept<T>(known: Map<number, Promise<T>>, key: number, find: () => Promise<T>, most: number): Promise<T> {
+export function kept<T, K = number>(known: Map<K, Promise<T>>, key: K, find: () => Promise<T>, most: number): Promise<T> {
   let found = known.get(key)
   if (found === undefined) {
     if (known.size >= most) known.delete(known.keys().next().value!)

@@ -12,6 +12,12 @@ export const LIMITS = {
   entries: 1_000_000,
   /** Soft and external links that one path may follow. */
   links: 32,
+  /** Mappings of one virtual array. */
+  mappings: 100_000,
+  /** Blocks of one selection, and parts of one virtual array. */
+  mappedBlocks: 100_000,
+  /** Virtual arrays within one another. */
+  virtualDepth: 16,
   /** Other files that are kept open. */
   otherFiles: 256,
   /** Names in one path. */

@@ -24,7 +24,6 @@ const OPTIONS = { references: 'paths', opaque: 'bytes', external: true } as cons
 /** Nodes that are not read: file, path, and the reason in their errors. */
 const REFUSED: readonly (readonly [RegExp, RegExp, RegExp])[] = [
   [/made_filters/, /_(bzip2|blosc2|zfp)$/, /UnsupportedError.*the filter (307|32026|32013) \((bzip2|blosc2|zfp)\)/],
-  [/vds\/1_vds/, /./, /UnsupportedError.*the array is virtual/],
   [/t128bit_float/, /./, /UnsupportedError.*floats of 128 bits/],
 ]
 

@@ -52,6 +52,24 @@ def make(folder):
             plist = h5p.create(h5p.DATASET_CREATE)
             plist.set_external(raw.encode(), 4, 40)
             h5d.create(f.id, name.encode(), h5t.STD_I32BE, h5s.create_simple((5, 2)), plist)
+    for name, other in (("one", "two"), ("two", "one")):
+        with h5py.File(f"{folder}/inner/{name}.h5", "w", libver="latest") as f:
+            circle = h5py.VirtualLayout((5,), "i4")
+            circle[:] = h5py.VirtualSource(f"{other}.h5", "circle", (5,))
+            f.create_virtual_dataset("circle", circle)
+    layout = h5py.VirtualLayout((4, 10), "i4")
+    for row in range(4):
+        layout[row] = h5py.VirtualSource(f"sub/row{row}.h5", "x", (10,))
+        # Row 2 is absent.
+        if row != 2:
+            with h5py.File(f"{folder}/inner/sub/row{row}.h5", "w") as f:
+                f["x"] = np.arange(10, dtype="i4") + 100 * row
+    with h5py.File(f"{folder}/inner/virtual.h5", "w", libver="latest") as f:
+        f["own"] = np.arange(4)
+        f.create_virtual_dataset("rows", layout, fillvalue=-5)
+        upwards = h5py.VirtualLayout((10,), "i4")
+        upwards[:] = h5py.VirtualSource("../outside.h5", "x", (10,))
+        f.create_virtual_dataset("upwards", upwards)
     np.arange(-1, 10, dtype=">i4").tofile(f"{folder}/inner/sub/x.raw")
     return True
 

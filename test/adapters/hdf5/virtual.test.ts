@@ -1,0 +1,124 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Hdf5Array } from '../../../src/adapters/hdf5/group.ts'
+import { boxesInOrder, type SelectedBlock } from '../../../src/adapters/hdf5/virtual/selection.ts'
+import { runsWithin } from '../../../src/adapters/hdf5/virtual/tiles.ts'
+import { HyperslabError } from '../../../src/core/errors.ts'
+import { openHdf5 } from '../../../src/runtime/hdf5.ts'
+import { FileStore } from '../../../src/store/fs/file.ts'
+import { startPython } from './support.ts'
+
+const started = startPython('other_files.py')
+const python = 'python' in started ? started.python : undefined
+let folder = ''
+const place = (name: string): string => join(folder, 'inner', name)
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'hyperslab-virtual-'))
+  await python?.ask({ folder })
+}, 600_000)
+
+afterAll(async () => {
+  python?.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** Files that reads request, and a file whose requests fail. */
+class WatchedStore extends FileStore {
+  readonly asked: string[] = []
+  fails = ''
+
+  override async stat(...given: Parameters<FileStore['stat']>): ReturnType<FileStore['stat']> {
+    const name = given[0].slice(given[0].lastIndexOf('/') + 1)
+    this.asked.push(name)
+    if (name === this.fails) throw new HyperslabError('StoreError', 'status 500', { file: given[0] })
+    return super.stat(...given)
+  }
+}
+
+const listOf = async (array: Hdf5Array, selection: readonly unknown[] = []): Promise<number[]> =>
+  Array.from(((await array.get(selection as never)) as unknown as { data: ArrayLike<number> }).data)
+const row = (number: number): number[] => Array.from({ length: 10 }, (_, i) => (number === 2 ? -5 : 100 * number + i))
+
+describe.skipIf(python === undefined)('a virtual array', () => {
+  test('is listed with the files that it leads to if they are not followed', async () => {
+    await using root = await openHdf5(place('virtual.h5'))
+    const unreadable = await root.unreadable()
+    expect([...unreadable.keys()].sort()).toEqual(['rows', 'upwards'])
+    expect(String(unreadable.get('rows'))).toMatch(
+      /'x' of the file 'sub\/row0\.h5', which is followed only with the option `external`/,
+    )
+    expect(await listOf(await root.array('own'), [null])).toHaveLength(4)
+  })
+
+  test('opens the sources that a read meets, and no others', async () => {
+    const store = new WatchedStore()
+    await using root = await openHdf5({ store, path: place('virtual.h5') }, { external: true })
+    const rows = await root.array('rows')
+    expect(String((await root.unreadable()).get('upwards'))).toMatch(/leads to another folder/)
+    expect(store.asked.filter((name) => name.startsWith('row'))).toEqual([])
+    expect(await listOf(rows, [1])).toEqual(row(1))
+    expect(await rows.get([3, 4])).toBe(304)
+    expect(store.asked.filter((name) => name.startsWith('row'))).toEqual(['row1.h5', 'row3.h5'])
+    expect(await listOf(rows)).toEqual([0, 1, 2, 3].flatMap(row))
+    expect(await listOf(rows)).toEqual([0, 1, 2, 3].flatMap(row))
+    // The absent file is not looked for again.
+    expect(store.asked.filter((name) => name.startsWith('row')).sort()).toEqual(['row0.h5', 'row1.h5', 'row2.h5', 'row3.h5'])
+  })
+
+  test('has fill values for an absent source only', async () => {
+    const store = new WatchedStore()
+    store.fails = 'row2.h5'
+    await using root = await openHdf5({ store, path: place('virtual.h5') }, { external: true })
+    const rows = await root.array('rows')
+    await expect(rows.get()).rejects.toThrow('status 500')
+    expect(await listOf(rows, [3])).toEqual(row(3))
+    store.fails = ''
+    expect(await listOf(rows, [2])).toEqual(row(2))
+  })
+
+  test('that leads back to itself ends in an error', async () => {
+    await using root = await openHdf5(place('one.h5'), { external: true })
+    const circle = await root.array('circle')
+    await expect(circle.get()).rejects.toThrow(/virtual arrays lead through more than 16 others, perhaps in a circle/)
+  })
+})
+
+test('boxes of an irregular selection have its elements in C order', () => {
+  const blocks: SelectedBlock[] = [
+    [{ start: 0, stop: 3 }, { start: 0, stop: 4 }, { start: 1, stop: 2 }],
+    [{ start: 2, stop: 6 }, { start: 2, stop: 7 }, { start: 0, stop: 3 }],
+    [{ start: 5, stop: 6 }, { start: 9, stop: 10 }, { start: 0, stop: 1 }],
+  ] // biome-ignore format: one line each
+  const inside = (block: SelectedBlock, at: readonly number[]): boolean =>
+    block.every(({ start, stop }, axis) => at[axis]! >= start && at[axis]! < stop)
+  const places = (box: SelectedBlock): string[] =>
+    box.reduce<string[]>(
+      (all, { start, stop }) => all.flatMap((each) => Array.from({ length: stop - start }, (_, i) => `${each} ${start + i}`)),
+      [''],
+    )
+  const expected = places([
+    { start: 0, stop: 7 },
+    { start: 0, stop: 11 },
+    { start: 0, stop: 4 },
+  ]).filter((text) => blocks.some((block) => inside(block, text.trim().split(' ').map(Number))))
+  expect(boxesInOrder(blocks).flatMap(places)).toEqual(expected)
+})
+
+test('runs of blocks within a range are those that a loop finds', () => {
+  for (const block of [1, 2, 3])
+    for (const stride of [3, 4])
+      for (const length of [1, 5, 7])
+        for (let start = 0; start < 14; start++)
+          for (let stop = start + 1; stop < 15; stop++) {
+            const all = Array.from({ length }, (_, i) => 2 + Math.floor(i / block) * stride + (i % block))
+            const expected = all.flatMap((at, i) => (at >= start && at < stop ? [[i, at - start]] : []))
+            const runs = runsWithin({ start: 2, stride, block, length }, { start, stop, step: 1 })
+            const actual = runs.flatMap((run) =>
+              Array.from({ length: run.range.stop - run.range.start }, (_, i) => [run.range.start + i, run.start + i * run.step]),
+            )
+            expect(actual).toEqual(expected)
+          }
+})
