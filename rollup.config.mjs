@@ -103,7 +103,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     )
     for (const entry of entries) atOnce.add(entry)
     labelled.add([...getModuleIds()].find((each) => each.endsWith('/build/js/dataset/dataset.js')))
-    for (const modules of [atOnce, labelled])
+    zarrAtOnce.add([...getModuleIds()].find((each) => each.endsWith('/build/js/adapters/zarr/open.js')))
+    for (const modules of [atOnce, labelled, zarrAtOnce])
       for (const each of modules) for (const imported of getModuleInfo(each).importedIds) modules.add(imported)
   }
   // It instantiates the kernels, so it is loaded where they are.
@@ -129,6 +130,22 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (/^af\/layers\/(listed|settled)$/.test(room)) return 'af-more'
   // What lists and points take is loaded with the first of them, at once.
   if (/^(grid\/(list-pieces|list-projection|order)|kernels\/pick|engine\/lists|core\/copy-indices)$/.test(room)) return 'lists'
+  // What opening Zarr loads at once.
+  if (room === 'adapters/zarr/metadata-names') return 'formats'
+  if (zarrAtOnce.has(id) && !atOnce.has(id)) {
+    if (/^adapters\/zarr\/(?!write\/)/.test(room)) return 'zarr-open'
+    // Codecs that containers share with Zarr must not load it.
+    if (/^codec\/(bounds|stream-decoder|platform-zlib|inflate)$/.test(room)) return 'streams'
+    if (/^(codec|kernels)\/(blosc|chain|steps|filters)/.test(room)) return 'codecs'
+  }
+  // What datasets load of it besides.
+  if (/^adapters\/zarr\/(nodes|complex-array|duration-units|words|single-byte)$/.test(room)) return 'zarr-nodes'
+  // Statistics of chunks, which only containers have: other formats must not load containers with their values.
+  if (/^(engine\/chunk-stats|af\/(layers\/(load-stats|statistics|chunk-stats)|format\/chunk-stats-table))$/.test(room))
+    return 'af-stats'
+  // What combines arrays and threads is loaded by programs that call it.
+  if (/^(array\/(combine|find-where|lazy\/(mosaic|concat|roll|zip|affine|scaled))|pool\/(spawn|thread|pool))$/.test(room))
+    return room.startsWith('pool/') ? 'pool' : 'combine'
   // What most methods of an array load first: in one file, since each file that is asked for takes its time.
   if (
     /^(grid\/overlap|aggregate\/(cells|reduction)|array\/(iteration|visit|missing-test|part-stats|reductions\/runs|lazy\/missing-as))$/.test(
@@ -152,13 +169,13 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   )
     return 'opening'
   if (
-    /^(engine\/(segment-reads|segments|visit-box|visit-chunks)|codec\/lz4-(front|segments)|array\/(values|write|lazy\/(converted|picked|unpacking))|af\/(layers\/load-stats|format\/chunk-stats-table))$/.test(
+    /^(engine\/(segment-reads|segments|visit-box|visit-chunks)|codec\/lz4-(front|segments)|array\/(values|write|lazy\/(converted|picked|unpacking)))$/.test(
       room,
     )
   )
     return 'values'
   // What names, metadata and checksums of other formats take: of a few kB, which no larger file may bring along.
-  if (!reading.has(id) && /^(core\/(json|member|text|foreign-key|url-names|quoted|default-fill)|store\/whole)$/.test(room))
+  if (!reading.has(id) && /^(core\/(base64|json|member|text|foreign-key|url-names|quoted|default-fill)|store\/whole)$/.test(room))
     return 'names'
   if (room === 'codec/checksums') return 'checksums'
   if (!atOnce.has(id))
@@ -203,6 +220,9 @@ const NAMED_CLASSES =
 
 /** What importing the package loads. */
 const atOnce = new Set()
+
+/** What opening Zarr loads before it reads an array. */
+const zarrAtOnce = new Set()
 
 /** What datasets load, once there is one. */
 const labelled = new Set()

@@ -180,6 +180,67 @@ test('opening and reading a Zarr store stays within its budget', async () => {
   expect(await loadedBytes(program)).toBeLessThan(74_450)
 })
 
+/** A program that opens a Zarr store over HTTP, reads one frame, and prints the files that it has loaded. */
+const PAGE = `
+import { readFileSync } from 'node:fs'
+import { register } from 'node:module'
+const [dist, store] = process.argv.slice(2)
+const loaded = []
+const { port1, port2 } = new MessageChannel()
+port1.on('message', (url) => void loaded.push(url))
+port1.unref()
+const hooks = \`let port
+export const initialize = (given) => { port = given }
+export const load = (url, context, next) => { port.postMessage(url); return next(url, context) }\`
+register('data:text/javascript,' + encodeURIComponent(hooks), { data: port2, transferList: [port2] })
+globalThis.fetch = async (url, { method, headers } = {}) => {
+  let bytes
+  try {
+    bytes = readFileSync(store + new URL(url).pathname)
+  } catch {
+    return new Response(null, { status: 404 })
+  }
+  const range = /bytes=(\\d+)-(\\d+)/.exec(new Headers(headers).get('range') ?? '')
+  const part = range === null ? bytes : bytes.subarray(Number(range[1]), Number(range[2]) + 1)
+  const given = { 'content-length': String(part.length), etag: '"1"' }
+  if (range !== null) given['content-range'] = 'bytes ' + range[1] + '-' + (Number(range[1]) + part.length - 1) + '/' + bytes.length
+  return new Response(method === 'HEAD' ? null : part, { status: range === null ? 200 : 206, headers: given })
+}
+const { openDataset } = await import(dist + '/dataset.js')
+const ds = await openDataset('https://data.example/demo.zarr')
+const frame = await ds.get('tas').isel({ time: 0 }).values()
+await new Promise((resolve) => setTimeout(resolve, 100))
+const files = loaded.filter((url) => url.startsWith('file://' + dist)).map((url) => url.slice('file://'.length))
+console.log(JSON.stringify({ length: frame.length, files: [...new Set(files)] }))
+`
+
+test('a page that opens Zarr as a dataset and reads one frame loads neither containers nor reductions nor writing', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperslab-page-'))
+  try {
+    const source = join(root, 'demo/data/tas_rectilinear_grid_2D.nc')
+    const made = spawnSync(process.execPath, [join(root, 'dist/cli.js'), 'export', source, join(folder, 'demo.zarr')])
+    expect(made.status).toBe(0)
+    writeFileSync(join(folder, 'page.mjs'), PAGE)
+    const { stdout, stderr } = spawnSync(process.execPath, [join(folder, 'page.mjs'), join(root, 'dist'), folder], {
+      encoding: 'utf8',
+    })
+    expect(stderr).toBe('')
+    const { length, files } = JSON.parse(stdout) as { length: number; files: string[] }
+    expect(length).toBe(96 * 192)
+    const names = files.map((file) => file.replace(/^.*\//, ''))
+    expect(names).toContain('zarr-open.js')
+    expect(names.filter((name) => /^(af|reductions|write|encode|.*-target|flat-nodes)/.test(name))).toEqual([])
+    const bytes = files.reduce((sum, file) => sum + gzipSync(readFileSync(file), { level: 9 }).length, 0)
+    // The goal is 90 kB in 12 files. What makes them fewer lowers this, so that it is not lost again.
+    expect([files.length <= 33, bytes <= 170_000], `${files.length} files of ${bytes} bytes`).toEqual([true, true])
+    // The page of speed tells these figures.
+    const page = readFileSync(join(root, 'docs/speed.md'), 'utf8')
+    expect(page).toContain(`${Math.round(bytes / 1000)} kB in ${files.length} files`)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
 test.each([
   // The call loads the code of datasets in parallel with the code that opens the file.
   ['opening a dataset', 'openDataset', 1_145],
