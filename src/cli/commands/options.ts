@@ -157,7 +157,7 @@ export const pyramidLevelOption = () =>
     integerBetween(0, 999),
   )
 
-export const externalOption = () =>
+const externalOption = () =>
   new Option(
     '--external [folder]',
     'of an HDF5 file: follow its links, raw data and virtual arrays to other files of its folder, or of another one',

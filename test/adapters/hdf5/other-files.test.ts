@@ -27,7 +27,7 @@ const reasons = async (external?: boolean | { root: string }, file = main()): Pr
   return Object.fromEntries([...(await root.unreadable())].map(([name, error]) => [name, String(error)]))
 }
 
-describe.skipIf(python === undefined)('a file that leads to others', () => {
+describe.skipIf(python === undefined)('a file', () => {
   test('lists where its links and raw data lead if they are not followed', async () => {
     const found = await reasons()
     for (const [name, text] of Object.entries({
@@ -92,6 +92,10 @@ describe.skipIf(python === undefined)('a file that leads to others', () => {
       expect(found['upwards']).toMatch(/leads to another folder/)
       expect(found['linked']).toMatch(/a symbolic link/)
     }
+  })
+
+  test('is refused by name if it has an image of the metadata cache', async () => {
+    await expect(openHdf5(join(folder, 'image.h5'))).rejects.toThrow(/has an image of the metadata cache/)
   })
 
   test('needs a folder if it was opened alone', async () => {

@@ -1,5 +1,7 @@
 """Makes HDF5 files that lead to other files, for each line of JSON: { "folder" }."""
 
+import ctypes
+import glob
 import json
 import os
 import sys
@@ -9,8 +11,27 @@ import numpy as np
 from h5py import h5d, h5p, h5s, h5t
 
 
+class CacheImage(ctypes.Structure):
+    """Settings of the image of the metadata cache, which h5py does not set."""
+
+    _fields_ = [("version", ctypes.c_int), ("generate", ctypes.c_bool), ("resize", ctypes.c_bool), ("ageout", ctypes.c_int)]
+
+
+def make_image(file):
+    library = ctypes.CDLL(glob.glob(os.path.join(os.path.dirname(h5py.__file__), "..", "h5py.libs", "libhdf5-*"))[0])
+    call = library.H5Pset_mdc_image_config
+    call.argtypes = [ctypes.c_int64, ctypes.POINTER(CacheImage)]
+    access = h5p.create(h5p.FILE_ACCESS)
+    access.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
+    if call(access.id, ctypes.byref(CacheImage(1, True, False, -1))) < 0:
+        raise RuntimeError("no image of the metadata cache")
+    with h5py.File(h5py.h5f.create(file.encode(), h5py.h5f.ACC_TRUNC, h5p.create(h5p.FILE_CREATE), access)) as f:
+        f["x"] = np.arange(3)
+
+
 def make(folder):
     os.makedirs(f"{folder}/inner/sub", exist_ok=True)
+    make_image(f"{folder}/image.h5")
     outside = f"{folder}/outside.h5"
     with h5py.File(outside, "w") as f:
         f["x"] = np.arange(3)
