@@ -64,7 +64,6 @@ const LAYERS: Record<string, string[]> = {
     'af/format',
   ],
   af: ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task', 'engine'],
-  adapters: ['core', 'grid', 'array', 'engine', 'pool/task', 'store/store'],
   'adapters/zarr': [
     'core',
     'kernels',
@@ -83,6 +82,7 @@ const LAYERS: Record<string, string[]> = {
     'pool/task',
     'engine',
   ],
+  'adapters/netcdf': ['core', 'kernels', 'grid', 'array', 'engine', 'pool/task', 'store/store'],
   'adapters/hdf5': ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task', 'engine'],
   // Resolves locations, and switches on formats.
   tree: ['core', 'grid', 'array', 'pool/task', 'store', 'engine', 'af', 'adapters'],
@@ -251,6 +251,7 @@ const NAMES_FORMATS: readonly (readonly [RegExp, string])[] = [
     'group the files of a container that a user has picked, and clean after its writers',
   ],
   [/^copy\/copy\.ts$/, 'the table of what is written, by the names of the first table'],
+  [/^copy\/netcdf-target\.ts$/, 'names the versions of what it writes'],
   [/^copy\/(container-target|replace\/container)\.ts$/, 'the place that containers are written to'],
 ]
 

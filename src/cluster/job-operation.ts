@@ -2,7 +2,7 @@ import { FOLD_KINDS } from '../array/reductions/fold-kinds.ts'
 import { checkCall } from '../array/reductions/options.ts'
 import { DIVIDED_METHODS, type DividedMethod } from '../array/reductions/reductions.ts'
 import { scratchBeside } from '../copy/packed-parts.ts'
-import { invalidArgument } from '../core/errors.ts'
+import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import type { Check, Checks } from '../core/options.ts'
 import { FOLDER_TO_WRITE, foreignWriteOption, formatOfTarget, type WrittenFormat } from '../tree/written-formats.ts'
 import { optional, type PendingCheck, required } from './checks.ts'
@@ -176,7 +176,11 @@ function* copyChecks(call: string, operation: CopyOperation): Generator<PendingC
   checkNoSecret(call, target)
   yield optional('copy', options, COPY_OPTIONS)
   const format = formatOfCopy(operation)
-  const { codecs, hasGroups } = format.writing
+  const { codecs, hasGroups, isShared } = format.writing
+  if (!isShared) {
+    const text = `copy: ${target} is ${format.noun}, which is written whole, not by the workers of a queue; write it with hyperslab export or ds.write`
+    throw new HyperslabError('UnsupportedError', text, { actual: target })
+  }
   const foreign = foreignWriteOption(format, options, target)
   if (foreign !== undefined) invalidArgument(`copy: ${foreign.text}`, options)
   if (codecs !== undefined && options.codec !== undefined) yield required('copy', 'codec', options.codec, codecs)

@@ -4,6 +4,7 @@ import { foreignWriteOption, type WrittenFormat } from '../tree/written-formats.
 import type { ContainerTargetOptions } from './container-target.ts'
 import { withCoordinateChunks } from './coordinate-chunks.ts'
 import type { ImportOptions, ImportResult, ImportSource } from './import-arrays.ts'
+import type { NetcdfOptions } from './netcdf-target.ts'
 import type { Scratch } from './scratch.ts'
 import type { ZarrExport } from './stored-arrays.ts'
 import type { SharedTarget } from './target.ts'
@@ -12,7 +13,8 @@ import type { ExportOptions } from './zarr-target.ts'
 /** Options of copying arrays in this process. Formats refuse those of others. */
 export interface CopyHereOptions
   extends Omit<ImportOptions, 'variables'>,
-    Pick<ExportOptions, 'shards' | 'levels' | 'maxBytes' | 'resume' | 'sources' | 'command'> {}
+    Pick<ExportOptions, 'shards' | 'levels' | 'maxBytes' | 'resume' | 'sources' | 'command'>,
+    Pick<NetcdfOptions, 'kind' | 'unlimited'> {}
 
 /** Options of a target that is written by tasks. */
 export interface TargetSettings extends ContainerTargetOptions, Pick<ExportOptions, 'shards' | 'levels'> {}
@@ -28,7 +30,7 @@ export type OpenImport = () => Promise<ImportSource>
 
 /** Result of copying arrays. */
 export interface CopyOutcome extends Omit<ImportResult, 'bytes'> {
-  /** Size of a container in bytes; undefined for Zarr, which has many objects. */
+  /** Size of a file in bytes; undefined for Zarr, which has many objects. */
   readonly bytes?: number
   /** Whether all data were already written; see `resume`. */
   readonly unchanged?: boolean
@@ -36,7 +38,8 @@ export interface CopyOutcome extends Omit<ImportResult, 'bytes'> {
 
 /** Writer of a format: by tasks of several processes, or in this process. */
 interface CopyWriter {
-  openTarget(
+  /** Optional: formats that one process writes omit it. */
+  openTarget?(
     location: Location,
     content: ZarrExport,
     settings: TargetSettings,
@@ -55,6 +58,9 @@ const WRITERS: Readonly<Record<string, CopyWriter>> = {
       const source = { ...toImport(content), warnings, async [Symbol.asyncDispose]() {} }
       return copyToContainer(call, async () => source, location, options)
     },
+  },
+  netcdf: {
+    copy: async (_, content, location, options) => (await import('./netcdf-target.ts')).writeNetcdf(content, location, options),
   },
   zarr: {
     openTarget: async (...[location, content, settings, id]) =>
@@ -107,4 +113,4 @@ export const openFormatTarget = (
   settings: TargetSettings,
   id = '',
   scratch?: Scratch,
-): Promise<SharedTarget> => WRITERS[format.name]!.openTarget(location, withCoordinateChunks(content), settings, id, scratch)
+): Promise<SharedTarget> => WRITERS[format.name]!.openTarget!(location, withCoordinateChunks(content), settings, id, scratch)

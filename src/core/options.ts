@@ -6,7 +6,7 @@ import { keepAbortReason, type Signal } from './signal.ts'
  * 1 to 9`, `list`, `list of strings`, or one of {@link MARKS}; several are joined by ` or `. A list contains
  * the allowed values. `value` accepts anything, because the callee checks it. Numbers are not NaN.
  */
-export type Check = string | readonly (string | boolean)[]
+export type Check = string | readonly (string | number | boolean)[]
 
 /** One check for each option of `O`; the compiler ensures that none is missing. */
 export type Checks<O> = { readonly [K in keyof O]-?: Check }

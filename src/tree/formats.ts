@@ -33,12 +33,28 @@ export interface OpenFormatOptions extends Omit<ReferenceOptions, 'limits'>, Sca
 export type FormatOption = 'layer' | 'deep' | 'names' | 'group' | 'external'
 
 /** Options of writing that only some formats take. */
-export type WriteOption = 'codecs' | 'blockBytes' | 'immutable' | 'shards' | 'levels' | 'maxBytes' | 'resume'
+export type WriteOption =
+  | 'codec'
+  | 'level'
+  | 'chunks'
+  | 'codecs'
+  | 'blockBytes'
+  | 'immutable'
+  | 'shards'
+  | 'levels'
+  | 'maxBytes'
+  | 'resume'
+  | 'kind'
+  | 'unlimited'
 
 /** Description of how arrays are written in a format. */
 export interface FormatWriting {
   /** Whether it becomes one file, which is published as a whole. Otherwise it becomes a folder of objects. */
   readonly isFile: boolean
+  /** Ends of names that it is written under. Default: those that are believed for reading. */
+  readonly endings?: RegExp
+  /** Whether the workers of a queue write it together. */
+  readonly isShared: boolean
   /** Whether it can hold groups, or one array alone. */
   readonly hasGroups: boolean
   /** Names of its codecs. Optional: others check the codec of an array when they encode it. */
@@ -182,7 +198,8 @@ export const FORMATS: Format[] = [
       isFile: true,
       hasGroups: false,
       codecs: ['lz4', 'zstd', 'none'],
-      options: ['codecs', 'blockBytes', 'immutable'],
+      isShared: true,
+      options: ['codec', 'level', 'chunks', 'codecs', 'blockBytes', 'immutable'],
     },
     endings: /\.af$/,
     isNamed: true,
@@ -225,6 +242,13 @@ export const FORMATS: Format[] = [
     xarray: '',
     title: 'a classic NetCDF file',
     usualEndings: /\.(nc|nc3|cdf)$/i,
+    writing: {
+      isFile: true,
+      endings: /\.nc$/i,
+      isShared: false,
+      hasGroups: false,
+      options: ['maxBytes', 'kind', 'unlimited'],
+    },
     starts: ['CDF\x01', 'CDF\x02', 'CDF\x05'],
     options: [],
     open: async (place, { pool, budget, scalar, signal }, start) =>
@@ -252,7 +276,12 @@ export const FORMATS: Format[] = [
   zarrFormat({
     name: 'zarr',
     xarray: 'engine="zarr"',
-    writing: { isFile: false, hasGroups: true, options: ['shards', 'levels', 'maxBytes', 'resume'] },
+    writing: {
+      isFile: false,
+      isShared: true,
+      hasGroups: true,
+      options: ['codec', 'level', 'chunks', 'shards', 'levels', 'maxBytes', 'resume'],
+    },
     endings: /\.zarr$/i,
     isFolder: true,
     zarrIn: async ({ store, path }) => ({ store, path: path.replace(METADATA_PATH, '') }),

@@ -1,5 +1,5 @@
 import { type ForeignOption, findForeign } from './foreign-option.ts'
-import { FORMATS, type Format, formatOfName, withoutEnding } from './formats.ts'
+import { FORMATS, type Format, withoutEnding } from './formats.ts'
 import { isRemote } from './not-found.ts'
 import type { ZarrLocation } from './open-zarr.ts'
 import { labelOf } from './place-names.ts'
@@ -13,8 +13,9 @@ export type WrittenFormat = Format & Required<Pick<Format, 'writing'>>
  * console.log(formatToWrite('out.af')?.noun, formatToWrite('out.csv')) // a container undefined
  */
 export function formatToWrite(name: string): WrittenFormat | undefined {
-  const format = formatOfName(name.replace(/\/$/, ''))
-  if (!isWritten(format)) return undefined
+  const own = name.replace(/\/$/, '')
+  const format = FORMATS.filter(isWritten).find(({ endings, writing }) => (writing.endings ?? endings)?.test(own))
+  if (format === undefined) return undefined
   // A file needs a name of its own, besides the ending.
   return format.writing.isFile && !/[^/\\]$/.test(withoutEnding(name)) ? undefined : format
 }

@@ -49,12 +49,12 @@ test('a container becomes Zarr, sharded, and a table', { timeout: 30_000 }, asyn
 test('what does not fit is refused, and leaves nothing', { timeout: 30_000 }, async () => {
   const folder = await smallContainer()
   const cases: [string[], number, RegExp][] = [
-    [['out.h5'], 2, /the name of the output ends in .zarr, .af or .csv, 'out.h5' does not/],
+    [['out.h5'], 2, /the name of the output ends in .zarr, .af, .nc or .csv, 'out.h5' does not/],
     [['out.zarr', '--chunks', 'level=2'], 1, /chunks: there is no dimension 'level'/],
     [['out.zarr', '--variables', 'u'], 1, /u/],
     [['out.zarr', '--codec', 'lzma'], 1, /lzma/],
     [['out.csv', '--codec', 'zstd'], 2, /--codec is for arrays, and out.csv is a table/],
-    [['out.csv', '--memory', '1GiB'], 2, /--memory is for Zarr, and out.csv is another format/],
+    [['out.csv', '--memory', '1GiB'], 2, /--memory is for Zarr and NetCDF, and out.csv is another format/],
     [['out.zarr', '--memory', '1MiB'], 1, /the least is 256 MiB/],
     [['small.af'], 1, /exist/],
   ]

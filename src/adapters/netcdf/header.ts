@@ -132,9 +132,8 @@ function show(bytes: Uint8Array): string {
   return `${hex} ("${text}")`
 }
 
-const DIMENSIONS = 10
-const VARIABLES = 11
-const ATTRIBUTES = 12
+/** Tags of lists. */
+export const [DIMENSIONS, VARIABLES, ATTRIBUTES] = [10, 11, 12]
 
 /** Parses a header from a prefix of a file. Private methods throw `SHORT` where it ends. */
 class HeaderParser {

@@ -75,7 +75,8 @@ export function layOut(header: ClassicHeader, fileBytes: number): FileLayout {
   return { records, variables }
 }
 
-const padded = (bytes: number): number => Math.ceil(bytes / 4) * 4
+/** Returns a size with the padding behind it. */
+export const padded = (bytes: number): number => Math.ceil(bytes / 4) * 4
 
 function measure(variable: ClassicVariable, { dimensions, recordId }: ClassicHeader): Sized {
   const isRecord = recordId !== undefined && variable.dimensionIds[0] === recordId

@@ -22,6 +22,12 @@ const CLASSIC_COUNT = 6
 export type ClassicType = (typeof TYPES)[number]
 export type ClassicDType = Exclude<ClassicType, 'char'>
 
+/** Returns the code of a type. */
+export const codeOfType = (type: ClassicType): number => TYPES.indexOf(type) + 1
+
+/** Whether all versions have a type. */
+export const isInAllVersions = (type: ClassicType): boolean => TYPES.indexOf(type) < CLASSIC_COUNT
+
 /** Returns the type of a code; undefined if files of this version have no such type. */
 export const typeOfCode = (code: number, version: number): ClassicType | undefined =>
   code > CLASSIC_COUNT && version !== 5 ? undefined : TYPES[code - 1]

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Dataset, openDataset, type WriteDatasetOptions } from '../../runtime/dataset.ts'
 import { formatToWrite, shareMemory, writeNewFile } from '../../runtime/tree.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from '../show/failure.ts'
@@ -12,6 +12,7 @@ import {
   namesOption,
   notFoundAt,
   PLACE,
+  parseNames,
   pyramidLevelOption,
   type WritingOptions,
 } from './options.ts'
@@ -22,6 +23,14 @@ interface Options extends WritingOptions, QueuedOptions, JsonOption {
   readonly pyramidLevel?: number
   readonly group?: string
   readonly levels?: number
+  readonly kind?: 1 | 2 | 5
+  readonly unlimited?: readonly string[]
+}
+
+/** Parses a version of NetCDF, one of the choices. */
+function parseKind(text: string): number {
+  if (!['1', '2', '5'].includes(text)) throw new InvalidArgumentError('It must be 1, 2 or 5.')
+  return Number(text)
 }
 
 /** Name of a table. */
@@ -30,11 +39,17 @@ const TABLE = /\.csv$/i
 export function addExport(program: Command): void {
   const command = program
     .command('export')
-    .description('write the variables of a place with their labels as Zarr, as a container or as a table')
+    .description('write the variables of a place with their labels as Zarr, as a container, as classic NetCDF or as a table')
     .argument('<input>', PLACE)
-    .argument('<output>', 'the output: out.zarr, out.af or out.csv')
+    .argument('<output>', 'the output: out.zarr, out.af, out.nc or out.csv')
     .option('--codec <codec>', 'codec of chunks: zstd, gzip, zlib, lz4, blosc, none; for containers lz4, zstd, none')
     .option('--levels <number>', 'for Zarr: number of levels of a pyramid, each at half the resolution', integerBetween(1, 32))
+    .addOption(
+      new Option('--kind <number>', 'for NetCDF: CDF-1, CDF-2 or CDF-5 (default: the first that holds the data)').argParser(
+        parseKind,
+      ),
+    )
+    .addOption(new Option('--unlimited <dims>', 'for NetCDF: unlimited dimensions, e.g. time').argParser(parseNames))
     .option('--group <path>', 'group of a Zarr store to write')
     .addOption(namesOption())
     .addOption(pyramidLevelOption())
@@ -43,11 +58,12 @@ export function addExport(program: Command): void {
       'after',
       `
 Values are encoded as they were (packed, as numbers of units of time); what cannot be decoded is left out with a warning.
-Zarr is written in bounded memory: ended early, the same command goes on where it was.
+Zarr and NetCDF are written in bounded memory. Zarr that ended early goes on where it was with the same command.
 
 Examples
   $ hyperslab export climate.af climate.zarr --chunks time=1,lat=90,lon=90 --shards time=30,lat=180,lon=360
   $ hyperslab export climate.af map.zarr --levels 5
+  $ hyperslab export climate.zarr climate.nc --unlimited time
   $ hyperslab export climate.af tas.csv --variables tas`,
     )
     .action(exportPlace)
@@ -57,7 +73,7 @@ async function exportPlace(input: string, output: string, options: Options): Pro
   const isTable = TABLE.test(output)
   const target = isTable ? undefined : formatToWrite(output)
   if (!isTable && target === undefined)
-    throw new UsageError(`the name of the output ends in .zarr, .af or .csv, '${output}' does not`)
+    throw new UsageError(`the name of the output ends in .zarr, .af, .nc or .csv, '${output}' does not`)
   const { variables, group, names, pyramidLevel: level, memory, notFound: _notFound, ...more } = options
   const { queue, prefix, taskBytes, scratch, dryRun, progress, json, ...rest } = more
   const writing = { ...rest, sources: [input] }
@@ -65,7 +81,8 @@ async function exportPlace(input: string, output: string, options: Options): Pro
   if (isQueued(options)) {
     if (names !== undefined || level !== undefined)
       throw new UsageError('--names and --pyramid-level are not for --queue, whose workers open whole groups')
-    if (isTable) throw new UsageError(`--queue is for Zarr and containers, and ${output} is a table`)
+    if (target?.writing.isShared !== true)
+      throw new UsageError(`--queue is for Zarr and containers, and ${output} is ${target?.noun ?? 'a table'}`)
     const source = {
       dataset: input,
       ...at,
@@ -74,9 +91,10 @@ async function exportPlace(input: string, output: string, options: Options): Pro
     }
     return copyByQueue(source, output, options)
   }
-  const isZarr = target?.writing.isFile === false
-  if (memory !== undefined && !isZarr) throw new UsageError(`--memory is for Zarr, and ${output} is another format`)
-  const held = isZarr ? shareMemory(memory) : undefined
+  const isBounded = target?.writing.options.includes('maxBytes') === true
+  const isResumed = target?.writing.options.includes('resume') === true
+  if (memory !== undefined && !isBounded) throw new UsageError(`--memory is for Zarr and NetCDF, and ${output} is another format`)
+  const held = isBounded ? shareMemory(memory) : undefined
   await using _ = held?.pool
   const reading = held && { pool: held.pool, budget: held.budget }
   const chosenGroup = { ...(group !== undefined && { group }), ...(level !== undefined && { level }), names }
@@ -85,10 +103,11 @@ async function exportPlace(input: string, output: string, options: Options): Pro
   const write = async (signal: AbortSignal): Promise<Written> => {
     if (isTable) return writeTable(chosen, output, writing, signal)
     if (held === undefined) return writeArrays('exporting', chosen, output, writing, signal)
+    if (!isResumed) return writeArrays('exporting', chosen, output, { ...writing, maxBytes: held.maxBytes }, signal)
     const resume = JSON.stringify([await ds.version(), group, level])
     return writeArrays('exporting', chosen, output, { ...writing, maxBytes: held.maxBytes, resume }, signal)
   }
-  const [result, line] = await interruptible(write, held && RESUMABLE)
+  const [result, line] = await interruptible(write, isResumed ? RESUMABLE : undefined)
   await printResult(result, [line])
 }
 

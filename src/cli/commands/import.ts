@@ -124,7 +124,7 @@ async function importPlaces(places: string[], { output: given, ...options }: Opt
   const inputs = given === undefined ? places.slice(0, -1) : places
   if (inputs.length === 0) throw new UsageError(`what comes of ${output}? Give the output as the last argument, or as --output`)
   const target = formatToWrite(output)
-  if (target === undefined) throw new UsageError(`the name of the output ends in .af or .zarr, '${output}' does not`)
+  if (target?.writing.isShared !== true) throw new UsageError(`the name of the output ends in .af or .zarr, '${output}' does not`)
   const isZarr = !target.writing.isFile
   checkTargetOptions(isZarr ? 'Zarr' : 'a container', inputs, options)
   if (isZarr || inputs.length > 1 || isQueued(options)) return importDataset(inputs, output, isZarr, options)

@@ -37,7 +37,8 @@ Example: by many machines, on each of which hyperslab work runs
     )
     .action(async (input: string, output: string, options: Options) => {
       const target = formatToWrite(output)
-      if (target === undefined) throw new UsageError(`the name of the output ends in .zarr or .af, '${output}' does not`)
+      if (target?.writing.isShared !== true)
+        throw new UsageError(`the name of the output ends in .zarr or .af, '${output}' does not`)
       if (!target.writing.isFile && options.immutable)
         throw new UsageError('--immutable is for containers, and the output is Zarr')
       if (!target.writing.isFile)

@@ -2,12 +2,18 @@ import { bytesOf } from '../../array/source.ts'
 import { type CopyOutcome, copy } from '../../copy/copy.ts'
 import { IMPORT_CHECKS, type ImportOptions } from '../../copy/import-arrays.ts'
 import { complexOf, type ZarrExport } from '../../copy/stored-arrays.ts'
-import { HyperslabError } from '../../core/errors.ts'
+import { HyperslabError, invalidArgument } from '../../core/errors.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import { sizeOf } from '../../core/shape.ts'
 import { formatNamed } from '../../tree/formats.ts'
 import type { Location } from '../../tree/location.ts'
-import { FILE_TO_WRITE, formatOfTarget, WRITTEN_FORMATS, type WrittenFormat } from '../../tree/written-formats.ts'
+import {
+  FILE_TO_WRITE,
+  foreignWriteOption,
+  formatOfTarget,
+  WRITTEN_FORMATS,
+  type WrittenFormat,
+} from '../../tree/written-formats.ts'
 import { type Attrs, attributeText } from '../attributes.ts'
 import { BOUNDS } from '../cf/bounds.ts'
 import { storedAs } from '../cf/decode.ts'
@@ -24,16 +30,27 @@ export interface WriteDatasetOptions
     ImportOptions,
     'codec' | 'level' | 'codecs' | 'overwrite' | 'blockBytes' | 'immutable' | 'chunks' | 'signal' | 'onProgress'
   > {
-  /** Format. Default: that of the name, `.af` or `.zarr`; for other names, a container. */
-  readonly format?: 'container' | 'zarr'
+  /** Format. Default: that of the name, `.af`, `.zarr` or `.nc`; for other names, a container. */
+  readonly format?: 'container' | 'netcdf' | 'zarr'
+  /**
+   * Version of a NetCDF file: 1 for CDF-1, 2 for CDF-2 with offsets of 64 bits, 5 for CDF-5 with unsigned and
+   * 64-bit integers. Default: the first one that holds the data, without such integers if their values fit
+   * others.
+   */
+  readonly kind?: 1 | 2 | 5
+  /**
+   * Names of unlimited dimensions, for NetCDF only. The first one that is the first dimension of all
+   * variables along it becomes that of records. The others become fixed, with a warning.
+   */
+  readonly unlimited?: readonly string[]
   /**
    * Lengths of shards along dimensions, for Zarr only; each is a multiple of the chunk length. Default: the
    * chunk length.
    */
   readonly shards?: Readonly<Record<string, number>>
   /**
-   * Memory for elements in bytes, for Zarr only, including the values that they are packed from. Default: 8
-   * MiB of stored data, or one shard if it is larger.
+   * Memory for elements in bytes, for Zarr and NetCDF only, including the values that they are packed from.
+   * Default: 8 MiB of stored data, or one shard if it is larger.
    */
   readonly maxBytes?: number
   /**
@@ -64,6 +81,8 @@ export interface WriteResult extends CopyOutcome {}
 const { codec, level, codecs, overwrite, blockBytes, immutable, chunks, signal, onProgress } = IMPORT_CHECKS
 const CHECKS: Checks<WriteDatasetOptions> = {
   format: WRITTEN_FORMATS,
+  kind: [1, 2, 5],
+  unlimited: 'list of strings',
   shards: 'plain object',
   maxBytes: 'integer from 1',
   resume: 'string',
@@ -113,6 +132,9 @@ export async function writeDataset(parts: WrittenParts, location: Location, opti
   checkOptions('write', options, CHECKS)
   const { encoding = {}, format, ...rest } = options
   const target = format === undefined ? (formatOfTarget(location) ?? FILE_TO_WRITE) : formatNamed(format)
+  const chunked = Object.entries(encoding).find(([, { chunks } = {}]) => chunks !== undefined)
+  const foreign = chunked && foreignWriteOption(target as WrittenFormat, { chunks })
+  if (foreign !== undefined) invalidArgument(`write: encoding of '${chunked![0]}': ${foreign.text}`, chunked![1])
   const content = { ...encodedParts(parts, encoding), warnings: collectWarnings(parts) }
   return copy('write', content, location, { ...rest, format: target as WrittenFormat })
 }

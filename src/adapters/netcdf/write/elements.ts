@@ -1,0 +1,38 @@
+import { withArena } from '../../../kernels/arena.ts'
+import { swapBytes } from '../../../kernels/in-place.ts'
+
+/** Bytes that are converted at once. */
+const SWAP_BYTES = 1024 * 1024
+/** Bytes behind the elements that the kernel may change. */
+const SWAP_MARGIN = 16
+
+/** Converts numbers to big-endian, in place. */
+export function toBigEndian(bytes: Uint8Array, elementBytes: 1 | 2 | 4 | 8): void {
+  if (elementBytes === 1) return
+  for (let start = 0; start < bytes.length; start += SWAP_BYTES) {
+    const part = bytes.subarray(start, start + SWAP_BYTES)
+    withArena((arena) => {
+      const pointer = arena.alloc(part.length + SWAP_MARGIN)
+      arena.bytes(pointer, part.length).set(part)
+      swapBytes(arena, pointer, part.length, elementBytes)
+      part.set(arena.bytes(pointer, part.length))
+    })
+  }
+}
+
+const utf8 = new TextEncoder()
+
+/** Encodes texts with NULs behind them, each in `width` bytes. */
+export function encodeTexts(texts: readonly string[], width: number): Uint8Array {
+  const bytes = new Uint8Array(texts.length * width)
+  for (const [i, text] of texts.entries()) utf8.encodeInto(text, bytes.subarray(i * width, (i + 1) * width))
+  return bytes
+}
+
+/** Returns the low halves of integers of 64 bits. */
+export function lowHalves(data: BigInt64Array | BigUint64Array): Int32Array {
+  const words = new Int32Array(data.buffer, data.byteOffset, 2 * data.length)
+  const low = new Int32Array(data.length)
+  for (let i = 0; i < low.length; i++) low[i] = words[2 * i]!
+  return low
+}

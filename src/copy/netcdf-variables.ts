@@ -1,0 +1,259 @@
+import type { HeaderAttribute } from '../adapters/netcdf/header.ts'
+import type { ClassicType } from '../adapters/netcdf/types.ts'
+import {
+  attributeJson,
+  attributeValue,
+  encodeNumberAttribute,
+  encodeTextAttribute,
+  inClassicType,
+  type TypedNumbers,
+} from '../adapters/netcdf/write/attributes.ts'
+import { encodeTexts, lowHalves } from '../adapters/netcdf/write/elements.ts'
+import type { NetcdfKind } from '../adapters/netcdf/write/header.ts'
+import { checkDistinctNames, checkedName } from '../adapters/netcdf/write/names.ts'
+import { parseSign } from '../array/lazy/packing.ts'
+import { NETCDF4_FILL } from '../core/default-fill.ts'
+import { type DataOf, type DType, isNumeric, type NumericDType, toBytes, toElement } from '../core/dtype.ts'
+import { HyperslabError, within } from '../core/errors.ts'
+import { TypedValue } from '../core/typed-value.ts'
+import { MISSING_TIME, type ScanOptions, scanIntegers, scanTexts, scanTimes } from './netcdf-values.ts'
+import type { ExportedArray } from './stored-arrays.ts'
+
+/** Stored form of a variable in NetCDF. */
+export interface StoredVariable {
+  readonly exported: ExportedArray
+  readonly type: ClassicType
+  /** Bytes of one element. */
+  readonly elementBytes: number
+  /** Length of texts in bytes; undefined for numbers. */
+  readonly textBytes?: number
+  readonly attributes: readonly HeaderAttribute[]
+  /** Value that readers of NetCDF take as missing, although the array has no missing elements. */
+  readonly defaultFill?: number | bigint | undefined
+  /** Returns the stored form of elements, as little-endian numbers or as text. May share their memory. */
+  encode(data: DataOf<DType>): Uint8Array
+}
+
+/** Stored form of elements, and the changes of attributes that go with it. */
+interface Storage extends Pick<StoredVariable, 'type' | 'textBytes'> {
+  encode(data: DataOf<DType>): Uint8Array
+  /** Converts an element that an attribute names; undefined if the stored type has no such value. */
+  element?(value: number | bigint): number | bigint | undefined
+  /** Attributes that are added; those of undefined values are removed. */
+  readonly attributes?: Readonly<Record<string, unknown>>
+}
+
+/** Attributes whose values are elements. */
+const OF_ELEMENTS = ['_FillValue', 'missing_value', 'valid_min', 'valid_max', 'valid_range', 'flag_values', 'flag_masks']
+
+const asBytes = (data: DataOf<DType>): Uint8Array => toBytes(data as Uint8Array)
+
+/**
+ * Finds how a variable is stored: values that CDF-1 has no type for are read whole, to find one that holds
+ * them.
+ * @param kind requested kind of the file
+ */
+export function storeVariable(
+  exported: ExportedArray,
+  kind: NetcdfKind | undefined,
+  warnings: string[],
+  options: ScanOptions,
+): Promise<StoredVariable> {
+  const { name: array } = exported
+  return within({ array }, async () => {
+    const given = withMissing(exported)
+    const storage = await chooseStorage(exported, given, kind, warnings, options)
+    for (const [name, value] of Object.entries(storage.attributes ?? {}))
+      if (value === undefined) given.delete(name)
+      else given.set(name, value)
+    const { type, textBytes, encode } = storage
+    const isText = textBytes !== undefined
+    const implied = isText ? undefined : impliedFill(exported, storage)
+    const fill =
+      isText || type === 'int8' || type === 'uint8' ? undefined : NETCDF4_FILL[type as NumericDType & keyof typeof NETCDF4_FILL]
+    if (implied !== undefined && implied !== fill) given.set('_FillValue', new TypedValue({ type, value: implied }))
+    const attributes = encodeAttributes(given, kind, array, warnings, storage, exported.array.dtype)
+    return {
+      exported,
+      type,
+      elementBytes: textBytes ?? BYTES[type]!,
+      ...(isText && { textBytes }),
+      attributes,
+      encode,
+      ...(!given.has('_FillValue') && implied === undefined && { defaultFill: fill }),
+    }
+  })
+}
+
+const BYTES: Readonly<Record<string, number>> = { int8: 1, uint8: 1, int16: 2, uint16: 2, int32: 4, uint32: 4, float32: 4, float64: 8, int64: 8, uint64: 8 } // biome-ignore format: one line
+
+/** Returns attributes that name the missing value. */
+function withMissing({ array: { dtype }, attributes, fill, implied }: ExportedArray): Map<string, unknown> {
+  const all = new Map(attributes)
+  const key = dtype === 'string' ? 'missing_value' : '_FillValue'
+  const isNamed = all.has(key) || all.has('missing_value')
+  const isTold = fill === undefined || implied !== undefined || isNamed || dtype === 'timestamp_ns'
+  return isTold ? all : all.set(key, new TypedValue({ type: dtype, value: fill }))
+}
+
+/** Returns the stored form of a missing value that no attribute names. */
+const impliedFill = ({ implied }: ExportedArray, { element = (value) => value }: Storage): number | bigint | undefined =>
+  typeof implied === 'number' || typeof implied === 'bigint' ? element(implied) : undefined
+
+async function chooseStorage(
+  { name, array: { dtype, source }, implied, fill }: ExportedArray,
+  given: ReadonlyMap<string, unknown>,
+  kind: NetcdfKind | undefined,
+  warnings: string[],
+  options: ScanOptions,
+): Promise<Storage> {
+  if (dtype === 'string') return storeTexts(await scanTexts(source, options), given, name, warnings)
+  if (dtype === 'timestamp_ns') {
+    const scan = await scanTimes(source, options)
+    return storeTimes(scan, kind)
+  }
+  if (dtype === 'bool') return { type: 'int8', encode: asBytes, attributes: { dtype: 'bool' } }
+  if (!isNumeric(dtype)) {
+    const text = `NetCDF has no values of ${dtype}; leave the variable out`
+    throw new HyperslabError('UnsupportedError', text, { actual: dtype })
+  }
+  if (kind === 5) return { type: dtype, encode: asBytes }
+  const unsigned = given.get('_Unsigned')
+  const sign = parseSign(dtype, unsigned instanceof TypedValue ? unsigned.value : unsigned)
+  if (dtype === 'int64' || dtype === 'uint64') {
+    const isUnsigned = sign === 'unsigned' || (dtype === 'uint64' && sign !== 'signed')
+    const missing = (implied ?? fill) as bigint | undefined
+    const { fits, low, high } = await scanIntegers(source, { isUnsigned, missing }, options)
+    const stored = missing === undefined || holds(missing, isUnsigned) ? missing : low > LEAST ? BigInt(LEAST) : high < MOST ? BigInt(MOST) : null // biome-ignore format: one line
+    if (!fits || stored === null) return { type: dtype, encode: asBytes }
+    warnings.push(`'${name}': values of ${dtype} are written as int32, which holds all of them${changedFill(missing, stored)}`)
+    return { ...storeHalves(missing, stored), ...(sign !== undefined && { attributes: { _Unsigned: undefined } }) }
+  }
+  if (!dtype.startsWith('uint')) return { type: dtype, encode: asBytes }
+  const type = dtype.slice(1) as 'int8' | 'int16' | 'int32'
+  const wrap = 2 ** (8 * BYTES[type]!)
+  return {
+    type,
+    encode: asBytes,
+    element: (value) => (Number(value) >= wrap / 2 ? Number(value) - wrap : Number(value)),
+    attributes: { _Unsigned: sign === 'signed' ? undefined : 'true' },
+  }
+}
+
+const [LEAST, MOST] = [-(2 ** 31), 2 ** 31 - 1]
+
+const holds = (value: bigint, isUnsigned: boolean): boolean => value >= (isUnsigned ? 0n : LEAST) && value <= MOST
+
+const changedFill = (missing: bigint | undefined, stored: bigint | undefined): string =>
+  missing === stored ? '' : `; the missing value ${missing} becomes ${stored}`
+
+/** Stores the low halves of integers. The missing value may become another one. */
+function storeHalves(missing: bigint | undefined, stored: bigint | undefined): Storage {
+  const isSame = missing === stored
+  return {
+    type: 'int32',
+    encode: (data) => {
+      const low = lowHalves(data as BigInt64Array)
+      if (!isSame) for (const [i, value] of (data as BigInt64Array).entries()) if (value === missing) low[i] = Number(stored)
+      return asBytes(low)
+    },
+    element: (value) => {
+      const own = Number(BigInt(value) === missing ? stored! : value)
+      return own >= LEAST && own <= MOST ? own : undefined
+    },
+  }
+}
+
+/** @param longest length of the longest text in bytes */
+function storeTexts(longest: number, given: ReadonlyMap<string, unknown>, name: string, warnings: string[]): Storage {
+  // A dimension of length 0 would be that of records.
+  const textBytes = Math.max(1, longest)
+  const fill = given.get('_FillValue')
+  const text = fill instanceof TypedValue ? fill.value : fill
+  const isCharacter = fill === undefined || (typeof text === 'string' && new TextEncoder().encode(text).length === 1)
+  if (!isCharacter) warnings.push(`'${name}': _FillValue is left out, because that of text is one character in NetCDF`)
+  const attributes = { _Encoding: 'utf-8', ...(!isCharacter && { _FillValue: undefined }) }
+  return { type: 'char', textBytes, encode: (data) => encodeTexts(data as string[], textBytes), attributes }
+}
+
+/** Stores times as whole numbers of the longest units that allow it. */
+function storeTimes(
+  { name, nanoseconds, low, high, isAnyMissing }: Awaited<ReturnType<typeof scanTimes>>,
+  kind: NetcdfKind | undefined,
+): Storage {
+  const isShort = low > LEAST && high <= MOST
+  const isExact = low >= Number.MIN_SAFE_INTEGER && high <= Number.MAX_SAFE_INTEGER
+  const type = isShort ? 'int32' : isExact && kind !== 5 ? 'float64' : 'int64'
+  const missing = type === 'int32' ? LEAST : type === 'float64' ? Number.NaN : MISSING_TIME
+  const encode = (data: DataOf<DType>): Uint8Array => {
+    const times = data as BigInt64Array
+    const out = type === 'int32' ? new Int32Array(times.length) : type === 'float64' ? new Float64Array(times.length) : new BigInt64Array(times.length) // biome-ignore format: one line
+    for (const [i, time] of times.entries()) {
+      const units = time / nanoseconds
+      out[i] = time === MISSING_TIME ? missing : type === 'int64' ? units : Number(units)
+    }
+    return asBytes(out)
+  }
+  const fill = isAnyMissing ? new TypedValue({ type, value: missing }) : undefined
+  const attributes = { units: `${name} since 1970-01-01`, calendar: 'proleptic_gregorian', _FillValue: fill }
+  return { type, encode, attributes }
+}
+
+/** Returns elements that an attribute names, if all are of the type. */
+function toElements(given: unknown, dtype: NumericDType): (number | bigint)[] | undefined {
+  const numbers = attributeValue(given)
+  if (numbers === undefined || typeof numbers === 'string') return undefined
+  try {
+    return numbers.list.map((value) => toElement(dtype, typeof value === 'bigint' && !dtype.includes('64') ? Number(value) : value) as number | bigint) // biome-ignore format: one line
+  } catch {
+    return undefined
+  }
+}
+
+/** Encodes the attributes of a variable. */
+function encodeAttributes(
+  given: ReadonlyMap<string, unknown>,
+  kind: NetcdfKind | undefined,
+  array: string,
+  warnings: string[],
+  { type, element = (value) => value }: Storage,
+  dtype: DType,
+): HeaderAttribute[] {
+  const own = (name: string, value: unknown): TypedNumbers | undefined => {
+    if (type === 'char' || !OF_ELEMENTS.includes(name)) return undefined
+    const numbers = attributeValue(value)
+    if (numbers === undefined || typeof numbers === 'string') return undefined
+    if (numbers.dtype === type) return numbers
+    const isOfType = name === '_FillValue' || numbers.dtype === dtype
+    const list = isOfType && isNumeric(dtype) ? toElements(value, dtype)?.map(element) : undefined
+    return list === undefined || list.includes(undefined)
+      ? undefined
+      : { dtype: type, list: list as readonly (number | bigint)[] }
+  }
+  return headerAttributes(given, kind, array, warnings, own)
+}
+
+/**
+ * Encodes attributes. Values without a type in NetCDF become text of JSON, with a warning.
+ * @param own converts values that are elements of the variable
+ */
+export function headerAttributes(
+  given: ReadonlyMap<string, unknown>,
+  kind: NetcdfKind | undefined,
+  array: string | undefined,
+  warnings: string[],
+  own: (name: string, value: unknown) => TypedNumbers | undefined = () => undefined,
+): HeaderAttribute[] {
+  const encoded = Array.from(given, ([key, value]): HeaderAttribute => {
+    const name = checkedName(key, 'the attribute', array)
+    const numbers = own(key, value)
+    if (numbers !== undefined) return encodeNumberAttribute(name, numbers)
+    const plain = attributeValue(value)
+    if (typeof plain === 'string') return encodeTextAttribute(name, plain)
+    if (plain !== undefined) return encodeNumberAttribute(name, kind === 5 ? plain : inClassicType(plain))
+    warnings.push(`${array === undefined ? '' : `'${array}': `}the attribute '${key}' becomes text of JSON, because NetCDF has no type for its value`) // biome-ignore format: one line
+    return encodeTextAttribute(name, attributeJson(value))
+  })
+  checkDistinctNames(encoded.map(({ name }) => name), 'attributes', array) // biome-ignore format: one line
+  return encoded
+}
