@@ -225,7 +225,12 @@ function drawIntegers(random: Random, type: keyof typeof LISTS, { many, arrayOf,
     return value > storedHigh ? value - 2n ** BigInt(stored.replace(/\D/g, '')) : value
   }
   const raw = { type: stored, bytes: listOf(stored, values.map(wrap)) } // biome-ignore format: one line
-  const decoded = values.map((value) => (value === fill ? 'nan' : fill !== undefined ? floatText(Number(value)) : String(value)))
+  // xarray compares integers of 64 bits with the fill value as floats.
+  const isMissing = (value: bigint): boolean =>
+    value === fill || (fill !== undefined && stored.endsWith('64') && Number(value) === Number(fill))
+  const decoded = values.map((value) =>
+    isMissing(value) ? 'nan' : fill !== undefined ? floatText(Number(value)) : String(value),
+  )
   const more: Record<string, Described> = {
     ...(fill !== undefined && { _FillValue: [stored, [String(wrap(fill))]] }),
     ...(isUnsigned && !is64 && kind !== 5 && { _Unsigned: 'true' }),
