@@ -120,6 +120,13 @@ const TESTS: Record<string, () => Promise<void>> = {
     expect(await ds.get('t').values()).toEqual(BigInt64Array.of(start, start + 2000n))
     expect(await ds.get('u').values()).toEqual(BigInt64Array.of(start, start + 1n))
   },
+  'medians and quantiles of times are times': async () => {
+    const times = Int32Array.of(10, 0, 4)
+    const t = (await from(raw('t', 'int32', times, { units: 'seconds since 2000-01-01' }))).get('t')
+    const start = toTimestamp('2000-01-01T00:00Z')
+    expect(await t.median().get()).toBe(start + 4_000_000_000n)
+    expect(await t.quantile([0, 1]).values()).toEqual(BigInt64Array.of(start, start + 10_000_000_000n))
+  },
   'attributes that decoding uses are in the encoding': async () => {
     const t = (await from(raw('t', 'int16', Int16Array.of(1), { valid_min: 0, units: 'K' }))).get('t')
     expect([t.attrs, t.encoding['valid_min']]).toEqual([{ units: 'K' }, 0])
