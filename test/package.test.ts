@@ -172,7 +172,7 @@ test('opening and reading a file stays within its budget', async () => {
 const LOADER_BYTES = 1_822
 
 /** The goal is 40 kB. What makes the package smaller lowers this, so that it is not lost again. */
-const OPEN_BYTES = 54_750 + LOADER_BYTES
+const OPEN_BYTES = 54_880 + LOADER_BYTES
 
 test('opening and reading a Zarr store stays within its budget', async () => {
   const program =

@@ -94,7 +94,7 @@ export class Pins {
 }
 
 /** Methods that return the version of an object. */
-const WATCHED: readonly string[] = ['stat', 'getTail', 'get'] satisfies (keyof Store)[]
+const WATCHED: readonly string[] = ['stat', 'getTail', 'getStart', 'get'] satisfies (keyof Store)[]
 
 type Version = Pick<ObjectInfo, 'size' | 'etag'>
 

@@ -28,6 +28,7 @@ const USES: Readonly<Record<Method, Use>> = {
   getRange: 'reads',
   getRanges: 'reads',
   getTail: 'reads',
+  getStart: 'reads',
   get: 'reads',
   list: 'reads',
   answersAlike: 'reads',

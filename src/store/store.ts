@@ -228,6 +228,20 @@ export interface ObjectTail extends ObjectInfo {
   readonly bytes: Uint8Array
 }
 
+/** Start of an object, with size and version of the whole. */
+export interface ObjectStart extends ObjectInfo {
+  /** First bytes of the object, at most as many as requested. */
+  readonly bytes: Uint8Array
+  /** Last bytes of the object, if they arrived with the first. They may overlap. */
+  readonly tail?: Uint8Array | undefined
+}
+
+/** Options of `getStart`. */
+export interface StartOptions extends ReadOptions {
+  /** Number of last bytes to request at the same time, where that takes one request. Default: 0. */
+  readonly tailBytes?: number | undefined
+}
+
 /**
  * A place that holds objects (files) under keys. Only reading is required; a store omits methods that it does
  * not support.
@@ -262,6 +276,12 @@ export interface Store {
    * request.
    */
   getTail?(key: string, length: number, options?: ReadOptions): Promise<ObjectTail | undefined>
+  /**
+   * Returns the first bytes of an object with its size and version, and the last bytes of the same version if
+   * `tailBytes` requests them and they cost no further round trip. Optional, for stores where this saves a
+   * request.
+   */
+  getStart?(key: string, length: number, options?: StartOptions): Promise<ObjectStart | undefined>
   /**
    * Returns a whole object with its version; `undefined` if it does not exist. Also `undefined` if a server
    * answers with the HTML page that it sends for any unknown name. Optional, for stores where this saves a

@@ -78,6 +78,7 @@ class Faults implements Store, FaultControls {
   readonly log: string[] = []
   readonly getRanges?: NonNullable<Store['getRanges']>
   readonly getTail?: NonNullable<Store['getTail']>
+  readonly getStart?: NonNullable<Store['getStart']>
   readonly get?: NonNullable<Store['get']>
   readonly answersAlike?: NonNullable<Store['answersAlike']>
   readonly identify?: NonNullable<Store['identify']>
@@ -122,6 +123,15 @@ class Faults implements Store, FaultControls {
         return this.#read('tail', key, read, (tail, half) => ({
           ...tail,
           bytes: half(tail.bytes, tail.size - tail.bytes.length),
+        }))
+      }
+    if (inner.getStart)
+      this.getStart = (key, length, ...rest) => {
+        const read = () => inner.getStart!(key, length, ...rest)
+        return this.#read('start', key, read, ({ tail, ...start }, half) => ({
+          ...start,
+          bytes: half(start.bytes, 0),
+          ...(tail && { tail: half(tail, start.size - tail.length) }),
         }))
       }
     if (inner.get)

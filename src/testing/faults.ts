@@ -3,14 +3,15 @@ import { type Checks, checkOptions } from '../core/options.ts'
 
 /**
  * Kind of an operation of a store or stage. `read` and `append` belong to a stage. `get` is `getRange`,
- * `ranges` is `getRanges`, `tail` is `getTail`, `whole` is `get`, `compare` is `answersAlike`, `conditions`
- * is `conditionalWrites`.
+ * `ranges` is `getRanges`, `tail` is `getTail`, `start` is `getStart`, `whole` is `get`, `compare` is
+ * `answersAlike`, `conditions` is `conditionalWrites`.
  */
 export type OperationKind =
   | 'stat'
   | 'get'
   | 'ranges'
   | 'tail'
+  | 'start'
   | 'whole'
   | 'list'
   | 'compare'

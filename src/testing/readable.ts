@@ -42,6 +42,7 @@ const missingIsUndefined: Check = async ({ store, missing }) => {
   equal(await store.getRange(missing, 0, 1), undefined)
   equal(await store.getRange(missing, 0, 0), undefined)
   if (store.getTail) equal(await store.getTail(missing, 5), undefined)
+  if (store.getStart) equal(await store.getStart(missing, 5, { tailBytes: 5 }), undefined)
   equal(await readWhole(store, missing), undefined)
   equal(await readWhole(store, missing, { maxBytes: 0 }), undefined)
   if (!store.getRanges) return
@@ -67,6 +68,8 @@ const emptyObject: Check = async ({ store, key }) => {
   await refused(store.getRange(key, 0, 1), 'FormatError', { actual: 0, expected: 1 })
   const tail = await store.getTail?.(key, 5)
   if (tail) equal([tail.size, tail.bytes], [0, bytes()])
+  const start = await store.getStart?.(key, 5, { tailBytes: 5 })
+  if (start) equal([start.size, start.bytes, start.tail ?? bytes()], [0, bytes(), bytes()])
   const whole = (await readWhole(store, key, { maxBytes: 0 }))!
   equal([whole.size, whole.bytes], [0, bytes()])
 }
@@ -84,6 +87,7 @@ const beyondTheEnd: Check = async ({ store, key }) => {
 const callerOwnsResults: Check = async ({ store, key }) => {
   ;(await store.getRange(key, 0, 3))!.fill(0)
   ;(await store.getTail?.(key, 3))?.bytes.fill(0)
+  ;(await store.getStart?.(key, 3))?.bytes.fill(0)
   ;(await readWhole(store, key))?.bytes.fill(0)
   const twice = await store.getRanges?.(key, [range(0, 3), range(0, 3)])
   twice?.[0]?.fill(0)
@@ -122,6 +126,17 @@ const theEnd: Check = async ({ store, key }, content) => {
   }
 }
 
+const bothEnds: Check = async ({ store, key }, content) => {
+  if (!store.getStart) return
+  const info = (await store.stat(key))!
+  for (const length of [1, 20, 50, 51, 100_000, 0])
+    for (const tailBytes of [undefined, 0, 1, 49, 50, 100_000]) {
+      const { tail, ...start } = (await store.getStart(key, length, { tailBytes }))!
+      equal(start, { ...info, bytes: content.slice(0, length) })
+      if (tail !== undefined) equal(tail, content.slice(Math.max(0, 50 - (tailBytes ?? 0))))
+    }
+}
+
 const theWhole: Check = async ({ store, key }, content) => {
   const whole = { ...(await store.stat(key))!, bytes: content }
   equal(await readWhole(store, key), whole)
@@ -143,6 +158,7 @@ const oneVersion: Check = async ({ store, key, replace }) => {
   equal(await store.getRange(key, 0, 2), bytes(2, 2))
   equal(await store.getRange(key, 0, 2, { ifMatch: second.etag }), bytes(2, 2))
   if (store.getTail) equal(await store.getTail(key, 1), { ...second, bytes: bytes(2) })
+  if (store.getStart) equal(await store.getStart(key, 1), { ...second, bytes: bytes(2) })
   equal(await readWhole(store, key), { ...second, bytes: bytes(2, 2) })
   // A store may keep the old version readable.
   const old = await store.getRange(key, 0, 2, { ifMatch: first.etag }).catch((error: unknown) => error)
@@ -173,6 +189,7 @@ const CASES: readonly (readonly [string, Uint8Array, Check])[] = [
   ['results belong to the caller', bytes(1, 2, 3), callerOwnsResults],
   ['several ranges: any order, overlapping, adjacent, equal, empty, all versions', counting(200), severalRanges],
   ['the end of an object, with its size and version', counting(50), theEnd],
+  ['both ends of an object, with its size and version', counting(50), bothEnds],
   ['a whole object, with its size and version; a larger one is refused', counting(50), theWhole],
   ['a version is read or refused, never another one', bytes(1, 1), oneVersion],
   ['many reads at once, also after closing', counting(256), manyAtOnce],

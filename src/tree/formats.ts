@@ -1,3 +1,4 @@
+import { WINDOWS } from '../adapters/hdf5/windows.ts'
 import { METADATA, METADATA_PATH } from '../adapters/zarr/metadata-names.ts'
 import type { VerifyNodeOptions, ZarrVerification } from '../adapters/zarr/verify.ts'
 import type { LayerInfo } from '../af/file.ts'
@@ -10,7 +11,8 @@ import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import type { BlockCache } from '../engine/block-cache.ts'
 import type { WorkerPool } from '../pool/task.ts'
-import type { ObjectTail, Store, StoredAt } from '../store/store.ts'
+import { readStart } from '../store/starts.ts'
+import type { ObjectStart, ObjectTail, Store, StoredAt } from '../store/store.ts'
 import type { AttributeEditor, AttributeTypes, EditAttributesOptions } from './attribute-editor.ts'
 import type { ExternalOptions } from './external-files.ts'
 import type { ReferenceOptions } from './reference-store.ts'
@@ -77,6 +79,8 @@ export interface Format {
   readonly usualEndings?: RegExp
   /** First bytes of its files, as characters. */
   readonly starts?: readonly string[] | RegExp
+  /** Numbers of first and last bytes that opening needs, in files elsewhere. */
+  readonly windows?: { readonly start: number; readonly tail: number }
   /** Whether a block of the user may precede the first bytes: 512 bytes, 1024, 2048 and so on. */
   readonly hasUserBlock?: boolean
   /** Whether files beside it belong to it, such as `x.1.af` to `x.af`. */
@@ -115,7 +119,7 @@ export interface Format {
    * Opens it. Code that only this format needs is imported here.
    * @param start first bytes of the file, if they are known
    */
-  open(place: StoredAt, options: OpenFormatOptions, start?: ObjectTail): Promise<OpenedNodes<LayerInfo>>
+  open(place: StoredAt, options: OpenFormatOptions, start?: ObjectStart): Promise<OpenedNodes<LayerInfo>>
   /** Types of attributes that can be changed. Optional: formats that are only read omit it. */
   readonly attributeTypes?: AttributeTypes
   /** Opens attributes for changes. Formats with `attributeTypes` have it. */
@@ -263,6 +267,7 @@ export const FORMATS: Format[] = [
     usualEndings: /\.(nc4?|h5|hdf5|he5|mat)$/i,
     starts: ['\x89HDF\r\n\x1a\n'],
     hasUserBlock: true,
+    windows: WINDOWS,
     options: ['group', 'external'],
     open: async (place, options, start) => {
       const { pool, budget, cache, scalar, signal } = options
@@ -322,7 +327,7 @@ const START_BYTES = 64 * 1024
 /** Format of a place, and the first bytes of its file if they were read whole. */
 export interface Recognised {
   readonly format: Format
-  readonly start?: ObjectTail | undefined
+  readonly start?: ObjectStart | undefined
 }
 
 /**
@@ -331,7 +336,8 @@ export interface Recognised {
  * signature is a container if a user has picked the file. Otherwise it is a Zarr store, because servers show
  * folders as pages.
  *
- * Of a local file it reads as many bytes as most headers have, so that opening need not read them again.
+ * Of a local file, and of one whose name is usual for a format with windows, it reads as many bytes as most
+ * headers have, so that opening need not read them again.
  * @throws UnsupportedError for formats that are known and not read, with advice
  */
 export async function recognise({ store, path }: StoredAt, signal?: Signal): Promise<Recognised> {
@@ -348,8 +354,12 @@ export async function recognise({ store, path }: StoredAt, signal?: Signal): Pro
   const named = formatOfName(name)
   if (named !== undefined && store.files?.localPath === undefined && !isPicked) return { format: named }
   const isHere = store.files?.localPath !== undefined && !named?.isNamed
-  const start = isHere ? await readStart(store, path, signal) : undefined
-  const head = isHere ? start && headIn(start.bytes) : await readHead(store, path, signal)
+  const { windows } = FORMATS.find((format) => format.windows !== undefined && format.usualEndings?.test(name)) ?? {}
+  const start =
+    isHere || windows !== undefined
+      ? await ofFile(readStart(store, path, windows?.start ?? START_BYTES, { tailBytes: windows?.tail, signal }))
+      : undefined
+  const head = isHere || windows !== undefined ? start && headIn(start.bytes) : await readHead(store, path, signal)
   if (head !== undefined) {
     const known = named?.isNamed ? named : (formatOfStart(head) ?? (await behindUserBlock({ store, path }, name, start, signal)))
     if (known === undefined || known.isArchive) {
@@ -377,7 +387,7 @@ const USER_BLOCK_BYTES = 512
 async function behindUserBlock(
   { store, path }: StoredAt,
   name: string,
-  start: ObjectTail | undefined,
+  start: ObjectStart | undefined,
   signal: Signal | undefined,
 ): Promise<Format | undefined> {
   for (const format of FORMATS) {
@@ -428,17 +438,6 @@ async function readHead(store: Store, path: string, signal: Signal | undefined):
 
 const headIn = (bytes: Uint8Array): string | undefined =>
   bytes.length < HEAD_BYTES ? undefined : String.fromCharCode(...bytes.subarray(0, HEAD_BYTES))
-
-/** Returns the first bytes of a file, of one version of it; undefined if there is no file. */
-const readStart = (store: Store, path: string, signal: Signal | undefined): Promise<ObjectTail | undefined> =>
-  ofFile(
-    (async () => {
-      const info = await store.stat(path, { signal })
-      if (info === undefined) return undefined
-      const bytes = await store.getRange(path, 0, Math.min(info.size, START_BYTES), { ifMatch: info.etag, signal })
-      return bytes && { ...info, bytes }
-    })(),
-  )
 
 /** Returns the result of a read; undefined if there is no file. */
 async function ofFile<T>(reading: Promise<T>): Promise<T | undefined> {

@@ -6,7 +6,7 @@ import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
-import type { ObjectTail, StoredAt } from '../store/store.ts'
+import type { ObjectStart, StoredAt } from '../store/store.ts'
 import type { AttributeEditor, AttributeTypes, EditAttributesOptions } from './attribute-editor.ts'
 import { type ForeignOption, findForeign } from './foreign-option.ts'
 import {
@@ -142,7 +142,7 @@ export class FoundTree {
   /** Store and path of the place. */
   readonly place: StoredAt
   #format: Format
-  readonly #start: ObjectTail | undefined
+  readonly #start: ObjectStart | undefined
   /** Whether references must lead to the folder of their file. */
   readonly #isConfined: boolean
 
@@ -150,7 +150,7 @@ export class FoundTree {
   constructor(
     place: StoredAt,
     format: Format,
-    { start, isConfined = false }: { readonly start?: ObjectTail | undefined; readonly isConfined?: boolean } = {},
+    { start, isConfined = false }: { readonly start?: ObjectStart | undefined; readonly isConfined?: boolean } = {},
   ) {
     this.place = place
     this.#format = format

@@ -13,7 +13,7 @@ const NO_VARIABLE = 'This is a netCDF dimension but not a netCDF variable'
 /** Prefix of the stored names of variables that are named like a dimension which is not theirs. */
 const NOT_COORDINATE = '_nc4_non_coord_'
 /** Attributes by which netCDF stores dimensions and its own version. */
-const HIDDEN = new Set([
+export const HIDDEN: ReadonlySet<string> = new Set([
   'DIMENSION_LIST',
   'REFERENCE_LIST',
   '_NCProperties',
@@ -195,14 +195,18 @@ export class Dimensions {
     if (list === undefined && ids.length === 0 && !isScale) return shape.map(() => undefined)
     // Dimensions of inner groups come first, because they hide those of the same name outside.
     const scales = (await Promise.all([...groups].reverse().map((group) => this.scales(group)))).flat()
+    // As netCDF itself does: numbers are in the header, references are not.
+    const numbered = ids.length === shape.length ? ids.map((id) => scales.filter((each) => each.id === id)) : []
+    if (shape.length > 0 && numbered.length > 0 && numbered.every(({ length }) => length === 1))
+      return numbered.map(([scale]) => scale)
     const attached = list === undefined ? [] : await this.#references(list)
     const own = scales.find(({ address }) => address === header.address)
     return shape.map((_, axis) => {
       const scale = attached[axis]?.map((address) => scales.find((each) => each.address === address)).find(Boolean)
       if (scale !== undefined) return scale
       if (isScale && axis === 0 && own !== undefined) return own
-      const named = ids.length === shape.length ? scales.filter(({ id }) => id === ids[axis]) : []
-      return named.length === 1 ? named[0] : undefined
+      const named = numbered[axis]
+      return named?.length === 1 ? named[0] : undefined
     })
   }
 

@@ -23,7 +23,7 @@ import { type ArrayParts, Hdf5Index, type RawBytes } from './array-index.ts'
 import { attributeNumbersIn, type Hdf5Attributes, withImplied } from './attributes.ts'
 import { refuse } from './cursor.ts'
 import { type ArrayHeader, readDataset } from './dataset.ts'
-import { type DimensionScale, hasNetcdfMark, PhonyNames, visibleAttributes } from './dimensions.ts'
+import { type DimensionScale, HIDDEN, hasNetcdfMark, PhonyNames, visibleAttributes } from './dimensions.ts'
 import { type ElementPlan, type FieldSlot, planElements } from './elements/plan.ts'
 import { fieldIn, listFields, wholeElements } from './fields.ts'
 import { filterCodec } from './filters/index.ts'
@@ -163,7 +163,7 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
   labelledArray(name: string): Promise<LabelledArray> {
     return this.#withArray(name, async (at, node, names, located) => {
       const all = names.includes('') ? (await this.#phonyNames()).get(name) : names
-      const array = await openArray(at, node, all, visibleAttributes)
+      const array = await openArray(at, node, all, { isLabelled: true })
       const outer = await outerGroups(located)
       const shape = await located.file.dimensions.fullShape(node.dataset.header, shapeOf(node), outer)
       return { array, shape: [...shape, ...node.plan.innerShape] }
@@ -388,7 +388,7 @@ async function openSource(
   return within({ file: file.name, array: path }, async () => {
     const node = await readNode(path, { ...located, fields })
     return node.kind === 'array'
-      ? openArray(path, node, undefined, undefined, depth)
+      ? openArray(path, node, undefined, { depth })
       : refuse(`'${path}' is no array with these elements`)
   })
 }
@@ -399,23 +399,23 @@ async function openArray(
   path: string,
   node: ArrayPlan,
   dimensionNames: readonly string[] | undefined,
-  visible = (attrs: Hdf5Attributes): Hdf5Attributes => attrs,
-  depth = 0,
+  { isLabelled = false, depth = 0 } = {},
 ): Promise<Hdf5Array> {
   const { file, dataset, plan, raw, mappings } = node
   const { objects } = file
-  const [stored, unwritten] = await Promise.all([
-    objects.attributes(dataset.header),
+  const [stored, unwritten, all] = await Promise.all([
+    objects.attributes(dataset.header, isLabelled ? HIDDEN : undefined),
     unwrittenElements(plan, dataset.fill, objects),
+    objects.storedAttributes(dataset.header),
   ])
   const attrs = await withImplied(stored, plan, objects)
-  const isNetcdf = hasNetcdfMark(attrs.keys()) || (await file.dimensions.isNetcdf())
+  const isNetcdf = hasNetcdfMark(all.map(({ name }) => name)) || (await file.dimensions.isNetcdf())
   const parts: ArrayParts = {
     file,
     dataset,
     plan,
     path,
-    attrs: visible(attrs),
+    attrs: isLabelled ? visibleAttributes(attrs) : attrs,
     unwritten,
     missing: findMissing(plan, attrs, isNetcdf ? unwritten.fillValue : undefined),
     dimensionNames,

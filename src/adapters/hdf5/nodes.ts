@@ -1,7 +1,7 @@
 import type { DiskArray } from '../../array/disk-array.ts'
 import type { ArrayNode, GroupNode, OpenedNodes, StorageInfo } from '../../array/nodes.ts'
 import { elementBytes, isFixed } from '../../core/dtype.ts'
-import type { ObjectTail, StoredAt } from '../../store/store.ts'
+import type { ObjectStart, StoredAt } from '../../store/store.ts'
 import { variableName, visibleAttributes } from './dimensions.ts'
 import { filterName } from './filters/names.ts'
 import type { Hdf5Array, Hdf5Group, LabelledArray } from './group.ts'
@@ -9,7 +9,7 @@ import { readOnce } from './kept.ts'
 import { type OpenHdf5Options, openHdf5File } from './open.ts'
 
 /** Opens an HDF5 file as a tree. */
-export async function openHdf5Nodes(place: StoredAt, options: OpenHdf5Options, start?: ObjectTail): Promise<OpenedNodes> {
+export async function openHdf5Nodes(place: StoredAt, options: OpenHdf5Options, start?: ObjectStart): Promise<OpenedNodes> {
   const { root, file } = await openHdf5File(place, options, start)
   const title = 'HDF5'
   return { root: groupNode(root, title), warnings: file.superblock.warnings, close: () => file.close() }

@@ -166,9 +166,12 @@ export class Objects {
     return [...compact, ...(await Promise.all(dense))]
   }
 
-  /** Returns the attributes of an object, in the order of creation if it is stored. */
-  async attributes(header: ObjectHeader): Promise<Hdf5Attributes> {
-    const stored = await this.storedAttributes(header)
+  /**
+   * Returns the attributes of an object, in the order of creation if it is stored.
+   * @param omitted names of attributes whose values are not read
+   */
+  async attributes(header: ObjectHeader, omitted?: ReadonlySet<string>): Promise<Hdf5Attributes> {
+    const stored = (await this.storedAttributes(header)).filter(({ name }) => !omitted?.has(name))
     const values = await Promise.all(
       stored.map(async (each): Promise<[string, Hdf5Attribute]> => [each.name, await decodeAttribute(each, this)]),
     )

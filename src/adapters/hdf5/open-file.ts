@@ -7,7 +7,8 @@ import type { BlockOrigin } from '../../engine/block.ts'
 import { type BlockMemory, createMemory } from '../../engine/block-cache.ts'
 import { StridedReader } from '../../engine/strided-reader.ts'
 import type { WorkerPool } from '../../pool/task.ts'
-import type { ObjectTail, Store, StoredAt } from '../../store/store.ts'
+import { readStart } from '../../store/starts.ts'
+import type { ByteRange, ObjectStart, Store, StoredAt } from '../../store/store.ts'
 import { refuse } from './cursor.ts'
 import { Dimensions } from './dimensions.ts'
 import type { TypeOptions } from './elements/plan.ts'
@@ -15,11 +16,8 @@ import { FileBytes } from './file-bytes.ts'
 import { findMessage, MESSAGE, type ObjectHeader, readObjectHeader } from './object-header.ts'
 import { Objects } from './objects.ts'
 import { readSuperblock, type Superblock } from './superblock.ts'
+import { WINDOWS } from './windows.ts'
 
-/** Bytes of the first request. */
-const HEAD_BYTES = 128 * 1024
-/** Files up to this size are read at once. */
-const SMALL_BYTES = 1024 * 1024
 /** Cache for decoded chunks that may be read again, in bytes. */
 const BLOCK_BYTES = 64 * 1024 * 1024
 
@@ -28,6 +26,7 @@ export interface Hdf5FileOptions extends TypeOptions {
   readonly pool?: WorkerPool | undefined
   readonly budget?: MemoryBudget | undefined
   readonly scalar?: ScalarMode | undefined
+  readonly headBytes?: number | undefined
   readonly codecs?: readonly Codec[] | undefined
   readonly memory?: BlockMemory | undefined
   readonly signal?: Signal | undefined
@@ -92,14 +91,14 @@ export class OpenFile {
     { store, path }: StoredAt,
     options: Hdf5FileOptions,
     limits: FileLimits,
-    start?: ObjectTail,
+    start?: ObjectStart,
     others?: OtherFiles,
   ): Promise<OpenFile> {
     return OpenFile.#open({ store, path }, { options, limits, others }, start)
   }
 
   /** Opens a file that another one leads to. They are closed together. */
-  static openBeside({ first }: OpenFile, place: StoredAt, start: ObjectTail): Promise<OpenFile> {
+  static openBeside({ first }: OpenFile, place: StoredAt, start: ObjectStart): Promise<OpenFile> {
     const options = { ...first.options, memory: first.memory, signal: first.ended }
     return OpenFile.#open(place, { options, limits: first.limits, others: first.others, first }, start)
   }
@@ -107,22 +106,18 @@ export class OpenFile {
   static async #open(
     { store, path }: StoredAt,
     { options, limits, ...relations }: Settings,
-    start?: ObjectTail,
+    known?: ObjectStart,
   ): Promise<OpenFile> {
-    const info = start ?? (await store.stat(path, { signal: options.signal })) ?? missing(store, path)
-    const wanted = info.size <= SMALL_BYTES ? info.size : HEAD_BYTES
-    const known = start !== undefined && start.bytes.length >= Math.min(wanted, 64 * 1024) ? start.bytes : undefined
-    const head =
-      known !== undefined && (known.length >= wanted || info.size > SMALL_BYTES)
-        ? known
-        : ((await store.getRange(path, 0, wanted, { ifMatch: info.etag, signal: options.signal })) ?? missing(store, path))
+    const { headBytes = WINDOWS.start, signal } = options
+    const start = known ?? (await readStart(store, path, headBytes, { tailBytes: WINDOWS.tail, signal })) ?? missing(store, path)
+    const { etag } = start
     const open = relations.first === undefined ? newController() : relations.first.#controller
-    const bytes = new FileBytes(info.size, head, async (offset, length) => {
-      return (await store.getRange(path, offset, length, { ifMatch: info.etag, signal: open.signal })) ?? missing(store, path)
+    const bytes = new FileBytes(start, async (offset, length) => {
+      return (await store.getRange(path, offset, length, { ifMatch: etag, signal: open.signal })) ?? missing(store, path)
     })
     const superblock = await readSuperblock(bytes)
     const extension = superblock.extension === undefined ? undefined : await readExtension(bytes, superblock.extension)
-    return new OpenFile({ store, path, etag: info.etag, options, limits, ...relations, bytes, superblock, extension, open })
+    return new OpenFile({ store, path, etag, options, limits, ...relations, bytes, superblock, extension, open })
   }
 
   private constructor({ store, path, etag, options, limits, others, first, bytes, superblock, extension, open }: OpenedParts) {
@@ -162,6 +157,8 @@ export class OpenFile {
       recycle: store.files?.recycle,
       read: async (offset, length, signal, into) => {
         this.checkOpen()
+        const held = await this.#held([{ offset, length }])
+        if (held !== undefined) return held[0]!
         const range = { ...options, signal: signal ?? this.#controller.signal, into }
         return (await store.getRange(path, offset, length, range)) ?? missing(store, path)
       },
@@ -169,6 +166,8 @@ export class OpenFile {
         store.getRanges &&
         (async (ranges, signal) => {
           this.checkOpen()
+          const held = await this.#held(ranges)
+          if (held !== undefined) return held
           const found = await store.getRanges!(path, ranges, { ...options, signal: signal ?? this.#controller.signal })
           return found ?? missing(store, path)
         }),
@@ -188,6 +187,15 @@ export class OpenFile {
    */
   async openOther(name: string, what: string): Promise<OpenFile | undefined> {
     return checkOthers(this, name, what).open(name, this, what)
+  }
+
+  /** Returns copies of ranges that need no request of their own; undefined if one of them does. */
+  async #held(ranges: readonly ByteRange[]): Promise<Uint8Array[] | undefined> {
+    // Reading local files costs no round trip, and can reuse memory.
+    if (this.#store.files !== undefined) return undefined
+    const held = ranges.map(({ offset, length }) => this.bytes.held(offset, length))
+    if (!held.every((each) => each !== undefined)) return undefined
+    return (await Promise.all(held)).map((each) => each!.slice())
   }
 
   /** @throws ClosedError */

@@ -8,7 +8,7 @@ import type { Signal } from '../../core/signal.ts'
 import type { BlockCache } from '../../engine/block-cache.ts'
 import { READ_LIMIT_CHECKS, READ_LIMITS } from '../../engine/limits.ts'
 import type { WorkerPool } from '../../pool/task.ts'
-import type { ObjectTail, StoredAt } from '../../store/store.ts'
+import type { ObjectStart, StoredAt } from '../../store/store.ts'
 import type { TypeOptions } from './elements/plan.ts'
 import { Hdf5Group } from './group.ts'
 import { locateRoot } from './locate.ts'
@@ -40,6 +40,11 @@ export interface OpenHdf5Options extends ScalarOptions, TypeOptions {
   readonly budget?: MemoryBudget | undefined
   /** Cache of fetched and decoded blocks, shared with other files. */
   readonly cache?: BlockCache | undefined
+  /**
+   * Number of first bytes that are requested at once. Files with much metadata at their start open in fewer
+   * requests if it is larger. Default: 128 KiB.
+   */
+  readonly headBytes?: number | undefined
   /** Limits of the resources that the file can request. */
   readonly limits?: Hdf5Limits | undefined
   /** Cancels the call when it is aborted. */
@@ -52,6 +57,7 @@ export const HDF5_CHECKS: Checks<OpenHdf5Options> = {
   pool: 'WorkerPool',
   budget: 'MemoryBudget',
   cache: 'BlockCache',
+  headBytes: 'integer from 1',
   limits: 'object',
   signal: 'AbortSignal',
   external: 'object',
@@ -63,7 +69,7 @@ export const HDF5_CHECKS: Checks<OpenHdf5Options> = {
 export async function openHdf5File(
   { store, path }: StoredAt,
   options: OpenHdf5Options,
-  start?: ObjectTail,
+  start?: ObjectStart,
 ): Promise<{ root: Hdf5Group; file: OpenFile }> {
   try {
     const { limits = {}, cache: memory, codecs = [], external, ...shared } = options

@@ -1,12 +1,12 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { newController } from '../../core/signal.ts'
-import type { ObjectTail, Store, StoredAt, StoreOptions } from '../../store/store.ts'
+import type { ObjectStart, Store, StoredAt, StoreOptions } from '../../store/store.ts'
 import { type NetcdfFile, type OpenBuffer, type OpenNetcdfOptions, openBuffer } from './file.ts'
 
 /** Options of `openStored`. */
 export interface OpenStoredOptions extends OpenNetcdfOptions {
   /** First bytes of the file, if they are known. */
-  readonly start?: ObjectTail | undefined
+  readonly start?: ObjectStart | undefined
 }
 
 /** Opens a file of a store, which it closes with the file. */
@@ -29,7 +29,7 @@ async function openInMemory(
   store: Store,
   path: string,
   { signal }: StoreOptions,
-  start: ObjectTail | undefined,
+  start: ObjectStart | undefined,
 ): Promise<OpenBuffer> {
   const missing = (): never => {
     throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(path) })

@@ -1,6 +1,16 @@
 import type { Signal } from '../../core/signal.ts'
 import { RangeRequester, type RequestOptions } from '../requester.ts'
-import type { ByteRange, ObjectInfo, ObjectTail, RangeOptions, ReadOptions, Store, WholeOptions } from '../store.ts'
+import type {
+  ByteRange,
+  ObjectInfo,
+  ObjectStart,
+  ObjectTail,
+  RangeOptions,
+  ReadOptions,
+  StartOptions,
+  Store,
+  WholeOptions,
+} from '../store.ts'
 import { readVersion } from '../store.ts'
 import { type HttpRange, isHtml, readRange, readSize, readSuffix } from './answers.ts'
 import { type HttpAnswer, HttpClient, type HttpClientOptions } from './client.ts'
@@ -125,6 +135,13 @@ export abstract class HttpReader implements Store {
       return bytes && { ...info, bytes }
     }
     return readVersion(this, key, options, read, first)
+  }
+
+  async getStart(key: string, length: number, options: StartOptions = {}): Promise<ObjectStart | undefined> {
+    const at = this.place(key)
+    const { readHttpStart } = await import('./start.ts')
+    const reads = { ...this.#wholeReads(at), quirks: this.#quirksOf(at) }
+    return orAbsent(await readHttpStart(reads, { store: this, key, at }, length, options), options)
   }
 
   async get(key: string, options: WholeOptions = {}): Promise<ObjectTail | undefined> {

@@ -3,6 +3,9 @@ import { Walk } from '../file-bytes.ts'
 import { LIMITS } from '../limits.ts'
 import type { ChunkFinder, ChunkRange, ChunkSet, WantedChunk } from './table.ts'
 
+/** Entries of a node, unless the superblock says otherwise. Larger nodes take another read. */
+const USUAL_CHILDREN = 64
+
 /** B-tree of version 1. Keys are the offsets of chunks in elements, in the order of the axes. */
 export class ChunkTree1 implements ChunkFinder {
   readonly #set: ChunkSet
@@ -37,11 +40,11 @@ export class ChunkTree1 implements ChunkFinder {
     const { file } = this.#set
     const { offsets } = file.sizes
     if (depth > LIMITS.depth) damaged('a B-tree has too many levels', file.position(address))
-    const head = (await file.cursor(address, 8 + 2 * offsets)).signature('TREE')
+    const step = this.#keyBytes + offsets
+    const head = (await file.cursorUpTo(address, 8 + 2 * offsets + USUAL_CHILDREN * step + this.#keyBytes)).signature('TREE')
     if (head.u8() !== 1) damaged('a B-tree of links instead of chunks', head.start)
     const level = head.u8()
     const count = head.u16()
-    const step = this.#keyBytes + offsets
     const body = await file.cursor(address + 8 + 2 * offsets, count * step + this.#keyBytes)
     const below: Promise<void>[] = []
     for (let i = 0, first = 0; first < targets.length && i < count; ) {

@@ -4,6 +4,8 @@ import { kept } from '../kept.ts'
 
 /** Collections that are kept parsed. */
 const MAX_COLLECTIONS = 256
+/** Bytes that are read at first. Larger collections take another read. */
+const USUAL_BYTES = 16 * 1024
 
 type Collection = ReadonlyMap<number, Cursor>
 
@@ -53,7 +55,7 @@ export class GlobalHeap {
     const { lengths } = this.#file.sizes
     const padding = (8 - (lengths % 8)) % 8
     const headBytes = 8 + lengths + padding
-    const head = (await this.#file.cursor(address, headBytes)).signature('GCOL')
+    const head = (await this.#file.cursorUpTo(address, USUAL_BYTES)).signature('GCOL')
     head.version('a global heap', [1])
     const size = head.skip(3).length()
     const cursor = (await this.#file.cursor(address, size)).skip(headBytes)

@@ -1,0 +1,2 @@
+/** First and last bytes of a file, which opening requests at the same time. */
+export const WINDOWS = { start: 128 * 1024, tail: 64 * 1024 }
