@@ -1,10 +1,12 @@
-import { NOT_A_NUMBER } from '../array/missing.ts'
+import type { DiskArray } from '../array/disk-array.ts'
+import { isAnyMissing, missingElements, NOT_A_NUMBER } from '../array/missing.ts'
 import type { FoldOptions } from '../array/reductions/fold-kinds.ts'
 import { type DType, isFloat, isNumeric } from '../core/dtype.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Signal } from '../core/signal.ts'
+import { asFloats } from './cast-float.ts'
 import { computedOnce } from './computed.ts'
 import { type Coords, coordsAlong, type Labelled, labelledDims } from './coords.ts'
 import { groupLabels } from './group-labels.ts'
@@ -57,6 +59,8 @@ export const MIN_PERIODS_CHECKS: Checks<MinPeriodsOption> = { minPeriods: 'integ
 /**
  * An array or a dataset in groups. Each reduction is lazy. A group without values is missing, except that
  * `sum` and `count` are 0 and `prod` is 1. The option `minPeriods` makes sums of few values missing.
+ * `min` and `max` keep the type of the values, with one exception: if a group has no positions, integers and
+ * flags without a missing value become floats.
  */
 export class GroupBy<M extends Readonly<Record<GroupKind, unknown>>, L> extends GroupedReductions<M> {
   readonly #divided: Divided
@@ -107,7 +111,10 @@ function reducedGroups(
 ): Labelled {
   const { dims: all } = variable
   const reduced = named.filter((each) => all.includes(each))
-  const array = kind === 'count' ? variable.array : keepingMissing(variable.array, skipMissing)
+  const isExtreme = kind === 'min' || kind === 'max'
+  const own = kind === 'count' ? variable.array : keepingMissing(variable.array, skipMissing)
+  const isGapped = isExtreme && isAnyEmpty(of, coord.array.size)
+  const array = isGapped ? withMissing(own, variable.name) : own
   const kept = all.filter((each) => each === dim || !reduced.includes(each))
   const dims = kept.map((each) => (each === dim ? coord.name : each))
   const shape = kept.map((each) => (each === dim ? coord.array.size : array.shape[all.indexOf(each)]!))
@@ -116,7 +123,7 @@ function reducedGroups(
   if (isThinned && !isNumeric(known.dtype))
     invalidArgument(`\`minPeriods\` makes numbers missing, but ${kind} of ${variable.name} has ${known.dtype} values`, minPeriods)
   const dtype = isThinned && !isFloat(known.dtype) ? 'float64' : known.dtype
-  const missing = isThinned ? NOT_A_NUMBER : known.missing
+  const missing = isThinned || array !== own ? NOT_A_NUMBER : isGapped && dtype === 'timestamp_ns' ? NO_TIME : known.missing
   const compute = async (signal: Signal) => {
     const { reduceGroups } = await import('./group-reduce.ts')
     const grouped = { dims: all, dim, of, count: coord.array.size, reduced }
@@ -131,6 +138,20 @@ function reducedGroups(
   const labelled = new Map(others).set(coord.name, coord)
   return { variable: reducedTo(variable, values, dims, kind), coordinates: coordsAlong(labelled, dims) }
 }
+
+const NO_TIME = { values: [NAT], nan: false }
+
+/** Whether a group has no positions, as for an empty bin or an empty period in between. */
+const isAnyEmpty = (of: Int32Array, count: number): boolean => {
+  const groups = new Set(of)
+  return groups.size - (groups.has(-1) ? 1 : 0) < count
+}
+
+/** Returns an array whose type can represent missing values. Other numbers and flags become floats. */
+const withMissing = (array: DiskArray, name: string): DiskArray =>
+  (isNumeric(array.dtype) || array.dtype === 'bool') && !isAnyMissing(missingElements(array.source))
+    ? asFloats(array, name)
+    : array
 
 const isGroups = (key: GroupKey | PositionGroups): key is PositionGroups =>
   typeof key === 'object' && key !== null && key['coord'] instanceof Variable

@@ -1,6 +1,6 @@
 import { DiskArray } from '../array/disk-array.ts'
 import { inMemory } from '../array/lazy/generate.ts'
-import { NOTHING } from '../array/missing.ts'
+import { type Element, missingElement, missingElements, NOTHING } from '../array/missing.ts'
 import { reduceEachGroup } from '../array/reductions/each-group.ts'
 import { type FoldKind, foldedDType } from '../array/reductions/fold-kinds.ts'
 import type { BlockSource } from '../array/source.ts'
@@ -11,6 +11,7 @@ import { copyTensor, type Tensor, tensorOf, viewTensor, wholeAxis } from '../cor
 import { presence } from './cast-float.ts'
 import type { ReduceNumbers } from './reduce-times.ts'
 import { type GroupKind, isOfTimes, isRank, ofTimes, skipping } from './reductions.ts'
+import { NAT } from './time/instant.ts'
 
 /** Groups along a dimension, with other dimensions to reduce. */
 export interface GroupedAxes {
@@ -51,7 +52,7 @@ export async function reduceGroups(
     const folded = fold === 'count' ? presence(array) : array
     const spread = (fold === 'variance' || fold === 'std') && ddof !== undefined ? { ddof } : {}
     const groups = await folded.groupBy(axis, of, fold, { ...skipping(folded, skipMissing), ...spread, signal })
-    return inGroupOrder(groups, foldedDType(array.dtype, fold), axis, count, fold)
+    return inGroupOrder(groups, foldedDType(array.dtype, fold), axis, { count, empty: () => emptyValue(array, fold) })
   }
   if (others.length === 0 && !isRanked) return alone(kind)
   const over = async (fold: FoldKind, by: 'sum' | 'min' | 'max' | 'prod'): Promise<Tensor> => {
@@ -75,24 +76,30 @@ export async function reduceGroups(
   return reduceEachGroup(array.source, { axis, of, count, others }, reduce)
 }
 
-/**
- * Orders groups by their numbers and drops the group -1. Groups without positions get the identity or NaN.
- */
+/** Returns the value of groups without positions: the identity, NaN, or the missing value of other types. */
+function emptyValue({ dtype, source }: DiskArray, kind: FoldKind): Element {
+  if (kind === 'sum' || kind === 'prod' || kind.startsWith('count')) {
+    const identity = kind === 'prod' ? 1 : 0
+    return isBigInt(foldedDType(dtype, kind)) ? BigInt(identity) : identity
+  }
+  const isExtreme = kind === 'min' || kind === 'max'
+  if (!isExtreme || isFloat(dtype)) return Number.NaN
+  if (dtype === 'timestamp_ns') return NAT
+  // Callers convert other types without a missing value to floats.
+  return missingElement(missingElements(source)) ?? invalidArgument(`${dtype} values have no missing value for ${kind}`, kind)
+}
+
+/** Orders groups by their numbers and drops the group -1. Groups without positions get the value `empty`. */
 function inGroupOrder(
   { labels, values }: { readonly labels: readonly number[]; readonly values: Tensor },
   dtype: DType,
   axis: number,
-  count: number,
-  kind: FoldKind,
+  { count, empty }: { readonly count: number; readonly empty: () => Element },
 ): Tensor {
   if (labels.length === count && labels.every((label, i) => label === i)) return values
   const shape = values.shape.map((length, each) => (each === axis ? count : length))
   const result = tensorOf(dtype, shape) as Tensor<'float64'>
-  if (labels.filter((label) => label >= 0).length < count && !kind.startsWith('count') && kind !== 'sum') {
-    if (kind === 'prod') (result.data as { fill(value: unknown): void }).fill(isBigInt(dtype) ? 1n : 1)
-    else if (isFloat(dtype)) result.data.fill(Number.NaN)
-    else invalidArgument(`a group without positions has no ${kind} of ${dtype} values`, kind)
-  }
+  if (labels.filter((label) => label >= 0).length < count) result.data.fill(empty() as number)
   for (const [from, group] of labels.entries()) {
     if (group < 0) continue
     const at = (start: number) => shape.map((length, each) => (each === axis ? { start, step: 1, length: 1 } : wholeAxis(length)))
