@@ -482,9 +482,10 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   }
 
   /**
-   * Returns the smallest element; NaN if there is a NaN that is not skipped. Along an axis, cells without
-   * elements are NaN, for integers the missing value.
-   * @throws EmptyReductionError if there are no elements
+   * Returns the smallest element; NaN if there is a NaN that is not skipped. Along an axis, a cell
+   * whose elements are all skipped is NaN, for integers the missing value.
+   * @throws EmptyReductionError if there are no elements; if nothing can be skipped, also along an axis
+   *   of length 0
    * @example
    * const t = generate((i, j) => 10 * i + j, { dtype: 'int16', shape: [2, 3] })
    * console.log(await t.min()) // 0
@@ -646,8 +647,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   /**
    * Returns the position of the smallest element in C order, as numpy does; of equal ones, the first. `get`
    * takes it as `linear(position)`. If there is a NaN that is not skipped, it is the position of the first
-   * NaN. Along one axis, returns positions on it, -1 for cells without elements.
-   * @throws EmptyReductionError if there are no elements; InvalidArgumentError for several axes
+   * NaN. Along one axis, returns positions on it, -1 for cells whose elements are all skipped.
+   * @throws EmptyReductionError if there are no elements; if nothing can be skipped, also along an axis
+   *   of length 0; InvalidArgumentError for several axes
    * @example
    * const t = generate((i, j) => (i - 1) * (j - 2), { dtype: 'int16', shape: [3, 4] })
    * const position = await t.argMin()

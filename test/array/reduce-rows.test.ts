@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { generate } from '../../src/array/combine.ts'
 import { DiskArray } from '../../src/array/disk-array.ts'
 import { type DType, isFloat } from '../../src/core/dtype.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
@@ -164,6 +165,20 @@ describe('what nothing is reduced to', () => {
     await expect(array[kind]()).rejects.toMatchObject({ tag: 'EmptyReductionError', details: { array: 'plain' } })
     await expect(array[kind]({ axis: 0 })).rejects.toMatchObject({ tag: 'EmptyReductionError' })
   })
+
+  test.each(['min', 'max', 'argMin', 'argMax'] as const)(
+    'no %s along an axis, unless missing values are skipped',
+    async (kind) => {
+      const isPosition = kind.startsWith('arg')
+      const floats = generate(() => 1, { dtype: 'float64', shape: [0, 2] })
+      await expect(floats[kind]({ axis: 0 })).rejects.toMatchObject({ tag: 'EmptyReductionError' })
+      const found = await floats[kind]({ axis: 0, skipNaN: true })
+      expect(found.data).toEqual(new Float64Array(2).fill(isPosition ? -1 : Number.NaN))
+      const integers = generate(() => 1, { dtype: 'int16', shape: [0, 2], fillValue: -9 })
+      expect([...(await integers[kind]({ axis: 0 })).data]).toEqual(isPosition ? [-1, -1] : [-9, -9])
+      await expect(integers[kind]({ axis: 0, skipMissing: false })).rejects.toMatchObject({ tag: 'EmptyReductionError' })
+    },
+  )
 })
 
 test('a histogram of a wider range than numbers go', async () => {
