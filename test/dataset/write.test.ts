@@ -310,6 +310,17 @@ describe('values that their encoding does not hold are refused, with array, valu
       /cannot be stored as those of noleap/,
     )
     await expect(noon.write(newPlace(), { encoding: { t: { units: 'days' } } })).rejects.toThrow(/not units of time/)
+    await expect(noon.write(newPlace(), { encoding: { t: { calendar: 'nonsense' } } })).rejects.toThrow(
+      /calendar "nonsense" is none of standard, gregorian/,
+    )
+    await expect(noon.write(newPlace(), { encoding: { t: { calendar: 'standard' } } })).rejects.toThrow(
+      /a calendar belongs to units, and the encoding has none: give units as well/,
+    )
+    await expect(large.write(newPlace(), { encoding: { t: { calendar: 'standard' } } })).rejects.toThrow(
+      /a calendar is for times, and these are float64 values/,
+    )
+    const half = { units: 'hours since 1990-01-01', calendar: 'standard' }
+    await expect(noon.write(newPlace(), { encoding: { t: half } })).resolves.toBeDefined()
     await expect(noon.write(newPlace(), { encoding: { t: { dtype: 'int64' } } })).rejects.toThrow(
       /times are stored as numbers with units/,
     )

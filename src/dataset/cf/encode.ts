@@ -43,7 +43,7 @@ export interface VariableEncoding {
   readonly _Unsigned?: 'true' | 'false'
   /** Units of times, which are stored as numbers, such as `hours since 1990-01-01`. */
   readonly units?: string
-  /** Calendar of the units: `standard` or `proleptic_gregorian`. */
+  /** Calendar of the units: `standard` or `proleptic_gregorian`. Refused without units. */
   readonly calendar?: string
 }
 
@@ -101,6 +101,7 @@ export function encodeVariable(
   )
   if (twice !== undefined) fail(name, `'${twice}' is an attribute, and in the encoding: leave one of them out`, attrs[twice])
   const stored = given === undefined ? storedAs(array) : undefined
+  if (given?.calendar !== undefined) checkCalendar(variable, given)
   const packing = choosePacking(variable, encoding)
   // Computed missing elements need an attribute, because other programs do not know the convention.
   const implied = stored?.source.missing?.implied as Element | undefined
@@ -189,6 +190,15 @@ function choosePacking(variable: Variable, encoding: Attrs): Packing {
   const isPacked = encoding['scale_factor'] !== undefined || encoding['add_offset'] !== undefined
   const all = missing.length === 0 && fill !== undefined ? [fill] : missing
   return { name, dtype, scale, offset, isPacked, isUnsigned, isSigned, times, fill, missing: all }
+}
+
+/** @throws UnsupportedError for an unknown calendar; InvalidArgumentError for one that has no units */
+function checkCalendar({ name, array, attrs }: Variable, { units, calendar }: VariableEncoding): void {
+  parseCalendar(calendar, { array: name })
+  if (units !== undefined || (array.dtype !== 'timestamp_ns' && 'units' in attrs)) return
+  const hint = "give units as well, such as 'days since 1990-01-01', or omit the calendar"
+  if (array.dtype === 'timestamp_ns') fail(name, `a calendar belongs to units, and the encoding has none: ${hint}`, calendar)
+  fail(name, `a calendar is for times, and these are ${array.dtype} values without units: omit the calendar`, calendar)
 }
 
 function parseEncodedUnits(name: string, { units, calendar }: Attrs): TimeUnits {
