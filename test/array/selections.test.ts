@@ -197,27 +197,44 @@ describe('views by selections of every kind', () => {
     fc.record({
       own: fc.constant(own),
       second: fc.constant(second),
+      third: fc.nat({ max: 3 }),
       values: fc.array(elements(own.dtype), { minLength: 1, maxLength: 40 }),
     }),
   )
 
-  test('write what the oracle writes, unless an element occurs twice', async () => {
+  test('write what the oracle writes, and views of them too, unless an element occurs twice', async () => {
     await fc.assert(
-      fc.asyncProperty(writes, async ({ own: { grid, dtype, selection, steps }, second, values }) => {
+      fc.asyncProperty(writes, async ({ own: { grid, dtype, selection, steps }, second, third, values }) => {
         const [stored, expected] = [numbered(dtype, grid.shape), numbered(dtype, grid.shape)]
         const before = [...stored.data]
         const view = new DiskArray(new CountingSource(stored, grid, { steps })).view(selection)
         const { flat, shape } = pick(grid.shape, selection, grid)
         const inner = pick(shape, second, view.chunks).flat.map((position) => flat[position]!)
         const given = inner.map((_, i) => values[i % values.length]!)
-        const written = await view.set(second, given as never).then(
+        const writing = [
+          () => view.set(second, given as never),
+          () => view.view(second).set(null, given as never),
+          () =>
+            view
+              .transpose()
+              .transpose()
+              .view(second)
+              .set(null, given as never),
+          () =>
+            view
+              .flip()
+              .flip()
+              .view(second)
+              .set(null, given as never),
+        ][third]!
+        const written = await writing().then(
           () => true,
           (error: unknown) => {
             expect(error).toMatchObject({ tag: 'ReadOnlyError' })
             return false
           },
         )
-        const isDistinct = new Set(flat).size === flat.length
+        const isDistinct = [flat, third > 0 ? inner : []].every((list) => new Set(list).size === list.length)
         if (inner.length > 0 || written) expect(written || !isDistinct).toBe(true)
         if (!written) expect([...stored.data]).toEqual(before)
         else {
@@ -242,6 +259,27 @@ describe('views by selections of every kind', () => {
       tag: 'ReadOnlyError',
       message: expect.stringContaining('the element at 1, 2 of axes 0 to 1 twice'),
     })
+  })
+
+  test('a view has an element twice if the view below has it twice', async () => {
+    const stored = numbered('int32', [2, 2])
+    const array = new DiskArray(new CountingSource(stored, new ChunkGrid([new RegularChunks(1, 2), new RegularChunks(2, 2)])))
+    const mask = { data: Uint8Array.of(1, 1, 0, 0), shape: [2, 2] }
+    const listed = array.view([null, [0, 0]])
+    const nested = array.view([[[0, 0], [1, 1]]]) // biome-ignore format: one line
+    for (const view of [
+      listed.view([points([[0, 0], [0, 1]])]), // biome-ignore format: one line
+      listed.view([mask]),
+      listed.view([mask]).view([null]),
+      nested.view([0]),
+      nested.view([0]).view([[1, 0]]),
+      nested.view([0]).rechunk([1, 1]),
+    ] as const)
+      await expect(view.set(null, 5)).rejects.toMatchObject({ tag: 'ReadOnlyError', message: expect.stringContaining('twice') })
+    expect([...stored.data]).toEqual([0, 1, 2, 3])
+    // A view of distinct elements is written.
+    await listed.view([points([[0, 0], [1, 1]])]).set(null, [7, 8]) // biome-ignore format: one line
+    expect([...stored.data]).toEqual([7, 1, 8, 3])
   })
 
   test('a list or points of a view read the chunks of the base that have them, and none between', async () => {

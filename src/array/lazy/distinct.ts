@@ -4,6 +4,9 @@ import { countAxes, type PointsViewOf } from './picks.ts'
 /** Views whose elements are known to be distinct. */
 const distinct = new WeakSet<object>()
 
+/** Whether the elements of a view have been checked. */
+export const isDistinct = (key: object): boolean => distinct.has(key)
+
 /**
  * Refuses to write to a view that has an element several times. The read between written elements and its
  * write-back could undo a write.
@@ -11,7 +14,7 @@ const distinct = new WeakSet<object>()
  * @throws ReadOnlyError that names the element
  */
 export function checkDistinct(key: object, { base, parts }: PointsViewOf): void {
-  if (distinct.has(key)) return
+  if (isDistinct(key)) return
   let axis = 0
   for (const part of parts) {
     const first = axis

@@ -10,7 +10,7 @@ import { type BlockReadOptions, type BlockSource, estimateRequests, type Selecti
 import { foldTensor, type Planned, readInto } from '../transfers.ts'
 import { writeSelection } from '../write.ts'
 import type { WriteWhere } from './derive.ts'
-import { checkDistinct } from './distinct.ts'
+import { checkDistinct, isDistinct } from './distinct.ts'
 import { combinedPick, composePick, countAxes, evenPicks, isAlongAxis, type PointsViewOf, positionsAt } from './picks.ts'
 
 /** Plans the read of a box of the view, from the lowest array that it is a view of. */
@@ -77,9 +77,20 @@ export async function writePoints<D extends DType>(
   view: PointsViewOf<D>,
   ...[box, values, mask, options]: Parameters<WriteWhere<D>>
 ): Promise<void> {
-  checkDistinct(view, { ...view, parts: await foundParts(view, options?.signal) })
+  await checkPoints(view, options?.signal)
   const { source, ...own } = await planned(view, box, options?.signal)
   await writeSelection(source, own, values, options ?? {}, mask)
+}
+
+/**
+ * Checks the elements of the array at the bottom: writes go there directly, and views between the two may
+ * have elements twice.
+ */
+async function checkPoints(view: PointsViewOf, signal?: Signal): Promise<void> {
+  if (isDistinct(view)) return
+  const parts = await foundParts(view, signal)
+  const { source, selection } = await lowest(view.base, { parts, shape: parts.flatMap(({ shape }) => shape), scalar: false })
+  checkDistinct(view, { base: source, parts: selection.parts })
 }
 
 /** Returns the number of blocks that reading some boxes of a view fetches. */
