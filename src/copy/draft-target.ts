@@ -49,7 +49,7 @@ export async function writeContainer(
   try {
     const replaced = await checkPlace(place, options)
     await using source = await open()
-    if (options.overwrite) await checkSources([...sources, ...(await placesRead(source.arrays))], place)
+    await checkSources([...sources, ...(await placesRead(source.arrays))], place)
     checkChunks(call, source, options)
     const target = new DraftTarget(place, source, replaced, options)
     const { signal, onProgress } = options

@@ -142,9 +142,9 @@ async function exportTo(target: ZarrTarget, given: ZarrExport, options: ExportOp
     copyHere(new OwnZarrTarget({ ...target.written, root: at, id }, check, options), options)
   const { aloneAt, removeClaimAt, replaceZarr } = await import('./replace/zarr.ts')
   const place = { store, path: root }
-  // Reading and replacing one place is refused whether or not something is there.
+  // Reading and writing one place is refused whether or not something is there.
   const { checkSources, placesRead } = await import('./replace/apart.ts')
-  const read = overwrite ? [...sources, ...(await placesRead(given.arrays))] : []
+  const read = [...sources, ...(await placesRead(given.arrays))]
   await checkSources(read, place)
   if (!overwrite || !(await isTaken(target, id))) {
     if (await checkFree(target, id)) return aloneAt(place, signal, (check) => write(root, check))

@@ -180,6 +180,6 @@ async function orNone<T>(looking: Promise<T>): Promise<T | undefined> {
 }
 
 function notApart(source: StoredAt, target: StoredAt): HyperslabError {
-  const text = `the source and the target are the same place, or one lies in the other: '${source.store.describe(source.path)}' is read while this would be replaced; write to another place`
+  const text = `the source and the target are the same place, or one lies in the other: '${source.store.describe(source.path)}' is read while this would be written; write to another place`
   return new HyperslabError('InvalidArgumentError', text, { file: target.store.describe(target.path) })
 }
