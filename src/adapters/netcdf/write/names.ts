@@ -22,7 +22,7 @@ function findFault(name: string): string | undefined {
   if (/\p{Surrogate}/u.test(name)) return 'it is no valid Unicode'
   if (name.includes('/')) return 'it has a slash'
   // Names of ASCII begin with a letter, a digit or an underscore. Other characters are free.
-  if (/^[^\w\u0080-\u{10ffff}]/u.test(name)) return 'it begins with neither a letter, nor a digit, nor an underscore'
+  if (name.charCodeAt(0) < 0x80 && !/^\w/.test(name)) return 'it begins with neither a letter, nor a digit, nor an underscore'
   if ([...name].some((letter) => letter < ' ' || letter === '\u007f')) return 'it has a control character'
   if (name.endsWith(' ')) return 'it ends with a space'
   const bytes = new TextEncoder().encode(name).length
