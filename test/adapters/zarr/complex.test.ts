@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { ZarrArray } from '../../../src/adapters/zarr/group.ts'
 import type { NewZarrArray, ZarrCodec } from '../../../src/adapters/zarr/write/new-array.ts'
@@ -90,9 +92,14 @@ describe('complex numbers', () => {
     const read = [1, -2, 1, -2, 1, -2, 5, 6, 1, -2, 1, -2]
     for (const array of [x, (await openZarr({ ...place, path: 'a.zarr/x' }, { kind: 'array' })) as typeof x]) {
       expect((await array.toTensor()).data).toEqual(Float32Array.from(read))
-      expect(Object.fromEntries(array.attrs)).toEqual({ _FillValue: [1, 2], units: 'mV' })
+      expect(Object.fromEntries(array.attrs)).toEqual({ _FillValue: ['AAAAAAAA8D8=', 'AAAAAAAAAEA='], units: 'mV' })
       expect(array.dimensionNames).toEqual(['x', 'complex'])
     }
+    for (const wrong of [3, [1], [1, 2, 3], ['a', 'b']])
+      await expect(x.updateAttributes({ _FillValue: wrong })).rejects.toMatchObject({
+        tag: 'InvalidArgumentError',
+        message: expect.stringContaining('is the real and the imaginary part of one complex64 value'),
+      })
     await expect(x.resize([6, 3])).rejects.toThrow(/axis 1 has the 2 parts of complex64 and keeps this length, got 3/)
     await expect(x.append('complex', new Float32Array(6))).rejects.toThrow(/keeps this length, got 3/)
     expect((await verifyZarr(place)).findings).toEqual([])
@@ -167,3 +174,23 @@ test.skipIf(env === undefined)(
     expect((await verifyZarr(place)).findings).toEqual([])
   },
 )
+
+test.skipIf(env === undefined)('xarray reads the pair of missing elements', { timeout: 60_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperslab-complex-'))
+  try {
+    const group = await createZarr(join(folder, 'a.zarr'))
+    const attributes = { _FillValue: [1, -2.5] }
+    for (const dtype of ['complex64', 'complex128'] as const) {
+      const z = await group.createArray(dtype, { dtype, shape: [2, 2], dimensionNames: ['x', 'complex'], attributes })
+      await z.set(null, [1, -2.5, 3, 4])
+    }
+    const program = `
+import sys, numpy, xarray
+ds = xarray.open_zarr(sys.argv[1], consolidated=False)
+print([(complex(ds[n].encoding["_FillValue"]), bool(numpy.isnan(ds[n].values[0])), complex(ds[n].values[1])) for n in ("complex64", "complex128")])`
+    const { stdout } = await promisify(execFile)('python3', ['-c', program, join(folder, 'a.zarr')], { env })
+    expect(stdout.trim()).toBe('[((1-2.5j), True, (3+4j)), ((1-2.5j), True, (3+4j))]')
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})

@@ -1,7 +1,7 @@
 import { floatsIn, markFloats, withoutMembers } from '../../../core/json.ts'
 import { isObject, type JsonObject } from '../document.ts'
 import { parseStored } from '../elements.ts'
-import type { StoredType, ZarrArrayMetadata } from '../metadata.ts'
+import type { ComplexDType, StoredType, ZarrArrayMetadata } from '../metadata.ts'
 import { replaceAttributes } from '../named-attributes.ts'
 import { attributesDocument, checkedEntries, type NewAttributes, withFillOfSign } from './document.ts'
 import type { NodeWriter } from './nodes.ts'
@@ -12,7 +12,7 @@ import { checkLayout, checkStored } from './unchanged.ts'
 export function updateOfArray({ index, nodes, path }: Growing, attributes: NewAttributes): Promise<void> {
   return nodes.alone(path, async () => {
     const { version, type } = index.metadata
-    const dtype = type.element?.isComplex ? undefined : type.dtype
+    const dtype = type.element?.isComplex ? (type.element.name as ComplexDType) : type.dtype
     const changed = attributesDocument(given(attributes), dtype, index.metadata.attrs)
     // In version 2, attributes are an object of their own.
     if (version === 2) await checkStored(index, undefined)

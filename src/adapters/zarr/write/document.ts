@@ -8,7 +8,7 @@ import { member } from '../../../core/member.ts'
 import { checkValue } from '../../../core/options.ts'
 import { quoted } from '../../../core/quoted.ts'
 import type { JsonObject } from '../document.ts'
-import type { CodecMetadata, StoredType } from '../metadata.ts'
+import type { CodecMetadata, ComplexDType, StoredType } from '../metadata.ts'
 import { elementsNamed } from '../missing.ts'
 import { NOT_A_TIME } from '../time-units.ts'
 
@@ -208,10 +208,9 @@ const OF_TEXT = ['_FillValue', '_Encoding']
 /**
  * Returns the attributes of an array of version 3 as JSON. Omits those that would be wrong there: the layout
  * in another format and, for text, the attributes that described its decoding.
- * @param dtype undefined for complex numbers, whose `_FillValue` is kept as it is
  * @throws InvalidArgumentError for values that JSON cannot express
  */
-export function arrayAttributes(attributes: NewAttributes | undefined, dtype: DType | undefined): JsonObject {
+export function arrayAttributes(attributes: NewAttributes | undefined, dtype: DType | ComplexDType): JsonObject {
   const all = attributesDocument(attributes, dtype)
   return withoutMembers(all, (name) => LAYOUT.test(name) || (dtype === 'string' && OF_TEXT.includes(name)))
 }
@@ -219,19 +218,26 @@ export function arrayAttributes(attributes: NewAttributes | undefined, dtype: DT
 /**
  * Returns attributes as JSON: lists for typed arrays, and texts for NaN and infinities, which JSON does not
  * have. Numbers with a type of floats stay floats: `10.0`. For an array of floats, the attribute `_FillValue`
- * is the base64 of a little-endian float64, as xarray reads it.
- * @param dtype data type of the array; undefined for attributes of a group, and for complex numbers
+ * is the base64 of a little-endian float64, as xarray reads it. For complex numbers it is a pair of these.
+ * @param dtype data type of the array; undefined for attributes of a group
  * @param stored attributes that the array has already
  * @throws InvalidArgumentError for values that JSON cannot express, and for a `_FillValue` that is no element
  *   of the type, with which xarray opens nothing of the store
  */
-export function attributesDocument(attributes: NewAttributes = {}, dtype?: DType, stored: JsonObject = {}): JsonObject {
+export function attributesDocument(
+  attributes: NewAttributes = {},
+  dtype?: DType | ComplexDType,
+  stored: JsonObject = {},
+): JsonObject {
   const floats: string[] = []
   const entries = checkedEntries(attributes)
   const unsigned = entries.find(([name]) => name === '_Unsigned')?.[1] ?? member(stored, '_Unsigned')
   const json = Object.fromEntries(
     entries.map(([name, value]) => {
-      if (name === '_FillValue' && dtype !== undefined && isNumeric(dtype)) return [name, fillAttribute(value, dtype, unsigned)]
+      if (name === '_FillValue' && dtype !== undefined) {
+        if (isComplexDType(dtype)) return [name, pairAttribute(value, dtype)]
+        if (isNumeric(dtype)) return [name, fillAttribute(value, dtype, unsigned)]
+      }
       const isFloats = isOfFloats(attributes, name)
       if (isFloats) floats.push(name)
       const made = attributeDocument(name, value)
@@ -253,6 +259,20 @@ function fillAttribute(value: unknown, dtype: DType, unsigned: unknown): unknown
   const elements = elementsNamed('_FillValue', { _FillValue: asElementList(value), _Unsigned: unsigned }, toStoredType(dtype))
   if (elements.length === 1 && elements[0] !== undefined) return missingDocument(elements[0], dtype)
   const text = `the attribute '_FillValue' is one ${dtype} value, got ${asElementList(value).map(quoted).join(', ') || 'an empty list'}`
+  throw new HyperslabError('InvalidArgumentError', text, { actual: value, expected: dtype })
+}
+
+const isComplexDType = (dtype: DType | ComplexDType): dtype is ComplexDType => dtype.startsWith('complex')
+
+/**
+ * Returns the complex number that `_FillValue` names, as the attribute spells it.
+ * @throws InvalidArgumentError unless it is a pair of numbers
+ */
+function pairAttribute(value: unknown, dtype: ComplexDType): unknown {
+  const pair = asElementList(value)
+  const parts = elementsNamed('_FillValue', { _FillValue: pair }, toStoredType('float64'))
+  if (parts.length === 2 && !parts.includes(undefined)) return parts.map((part) => missingDocument(part!, 'float64'))
+  const text = `the attribute '_FillValue' is the real and the imaginary part of one ${dtype} value, got ${pair.map(quoted).join(', ') || 'an empty list'}`
   throw new HyperslabError('InvalidArgumentError', text, { actual: value, expected: dtype })
 }
 

@@ -128,7 +128,7 @@ export function newArray(options: NewZarrArray<ZarrDType>, users: readonly Codec
     chunkShape: storedAxes(shards ?? chunks, type),
     codecs: shards === undefined ? codecs : [shardingCodec(storedAxes(chunks, type), codecs)],
     fillValue: readFill(type, fillValue),
-    attributes: arrayAttributes(attributes, isComplex ? undefined : type.dtype),
+    attributes: arrayAttributes(attributes, isComplex ? dtype : type.dtype),
     dimensionNames: dimensionNames && storedAxes(dimensionNames, type),
   })
   const metadata = parseStored({ version: 3, metadata: content }, {})
