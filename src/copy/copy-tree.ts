@@ -389,8 +389,13 @@ async function planParts(
     return containerParts(source, from, to, { notFound })
   const isFile = await isObject(from, '', signal)
   // Servers may have pages for folders.
-  if (!(isFile && from.store.files?.localPath !== undefined) && (await isHierarchy(from, signal)))
+  if (!(isFile && from.store.files?.localPath !== undefined) && (await isHierarchy(from, signal))) {
+    if (formatToWrite(to.path)?.writing.isFile && !to.path.endsWith('/')) {
+      const text = `the source is a Zarr hierarchy, and the target ${to.store.describe(to.path)} has the name of a file; use import or export, or another name`
+      throw new HyperslabError('InvalidArgumentError', text, { file: from.store.describe(from.path) })
+    }
     return hierarchyParts(from, to, overwrite, signal)
+  }
   const file = from.store.describe(from.path)
   if (!isFile) throw new HyperslabError('NotFoundError', 'there is neither a file nor a Zarr array or group', { file })
   if (formatToWrite(to.path)?.isFolder) {

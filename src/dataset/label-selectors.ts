@@ -37,6 +37,8 @@ export type Taken =
  * @throws InvalidSelectionError for labels that do not exist; InvalidArgumentError for labels of another kind
  */
 export function takeLabels(index: LabelIndex, selector: LabelSelector, { method, tolerance }: SelOptions = {}): Taken {
+  if (tolerance !== undefined && method === undefined)
+    invalidArgument(`tolerance along ${index.dim} limits a method, and there is none: give \`method\` as well`, tolerance)
   const away = tolerance === undefined ? undefined : parseTolerance(index, tolerance)
   if (selector instanceof Between) {
     if (method !== undefined)

@@ -47,7 +47,7 @@ export interface CoarsenOptions {
   readonly boundary?: 'exact' | 'trim' | 'pad'
 }
 
-const ROLLING: Checks<RollingOptions> = { center: 'boolean', minPeriods: 'number from 0' }
+const ROLLING: Checks<RollingOptions> = { center: 'boolean', minPeriods: 'integer from 0' }
 const COARSEN: Checks<CoarsenOptions> = { boundary: ['exact', 'trim', 'pad'] }
 const SKIP: Checks<Pick<ReduceDimsOptions, 'skipMissing'>> = { skipMissing: 'boolean' }
 
@@ -94,6 +94,12 @@ export function rollingWindows<M extends Readonly<Record<GroupKind, unknown>>>(
 ): WindowedArray<M> {
   checkOptions('rolling', options, ROLLING, divided.label)
   checkLengths(divided, lengths)
+  const most = sizeOf(Object.values(lengths))
+  if ((options.minPeriods ?? 0) > most)
+    invalidArgument(
+      `\`minPeriods\` is at most ${most}, the number of positions that are reduced together, got ${options.minPeriods}`,
+      options.minPeriods,
+    )
   return new WindowedArray(divided.label, {}, (kind, own) =>
     over((array) => rolled(array, lengths, options, kind, own), Object.keys(lengths), kind, ownOptions(own)),
   )

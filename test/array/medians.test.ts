@@ -117,4 +117,14 @@ describe('medians and quantiles', () => {
       await expect(array.groupBy(0, ['a', 'b'], kind, options)).rejects.toMatchObject(wrong)
     }
   })
+
+  test('no kind ignores a ddof', async () => {
+    const array = given({ shape: [2, 1], chunks: [1, 1], values: [1, 2], q: 0.5 } as never).array
+    expect((await coarsen(array, { 0: 2 }, 'std', { ddof: 1 }).toTensor()).data).toEqual(Float64Array.of(Math.SQRT1_2))
+    for (const kind of ['mean', 'count', 'median'] as const) {
+      const text = `ddof is for the kinds 'variance' and 'std', not for '${kind}'`
+      expect(() => coarsen(array, { 0: 2 }, kind, { ddof: 1 })).toThrow(text)
+      await expect(array.groupBy(0, ['a', 'b'], kind, { ddof: 1 })).rejects.toThrow(text)
+    }
+  })
 })

@@ -61,6 +61,10 @@ test('an archive without a Zarr store replaces none, and is no file with the nam
     tag: 'InvalidArgumentError',
     message: expect.stringContaining('new.zarr has the name of a Zarr store'),
   })
+  await expect(copyTree(join(folder, 'in.zarr'), join(folder, 'new.af'))).rejects.toMatchObject({
+    tag: 'InvalidArgumentError',
+    message: expect.stringContaining('new.af has the name of a file'),
+  })
   expect((await readdir(folder)).filter((name) => name.startsWith('new'))).toEqual([])
 })
 

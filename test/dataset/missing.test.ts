@@ -45,6 +45,10 @@ describe.each([
     expect(await list(t.sub(t))).toEqual([0, Number.NaN, 0, 0, Number.NaN, Number.NaN])
     expect(await list(t.rolling({ x: 2 }).sum())).toEqual([Number.NaN, Number.NaN, Number.NaN, 14, Number.NaN, Number.NaN])
     expect(await list(t.rolling({ x: 2 }, { minPeriods: 1 }).sum())).toEqual([4, 4, 6, 14, 8, Number.NaN])
+    expect(() => t.rolling({ x: 2 }, { minPeriods: 3 })).toThrow(
+      '`minPeriods` is at most 2, the number of positions that are reduced together, got 3',
+    )
+    expect(() => t.rolling({ x: 2 }, { minPeriods: 1.5 })).toThrow(/minPeriods/)
     expect(await list(t.coarsen({ x: 2 }).mean())).toEqual([4, 7, Number.NaN])
   })
 

@@ -63,6 +63,7 @@ describe('ranges of longitudes', () => {
     expect(await ds.get('t').sel({ lon: 350 }, { method: 'nearest' }).get()).toBe(0)
     expect(await ds.get('t').sel({ lon: -10 }, { method: 'nearest', tolerance: 10 }).get()).toBe(0)
     expect(() => ds.get('t').sel({ lon: -20 }, { method: 'nearest', tolerance: 10 })).toThrow(/further away than 10/)
+    expect(() => ds.get('t').sel({ lon: 0 }, { tolerance: 10 })).toThrow(/tolerance along lon limits a method, and there is none/)
     expect(() => ds.get('t').sel({ lon: between(0, 400) })).toThrow(/a range along lon is of 360 at most/)
   })
 })

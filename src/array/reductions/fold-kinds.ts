@@ -19,9 +19,12 @@ export const isRankKind = (kind: string): kind is RankKind => kind === 'median' 
 
 /**
  * Returns the share of a median or a quantile.
- * @throws InvalidArgumentError unless a quantile has one from 0 to 1, and other kinds have none
+ * @throws InvalidArgumentError unless a quantile has one from 0 to 1, and other kinds have none; for a `ddof`
+ *   of kinds that do not divide by it
  */
-export function shareOf(kind: string, { q }: RankOptions): number {
+export function shareOf(kind: string, { q, ddof }: RankOptions & FoldOptions): number {
+  if (ddof !== undefined && kind !== 'variance' && kind !== 'std')
+    invalidArgument(`ddof is for the kinds 'variance' and 'std', not for '${kind}'`, ddof)
   if (kind === 'quantile' ? !(q! >= 0 && q! <= 1) : q !== undefined)
     invalidArgument("q is a share from 0 to 1, for the kind 'quantile' alone", q)
   return q ?? 0.5

@@ -61,7 +61,7 @@ async function rankGroups<L>(
   { q, ...options }: GroupOptions,
 ): Promise<GroupByResult<'float64', L>> {
   const axis = [...resolveAxes(along, source)][0]!
-  const share = shareOf(kind, { q: q! })
+  const share = shareOf(kind, { ...options, q: q! })
   const { numbers, groupOf } = groupsByLabel(source, axis, along, labels)
   const groups = { axis, of: groupOf, count: numbers.size, others: [] }
   const values = await reduceEachGroup(source, groups, async (part, axes) => {
