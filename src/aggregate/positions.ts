@@ -19,7 +19,10 @@ export const givesPositions = (reduction: Reduction): reduction is PositionReduc
 export const firstPosition = ({ places = [] }: Reduction, box: Box): number =>
   places.reduce((position, step, axis) => position + step * box[axis]!.start, 0)
 
-/** Elements in kernel memory with their cells, which are `cellStride` apart, 0 along reduced axes. */
+/**
+ * Elements in kernel memory, and the cells that they are reduced to. Cells are `cellStride` apart along each
+ * axis, which is 0 along reduced axes.
+ */
 interface CellElements {
   readonly pointer: number
   readonly shape: readonly number[]

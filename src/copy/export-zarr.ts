@@ -20,7 +20,7 @@ class OwnZarrTarget extends ZarrTarget implements OwnTarget<never> {
   readonly #check: OwnerCheck
   readonly #options: ExportOptions
   readonly #boot: string
-  /** Record of an earlier process, from the claim on. */
+  /** Record that an earlier process left. Undefined until the place is claimed. */
   #found: WriteRecord | undefined
   #record: RecordKeeper
 

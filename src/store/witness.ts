@@ -58,7 +58,7 @@ async function check(state: AbsenceState, signal: Signal): Promise<void> {
     state.forget()
     throw error
   } finally {
-    // Also after a failure: its absences are forgotten, and the runs that met them fail.
+    // A failed check counts as well: `forget` has dropped the absences, and the reads that met them fail.
     if (!signal.aborted) state.confirmed = upTo
   }
 }

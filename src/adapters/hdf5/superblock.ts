@@ -69,11 +69,11 @@ function parseNew(file: FileBytes, cursor: Cursor, version: number): Superblock 
   return { version, root, extension, warnings: isWritten ? [warning] : [] }
 }
 
-/** @throws FormatError if the file ends before the end that the superblock has */
+/** @throws FormatError if the file is shorter than the superblock says */
 function checkEnd({ base, size }: FileBytes, storedBase: number, cursor: Cursor): void {
   const stored = cursor.address()
   if (stored === undefined) return
-  // A user block that was put before the file later has moved everything.
+  // A user block that was added later moves the end, too.
   const end = stored - storedBase + base
   if (end <= size) return
   const text = `the file is truncated: it should have ${end} bytes, and has ${size}`

@@ -44,7 +44,7 @@ async function openInMemory(
     local: store.files?.localPath && { path: store.files.localPath(path), etag },
     recycle: store.files?.recycle,
     slice: async (from, to) => {
-      // It is read once, and not kept afterwards.
+      // The header is read once, so its bytes are released.
       const known = from === 0 && header !== undefined && to <= header.length ? header.subarray(0, to) : undefined
       header = undefined
       return known ?? (await store.getRange(path, from, to - from, options)) ?? missing()

@@ -255,7 +255,10 @@ function checkStats({ name, dtype, shape, stats }: ArrayMeta, wrong: Wrong): voi
  */
 class SeenKeys {
   readonly #strings: readonly string[]
-  /** For each string, the first one with the same text, counted from 1; 0 until it is used as a key. */
+  /**
+   * For each string that is used as a key: one more than the index of the first string with the same text. 0
+   * for other strings.
+   */
   readonly #first: Uint32Array
   readonly #byText = new Map<string, number>()
   /** For each string, the last array that used it as a key. */

@@ -359,8 +359,8 @@ async function reduceInPlace(
 }
 
 /**
- * Whether unwritten elements yield the same result by node as by unit. For float sums, this holds if no
- * multiple of the fill value is rounded.
+ * Whether the unwritten elements of many units can be added at once without changing the result. For float
+ * sums, this holds if no multiple of the fill value is rounded.
  */
 function isExact({ dtype, fillValue, shape }: BlockSource, { op, skip }: Reduction): boolean {
   let odd = Math.abs(Number(fillValue ?? 0))

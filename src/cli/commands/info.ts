@@ -241,7 +241,7 @@ const meaningTable = (table: Table, arrays: readonly ArrayDescription[]): string
     ]),
   )
 
-/** Missing time among stored ones, as numpy has it. */
+/** Stored value of a missing time: the NaT of numpy. */
 const NOT_A_TIME = -(2n ** 63n)
 
 const showValue = (dtype: string, value: unknown): string =>

@@ -6,7 +6,7 @@ import { Variable } from '../variable.ts'
 
 /** An array of a tree. */
 export interface TreeArray {
-  /** Name by which it is shown: that in the group that was asked for, or its path. */
+  /** Name to show: the name within the requested group, or the path of an array below it. */
   readonly name: string
   /** Path from the root of the tree; '' for an array that is the tree. */
   readonly path: string

@@ -25,7 +25,7 @@ export interface ElementPlan {
   readonly isBigEndian: boolean
   /** Whether the last axis has the real and the imaginary part of complex numbers. */
   readonly isComplex: boolean
-  /** Optional: numbers in the form of their type omit it. */
+  /** Conversion of stored values. Optional: numbers that are stored in the form of their type omit it. */
   readonly convert?: ValueConversion | undefined
   /**
    * Values that stored ones refer to. Optional: values that are stored in the elements omit it.
@@ -138,7 +138,7 @@ function planValue(type: Datatype, options: TypeOptions): Value {
   }
 }
 
-/** Lists of numbers are bytes: their numbers, one after another and little-endian. */
+/** Plans lists of numbers. Each list is read as bytes: its numbers in little-endian order. */
 function planList({ base, size }: Datatype & { readonly kind: 'vlen' }): Value {
   if (base.kind !== 'integer' && base.kind !== 'float' && base.kind !== 'enum')
     refuse(`elements are lists of variable length of the class '${base.kind}', which are not read here, only lists of numbers`)

@@ -32,7 +32,7 @@ const LZF_REASONS = [
 /** Largest ratio of decoded to stored bytes of lzf: a match of 264 bytes takes 3. */
 const LZF_RATIO = 88
 
-/** The third parameter is the number of bytes of a chunk. */
+/** Creates the decoder of lzf. Its third parameter is the number of bytes of a chunk. */
 const createLzf =
   ([, , bytes = 0]: readonly number[]): Decoder =>
   (arena, pointer, length, expected, mostBytes) => {

@@ -25,7 +25,7 @@ const EVEN = 1e-3
 /** Location of a plane of latitudes and longitudes, as attributes of Zarr. */
 export interface GeographicPlane {
   readonly conventions: readonly JsonObject[]
-  /** Attributes of a group with the arrays of a level, and of the group with all levels. */
+  /** Attributes of the group of each level, and of the group that contains the levels. */
   readonly attributes: JsonObject
   /** Returns the additional attributes of a level with cells of `factor` times the finest length. */
   level(factor: number): JsonObject
