@@ -7,8 +7,10 @@
  * region are readable and belong to no other region, so kernels may load whole vectors at the end of their
  * input. No region is below 64 KiB, so no 16-bit offset reaches from a region to address 0.
  *
- *     | tables of reading.ts | of compute.ts | of filters.ts | of rare-filters.ts | of zstd | (112 KiB) | region | slack | free ... | end of memory
- *                                                                                                                      ^ top
+ *     | tables of reading.ts, compute.ts, filters.ts, rare-filters.ts, zstd | (112 KiB) | regions | free ... |
+ *                                                                                         top ^
+ *
+ * Each region is followed by its slack.
  *
  * Why it is fast: an allocation is an addition and a comparison. Growing is slow (it also detaches the views
  * of JavaScript), so memory doubles, by at least 4 MiB and at most 256 MiB.
