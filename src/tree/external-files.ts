@@ -34,7 +34,7 @@ export async function resolveExternal(
   }
   checkOptions('external', external, { root: 'value' })
   if (external.root === undefined)
-    throw new HyperslabError('InvalidArgumentError', '`external` has no `root`, which names a folder')
+    throw new HyperslabError('InvalidArgumentError', '`external` is true, or has a root, which names a folder')
   const { store, path: named } = await resolveLocation(external.root, { notFound, headers, fetch })
   const path = withoutEndings(named, '/') || named
   return { store: confined(store, path), path, isOwn: false }

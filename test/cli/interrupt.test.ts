@@ -9,8 +9,8 @@ import { NETCDF, temporaryFolder } from './support.ts'
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 
 /**
- * Serves the header of a file, and leaves all other requests without an answer; `asked` resolves with the
- * first of them.
+ * Serves both ends of a file, as opening requests them, and leaves all other requests without an answer;
+ * `asked` resolves with the first of them.
  */
 async function serveHeader(): Promise<{ url: string; asked: Promise<void> }> {
   let tell: () => void
@@ -21,9 +21,11 @@ async function serveHeader(): Promise<{ url: string; asked: Promise<void> }> {
   const server = createServer(({ method, headers }, response) => {
     const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? []
     if (method === 'HEAD') return void response.writeHead(200, { 'content-length': content.length, etag: '"1"' }).end()
-    if (start !== '0') return tell()
-    const part = content.subarray(0, Number(end) + 1)
-    const range = `bytes 0-${part.length - 1}/${content.length}`
+    const tail = Number(/^bytes=-(\d+)$/.exec(headers.range ?? '')?.[1] ?? 0)
+    if (start !== '0' && tail === 0) return tell()
+    const first = tail === 0 ? 0 : content.length - tail
+    const part = tail === 0 ? content.subarray(0, Number(end) + 1) : content.subarray(first)
+    const range = `bytes ${first}-${first + part.length - 1}/${content.length}`
     response.writeHead(206, { 'content-range': range, 'content-length': part.length, etag: '"1"' }).end(part)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
