@@ -20,3 +20,13 @@ test.each([
   await expect(ds.write(join(folder, 's.zarr/in.zarr'))).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
   expect(objects()).toEqual(before)
 })
+
+test('a copy to its source by way of a missing folder is refused, and creates no folder', { timeout: 60_000 }, async () => {
+  const folder = await temporaryFolder()
+  expect((await hyperslab(folder, ['export', NETCDF, 's.zarr'])).exitCode).toBe(0)
+  for (const target of ['./none/../s.zarr', 'none/./inner/../../s.zarr', `${folder}/none/../s.zarr`]) {
+    const { exitCode, stderr } = await hyperslab(folder, ['cp', 's.zarr', target])
+    expect([exitCode, stderr], target).toEqual([1, expect.stringContaining('same place, or one lies in the other')])
+  }
+  expect(readdirSync(folder)).toEqual(['s.zarr'])
+})

@@ -74,7 +74,10 @@ async function identities(path: string): Promise<{ readonly self: string | undef
     const { dev, ino } = await fs.stat(at, { bigint: true })
     return `${dev} ${ino}`
   }
-  const self = await identity(path || '.').catch(() => undefined)
+  // A missing folder is created, and `..` then leads out of it.
+  const self = await identity(path || '.')
+    .catch(() => identity(withoutDots(path) || '.'))
+    .catch(() => undefined)
   const all = new Set<string>(self === undefined ? [] : [self])
   for (let at = await existing(path || '.'); ; ) {
     const known = await identity(at).catch(() => undefined)
@@ -83,6 +86,15 @@ async function identities(path: string): Promise<{ readonly self: string | undef
     if (above === at || at === '/') return { self, all }
     at = above
   }
+}
+
+/** Returns a path without `.` and `..`, except at its start. */
+function withoutDots(path: string): string {
+  const names: string[] = []
+  for (const name of path.split('/'))
+    if (name === '..' && names.length > 0 && !['', '..'].includes(names.at(-1)!)) names.pop()
+    else if (name !== '.') names.push(name)
+  return names.join('/')
 }
 
 /** Returns the folder that contains a path. */
