@@ -16,14 +16,18 @@ export function containers(given: () => Bucket): void {
     const path = `${given().folder()}x.af`
     const file = await ArrayFile.create(store, path)
     // Checks that the place is empty; probes conditional replaces, removes (which Ceph ignores) and creates;
-    // writes the base; opens it.
-    expect(taken()).toEqual([
+    // writes the base.
+    const created = taken()
+    const opening = created.splice(-3)
+    expect(created).toEqual([
       'GET x.stats 404', 'GET x. 200', 'HEAD x.af 404',
       'PUT x.af.….tmp 200', 'PUT x.af.….tmp 412', 'HEAD x.af.….tmp 200', 'PUT x.af.….tmp 200', 'PUT x.af.….tmp 412', 'HEAD x.af.….tmp 200',
       'PUT x.af.….tmp 200', 'DELETE x.af.….tmp 204', 'DELETE x.af.….tmp 204',
       'PUT x.af.….tmp 200', 'PUT x.af.….tmp 412', 'DELETE x.af.….tmp 204',
-      'PUT x.af 200', 'GET x. 200', 'GET x.af 206', 'HEAD x.af 200',
+      'PUT x.af 200',
     ]) // biome-ignore format: steps
+    // Opens it: the listing and the base are requested at once.
+    expect(opening.sort()).toEqual(['GET x. 200', 'GET x.af 206', 'HEAD x.af 200'])
 
     const x = file.createArray('x', { dtype: 'float64', shape: [40, 50], chunks: [10, 50] })
     await x.set(
