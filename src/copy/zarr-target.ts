@@ -243,10 +243,7 @@ export class ZarrTarget implements SharedTarget<never> {
       const found = (await readRecord(this.store, this.root)) ?? (await this.#claimRecord())
       if (found === undefined) return true
       if (found.id === this.id) return false
-      throw new HyperslabError(
-        'AlreadyExistsError',
-        'there is another write, of another version of the source or with other options; choose another place, or empty it',
-      )
+      throw anotherWrite()
     })
   }
 
@@ -262,16 +259,23 @@ export class ZarrTarget implements SharedTarget<never> {
       if (await this.isComplete()) return undefined
       throw new HyperslabError('AlreadyExistsError', 'there is a Zarr array or group already')
     } catch (error) {
-      if (isHyperslabError(error, 'AlreadyExistsError') && (await this.isComplete())) return undefined
-      throw error
+      if (!isHyperslabError(error, 'AlreadyExistsError')) throw error
+      const there = await this.#completeWrite()
+      if (there === this.id) return undefined
+      throw there === undefined ? error : anotherWrite()
     }
   }
 
   /** Whether a write has been completed, by this or another process. */
   async isComplete(id = this.id): Promise<boolean> {
+    return (await this.#completeWrite()) === id
+  }
+
+  /** Returns the id of the write that is complete; undefined if there is none. */
+  async #completeWrite(): Promise<string | undefined> {
     const found = await readWhole(this.store, this.#key('zarr.json'), { maxBytes: METADATA_BYTES, onUnproved: refuseUnproved })
     const root = found && documentIn(found.bytes, 'zarr.json')
-    return root !== undefined && writeIdOf(root) === id
+    return root && writeIdOf(root)
   }
 
   async write(task: CopyTask, options: RegionOptions): Promise<never[]> {
@@ -417,6 +421,12 @@ export const groupDocuments = ({ attributes, groups = new Map() }: ZarrExport): 
   [['', attributes] as const, ...groups].map(([path, each]) => [path, writeJson(toAttributesJson(each))])
 
 type Attributes = ReadonlyMap<string, unknown>
+
+const anotherWrite = (): HyperslabError =>
+  new HyperslabError(
+    'AlreadyExistsError',
+    'there is another write, of another version of the source or with other options; choose another place, or empty it',
+  )
 
 const toAttributesJson = (attributes: Attributes): JsonObject => attributesDocument(plain(attributes))
 

@@ -354,10 +354,13 @@ export async function recognise({ store, path }: StoredAt, signal?: Signal): Pro
   const named = formatOfName(name)
   if (named !== undefined && store.files?.localPath === undefined && !isPicked) return { format: named }
   const isHere = store.files?.localPath !== undefined && !named?.isNamed
-  const { windows } = FORMATS.find((format) => format.windows !== undefined && format.usualEndings?.test(name)) ?? {}
+  const usual = FORMATS.filter(({ usualEndings }) => usualEndings?.test(name))
+  const windows = usual.find((format) => format.windows !== undefined)?.windows
+  // Other formats with such names need no last bytes.
+  const tailBytes = usual.length === 1 ? windows?.tail : undefined
   const start =
     isHere || windows !== undefined
-      ? await ofFile(readStart(store, path, windows?.start ?? START_BYTES, { tailBytes: windows?.tail, signal }))
+      ? await ofFile(readStart(store, path, windows?.start ?? START_BYTES, { tailBytes, signal }))
       : undefined
   const head = isHere || windows !== undefined ? start && headIn(start.bytes) : await readHead(store, path, signal)
   if (head !== undefined) {

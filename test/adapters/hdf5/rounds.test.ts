@@ -100,7 +100,7 @@ describe('round trips over HTTP', () => {
 
   test.for(FOUND)('$file opens in $open, and reads a map in $first', async (row) => {
     const { requests } = await check(row)
-    if (row.file === SMALL) expect(requests).toBe(3)
+    if (row.file === SMALL) expect(requests).toBe(2)
   })
 
   test.skipIf(env === undefined).for(MADE)('$file opens in $open, and reads a map in $first', async (row) => {
