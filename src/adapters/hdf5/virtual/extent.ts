@@ -1,7 +1,7 @@
 import { HyperslabError } from '../../../core/errors.ts'
 import { isPattern, type Mapping, nameOfBlock } from './mappings.ts'
 import { type AxisBlocks, isUnlimited } from './selection.ts'
-import { type BlockPlaces, checkTiles, findEnd, listTiles, type SourceTile, toPlaces } from './tiles.ts'
+import { type BlockPlaces, checkTiles, countIn, findEnd, listTiles, type SourceTile, toPlaces } from './tiles.ts'
 
 /** Sources that are looked for at the same time. */
 const AT_ONCE = 16
@@ -92,7 +92,7 @@ async function sliced(mapping: Mapping, axes: readonly AxisBlocks[], axis: numbe
   const limited = source.axes.map((each, k) => (k === own ? limitBlocks(each, slices) : each))
   const places = axes.map((each, k): BlockPlaces => toPlaces(k === axis ? { ...each, slices } : each))
   if (slices === 0) return []
-  const total = places.reduce((product, { length }) => product * length, 1)
+  const total = countIn(places)
   return [{ places, first: 0, file, array, source: { kind: 'regular', axes: limited }, total }]
 }
 

@@ -5,6 +5,7 @@ import { deriveSource } from '../../../array/lazy/derive.ts'
 import { rechunk } from '../../../array/lazy/rechunk.ts'
 import { reshape } from '../../../array/lazy/reshape.ts'
 import { type BlockReadOptions, type BlockSource, type BoxRead, scalarReadsOf } from '../../../array/source.ts'
+import { commonDivisor } from '../../../core/divisors.ts'
 import { type DataOf, type DType, elementBytes, fillElement, isFixed } from '../../../core/dtype.ts'
 import { HyperslabError } from '../../../core/errors.ts'
 import { forEachLimited } from '../../../core/limiter.ts'
@@ -17,7 +18,17 @@ import { refuse } from '../cursor.ts'
 import { kept } from '../kept.ts'
 import { LIMITS } from '../limits.ts'
 import { boxesInOrder } from './selection.ts'
-import { type BlockPlaces, mayOverlap, type PlaceRun, runsWithin, type SourceTile, toPlaces, wholePlaces } from './tiles.ts'
+import {
+  type BlockPlaces,
+  boxPlaces,
+  findEnd,
+  mayOverlap,
+  type PlaceRun,
+  runsWithin,
+  type SourceTile,
+  toPlaces,
+  wholePlaces,
+} from './tiles.ts'
 
 /** Sources that are read at the same time. */
 const AT_ONCE = 8
@@ -181,8 +192,8 @@ function selectElements(
 ): { parts: BlockSource[]; count: number } {
   const shape = source.shape.slice(0, rank)
   const take = (places: readonly BlockPlaces[]): BlockSource => {
-    for (const [axis, { start, stride, block, length }] of places.entries()) {
-      const end = length === 0 ? 0 : start + Math.floor((length - 1) / block) * stride + ((length - 1) % block) + 1
+    for (const [axis, each] of places.entries()) {
+      const end = findEnd(each)
       if (end <= (shape[axis] ?? 0)) continue
       const text = `a virtual array shows positions up to ${end} of axis ${axis} of '${array}' of '${file}', which has ${shape[axis]}`
       throw new HyperslabError('FormatError', text, { axis, actual: shape[axis], expected: end })
@@ -198,9 +209,7 @@ function selectElements(
   if (selection.kind === 'none') return { parts: [], count: 0 }
   if (selection.kind === 'irregular') {
     checked(selection.rank)
-    const parts = boxesInOrder(selection.blocks).map((box) =>
-      take(box.map(({ start, stop }) => ({ start, stride: stop - start, block: stop - start, length: stop - start }))),
-    )
+    const parts = boxesInOrder(selection.blocks).map((box) => take(boxPlaces(box)))
     return { parts, count: parts.reduce((sum, part) => sum + countElements(part), 0) }
   }
   if (selection.kind === 'regular') checked(selection.axes.length)
@@ -237,5 +246,3 @@ function inRuns(source: BlockSource, rank: number, length: number): BlockSource 
   const outer = source.shape.slice(0, rank).map((_, axis) => (axis === rank - 1 ? Math.max(1, length) : 1))
   return rechunk(source, [...outer, ...source.shape.slice(rank).map((each) => Math.max(1, each))])
 }
-
-const commonDivisor = (a: number, b: number): number => (b === 0 ? Math.max(1, a) : commonDivisor(b, a % b))

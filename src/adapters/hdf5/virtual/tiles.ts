@@ -40,14 +40,17 @@ export const wholePlaces = (length: number): BlockPlaces => ({
   length,
 })
 
-const boxPlaces = (box: SelectedBlock): BlockPlaces[] =>
+/** Returns the places of a box. */
+export const boxPlaces = (box: SelectedBlock): BlockPlaces[] =>
   box.map(({ start, stop }) => ({ start, stride: stop - start, block: stop - start, length: stop - start }))
+
+/** Returns the number of elements at places of all axes. */
+export const countIn = (places: readonly BlockPlaces[]): number => sizeOf(places.map(({ length }) => length))
 
 /** Returns the tiles of a mapping whose selections are limited. */
 export function listTiles(mapping: Mapping, [file, array]: readonly [string, string], shape: readonly number[]): SourceTile[] {
   const { target, source } = mapping
   if (target.kind === 'none') return []
-  const countIn = (places: readonly BlockPlaces[]): number => sizeOf(places.map(({ length }) => length))
   const tile = (places: readonly BlockPlaces[], first = 0, total = countIn(places)): SourceTile => {
     checkRank(places.length, shape)
     return { places, first, total, file, array, source }
