@@ -139,8 +139,7 @@ export class FileBytes {
    * Adds the pages before and behind a run of pages, unless they are known: structures end behind the page
    * that they begin in, and lie near the next ones. Another round trip is more expensive.
    */
-  #addNeighbours(run: number[]): Waiting {
-    const ahead: Waiting = new Map()
+  #addNeighbours(run: number[], waiting: Waiting): void {
     const isLacking = (page: number): boolean => {
       const start = page * PAGE_BYTES
       const end = Math.min(this.size, start + PAGE_BYTES)
@@ -151,8 +150,7 @@ export class FileBytes {
     const [before, behind] = [run[0]! - 1, run.at(-1)! + 1]
     if (isLacking(before)) run.unshift(before)
     if (isLacking(behind)) run.push(behind)
-    for (const page of [before, behind]) if (run.includes(page)) void this.#expectPage(page, ahead)
-    return ahead
+    for (const page of [before, behind]) if (run.includes(page)) void this.#expectPage(page, waiting)
   }
 
   /** Requests all pages that are waited for. */
@@ -164,18 +162,18 @@ export class FileBytes {
       const run = [numbers[i++]!]
       while (i < numbers.length && numbers[i]! - run.at(-1)! <= MOST_GAP && numbers[i]! - run[0]! < MOST_JOINED)
         run.push(numbers[i++]!)
-      const ahead = this.#addNeighbours(run)
+      this.#addNeighbours(run, waiting)
       const offset = run[0]! * PAGE_BYTES
       const range = { offset, length: Math.min(this.size, (run.at(-1)! + 1) * PAGE_BYTES) - offset }
       void this.#readRun(range).then(
         (bytes) => {
           for (const page of run) {
             const at = page * PAGE_BYTES - offset
-            ;(waiting.get(page) ?? ahead.get(page)!).resolve(bytes.slice(at, at + PAGE_BYTES))
+            waiting.get(page)!.resolve(bytes.slice(at, at + PAGE_BYTES))
           }
         },
         (error) => {
-          for (const page of run) (waiting.get(page) ?? ahead.get(page)!).reject(error)
+          for (const page of run) waiting.get(page)!.reject(error)
         },
       )
     }
