@@ -4,6 +4,7 @@ import { HyperslabError, isHyperslabError, within } from '../../core/errors.ts'
 import { JsonMembers } from '../../core/json-members.ts'
 import { KeyIndex } from '../../core/keys.ts'
 import { member } from '../../core/member.ts'
+import { joinPath } from '../../core/relative-path.ts'
 import type { Signal } from '../../core/signal.ts'
 import { pathsOfFileUrl } from '../../core/url-names.ts'
 import {
@@ -335,16 +336,4 @@ function parseUrl(given: string, base: string | undefined): URL {
   } catch {
     return badMetadata(`${showJson(given)} is not a URL`, given)
   }
-}
-
-/** Joins a relative path to that of another file, and resolves `.` and `..` where possible. */
-function joinPath(home: string, given: string): string {
-  const parts: string[] = home.split('/').slice(0, -1)
-  for (const part of given.split('/')) {
-    if (part === '.') continue
-    const last = parts.at(-1)
-    if (part === '..' && last !== undefined && last !== '..' && last !== '') parts.pop()
-    else parts.push(part)
-  }
-  return parts.join('/')
 }

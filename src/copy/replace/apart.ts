@@ -2,6 +2,7 @@ import { METADATA, METADATA_PATH } from '../../adapters/zarr/metadata-names.ts'
 import type { DiskArray } from '../../array/disk-array.ts'
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import { forEachLimited } from '../../core/limiter.ts'
+import { joinPath } from '../../core/relative-path.ts'
 import type { Signal } from '../../core/signal.ts'
 import { withoutEndings } from '../../core/text.ts'
 import { randomName } from '../../store/conditions.ts'
@@ -76,7 +77,7 @@ async function identities(path: string): Promise<{ readonly self: string | undef
   }
   // A missing folder is created, and `..` then leads out of it.
   const self = await identity(path || '.')
-    .catch(() => identity(withoutDots(path) || '.'))
+    .catch(() => identity(joinPath('', path) || '.'))
     .catch(() => undefined)
   const all = new Set<string>(self === undefined ? [] : [self])
   for (let at = await existing(path || '.'); ; ) {
@@ -86,15 +87,6 @@ async function identities(path: string): Promise<{ readonly self: string | undef
     if (above === at || at === '/') return { self, all }
     at = above
   }
-}
-
-/** Returns a path without `.` and `..`, except at its start. */
-function withoutDots(path: string): string {
-  const names: string[] = []
-  for (const name of path.split('/'))
-    if (name === '..' && names.length > 0 && !['', '..'].includes(names.at(-1)!)) names.pop()
-    else if (name !== '.') names.push(name)
-  return names.join('/')
 }
 
 /** Returns the folder that contains a path. */
