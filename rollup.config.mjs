@@ -157,8 +157,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   // share with entries stays apart, or these would bring them along.
   // The table of formats, with what opens by it; containers and flat files as nodes are loaded by the first of them.
   if (room === 'tree/open-tree') return 'formats'
-  // All that open places check options of requests and read first bytes, and must not bring the table of formats along.
-  if (/^(tree\/url-options|store\/starts)$/.test(room)) return 'location'
+  // Options of requests are checked by all that open places, which must not bring the table of formats along.
+  if (room === 'tree/url-options') return 'location'
   if (/^(af\/nodes|array\/flat-group)$/.test(room)) return 'flat-nodes'
   const shared = /^(?:tree\/(location|formats)|dataset\/(dataset-file)|engine\/(chunk-values|write-box))$/.exec(room)
   if (shared) return shared.slice(1).find(Boolean)

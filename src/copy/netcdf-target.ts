@@ -157,7 +157,8 @@ class NetcdfWriter {
   async write(): Promise<void> {
     const { onProgress, signal } = this.#options
     await this.#stage.append(this.#file.layout.header)
-    const total = [...this.#pieces()].length
+    let total = 0
+    for (const _ of this.#pieces()) total++
     let done = 0
     await copyInOrder(this.#pieces(), 2, async (piece, { memory, turn = async () => undefined }) => {
       signal?.throwIfAborted()

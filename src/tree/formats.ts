@@ -11,8 +11,7 @@ import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import type { BlockCache } from '../engine/block-cache.ts'
 import type { WorkerPool } from '../pool/task.ts'
-import { readStart } from '../store/starts.ts'
-import type { ObjectStart, ObjectTail, Store, StoredAt } from '../store/store.ts'
+import { type ObjectStart, type ObjectTail, readStart, type Store, type StoredAt } from '../store/store.ts'
 import type { AttributeEditor, AttributeTypes, EditAttributesOptions } from './attribute-editor.ts'
 import type { ExternalOptions } from './external-files.ts'
 import type { ReferenceOptions } from './reference-store.ts'
@@ -336,8 +335,8 @@ export interface Recognised {
  * signature is a container if a user has picked the file. Otherwise it is a Zarr store, because servers show
  * folders as pages.
  *
- * Of a local file, and of one whose name is usual for a format with windows, it reads as many bytes as most
- * headers have, so that opening need not read them again.
+ * Reads as many bytes as most headers have, so that opening need not read them again: of local files, and of
+ * files whose names are usual for a format with windows.
  * @throws UnsupportedError for formats that are known and not read, with advice
  */
 export async function recognise({ store, path }: StoredAt, signal?: Signal): Promise<Recognised> {
@@ -358,11 +357,9 @@ export async function recognise({ store, path }: StoredAt, signal?: Signal): Pro
   const windows = usual.find((format) => format.windows !== undefined)?.windows
   // Other formats with such names need no last bytes.
   const tailBytes = usual.length === 1 ? windows?.tail : undefined
-  const start =
-    isHere || windows !== undefined
-      ? await ofFile(readStart(store, path, windows?.start ?? START_BYTES, { tailBytes, signal }))
-      : undefined
-  const head = isHere || windows !== undefined ? start && headIn(start.bytes) : await readHead(store, path, signal)
+  const length = windows?.start ?? (isHere ? START_BYTES : undefined)
+  const start = length === undefined ? undefined : await ofFile(readStart(store, path, length, { tailBytes, signal }))
+  const head = length === undefined ? await readHead(store, path, signal) : start && headIn(start.bytes)
   if (head !== undefined) {
     const known = named?.isNamed ? named : (formatOfStart(head) ?? (await behindUserBlock({ store, path }, name, start, signal)))
     if (known === undefined || known.isArchive) {

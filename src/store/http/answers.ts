@@ -119,12 +119,7 @@ export async function readSuffix(
 ): Promise<ObjectTail | ObjectInfo | Absence | 'unknown'> {
   const { status, headers } = answer
   const total = status === 200 ? contentLength(headers) : status === 206 ? contentRange(headers)?.total : undefined
-  if (total === undefined) {
-    const isUnknown = [200, 206, 400, 405, 416, 501].includes(status) && !place.missing.includes(status)
-    if (!isUnknown) return readRefusal(answer, place)
-    answer.discard()
-    return 'unknown'
-  }
+  if (total === undefined) return withoutSize(answer, place)
   const wanted = Math.min(length, total)
   if (status === 206) {
     await refuseEncoded(answer, place.file)
@@ -140,6 +135,18 @@ export async function readSuffix(
   const bytes = await answer.read(status === 200 ? total - wanted : 0, wanted)
   if (bytes.length < wanted) throw short(place.file, bytes.length, wanted)
   return { ...headerInfo(headers, total), bytes }
+}
+
+/**
+ * Interprets an answer that does not tell the size of the object. Returns `unknown` if the server may only
+ * lack ranges.
+ */
+export async function withoutSize(answer: HttpAnswer, place: RequestContext): Promise<Absence | 'unknown'> {
+  const { status } = answer
+  const isUnknown = [200, 206, 400, 405, 416, 501].includes(status) && !place.missing.includes(status)
+  if (!isUnknown) return readRefusal(answer, place)
+  answer.discard()
+  return 'unknown'
 }
 
 /**

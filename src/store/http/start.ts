@@ -1,7 +1,6 @@
 import { newController, onAbort, type Signal } from '../../core/signal.ts'
-import { readStartByStat } from '../starts.ts'
-import { changed, type ObjectStart, type ObjectTail, type StartOptions, type Store } from '../store.ts'
-import { isHtml, readRefusal, readSuffix, refuseEncoded, short } from './answers.ts'
+import { changed, type ObjectStart, type ObjectTail, readStartByStat, type StartOptions, type Store } from '../store.ts'
+import { isHtml, readSuffix, refuseEncoded, short, withoutSize } from './answers.ts'
 import type { HttpAnswer } from './client.ts'
 import { Absence, type RequestContext } from './context.ts'
 import { contentLength, contentRange, headerInfo } from './headers.ts'
@@ -119,12 +118,7 @@ async function receiveStart(
   const range = status === 206 ? contentRange(headers) : undefined
   // Browsers hide `Content-Encoding` of other origins, so this may be the compressed length.
   const total = status === 200 && !place.crossOrigin ? contentLength(headers) : range?.total
-  if (total === undefined) {
-    const isUnknown = [200, 206, 400, 405, 416, 501].includes(status) && !place.missing.includes(status)
-    if (!isUnknown) return readRefusal(answer, place)
-    answer.discard()
-    return 'unknown'
-  }
+  if (total === undefined) return withoutSize(answer, place)
   const wanted = Math.min(length, total)
   if (range !== undefined) {
     await refuseEncoded(answer, place.file)
