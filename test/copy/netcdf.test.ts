@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { pythonEnvironment, startScript } from '../../scripts/python.mjs'
 import { DiskArray } from '../../src/array/disk-array.ts'
-import type { DType } from '../../src/core/dtype.ts'
+import { allocate, DTYPES, type DType, fromBytes, isBigInt, isNumeric, type NumericDType, toBytes } from '../../src/core/dtype.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { Dataset, openDataset } from '../../src/runtime/dataset.ts'
 import { byBudget, seedOf, timeLimit } from '../support/budget.ts'
@@ -73,25 +73,12 @@ const INTEGERS: Readonly<Record<string, readonly [bigint, bigint]>> = {
   uint64: [0n, 2n ** 64n - 1n],
 }
 
-const LISTS = {
-  int8: Int8Array,
-  int16: Int16Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  uint8: Uint8Array,
-  uint16: Uint16Array,
-  uint32: Uint32Array,
-  uint64: BigUint64Array,
-  float32: Float32Array,
-  float64: Float64Array,
-} as const
+const NUMBERS = DTYPES.filter(isNumeric)
 
-function listOf(type: string, values: readonly (number | bigint)[]): Uint8Array {
-  const List = LISTS[type as keyof typeof LISTS]
-  const list = new List(values.length)
-  for (const [i, value] of values.entries())
-    list[i] = (type.endsWith('64') && type !== 'float64' ? BigInt(value) : Number(value)) as never
-  return new Uint8Array(list.buffer)
+function listOf(type: NumericDType, values: readonly (number | bigint)[]): Uint8Array {
+  const list = allocate(type, values.length)
+  for (const [i, value] of values.entries()) list[i] = (isBigInt(type) ? BigInt(value) : Number(value)) as never
+  return toBytes(list)
 }
 
 /** A number as Python writes a float. */
@@ -117,7 +104,7 @@ interface Drawn {
   readonly needsWide: boolean
 }
 
-const TYPES = [...Object.keys(LISTS), 'bool', 'string', 'timestamp_ns', 'packed'] as const
+const TYPES = [...NUMBERS, 'bool', 'string', 'timestamp_ns', 'packed'] as const
 const TEXTS = ['', 'a', 'größe', '气温', 'x'.repeat(40), '😀!', ' spaced ']
 
 /** Draws an array with the file that has to come of it. */
@@ -193,7 +180,7 @@ function drawVariable(random: Random, dims: readonly string[], shape: readonly n
     const data = type === 'float32' ? Float32Array.from(values) : Float64Array.from(values)
     return { array: arrayOf(type as DType, data, hasFill ? Number.NaN : undefined), attrs, expected, needsWide: false }
   }
-  return drawIntegers(random, type as keyof typeof LISTS, { many, arrayOf, dims, attrs, common, kind })
+  return drawIntegers(random, type as NumericDType, { many, arrayOf, dims, attrs, common, kind })
 }
 
 interface DrawnParts {
@@ -205,7 +192,7 @@ interface DrawnParts {
   readonly kind: number | undefined
 }
 
-function drawIntegers(random: Random, type: keyof typeof LISTS, { many, arrayOf, dims, attrs, common, kind }: DrawnParts): Drawn {
+function drawIntegers(random: Random, type: NumericDType, { many, arrayOf, dims, attrs, common, kind }: DrawnParts): Drawn {
   const is64 = type.endsWith('64')
   const isShort = is64 && random.chance(0.6)
   const [low, high] = INTEGERS[isShort ? 'int32' : type]!
@@ -224,7 +211,7 @@ function drawIntegers(random: Random, type: keyof typeof LISTS, { many, arrayOf,
     if (is64) return value >= storedLow && value <= storedHigh ? value : storedLow
     return value > storedHigh ? value - 2n ** BigInt(stored.replace(/\D/g, '')) : value
   }
-  const raw = { type: stored, bytes: listOf(stored, values.map(wrap)) } // biome-ignore format: one line
+  const raw = { type: stored, bytes: listOf(stored as NumericDType, values.map(wrap)) } // biome-ignore format: one line
   // xarray compares integers of 64 bits with the fill value as floats.
   const isMissing = (value: bigint): boolean =>
     value === fill || (fill !== undefined && stored.endsWith('64') && Number(value) === Number(fill))
@@ -236,7 +223,7 @@ function drawIntegers(random: Random, type: keyof typeof LISTS, { many, arrayOf,
     ...(isUnsigned && !is64 && kind !== 5 && { _Unsigned: 'true' }),
   }
   const scalar = is64 ? fill : fill === undefined ? undefined : Number(fill)
-  const data = Reflect.construct(LISTS[type], [listOf(type, values).buffer]) as ArrayLike<unknown>
+  const data = fromBytes(type, listOf(type, values)) as ArrayLike<unknown>
   const expected = { dims, raw, decoded: { values: decoded }, attrs: { ...common, ...more } }
   return { array: arrayOf(type, data, scalar), attrs, expected, needsWide: stored.endsWith('64') }
 }

@@ -1,26 +1,13 @@
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openDataset } from '../../../src/runtime/dataset.ts'
 import { openHdf5 } from '../../../src/runtime/hdf5.ts'
 import { openTree } from '../../../src/runtime/index.ts'
-import { startPython } from './support.ts'
+import { linkedFiles } from './linked-files.ts'
 
-const started = startPython('other_files.py')
-const python = 'python' in started ? started.python : undefined
-let folder = ''
-const main = (): string => join(folder, 'inner/main.h5')
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'hyperslab-others-'))
-  await python?.ask({ folder })
-}, 600_000)
-
-afterAll(async () => {
-  python?.close()
-  await rm(folder, { recursive: true, force: true })
-})
+const { python, folder } = linkedFiles()
+const main = (): string => join(folder(), 'inner/main.h5')
 
 const reasons = async (external?: boolean | { root: string }, file = main()): Promise<Record<string, string>> => {
   await using root = await openHdf5(file, { external })
@@ -83,10 +70,10 @@ describe.skipIf(python === undefined)('a file', () => {
   })
 
   test('is read with another folder as the root of names', async () => {
-    const moved = join(folder, 'moved')
+    const moved = join(folder(), 'moved')
     await cp(main(), join(moved, 'main.h5'))
     expect((await reasons(true, join(moved, 'main.h5')))['read']).toContain('there is no such file')
-    for (const root of [join(folder, 'inner'), `${join(folder, 'inner')}/`]) {
+    for (const root of [join(folder(), 'inner'), `${join(folder(), 'inner')}/`]) {
       const found = await reasons({ root }, join(moved, 'main.h5'))
       expect(found['read']).toBeUndefined()
       expect(found['upwards']).toMatch(/leads to another folder/)
@@ -95,14 +82,14 @@ describe.skipIf(python === undefined)('a file', () => {
   })
 
   test('is refused by name if it has an image of the metadata cache', async () => {
-    await expect(openHdf5(join(folder, 'image.h5'))).rejects.toThrow(/has an image of the metadata cache/)
+    await expect(openHdf5(join(folder(), 'image.h5'))).rejects.toThrow(/has an image of the metadata cache/)
   })
 
   test('needs a folder if it was opened alone', async () => {
     const bytes = new Uint8Array(await readFile(main()))
     await using root = await openHdf5(bytes, { external: true })
     expect(String((await root.unreadable()).get('read'))).toMatch(/nothing beside this file can be read.*external: \{ root \}/)
-    await using named = await openHdf5(bytes, { external: { root: join(folder, 'inner') } })
+    await using named = await openHdf5(bytes, { external: { root: join(folder(), 'inner') } })
     expect(await (await named.array('read')).get([2])).toBe(2n)
   })
 
@@ -111,7 +98,7 @@ describe.skipIf(python === undefined)('a file', () => {
     if (tree.root.kind !== 'group') throw new Error('no group')
     expect(await tree.root.arrays()).toContain('read')
     expect(await (await tree.root.array('group/x')).array.get([3])).toBe(3n)
-    await using dataset = await openDataset(main(), { external: { root: join(folder, 'inner') } })
+    await using dataset = await openDataset(main(), { external: { root: join(folder(), 'inner') } })
     expect(Object.keys(dataset.variables)).toContain('read')
   })
 })

@@ -1,29 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Hdf5Array } from '../../../src/adapters/hdf5/group.ts'
 import { boxesInOrder, type SelectedBlock } from '../../../src/adapters/hdf5/virtual/selection.ts'
 import { runsWithin } from '../../../src/adapters/hdf5/virtual/tiles.ts'
 import { HyperslabError } from '../../../src/core/errors.ts'
 import { openHdf5 } from '../../../src/runtime/hdf5.ts'
 import { FileStore } from '../../../src/store/fs/file.ts'
-import { startPython } from './support.ts'
+import { linkedFiles } from './linked-files.ts'
 
-const started = startPython('other_files.py')
-const python = 'python' in started ? started.python : undefined
-let folder = ''
-const place = (name: string): string => join(folder, 'inner', name)
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'hyperslab-virtual-'))
-  await python?.ask({ folder })
-}, 600_000)
-
-afterAll(async () => {
-  python?.close()
-  await rm(folder, { recursive: true, force: true })
-})
+const { python, folder } = linkedFiles()
+const place = (name: string): string => join(folder(), 'inner', name)
 
 /** Files that reads request, and a file whose requests fail. */
 class WatchedStore extends FileStore {
