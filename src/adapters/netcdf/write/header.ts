@@ -29,7 +29,7 @@ interface Slabs {
   readonly isRecord: boolean
   /** Bytes of the variable, or of one record of it. */
   readonly bytes: number
-  /** These bytes with padding. */
+  /** These bytes with padding. Records of a lone variable follow each other without it. */
   readonly room: number
 }
 
@@ -62,9 +62,7 @@ export function placeVariables(kind: NetcdfKind, content: NewContent): NewLayout
     const lengths = (isRecord ? dimensionIds.slice(1) : dimensionIds).map((id) => dimensions[id]!.length)
     return { isRecord, bytes: sizeOf(lengths) * TYPE_BYTES[type] }
   })
-  // The records of a lone variable follow each other without padding.
-  const isLone = measured.filter(({ isRecord }) => isRecord).length === 1
-  const slabs = measured.map((each) => ({ ...each, room: each.isRecord && isLone ? each.bytes : padded(each.bytes) }))
+  const slabs = measured.map((each) => ({ ...each, room: padded(each.bytes) }))
   const tooLarge = kind === 5 ? undefined : findTooLarge(slabs, variables, kind === 1 ? MOST_31 : MOST_32)
   if (tooLarge !== undefined) return tooLarge
   const begins = slabs.map(() => 0)
@@ -73,7 +71,6 @@ export function placeVariables(kind: NetcdfKind, content: NewContent): NewLayout
     for (const [i, { isRecord, room }] of slabs.entries())
       if (isRecord === growing) {
         begins[i] = at
-        // Only a lone variable of records ends elsewhere than at a multiple of 4 bytes, and none follows it.
         at += room
       }
   const far = begins.findIndex((begin) => begin > (kind === 1 ? 2 ** 31 - 1 : Number.MAX_SAFE_INTEGER))
