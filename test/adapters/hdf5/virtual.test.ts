@@ -2,7 +2,11 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Hdf5Array } from '../../../src/adapters/hdf5/group.ts'
 import { boxesInOrder, type SelectedBlock } from '../../../src/adapters/hdf5/virtual/selection.ts'
-import { runsWithin } from '../../../src/adapters/hdf5/virtual/tiles.ts'
+import { virtualSource } from '../../../src/adapters/hdf5/virtual/source.ts'
+import { runsWithin, type SourceTile, wholePlaces } from '../../../src/adapters/hdf5/virtual/tiles.ts'
+import { generate } from '../../../src/array/combine.ts'
+import { DiskArray } from '../../../src/array/disk-array.ts'
+import type { BlockSource } from '../../../src/array/source.ts'
 import { HyperslabError } from '../../../src/core/errors.ts'
 import { openHdf5 } from '../../../src/runtime/hdf5.ts'
 import { FileStore } from '../../../src/store/fs/file.ts'
@@ -107,4 +111,18 @@ test('runs of blocks within a range are those that a loop finds', () => {
             )
             expect(actual).toEqual(expected)
           }
+})
+
+test('of overlapping mappings the last one counts, however late the first one is read', async () => {
+  const open = async (file: string): Promise<BlockSource> => {
+    if (file === 'first.h5') await new Promise((resolve) => setTimeout(resolve, 20))
+    return generate(() => (file === 'first.h5' ? 1 : 2), { dtype: 'int32', shape: [3] }).source
+  }
+  const tile = (file: string, start: number): SourceTile => {
+    const places = [{ ...wholePlaces(3), start }]
+    return { places, first: 0, file, array: 'x', source: { kind: 'all' }, total: 3 }
+  }
+  const kind = { dtype: 'int32', innerShape: [], scalar: undefined, fillValue: -1 } as const
+  const array = new DiskArray(virtualSource(kind, [6], [tile('first.h5', 0), tile('second.h5', 2)], open))
+  expect([...(await array.values())]).toEqual([1, 1, 2, 2, 2, -1])
 })
