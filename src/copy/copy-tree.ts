@@ -132,13 +132,23 @@ export async function copyTree(source: Location, target: Location, options: Copy
     const given = await planParts(source, from, to, options)
     await checkApart(from, { store: to.store, path: given.root })
     await (given.version === undefined ? checkFileTarget : checkNewName)({ store: to.store, path: given.root })
-    if (given.version !== undefined) await checkPlace({ store: to.store, path: given.root }, given.version)
+    if (given.version !== undefined) {
+      checkFolderName(from, to)
+      await checkPlace({ store: to.store, path: given.root }, given.version)
+    }
     // Names come from the source, so the target is confined to its root.
     const parts = { ...given, to: { ...given.to, store: confined(given.to.store, given.root, options) } }
     return await (options.overwrite === true ? replaceParts(parts, options) : addParts(parts, options))
   } finally {
     for (const store of opened) await store.close?.()
   }
+}
+
+/** @throws InvalidArgumentError for a target whose name is that of a file, such as a container */
+function checkFolderName(from: StoredAt, to: StoredAt): void {
+  if (to.path.endsWith('/') || !formatToWrite(to.path)?.writing.isFile) return
+  const text = `the source is a Zarr hierarchy, and the target ${to.store.describe(to.path)} has the name of a file; use import or export, or another name`
+  throw new HyperslabError('InvalidArgumentError', text, { file: from.store.describe(from.path) })
 }
 
 /** Copies to an empty place. */
@@ -389,13 +399,8 @@ async function planParts(
     return containerParts(source, from, to, { notFound })
   const isFile = await isObject(from, '', signal)
   // Servers may have pages for folders.
-  if (!(isFile && from.store.files?.localPath !== undefined) && (await isHierarchy(from, signal))) {
-    if (formatToWrite(to.path)?.writing.isFile && !to.path.endsWith('/')) {
-      const text = `the source is a Zarr hierarchy, and the target ${to.store.describe(to.path)} has the name of a file; use import or export, or another name`
-      throw new HyperslabError('InvalidArgumentError', text, { file: from.store.describe(from.path) })
-    }
+  if (!(isFile && from.store.files?.localPath !== undefined) && (await isHierarchy(from, signal)))
     return hierarchyParts(from, to, overwrite, signal)
-  }
   const file = from.store.describe(from.path)
   if (!isFile) throw new HyperslabError('NotFoundError', 'there is neither a file nor a Zarr array or group', { file })
   if (formatToWrite(to.path)?.isFolder) {
