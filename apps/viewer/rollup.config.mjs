@@ -23,7 +23,18 @@ const sources = {
 }
 
 /** Modules of the package that load one after another when a file is opened and its first map is drawn. */
-const FIRST_MAP = ['opening', 'stored', 'netcdf-nodes', 'flat-nodes', 'probed', 'values', 'reductions', 'af-stats']
+const FIRST_MAP = [
+  'opening',
+  'stored',
+  'start',
+  'whole',
+  'netcdf-nodes',
+  'flat-nodes',
+  'probed',
+  'values',
+  'reductions',
+  'af-stats',
+]
 
 /** Returns links that preload all modules in parallel instead of one after another. */
 function preloads() {
