@@ -50,6 +50,8 @@ export interface ArrayNode {
   readonly isCharacter: boolean
   /** Whether the last axis has the real and the imaginary parts of complex numbers. Default: false. */
   readonly isComplex?: boolean
+  /** Names of its dimensions that can grow. Default: none. */
+  readonly unlimited?: readonly string[]
   /** Describes how the array is stored. Reads no chunk. */
   storage(): Promise<StorageInfo>
   /** Returns the stored statistics. Optional: most formats have none. Reads chunks if some are lacking. */

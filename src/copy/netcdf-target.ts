@@ -24,7 +24,7 @@ import { heldBytes } from './tasks.ts'
 export interface NetcdfOptions extends HereOptions {
   /** Version of the format. Default: the first one that holds the content. */
   readonly kind?: NetcdfKind | undefined
-  /** Names of unlimited dimensions, one of which becomes that of records. */
+  /** Names of unlimited dimensions, one of which becomes that of records. Default: those of the source. */
   readonly unlimited?: readonly string[] | undefined
   /** Whether to replace an existing NetCDF file. */
   readonly overwrite?: boolean | undefined
@@ -96,7 +96,7 @@ const KINDS = [1, 2, 5] as const
 
 /** Finds how all variables are stored, and where. */
 async function prepare(given: ZarrExport, options: NetcdfOptions, warnings: string[]): Promise<NewFile> {
-  const { kind, unlimited = [], maxBytes, signal } = options
+  const { kind, unlimited = given.unlimited ?? [], maxBytes, signal } = options
   const variables: StoredVariable[] = []
   for (const each of given.arrays) {
     const scan: ScanOptions = { maxBytes: heldBytes(each, maxBytes), signal }

@@ -49,6 +49,8 @@ export interface ExportedArray {
 export interface ZarrExport {
   readonly attributes: ReadonlyMap<string, unknown>
   readonly arrays: readonly ExportedArray[]
+  /** Dimensions that can grow in the source. Most formats have no such dimensions. */
+  readonly unlimited?: readonly string[]
   /** Attributes of groups below, by path. Groups that contain arrays exist without attributes, too. */
   readonly groups?: ReadonlyMap<string, ReadonlyMap<string, unknown>>
 }

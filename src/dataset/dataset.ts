@@ -301,7 +301,8 @@ export class Dataset<V extends VariableTypes = UnknownTypes> extends Reducible<R
       new Map(
         [...map].map(([name, variable]) => {
           const dims = variable.dims.map(nameOf)
-          return [nameOf(name), variable.with({ name: nameOf(name), dims, index: variable.index?.along(dims[0]!) })]
+          const unlimited = variable.unlimited.map(nameOf)
+          return [nameOf(name), variable.with({ name: nameOf(name), dims, unlimited, index: variable.index?.along(dims[0]!) })]
         }),
       )
     return this.#with({ variables: renamed(variables), coords: renamed(coords) }, 'rename', names)

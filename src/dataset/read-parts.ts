@@ -39,7 +39,7 @@ export async function readParts(file: DatasetFile, options: DecodeOptions): Prom
   for (const raw of raws) {
     try {
       const parts = decode ? decodeBounds(raw, bounded.get(raw.name)) : { ...raw, attrs: plainAttrs(attributesOfRaw(raw)) }
-      decoded.set(raw.name, new Variable({ ...parts, repeated: raw.repeated }))
+      decoded.set(raw.name, new Variable({ ...parts, unlimited: raw.unlimited, repeated: raw.repeated }))
     } catch (error) {
       if (!isHyperslabError(error)) throw error
       decodeErrors.set(raw.name, error)

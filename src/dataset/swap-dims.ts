@@ -22,13 +22,22 @@ export async function swappedDims(parts: DatasetParts, names: Readonly<Record<st
     }
     findCoordinateMemory(variable.array).take(variable)
     const { data } = await storedArray(variable).toTensor()
-    labelled.set(name, withReadIndex(variable.with({ dims: [name] }), data as ArrayLike<unknown>))
+    labelled.set(
+      name,
+      withReadIndex(
+        variable.with({ dims: [name], unlimited: variable.unlimited.length > 0 ? [name] : [] }),
+        data as ArrayLike<unknown>,
+      ),
+    )
   }
   const nameOf = (dim: string): string => (Object.hasOwn(names, dim) ? names[dim]! : dim)
   const swapped = (variable: Variable): Variable => {
     const dims = variable.dims.map(nameOf)
     const isSwapped = dims.some((dim, axis) => dim !== variable.dims[axis])
-    return labelled.get(variable.name) ?? (isSwapped ? variable.with({ dims, index: undefined }) : variable)
+    return (
+      labelled.get(variable.name) ??
+      (isSwapped ? variable.with({ dims, unlimited: variable.unlimited.map(nameOf), index: undefined }) : variable)
+    )
   }
   const all = (map: ReadonlyMap<string, Variable>) => [...map].map(([name, each]) => [name, swapped(each)] as const)
   const variables = all(parts.variables).filter(([name]) => !labelled.has(name))

@@ -29,6 +29,8 @@ export interface VariableParts {
   readonly times?: TimeUnits | undefined
   /** Attributes that decoding has ignored, each with the reason. */
   readonly warnings?: readonly string[] | undefined
+  /** Dimensions that could grow in its file. It may lie along other ones by now. */
+  readonly unlimited?: readonly string[] | undefined
   /** For an array with a repeated dimension: original name by the name it has here. */
   readonly repeated?: ReadonlyMap<string, string> | undefined
   /** Grouped dimension and the key of the groups, for a coordinate of groups. */
@@ -48,6 +50,7 @@ export class Variable implements VariableParts {
   readonly times: TimeUnits | undefined
   readonly grouped: VariableParts['grouped']
   readonly warnings: readonly string[]
+  readonly unlimited: readonly string[]
   readonly repeated: VariableParts['repeated']
 
   /** @throws InvalidArgumentError unless each axis has a different name */
@@ -63,6 +66,7 @@ export class Variable implements VariableParts {
     times,
     grouped,
     warnings = [],
+    unlimited = [],
     repeated,
   }: VariableParts) {
     if (dims.length !== array.rank || new Set(dims).size < dims.length) {
@@ -80,6 +84,7 @@ export class Variable implements VariableParts {
     this.times = times
     this.grouped = grouped
     this.warnings = warnings
+    this.unlimited = unlimited
     this.repeated = repeated
   }
 
@@ -116,8 +121,8 @@ export class Variable implements VariableParts {
   }
 
   get #parts(): VariableParts {
-    const { name, array, dims, attrs, encoding, index, scalar, stored, times, grouped, warnings, repeated } = this
-    return { name, array, dims, attrs, encoding, index, scalar, stored, times, grouped, warnings, repeated }
+    const { name, array, dims, attrs, encoding, index, scalar, stored, times, grouped, warnings, unlimited, repeated } = this
+    return { name, array, dims, attrs, encoding, index, scalar, stored, times, grouped, warnings, unlimited, repeated }
   }
 }
 

@@ -58,8 +58,14 @@ const arrayNode = (array: Hdf5Array, title: string, elements: DiskArray): ArrayN
   attrs: array.attrs,
   isCharacter: isCharacter(array),
   isComplex: array.index.plan.isComplex,
+  unlimited: array.dimensionNames?.filter((_, axis) => isUnlimited(array, axis)) ?? [],
   storage: async () => describeStorage(array),
 })
+
+const isUnlimited = ({ index: { dataset } }: Hdf5Array, axis: number): boolean => {
+  const { maxShape } = dataset.space
+  return axis < maxShape.length && maxShape[axis] === undefined
+}
 
 /**
  * Whether elements are single characters, as netCDF stores `char`. Those padded with spaces have lost

@@ -8,6 +8,7 @@ import { type OpenStoredOptions, openStored } from './stored.ts'
 /** Opens a classic NetCDF file as a group of its variables. */
 export async function openNetcdfNodes(place: StoredAt, options: OpenStoredOptions): Promise<OpenedNodes> {
   const file = await openStored(place, options)
+  const records = file.dimensions.filter(({ isRecord }) => isRecord).map(({ name }) => name)
   const root = flatGroup({
     label: place.store.describe(place.path),
     title: 'classic NetCDF',
@@ -17,7 +18,12 @@ export async function openNetcdfNodes(place: StoredAt, options: OpenStoredOption
       const array = file.variable(name)
       const { dtype, size, chunks, attrs } = array
       const bytes = isFixed(dtype) ? size * elementBytes(dtype) : undefined
-      return { array: array as unknown as DiskArray, attrs, storage: async () => ({ chunkShape: chunks.chunkShape, bytes }) }
+      return {
+        array: array as unknown as DiskArray,
+        attrs,
+        unlimited: records.filter((dim) => array.dimensionNames?.[0] === dim),
+        storage: async () => ({ chunkShape: chunks.chunkShape, bytes }),
+      }
     },
   })
   return { root, warnings: [], close: () => file.close() }

@@ -37,6 +37,8 @@ export interface RawVariable {
   readonly array: DiskArray
   readonly dims: readonly string[]
   readonly attrs?: NamedValues | undefined
+  /** Dimensions that can grow. */
+  readonly unlimited?: readonly string[] | undefined
 }
 
 /**

@@ -27,6 +27,7 @@ export async function variablesOfGroup(group: GroupNode): Promise<GroupContent> 
   const variables = nodes.map((node) => ({
     ...toRawVariable(node.name, (characters?.withCharacters(node, nodes) ?? node.array) as never),
     attrs: node.attrs,
+    unlimited: node.unlimited,
   }))
   if (nodes.some((node) => node.isComplex)) (await import('./complex-labels.ts')).labelParts(variables)
   return { variables, attrs: plainAttrs(group.attrs), unreadable, paths: [group.path, ...nodes.map(({ path }) => path)] }

@@ -40,7 +40,8 @@ export interface WriteDatasetOptions
   readonly kind?: 1 | 2 | 5
   /**
    * Names of unlimited dimensions, for NetCDF only. The first one that is the first dimension of all
-   * variables along it becomes that of records. The others become fixed, with a warning.
+   * variables along it becomes that of records. The others become fixed, with a warning. Default: those of
+   * the source.
    */
   readonly unlimited?: readonly string[]
   /**
@@ -173,7 +174,9 @@ export function encodedParts(parts: WrittenParts, encoding: NonNullable<WriteDat
   })
   const own = Object.keys(parts.attrs).map((name) => [name, storedAttribute(parts.attrs, name)] as const)
   const attributes = new Map([...own.filter(([name]) => name !== 'coordinates'), ...attributeEntry('coordinates', names.global)])
-  return { attributes, arrays }
+  const dims = new Set(all.flatMap((variable) => variable.dims))
+  const unlimited = [...new Set(all.flatMap((variable) => variable.unlimited))].filter((dim) => dims.has(dim))
+  return { attributes, arrays, unlimited }
 }
 
 function unknown(name: string, all: readonly Variable[]): HyperslabError {
