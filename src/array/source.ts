@@ -22,6 +22,8 @@ export interface BlockOptions {
 export interface BlockReadOptions extends BlockOptions {
   /** Receives the number of touched chunks that are absent from the store. They read as fill. */
   readonly onAbsent?: ((chunks: number) => void) | undefined
+  /** Receives the number of sources that a read of a virtual array leads to. Throws if there are too many. */
+  readonly onSources?: ((arrays: number) => void) | undefined
 }
 
 export const BLOCK_CHECKS: Checks<BlockOptions> = { signal: 'AbortSignal' }

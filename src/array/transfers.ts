@@ -106,7 +106,7 @@ export async function readInto<D extends DType>(
   full: Tensor<D>,
   options: TransferOptions & BlockReadOptions,
 ): Promise<void> {
-  const { signal } = options
+  const { signal, onSources } = options
   const { transfers } = plan
   const { gather, read } = source.bulk ?? {}
   const isGathered = transfers.some(({ inner }) => inner !== null)
@@ -114,10 +114,10 @@ export async function readInto<D extends DType>(
     signal?.throwIfAborted()
     const { tell, ...progress } = trackProgress(plan.chunks, source.dtype, options.onProgress)
     const { onAbsent = progress.onAbsent } = options
-    if (isGathered) await source.bulk!.gather!(transfers, full, { signal, onAbsent })
+    if (isGathered) await source.bulk!.gather!(transfers, full, { signal, onAbsent, onSources })
     else {
       const reads = transfers.map((transfer) => ({ box: transfer.box, out: placeOf(source, transfer, full) }))
-      await source.bulk!.read!(reads, { signal, onAbsent })
+      await source.bulk!.read!(reads, { signal, onAbsent, onSources })
     }
     transfers.forEach(tell)
     return
@@ -126,7 +126,7 @@ export async function readInto<D extends DType>(
   await move(source, plan, { ...options, concurrency }, async (transfer, absence) => {
     const { onAbsent = absence } = options
     const out = placeOf(source, transfer, full)
-    await source.readBlock(transfer.box, out, { signal, onAbsent })
+    await source.readBlock(transfer.box, out, { signal, onAbsent, onSources })
     await settle(transfer, out, full)
   })
 }

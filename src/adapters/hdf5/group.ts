@@ -33,6 +33,7 @@ import { findMessage, MESSAGE, type ObjectHeader } from './object-header.ts'
 import type { OpenFile } from './open-file.ts'
 import { unwrittenElements } from './unwritten.ts'
 import type { Mapping } from './virtual/mappings.ts'
+import type { VirtualChain } from './virtual/open.ts'
 
 /** Parts of an array that descriptions of it need. */
 type ArrayDescription = Pick<Hdf5Index<DType>, 'dataset' | 'plan' | 'label' | 'fillValue'>
@@ -380,7 +381,7 @@ async function openSource(
   file: OpenFile,
   names: readonly string[],
   fields: readonly string[],
-  depth: number,
+  chain: VirtualChain,
 ): Promise<Hdf5Array | undefined> {
   const located = await locate(file, names)
   if (located === undefined || located.fields.length > 0) return undefined
@@ -388,7 +389,7 @@ async function openSource(
   return within({ file: file.name, array: path }, async () => {
     const node = await readNode(path, { ...located, fields })
     return node.kind === 'array'
-      ? openArray(path, node, undefined, { depth })
+      ? openArray(path, node, undefined, { chain })
       : refuse(`'${path}' is no array with these elements`)
   })
 }
@@ -399,7 +400,7 @@ async function openArray(
   path: string,
   node: ArrayPlan,
   dimensionNames: readonly string[] | undefined,
-  { isLabelled = false, depth = 0 } = {},
+  { isLabelled = false, chain }: { readonly isLabelled?: boolean; readonly chain?: VirtualChain } = {},
 ): Promise<Hdf5Array> {
   const { file, dataset, plan, raw, mappings } = node
   const { objects } = file
@@ -426,8 +427,8 @@ async function openArray(
     return new Hdf5Array(path, index, new ChunkedSource(index as ChunkIndex))
   }
   const { openVirtual } = await virtual()
-  const opened = await openVirtual(parts, mappings, depth, (other, names) =>
-    openSource(other, [...names], node.fields, depth + 1),
+  const opened = await openVirtual(parts, mappings, chain, (other, names, below) =>
+    openSource(other, [...names], node.fields, below),
   )
   return new Hdf5Array(path, opened.description, opened.source)
 }

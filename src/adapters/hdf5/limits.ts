@@ -18,6 +18,12 @@ export const LIMITS = {
   mappedBlocks: 100_000,
   /** Virtual arrays within one another. */
   virtualDepth: 16,
+  /** Sources and mappings that one read leads to, through virtual arrays within one another. */
+  sources: 250_000,
+  /** Positions along one axis of a source, if they are in blocks of several. */
+  listedPositions: 10_000_000,
+  /** Comparisons of the blocks of one selection. */
+  comparedBlocks: 100_000_000,
   /** Other files that are kept open. */
   otherFiles: 256,
   /** Names in one path. */

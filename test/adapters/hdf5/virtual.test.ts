@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Hdf5Array } from '../../../src/adapters/hdf5/group.ts'
+import { LIMITS } from '../../../src/adapters/hdf5/limits.ts'
 import { boxesInOrder, type SelectedBlock } from '../../../src/adapters/hdf5/virtual/selection.ts'
 import { virtualSource } from '../../../src/adapters/hdf5/virtual/source.ts'
 import { runsWithin, type SourceTile, wholePlaces } from '../../../src/adapters/hdf5/virtual/tiles.ts'
@@ -8,6 +10,7 @@ import { generate } from '../../../src/array/combine.ts'
 import { DiskArray } from '../../../src/array/disk-array.ts'
 import type { BlockSource } from '../../../src/array/source.ts'
 import { HyperslabError } from '../../../src/core/errors.ts'
+import { slice } from '../../../src/grid/slice.ts'
 import { openHdf5 } from '../../../src/runtime/hdf5.ts'
 import { FileStore } from '../../../src/store/fs/file.ts'
 import { linkedFiles } from './linked-files.ts'
@@ -30,6 +33,10 @@ class WatchedStore extends FileStore {
 
 const listOf = async (array: Hdf5Array, selection: readonly unknown[] = []): Promise<number[]> =>
   Array.from(((await array.get(selection as never)) as unknown as { data: ArrayLike<number> }).data)
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
 const row = (number: number): number[] => Array.from({ length: 10 }, (_, i) => (number === 2 ? -5 : 100 * number + i))
 
 describe.skipIf(python === undefined)('a virtual array', () => {
@@ -67,6 +74,30 @@ describe.skipIf(python === undefined)('a virtual array', () => {
     expect(await listOf(rows, [3])).toEqual(row(3))
     store.fails = ''
     expect(await listOf(rows, [2])).toEqual(row(2))
+  })
+
+  test('shows the last of overlapping mappings whose source exists, and fill values in holes', async () => {
+    await using root = await openHdf5(place('overlapping.h5'), { external: true })
+    const expected = JSON.parse(readFileSync(place('overlapping.json'), 'utf8')) as Record<string, number[]>
+    expect(Object.keys(expected).length).toBe(40)
+    for (const [name, values] of Object.entries(expected)) {
+      const array = await root.array(name)
+      expect(await listOf(array), name).toEqual(values)
+      const part = values.filter((_, i) => i >= 36 && i < 60 && i % 12 >= 4 && i % 2 === 0)
+      expect(await listOf(array, [slice(3, 5), slice(4, null, 2)]), name).toEqual(part)
+    }
+  })
+
+  test.each(['whole', 'turned', 'strided', 'endless'])('within others many times (%s) ends at a limit', async (kind) => {
+    await using root = await openHdf5(place(`broad_${kind}.h5`))
+    // The limit of users takes seconds.
+    vi.spyOn(LIMITS as { sources: number }, 'sources', 'get').mockReturnValue(5000)
+    await expect((async () => (await root.array('level0')).get())()).rejects.toMatchObject({
+      tag: 'UnsupportedError',
+      message: expect.stringMatching(/leads to more than 5000 sources of virtual arrays/),
+    })
+    const [first] = await listOf(await root.array('level5'))
+    expect(first).toBe(0)
   })
 
   test('that leads back to itself ends in an error', async () => {

@@ -9,7 +9,7 @@ import type { Layout } from '../messages/layout.ts'
 import { checkOthers, type OpenFile } from '../open-file.ts'
 import { resolveTiles } from './extent.ts'
 import { type Mapping, nameOfBlock, readMappings } from './mappings.ts'
-import { virtualSource } from './source.ts'
+import { countSources, type OnSources, virtualSource } from './source.ts'
 
 /** Name that stands for the file of the virtual array. */
 const OWN_FILE = '.'
@@ -32,8 +32,19 @@ export async function readSources(
   return mappings
 }
 
+/** Virtual arrays that led to an array, and the counter of the operation. */
+export interface VirtualChain {
+  /** Number of virtual arrays that led here. */
+  readonly depth: number
+  readonly onSources: OnSources
+}
+
 /** Opens an array of a file, by the names of its path. */
-type OpenArray = (file: OpenFile, names: readonly string[]) => Promise<{ readonly source: BlockSource } | undefined>
+type OpenArray = (
+  file: OpenFile,
+  names: readonly string[],
+  chain: VirtualChain,
+) => Promise<{ readonly source: BlockSource } | undefined>
 
 /** A virtual array, and the parts of it that descriptions need. */
 interface OpenedVirtual {
@@ -49,26 +60,29 @@ interface OpenedVirtual {
 /**
  * Opens a virtual array. Sources of unlimited axes are opened, because their lengths are the length of the
  * array. Others are opened by the reads that meet them.
- * @param depth number of virtual arrays that led here
- * @throws UnsupportedError for virtual arrays that lead through too many others
+ * @param chain virtual arrays that led here. Optional: none
+ * @throws UnsupportedError for virtual arrays that lead through too many others, or to too many
  */
 export async function openVirtual(
   { file, dataset, plan, path, attrs, unwritten, missing, dimensionNames }: ArrayParts,
   mappings: readonly Mapping[],
-  depth: number,
+  chain: VirtualChain | undefined,
   openArray: OpenArray,
 ): Promise<OpenedVirtual> {
+  const { depth, onSources } = chain ?? { depth: 0, onSources: countSources() }
   if (depth > LIMITS.virtualDepth)
     refuse(`virtual arrays lead through more than ${LIMITS.virtualDepth} others, perhaps in a circle`)
   if (unwritten.record !== undefined) refuse('the fill value of a virtual array has several parts, which is not read here')
-  const open = async (name: string, array: string): Promise<BlockSource | undefined> => {
+  onSources(mappings.length)
+  const open = async (name: string, array: string, count: OnSources): Promise<BlockSource | undefined> => {
     file.checkOpen()
+    count(1)
     const other = name === OWN_FILE ? file : await file.openOther(name, leadsTo(name, array))
     const names = array.split('/').filter((each) => each !== '' && each !== '.')
-    return other && (await openArray(other, names))?.source
+    return other && (await openArray(other, names, { depth: depth + 1, onSources: count }))?.source
   }
   const { tiles, shape } = await resolveTiles(mappings, dataset.space.shape ?? [0], async (name, array) =>
-    (await open(name, array))?.shape.slice(0, -plan.innerShape.length || undefined),
+    (await open(name, array, onSources))?.shape.slice(0, -plan.innerShape.length || undefined),
   )
   const label = { file: file.name, array: path }
   const fillValue = unwritten.fillValue

@@ -97,6 +97,7 @@ export const isUnlimited = ({ count, block }: AxisBlocks): boolean => count === 
  */
 export function boxesInOrder(blocks: readonly SelectedBlock[]): SelectedBlock[] {
   const boxes: SelectedBlock[] = []
+  let compared = 0
   const visit = (inside: readonly SelectedBlock[], axis: number, above: SelectedBlock): void => {
     if (boxes.length > LIMITS.mappedBlocks) refuse(`a selection is in more than ${LIMITS.mappedBlocks} boxes`)
     if (axis === inside[0]!.length) {
@@ -104,9 +105,15 @@ export function boxesInOrder(blocks: readonly SelectedBlock[]): SelectedBlock[] 
       return
     }
     const cuts = [...new Set(inside.flatMap((block) => [block[axis]!.start, block[axis]!.stop]))].sort((a, b) => a - b)
+    const waiting = [...inside].sort((a, b) => b[axis]!.start - a[axis]!.start)
+    let here: SelectedBlock[] = []
     for (let i = 0; i + 1 < cuts.length; i++) {
       const [start, stop] = [cuts[i]!, cuts[i + 1]!]
-      const here = inside.filter((block) => block[axis]!.start <= start && block[axis]!.stop >= stop)
+      here = here.filter((block) => block[axis]!.stop > start)
+      while (waiting.length > 0 && waiting.at(-1)![axis]!.start <= start) here.push(waiting.pop()!)
+      compared += here.length
+      if (compared > LIMITS.comparedBlocks)
+        refuse(`the blocks of a selection overlap too often: more than ${LIMITS.comparedBlocks} comparisons`)
       if (here.length === 0) continue
       const isBox = here.every((block) => block.slice(axis + 1).every((range, k) => sameRange(range, here[0]![axis + 1 + k]!)))
       if (isBox) boxes.push([...above, { start, stop }, ...here[0]!.slice(axis + 1)])

@@ -37,8 +37,21 @@ const MOST_COMPARED = 1024
 /** Bytes of an element whose length varies, for the division into chunks. */
 const VARIABLE_BYTES = 64
 
+/** Receives the number of sources that an operation leads to. Throws if there are too many. */
+export type OnSources = (count: number) => void
+
+/** Returns a counter of the sources of one operation, which throws an UnsupportedError beyond the limit. */
+export function countSources(): OnSources {
+  let sum = 0
+  return (count) => {
+    sum += count
+    if (sum > LIMITS.sources)
+      refuse(`one operation leads to more than ${LIMITS.sources} sources of virtual arrays within one another`, sum)
+  }
+}
+
 /** Returns the elements of a source; undefined if it is absent. */
-export type OpenSource = (file: string, array: string) => Promise<BlockSource | undefined>
+export type OpenSource = (file: string, array: string, onSources: OnSources) => Promise<BlockSource | undefined>
 
 /** Facts about a virtual array. */
 export interface VirtualKind
@@ -102,7 +115,9 @@ class Virtual {
   readonly #dtype: DType
   readonly #fill: DataOf<DType>[number]
   readonly #open: OpenSource
-  readonly #sources = new Map<SourceTile, Promise<BlockSource | undefined>>()
+  /** Sources by their file and array, which several tiles may show. */
+  readonly #sources = new Map<string, Promise<BlockSource | undefined>>()
+  readonly #shown = new Map<SourceTile, Promise<BlockSource | undefined>>()
 
   constructor(
     tiles: readonly SourceTile[],
@@ -119,24 +134,29 @@ class Virtual {
   }
 
   async read(reads: readonly BoxRead[], options: BlockReadOptions = {}): Promise<void> {
+    const { onSources = countSources() } = options
+    const below = { ...options, onSources }
     const parts = this.#tiles.flatMap((tile) => findParts(tile, reads))
+    onSources(parts.length)
     const wanted = reads.reduce((sum, { box }) => sum + sizeOf(boxShape(box)), 0)
     const found = parts.reduce((sum, part) => sum + part.reads.reduce((count, { box }) => count + sizeOf(boxShape(box)), 0), 0)
     const isShared = anyOverlap(parts)
     if (found !== wanted || isShared) for (const { out } of reads) fillTensor(out, this.#fill)
-    // The last one of overlapping mappings counts.
+    // The last one of overlapping mappings whose sources exist counts.
     await forEachLimited(parts, isShared ? 1 : AT_ONCE, async ({ tile, reads: own }) => {
       options.signal?.throwIfAborted()
-      const source = await kept(this.#sources, tile, () => this.#openTile(tile), LIMITS.otherFiles)
-      if (source === undefined) for (const { out } of own) fillTensor(out, this.#fill)
-      else if (source.bulk?.read !== undefined) await source.bulk.read(own, options)
-      else for (const { box, out } of own) await source.readBlock(box, out, options)
+      const source = await kept(this.#shown, tile, () => this.#openTile(tile, onSources), LIMITS.otherFiles)
+      if (source?.bulk?.read !== undefined) await source.bulk.read(own, below)
+      else if (source !== undefined) for (const { box, out } of own) await source.readBlock(box, out, below)
+      else if (!isShared) for (const { out } of own) fillTensor(out, this.#fill)
     })
   }
 
   /** Returns the elements of a tile, in the shape that they have in the virtual array. */
-  async #openTile(tile: SourceTile): Promise<BlockSource | undefined> {
-    const source = await this.#open(tile.file, tile.array)
+  async #openTile(tile: SourceTile, onSources: OnSources): Promise<BlockSource | undefined> {
+    const { file, array } = tile
+    const open = (): Promise<BlockSource | undefined> => this.#open(file, array, onSources)
+    const source = await kept(this.#sources, `${file}\0${array}`, open, LIMITS.otherFiles)
     if (source === undefined) return undefined
     const rank = source.shape.length - this.#innerShape.length
     const dtype = this.#dtype
@@ -220,6 +240,10 @@ function selectElements(
 function toSelector({ start, stride, block, length }: BlockPlaces): Slice | number[] {
   if (block >= length) return slice(start, start + length)
   if (block === 1) return slice(start, start + (length - 1) * stride + 1, stride)
+  if (length > LIMITS.listedPositions) {
+    const most = LIMITS.listedPositions
+    refuse(`a virtual array shows ${length} positions of one axis, in blocks of ${block}; at most ${most} are read`, length)
+  }
   return Array.from({ length }, (_, i) => start + Math.floor(i / block) * stride + (i % block))
 }
 
