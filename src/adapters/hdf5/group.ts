@@ -21,7 +21,7 @@ import type { ChunkIndex } from '../../engine/chunk-index.ts'
 import { ChunkedSource } from '../../engine/chunked-source.ts'
 import { type ArrayParts, Hdf5Index, type RawBytes } from './array-index.ts'
 import { attributeNumbersIn, type Hdf5Attributes, withImplied } from './attributes.ts'
-import { refuse } from './cursor.ts'
+import { damaged, refuse } from './cursor.ts'
 import { type ArrayHeader, readDataset } from './dataset.ts'
 import { type DimensionScale, HIDDEN, hasNetcdfMark, PhonyNames, visibleAttributes } from './dimensions.ts'
 import { type ElementPlan, type FieldSlot, planElements } from './elements/plan.ts'
@@ -305,7 +305,10 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
     const { file, header, fields } = this.#located
     if (!this.isCompound) return [...(await file.objects.links(header)).keys()]
     const dataset = await readDataset(file.objects, header)
-    return listFields(findSlot(dataset, fields)!)!.map(({ name }) => name)
+    const slot = findSlot(dataset, fields)
+    const members = slot && listFields(slot)
+    if (members === undefined) damaged('the root of the file is an array, and its elements have no fields', header.address)
+    return members.map(({ name }) => name)
   }
 }
 

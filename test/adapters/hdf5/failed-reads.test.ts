@@ -18,6 +18,17 @@ class FailingStore extends MemoryStore {
   }
 }
 
+test('a file whose root is an array without fields is refused', async () => {
+  const bytes = new Uint8Array(readFileSync(join(FORMATS, 'hdf5/test_file.hdf5')))
+  await using whole = await openHdf5(bytes)
+  const [array] = (await walkFile(whole)).arrays.values()
+  const moved = bytes.slice()
+  // The address of the root, in the entry at the end of superblock 0.
+  new DataView(moved.buffer).setBigUint64(64, BigInt(array!.index.dataset.header.address), true)
+  await using root = await openHdf5(moved)
+  await expect(root.arrays()).rejects.toMatchObject({ tag: 'FormatError', message: expect.stringContaining('is an array') })
+})
+
 test.each(['made_index_latest.h5', 'made_index_v110.h5', 'made_index_v18.h5'])(
   'a failed read of a chunk index of %s is not kept',
   async (name) => {
