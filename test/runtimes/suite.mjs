@@ -1,6 +1,7 @@
 // Checks that must pass in every environment. They are plain JavaScript over the built package, because no
 // test framework runs in all of them.
 import { checker, equal, near } from './check.mjs'
+import { FILE } from './hdf5-file.mjs'
 import { CHUNKS, METADATA } from './zarr-store.mjs'
 
 const SHAPE = [5, 7, 6]
@@ -36,6 +37,7 @@ export async function runSuite(hyperslab, places) {
   await checkSources(hyperslab, check, rejects)
   await checkZstd(hyperslab, check)
   await checkZarr(hyperslab, check, rejects)
+  await checkHdf5(hyperslab, check)
   for (const place of places)
     await checkContainers(hyperslab, place, (name, run) => check(`${place.name}: ${name}`, run), rejects)
   return results
@@ -99,11 +101,15 @@ async function checkZstd({ open }, check) {
 }
 
 /** Answers as a server does that has the store, of whole objects and of their ends. */
-async function serveZarr(url, { method = 'GET', headers = {} }) {
+async function serveZarr(url, request) {
   const key = new URL(url).pathname.slice('/small.zarr/'.length)
   const chunk = CHUNKS[key] && Uint8Array.from(atob(CHUNKS[key]), (letter) => letter.charCodeAt(0))
   const bytes = key === 'zarr.json' ? new TextEncoder().encode(JSON.stringify(METADATA)) : chunk
-  if (bytes === undefined) return new Response(null, { status: 404 })
+  return bytes === undefined ? new Response(null, { status: 404 }) : answer(bytes, request)
+}
+
+/** Answers with an object, or with the part of it that is requested. */
+async function answer(bytes, { method = 'GET', headers = {} }) {
   const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(new Headers(headers).get('range') ?? '') ?? []
   const start = first === undefined ? 0 : first === '' ? Math.max(0, bytes.length - Number(last)) : Number(first)
   const end = first && last ? Number(last) + 1 : bytes.length
@@ -113,6 +119,42 @@ async function serveZarr(url, { method = 'GET', headers = {} }) {
     status: first === undefined ? 200 : 206,
     headers: fields,
   })
+}
+
+async function checkHdf5({ openHdf5, HttpStore, slice }, check) {
+  const bytes = Uint8Array.from(atob(FILE), (letter) => letter.charCodeAt(0))
+  const place = {
+    store: new HttpStore({ fetch: (_, request) => answer(bytes, request) }),
+    path: 'https://data.example.org/small.nc',
+  }
+  for (const [from, location] of [
+    ['bytes', bytes],
+    ['HTTP', place],
+  ])
+    await check(`a NetCDF-4 file is opened from ${from}, and its arrays are read, sliced and reduced`, async () => {
+      const file = await openHdf5(location)
+      equal([file.attrs.get('title'), await file.groups()], ['a small file', ['inner']])
+      equal((await file.arrays()).slice(-4), ['deflate', 'big', 'name', 'lzf'])
+      const deflate = await file.array('deflate')
+      equal([deflate.shape, deflate.dimensionNames, deflate.attrs.get('units')], [SHAPE, ['z', 'y', 'x'], 'K'])
+      equal((await deflate.toTensor()).data, numbered('float32'))
+      equal(
+        (await deflate.get([4, slice(null, null, -3), 5])).data,
+        [6, 3, 0].map((y) => at(4, y, 5) + 0.25),
+      )
+      equal(await deflate.sum(), (SIZE * (SIZE - 1)) / 2 + SIZE * 0.25)
+      equal(
+        (await (await file.array('big')).get([3, [5, 0]])).data,
+        [23n, 18n].map((i) => i * -3_000_000_019n),
+      )
+      equal(
+        (await (await file.array('name')).get()).data,
+        Array.from({ length: 7 }, (_, i) => `n° ${i}`),
+      )
+      equal((await (await file.array('lzf')).toTensor()).data, numbered('uint16'))
+      equal((await (await file.array('inner/none')).get([2])) > 9e36, true)
+      await file.close()
+    })
 }
 
 async function checkZarr({ createZarr, openZarr, HttpStore, MemoryStore, slice }, check, rejects) {

@@ -1,3 +1,3 @@
-import { refusesKernels } from './no-wasm.mjs'
+import { checkWithoutKernels } from './no-wasm.mjs'
 
-export default { fetch: async () => Response.json([await refusesKernels()]) }
+export default { fetch: async () => Response.json(await checkWithoutKernels()) }

@@ -11,6 +11,7 @@ import {
   open,
   slice,
 } from 'hyperslab'
+import { openHdf5 } from 'hyperslab/hdf5'
 import { ChunkGrid, plan, resolveSelection } from 'hyperslab/plan'
 import { createZarr, openZarr } from 'hyperslab/zarr'
 import { describe, equal } from '../check.mjs'
@@ -26,6 +27,7 @@ const used = {
   MemoryStore,
   open,
   createZarr,
+  openHdf5,
   openZarr,
   plan,
   resolveSelection,
