@@ -129,6 +129,9 @@ async function prepare(given: ZarrExport, options: NetcdfOptions, warnings: stri
   throw new HyperslabError('UnsupportedError', text, { actual: reason })
 }
 
+/** Size of a part, unless a row of chunks is larger: larger parts take memory and save no read. */
+const ENOUGH_BYTES = 16 * 1024 * 1024
+
 /** Elements that follow each other in the file: of one variable, or whole records of all. */
 interface Piece {
   readonly variables: readonly { readonly variable: StoredVariable; readonly regions: ChunkGrid; readonly number: number }[]
@@ -206,7 +209,8 @@ class NetcdfWriter {
   *#parts(variable: StoredVariable, padding: number, record?: number): Generator<Piece> {
     const { array } = variable.exported
     const { shape, chunks, dtype } = array
-    const bytes = this.#held(variable) / 2
+    const rowOfChunks = (chunks.axes[0]?.chunkLength ?? 1) * sizeOf(shape.slice(1)) * bytesOf(dtype)
+    const bytes = Math.min(this.#held(variable) / 2, Math.max(rowOfChunks, ENOUGH_BYTES))
     const whole = arrayOrder({ shape, chunks, dtype } as BlockSource, bytes)
     const regions = record === undefined ? whole : ChunkGrid.regular(shape, [1, ...whole.chunkShape.slice(1)])
     const count = record === undefined ? regions.count : regions.count / shape[0]!

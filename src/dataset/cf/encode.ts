@@ -65,6 +65,8 @@ export interface EncodedVariable {
   readonly dims: readonly string[]
   /** Stored elements. None counts as missing, so that copying keeps them unchanged. */
   readonly array: DiskArray
+  /** Whether these are the elements of the source as they are. Reading them needs no memory beside them. */
+  readonly isAsStored: boolean
   readonly chunks: readonly number[] | undefined
   /** Stored value of missing elements. */
   readonly fill: Element | undefined
@@ -110,6 +112,7 @@ export function encodeVariable(
     name,
     dims,
     array: verbatim(stored ?? packed(array, packing)),
+    isAsStored: stored !== undefined,
     chunks: chunks?.map((length, axis) => Math.max(1, Math.min(length, array.shape[axis]!))),
     fill: implied ?? own,
     implied,

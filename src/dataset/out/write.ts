@@ -167,7 +167,7 @@ export function encodedParts(parts: WrittenParts, encoding: NonNullable<WriteDat
       fill: encoded.fill,
       implied: encoded.implied,
       maxBytes: HELD_BYTES,
-      heldTimes: 1 + MOST_ELEMENT_BYTES / bytesOf(encoded.array.dtype),
+      heldTimes: encoded.isAsStored ? 1 : 1 + MOST_ELEMENT_BYTES / bytesOf(encoded.array.dtype),
       attributes: new Map([...encoded.attrs, ...attributeEntry('coordinates', names.of.get(variable))]),
       complex: given?.dtype === undefined ? complexOf(storedAs(variable.array)) : undefined,
     }
