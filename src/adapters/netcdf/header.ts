@@ -5,7 +5,7 @@ import type { Signal } from '../../core/signal.ts'
 import { type ClassicType, TYPE_BYTES, typeOfCode } from './types.ts'
 
 /** Bytes of the first request: enough for most headers. */
-const FIRST_PREFIX_BYTES = 64 * 1024
+export const FIRST_PREFIX_BYTES = 64 * 1024
 /** Largest header. Larger ones count as damaged, before they fill the memory. */
 const MAX_HEADER_BYTES = 64 * 1024 * 1024
 /** Farthest offset of data up to which the header is read at once. Before farther ones, much may be free. */
