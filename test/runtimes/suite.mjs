@@ -37,7 +37,7 @@ export async function runSuite(hyperslab, places) {
   await checkSources(hyperslab, check, rejects)
   await checkZstd(hyperslab, check)
   await checkZarr(hyperslab, check, rejects)
-  await checkHdf5(hyperslab, check)
+  await checkHdf5(hyperslab, check, rejects)
   for (const place of places)
     await checkContainers(hyperslab, place, (name, run) => check(`${place.name}: ${name}`, run), rejects)
   return results
@@ -121,7 +121,10 @@ async function answer(bytes, { method = 'GET', headers = {} }) {
   })
 }
 
-async function checkHdf5({ openHdf5, HttpStore, slice }, check) {
+/** Whether this is workerd. A Worker of one file needs `initKernels` for kernels that load on demand. */
+const isEdge = () => globalThis.navigator?.userAgent === 'Cloudflare-Workers'
+
+async function checkHdf5({ openHdf5, HttpStore, slice }, check, rejects) {
   const bytes = Uint8Array.from(atob(FILE), (letter) => letter.charCodeAt(0))
   const place = {
     store: new HttpStore({ fetch: (_, request) => answer(bytes, request) }),
@@ -151,7 +154,10 @@ async function checkHdf5({ openHdf5, HttpStore, slice }, check) {
         (await (await file.array('name')).get()).data,
         Array.from({ length: 7 }, (_, i) => `n° ${i}`),
       )
-      equal((await (await file.array('lzf')).toTensor()).data, numbered('uint16'))
+      const lzf = (await file.array('lzf')).toTensor()
+      const isRead = !isEdge() || (await lzf.then(Boolean, () => false))
+      if (isRead) equal((await lzf).data, numbered('uint16'))
+      else equal(/initKernels.*kernels\.wasm/.test((await rejects('UnsupportedError', () => lzf)).message), true)
       equal((await (await file.array('inner/none')).get([2])) > 9e36, true)
       await file.close()
     })

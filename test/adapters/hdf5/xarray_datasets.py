@@ -1,4 +1,4 @@
-"""Answers requests, a line of JSON each, with the dataset that xarray opens of a file: { "file", "group" }."""
+"""Answers requests, a line of JSON each, with the dataset that xarray opens of a file: { "file", "group", "engine" }."""
 
 import json
 import sys
@@ -33,8 +33,8 @@ def is_compared(variable):
     return variable.dtype.kind != "V"
 
 
-def describe(file, group, dropped):
-    with xr.open_dataset(file, engine="netcdf4", group=group or None, drop_variables=dropped) as ds:
+def describe(file, group, dropped, engine):
+    with xr.open_dataset(file, engine=engine, group=group or None, drop_variables=dropped) as ds:
         ds = ds.drop_vars([name for name, variable in ds.variables.items() if not is_compared(variable)])
         return {
             "dims": {str(name): size for name, size in ds.sizes.items()},
@@ -54,7 +54,7 @@ def describe(file, group, dropped):
 for line in sys.stdin:
     request = json.loads(line)
     try:
-        answer = describe(request["file"], request.get("group"), request.get("dropped"))
+        answer = describe(request["file"], request.get("group"), request.get("dropped"), request.get("engine", "netcdf4"))
     except Exception as error:
         answer = {"error": f"{type(error).__name__}: {error}"}
     print(json.dumps(answer), flush=True)
